@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolfold/toolfold/internal/judge"
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // foreign makes a handler for a tool declared elsewhere. Run gets arguments

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // Family declares one noun, which becomes one consolidated tool.

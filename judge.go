@@ -11,9 +11,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/judge"
-	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
 // Check lists what is wrong with an object that should have the members of p and

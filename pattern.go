@@ -3,7 +3,7 @@ package toolfold
 import (
 	"slices"
 
-	"github.com/toolfold/toolfold/internal/pattern"
+	"github.com/toolfold/toolfold/internal/text/pattern"
 )
 
 // Matches reports whether a pattern, a name in which * stands for any characters, matches the

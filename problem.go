@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Text states the problem in words, for the message of an [Error].

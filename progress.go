@@ -3,7 +3,7 @@ package toolfold
 import (
 	"context"
 
-	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // Progress is the state of long work. Done grows with every report and reaches

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 var (

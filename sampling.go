@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // Prompt is a request to the model of the client that made a call.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/ask"
-	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // person answers every question with the same.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // Declined is the code of a call whose user did not agree.

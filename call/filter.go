@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/jq"
-	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/judge"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/jq"
+	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // maxFiltered is about the most bytes of a result that a filter is run over.

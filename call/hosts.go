@@ -1,7 +1,7 @@
 package call
 
 import (
-	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // addedByHosts are parameters that hosts add to every call of every tool, for

@@ -8,8 +8,8 @@ import (
 	"unicode"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
 // verbLines says which actions a verb may stand for, the likeliest first; the

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // warningsMember is the member of a result with what was said about the call.

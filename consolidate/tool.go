@@ -10,7 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/schema"
+	"github.com/toolfold/toolfold/internal/call/schema"
 )
 
 // Fold says which actions of a family make up one tool.

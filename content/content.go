@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // Block is one part of a message or of a tool's answer. The zero Block is none.

@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // Counted holds what the API of a model counts for the list of a server.

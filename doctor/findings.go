@@ -8,9 +8,9 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/toolfold/toolfold/internal/hosts"
-	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/words"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/internal/text/words"
 )
 
 // Severity says how bad a finding is.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
 // A list is worth lightening from heavyList tokens on, and a tool by itself from heavyTool

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/toolfold/toolfold/internal/hosts"
-	"github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
 // Estimate says how counts become those of models whose tokenizer is not

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/doctor"
-	"github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
 const goodTool = `{"name":"delete_note","title":"Delete","description":"Delete a note.","inputSchema":{"type":"object",` +

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/judge"
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/schema"
-	"github.com/toolfold/toolfold/internal/validate"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/call/schema"
+	"github.com/toolfold/toolfold/internal/call/validate"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // layout is the way a call of an entry is written.

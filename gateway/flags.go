@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/unseen"
+	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/internal/text/unseen"
 )
 
 // orders matches texts that speak to a model about other things than the tool itself.

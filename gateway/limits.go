@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Limits bound what is taken of what a server lists. What exceeds one is left out and named, with

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/upstream"
 )
 

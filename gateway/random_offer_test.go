@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold/gateway"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/upstream"
 )
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // randomServer is an MCP server over HTTP of one era, made up by chance. What it answers

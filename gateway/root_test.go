@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold/gateway"
-	"github.com/toolfold/toolfold/internal/judge"
+	"github.com/toolfold/toolfold/internal/call/judge"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/toolfoldtest"

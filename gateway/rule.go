@@ -7,8 +7,8 @@ import (
 	"unicode"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/pattern"
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/text/pattern"
+	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
 // Servers choose the names of their tools. A rule that denies something takes a tool by all its

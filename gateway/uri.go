@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Resources of servers are known to clients by URIs that name the server, so that none can

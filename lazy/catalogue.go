@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/rank"
+	"github.com/toolfold/toolfold/internal/text/rank"
 )
 
 // Catalogue is the index of the actions of a surface: one for callers with any

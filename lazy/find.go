@@ -7,7 +7,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/rank"
+	"github.com/toolfold/toolfold/internal/text/rank"
 )
 
 // Weights of the texts of an action, beside its name.

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // Bounds of the answers that are kept for those who read on.

@@ -17,9 +17,9 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/schema"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/schema"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // TTL says for how long a client may keep a list.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/schema"
+	"github.com/toolfold/toolfold/internal/call/schema"
 )
 
 // Tools returns the legacy surface, in the order of the declarations.

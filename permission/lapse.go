@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Lapse is a rule that matches tools of other servers by names that do not count for rules that

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/regex"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Bounds of the tokens in a file.

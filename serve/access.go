@@ -12,7 +12,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // sameOrigin refuses requests under a name that is not the server's, and those

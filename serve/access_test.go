@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/mcptest"
+	"github.com/toolfold/toolfold/internal/test/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 )
 

@@ -16,9 +16,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/content"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/foreign"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/foreign"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // deprecatedMeta is the member of a result's _meta that tells a caller of a

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // codeBusy is the code of a call that found no free place in time.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/mcptest"
+	"github.com/toolfold/toolfold/internal/test/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/estimate"
-	"github.com/toolfold/toolfold/internal/foreign"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/call/foreign"
+	"github.com/toolfold/toolfold/internal/text/estimate"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/lazy"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/mcptest"
+	"github.com/toolfold/toolfold/internal/test/mcptest"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 )

@@ -10,8 +10,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/estimate"
-	"github.com/toolfold/toolfold/internal/usage"
+	"github.com/toolfold/toolfold/internal/run/usage"
+	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/lazy"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 const (

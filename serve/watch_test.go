@@ -13,7 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/mcptest"
+	"github.com/toolfold/toolfold/internal/test/mcptest"
 	"github.com/toolfold/toolfold/surface"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/toolfold/toolfold/internal/safefile"
+	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
 // Account is the login of this user at a server, as OAuth 2.1 has it: an access token

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // greeting returns the result of server/discover or initialize with the members that the library

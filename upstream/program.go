@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolfold/toolfold/internal/child"
+	"github.com/toolfold/toolfold/internal/system/child"
 )
 
 // program is a server that was started, as a transport of the library and its connection.

@@ -16,9 +16,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolfold/toolfold/internal/child"
-	"github.com/toolfold/toolfold/internal/redact"
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/system/child"
+	"github.com/toolfold/toolfold/internal/text/redact"
+	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
 // reason returns an error in words for a user, without secrets. Output is what the program wrote on

@@ -18,8 +18,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/toolfold/toolfold/internal/child"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/system/child"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // Client says who asks, and hears of what servers say unasked.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app"
-	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
 func newApp(env *Env) *cli.App {

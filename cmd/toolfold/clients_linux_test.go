@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/toolfold/toolfold/internal/golden"
-	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/test/golden"
 )
 
 // setup puts its entry into the file of every client and changes nothing else; --undo brings

@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
-	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/upstream"
 )
 

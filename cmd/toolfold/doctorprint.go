@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/toolfold/toolfold/doctor"
-	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
 // doctorPrinter prints reports for people.

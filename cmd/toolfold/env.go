@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"github.com/toolfold/toolfold/internal/screen"
+	"github.com/toolfold/toolfold/internal/cli/screen"
 )
 
 // Env is what the commands of one run of the program share. What they print to people and programs

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/internal/jsonedit"
+	"github.com/toolfold/toolfold/internal/text/jsonedit"
 )
 
 // The script of the git hook runs the binary that it names, else the one on PATH, and lets a commit

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 var logLevelFlag = &cli.StringFlag{

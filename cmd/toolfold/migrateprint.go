@@ -7,8 +7,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/internal/safefile"
-	"github.com/toolfold/toolfold/internal/sarif"
+	"github.com/toolfold/toolfold/internal/code/sarif"
+	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/migration/files"
 )
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/internal/screen"
-	"github.com/toolfold/toolfold/internal/yamlx"
+	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
 // Forms in which a result is printed.

@@ -21,8 +21,8 @@ import (
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
-	"github.com/toolfold/toolfold/internal/hosts"
-	"github.com/toolfold/toolfold/internal/validate"
+	"github.com/toolfold/toolfold/internal/call/validate"
+	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
 // An example is a fenced block of a page. The word behind its language names the reader
@@ -83,7 +83,7 @@ func notRun() map[string]string {
 		"go test ./...":                  "it runs this test",
 		"e2e/README.md":                  "the gate runs its commands",
 		"toolfold upstream login github": "it opens a browser; tests of upstream hold it",
-		"text drawing":                   "internal/arrows holds what it draws",
+		"text drawing":                   "internal/test/arrows holds what it draws",
 	}
 }
 

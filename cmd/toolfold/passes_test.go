@@ -161,7 +161,7 @@ func overlay(t *testing.T, dir string) string {
 }
 
 // reportPass names the first caller outside of the JSON package and of
-// internal/ordered. A pass within a
+// internal/text/ordered. A pass within a
 // pass, such as that of a MarshalJSON method, is a part of it.
 const reportPass = `package json
 
@@ -181,7 +181,7 @@ func reportPass(verb string) {
 		if inside && first != "" {
 			return
 		}
-		if !inside && first == "" && !strings.Contains(frame.Function, "/internal/ordered.") {
+		if !inside && first == "" && !strings.Contains(frame.Function, "/internal/text/ordered.") {
 			first = frame.Function
 		}
 		if !more {

@@ -20,7 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // machine is a home and a workspace to run toolfold in.

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // client is what speaks to a server over its standard input.

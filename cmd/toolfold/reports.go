@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/policy"
-	"github.com/toolfold/toolfold/internal/sarif"
-	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/code/policy"
+	"github.com/toolfold/toolfold/internal/code/sarif"
+	"github.com/toolfold/toolfold/internal/code/scan"
 	"github.com/toolfold/toolfold/tools/bugfix"
 	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/refactor"

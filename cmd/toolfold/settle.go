@@ -4,7 +4,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/resident"
+	"github.com/toolfold/toolfold/internal/system/resident"
 )
 
 // settleAfter bounds the time of a start.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/internal/git"
-	"github.com/toolfold/toolfold/internal/jsonedit"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/code/git"
+	"github.com/toolfold/toolfold/internal/text/jsonedit"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // setupHooks prints, writes or takes out the hook that a name stands for, in the repository

@@ -16,9 +16,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/app"
-	"github.com/toolfold/toolfold/internal/safefile"
-	"github.com/toolfold/toolfold/internal/screen"
-	"github.com/toolfold/toolfold/internal/suggest"
+	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/system/safefile"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 	"github.com/toolfold/toolfold/permission"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
-	"github.com/toolfold/toolfold/internal/screen"
+	"github.com/toolfold/toolfold/internal/cli/screen"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )

@@ -26,8 +26,8 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
-	"github.com/toolfold/toolfold/internal/unseen"
-	"github.com/toolfold/toolfold/internal/yamlx"
+	"github.com/toolfold/toolfold/internal/text/unseen"
+	"github.com/toolfold/toolfold/internal/text/yamlx"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
 )

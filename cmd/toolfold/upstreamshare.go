@@ -15,8 +15,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/gateway"
-	"github.com/toolfold/toolfold/internal/child"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/system/child"
 	"github.com/toolfold/toolfold/upstream"
 	"github.com/toolfold/toolfold/upstream/pool"
 )

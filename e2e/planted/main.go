@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold/e2e/product"
-	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/code/scan"
 )
 
 const (
@@ -54,7 +54,7 @@ var tools = []tool{
 
 func main() {
 	page := flag.String("write", "", "page whose table is written; empty = print it")
-	planted := flag.String("planted", "", "folder with a folder for each language; empty = internal/scan/testdata/planted of toolfold")
+	planted := flag.String("planted", "", "folder with a folder for each language; empty = internal/code/scan/testdata/planted of toolfold")
 	flag.Parse()
 	ctx := context.Background()
 	if *planted == "" {
@@ -62,7 +62,7 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		*planted = filepath.Join(dir, "internal/scan/testdata/planted")
+		*planted = filepath.Join(dir, "internal/code/scan/testdata/planted")
 	}
 	table, err := measure(ctx, *planted)
 	if err != nil {

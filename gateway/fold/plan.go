@@ -18,7 +18,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
 // Tool holds the properties of a tool that a plan depends on.

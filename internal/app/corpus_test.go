@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/toolfold/toolfold/internal/app"
-	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/test/golden"
 	"github.com/toolfold/toolfold/migration"
 	"github.com/toolfold/toolfold/migration/files"
 )

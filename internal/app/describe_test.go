@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/tokens"
 	"github.com/toolfold/toolfold/surface"
 )
 

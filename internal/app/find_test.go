@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/policy"
-	"github.com/toolfold/toolfold/internal/rank/ranktest"
-	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/code/policy"
+	"github.com/toolfold/toolfold/internal/code/scan"
+	"github.com/toolfold/toolfold/internal/text/rank/ranktest"
 )
 
 var (

@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/app"
-	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/test/golden"
 	"github.com/toolfold/toolfold/migration"
 	"github.com/toolfold/toolfold/migration/files"
 	"github.com/toolfold/toolfold/permission"

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/tools/agent"
 )
 

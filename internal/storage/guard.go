@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/tools/guard"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/toolfold/toolfold/internal/queue"
+	"github.com/toolfold/toolfold/internal/storage/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
 

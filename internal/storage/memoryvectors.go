@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/toolfold/toolfold/internal/embed"
+	"github.com/toolfold/toolfold/internal/run/embed"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/metric"
+	"github.com/toolfold/toolfold/internal/run/metric"
 )
 
 // Metrics returns the store of the metrics, timer and telemetry_summary families.

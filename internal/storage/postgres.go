@@ -19,7 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
-	"github.com/toolfold/toolfold/internal/queue"
+	"github.com/toolfold/toolfold/internal/storage/queue"
 )
 
 var postgresDialect = dialect{

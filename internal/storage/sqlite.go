@@ -23,8 +23,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/queue"
-	"github.com/toolfold/toolfold/internal/safefile"
+	"github.com/toolfold/toolfold/internal/storage/queue"
+	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
 var sqliteDialect = dialect{

@@ -22,7 +22,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/queue"
+	"github.com/toolfold/toolfold/internal/storage/queue"
 )
 
 // DB is an open store. It is safe for concurrent use, and several processes

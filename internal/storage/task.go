@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/tools/task"
 )
 

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/toolfold/toolfold/internal/usage"
+	"github.com/toolfold/toolfold/internal/run/usage"
 )
 
 // Usage returns the store of the counts of calls by legacy names.

@@ -3,8 +3,8 @@ package files
 import (
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/lex"
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/code/lex"
+	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
 // uses handles the texts of a file of code. A name is rewritten only where its

@@ -9,7 +9,7 @@ import (
 	gmtext "github.com/yuin/goldmark/text"
 
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
 // frontMatter matches what stands between lines of dashes at the start of a page.

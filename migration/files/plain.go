@@ -3,7 +3,7 @@ package files
 import (
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
 // assignment matches a line of a file of variables.

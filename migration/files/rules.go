@@ -7,7 +7,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
 // Rule says what stands for a rule of a host. The names have in front what the rule

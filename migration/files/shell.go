@@ -5,7 +5,7 @@ import (
 
 	sh "mvdan.cc/sh/v3/syntax"
 
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
 // shell handles a script, or a transcript of one.

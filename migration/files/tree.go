@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/toolfold/toolfold/internal/lex"
+	"github.com/toolfold/toolfold/internal/code/lex"
 )
 
 // node is a value of JSON, YAML, TOML or of a literal in code, and where it stands in

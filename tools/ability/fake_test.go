@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
 // fakeStore keeps abilities in memory.

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/shorten"
-	"github.com/toolfold/toolfold/internal/validate"
-	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/call/validate"
+	"github.com/toolfold/toolfold/internal/run/workspace"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Folder of the workspace holds its abilities, one Markdown file each.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolfold/toolfold/internal/tokens"
+	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
 // index keeps what is costly to compute of abilities: the words of all of

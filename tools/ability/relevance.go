@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/rank"
-	"github.com/toolfold/toolfold/internal/words"
+	"github.com/toolfold/toolfold/internal/text/rank"
+	"github.com/toolfold/toolfold/internal/text/words"
 )
 
 // What relevance is made of. The values were chosen on testdata/tasks.txt and

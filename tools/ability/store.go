@@ -3,7 +3,7 @@ package ability
 import (
 	"context"
 
-	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
 // Limits of what an ability has, in characters.

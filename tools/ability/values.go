@@ -1,7 +1,7 @@
 package ability
 
 import (
-	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/run/workspace"
 
 	"github.com/toolfold/toolfold"
 )

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/run/engine"
 )
 
 var (

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/tools/agent"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/run/engine"
+	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
 // Registered is the source of a profile in the store.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // chatWithTools is an endpoint of OpenAI's chat API whose model looks a note up,

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/code/scan"
 )
 
 // NotFound is the code of a finding that is not there.

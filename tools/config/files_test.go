@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/hosts"
-	"github.com/toolfold/toolfold/internal/validate"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/validate"
+	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
 func TestLayers(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/provider"
+	"github.com/toolfold/toolfold/internal/run/provider"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // samples are valid values that differ from the defaults. A new setting needs

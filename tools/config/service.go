@@ -13,14 +13,14 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/jsonedit"
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/provider"
-	"github.com/toolfold/toolfold/internal/redact"
-	"github.com/toolfold/toolfold/internal/shorten"
-	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/internal/validate"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/validate"
+	"github.com/toolfold/toolfold/internal/run/provider"
+	"github.com/toolfold/toolfold/internal/text/jsonedit"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/redact"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
 // FileProblem is the code of a settings file that cannot be read, written or

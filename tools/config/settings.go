@@ -7,9 +7,9 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/hosts"
-	"github.com/toolfold/toolfold/internal/provider"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/provider"
+	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
 // Setter names the source that may make a setting besides the user, who may make

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/git/gittest"
+	"github.com/toolfold/toolfold/internal/code/git/gittest"
 )
 
 const spec = "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /a: {get: {responses: {'200': {description: d}}}}\n"

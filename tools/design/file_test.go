@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 
-	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 

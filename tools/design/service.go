@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/tools/design/api"
 	"github.com/toolfold/toolfold/tools/design/architecture"
 	"github.com/toolfold/toolfold/tools/design/component"

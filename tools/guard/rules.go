@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/policy"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/code/policy"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Rules hold the calls of sessions to their policies. They are asked before

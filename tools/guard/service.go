@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/internal/git"
-	"github.com/toolfold/toolfold/internal/policy"
-	"github.com/toolfold/toolfold/internal/shorten"
-	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/internal/work"
-	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/code/git"
+	"github.com/toolfold/toolfold/internal/code/policy"
+	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/run/workspace"
+	"github.com/toolfold/toolfold/internal/system/clock"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
 // Codes of what guard refuses.

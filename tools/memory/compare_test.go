@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/rank/ranktest"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/text/rank/ranktest"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 

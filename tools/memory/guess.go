@@ -3,7 +3,7 @@ package memory
 import (
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/words"
+	"github.com/toolfold/toolfold/internal/text/words"
 )
 
 // minGuessed is the fewest characters of a word that is guessed at: of a

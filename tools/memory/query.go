@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/rank"
-	"github.com/toolfold/toolfold/internal/words"
+	"github.com/toolfold/toolfold/internal/text/rank"
+	"github.com/toolfold/toolfold/internal/text/words"
 )
 
 // query is a parsed search.

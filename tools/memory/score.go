@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/toolfold/toolfold/internal/rank"
-	"github.com/toolfold/toolfold/internal/words"
+	"github.com/toolfold/toolfold/internal/text/rank"
+	"github.com/toolfold/toolfold/internal/text/words"
 )
 
 // What relevance is made of.

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/words"
+	"github.com/toolfold/toolfold/internal/text/words"
 )
 
 // Limits that keep a search fast in a large notebook.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/ask"
-	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/system/clock"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Limits of an entry, of lists in calls and of answers.

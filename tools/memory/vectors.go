@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/embed"
-	"github.com/toolfold/toolfold/internal/rank"
+	"github.com/toolfold/toolfold/internal/run/embed"
+	"github.com/toolfold/toolfold/internal/text/rank"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/embed"
-	"github.com/toolfold/toolfold/internal/embed/embedtest"
+	"github.com/toolfold/toolfold/internal/run/embed"
+	"github.com/toolfold/toolfold/internal/run/embed/embedtest"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/metric"
+	"github.com/toolfold/toolfold/internal/run/metric"
 )
 
 // aggregate computes a figure from the points of all series. It is NaN where

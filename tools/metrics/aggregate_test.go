@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/metric"
+	"github.com/toolfold/toolfold/internal/run/metric"
 )
 
 // line is a series with a point each second.

@@ -6,7 +6,7 @@ import (
 	_ "embed"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/metric"
+	"github.com/toolfold/toolfold/internal/run/metric"
 )
 
 var (

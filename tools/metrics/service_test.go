@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/metric"
+	"github.com/toolfold/toolfold/internal/run/metric"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/metrics"

@@ -5,7 +5,7 @@ import (
 	_ "embed"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/run/work"
 )
 
 var (

@@ -7,8 +7,8 @@ import (
 	_ "embed"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/git"
-	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/code/git"
+	"github.com/toolfold/toolfold/internal/code/scan"
 )
 
 // The parameters.

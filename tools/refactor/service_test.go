@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/code/scan"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/refactor"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/run/work"
 )
 
 // Bounds of a session.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/run/work"
 )
 
 // defined is [Task.Define] for a task that is submitted: it refuses a definition

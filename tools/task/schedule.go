@@ -8,7 +8,7 @@ import (
 	"github.com/netresearch/go-cron"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // cronSyntax is that of five fields, so that a schedule is due once a minute at

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/internal/shorten"
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/system/clock"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Codes of the task tool.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/work"
 )
 
 // The states of a task, see [work.Pending].

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/callctx"
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/work"
 )
 
 // Bounds of a task that its recorded legacy declaration does not have.

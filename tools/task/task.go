@@ -6,7 +6,7 @@ import (
 	_ "embed"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/work"
+	"github.com/toolfold/toolfold/internal/run/work"
 )
 
 var (

@@ -9,8 +9,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/run/workspace"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
 // Actions knows what tasks may call. *call.Runner implements it.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/clock"
-	"github.com/toolfold/toolfold/internal/metric"
+	"github.com/toolfold/toolfold/internal/run/metric"
+	"github.com/toolfold/toolfold/internal/system/clock"
 )
 
 //go:embed asks.txt

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 const (

@@ -11,14 +11,14 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/ask"
-	"github.com/toolfold/toolfold/internal/engine"
-	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/ordered"
-	"github.com/toolfold/toolfold/internal/shorten"
-	"github.com/toolfold/toolfold/internal/suggest"
-	"github.com/toolfold/toolfold/internal/validate"
-	"github.com/toolfold/toolfold/internal/work"
-	"github.com/toolfold/toolfold/internal/workspace"
+	"github.com/toolfold/toolfold/internal/call/validate"
+	"github.com/toolfold/toolfold/internal/run/engine"
+	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/run/workspace"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
 // Folder of the workspace holds workflow files.

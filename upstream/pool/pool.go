@@ -23,8 +23,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/child"
-	"github.com/toolfold/toolfold/internal/safefile"
+	"github.com/toolfold/toolfold/internal/system/child"
+	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/upstream"
 )
 

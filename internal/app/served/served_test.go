@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold/internal/app"
-	"github.com/toolfold/toolfold/internal/mcptest"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/test/mcptest"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"

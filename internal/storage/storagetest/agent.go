@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/engine"
+	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools/agent"
 )

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/embed"
+	"github.com/toolfold/toolfold/internal/run/embed"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools/memory"
 )

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	engine "github.com/toolfold/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/internal/storage"
+	engine "github.com/toolfold/toolfold/internal/storage/queue"
 	"github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/code/scan"
 	"github.com/toolfold/toolfold/internal/storage"
 )
 

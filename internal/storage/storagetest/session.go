@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage"
-	"github.com/toolfold/toolfold/internal/work"
 	"github.com/toolfold/toolfold/tools/session"
 )
 

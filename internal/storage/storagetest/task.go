@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/queue"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/run/usage"
 	"github.com/toolfold/toolfold/internal/storage"
-	"github.com/toolfold/toolfold/internal/usage"
 )
 
 // Usage tests the counts of calls by legacy names.

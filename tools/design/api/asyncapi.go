@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/test/golden"
 	"github.com/toolfold/toolfold/tools/design/architecture"
 )
 

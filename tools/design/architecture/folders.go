@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/imports"
-	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/code/imports"
+	"github.com/toolfold/toolfold/internal/code/scan"
 )
 
 // maxDrawn is the most components that are drawn of folders.

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/toolfold/toolfold/internal/golden"
-	"github.com/toolfold/toolfold/internal/imports"
-	"github.com/toolfold/toolfold/internal/scan"
+	"github.com/toolfold/toolfold/internal/code/imports"
+	"github.com/toolfold/toolfold/internal/code/scan"
+	"github.com/toolfold/toolfold/internal/test/golden"
 )
 
 // read returns what the files of an archive import.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/regex"
+	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
-	"github.com/toolfold/toolfold/internal/jsonx"
-	"github.com/toolfold/toolfold/internal/shorten"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // The severities of findings.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/test/golden"
 	"github.com/toolfold/toolfold/tools/design/schema"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolfold/toolfold/internal/ordered"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // Lines splits a text into its lines, without blank ones at either end. What

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
 // capturesText is written by e2e/agents/capture.js: make hosts.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/hosts"
+	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
 // The table of lists is what the captures say: each host that was captured, and each

@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold/cmd/toolfold/internal/docs"
 	"github.com/toolfold/toolfold/internal/app"
-	"github.com/toolfold/toolfold/internal/golden"
+	"github.com/toolfold/toolfold/internal/test/golden"
 )
 
 // pagesDir is where the pages are kept, from here.

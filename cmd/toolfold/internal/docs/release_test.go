@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/toolfold/toolfold/internal/validate"
+	"github.com/toolfold/toolfold/internal/call/validate"
 )
 
 // serverSchema has what the registry's schema of 2025-12-11 asks of the members

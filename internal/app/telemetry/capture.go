@@ -1,0 +1,110 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/code/secrets"
+	"github.com/toolfold/toolfold/internal/text/redact"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// argumentNames returns which of the arguments that its action declares a call was
+// given: names that callers invent may hold anything.
+func argumentNames(c *call.Call) []string {
+	var given, within map[string]json.RawMessage
+	if c.Entry == nil || len(c.Raw) > 1<<20 || json.Unmarshal(c.Raw, &given) != nil {
+		return nil
+	}
+	_ = json.Unmarshal(given[callctx.ArgParams], &within) // no object holds no names
+	var names []string
+	for _, p := range c.Entry.Params() {
+		_, outside := given[p.Name]
+		if _, inside := within[p.Name]; inside || outside {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// capturedArguments returns the arguments of a call as they may be kept.
+func capturedArguments(c *call.Call) string {
+	if c.Entry == nil {
+		return captured(c.Raw, nil)
+	}
+	declared := c.Entry.Params()
+	return captured(c.Raw, append(declared, toolfold.Param{Name: callctx.ArgParams, Kind: toolfold.KindObject, Optional: declared}))
+}
+
+// capturedResult returns the answer of a call as it may be kept.
+func capturedResult(c *call.Call, answer toolfold.Answer) string {
+	if c.Entry == nil || answer.Err != nil {
+		return captured(answer.Content, nil)
+	}
+	return captured(answer.Content, c.Entry.Action.Results())
+}
+
+// captured returns JSON as it may be kept: without secrets, and shortened. Names of
+// declared members are no secrets': the key of an entry is none.
+func captured(raw json.RawMessage, declared []toolfold.Param) string {
+	var value any
+	if len(raw) > 1<<20 || json.Unmarshal(raw, &value) != nil {
+		return shorten.To(hideIn(string(raw[:min(len(raw), 2*maxAttribute)])), maxAttribute)
+	}
+	text, _ := json.Marshal(hide(value, declared)) // what was decoded can be encoded
+	return shorten.To(string(text), maxAttribute)
+}
+
+// hide returns a decoded value without secrets. Declared are the members that an
+// object has there.
+func hide(value any, declared []toolfold.Param) any {
+	switch v := value.(type) {
+	case string:
+		var inside any
+		if strings.HasPrefix(v, "{") && json.Unmarshal([]byte(v), &inside) == nil {
+			text, _ := json.Marshal(hide(inside, declared))
+			return string(text)
+		}
+		return hideIn(v)
+	case []any:
+		list := redact.Value(v).([]any) // with the values of flags hidden
+		for i, item := range v {
+			if text, isText := item.(string); !isText || list[i] == redact.Text(text) {
+				list[i] = hide(item, declared)
+			}
+		}
+		return list
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, member := range v {
+			i := slices.IndexFunc(declared, func(p toolfold.Param) bool { return p.Name == name })
+			switch _, text := member.(string); {
+			case i >= 0:
+				object[name] = hide(member, members(declared[i]))
+			case text && redact.Names(name):
+				object[name] = redact.Hidden
+			default:
+				object[name] = hide(member, nil)
+			}
+		}
+		return object
+	}
+	return value
+}
+
+// members lists what is declared inside a parameter, or inside its items.
+func members(p toolfold.Param) []toolfold.Param {
+	if p.Items != nil {
+		return members(*p.Items)
+	}
+	return slices.Concat(p.Required, p.Optional)
+}
+
+// hideIn hides the secrets in a text: what names tell, and what looks like one.
+func hideIn(text string) string {
+	return secrets.Hide(redact.Text(shorten.To(text, 2*maxAttribute)), redact.Hidden)
+}

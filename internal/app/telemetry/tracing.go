@@ -1,0 +1,437 @@
+// Package telemetry records what the server does: a span for every call, run,
+// step and task, in the store and, where the environment names an OTLP
+// endpoint, there too. It is the only importer of the OpenTelemetry SDK.
+//
+// Callers never wait for the recording. Spans that have ended are stored in
+// batches about a second later, as many in a second as take a few hundredths of a
+// processor. What comes faster for longer is dropped and counted: first calls that
+// succeeded, which are most of it and tell least. Spans that run for longer are stored as
+// running, and their process reports while they do: what it leaves behind when
+// it is killed counts as interrupted. Calls alone do not open a store; their
+// spans wait for it.
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/toolfold/toolfold/internal/system/clock"
+	"github.com/toolfold/toolfold/internal/text/redact"
+	"github.com/toolfold/toolfold/tools/trace"
+)
+
+const (
+	flushAfter   = time.Second            // between a span's end and its storing
+	flushEach    = 250 * time.Millisecond // between batches that are full
+	maxBatch     = 1024                   // spans
+	maxPending   = 8192                   // spans that have ended and are not stored
+	maxCalls     = maxPending / 2         // at which calls that succeeded and run nothing are dropped
+	maxOpen      = 8192                   // running spans that are known
+	maxAnswers   = 16 << 20               // bytes of answers that are not stored
+	maxAnswer    = 1 << 20                // bytes of one answer
+	trimEach     = time.Minute
+	tellEach     = time.Minute // that spans are dropped, to the log
+	trimAt       = 50_000      // spans stored since the last time
+	storeWithin  = 20 * time.Second
+	exportWithin = time.Second // at the end
+)
+
+// scopeName is the instrumentation scope of the spans of calls.
+const scopeName = "github.com/toolfold/toolfold/internal/app/telemetry"
+
+// Options say what tracing records and where.
+type Options struct {
+	// Open opens the store. Calls alone do not open it: their spans wait until
+	// Opened is closed, or a run opens it. The oldest go when too many wait.
+	Open   func(context.Context) (trace.Store, error)
+	Opened <-chan struct{}
+
+	// Arguments keeps arguments and results of calls, shortened, as attributes.
+	Arguments bool
+
+	// RunsOnly records of the calls only runs and what these call.
+	RunsOnly bool
+
+	Days      int // traces are kept; zero = for ever
+	Megabytes int // of traces are kept; zero = any
+
+	Version string       // of the service, for OTLP
+	Log     *slog.Logger // of what could not be stored
+	Now     func() time.Time
+}
+
+// Tracing records spans. It is safe for concurrent use.
+type Tracing struct {
+	o        Options
+	now      func() time.Time
+	provider *sdk.TracerProvider
+	tracer   oteltrace.Tracer
+	sends    bool // spans go to an OTLP endpoint too
+
+	mu      sync.Mutex
+	timer   *time.Timer // of the next batch
+	armed   bool        // it is due
+	open    map[spanKey]*recorded
+	ended   []*recorded
+	answers int  // bytes in ended
+	ran     bool // a run was recorded, which is worth opening a store
+	dropped int64
+	failing bool // the last batch could not be stored
+
+	told   int64     // of dropped, to the log
+	toldAt time.Time // when that was
+
+	storing sync.Mutex // held while a batch is stored
+	heard   time.Time  // when running traces were last reported
+	trimmed time.Time
+	stored  int // spans since then
+}
+
+type spanKey struct {
+	trace oteltrace.TraceID
+	span  oteltrace.SpanID
+}
+
+// A span is of the SDK, or a [plainCall].
+type span interface {
+	SpanContext() oteltrace.SpanContext
+	StartTime() time.Time
+}
+
+// recorded is a span that runs or has ended.
+type recorded struct {
+	span
+	answer []byte // kept with the span when it ends
+	begun  bool   // stored as running
+}
+
+// New returns tracing, and OTLP export as the environment configures it. A
+// configuration that cannot be used is an error.
+func New(o Options) (*Tracing, error) {
+	t := &Tracing{o: o, now: clock.Micros(o.Now), open: map[spanKey]*recorded{}}
+	t.timer = time.AfterFunc(time.Hour, t.storeBatch)
+	t.timer.Stop()
+	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, attribute.String("service.version", o.Version)),
+		resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	// The store has every span, whatever a caller's trace context or a sampler
+	// in the environment says.
+	options := []sdk.TracerProviderOption{sdk.WithResource(service), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(ids{}),
+		sdk.WithSpanProcessor(t)}
+	exporter, err := otlp()
+	if err != nil {
+		return nil, err
+	}
+	t.sends = exporter != nil
+	if t.sends {
+		options = append(options, sdk.WithBatcher(exporter))
+		if o.Log != nil {
+			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { o.Log.Warn("sending spans", "err", redact.Text(err.Error())) }))
+		}
+	}
+	t.provider = sdk.NewTracerProvider(options...)
+	t.tracer = t.provider.Tracer(scopeName)
+	return t, nil
+}
+
+// Provider returns what opens spans that are recorded.
+func (t *Tracing) Provider() oteltrace.TracerProvider { return t.provider }
+
+// Dropped returns how many spans were not stored: there were too many at a
+// time, or the store failed.
+func (t *Tracing) Dropped() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dropped
+}
+
+// OnStart implements [sdk.SpanProcessor].
+func (t *Tracing) OnStart(_ context.Context, s sdk.ReadWriteSpan) {
+	t.start(s, s.InstrumentationScope().Name != scopeName)
+}
+
+// OnEnd implements [sdk.SpanProcessor].
+func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) { t.end(s) }
+
+// start notes a span that begins, and whether it is of a run.
+func (t *Tracing) start(s span, ofRun bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.open) < maxOpen {
+		t.open[keyOf(s)] = &recorded{span: s}
+	}
+	t.ran = t.ran || ofRun
+	t.arm()
+}
+
+// end takes over a span that has ended.
+func (t *Tracing) end(s span) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.add(s)
+}
+
+// add adds a span that has ended. The caller holds mu.
+func (t *Tracing) add(s span) {
+	key := keyOf(s)
+	span := t.open[key]
+	delete(t.open, key)
+	if n := len(t.ended); n >= maxPending || n >= maxCalls && tellsLittle(s) {
+		t.dropped++
+		return
+	}
+	if span == nil {
+		span = &recorded{}
+	}
+	span.span = s
+	if t.answers+len(span.answer) > maxAnswers {
+		span.answer = omitted(len(span.answer), "too many answers came at a time")
+	}
+	t.answers += len(span.answer)
+	t.ended = append(t.ended, span)
+	if len(t.ended) == maxBatch && t.armed {
+		t.timer.Reset(flushEach)
+		return
+	}
+	t.arm()
+}
+
+// tellsLittle reports whether a span is of a call that succeeded and ran nothing.
+func tellsLittle(s span) bool {
+	call, ok := s.(*plainCall)
+	return ok && call.failure == nil
+}
+
+// arm schedules that recorded spans are stored. The caller holds mu.
+func (t *Tracing) arm() {
+	if t.armed {
+		return
+	}
+	t.armed = true
+	if len(t.ended) >= maxBatch {
+		t.timer.Reset(flushEach)
+	} else {
+		t.timer.Reset(flushAfter)
+	}
+}
+
+// keep stores the answer of a run with its span: its caller may have stopped
+// waiting.
+func (t *Tracing) keep(span oteltrace.SpanContext, answer []byte) {
+	if len(answer) > maxAnswer {
+		answer = omitted(len(answer), fmt.Sprintf("the answer has more than %d bytes", maxAnswer))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if open := t.open[spanKey{span.TraceID(), span.SpanID()}]; open != nil {
+		open.answer = answer
+	}
+}
+
+// omitted stands for an answer that is not kept.
+func omitted(size int, why string) []byte {
+	return fmt.Appendf(nil, `{"omitted":%q,"bytes":%d}`, why, size)
+}
+
+func keyOf(s span) spanKey {
+	in := s.SpanContext()
+	return spanKey{in.TraceID(), in.SpanID()}
+}
+
+// storeBatch stores a batch when it is due, and says in the log what was lost.
+func (t *Tracing) storeBatch() {
+	ctx, done := context.WithTimeout(context.Background(), storeWithin)
+	defer done()
+	_, err := t.store(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.o.Log == nil:
+	case err != nil:
+		if !t.failing {
+			t.o.Log.Warn("storing traces; they are lost until it works again", "err", err)
+		}
+		t.told = t.dropped
+	case t.dropped > t.told && time.Since(t.toldAt) >= tellEach:
+		t.o.Log.Warn("traces were dropped: more came than are stored in a second", "spans", t.dropped-t.told)
+		t.told, t.toldAt = t.dropped, time.Now()
+	}
+	t.failing = err != nil
+	t.armed = false
+	if len(t.open) > 0 || len(t.ended) > 0 && t.isOpened() {
+		t.arm()
+	}
+}
+
+func (t *Tracing) isOpened() bool {
+	select {
+	case <-t.o.Opened:
+		return true
+	default:
+		return false
+	}
+}
+
+// Flush stores what was recorded so far, with the spans that run for a while or
+// are around one that has ended. It does so also when ctx is done: the spans
+// are not only those of the caller.
+func (t *Tracing) Flush(ctx context.Context) error {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
+	defer done()
+	return t.flush(ctx)
+}
+
+func (t *Tracing) flush(ctx context.Context) (failed error) {
+	for more := true; more; {
+		var err error
+		if more, err = t.store(ctx); failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// store stores a batch. More says that there are spans for another one.
+func (t *Tracing) store(ctx context.Context) (more bool, err error) {
+	t.storing.Lock()
+	defer t.storing.Unlock()
+	spans, running := t.take()
+	if len(spans) == 0 && len(running) == 0 {
+		return false, nil
+	}
+	list := converted(spans)
+	store, err := t.o.Open(ctx)
+	if err == nil && len(list) > 0 { // all at once: under load each transaction waits for many others
+		err = store.Put(ctx, list, t.now())
+	}
+	if err != nil {
+		t.giveUp(spans, list)
+		return len(spans) >= maxBatch, err
+	}
+	now := t.now()
+	if now.Sub(t.heard) >= trace.Silence/4 {
+		t.heard = now
+		err = store.Hear(ctx, running, now)
+	}
+	if t.stored += len(spans); t.stored >= trimAt || now.Sub(t.trimmed) >= trimEach {
+		t.trimmed, t.stored = now, 0
+		keep := trace.Keep{Bytes: int64(t.o.Megabytes) << 20}
+		if t.o.Days > 0 {
+			keep.Since = now.AddDate(0, 0, -t.o.Days)
+		}
+		_, trimErr := store.Trim(ctx, keep)
+		err = errors.Join(err, trimErr)
+	}
+	return len(spans) >= maxBatch, err
+}
+
+// giveUp counts the spans that could not be stored, but for spans that still run: they are
+// taken again.
+func (t *Tracing) giveUp(spans []taken, converted []trace.Span) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range converted {
+		if s.Status != trace.Running {
+			t.dropped++
+		}
+	}
+	for _, s := range spans {
+		if s.runs {
+			s.from.begun = false
+		}
+	}
+}
+
+// taken is a span on its way to the store.
+type taken struct {
+	span // as it was when it was taken
+	from *recorded
+	runs bool
+}
+
+// take takes the next spans to store, and the traces of spans that were stored as
+// running before. It takes none as long as nothing has opened the store but calls
+// would.
+func (t *Tracing) take() (spans []taken, running []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.isOpened() && !t.ran {
+		if extra := len(t.ended) - maxBatch; extra > 0 {
+			t.dropped, t.told = t.dropped+int64(extra), t.told+int64(extra)
+			t.ended = slices.Delete(t.ended, 0, extra)
+		}
+		return nil, nil
+	}
+	n := min(len(t.ended), maxBatch)
+	around := map[oteltrace.TraceID]bool{} // traces of which a span has ended, where others run
+	for _, s := range t.ended[:n] {
+		spans = append(spans, taken{span: s.span, from: s})
+		t.answers -= len(s.answer)
+		if len(t.open) > 0 {
+			around[s.SpanContext().TraceID()] = true
+		}
+	}
+	t.ended = slices.Delete(t.ended, 0, n)
+	t.ran = len(t.open) > 0 || len(t.ended) > 0
+	began := t.now().Add(-flushAfter)
+	for key, open := range t.open {
+		switch {
+		case open.begun:
+			running = append(running, key.trace.String())
+		case around[key.trace] || open.StartTime().Before(began):
+			open.begun = true
+			now := open.span
+			if plain, ok := now.(*plainCall); ok { // it may end meanwhile
+				copied := *plain
+				now = &copied
+			}
+			spans = append(spans, taken{now, open, true})
+		}
+	}
+	return spans, running
+}
+
+// converted returns spans as they are stored, without the ones that no query reads.
+func converted(spans []taken) []trace.Span {
+	list := make([]trace.Span, 0, len(spans))
+	for _, s := range spans {
+		span := convert(s.span)
+		if s.runs {
+			span.Status, span.End = trace.Running, time.Time{}
+		} else {
+			span.Begun, span.Answer = s.from.begun, s.from.answer
+		}
+		if !skipped(span) {
+			list = append(list, span)
+		}
+	}
+	return list
+}
+
+// Close stores what was recorded and sends out the rest, for a moment at most.
+func (t *Tracing) Close() {
+	ctx, done := context.WithTimeout(context.Background(), exportWithin)
+	defer done()
+	if err := errors.Join(t.flush(ctx), t.provider.Shutdown(ctx)); err != nil && t.o.Log != nil {
+		t.o.Log.Warn("storing the last traces", "err", err)
+	}
+}
+
+// Shutdown implements [sdk.SpanProcessor].
+func (t *Tracing) Shutdown(context.Context) error { return nil }
+
+// ForceFlush implements [sdk.SpanProcessor].
+func (t *Tracing) ForceFlush(ctx context.Context) error { return t.Flush(ctx) }

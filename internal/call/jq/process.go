@@ -1,0 +1,189 @@
+package jq
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/system/child"
+)
+
+// processArgument is the only argument of a process that runs filters.
+const processArgument = "toolfold: filters"
+
+const (
+	maxProcesses = 2 // at a time
+	idle         = 30 * time.Second
+	grace        = time.Second // that a process has to begin, and to say that it ends
+)
+
+// Exit codes of a process that says why it ends.
+const (
+	tookTooLong = 3
+	tookTooMuch = 4
+	outOfMemory = 2  // the Go runtime got no more; a filter that breaks it looks the same
+	raceMemory  = 66 // the race detector got no more
+)
+
+// The process runs filters before anything else of the program begins, in any program
+// that has this package.
+func init() {
+	if len(os.Args) != 2 || os.Args[1] != processArgument {
+		return
+	}
+	// The process ends by itself: it starts no other, and needs no keeper.
+	if child.LimitMemory(4*maxMemory, 4*maxMemory) != nil { // for what is taken at once; watch ends it before that
+		os.Exit(1)
+	}
+	debug.SetMemoryLimit(maxMemory / 4 * 3) // what is not used any more goes before watch counts it
+	go watch()
+	answerAll(os.Stdin, os.Stdout)
+	os.Exit(0)
+}
+
+// watch ends the process when it has taken too much memory.
+func watch() {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	for range time.Tick(5 * time.Millisecond) {
+		if metrics.Read(sample); sample[0].Value.Uint64() <= maxMemory {
+			continue
+		}
+		runtime.GC() // also sweeps, before which the dead count
+		if metrics.Read(sample); sample[0].Value.Uint64() > maxMemory {
+			os.Exit(tookTooMuch)
+		}
+	}
+}
+
+// answerAll answers the questions of in, until there are no more or none comes.
+func answerAll(in io.Reader, out io.Writer) {
+	questions, answers := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		waiting := time.AfterFunc(idle, func() { os.Exit(0) })
+		var q question
+		if questions.Decode(&q) != nil {
+			return
+		}
+		waiting.Stop()
+		running := time.AfterFunc(maxTime, func() { os.Exit(tookTooLong) })
+		a := answered(context.Background(), q)
+		running.Stop()
+		if answers.Encode(a) != nil {
+			return
+		}
+	}
+}
+
+// process runs filters, one at a time.
+type process struct {
+	command *exec.Cmd
+	in      io.WriteCloser
+	asks    *json.Encoder
+	hears   *json.Decoder
+	out     io.Closer
+	ended   chan struct{}
+	used    bool // it has answered before
+}
+
+var (
+	slots = make(chan struct{}, maxProcesses)
+	kept  = make(chan *process, maxProcesses)
+)
+
+// ask has a process answer a question.
+func ask(ctx context.Context, q question) (a answer, err error) {
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-ctx.Done():
+		return a, ctx.Err()
+	}
+	for {
+		p, err := keptOrNew()
+		if err != nil {
+			return a, fmt.Errorf("starting a process for filters: %w", err)
+		}
+		a, err = p.ask(ctx, q)
+		if err == nil {
+			p.used = true
+			kept <- p
+			return a, nil
+		}
+		p.end()
+		if ctx.Err() != nil {
+			return a, ctx.Err()
+		}
+		switch code := p.command.ProcessState.ExitCode(); {
+		case code == tookTooLong || errors.Is(err, context.DeadlineExceeded):
+			return a, fmt.Errorf("it took longer than %s", maxTime)
+		case code == tookTooMuch || code == outOfMemory || code == raceMemory:
+			return a, fmt.Errorf("it needed more than %d MB of memory", maxMemory>>20)
+		case p.used: // it ended as nothing came, or as somebody ended it, which need not be for this question
+			continue
+		}
+		return a, fmt.Errorf("the process that ran it ended: %s; call again", p.command.ProcessState)
+	}
+}
+
+// keptOrNew returns a process that waits for a question.
+func keptOrNew() (*process, error) {
+	select {
+	case p := <-kept:
+		return p, nil
+	default:
+	}
+	self, err := child.Executable()
+	if err != nil {
+		return nil, err
+	}
+	hears, says, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer says.Close()
+	p := &process{command: exec.Command(self, processArgument), ended: make(chan struct{})}
+	p.command.Stdout, p.command.Env, p.command.SysProcAttr = says, []string{}, apart()
+	if p.in, err = p.command.StdinPipe(); err == nil {
+		err = p.command.Start()
+	}
+	if err != nil {
+		hears.Close()
+		return nil, err
+	}
+	p.asks, p.hears, p.out = json.NewEncoder(p.in), json.NewDecoder(hears), hears
+	go func() {
+		defer close(p.ended)
+		_ = p.command.Wait()
+	}()
+	return p, nil
+}
+
+// ask returns the answer of the process, or an error after which it must end.
+func (p *process) ask(ctx context.Context, q question) (a answer, err error) {
+	limited, stop := context.WithTimeout(ctx, maxTime+grace)
+	defer stop()
+	defer context.AfterFunc(limited, func() { _ = p.command.Process.Kill() })()
+	if err = p.asks.Encode(q); err == nil {
+		err = p.hears.Decode(&a)
+	}
+	if limited.Err() != nil {
+		return a, limited.Err()
+	}
+	return a, err
+}
+
+// end ends the process, and waits until it has.
+func (p *process) end() {
+	p.in.Close()
+	_ = p.command.Process.Kill()
+	<-p.ended
+	p.out.Close()
+}

@@ -1,0 +1,78 @@
+// Package judge has what declared fields and schemas that were written elsewhere
+// are checked with alike, and reads the latter.
+package judge
+
+import (
+	"encoding/json"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// MaxProblems is the greatest number of problems that a check reports.
+const MaxProblems = 20
+
+// TypeOr joins the types that a problem wants where a schema allows several.
+const TypeOr = " or "
+
+// Formats check the formats that a field can declare.
+var Formats = map[string]func(string) bool{
+	"date":      func(text string) bool { _, err := time.Parse(time.DateOnly, text); return err == nil },
+	"date-time": func(text string) bool { _, err := time.Parse(time.RFC3339, text); return err == nil },
+	"email":     func(text string) bool { a, err := mail.ParseAddress(text); return err == nil && a.Address == text },
+	"ipv4":      func(text string) bool { a, err := netip.ParseAddr(text); return err == nil && a.Is4() },
+	"ipv6": func(text string) bool {
+		a, err := netip.ParseAddr(text)
+		return err == nil && a.Is6() && a.Zone() == ""
+	},
+	"uri":  func(text string) bool { u, err := url.Parse(text); return err == nil && u.IsAbs() },
+	"uuid": func(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil },
+}
+
+// WantedFormat says what is wanted in place of a text that is not of a format.
+func WantedFormat(format, text string) string {
+	if format != "date-time" {
+		return format
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05.999999999", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return "date-time with its zone, such as " + t.Format(time.RFC3339)
+		}
+	}
+	return "date-time such as 2026-01-31T12:00:00Z"
+}
+
+// Got returns a value as an error quotes it: scalars shortened, the rest by type.
+func Got(v any) any {
+	switch v := v.(type) {
+	case string:
+		return shorten.Quoted(v)
+	case bool, json.Number:
+		return v
+	}
+	return jsonx.TypeName(v)
+}
+
+// Float returns a number of a decoded value; ok is false where it is none.
+func Float(value any) (n float64, ok bool) {
+	switch value := value.(type) {
+	case json.Number:
+		n, _ = value.Float64() // infinite beyond the range
+		return n, true
+	case float64:
+		return value, true
+	case int:
+		return float64(value), true
+	case int64:
+		return float64(value), true
+	case uint64:
+		return float64(value), true
+	}
+	return 0, false
+}

@@ -1,0 +1,325 @@
+package judge
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/toolfold/toolfold/internal/text/ordered"
+)
+
+// Listed returns the object that [Object] made of a schema as a valid schema of 2020-12, which clients
+// demand: keywords of another shape are left out, or written as 2020-12 has them, and references to
+// nothing too. A schema that stays invalid becomes an object without members. It has no $schema, since
+// some hosts refuse dialects.
+func Listed(object ordered.Map) ordered.Map {
+	object = slices.DeleteFunc(slices.Clone(object), func(m ordered.Member) bool { return m.Key == "$schema" })
+	l := lister{root: ordered.MustJSON(object)}
+	listed := l.object(object)
+	if properties, _ := listed.Get("properties"); properties == nil {
+		listed.Set("properties", json.RawMessage(`{}`))
+		l.changed = true
+	}
+	if !l.changed && !l.refers {
+		return object
+	}
+	var doc any
+	if json.Unmarshal(ordered.MustJSON(listed), &doc) == nil {
+		eachSchema(doc, func(s map[string]any) { takePatterns(s) })
+		if _, err := compileAs("listed", doc, jsonschema.Draft2020); err == nil {
+			return listed
+		}
+	}
+	bare := ordered.Map{{Key: "type", Value: json.RawMessage(`"object"`)}, {Key: "properties", Value: json.RawMessage(`{}`)}}
+	var text string
+	if Member(object, "description", &text); text != "" {
+		bare.Set("description", ordered.MustJSON(text))
+	}
+	return bare
+}
+
+// lister writes a schema as 2020-12 has it.
+type lister struct {
+	root    json.RawMessage
+	changed bool // something is written otherwise
+	refers  bool // there are references
+	depth   int
+}
+
+// The words of 2020-12 by what their value is.
+var (
+	oneSchema = []string{
+		"additionalProperties", "items", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedProperties", "unevaluatedItems",
+		"contentSchema",
+	}
+	someSchemas  = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
+	namedSchemas = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+	numbers      = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+	counts       = []string{
+		"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
+	}
+	words2020 = []string{
+		"title", "description", "$comment", "format", "pattern", "$ref", "$dynamicRef", "$anchor", "$dynamicAnchor", "$id",
+		"contentMediaType", "contentEncoding",
+	}
+	switches = []string{"uniqueItems", "deprecated", "readOnly", "writeOnly"}
+	objects  = []string{"dependentRequired", "dependencies", "$vocabulary"}
+)
+
+// kinds are other names of types that servers use.
+var kinds = map[string]string{
+	"int": "integer", "long": "integer", "str": "string", "text": "string", "float": "number", "double": "number", "bool": "boolean",
+	"dict": "object", "map": "object", "list": "array",
+}
+
+// schema returns a schema; ok is false where the value is none.
+func (l *lister) schema(raw json.RawMessage) (listed json.RawMessage, ok bool) {
+	var object ordered.Map
+	switch l.depth++; {
+	case l.depth > maxDepth*10:
+	case string(raw) == "true", string(raw) == "false":
+		listed, ok = raw, true
+	case len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &object) == nil:
+		before := l.changed
+		l.changed = false
+		object = l.object(object)
+		if listed, ok = raw, true; l.changed {
+			listed = ordered.MustJSON(object)
+		}
+		l.changed = l.changed || before
+	}
+	l.depth--
+	return listed, ok
+}
+
+func (l *lister) object(object ordered.Map) (listed ordered.Map) {
+	_, tuple := object.Get("prefixItems")
+	for _, m := range object {
+		raw, _ := m.Value.(json.RawMessage)
+		key, value := m.Key, json.RawMessage(nil)
+		switch {
+		case key == "items" && len(raw) > 0 && raw[0] == '[' && !tuple: // a tuple of older drafts
+			key, value = "prefixItems", l.schemas(raw)
+		case key == "additionalItems":
+			items, _ := object.Get("items")
+			if list, _ := items.(json.RawMessage); len(list) > 0 && list[0] == '[' {
+				key, value = "items", l.one(raw)
+			}
+		case slices.Contains(oneSchema, key):
+			value = l.one(raw)
+		case slices.Contains(someSchemas, key):
+			value = l.schemas(raw)
+		case slices.Contains(namedSchemas, key):
+			value = l.named(raw)
+		default:
+			value = l.plain(object, key, raw)
+		}
+		switch {
+		case value == nil:
+			l.changed = true
+			key, value = exclusive(object, m.Key, raw)
+			if value == nil {
+				continue
+			}
+		case key != m.Key || string(value) != string(raw):
+			l.changed = true
+		}
+		listed.Set(key, value)
+	}
+	for bound, beyond := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
+		if told, _ := object.Get(beyond); told != nil && string(told.(json.RawMessage)) == "true" {
+			listed = slices.DeleteFunc(listed, func(m ordered.Member) bool { return m.Key == bound })
+		}
+	}
+	return listed
+}
+
+// exclusive returns an exclusive bound as 2020-12 has it, of a schema of draft-04; nil for others.
+func exclusive(object ordered.Map, key string, raw json.RawMessage) (string, json.RawMessage) {
+	bound := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
+	limit, has := object.Get(bound)
+	if string(raw) != "true" || !has {
+		return key, nil
+	}
+	value, _ := limit.(json.RawMessage)
+	if !number(value, false) {
+		return key, nil
+	}
+	return key, value
+}
+
+// one returns a schema, or nil for what is none.
+func (l *lister) one(raw json.RawMessage) json.RawMessage {
+	listed, ok := l.schema(raw)
+	if !ok {
+		return nil
+	}
+	return listed
+}
+
+// schemas returns a list of schemas, or nil where none is left.
+func (l *lister) schemas(raw json.RawMessage) json.RawMessage {
+	var all, listed []json.RawMessage
+	if json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	same := true
+	for _, part := range all {
+		one := l.one(part)
+		if same = same && string(one) == string(part); one != nil {
+			listed = append(listed, one)
+		}
+	}
+	switch {
+	case len(listed) == 0:
+		return nil
+	case same:
+		return raw
+	}
+	return ordered.MustJSON(listed)
+}
+
+// named returns schemas by names; a name without one keeps any value.
+func (l *lister) named(raw json.RawMessage) json.RawMessage {
+	var all ordered.Map
+	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &all) != nil {
+		return nil
+	}
+	same := true
+	for i, m := range all {
+		part, _ := m.Value.(json.RawMessage)
+		one, ok := l.schema(part)
+		if !ok {
+			one = json.RawMessage(`{}`)
+		}
+		same = same && string(one) == string(part)
+		all[i].Value = one
+	}
+	if same {
+		return raw
+	}
+	return ordered.MustJSON(all)
+}
+
+// plain returns the value of another keyword; nil where its shape is not that of 2020-12.
+func (l *lister) plain(object ordered.Map, key string, raw json.RawMessage) json.RawMessage {
+	text, isText := ordered.Text(raw)
+	first := byte(0)
+	if len(raw) > 0 {
+		first = raw[0]
+	}
+	valid := true
+	switch {
+	case key == "type":
+		return typed(raw)
+	case key == "required":
+		return unique(raw)
+	case key == "enum":
+		valid = first == '[' && string(raw) != "[]"
+	case key == "examples":
+		valid = first == '['
+	case key == "pattern":
+		valid = isText && !malformed(text)
+	case key == "$ref":
+		l.refers = true
+		valid = isText && l.leads(text)
+	case key == "$id" && strings.HasPrefix(text, "#"):
+		valid = false
+	case slices.Contains(numbers, key):
+		valid = number(raw, key == "multipleOf")
+	case slices.Contains(counts, key):
+		valid = number(raw, false) && !strings.ContainsAny(string(raw), "-.eE")
+	case slices.Contains(words2020, key):
+		valid = isText
+		l.refers = l.refers || strings.HasPrefix(key, "$")
+	case slices.Contains(switches, key):
+		valid = first == 't' || first == 'f'
+	case slices.Contains(objects, key):
+		valid = first == '{'
+		l.refers = true // it is compiled
+	}
+	if !valid {
+		return nil
+	}
+	return raw
+}
+
+// leads reports whether a reference leads to something in the same document.
+func (l *lister) leads(ref string) bool {
+	path, local := pathOf(ref, l.root)
+	if !local {
+		return false
+	}
+	_, found := at(l.root, path)
+	return found
+}
+
+// number reports whether a value is a number, above zero where that is demanded.
+func number(raw json.RawMessage, positive bool) bool {
+	var n json.Number
+	if len(raw) == 0 || raw[0] == '"' || json.Unmarshal(raw, &n) != nil || n == "" {
+		return false
+	}
+	f, _ := n.Float64()
+	return !positive || f > 0
+}
+
+// typed returns a type, or a list of some, in the words of 2020-12; nil for none.
+func typed(raw json.RawMessage) json.RawMessage {
+	known := []string{"string", "integer", "number", "boolean", "object", "array", "null"}
+	names, several := ordered.Texts(raw)
+	if one, is := ordered.Text(raw); is {
+		names = []string{one}
+	}
+	var kept []string
+	for _, name := range names {
+		word := strings.ToLower(name)
+		if other, is := kinds[word]; is {
+			word = other
+		}
+		if slices.Contains(known, word) && !slices.Contains(kept, word) {
+			kept = append(kept, word)
+		}
+	}
+	switch {
+	case len(kept) == 0:
+		return nil
+	case slices.Equal(kept, names):
+		return raw
+	case several:
+		return ordered.MustJSON(kept)
+	}
+	return ordered.MustJSON(kept[0])
+}
+
+// unique returns a list of texts with each once; nil for what is none.
+func unique(raw json.RawMessage) json.RawMessage {
+	names, ok := ordered.Texts(raw)
+	if !ok {
+		return nil
+	}
+	once := []string{}
+	for _, name := range names {
+		if !slices.Contains(once, name) {
+			once = append(once, name)
+		}
+	}
+	if len(once) == len(names) {
+		return raw
+	}
+	return ordered.MustJSON(once)
+}
+
+// malformed reports whether a pattern is no regular expression in any dialect.
+func malformed(pattern string) bool {
+	_, err := regexp.Compile(pattern)
+	var failed *syntax.Error
+	return errors.As(err, &failed) && slices.Contains([]syntax.ErrorCode{
+		syntax.ErrMissingBracket, syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingRepeatArgument, syntax.ErrTrailingBackslash,
+	}, failed.Code)
+}

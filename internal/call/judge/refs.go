@@ -1,0 +1,176 @@
+package judge
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/text/ordered"
+)
+
+// Nested returns the object that [Object] made of a schema as it stands below a path in another
+// document, such as /properties/params: its references lead to what they led to.
+func Nested(object ordered.Map, below string) ordered.Map {
+	return settled(object, ordered.MustJSON(object), below)
+}
+
+// settled returns a schema, made of another, whose references lead to what they led to in that:
+// by a path below, and where what they led to is not in the schema any more, by its $defs.
+func settled(schema ordered.Map, from json.RawMessage, below string) ordered.Map {
+	s := settler{from: from, kept: ordered.MustJSON(schema), below: below, names: map[string]string{}}
+	var moved ordered.Map
+	_ = json.Unmarshal(s.schema(s.kept), &moved) // it was one before
+	if len(s.defs) > 0 {
+		var defs ordered.Map
+		Member(moved, "$defs", &defs)
+		moved.Set("$defs", ordered.MustJSON(append(defs, s.defs...)))
+	}
+	return moved
+}
+
+// settler writes references anew.
+type settler struct {
+	from, kept json.RawMessage
+	below      string            // where what is kept stands
+	names      map[string]string // in $defs, of what is not kept, by path
+	defs       ordered.Map
+}
+
+// data are the keywords whose values are no schemas.
+var data = []string{"const", "enum", "default", "examples"}
+
+// schema returns a schema, or something that has some, as it was written but for its references.
+func (s *settler) schema(raw json.RawMessage) json.RawMessage {
+	var object ordered.Map
+	var list []json.RawMessage
+	switch {
+	case len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil:
+		for i := range list {
+			list[i] = s.schema(list[i])
+		}
+		return ordered.MustJSON(list)
+	case len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &object) != nil:
+		return raw
+	}
+	var base string
+	if Member(object, "$id", &base); base != "" && base[0] != '#' && len(raw) != len(s.kept) {
+		return raw // its references are relative to itself
+	}
+	for i, m := range object {
+		text, _ := m.Value.(json.RawMessage)
+		var ref string
+		switch {
+		case slices.Contains(data, m.Key):
+		case m.Key == "$ref" && json.Unmarshal(text, &ref) == nil:
+			object[i].Value = s.reference(ref)
+		default:
+			object[i].Value = s.schema(text)
+		}
+	}
+	return ordered.MustJSON(object)
+}
+
+// reference returns a reference that leads to what ref led to.
+func (s *settler) reference(ref string) string {
+	path, local := pathOf(ref, s.from)
+	if !local {
+		return ref
+	}
+	if _, kept := at(s.kept, path); kept {
+		return pointer(s.below + path)
+	}
+	target, found := at(s.from, path)
+	if !found {
+		return ref // it led nowhere before
+	}
+	name, known := s.names[path]
+	if !known {
+		name = strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", ".")
+		s.names[path] = name
+		at := len(s.defs)
+		s.defs = append(s.defs, ordered.Member{Key: name, Value: target})
+		s.defs[at].Value = s.schema(target)
+	}
+	return pointer(s.below + "/$defs/" + escaped(name))
+}
+
+// pointer returns the reference to a path.
+func pointer(path string) string { return "#" + (&url.URL{Fragment: path}).EscapedFragment() }
+
+// escaped returns a name as JSON pointers have it.
+func escaped(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+
+// unescaped is the reverse of escaped.
+func unescaped(name string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(name) }
+
+// pathOf returns the JSON pointer of what a reference leads to in the same document, which may
+// name it by an anchor. It is not ok for other documents.
+func pathOf(ref string, document json.RawMessage) (path string, ok bool) {
+	fragment, local := strings.CutPrefix(ref, "#")
+	fragment, err := url.PathUnescape(fragment)
+	switch {
+	case !local || err != nil:
+		return "", false
+	case fragment == "" || fragment[0] == '/':
+		return fragment, true
+	}
+	return anchored(document, fragment, "")
+}
+
+// anchored returns the path of the schema that has an anchor.
+func anchored(raw json.RawMessage, anchor, path string) (found string, ok bool) {
+	var object ordered.Map
+	var list []json.RawMessage
+	switch {
+	case len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &object) == nil:
+		var is, old string
+		Member(object, "$anchor", &is)
+		Member(object, "$id", &old) // of draft-07
+		if is == anchor || old == "#"+anchor {
+			return path, true
+		}
+		for _, m := range object {
+			text, _ := m.Value.(json.RawMessage)
+			if slices.Contains(data, m.Key) {
+				continue
+			}
+			if found, ok := anchored(text, anchor, path+"/"+escaped(m.Key)); ok {
+				return found, true
+			}
+		}
+	case len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil:
+		for i, entry := range list {
+			if found, ok := anchored(entry, anchor, path+"/"+strconv.Itoa(i)); ok {
+				return found, true
+			}
+		}
+	}
+	return "", false
+}
+
+// at returns what a JSON pointer leads to.
+func at(document json.RawMessage, path string) (json.RawMessage, bool) {
+	if path == "" {
+		return document, true
+	}
+	for name := range strings.SplitSeq(path[1:], "/") {
+		var object map[string]json.RawMessage
+		var list []json.RawMessage
+		if json.Unmarshal(document, &object) == nil {
+			value, has := object[unescaped(name)]
+			if !has {
+				return nil, false
+			}
+			document = value
+			continue
+		}
+		i, err := strconv.Atoi(name)
+		if err != nil || json.Unmarshal(document, &list) != nil || i < 0 || i >= len(list) {
+			return nil, false
+		}
+		document = list[i]
+	}
+	return document, true
+}

@@ -1,0 +1,192 @@
+// Package schema writes declared parameters as JSON Schema, and names the paths in results.
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+)
+
+// Style decides what a JSON Schema says beside types, enums and bounds. The
+// zero Style writes no texts.
+type Style struct {
+	// Describe reports whether a parameter's text is written; nil writes none.
+	Describe func(toolfold.Param) bool
+
+	// Untyped schemas have no type for a value of any type.
+	Untyped bool
+
+	// Brief schemas have types and nothing else.
+	Brief bool
+
+	// Result schemas require the members that are not Omitted.
+	Result bool
+
+	// Listed schemas leave out members that are Loose: a host that checks
+	// arguments would refuse good items with a bad one.
+	Listed bool
+
+	// Actions are the values of an action argument that stands in front of the
+	// members of an object, and is required; nil for none.
+	Actions []string
+
+	// Recorded schemas are as the legacy tools had them: whole numbers were
+	// plain numbers, that a text is not empty was said, and what is Added now
+	// was not there.
+	Recorded bool
+}
+
+// Object returns the schema of an object with the given members. It has
+// no combinators.
+func Object(required, optional []toolfold.Param, style Style) json.RawMessage {
+	schema := Members(required, optional, style)
+	if style.Actions != nil {
+		action := ordered.Map{{Key: "type", Value: string(toolfold.KindString)}, {Key: "enum", Value: style.Actions}}
+		schema = InFront(schema, callctx.ArgAction, action)
+	}
+	return ordered.MustJSON(schema)
+}
+
+// Of returns the schema of one value.
+func Of(p toolfold.Param, style Style) json.RawMessage { return ordered.MustJSON(schemaOf(p, style)) }
+
+// Members returns the schema of an object with the given members, without
+// [Style.Actions], to be added to.
+func Members(required, optional []toolfold.Param, style Style) ordered.Map {
+	properties := ordered.Map{}
+	for _, p := range slices.Concat(required, optional) {
+		if !p.Added || !style.Recorded {
+			properties.Set(p.Name, schemaOf(p, style))
+		}
+	}
+	schema := ordered.Map{{Key: "type", Value: "object"}, {Key: "properties", Value: properties}}
+	if style.Result {
+		required = slices.DeleteFunc(slices.Concat(required, optional), func(p toolfold.Param) bool { return p.Omitted })
+	}
+	if len(required) > 0 {
+		schema.Set("required", names(required))
+	}
+	return schema
+}
+
+func schemaOf(p toolfold.Param, style Style) ordered.Map {
+	schema := ordered.Map{}
+	switch {
+	case p.Kind == toolfold.KindAny && style.Untyped:
+	case p.Kind == toolfold.KindAny:
+		schema.Set("anyOf", anyValue)
+	case p.Kind == toolfold.KindInteger && style.Recorded:
+		schema.Set("type", string(toolfold.KindNumber))
+	case p.Nullable && style.Result:
+		schema.Set("type", []string{string(p.Kind), "null"})
+	default:
+		schema.Set("type", string(p.Kind))
+	}
+	if style.Brief {
+		if p.Kind == toolfold.KindArray {
+			schema.Set("items", schemaOf(*p.Items, style))
+		}
+		return schema
+	}
+	if style.Describe != nil && p.Doc != "" && style.Describe(p) {
+		schema.Set("description", p.Doc)
+	}
+	if len(p.Enum) > 0 {
+		schema.Set("enum", p.Enum)
+	}
+	if p.Format != "" {
+		schema.Set("format", p.Format)
+	}
+	if p.MinLen > 1 || p.MinLen == 1 && style.Recorded {
+		schema.Set("minLength", p.MinLen)
+	}
+	if p.MaxLen > 0 {
+		schema.Set("maxLength", p.MaxLen)
+	}
+	least, most := "minItems", "maxItems"
+	if p.Kind == toolfold.KindObject {
+		least, most = "minProperties", "maxProperties"
+	}
+	if style.Recorded && p.Unlisted {
+		p.MinItems, p.MaxItems = 0, 0
+	}
+	if p.MinItems > 0 {
+		schema.Set(least, p.MinItems)
+	}
+	if p.MaxItems > 0 {
+		schema.Set(most, p.MaxItems)
+	}
+	if p.Min != nil {
+		schema.Set("minimum", *p.Min)
+	}
+	if p.Max != nil {
+		schema.Set("maximum", *p.Max)
+	}
+	switch {
+	case p.Kind == toolfold.KindArray:
+		schema.Set("items", schemaOf(*p.Items, style))
+	case p.Values != nil:
+		schema.Set("additionalProperties", schemaOf(*p.Values, style))
+	case p.Kind == toolfold.KindObject && len(p.Members()) > 0 && !(p.Loose && style.Listed):
+		for _, m := range Members(p.Required, p.Optional, style)[1:] {
+			schema.Set(m.Key, m.Value)
+		}
+	case p.Kind == toolfold.KindObject:
+		// Some hosts close an object that does not say so.
+		schema.Set("additionalProperties", true)
+	}
+	if p.Default != nil {
+		schema.Set("default", p.Default)
+	}
+	return schema
+}
+
+// anyValue is the list of alternatives that stands for any JSON value: hosts
+// want a type on everything, also on what is in a list. Lists within lists can
+// be given as JSON text.
+var anyValue = func() []ordered.Map {
+	one := func(kind toolfold.Kind, more ...ordered.Member) ordered.Map {
+		return append(ordered.Map{{Key: "type", Value: string(kind)}}, more...)
+	}
+	single := []ordered.Map{one(toolfold.KindString), one(toolfold.KindNumber), one(toolfold.KindBoolean), one(toolfold.KindObject)}
+	return []ordered.Map{
+		single[0], single[1], single[2], one(toolfold.KindObject, ordered.Member{Key: "additionalProperties", Value: true}),
+		one(toolfold.KindArray, ordered.Member{Key: "items", Value: ordered.Map{{Key: "anyOf", Value: single}}}),
+	}
+}()
+
+// Output returns the schema of an action's result. Nothing is required: callers may
+// ask for some of the fields only.
+func Output(a *toolfold.Action) json.RawMessage {
+	return Object(nil, a.Results(), Style{Describe: Always, Untyped: true})
+}
+
+// Whole returns the schema of an action's result with all its fields.
+func Whole(a *toolfold.Action) json.RawMessage {
+	return Object(nil, a.Results(), Style{Describe: Always, Untyped: true, Result: true})
+}
+
+// Always is a [Style.Describe] that writes every text.
+func Always(toolfold.Param) bool { return true }
+
+// InFront puts a required property in front of those of an object schema.
+func InFront(schema ordered.Map, name string, property ordered.Map) ordered.Map {
+	properties, _ := schema.Get("properties")
+	required, _ := schema.Get("required")
+	list, _ := required.([]string)
+	schema.Set("properties", append(ordered.Map{{Key: name, Value: property}}, properties.(ordered.Map)...))
+	schema.Set("required", append([]string{name}, list...))
+	return schema
+}
+
+// names lists the names of params.
+func names(params []toolfold.Param) []string {
+	list := make([]string, len(params))
+	for i, p := range params {
+		list[i] = p.Name
+	}
+	return list
+}

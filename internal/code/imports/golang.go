@@ -1,0 +1,44 @@
+package imports
+
+import (
+	"path"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/toolfold/toolfold/internal/code/scan"
+)
+
+// module is a Go module of the workspace. Its zero value is none.
+type module struct{ path, folder string }
+
+// module returns the module that a folder is in.
+func (r *reader) module(folder string) module {
+	m, known := r.modules[folder]
+	if known {
+		return m
+	}
+	if text := r.text(path.Join(folder, "go.mod")); text != nil {
+		if m = (module{modfile.ModulePath(text), folder}); m.path != "" {
+			r.known = append(r.known, m)
+		}
+	} else if folder != "." {
+		m = r.module(path.Dir(folder))
+	}
+	r.modules[folder] = m
+	return m
+}
+
+// followGo returns the folder of an imported package that is in one of the modules, the one
+// with the longest path.
+func (r *reader) followGo(i scan.Import) (to string, own bool) {
+	for _, m := range r.known {
+		if rest, ok := inside(i.Names[0], m.path); ok {
+			to = path.Join(m.folder, rest)
+			if r.below(to) && !r.goFolders[to] {
+				to = ""
+			}
+			return to, true
+		}
+	}
+	return "", false
+}

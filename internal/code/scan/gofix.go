@@ -1,0 +1,230 @@
+package scan
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/version"
+	"io"
+	"os/exec"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/toolfold/toolfold/internal/system/child"
+)
+
+// fixerSince is the first Go whose fix command has the modernizers.
+const fixerSince = "go1.26"
+
+// fixers are the modernizers of the user's Go, which has them linked: here they
+// would cost every start of the server. Left out are those of go fix that other
+// analysers stand for, and fmtappendf, which makes code less clear.
+var fixers = []string{"-buildtag=false", "-hostport=false", "-inline=false", "-fmtappendf=false"}
+
+// fixerNames are the rules that are called otherwise than by go fix.
+var fixerNames = map[string]string{"waitgroup": "waitgroupgo"}
+
+// compileOnce is the advice for packages that take long to compile: the command compiles them as go fix
+// needs them.
+const compileOnce = "run go vet ./... with CGO_ENABLED=0 once, then scan again"
+
+// diagnostic is a finding of go fix -json at one place.
+type diagnostic struct {
+	Posn           string // file:line:column
+	Message        string
+	SuggestedFixes []struct {
+		Message string
+		Edits   []struct {
+			Filename   string
+			Start, End int // bytes
+			New        string
+		}
+	} `json:"suggested_fixes"`
+}
+
+// wantsModern reports whether a request asks for what the modernizers find.
+func (r Request) wantsModern() bool {
+	return r.Purpose == Refactorings &&
+		(len(r.Kinds) == 0 || slices.Contains(r.Kinds, "modernize-syntax") || slices.Contains(r.Kinds, "improve-types"))
+}
+
+// modernize asks the user's Go what a later Go made shorter. It changes nothing. The compilers of
+// packages that others import, and what looks into them, have the time and memory of a package.
+func (g *goScan) modernize(ctx context.Context) error {
+	if err := child.LimitCPU(goTime); err != nil {
+		return fmt.Errorf("limiting time: %w", err)
+	}
+	defer g.begin(step{Name: "modernizing", Time: apartTime})()
+	goVersion, err := g.goCommand(ctx, "env", "GOVERSION")
+	if have := strings.TrimSpace(string(goVersion)); err == nil && version.Compare(version.Lang(have), fixerSince) < 0 {
+		g.skip(g.Module, fmt.Sprintf("modernize did not run: it needs %s or later, this is %s", fixerSince, have))
+		return nil
+	}
+	var patterns []string
+	var out []byte
+	if err == nil {
+		patterns, err = g.modern(ctx)
+	}
+	if err == nil && len(patterns) > 0 {
+		out, err = g.goCommand(ctx, slices.Concat([]string{"fix", "-json"}, fixers, patterns)...)
+	}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); err == nil; {
+		var byPackage map[string]map[string]json.RawMessage
+		if err = decoder.Decode(&byPackage); err == nil {
+			g.takeFixes(byPackage)
+		}
+	}
+	if !errors.Is(err, io.EOF) && ctx.Err() == nil {
+		why := cmp.Or(meaning(err.Error()), g.cleanError(err.Error()))
+		if strings.Contains(err.Error(), "signal: ") {
+			why = fmt.Sprintf("compiling what they import was cut after %v of processor time: %s", goTime, compileOnce)
+		}
+		g.hinder(g.Module, notModern+why)
+	}
+	return nil
+}
+
+// modern returns the patterns of the folders to modernize: those for which no package is needed
+// whose analysis was given up.
+func (g *goScan) modern(ctx context.Context) ([]string, error) {
+	if len(g.Gone) == 0 {
+		return g.patterns(), nil
+	}
+	p := &goProgram{goScan: g}
+	if _, err := p.list(ctx); err != nil {
+		return nil, err
+	}
+	without := map[string]bool{}
+	for _, root := range p.roots {
+		packages.Visit([]*packages.Package{root}, nil, func(l *packages.Package) {
+			if g.Gone[g.below(l)] {
+				without[g.below(root)] = true
+			}
+		})
+	}
+	g.Folders = slices.DeleteFunc(g.Folders, func(f goFolder) bool { return without[f.Name] })
+	return g.patterns(), nil
+}
+
+// goCommand runs the go command in the folder of the module and returns its standard output. A
+// package that does not compile is no error: it is reported anyway. One that takes a compiler too
+// much is skipped.
+func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, error) {
+	out, errs := &child.Bounded{Limit: maxGoOutput}, &child.Bounded{Limit: maxGoOutput}
+	command := exec.CommandContext(ctx, "go", arguments...)
+	command.Dir, command.Env, command.Stdout, command.Stderr = g.folder(), environment(g.Dir, g.GoWork), out, errs
+	err := command.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		if err = fmt.Errorf("%s", errs.String()); strings.HasPrefix(errs.String(), "# ") {
+			err = nil // it names packages and what is wrong with them
+		}
+	}
+	for about := range strings.SplitSeq("\n"+errs.String(), "\n# ") {
+		name, said, _ := strings.Cut(about, "\n")
+		why := brokeDown
+		switch {
+		case name == "": // the error says it
+			continue
+		case strings.Contains(said, "out of memory"):
+			why = tooMuchMemory
+		case strings.Contains(said, "SIGXCPU"), strings.Contains(said, "signal: "):
+			why = fmt.Sprintf("compiling it was cut after %v of processor time: %s", goTime, compileOnce)
+		case !strings.Contains(said, "\ngoroutine "):
+			continue
+		}
+		g.skip(name, "modernize looked neither at it nor at what imports it: "+why)
+	}
+	return out.Bytes(), err
+}
+
+// takeFixes reports what was found in packages, by analyser. An analyser that
+// broke down has an object with its error instead of a list.
+func (g *goScan) takeFixes(byPackage map[string]map[string]json.RawMessage) {
+	for _, byAnalyser := range byPackage {
+		for name, raw := range byAnalyser {
+			var found []diagnostic
+			if json.Unmarshal(raw, &found) != nil {
+				continue
+			}
+			if own := fixerNames[name]; own != "" {
+				name = own
+			}
+			if name == "plusbuild" && !g.readsBuildLines() {
+				continue
+			}
+			kind := "modernize-syntax"
+			if name == "any" {
+				kind = "improve-types"
+			}
+			for _, d := range found {
+				if f, ok := g.fixFinding(d); ok {
+					f.Rule, f.Kind, f.Level, f.Confidence = "modernize/"+name, kind, "trivial", 0.9
+					g.report(f)
+				}
+			}
+		}
+	}
+}
+
+// buildLinesSince is the first Go that reads //go:build. Earlier ones read // +build, which plusbuild takes out of files with
+// constraints whatever go.mod says.
+const buildLinesSince = "go1.17"
+
+// readsBuildLines reports whether every Go for which the module is reads //go:build.
+func (g *goScan) readsBuildLines() bool {
+	content, ok := g.fileHolds(path.Join(g.Module, "go.mod"))
+	if !ok {
+		return false
+	}
+	module, err := modfile.ParseLax("go.mod", []byte(content), nil)
+	return err == nil && module.Go != nil && version.Compare("go"+module.Go.Version, buildLinesSince) >= 0
+}
+
+// fixFinding makes a finding of a diagnostic in a wanted file. Generated files are
+// left alone.
+func (g *goScan) fixFinding(d diagnostic) (Finding, bool) {
+	file, column, _ := cutLast(d.Posn)
+	file, line, ok := cutLast(file)
+	name, isSelected := g.name(file)
+	content, readable := g.fileHolds(name)
+	if !ok || !isSelected || !readable || isGenerated(content) {
+		return Finding{}, false
+	}
+	message, _, _ := strings.Cut(d.Message, "\n")
+	f := Finding{File: name, Line: line, Column: column, Message: cut(message, 300)}
+	if len(d.SuggestedFixes) == 0 {
+		return f, true
+	}
+	var edits []Edit
+	for _, e := range d.SuggestedFixes[0].Edits {
+		if other, _ := g.name(e.Filename); other != name {
+			return f, true // the fix is in several files
+		}
+		edits = append(edits, Edit{e.Start, e.End, e.New})
+	}
+	if _, err := applyEdits(content, edits); err == nil {
+		f.Edits, f.Advice = edits, cut(d.SuggestedFixes[0].Message, 200)
+	}
+	return f, true
+}
+
+// cutLast cuts the number behind the last colon off a place.
+func cutLast(place string) (rest string, n int, ok bool) {
+	colon := strings.LastIndexByte(place, ':')
+	if colon < 0 {
+		return place, 0, false
+	}
+	n, err := strconv.Atoi(place[colon+1:])
+	return place[:colon], n, err == nil
+}
+
+// maxGoOutput bounds the output of the go command, in bytes.
+const maxGoOutput = 32 << 20

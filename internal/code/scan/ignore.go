@@ -1,0 +1,82 @@
+package scan
+
+import (
+	"os"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/toolfold/toolfold/internal/system/safefile"
+)
+
+// maxIgnore bounds the size and the patterns of a .gitignore.
+const (
+	maxIgnore         = 64 << 10
+	maxIgnorePatterns = 1000
+)
+
+// ignored are the patterns of the .gitignore files from the workspace down to
+// a folder, outermost first: the last that matches decides.
+type ignored []ignorePattern
+
+type ignorePattern struct {
+	glob   string // over paths below the workspace
+	keep   bool   // "!pattern"
+	folder bool   // "pattern/": folders only
+}
+
+// below returns the patterns that hold in a folder: these and those of its own
+// .gitignore, if it has one.
+func (g ignored) below(root *os.Root, folder string) ignored {
+	text, err := safefile.Read(root, path.Join(folder, ".gitignore"), maxIgnore)
+	if err != nil {
+		return g
+	}
+	own := g[:len(g):len(g)]
+	for line := range strings.Lines(string(text)) {
+		if pattern, ok := parseIgnore(folder, strings.TrimRight(line, "\r\n")); ok && len(own)-len(g) < maxIgnorePatterns {
+			own = append(own, pattern)
+		}
+	}
+	return own
+}
+
+// parseIgnore parses a line of the .gitignore of a folder.
+func parseIgnore(folder, line string) (p ignorePattern, ok bool) {
+	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
+		line = line[:len(line)-1]
+	}
+	if line == "" || line[0] == '#' {
+		return p, false
+	}
+	line, p.keep = strings.CutPrefix(line, "!")
+	line, p.folder = strings.CutSuffix(line, "/")
+	line = strings.ReplaceAll(strings.ReplaceAll(line, "{", `\{`), "}", `\}`) // git knows no alternatives
+	if strings.Contains(line, "/") {
+		line = strings.TrimPrefix(line, "/")
+	} else {
+		line = "**/" + line
+	}
+	if folder != "." {
+		line = quoteGlob.Replace(folder) + "/" + line
+	}
+	p.glob = line
+	return p, CheckGlob(p.glob) == nil
+}
+
+// quoteGlob takes the meaning of globs from a path.
+var quoteGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
+
+// match reports whether a path below the workspace is ignored. The folders
+// above it are not.
+func (g ignored) match(name string, folder bool) bool {
+	for i := len(g) - 1; i >= 0; i-- {
+		if p := g[i]; (folder || !p.folder) && p.matches(name) {
+			return !p.keep
+		}
+	}
+	return false
+}
+
+func (p ignorePattern) matches(name string) bool { return doublestar.MatchUnvalidated(p.glob, name) }

@@ -1,0 +1,49 @@
+package runner
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/text/regex"
+)
+
+var actionlint = Runner{
+	Name: "actionlint", Job: "lint workflows", Files: []string{".github/workflows/*.{yml,yaml}"}, Bare: true,
+	Config: []string{".github/actionlint.yml", ".github/actionlint.yaml", ".pre-commit-config.yaml:id: actionlint",
+		"go.mod:rhysd/actionlint/cmd/actionlint"},
+	Args: []string{"-format", "{{json .}}", "--"},
+	Apart: &Apart{
+		Args:   []string{"-config-file", "{config}", "-shellcheck=", "-pyflakes=", "-format", "{{json .}}", "--"},
+		Config: "{}\n", File: "actionlint.yaml",
+	},
+	Install: "go install github.com/rhysd/actionlint/cmd/actionlint@latest",
+	Count:   Count{Runes, 1, 1}, Read: readActionlint,
+	Bugs: map[string]string{"": "logic-error", "credentials": "security"},
+}
+
+// checked matches what it says of a finding of shellcheck, which has severities of its own.
+var checked = regex.Lazy(`\bSC\d+:(error|warning|info|style):`)
+
+// readActionlint reads the errors as its template writes them in JSON. It has no severities but those of
+// shellcheck; what pyflakes says is a warning.
+func readActionlint(output []byte) ([]Report, error) {
+	var problems []struct {
+		Message, Filepath, Kind string
+		Line, Column            int
+	}
+	if err := json.Unmarshal(output, &problems); err != nil {
+		return nil, err
+	}
+	var list []Report
+	for _, p := range problems {
+		word := ""
+		if m := checked().FindStringSubmatch(p.Message); m != nil {
+			word = m[1]
+		} else if p.Kind == "pyflakes" {
+			word = "warning"
+		}
+		list = append(list, Report{Rule: p.Kind, Word: word, File: p.Filepath, At: Place{Line: p.Line, Column: p.Column}, Message: p.Message,
+			Security: strings.Contains(p.Message, "potentially untrusted")})
+	}
+	return list, nil
+}

@@ -1,0 +1,270 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/system/child"
+	"github.com/toolfold/toolfold/internal/system/outside"
+	"github.com/toolfold/toolfold/internal/text/redact"
+)
+
+// Limits of a tool.
+const (
+	runFiles  = 200              // on one command line
+	runTime   = 10 * time.Minute // for all files in all folders
+	runOutput = 32 << 20         // bytes
+	runValues = 1 << 20          // values and lines of an output: each takes much more memory than its text may
+	cpuTime   = 5 * time.Minute  // of each process, times the processors that it may use
+	maxError  = 6000             // bytes of standard error that are read
+)
+
+// Result is the result of a tool in a folder.
+type Result struct {
+	Folder  string   // below the project, with slashes
+	Reports []Report // with the files by their names below the project; what was reported before an error too
+	Err     error
+}
+
+// Run runs a tool in one folder after the other. It drops what the tool reports in one of them of files that it reads in
+// another, where their configuration is.
+func (p Project) Run(ctx context.Context, r Run) iter.Seq[Result] {
+	return func(yield func(Result) bool) {
+		running, stop := context.WithTimeoutCause(ctx, runTime, errSlow)
+		defer stop()
+		for _, at := range r.places {
+			reports, err := p.in(running, r.Runner, at)
+			reports = slices.DeleteFunc(reports, func(report Report) bool {
+				home, known := r.home[report.File]
+				return known && home != at.folder
+			})
+			if !yield(Result{at.folder, reports, err}) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// in runs a tool in a folder.
+func (p Project) in(ctx context.Context, r Runner, at place) ([]Report, error) {
+	command, names, clean, err := p.command(r, at)
+	if err != nil {
+		return nil, err
+	}
+	defer clean()
+	if r.Whole {
+		return p.over(ctx, r, command, nil)
+	}
+	most := runFiles
+	if r.List != "" {
+		most = max(len(names), 1)
+	}
+	var list []Report
+	for chunk := range slices.Chunk(names, most) {
+		reports, err := p.without(ctx, r, command, chunk)
+		if list = append(list, reports...); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// listed writes names to a file, one a line, for a tool that reads them from one.
+func listed(names []string) (file string, err error) {
+	for _, name := range names {
+		if strings.ContainsAny(name, "\r\n") {
+			return "", fmt.Errorf("the name %q has a line break: rename the file, or leave it out with excludePatterns", name)
+		}
+	}
+	f, err := os.CreateTemp("", "toolfold-*")
+	if err != nil {
+		return "", fmt.Errorf("writing the list of its files: %w", err)
+	}
+	_, err = f.WriteString(strings.Join(names, "\n") + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fmt.Errorf("writing the list of its files: %w", err)
+	}
+	return f.Name(), nil
+}
+
+// without runs a tool over files. If it fails because of one of them, it runs over the others, and the file is one that
+// the tool could not read: halves of the files are tried until the file is alone. If it fails over both halves, it fails.
+func (p Project) without(ctx context.Context, r Runner, c child.Command, names []string) ([]Report, error) {
+	list, err := p.over(ctx, r, c, names)
+	for len(names) > 1 && err != nil && ctx.Err() == nil {
+		half := len(names) / 2
+		first, firstErr := p.over(ctx, r, c, names[:half])
+		second, secondErr := p.over(ctx, r, c, names[half:])
+		list = slices.Concat(list, first, second)
+		switch {
+		case firstErr != nil && secondErr != nil:
+			return list, err
+		case firstErr != nil:
+			names, err = names[:half], firstErr
+		default:
+			names, err = names[half:], secondErr
+		}
+		if name, ok := p.below(c.Dir, names[0]); ok && err != nil && len(names) == 1 {
+			return append(list, Report{File: name, Message: err.Error()}), nil
+		}
+	}
+	return list, err
+}
+
+// over runs a tool once over files; nil = without any, as one that finds them.
+func (p Project) over(ctx context.Context, r Runner, c child.Command, names []string) (list []Report, err error) {
+	if r.List != "" {
+		file, err := listed(names)
+		if err != nil {
+			return nil, err
+		}
+		defer os.Remove(file)
+		names = []string{strings.ReplaceAll(r.List, "{file}", file)}
+	}
+	c.Argv = slices.Concat(c.Argv, names)
+	output, err := output(ctx, c)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	var reports []Report
+	if err == nil {
+		if reports, err = r.Read(output); err != nil {
+			err = fmt.Errorf("it said: %s", line(string(output), 200))
+		}
+	}
+	for _, report := range reports {
+		if name, ok := p.below(c.Dir, report.File); ok && err == nil {
+			report.File = name
+			list = append(list, report.clean())
+		}
+	}
+	if err != nil {
+		err = errors.New(strings.ReplaceAll(err.Error(), p.Dir, "."))
+	}
+	return list, err
+}
+
+// command returns the command of a tool in a folder without its files, and how it names these. Clean removes what was
+// made for it.
+func (p Project) command(r Runner, at place) (c child.Command, names []string, clean func(), err error) {
+	args, config := r.Args, filepath.FromSlash(at.found)
+	dir := filepath.Join(p.Dir, filepath.FromSlash(at.folder))
+	c, clean = child.Command{Dir: dir, CPU: cpuTime * time.Duration(runtime.GOMAXPROCS(0))}, func() {}
+	before := "./" // a name after it is no option, and no file of arguments, such as @x.py
+	if p.Apart != "" {
+		temp, err := outside.Temp(p.Dir)
+		if err != nil {
+			return c, nil, nil, err
+		}
+		clean = func() { _ = os.RemoveAll(temp) }
+		config = filepath.Join(temp, cmp.Or(r.Apart.File, "config"))
+		if err := os.WriteFile(config, []byte(r.Apart.Config), 0o600); err != nil {
+			clean()
+			return c, nil, nil, fmt.Errorf("making its configuration: %w", err)
+		}
+		switch before = dir + string(filepath.Separator); {
+		case r.Apart.AtRoot:
+			c.Dir = filepath.VolumeName(p.Dir) + string(filepath.Separator)
+		case !r.Apart.Go:
+			c.Dir = temp
+		}
+		args = r.Apart.Args
+		c.Env = p.environment(r, config)
+	}
+	for _, name := range at.files {
+		names = append(names, before+filepath.FromSlash(strings.TrimPrefix(name, at.folder+"/")))
+	}
+	c.Argv = slices.Clone(at.argv)
+	for _, argument := range args {
+		c.Argv = append(c.Argv, strings.ReplaceAll(argument, "{config}", config))
+	}
+	return c, names, clean, nil
+}
+
+// environment returns the environment of a tool that must run nothing of the project.
+func (p Project) environment(r Runner, config string) []string {
+	env := os.Environ()
+	if r.Apart.Go {
+		env = slices.Clone(p.GoEnv)
+	}
+	env = slices.DeleteFunc(env, func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(loading, name)
+	})
+	for _, variable := range r.Apart.Env {
+		env = append(env, strings.ReplaceAll(variable, "{config}", config))
+	}
+	return append(env, "PATH="+outside.Path(p.Dir))
+}
+
+// loading are the environment variables that make interpreters load code, which may lie in the project.
+var loading = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "MYPYPATH", "LD_PRELOAD", "BASH_ENV",
+	"ENV"}
+
+// errSlow is the error of a tool that took too long over all files.
+var errSlow = fmt.Errorf("it took longer than %v", runTime)
+
+// output runs a command and returns its standard output. Most tools end with status 1 if they
+// found something, tsc and mypy also with 2.
+func output(ctx context.Context, c child.Command) ([]byte, error) {
+	out, errs := &child.Bounded{Limit: runOutput}, &child.Tail{Keep: 2 * maxError}
+	c.Stdout, c.Stderr = out, errs
+	err := child.Run(ctx, c)
+	var exit *child.ExitError
+	switch {
+	case out.Full:
+		return nil, fmt.Errorf("its output is longer than %d MB", runOutput>>20)
+	case errors.As(err, &exit) && (exit.State == "exit status 1" || exit.State == "exit status 2") && len(out.Bytes()) > 0:
+	case err != nil:
+		return nil, fmt.Errorf("%w; it said: %s", err, brief(errs.Quote(maxError, redact.Text)))
+	}
+	if values := bytes.Count(out.Bytes(), []byte(",")) + bytes.Count(out.Bytes(), []byte("\n")); values > runValues {
+		return nil, fmt.Errorf("its output has more than %d values", runValues)
+	}
+	return out.Bytes(), nil
+}
+
+// brief returns an error message as a line, without the calls of a traceback of Python and without what the go command was
+// about to download.
+func brief(text string) string {
+	var lines []string
+	inCalls := false
+	for said := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(said, "Traceback (most recent call last):"):
+			inCalls = true
+		case inCalls && strings.HasPrefix(said, " "), strings.HasPrefix(strings.TrimSpace(said), "go: downloading "):
+		default:
+			inCalls = false
+			lines = append(lines, said)
+		}
+	}
+	return line(strings.Join(lines, ""), 200)
+}
+
+// below returns the name below the project of a file that a tool named in a folder.
+func (p Project) below(dir, name string) (string, bool) {
+	name = filepath.FromSlash(strings.TrimPrefix(name, "file://"))
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	if !outside.Holds(p.Dir, name) {
+		folder, err := filepath.EvalSymlinks(filepath.Dir(name))
+		if err != nil {
+			return "", false
+		}
+		name = filepath.Join(folder, filepath.Base(name))
+	}
+	name, err := filepath.Rel(p.Dir, name)
+	return filepath.ToSlash(name), err == nil && filepath.IsLocal(name)
+}

@@ -1,0 +1,321 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/code/git"
+	"github.com/toolfold/toolfold/internal/code/scan/runner"
+	"github.com/toolfold/toolfold/internal/run/workspace"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// The codes of a scan.
+const (
+	PathMissing = "PATH_NOT_FOUND" // nothing is at any of the paths
+)
+
+// skippedFolders hold what others wrote or a program made. Hidden folders are
+// skipped too. Both are scanned where a path names them.
+var skippedFolders = []string{"node_modules", "bower_components", "dist", "build", "out", "coverage", "vendor", "target", "__pycache__",
+	"venv", "site-packages"}
+
+// noRules are endings of sources with JavaScript in them, which nothing here reads.
+var noRules = []string{".vue", ".svelte", ".astro"}
+
+// Limits of a walk.
+const (
+	maxPath    = 1000    // bytes of a path
+	maxEntries = 500_000 // that are looked at
+	maxGlob    = 500     // bytes
+)
+
+// walker gathers the files of a scan.
+type walker struct {
+	ctx      context.Context
+	root     *os.Root
+	exclude  []string
+	maxFiles int
+	changed  map[string]git.Change // the files to look at; nil = all
+
+	from      string          // the path that the walk began at, which the caller named
+	named     map[string]bool // paths that the caller named
+	files     []string        // below the workspace, with slashes; no doubles
+	wanted    []string        // more files, which only tools read
+	theirs    int             // files that others or programs wrote, which are left out
+	skipped   []Skipped
+	seen      map[string]bool
+	unknown   map[string]int // how many files there are of languages that no rules are for, by ending
+	others    int            // files in no language that rules are for, those of unknown among them
+	entries   int
+	truncated string
+}
+
+// walk returns the files below the paths of a request that a language is known
+// for, in order, each once.
+func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map[string]git.Change) (*walker, error) {
+	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, changed: changed, named: map[string]bool{}, seen: map[string]bool{},
+		unknown: map[string]int{}}
+	for i, pattern := range r.Exclude {
+		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
+		if len(pattern) > maxGlob || CheckGlob(pattern) != nil {
+			return nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+				Path: fmt.Sprintf("/excludePatterns/%d", i), Kind: toolfold.ProblemFormat,
+				Want: fmt.Sprintf("glob such as **/*.test.ts, with at most %d combinations of alternatives", MaxAlternatives),
+			}}}
+		}
+		w.exclude = append(w.exclude, pattern)
+	}
+	var names []string
+	for _, start := range r.Paths {
+		name, ok := s.inside(start)
+		if !ok {
+			return nil, toolfold.Errorf(workspace.PathNotUsable, "%s is outside of the workspace; nothing was scanned", shorten.Quoted(start)).
+				WithHint("name files and folders by their paths in the workspace")
+		}
+		names = append(names, name)
+		w.named[name] = true
+	}
+	missing := 0
+	for _, name := range names {
+		if err := w.start(name); err != nil {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			var unusable *fs.PathError // such as a name that is too long, or one below a file
+			if !errors.As(err, &unusable) {
+				return nil, err
+			}
+			missing++
+			w.skip(name, "there is nothing at this path")
+		}
+	}
+	for _, ext := range slices.Sorted(maps.Keys(w.unknown)) {
+		w.skip("**/*"+ext, fmt.Sprintf("this kind of file is not read; there are %d", w.unknown[ext]))
+	}
+	if missing == len(names) {
+		return nil, toolfold.Errorf(PathMissing, "nothing is at %s", shorten.Quoted(strings.Join(names, ", "))).
+			WithHint(`paths are below the workspace; "." is all of it`)
+	}
+	return w, nil
+}
+
+// inside returns a path as a name below the workspace, with slashes.
+func (s Scanner) inside(start string) (string, bool) {
+	name := filepath.FromSlash(start)
+	if filepath.IsAbs(name) {
+		dir, err := filepath.Abs(s.Dir)
+		if err != nil {
+			return "", false
+		}
+		if name, err = filepath.Rel(dir, name); err != nil {
+			return "", false
+		}
+	}
+	name = filepath.Clean(name)
+	if len(start) > maxPath || !filepath.IsLocal(name) || strings.ContainsFunc(start, func(r rune) bool { return r < ' ' }) {
+		return "", false
+	}
+	return filepath.ToSlash(name), true
+}
+
+// start walks from a path that the caller named. Links are not followed, on
+// the way to it either.
+func (w *walker) start(name string) error {
+	var above ignored
+	var said attributes
+	w.from = name
+	for i, part := range strings.Split(name, "/") {
+		folder := path.Join(strings.Split(name, "/")[:i]...)
+		if folder == "" {
+			folder = "."
+		}
+		info, err := w.root.Lstat(filepath.FromSlash(path.Join(folder, part)))
+		if err != nil {
+			return err
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return toolfold.Errorf(workspace.PathNotUsable, "%s leads through a link, which is not followed; nothing was scanned",
+				shorten.Quoted(name)).
+				WithHint("name the file or folder that the link leads to, if it is in the workspace")
+		}
+		if w.isForeign(folder) {
+			return nil
+		}
+		if path.Join(folder, part) == name && !info.IsDir() {
+			if !Knows(name) && !runner.Wanted(name) {
+				w.skip(name, "no rules for this kind of file")
+				w.others++
+				return nil
+			}
+			w.add(name)
+			return nil
+		}
+		if name != "." {
+			above, said = above.below(w.root, folder), said.below(w.root, folder)
+		}
+	}
+	return w.folder(name, above, said)
+}
+
+// folder walks a folder in the order of names, files first.
+func (w *walker) folder(name string, above ignored, said attributes) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	if w.isForeign(name) {
+		return nil
+	}
+	dir, err := w.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		w.skip(name, reason(err))
+		return nil
+	}
+	entries, err := dir.ReadDir(maxEntries - w.entries)
+	dir.Close()
+	if err != nil && err != io.EOF {
+		w.skip(name, reason(err))
+		return nil
+	}
+	if w.entries += len(entries); w.entries >= maxEntries {
+		w.truncated = fmt.Sprintf("the paths have more than %d entries", maxEntries)
+		return nil
+	}
+	above, said = above.below(w.root, name), said.below(w.root, name)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	var folders []string
+	for _, e := range entries {
+		below := path.Join(name, e.Name())
+		hidden := strings.HasPrefix(e.Name(), ".")
+		switch {
+		case hidden && !runner.Reaches(below), w.excluded(below), above.match(below, e.IsDir()):
+		case e.IsDir():
+			theirs, known := said.says(path.Join(below, "file"))
+			if !slices.Contains(skippedFolders, e.Name()) || known && !theirs {
+				folders = append(folders, below)
+			}
+		case e.Type().IsRegular():
+			if w.reads(below) && w.isTheirs(below, said) {
+				w.theirs++
+			} else if w.reads(below) {
+				w.add(below)
+			} else if w.asked(below) {
+				w.others++
+				if ext := strings.ToLower(path.Ext(below)); slices.Contains(noRules, ext) {
+					w.unknown[ext]++
+				}
+			}
+		}
+		if w.truncated != "" {
+			return nil
+		}
+	}
+	for _, below := range folders {
+		if err := w.folder(below, above, said); err != nil || w.truncated != "" {
+			return err
+		}
+	}
+	return nil
+}
+
+// isTheirs reports whether others wrote a file to look at, or a program did: as .gitattributes says, or else by
+// its path below the one that the caller named.
+func (w *walker) isTheirs(name string, said attributes) bool {
+	if !w.asked(name) || w.named[name] {
+		return false
+	}
+	if theirs, known := said.says(name); known {
+		return theirs
+	}
+	return vendored().MatchString(strings.TrimPrefix(name, w.from+"/"))
+}
+
+// isForeign reports whether changes are asked for and a folder is a repository of its own,
+// a submodule for one: git does not tell the changes below it, so it is skipped.
+func (w *walker) isForeign(folder string) bool {
+	if w.changed == nil || folder == "." {
+		return false
+	}
+	if _, err := w.root.Lstat(filepath.FromSlash(path.Join(folder, ".git"))); err != nil {
+		return false
+	}
+	for name := range w.changed {
+		if strings.HasPrefix(name, folder+"/") { // git tells them: it is none
+			return false
+		}
+	}
+	w.skip(folder, "it is a repository of its own, whose changes are not known here: scan it without since")
+	return true
+}
+
+// excluded reports whether the caller leaves a path out: by a glob over the
+// path, or by one without a slash over its last name. A glob that matches a
+// folder leaves out what is below it.
+func (w *walker) excluded(name string) bool {
+	return slices.ContainsFunc(w.exclude, func(glob string) bool {
+		return doublestar.MatchUnvalidated(glob, name) || !strings.Contains(glob, "/") && doublestar.MatchUnvalidated(glob, path.Base(name))
+	})
+}
+
+func (w *walker) add(name string) {
+	if w.seen[name] || w.excluded(name) {
+		return
+	}
+	if !w.asked(name) {
+		return
+	}
+	if len(w.files)+len(w.wanted) == w.maxFiles {
+		w.truncated = fmt.Sprintf("only the first %d files were scanned, as maxFiles says", w.maxFiles)
+		return
+	}
+	w.seen[name] = true
+	if Knows(name) {
+		w.files = append(w.files, name)
+	} else {
+		w.wanted = append(w.wanted, name)
+	}
+}
+
+// reads reports whether a file is one that rules or tools read. Below a hidden folder that no path names
+// these are files of tools only.
+func (w *walker) reads(name string) bool {
+	if !Knows(name) {
+		return runner.Wanted(name)
+	}
+	below := name
+	if w.from != "." {
+		below = strings.TrimPrefix(name, w.from)
+	}
+	return !strings.Contains("/"+below, "/.")
+}
+
+// asked reports whether a file is one of those to look at.
+func (w *walker) asked(name string) bool {
+	_, changed := w.changed[name]
+	return w.changed == nil || changed
+}
+
+func (w *walker) skip(name, why string) {
+	w.skipped = append(w.skipped, Skipped{Path: name, Reason: why})
+}
+
+// reason is an error of the file system without the paths of this machine.
+func reason(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return "it cannot be read: " + err.Error()
+}

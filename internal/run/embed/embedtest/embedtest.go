@@ -1,0 +1,114 @@
+// Package embedtest serves embeddings to tests.
+package embedtest
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/text/words"
+)
+
+// parts is the number of components of a vector; the first belong to meanings.
+const parts = 256
+
+// meanings are words that say the same.
+var meanings = []string{
+	"car automobile vehicle", "holiday vacation leave", "money budget funds", "doctor physician surgeon", "diary notebook memory",
+	"grobble flumph", // which no table of synonyms has
+}
+
+// Endpoint is an endpoint of vectors: texts are near that share words, or words that
+// say the same. It is the same in every run.
+type Endpoint struct {
+	URL string // up to /v1
+
+	mu     sync.Mutex
+	status int // of all answers, unless zero
+	sent   []string
+	models []string
+}
+
+// Serve serves an endpoint while a test runs.
+func Serve(t testing.TB) *Endpoint {
+	t.Helper()
+	e := &Endpoint{}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	e.URL = server.URL + "/v1"
+	return e
+}
+
+// Fail makes the endpoint answer with a status, 0 as it should.
+func (e *Endpoint) Fail(status int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.status = status
+}
+
+// Sent returns the texts that were sent so far, and the models that were asked for.
+func (e *Endpoint) Sent() (texts, models []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.sent), slices.Clone(e.models)
+}
+
+// ServeHTTP implements [http.Handler].
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Input []string `json:"input"`
+		Model string   `json:"model"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.URL.Path != "/v1/embeddings" {
+		http.Error(w, "no such request", http.StatusNotFound)
+		return
+	}
+	e.mu.Lock()
+	status := e.status
+	e.sent, e.models = append(e.sent, asked.Input...), append(e.models, asked.Model)
+	e.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	refused := slices.ContainsFunc(asked.Input, func(text string) bool { return strings.Contains(text, "refuse this") })
+	if refused {
+		status = http.StatusBadRequest
+	}
+	if status != 0 {
+		w.WriteHeader(status)
+		w.Write([]byte(`{"error":{"message":"not now","type":"server_error"}}`))
+		return
+	}
+	type item struct {
+		Index     int       `json:"index"`
+		Embedding []float32 `json:"embedding"`
+	}
+	var data []item
+	for i, text := range asked.Input {
+		data = append(data, item{i, vector(asked.Model, text)})
+	}
+	json.NewEncoder(w).Encode(map[string]any{"object": "list", "model": asked.Model, "data": data})
+}
+
+// vector returns the vector of a text; each model has its own.
+func vector(model, text string) []float32 {
+	v := make([]float32, parts)
+	for w := range words.Split(text) {
+		if words.IsStop(w.Text) {
+			continue
+		}
+		part := slices.IndexFunc(meanings, func(m string) bool { return slices.Contains(strings.Fields(m), w.Text) })
+		if part < 0 {
+			sum := fnv.New32a()
+			sum.Write([]byte(model + words.Stem(w.Text)))
+			part = len(meanings) + int(sum.Sum32())%(parts-len(meanings))
+			v[part]++
+			continue
+		}
+		v[part] += 3
+	}
+	return v
+}

@@ -1,0 +1,293 @@
+package engine
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/expression"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// body compiles the config of one step. Its shape was checked against
+// configFields.
+type body struct {
+	*compiler
+	step  string
+	at    string // of the config
+	scope scope
+}
+
+func (b body) missing(name string) {
+	b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, name), Kind: toolfold.ProblemMissing})
+}
+
+// textAt compiles the text of a member; an absent one is empty.
+func (b body) textAt(config map[string]any, name string) text {
+	s, _ := config[name].(string)
+	return b.text(b.step, jsonx.Pointer(b.at, name), s, b.scope)
+}
+
+// exprAt compiles the expression of a member, written with or without the
+// braces of a placeholder; nil when it is absent.
+func (b body) exprAt(config map[string]any, name string, sc scope) *expression.Expression {
+	s, ok := config[name].(string)
+	if !ok {
+		return nil
+	}
+	s = strings.TrimSpace(s)
+	if before, source, after, wrapped, _ := expression.Placeholder(s); wrapped && before == "" && after == "" {
+		s = source
+	}
+	compiled, err := b.expression(s, sc)
+	if err != nil {
+		b.wrong(b.step, jsonx.Pointer(b.at, name), "valid expression: "+err.Error(), nil)
+	}
+	return compiled
+}
+
+func whole(config map[string]any, name string, otherwise int) int {
+	n, ok := config[name].(json.Number)
+	if !ok {
+		return otherwise
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return otherwise
+	}
+	return int(f)
+}
+
+func (b body) prompt(config map[string]any) action {
+	if _, ok := config["prompt"]; !ok {
+		b.missing("prompt")
+	}
+	p := promptAction{
+		prompt: b.textAt(config, "prompt"), maxTokens: whole(config, "maxTokens", 0),
+		maxTurns: whole(config, "maxTurns", defaultTurns), answer: b.answer(config),
+	}
+	p.provider, _ = config["provider"].(string)
+	p.model, _ = config["model"].(string)
+	if _, own := config["system"]; own {
+		p.system = new(b.textAt(config, "system"))
+	}
+	patterns, _ := config["tools"].([]any)
+	for i, pattern := range patterns {
+		text, _ := pattern.(string)
+		p.tools = append(p.tools, text)
+		b.uses = append(b.uses, toolUse{step: b.step, at: jsonx.Index(jsonx.Pointer(b.at, "tools"), i), name: text, offered: true})
+	}
+	if config["maxTurns"] != nil && len(p.tools) == 0 {
+		b.wrong(b.step, jsonx.Pointer(b.at, "maxTurns"), "limit for a model with tools, which are missing", nil)
+	}
+	b.asks = append(b.asks, promptUse{step: b.step, at: b.at, provider: p.provider, calls: len(p.tools) > 0})
+	return p
+}
+
+// answer compiles what a prompt's answer has to satisfy; nil for any text.
+func (b body) answer(config map[string]any) *answerShape {
+	if config["outputSchema"] == nil {
+		return nil
+	}
+	shape, err := newAnswerShape(ordered.MustJSON(config["outputSchema"]))
+	if err != nil {
+		b.wrong(b.step, jsonx.Pointer(b.at, "outputSchema"), "JSON Schema of an object: "+err.Error(), nil)
+	}
+	return shape
+}
+
+func (b body) tool(config map[string]any) action {
+	name, ok := config["tool"].(string)
+	if !ok {
+		b.missing("tool")
+		return nil
+	}
+	use := toolUse{step: b.step, at: b.at, name: name, open: config["arguments"] != nil}
+	if arguments, ok := config["arguments"].(map[string]any); ok {
+		use.action, use.hasAction = arguments[callctx.ArgAction].(string)
+		use.open = false
+	}
+	b.uses = append(b.uses, use)
+	return toolAction{name: name, arguments: b.objectAt(config, "arguments")}
+}
+
+func (b body) delegate(config map[string]any) action {
+	var agents []string
+	for _, name := range []string{"agentId", "targetAgent", "targetAgentId"} {
+		if id, ok := config[name].(string); ok && !slices.Contains(agents, id) {
+			agents = append(agents, id)
+		}
+	}
+	switch len(agents) {
+	case 0:
+		b.missing("agentId")
+		return nil
+	case 1:
+	default:
+		b.wrong(b.step, jsonx.Pointer(b.at, "agentId"), "single agent, not "+strings.Join(agents, " and "), nil)
+	}
+	agent := b.text(b.step, jsonx.Pointer(b.at, "agentId"), agents[0], b.scope)
+	return delegateAction{agent: agent, input: b.objectAt(config, "input")}
+}
+
+// objectAt compiles a member that is an object, or one placeholder for one.
+func (b body) objectAt(config map[string]any, name string) template {
+	value := config[name]
+	path := jsonx.Pointer(b.at, name)
+	switch v := value.(type) {
+	case nil, map[string]any:
+	case string:
+		if t := b.template(v, path); t.text != nil && len(t.text.parts) == 1 {
+			return t
+		}
+		b.fault(b.step, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "object", Got: "string"})
+		return template{}
+	default:
+		b.fault(b.step, toolfold.Problem{Path: path, Kind: toolfold.ProblemType, Want: "object", Got: jsonx.TypeName(value)})
+		return template{}
+	}
+	return b.template(value, path)
+}
+
+// template compiles the placeholders in every text of a value.
+func (b body) template(value any, at string) template {
+	switch v := value.(type) {
+	case string:
+		if strings.Contains(v, expression.Opening) {
+			return template{text: new(b.text(b.step, at, v, b.scope))}
+		}
+	case map[string]any:
+		t := template{object: make(map[string]template, len(v))}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			t.object[name] = b.template(v[name], jsonx.Pointer(at, name))
+		}
+		return t
+	case []any:
+		t := template{list: make([]template, len(v))}
+		for i, inner := range v {
+			t.list[i] = b.template(inner, jsonx.Index(at, i))
+		}
+		return t
+	}
+	return template{literal: value}
+}
+
+func (b body) conditional(config map[string]any) action {
+	condition := b.exprAt(config, "condition", b.scope)
+	if config["condition"] == nil {
+		b.missing("condition")
+	}
+	if config["then"] == nil && config["else"] == nil {
+		b.missing("then")
+	}
+	return conditionalAction{
+		condition: condition,
+		yes:       b.stepsAt(config, "then", b.scope, inOrder),
+		no:        b.stepsAt(config, "else", b.scope, inOrder),
+	}
+}
+
+func (b body) parallel(config map[string]any) action {
+	b.needSteps(config)
+	l := b.stepsAt(config, "steps", b.scope, atOnce)
+	if l == nil {
+		return nil
+	}
+	l.limit = whole(config, "maxConcurrency", levelConcurrency)
+	return parallelAction{l}
+}
+
+func (b body) loop(config map[string]any) action {
+	if config["items"] == nil && config["while"] == nil && config["until"] == nil {
+		b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: toolfold.ProblemMissing})
+	}
+	inner := b.scope.naming(indexName, previousName)
+	if config["items"] != nil {
+		inner = inner.naming(itemName)
+	}
+	as, named := config["as"].(string)
+	if named {
+		b.checkName(as, config["items"] != nil)
+		inner = inner.naming(as)
+	}
+	b.needSteps(config)
+	l := b.stepsAt(config, "steps", inner, inOrder)
+	ids := l.ids()
+	return loopAction{
+		items: b.items(config), as: as, limit: whole(config, "maxIterations", 100), body: l,
+		while: b.exprAt(config, "while", inner.with(ids...)),
+		until: b.exprAt(config, "until", inner.with(ids...)),
+	}
+}
+
+// checkName refuses a name for items that expressions cannot use.
+func (b body) checkName(as string, items bool) {
+	taken := slices.Contains(b.scope.names, as) ||
+		slices.Contains([]string{stepsName, errorsName, itemName, indexName, previousName, agentName}, as) || strings.HasPrefix(as, "__")
+	switch {
+	case !items:
+		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "name for an item of items, which are missing", as)
+	case taken || !isName(as):
+		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "plain name that nothing else has", shorten.Quoted(as))
+	}
+}
+
+// items compiles what a loop goes over: a list as it is written, or an
+// expression; nil when there is none.
+func (b body) items(config map[string]any) *template {
+	switch v := config["items"].(type) {
+	case nil:
+		return nil
+	case []any:
+		return new(b.template(expression.Value(v).([]any), jsonx.Pointer(b.at, "items")))
+	case string:
+		compiled := b.exprAt(config, "items", b.scope)
+		return &template{text: &text{parts: []part{{expr: compiled, source: v}}}}
+	}
+	b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, "items"), Kind: toolfold.ProblemType, Want: "array",
+		Got: jsonx.TypeName(config["items"])})
+	return nil
+}
+
+func (b body) needSteps(config map[string]any) {
+	if list, _ := config["steps"].([]any); len(list) == 0 {
+		b.missing("steps")
+	}
+}
+
+// stepsAt compiles a nested list of steps; nil when it is absent or cannot be
+// read.
+func (b body) stepsAt(config map[string]any, name string, sc scope, usual arrangement) *list {
+	if config[name] == nil {
+		return nil
+	}
+	at := jsonx.Pointer(b.at, name)
+	steps, faults := ParseSteps(ordered.MustJSON(config[name]), at)
+	if len(faults) > 0 {
+		b.faults = append(b.faults, faults...)
+		return nil
+	}
+	b.collect(steps)
+	if b.count > MaxSteps {
+		return nil // one fault says so
+	}
+	sc.depth++
+	return b.list(steps, at, sc, usual)
+}
+
+// ids lists the steps of a list; none of a nil list.
+func (l *list) ids() []string {
+	if l == nil {
+		return nil
+	}
+	ids := make([]string, len(l.nodes))
+	for i, n := range l.nodes {
+		ids[i] = n.id
+	}
+	return ids
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+)
+
+// MaxDepth is the most runs that may be nested in the outermost one.
+const MaxDepth = 5
+
+// chain is the runs that a call is part of, in its context.
+type chain struct {
+	runs []string // kind and id, the outermost first
+	left int      // how many more may stand below the innermost
+}
+
+// Enter returns the context of a run that begins, and refuses a run that
+// would be too deep or that is part of itself. Below is the most runs that may
+// be nested in this one; a negative number sets no limit but that of the runs
+// around it. A task that a run submits is not nested in it: task.MaxDepth
+// bounds how many tasks may submit each other.
+func Enter(ctx context.Context, kind Kind, id string, below int) (context.Context, *toolfold.Error) {
+	around := callctx.Of[chain](ctx)
+	run, left := string(kind)+" "+id, MaxDepth
+	if around.runs != nil {
+		left = around.left - 1
+	}
+	runs := append(slices.Clone(around.runs), run)
+	switch way := strings.Join(runs, " → "); {
+	case slices.Contains(around.runs, run):
+		return nil, toolfold.Errorf(DelegationDepth, "%s would run within itself: %s", run, way).
+			WithHint("let one of them do its part without the other")
+	case left < 0:
+		return nil, toolfold.Errorf(DelegationDepth, "%s would run too deep: %s", run, way).
+			WithHint("runs may stand at most %d deep, or as deep as maxDelegationDepth of an agent allows", MaxDepth)
+	}
+	if below >= 0 {
+		left = min(left, below)
+	}
+	return callctx.With(ctx, chain{runs, left}), nil
+}
+
+// Nested reports whether a call is part of a run.
+func Nested(ctx context.Context) bool {
+	return callctx.Of[chain](ctx).runs != nil
+}

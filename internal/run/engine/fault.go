@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/validate"
+	"github.com/toolfold/toolfold/internal/run/workspace"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// Fault is one thing wrong with a definition: a problem, and the step that
+// has it.
+type Fault struct {
+	Step string // its stepId; empty where it has none, or no step is at fault
+	toolfold.Problem
+
+	kind string // type of the step, where its config is at fault
+}
+
+// Text names the step and the fault.
+func (f Fault) Text() string {
+	p := f.Problem
+	if f.Step != "" {
+		cut := strings.LastIndex(p.Path, "/")
+		if _, err := strconv.Atoi(p.Path[cut+1:]); err == nil { // an item says nothing without its list
+			cut = strings.LastIndex(p.Path[:cut], "/")
+		}
+		p.Path = p.Path[cut+1:]
+	}
+	text := p.Text()
+	if p.Kind == toolfold.ProblemEnum && p.Suggest == "" && len(p.Allowed) > 0 {
+		text += "; there are " + short(strings.Join(p.Allowed, ", "))
+	}
+	if f.Step == "" {
+		return text
+	}
+	return fmt.Sprintf("step %q: %s", shorten.Quoted(f.Step), text)
+}
+
+// Faults is everything that is wrong with a definition. It is an error where
+// it is not empty.
+type Faults []Fault
+
+// Error names every step and its fault.
+func (fs Faults) Error() string {
+	list := make([]string, len(fs))
+	for i, f := range fs {
+		list[i] = f.Text()
+	}
+	return strings.Join(list, "; ")
+}
+
+// mostReasons bounds the faults of a file that are spelt out.
+const mostReasons = 5
+
+// Broken reports a file as broken by its faults, at the line of the first.
+func (fs Faults) Broken(d workspace.Document) *workspace.Broken {
+	reason := fs[:min(len(fs), mostReasons)].Error()
+	if more := len(fs) - mostReasons; more > 0 {
+		reason += fmt.Sprintf("; and %d more", more)
+	}
+	return d.Broken(fs[0].Path, "%s", reason)
+}
+
+// CheckDocument returns what is wrong with the members of a file, of which
+// the required ones must be there.
+func CheckDocument(d workspace.Document, required, optional []toolfold.Param) Faults {
+	var faults Faults
+	for _, p := range required {
+		if _, ok := d.Value[p.Name]; !ok {
+			faults = append(faults, Fault{Problem: toolfold.Problem{Path: "/" + p.Name, Kind: toolfold.ProblemMissing}})
+		}
+	}
+	for _, p := range validate.Fields(slices.Concat(required, optional), d.Value) {
+		faults = append(faults, Fault{Problem: p})
+	}
+	return faults
+}
+
+// An error is paid for by the model that made the mistake: it costs at most
+// 200 tokens.
+const (
+	mostProblems  = 4
+	maxErrorBytes = 640
+)
+
+// stepUsage returns the shape of a step in errors, of one type where it has one.
+func stepUsage(kind string) string {
+	config := "config"
+	if _, known := configFields[kind]; known {
+		kind, config = ": "+kind, "config: "+configUsage(kind)
+	} else {
+		kind = ""
+	}
+	return "{stepId, name, type" + kind + ", " + config + ", dependsOn?, timeoutMs?, retry?, continueOnError?, idempotent?}"
+}
+
+// Problem returns the faults as the error of a call whose argument the
+// definition was, nil when there are none. It spells out as many as an error
+// may hold, and counts the rest.
+func (fs Faults) Problem(title string) *toolfold.Error {
+	for n := min(len(fs), mostProblems); n > 0; n-- {
+		err := &toolfold.Error{Code: toolfold.InvalidInput, Message: title + ": " + fs[:n].Error(), Usage: stepUsage(fs[0].kind)}
+		for _, f := range fs[:n] {
+			err.Problems = append(err.Problems, f.Problem)
+		}
+		if more := len(fs) - n; more > 0 {
+			err.Hint = fmt.Sprintf("%d more faults are not shown", more)
+		}
+		if len(ordered.MustJSON(err)) <= maxErrorBytes {
+			return err
+		}
+		if err.Usage = ""; n == 1 || len(ordered.MustJSON(err)) <= maxErrorBytes {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *compiler) fault(step string, p toolfold.Problem) {
+	f := Fault{Step: step, Problem: p}
+	if strings.Contains(p.Path, "/config/") {
+		f.kind = c.kinds[step]
+	}
+	c.faults = append(c.faults, f)
+}
+
+// wrong adds a fault in the form "… must be a <want>".
+func (c *compiler) wrong(step, path, want string, got any) {
+	c.fault(step, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want, Got: got})
+}

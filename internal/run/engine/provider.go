@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/provider"
+	"github.com/toolfold/toolfold/internal/text/suggest"
+)
+
+// Provider answers prompts. Implementations are safe for concurrent use, end
+// with the context, and leave nothing running. Their errors reach the caller:
+// they hold no key.
+type Provider interface {
+	Complete(ctx context.Context, p callctx.Prompt) (callctx.Completion, error)
+}
+
+// Providers finds the provider of a prompt step by the present settings.
+type Providers struct {
+	settings func() (map[string]any, error)
+	dir      string
+}
+
+// NewProviders returns the providers of settings, a function that returns all
+// settings that apply; see [provider.Read]. It is called for every prompt, so
+// that a change needs no restart. Commands run in dir; empty is the process's
+// own.
+func NewProviders(settings func() (map[string]any, error), dir string) *Providers {
+	return &Providers{settings: settings, dir: dir}
+}
+
+// picked is a provider with its name and settings.
+type picked struct {
+	Provider
+	name   string
+	config provider.Config
+}
+
+// howToName is the hint of a task without a model, howToConfigure of what a client
+// may lend one to.
+const (
+	howToName = `have the user run: toolfold call config.set '{"path":"providers.main","value":{"type":"openai",` +
+		`"baseURL":"http://127.0.0.1:11434/v1","model":"…"}}' (or "type":"command","command":["claude","-p"])`
+	howToConfigure = howToName + `; or use a client that offers sampling`
+)
+
+// read reads the settings as they are now. Nil providers have none.
+func (ps *Providers) read() (s provider.Settings, err error) {
+	if ps == nil || ps.settings == nil {
+		return s, nil
+	}
+	all, err := ps.settings()
+	if err != nil {
+		return s, fatal(ProviderUnavailable, "the settings cannot be read: %v", err)
+	}
+	if s, err = provider.Read(all); err != nil {
+		return s, fatal(ProviderUnavailable, "the settings are wrong: %v", err).
+			hint("the user can mend it in their config.json or with toolfold call config.set; config.show has all settings")
+	}
+	return s, nil
+}
+
+// pick finds the provider called name. An empty name is the default one: the
+// one that defaultProvider names, else the only one there is, else the
+// connected client's model.
+func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
+	s, err := ps.read()
+	if err != nil {
+		return picked{}, err
+	}
+	if name == "" {
+		name = s.Usual()
+	}
+	names := s.Names()
+	config, ok := s.Providers[name]
+	switch {
+	case ok:
+	case name != "":
+		f := fatal(ProviderUnavailable, "no provider is called %q%s", name, meant(suggest.Nearest(name, names)))
+		if len(names) == 0 {
+			return picked{}, f.hint("%s", howToConfigure)
+		}
+		return picked{}, f.hint("configured: %v", names)
+	case len(names) > 0:
+		return picked{}, fatal(ProviderUnavailable, "several providers are configured and none is the default").
+			hint(`name one in the step's config, or ask the user to run: toolfold call config.set '{"path":"defaultProvider","value":%q}'`, names[0])
+	case callctx.SamplerOf(ctx) == nil:
+		return picked{}, fatal(ProviderUnavailable, "no model is configured for prompts, and no client lends one").hint("%s", howToConfigure)
+	default:
+		name, config = "client", provider.Config{Type: provider.Sampling}
+	}
+	p := picked{name: name, config: config}
+	switch config.Type {
+	case provider.Command:
+		p.Provider = command{name: name, config: config, dir: ps.dir}
+	case provider.OpenAI:
+		p.Provider = openAI{name: name, config: config}
+	default:
+		sampler := callctx.SamplerOf(ctx)
+		if sampler == nil {
+			return picked{}, fatal(ProviderUnavailable, "provider %q is the client's own model, and no client that offers it is connected", name).
+				hint("%s", howToConfigure)
+		}
+		p.Provider = lentModel{name: name, config: config, sampler: sampler}
+	}
+	return p, nil
+}
+
+// Refusal returns why a provider cannot answer the prompts of a task, which has no
+// client to lend it a model; nil where it can. An empty name is the default one.
+func (ps *Providers) Refusal(name string) *toolfold.Error {
+	_, err := ps.pick(context.Background(), name)
+	failure, ok := errors.AsType[*Failure](err)
+	if !ok {
+		return nil
+	}
+	refusal := toolfold.Errorf(failure.Code, "%s", failure.Message)
+	refusal.Hint = strings.Replace(failure.Hint, howToConfigure, howToName, 1)
+	return refusal
+}
+
+// complete asks the provider, within its timeoutMs. An answer that is empty
+// or cut off is a failure: what follows would go on with less than was asked.
+func (p picked) complete(ctx context.Context, prompt callctx.Prompt) (callctx.Completion, error) {
+	if p.config.TimeoutMs > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(p.config.TimeoutMs)*time.Millisecond, errTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	prompt = p.fill(prompt)
+	if err := p.calls(prompt); err != nil {
+		return callctx.Completion{}, err
+	}
+	done, err := p.Complete(ctx, prompt)
+	switch {
+	case err != nil:
+	case done.Truncated:
+		err = failf(StepFailed, "provider %q: the answer was cut off at its longest length", p.name).
+			hint("raise maxTokens of the step or the provider, or ask for less")
+	case strings.TrimSpace(done.Text) == "" && len(done.Calls) == 0:
+		err = failf(StepFailed, "provider %q: the answer is empty", p.name).
+			hint("the model may need more maxTokens, or another prompt")
+	}
+	return done, err
+}
+
+// calls refuses a prompt with tools for a provider whose model cannot call any.
+func (p picked) calls(prompt callctx.Prompt) error {
+	if len(prompt.Tools) == 0 || p.config.Type != provider.Command {
+		return nil
+	}
+	return fatal(ProviderUnavailable, "provider %q is a command, and %s", p.name, noCalls).
+		hint("name a provider of type %s or %s in the step, or leave tools out", provider.OpenAI, provider.Sampling)
+}
+
+// noCalls says why a command gets no tools.
+const noCalls = "a command has no way to call tools"
+
+// fill puts the provider's model and limit into a prompt that has none.
+func (p picked) fill(prompt callctx.Prompt) callctx.Prompt {
+	if prompt.Model == "" {
+		prompt.Model = p.config.Model
+	}
+	if prompt.MaxTokens == 0 {
+		prompt.MaxTokens = p.config.MaxTokens
+	}
+	return prompt
+}
+
+// lentModel asks the model of the connected client.
+type lentModel struct {
+	name    string
+	config  provider.Config
+	sampler callctx.Sampler
+}
+
+// Complete implements [Provider].
+func (s lentModel) Complete(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
+	done, err := s.sampler.Sample(ctx, inWords(p))
+	if errors.Is(err, callctx.ErrNoTools) {
+		return callctx.Completion{}, fatal(ProviderUnavailable, "%v", err).
+			hint("name a provider of type %s in the step, or leave tools out", provider.OpenAI)
+	}
+	return done, err
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/expression"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/suggest"
+)
+
+// Names finds what names mean, and lists the actions there are in the order of
+// listings. *call.Runner implements it.
+type Names interface {
+	entry.Names
+	Actions() []*toolfold.Action
+}
+
+// ToolUses are the calls of tools that a definition is written to make. Which
+// tools there are can change while a definition stays as it is, so that they
+// are checked on their own.
+type ToolUses []toolUse
+
+type toolUse struct {
+	step      string // its stepId
+	at        string // JSON pointer of the step's config
+	name      string // of the tool
+	action    string // the argument of that name, if hasAction
+	hasAction bool
+	open      bool // the arguments are an expression, known when the step runs
+	offered   bool // name is a pattern of actions for a model, and at its own JSON pointer
+}
+
+// Pointers lists where [ToolUses.Check] may find faults.
+func (uses ToolUses) Pointers() []string {
+	var list []string
+	for _, u := range uses {
+		list = append(list, u.toolPointer())
+		if !u.offered {
+			list = append(list, u.actionPointer())
+		}
+	}
+	return list
+}
+
+func (u toolUse) toolPointer() string {
+	if u.offered {
+		return u.at
+	}
+	return jsonx.Pointer(u.at, "tool")
+}
+func (u toolUse) actionPointer() string {
+	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), callctx.ArgAction)
+}
+
+// Check returns the tools that do not exist, and the actions that their tool
+// does not have. Nil names are not checked.
+func (uses ToolUses) Check(known Names) Faults {
+	if known == nil {
+		return nil
+	}
+	var faults Faults
+	for _, u := range uses {
+		if u.offered {
+			if !slices.ContainsFunc(offerable(known), func(a *toolfold.Action) bool { return a.AllowedBy(u.name) }) {
+				faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
+					Path: u.at, Kind: toolfold.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*",
+					Got: shorten.Quoted(u.name), Suggest: known.Nearest(u.name),
+				}})
+			}
+			continue
+		}
+		entries := known.Lookup(u.name)
+		if len(entries) == 0 {
+			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
+				Path: u.toolPointer(), Kind: toolfold.ProblemEnum, Got: shorten.Quoted(u.name), Suggest: known.Nearest(u.name),
+			}})
+			continue
+		}
+		if entries[0].Selector == "" || u.open {
+			continue
+		}
+		var allowed []string
+		for _, e := range entries {
+			allowed = append(allowed, e.Selector)
+		}
+		switch {
+		case !u.hasAction:
+			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{Path: u.actionPointer(), Kind: toolfold.ProblemMissing}})
+		case !strings.Contains(u.action, expression.Opening) && !slices.Contains(allowed, u.action):
+			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
+				Path: u.actionPointer(), Kind: toolfold.ProblemEnum, Got: shorten.Quoted(u.action), Allowed: allowed,
+				Suggest: suggest.Nearest(u.action, allowed),
+			}})
+		}
+	}
+	return faults
+}

@@ -1,0 +1,141 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/expression"
+)
+
+// The kinds of references.
+const (
+	Agent    = "agent"
+	Workflow = "workflow"
+)
+
+// Reference names an agent or a workflow.
+type Reference struct {
+	Kind string
+	ID   string
+}
+
+// String is the kind and the id, "agent planner".
+func (r Reference) String() string { return r.Kind + " " + r.ID }
+
+// Action returns the action that runs what is named, and the parameter that
+// takes its id.
+func (r Reference) Action() (name, param string) {
+	return r.Kind + ".run", r.Kind + "Id"
+}
+
+// Pins has definitions of agents and workflows as they were at some moment, by
+// [Reference.String]: the results of agent.get and workflow.describe. A task has those that
+// it was submitted with, for its runs.
+type Pins map[string]json.RawMessage
+
+// WithPins makes runs under the context use these definitions in place of the
+// present ones. Whether an agent or workflow exists, may run and is trusted is
+// still asked of the present one.
+func WithPins(ctx context.Context, pins Pins) context.Context {
+	return callctx.With(ctx, pins)
+}
+
+// Pinned returns the definition that runs under the context use; false where
+// they use the present one.
+func Pinned(ctx context.Context, r Reference) (definition json.RawMessage, pinned bool) {
+	definition, pinned = callctx.Of[Pins](ctx)[r.String()]
+	return definition, pinned
+}
+
+// Called returns the agent or workflow that a call of an action by any
+// of its names runs, where the arguments name it in plain text.
+func Called(names entry.Names, tool string, arguments json.RawMessage) (r Reference, found bool) {
+	var args map[string]json.RawMessage
+	_ = json.Unmarshal(arguments, &args) // nil where it is one placeholder
+	text := func(name string) (value string) {
+		for _, holder := range []map[string]json.RawMessage{args, membersOf(args["params"])} {
+			if value == "" {
+				_ = json.Unmarshal(holder[name], &value)
+			}
+		}
+		return value
+	}
+	for _, kind := range []string{Agent, Workflow} {
+		r := Reference{Kind: kind}
+		action, param := r.Action()
+		if r.ID = text(param); r.ID == "" || strings.Contains(r.ID, expression.Opening) {
+			continue
+		}
+		if slices.ContainsFunc(names.Lookup(tool), func(e *entry.Entry) bool {
+			return e.Action != nil && e.Action.FullName() == action && (e.Selector == "" || e.Selector == text(callctx.ArgAction))
+		}) {
+			return r, true
+		}
+	}
+	return Reference{}, false
+}
+
+func membersOf(raw json.RawMessage) (members map[string]json.RawMessage) {
+	_ = json.Unmarshal(raw, &members) // nil for anything but an object
+	return members
+}
+
+// Step holds the parts of a step of an agent or workflow that can name another.
+type Step struct {
+	Type   string          `json:"type"`
+	Config json.RawMessage `json:"config"`
+
+	ContinueOnError bool `json:"continueOnError"`
+}
+
+// Named lists the agents and workflows that steps name in plain text, in
+// steps within steps too. A name that an expression computes is known only
+// when the step runs.
+func Named(names entry.Names, steps []Step) (list []Reference) {
+	for _, s := range steps {
+		config := membersOf(s.Config)
+		text := func(name string) (value string) {
+			_ = json.Unmarshal(config[name], &value)
+			return value
+		}
+		switch s.Type {
+		case "delegate":
+			for _, name := range []string{"agentId", "targetAgent", "targetAgentId"} {
+				if id := text(name); id != "" && !strings.Contains(id, expression.Opening) {
+					list = append(list, Reference{Agent, id})
+				}
+			}
+		case "tool":
+			if r, found := Called(names, text("tool"), config["arguments"]); found {
+				list = append(list, r)
+			}
+		}
+		for _, name := range []string{"then", "else", "steps"} {
+			var inner []Step
+			if json.Unmarshal(config[name], &inner) == nil {
+				list = append(list, Named(names, inner)...)
+			}
+		}
+	}
+	return list
+}
+
+// Repeatable reports whether a call may be made again when it is not known
+// whether it was done: its action is idempotent, or taken so by the user, or runs steps
+// that are recorded themselves.
+func Repeatable(names entry.Names, tool string, arguments json.RawMessage) bool {
+	if _, runs := Called(names, tool, arguments); runs {
+		return true
+	}
+	args := membersOf(arguments)
+	var selector string
+	_ = json.Unmarshal(args[callctx.ArgAction], &selector)
+	entries := names.Lookup(tool)
+	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e *entry.Entry) bool {
+		return e.Action == nil || (e.Selector == "" || e.Selector == selector) && !e.Action.Once && !e.Action.Hints().Idempotent
+	})
+}

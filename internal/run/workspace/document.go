@@ -1,0 +1,174 @@
+package workspace
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+)
+
+// Limits of one text. A definition has at most 100 steps, so that none comes
+// near them.
+const (
+	MaxNesting = 100     // objects and lists within each other
+	MaxValues  = 10_000  // members and items
+	maxPaths   = 4 << 20 // bytes of the JSON pointers of all values
+)
+
+// Broken is a file that cannot be used, and why.
+type Broken struct {
+	File   string `json:"file" doc:"Path in the workspace."`
+	Line   int    `json:"line,omitempty" doc:"Line."`                    // zero = the file as a whole
+	Column int    `json:"column,omitempty" doc:"Character in the line."` // zero = the line as a whole
+	Reason string `json:"reason" doc:"What is wrong."`
+}
+
+// Error implements error.
+func (b *Broken) Error() string { return b.Text() }
+
+// Text names the file, the place and the reason.
+func (b Broken) Text() string {
+	switch {
+	case b.Line == 0:
+		return b.File + ": " + b.Reason
+	case b.Column == 0:
+		return fmt.Sprintf("%s, line %d: %s", b.File, b.Line, b.Reason)
+	}
+	return fmt.Sprintf("%s, line %d, column %d: %s", b.File, b.Line, b.Column, b.Reason)
+}
+
+// Stem is the file's name without folder and ending.
+func (b Broken) Stem() string { return Stem(b.File) }
+
+// Stem is the name of a file without folder and ending.
+func Stem(file string) string {
+	if path.Base(file) == SkillFile {
+		return path.Base(path.Dir(file))
+	}
+	return strings.TrimSuffix(path.Base(file), path.Ext(file))
+}
+
+// Document is the object that a YAML or JSON text holds.
+type Document struct {
+	File  string         // path in the workspace; Broken quotes it
+	Value map[string]any // numbers are json.Number; nil where the text has no value
+
+	places map[string]place // of each value, by its JSON pointer
+}
+
+// place is a line and a character in it, both from 1.
+type place struct{ line, column int }
+
+// place returns the place of the value at a JSON pointer, or of the nearest
+// value around it; zero for an empty document.
+func (d Document) place(pointer string) place {
+	for {
+		if p, ok := d.places[pointer]; ok {
+			return p
+		}
+		cut := strings.LastIndex(pointer, "/")
+		if cut < 0 {
+			return place{}
+		}
+		pointer = pointer[:cut]
+	}
+}
+
+// Broken reports the file as broken by what is wrong at a JSON pointer.
+func (d Document) Broken(pointer, format string, args ...any) *Broken {
+	at := d.place(pointer)
+	return &Broken{File: d.File, Line: at.line, Column: at.column, Reason: fmt.Sprintf(format, args...)}
+}
+
+// Places returns a document without a value that knows the places of some
+// pointers: what is left to report faults by when the value is not kept.
+func (d Document) Places(pointers ...string) Document {
+	some := Document{File: d.File, places: map[string]place{"": d.place("")}}
+	for _, p := range pointers {
+		some.places[p] = d.place(p)
+	}
+	return some
+}
+
+// Unquoted makes a text of a member that was written as a number, as it was
+// written: version: 1.0 means "1.0".
+func (d Document) Unquoted(member string) {
+	if n, ok := d.Value[member].(json.Number); ok {
+		d.Value[member] = n.String()
+	}
+}
+
+// Decode decodes the members of the document into the struct that v points
+// to, by their JSON names.
+func (d Document) Decode(v any) error {
+	raw, err := json.Marshal(d.Value)
+	if err != nil {
+		return fmt.Errorf("encoding %s: %w", d.File, err)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("decoding %s: %w", d.File, err)
+	}
+	return nil
+}
+
+// Parse parses the text of a file, by its ending: .json is JSON, any other
+// YAML. A text without any value is broken.
+func Parse(file string, text []byte) (Document, *Broken) {
+	parse := ParseYAML
+	if path.Ext(file) == ".json" {
+		parse = parseJSON
+	}
+	d, broken := parse(file, text)
+	if broken == nil && d.Value == nil {
+		broken = &Broken{File: file, Reason: "it is empty"}
+	}
+	return d, broken
+}
+
+// maxBrief bounds the broken files that a list names.
+const maxBrief = 20
+
+// Brief returns the first broken files of a folder for a list that models
+// read, and an entry that counts the rest.
+func Brief(folder string, broken []Broken) []Broken {
+	if len(broken) <= maxBrief {
+		return broken
+	}
+	rest := Broken{File: folder, Reason: fmt.Sprintf("%d more files cannot be used", len(broken)-maxBrief)}
+	return append(broken[:maxBrief:maxBrief], rest)
+}
+
+// positions notes the places of values while a text is read.
+type positions struct {
+	places map[string]place
+	bytes  int // of the pointers
+}
+
+// note notes the place of a value unless it is known. It is false where the
+// pointers of the document are too long together.
+func (p *positions) note(pointer string, at place) bool {
+	if _, known := p.places[pointer]; known {
+		return true
+	}
+	p.places[pointer] = at
+	p.bytes += len(pointer)
+	return p.bytes <= maxPaths
+}
+
+// child is the pointer of a member or an item.
+func child(at string, part any) string {
+	if i, ok := part.(int); ok {
+		return jsonx.Index(at, i)
+	}
+	return jsonx.Pointer(at, part.(string))
+}
+
+const (
+	tooDeep  = "it is nested more than 100 levels deep"
+	tooMany  = "it holds more than 10000 values"
+	tooLong  = "its names are too long for how deep they are nested"
+	notUTF8  = "it is not UTF-8"
+	notPairs = "it must be names with values"
+)

@@ -1,0 +1,92 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/call/validate"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+)
+
+// CheckInput checks the argument input of a call against the inputSchema of a
+// workflow, and returns it with the defaults that the schema gives its outermost
+// properties, and with texts read as other values where only these are right. The
+// zero schema takes any object.
+func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.RawMessage) (input map[string]any,
+	problems []toolfold.Problem, err error) {
+	input = map[string]any{}
+	if len(raw) > 0 {
+		if err := jsonx.Decode(raw, &input); err != nil {
+			return nil, nil, fmt.Errorf("decoding input: %w", err)
+		}
+	}
+	if len(schema.Text) == 0 {
+		return input, nil, nil
+	}
+	var declared struct {
+		Properties map[string]struct {
+			Default json.RawMessage `json:"default"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(schema.Text, &declared) // properties may be of another shape, such as true
+	for name, p := range declared.Properties {
+		if _, present := input[name]; present || len(p.Default) == 0 {
+			continue
+		}
+		var value any
+		if jsonx.Decode(p.Default, &value) == nil {
+			input[name] = value
+		}
+	}
+	if !schema.Admits(input) {
+		return nil, nil, toolfold.Errorf(toolfold.InvalidInput, "the input is too large to be checked against the inputSchema of %s", workflowID).
+			WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
+	}
+	check := func() ([]toolfold.Problem, error) { return validate.Schema(schema.Text, input, "/input") }
+	problems, err = Await(ctx, check)
+	if err == nil && mend(input, problems) {
+		problems, err = Await(ctx, check)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("checking input: %w", err)
+	}
+	return input, problems, nil
+}
+
+// mend reads texts as the numbers, switches or other values that the schema
+// wants in their place, as the parameters of actions are read, and reports
+// whether it changed anything.
+func mend(args map[string]any, problems []toolfold.Problem) bool {
+	changed := false
+	for _, p := range problems {
+		cut := strings.LastIndex(p.Path, "/")
+		holder, _ := jsonx.Lookup(map[string]any{"input": args}, p.Path[:cut])
+		value, _ := jsonx.Lookup(map[string]any{"input": args}, p.Path)
+		text, isText := value.(string)
+		var read any
+		if p.Kind != toolfold.ProblemType || !isText || jsonx.Decode([]byte(text), &read) != nil {
+			continue
+		}
+		kind := jsonx.TypeName(read)
+		if !slices.ContainsFunc(strings.Split(p.Want, judge.TypeOr),
+			func(want string) bool { return want == kind || want == "integer" && kind == "number" }) {
+			continue
+		}
+		last := jsonx.UnescapePointer(p.Path[cut+1:])
+		switch holder := holder.(type) {
+		case map[string]any:
+			holder[last] = read
+		case []any:
+			i, _ := strconv.Atoi(last)
+			holder[i] = read
+		}
+		changed = true
+	}
+	return changed
+}

@@ -1,0 +1,349 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/engine"
+	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/permission"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+// Why a run is stopped.
+var (
+	errCancelled = errors.New("the task was cancelled")
+	errLeaseLost = errors.New("the lease ran out")
+	errTimedOut  = errors.New("the time ran out")
+	errStopped   = errors.New("the worker stops")
+)
+
+// run runs a claimed task in the context of its run, and records how it ended
+// while ctx, that of the worker, lasts. It returns when the call has, so that
+// what goes on after its end was recorded keeps its slot.
+func (s *working) run(ctx, within context.Context, t task.Task) {
+	if s.leaseLost() {
+		s.runs.stop(Run{t.ID, t.Turn}, errLeaseLost)
+	}
+	done := func() {}
+	if t.Timeout > 0 {
+		within, done = context.WithTimeoutCause(within, t.Timeout, errTimedOut)
+	}
+	defer done()
+	late := make(chan struct{}) // closed when the call goes on long after its time ran out
+	context.AfterFunc(within, func() {
+		if errors.Is(context.Cause(within), errTimedOut) {
+			time.AfterFunc(s.options.Yield, func() { close(late) })
+		}
+	})
+	run := Run{t.ID, t.Turn}
+	reporting := callctx.With[func(toolfold.Progress)](within, func(p toolfold.Progress) {
+		s.runs.note(run, func(progress *task.Progress) {
+			progress.Done, progress.Total = p.Done, p.Total
+			if p.Message != "" {
+				progress.Say(p.Message)
+			}
+		})
+	})
+	reporting = engine.WithLines(reporting, func(line string) { s.runs.note(run, func(progress *task.Progress) { progress.Say(line) }) })
+	steps, err := newJournal(within, s.ledger, run, s.options.Log)
+	if err != nil {
+		s.warn(ctx, "reading the steps of a task", err)
+		return // it is a stray now, which is given back
+	}
+	answered := make(chan toolfold.Answer, 1)
+	go func() {
+		answered <- s.traced(work.InSessions(task.WithDepth(engine.WithJournal(reporting, steps), t.Depth), t.Sessions...), t, steps)
+	}()
+	select {
+	case answer := <-answered:
+		s.record(ctx, t, answer, steps.used(), context.Cause(within))
+	case <-late:
+		s.report(ctx, run)
+		s.finish(ctx, Ending{Run: run, Status: task.TimedOut, Error: outOfTime(t)})
+		s.keepOutput(ctx, t, <-answered)
+	}
+}
+
+// report records how far a run has come.
+func (s *working) report(ctx context.Context, run Run) {
+	if p, some := s.runs.progressOf(run); some {
+		if err := s.ledger.Report(ctx, run, p); err != nil {
+			s.warn(ctx, "keeping progress", err)
+		}
+	}
+}
+
+// keepOutput records what a run had made that ended after its end was recorded.
+func (s *working) keepOutput(ctx context.Context, t task.Task, answer toolfold.Answer) {
+	if answer.Err != nil {
+		return
+	}
+	if err := s.ledger.KeepOutput(ctx, Run{t.ID, t.Turn}, outputOf(t, answer)); err != nil {
+		s.warn(ctx, "keeping an output", err)
+	}
+}
+
+// traced is call in a span. The call is not within the trace of the one that
+// submitted the task, which may have ended long ago.
+func (s *working) traced(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
+	label := cmp.Or(t.AgentID, t.WorkflowID)
+	if call, ok := task.ParseCall(t.Input); ok && label == "" {
+		label = call.Tool
+	}
+	attributes := []attribute.KeyValue{engine.TaskKey.String(t.ID)}
+	if t.Attempt > 1 {
+		attributes = append(attributes, engine.AttemptsKey.Int(t.Attempt))
+	}
+	tracer := s.options.Tracer
+	if tracer == nil {
+		tracer = otel.GetTracerProvider()
+	}
+	ctx, span := tracer.Tracer(scopeName).Start(ctx, "task "+label, trace.WithNewRoot(), trace.WithAttributes(attributes...))
+	defer span.End()
+	s.options.Log.Info("a task begins", "task", t.ID, "name", t.Name, "runs", label, "attempt", t.Attempt)
+	answer := s.call(ctx, t, steps)
+	if text, _ := failureOf(answer); text != "" && !isLacking(answer) {
+		code, message, _ := strings.Cut(text, ": ")
+		span.SetAttributes(attribute.String("error.type", code))
+		span.SetStatus(codes.Error, message)
+	}
+	return answer
+}
+
+// lacking is the code of the answer of a run that has not begun, because the
+// worker's folder lacks what it runs. No caller sees it.
+const lacking = "LACKING"
+
+// scopeName is the instrumentation scope of the spans of tasks.
+const scopeName = "github.com/toolfold/toolfold/internal/engine/queue"
+
+// call does what the task is for. A task that names nothing to run is done
+// when its turn comes.
+func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer toolfold.Answer) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.options.Log.Error("a task panicked", "task", t.ID, "panic", p, "stack", string(debug.Stack()))
+			answer = toolfold.Errorf(toolfold.Internal, "the call broke off; the worker's log has it under task %s", t.ID).Answer()
+		}
+	}()
+	from := toolfold.Origin{Client: "a task"}
+	if t.Rights != "" {
+		var err error
+		if from.Rights, err = permission.Parse(t.Rights); err != nil {
+			s.options.Log.Error("reading the rights of a task", "task", t.ID, "err", err)
+			return toolfold.Errorf(toolfold.PermissionDenied,
+				"the rights of who submitted the task cannot be read: a later toolfold wrote them").Answer()
+		}
+	}
+	ctx = callctx.With(ctx, from)
+	if t.Refers() {
+		outcomes, err := s.ledger.Outcomes(ctx, t.Dependencies)
+		if err == nil {
+			t.Input, err = t.Fill(ctx, outcomes)
+		}
+		if refused, ok := errors.AsType[*toolfold.Error](err); ok {
+			return refused.Answer()
+		}
+		if err != nil {
+			s.options.Log.Error("filling in the input of a task", "task", t.ID, "err", err)
+			return toolfold.Errorf(toolfold.Internal,
+				"the outputs of its dependencies could not be read; the worker's log has it under task %s", t.ID).Answer()
+		}
+	}
+	set, err := s.define(ctx, t)
+	if lacks, failed := task.Lacking(ctx, s.caller, set, err); lacks != "" || failed != nil {
+		if err = failed; lacks != "" {
+			return toolfold.Errorf(lacking, "%s", lacks).Answer()
+		}
+	}
+	if refused, ok := errors.AsType[*toolfold.Error](err); ok {
+		return refused.Answer()
+	}
+	if err != nil {
+		s.options.Log.Error("reading the agent or workflow of a task", "task", t.ID, "err", err)
+		return toolfold.Errorf(toolfold.Internal,
+			"the agent or workflow could not be read; the worker's log has it under task %s", t.ID).Answer()
+	}
+	ctx = work.WithPins(ctx, set)
+	if declared := task.ClientOf(t.Input); declared != nil {
+		if ctx, err = serve.WithClient(ctx, declared, s.asking(ctx, t).ask); err != nil {
+			s.options.Log.Error("preparing a kept call", "task", t.ID, "err", err)
+			return toolfold.Errorf(toolfold.Internal, "what its client can be asked could not be read").Answer()
+		}
+	}
+	if t.AgentID == "" && t.WorkflowID == "" {
+		return s.callAction(ctx, t, steps)
+	}
+	action, param := "agent.run", "agentId"
+	if t.WorkflowID != "" {
+		action, param = "workflow.run", "workflowId"
+	}
+	args, err := json.Marshal(map[string]any{param: cmp.Or(t.AgentID, t.WorkflowID), "input": t.Input})
+	if err != nil {
+		return toolfold.Errorf(toolfold.Internal, "the input is not JSON").Answer()
+	}
+	return s.caller.Call(ctx, action, args)
+}
+
+// define returns the definitions that a run uses: those of the submission, else
+// the present ones, which later runs of the task use too.
+func (s *working) define(ctx context.Context, t task.Task) (work.Pins, error) {
+	if t.Definition == "" {
+		var err error
+		if t.Definition, err = t.Define(ctx, s.caller, s.caller); err != nil || t.Definition == "" {
+			return nil, err
+		}
+		if err := s.ledger.Define(ctx, Run{t.ID, t.Turn}, t.Definition); err != nil {
+			return nil, err
+		}
+	}
+	return task.Pins(t.Definition)
+}
+
+// callAction calls the action that a task names. One that may not be called
+// twice is not, where an earlier run may have called it.
+func (s *working) callAction(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
+	call, ok := task.ParseCall(t.Input)
+	if !ok {
+		return toolfold.Answer{}
+	}
+	if work.Repeatable(s.caller, call.Tool, call.Arguments) {
+		return s.caller.Call(ctx, call.Tool, call.Arguments)
+	}
+	const whole = "" // the path of the task itself
+	if _, begun := steps.Lookup(whole); begun {
+		return toolfold.Errorf(engine.Interrupted, "%s was under way when its process ended, and is not known to be done",
+			call.Tool).
+			WithHint("see whether it was done; task.retry runs it again").Answer()
+	}
+	if err := steps.Begin(ctx, whole); err != nil {
+		return toolfold.Errorf(toolfold.Internal, "the beginning could not be recorded: %v", err).Answer()
+	}
+	answer := s.caller.Call(ctx, call.Tool, call.Arguments)
+	if failure, _ := failureOf(answer); failure != "" {
+		steps.Abandon(ctx, whole)
+	}
+	return answer
+}
+
+// maxOutput bounds the output of a task, in bytes.
+const maxOutput = 4 << 20
+
+// record records the end of a run. A result counts whatever happened
+// meanwhile; a run that was stopped because another process has the task is
+// not recorded.
+func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answer, recorded bool, stopped error) {
+	e := Ending{Run: Run{t.ID, t.Turn}, Output: outputOf(t, answer), Recorded: recorded}
+	if isLacking(answer) && stopped == nil {
+		if err := s.ledger.Refuse(ctx, s.id, e.Run, answer.Err.Message, s.options.Again, s.options.Now()); err != nil {
+			s.warn(ctx, "giving a task back", err)
+		}
+		return
+	}
+	failure, retry := failureOf(answer)
+	switch {
+	case failure == "":
+		e.Status = task.Completed
+	case errors.Is(stopped, errTimedOut):
+		e.Status, e.Error = task.TimedOut, outOfTime(t)
+	case errors.Is(stopped, errCancelled):
+		e.Status, e.Error = task.Cancelled, "cancelled"
+	case stopped != nil:
+		s.options.Log.Info("a task was stopped and is run again", "task", t.ID, "cause", stopped)
+		return
+	default:
+		e.Status, e.Error = task.Failed, failure
+	}
+	if answer.Err != nil && e.Status != task.Failed {
+		e.Output = nil // it says no more than that the run was stopped
+	}
+	if retry && e.Status != task.Cancelled && t.Attempt < t.MaxAttempts {
+		// The pause doubles from one second to five minutes.
+		e.RetryAt = s.options.Now().Add(min(5*time.Minute, time.Second<<min(t.Attempt-1, 20)))
+	}
+	s.options.Log.Info("a task ended", "task", t.ID, "name", t.Name, "status", e.Status, "error", e.Error, "again", !e.RetryAt.IsZero())
+	s.report(ctx, e.Run)
+	if !s.finish(ctx, e) {
+		s.keepOutput(ctx, t, answer) // it was cancelled by force
+	}
+}
+
+// outputOf returns what is kept of an answer: for the client of a kept call that of
+// another server as it came.
+func outputOf(t task.Task, answer toolfold.Answer) json.RawMessage {
+	if answer.Reply != nil && task.IsKept(t.Input) {
+		return bounded(answer.Reply)
+	}
+	return bounded(answer.Content)
+}
+
+// bounded returns an output that is kept, in its place a note where it is too
+// large.
+func bounded(output json.RawMessage) json.RawMessage {
+	if len(output) <= maxOutput {
+		return output
+	}
+	return fmt.Appendf(nil, `{"omitted":"the output is too large to be kept","bytes":%d,"limit":%d}`, len(output), maxOutput)
+}
+
+func outOfTime(t task.Task) string {
+	return fmt.Sprintf("it took longer than %d ms", t.Timeout.Milliseconds())
+}
+
+func isLacking(answer toolfold.Answer) bool { return answer.Err != nil && answer.Err.Code == lacking }
+
+// failureOf returns why a call failed, empty for success, and whether another
+// attempt may help. A run of an agent or a workflow may answer, and say in the
+// answer that it failed.
+func failureOf(answer toolfold.Answer) (text string, retry bool) {
+	if answer.Err != nil {
+		return answer.Err.Error(), answer.Err.Code != engine.Interrupted
+	}
+	var run struct {
+		Success *bool `json:"success"`
+		Error   *struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(answer.Content, &run) != nil || run.Success == nil || *run.Success || run.Error == nil {
+		return "", false
+	}
+	return run.Error.Code + ": " + run.Error.Message, run.Error.Code != engine.Interrupted
+}
+
+// finish records an ending, for as long as that may take: a result is not
+// given up because the database is away. When the worker stops, it is: the
+// task is run again. It is false where the run is not the present one any more.
+func (s *working) finish(ctx context.Context, e Ending) (finished bool) {
+	e.EndedAt = s.options.Now()
+	for {
+		limited, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		finished, err := s.ledger.Finish(limited, e)
+		done()
+		if err == nil {
+			return finished
+		}
+		s.options.Log.Error("recording the end of a task", "task", e.TaskID, "err", err)
+		select {
+		case <-ctx.Done():
+			return true
+		case <-time.After(time.Second):
+		}
+	}
+}

@@ -1,0 +1,127 @@
+//go:build unix
+
+// Package keeper is the process between this program and one that package child runs. It is
+// the same executable, which begins to be a keeper when this package is initialised. The
+// package imports little, so that this happens before most other packages are: a keeper starts
+// sooner, and has less memory for as long as its program runs.
+package keeper
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/system/resident"
+)
+
+// Name begins the argument zero by which this executable knows that it was
+// started as a keeper. After it come the program's path and its arguments.
+const Name = "toolfold: keeper"
+
+// The keeper's own files.
+const (
+	lifeline = 3 // a pipe without writes; it closes when the run ends
+	report   = 4 // a pipe for one line, of the kinds below
+)
+
+// Kinds of report.
+const (
+	NotStarted = "not started: "
+	Ended      = "ended: " // empty for success
+)
+
+// Grace bounds the time between the request to end a run and its end.
+const Grace = 10 * time.Second
+
+// most is the size in bytes up to which the memory of a keeper is not collected.
+const most = 16 << 20
+
+// The process is a keeper before anything else of the program begins, in any program
+// that has this package: a test of it or the command.
+func init() {
+	if len(os.Args) > 2 && strings.HasPrefix(os.Args[0], Name) {
+		limit(strings.TrimPrefix(os.Args[0], Name))
+		keep(os.Args[1], os.Args[2:])
+	}
+}
+
+// keep is the whole life of a keeper.
+func keep(path string, argv []string) {
+	syscall.CloseOnExec(lifeline)
+	syscall.CloseOnExec(report)
+	debug.SetGCPercent(-1) // nor every few minutes: a keeper that waits does nothing
+	debug.SetMemoryLimit(most)
+	// Signals to this process are for the one that started it, which ends the
+	// run by the lifeline. They are caught, not ignored: what is ignored stays
+	// so in the program.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
+	adoptOrphans()
+
+	attr := &os.ProcAttr{Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: &syscall.SysProcAttr{Setpgid: true}}
+	dieWithKeeper(attr.Sys)
+	program, err := os.StartProcess(path, argv, attr)
+	if err != nil {
+		tell(NotStarted + Reason(err).Error())
+		os.Exit(1)
+	}
+	go func() {
+		var none [1]byte
+		for {
+			if _, err := syscall.Read(lifeline, none[:]); err != syscall.EINTR {
+				break
+			}
+		}
+		killAll(program.Pid)
+		os.Exit(1)
+	}()
+	resident.DropFile()
+	state, err := program.Wait()
+	killAll(program.Pid)
+	switch {
+	case err != nil:
+		tell(Ended + err.Error())
+	case state.Success():
+		tell(Ended)
+	default:
+		tell(Ended + state.String())
+	}
+	os.Exit(0)
+}
+
+func tell(line string) { _, _ = os.NewFile(report, "report").WriteString(line) }
+
+// Reason returns what is wrong, without the paths of this machine.
+func Reason(err error) error {
+	var path *fs.PathError
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &call):
+		return call.Err
+	}
+	return err
+}
+
+// Title returns the argument zero of a keeper whose program has so much processor time for each of its processes, in
+// whole seconds; 0 = there is no limit.
+func Title(cpu time.Duration) string {
+	if cpu <= 0 {
+		return Name
+	}
+	return Name + " " + strconv.FormatInt(int64(max(cpu/time.Second, 1)), 10)
+}
+
+// limit bounds the processor time of this process and of the processes that it starts. Seconds is the end
+// of a title.
+func limit(seconds string) {
+	if n, err := strconv.ParseUint(strings.TrimSpace(seconds), 10, 32); err == nil {
+		_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: n, Max: n + 1})
+	}
+}

@@ -1,0 +1,278 @@
+package hosts
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/toolfold/toolfold/internal/text/jsonedit"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+)
+
+// format is the format of a host's file.
+type format int
+
+const (
+	jsonFile format = iota
+	tomlFile
+	yamlFile
+	nothing // the host has no such file
+)
+
+// errByHand refuses a file that could lose something.
+var errByHand = errors.New("its layout would not survive the edit: paste the entry by hand")
+
+// Handing returns the host with an entry that hands variables on to the server, where the host keeps
+// variables from servers.
+func (h *Host) Handing(variables []string) *Host {
+	if !h.Keeps() || len(variables) == 0 {
+		return h
+	}
+	other := *h
+	other.entry = func(command string, args []string) ordered.Map {
+		return append(h.entry(command, args), h.hand(variables))
+	}
+	return &other
+}
+
+// Keeps reports whether the host keeps variables of its environment from servers.
+func (h *Host) Keeps() bool { return h.hand != nil }
+
+// Put returns the text of the host's file with the entry in it; all else stays
+// as it is, in an entry that is there everything but the command and its arguments. An
+// empty text is a new file. The same text comes back when the entry is there already.
+// It refuses what it cannot read, and an entry that is at a URL.
+func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
+	has, err := h.Has(text, Server)
+	if err != nil {
+		return nil, err
+	}
+	if has && h.Entry(text).URL != "" {
+		return nil, fmt.Errorf("its entry %s is at a URL, which a command would contradict: take it out by hand", Server)
+	}
+	switch {
+	case h.format == tomlFile && has:
+		return h.replaceInTable(text, command, args)
+	case h.format == tomlFile:
+		table, end := h.table(command, args), newline(text)
+		if text = bytes.TrimRight(text, "\r\n"); len(text) > 0 {
+			text = append(bytes.Clone(text), end+end...)
+		}
+		return append(text, strings.ReplaceAll(table, "\n", end)...), nil
+	case len(bytes.TrimSpace(text)) == 0:
+		return []byte(h.Snippet(command, args)), nil
+	case has:
+		return putMembers(text, h.entry(command, args), h.key, Server)
+	}
+	return jsonedit.Set(text, ordered.MustJSON(h.entry(command, args)), h.key, Server)
+}
+
+// putMembers puts members into the object at a path, and those of objects into theirs.
+func putMembers(text []byte, members ordered.Map, path ...string) (_ []byte, err error) {
+	for _, m := range members {
+		to := append(slices.Clone(path), m.Key)
+		if inner, ok := m.Value.(ordered.Map); ok {
+			text, err = putMembers(text, inner, to...)
+		} else {
+			text, err = jsonedit.Set(text, ordered.MustJSON(m.Value), to...)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// Restore returns the text of the host's file with the entry as a former text has it,
+// and without one where that has none or is empty.
+func (h *Host) Restore(text, former []byte) ([]byte, error) {
+	had, err := h.Has(former, Server)
+	switch {
+	case err != nil:
+		return nil, err
+	case had && h.format == tomlFile:
+		return nil, errByHand
+	case had:
+		entry, err := jsonedit.Get(former, h.key, Server)
+		if err != nil {
+			return nil, err
+		}
+		return jsonedit.Set(text, entry, h.key, Server)
+	}
+	without, err := h.Remove(text, Server)
+	if err != nil || h.format == tomlFile {
+		return without, err
+	}
+	if len(bytes.TrimSpace(former)) > 0 {
+		if list, err := jsonedit.Get(former, h.key); list != nil || err != nil {
+			return without, err
+		}
+	}
+	if list, err := jsonedit.Get(without, h.key); string(list) != "{}" || err != nil {
+		return without, err
+	}
+	return jsonedit.Remove(without, h.key)
+}
+
+// newline returns how the lines of a text end.
+func newline(text []byte) string {
+	if bytes.Contains(text, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// replaceInTable puts the command and its arguments into the entry's table, and refuses
+// where that would change anything else.
+func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byte, error) {
+	var before, after, ours map[string]any
+	if toml.Unmarshal(text, &before) != nil || toml.Unmarshal([]byte(h.table(command, args)), &ours) != nil {
+		return nil, errByHand
+	}
+	header := regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*` + h.key + `[ \t]*\.[ \t]*["']?` + Server + `["']?[ \t]*\][^\n]*\n`)
+	at := header.FindIndex(text)
+	entry, _ := h.server(before, Server).(map[string]any)
+	if at == nil || entry == nil {
+		return nil, errByHand
+	}
+	end := len(text)
+	if next := regexp.MustCompile(`(?m)^[ \t]*\[`).FindIndex(text[at[1]:]); next != nil {
+		end = at[1] + next[0]
+	}
+	table := string(text[at[1]:end])
+	for _, m := range h.entry(command, args) {
+		if reflect.DeepEqual(entry[m.Key], h.server(ours, Server).(map[string]any)[m.Key]) {
+			continue
+		}
+		value := strings.ReplaceAll(string(ordered.MustJSON(m.Value)), `","`, `", "`)
+		written := regexp.MustCompile(`(?m)^[ \t]*` + m.Key + `[ \t]*=[ \t]*(\[[^\]]*\]|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')`)
+		if place := written.FindStringSubmatchIndex(table); place != nil {
+			table = table[:place[2]] + value + table[place[3]:]
+		} else {
+			table = m.Key + " = " + value + newline(text) + table
+		}
+	}
+	for key, value := range h.server(ours, Server).(map[string]any) {
+		entry[key] = value
+	}
+	edited := []byte(string(text[:at[1]]) + table + string(text[end:]))
+	if toml.Unmarshal(edited, &after) != nil || !reflect.DeepEqual(before, after) {
+		return nil, errByHand
+	}
+	return edited, nil
+}
+
+// Entry returns the entry in the text of the host's file; an empty one without.
+func (h *Host) Entry(text []byte) Entry {
+	all, err := settings(text, h.format)
+	entry := object(object(all, h.key), Server)
+	if err != nil || entry == nil {
+		return Entry{}
+	}
+	return h.read(Server, entry)
+}
+
+// Options lists the options of serve in the entry of the host's file, without the one
+// that says for which host it serves; nil without an entry.
+func (h *Host) Options(text []byte) []string {
+	words := h.Entry(text).Command
+	at := slices.Index(words, "serve")
+	if at < 0 {
+		return nil
+	}
+	var options []string
+	for i := at + 1; i < len(words); i++ {
+		switch {
+		case words[i] == "--for":
+			i++
+		case !strings.HasPrefix(words[i], "--for="):
+			options = append(options, words[i])
+		}
+	}
+	return options
+}
+
+// Remove returns the text of the host's file without the entry of a server; the
+// same text when it has none.
+func (h *Host) Remove(text []byte, server string) ([]byte, error) {
+	has, err := h.Has(text, server)
+	if err != nil || !has {
+		return text, err
+	}
+	if h.format == tomlFile {
+		return h.removeTable(text, server)
+	}
+	return jsonedit.Remove(text, h.key, server)
+}
+
+// Has reports whether the text of the host's file has an entry of a server.
+func (h *Host) Has(text []byte, server string) (bool, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return false, nil
+	}
+	if h.format == tomlFile {
+		var all map[string]any
+		if err := toml.Unmarshal(text, &all); err != nil {
+			return false, fmt.Errorf("reading TOML: %w", err)
+		}
+		return h.server(all, server) != nil, nil
+	}
+	entry, err := jsonedit.Get(text, h.key, server)
+	return entry != nil, err
+}
+
+// server returns the entry of a server in a parsed TOML file; nil without one.
+func (h *Host) server(all map[string]any, server string) any {
+	list, _ := all[h.key].(map[string]any)
+	return list[server]
+}
+
+// removeTable takes out the lines of the entry's tables but comments behind its last
+// setting, which are about what follows. It refuses where that would change anything else.
+func (h *Host) removeTable(text []byte, server string) ([]byte, error) {
+	header := regexp.MustCompile(`^\s*\[`)
+	ours := regexp.MustCompile(`^\s*\[\s*` + h.key + `\s*\.\s*["']?` + regexp.QuoteMeta(server) + `["']?\s*[.\]]`)
+	var result strings.Builder
+	inside, comments := false, "" // comments: behind the last setting of our tables
+	for line := range strings.Lines(string(text)) {
+		rest := strings.TrimSpace(line)
+		switch isHeader := header.MatchString(line); {
+		case isHeader && ours.MatchString(line):
+			inside, comments = true, ""
+		case isHeader || !inside:
+			result.WriteString(comments + line)
+			inside, comments = false, ""
+		case strings.HasPrefix(rest, "#"), rest == "" && comments != "":
+			comments += line
+		case rest != "":
+			comments = ""
+		}
+	}
+	if inside { // a line was put before the entry, too
+		kept := strings.TrimRight(result.String(), "\r\n")
+		result.Reset()
+		for _, stretch := range []string{kept, strings.TrimRight(comments, "\r\n")} {
+			if stretch != "" {
+				result.WriteString(stretch + newline(text))
+			}
+		}
+	}
+	var before, after map[string]any
+	if err := toml.Unmarshal(text, &before); err != nil {
+		return nil, fmt.Errorf("reading TOML: %w", err)
+	}
+	list := before[h.key].(map[string]any)
+	if delete(list, server); len(list) == 0 {
+		delete(before, h.key)
+	}
+	if toml.Unmarshal([]byte(result.String()), &after) != nil || !reflect.DeepEqual(before, after) && len(before)+len(after) > 0 {
+		return nil, errByHand
+	}
+	return []byte(result.String()), nil
+}

@@ -1,0 +1,455 @@
+package hosts
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/toolfold/toolfold/internal/text/jsonedit"
+	"github.com/toolfold/toolfold/internal/text/regex"
+)
+
+// Entry is a server as a host's settings name it.
+type Entry struct {
+	Name    string
+	Problem string // why it cannot be started or reached; empty = it can, as far as is known
+
+	Command []string // program and arguments; nil = it is at URL
+	Dir     string   // that the program starts in; empty = any; relative ones start at the workspace
+	Env     []string // NAME=value, besides the environment
+
+	URL    string
+	Header map[string]string
+	SSE    bool // the older transport
+
+	Off bool // the settings switch it off
+
+	Timeout time.Duration // of a call; 0 = the host's
+	Unread  []string      // members of the entry that are not read here
+
+	Only, Except []string // names of tools that the settings let through, and do not; without Only all but Except
+
+	// Approvals has what the entry says of calls that need no question, by the member that says so:
+	// names of tools, or * for all.
+	Approvals map[string][]string
+}
+
+// Approved reports whether the settings let calls of a tool pass without a question.
+func (e Entry) Approved(tool string) bool {
+	for _, tools := range e.Approvals {
+		if slices.Contains(tools, "*") || slices.Contains(tools, tool) {
+			return true
+		}
+	}
+	return false
+}
+
+// Shows reports whether the settings let a tool of the server through.
+func (e Entry) Shows(tool string) bool {
+	listed := len(e.Only) == 0 || slices.Contains(e.Only, "*") || slices.Contains(e.Only, tool)
+	return listed && !slices.Contains(e.Except, tool)
+}
+
+// Servers lists the servers in the text of one of the host's files, by name,
+// without those switched off. Variables in it stay as they are written: see
+// [Entry.Filled]. JSON may have comments.
+func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
+	entries, err := h.Named(text, workspace)
+	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Off }), err
+}
+
+// Named lists the servers as [Host.Servers] does, with those switched off.
+func (h *Host) Named(text []byte, workspace string) ([]Entry, error) {
+	all, err := settings(text, h.format)
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	if h.Name == "claude-code" { // it has entries for single folders in the user's file
+		if absolute, err := filepath.Abs(workspace); err == nil {
+			entries = h.entries(object(object(object(all, "projects"), absolute), h.key))
+		}
+	}
+	for _, e := range h.entries(object(all, h.key)) {
+		if !slices.ContainsFunc(entries, func(known Entry) bool { return known.Name == e.Name }) {
+			entries = append(entries, e)
+		}
+	}
+	if h.likeGemini() {
+		chosen := object(all, "mcp")
+		allowed := texts(chosen["allowed"])
+		for i, e := range entries {
+			left := len(allowed) > 0 && !slices.Contains(allowed, e.Name) || slices.Contains(texts(chosen["excluded"]), e.Name)
+			entries[i].Off = e.Off || left
+		}
+	}
+	return entries, nil
+}
+
+// likeGemini reports whether the host reads its settings as Gemini CLI does.
+func (h *Host) likeGemini() bool { return h.Name == "gemini" || h.Name == "qwen" }
+
+// Readable lists the names of the hosts whose files name servers that can be
+// read.
+func Readable() []string {
+	var names []string
+	for _, h := range Hosts {
+		if h.Path != nil {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}
+
+// anybody is the host of files that name servers as many hosts do, and are the own file of none.
+var anybody = Host{Name: "mcpServers", Title: "A file with mcpServers", key: "mcpServers", entry: plain}
+
+// Owner returns the host that a file belongs to by its path and its text: of the hosts that
+// name servers as the text does, the host whose own file ends most alike. A name that several
+// have for their files, such as mcp.json, tells nothing without its folder. It is nil where
+// no host names servers so.
+func Owner(path string, text []byte) *Host {
+	var owner *Host
+	most := -1
+	for i := range Hosts {
+		h := &Hosts[i]
+		if h.format == yamlFile || h.format == nothing || (h.format == tomlFile) != (filepath.Ext(path) == ".toml") {
+			continue
+		}
+		all, err := settings(text, h.format)
+		if err != nil || object(all, h.key) == nil {
+			continue
+		}
+		own := h.Project
+		if user, err := h.Path(); err == nil {
+			own = append(slices.Clone(own), user)
+		}
+		alike := 0
+		for _, file := range own {
+			alike = max(alike, sameEnd(file, path))
+		}
+		if h.key == anybody.key && (alike == 0 || alike == 1 && sharedName(filepath.Base(path))) {
+			h, alike = &anybody, 0
+		}
+		if alike > most {
+			owner, most = h, alike
+		}
+	}
+	return owner
+}
+
+// sharedName reports whether files of more than one host can have a name.
+func sharedName(name string) bool { return name == "mcp.json" || name == "settings.json" }
+
+// sameEnd counts the names at the end of two paths that are the same.
+func sameEnd(a, b string) (n int) {
+	for filepath.Base(a) == filepath.Base(b) && filepath.Dir(a) != a && filepath.Dir(b) != b {
+		a, b = filepath.Dir(a), filepath.Dir(b)
+		n++
+	}
+	return n
+}
+
+func settings(text []byte, format format) (map[string]any, error) {
+	var all map[string]any
+	switch format {
+	case tomlFile:
+		if err := toml.Unmarshal(text, &all); err != nil {
+			return nil, fmt.Errorf("reading TOML: %w", err)
+		}
+	case jsonFile:
+		if len(strings.TrimSpace(string(text))) == 0 {
+			return nil, nil
+		}
+		plain := jsonedit.Plain(text)
+		dec := json.NewDecoder(bytes.NewReader(plain))
+		dec.UseNumber() // so that they are written as they stand
+		if err := dec.Decode(&all); err != nil || len(bytes.TrimSpace(plain[dec.InputOffset():])) > 0 {
+			return nil, errors.New("it is no JSON object") // the error itself could quote a secret
+		}
+	default:
+		return nil, errors.New("it has no file that is read")
+	}
+	return all, nil
+}
+
+func (h *Host) entries(servers map[string]any) []Entry {
+	var list []Entry
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		entry, _ := servers[name].(map[string]any)
+		list = append(list, h.read(name, entry))
+	}
+	return list
+}
+
+// readMembers are the members of entries that are read, or say nothing that matters here.
+var readMembers = strings.Fields(`command args env environment env_vars envFile cwd url httpUrl serverUrl type transport
+	headers http_headers env_http_headers bearer_token_env_var headersHelper disabled enabled
+	includeTools excludeTools enabled_tools disabled_tools tools autoApprove alwaysAllow autoAllow trust default_tools_approval_mode
+	name description`)
+
+// bareVariable matches a variable as shells write it, which Gemini CLI and Qwen Code fill in.
+var bareVariable = regex.Lazy(`\$([A-Za-z_][A-Za-z0-9_]*)`)
+
+// read returns the entry of a server.
+func (h *Host) read(name string, entry map[string]any) Entry {
+	if inner := object(entry, "transport"); inner != nil { // Cline
+		entry = maps.Clone(entry)
+		maps.Copy(entry, inner)
+	}
+	if h.likeGemini() {
+		entry, _ = mapTexts(entry, func(s string) string { return bareVariable().ReplaceAllString(s, "$${$1}") }).(map[string]any)
+	}
+	enabled, set := entry["enabled"].(bool)
+	text := func(member string) string { value, _ := entry[member].(string); return value }
+	e := Entry{
+		Name: name, Off: entry["disabled"] == true || set && !enabled, Dir: text("cwd"), Header: map[string]string{},
+		Only:   append(texts(entry["includeTools"]), append(texts(entry["enabled_tools"]), texts(entry["tools"])...)...),
+		Except: append(texts(entry["excludeTools"]), texts(entry["disabled_tools"])...),
+	}
+	e.Command = texts(entry["command"]) // OpenCode: with the arguments
+	if program := text("command"); program != "" {
+		e.Command = append([]string{program}, texts(entry["args"])...)
+	}
+	for _, member := range []string{"env", "environment"} {
+		variables := object(entry, member)
+		for _, name := range slices.Sorted(maps.Keys(variables)) {
+			if variables[name] != nil { // null: VS Code takes it out
+				e.Env = append(e.Env, name+"="+fmt.Sprint(variables[name]))
+			}
+		}
+	}
+	for _, variable := range texts(entry["env_vars"]) { // Codex: passed on where they are set
+		e.Env = append(e.Env, fmt.Sprintf("%s=${%s:-}", variable, variable))
+	}
+	e.URL = cmp.Or(text("httpUrl"), text("serverUrl"), text("url"))
+	kind := text("type")
+	e.SSE = kind == "sse" || h.Name == "gemini" && kind == "" && entry["httpUrl"] == nil && e.URL != ""
+	for _, member := range []string{"headers", "http_headers"} {
+		for name, value := range object(entry, member) {
+			e.Header[name] = fmt.Sprint(value)
+		}
+	}
+	for name, variable := range object(entry, "env_http_headers") {
+		e.Header[name] = fmt.Sprintf("${%v}", variable)
+	}
+	if variable := text("bearer_token_env_var"); variable != "" {
+		e.Header["Authorization"] = "Bearer ${" + variable + "}"
+	}
+	e.Approvals = approvals(entry)
+	limit, unit := h.limit()
+	if value, err := strconv.ParseFloat(fmt.Sprint(entry[limit]), 64); err == nil && value > 0 {
+		e.Timeout = time.Duration(value * float64(unit))
+	}
+	for _, member := range slices.Sorted(maps.Keys(entry)) {
+		if !slices.Contains(readMembers, member) && member != limit {
+			e.Unread = append(e.Unread, member)
+		}
+	}
+	switch file := text("envFile"); {
+	case len(e.Command) == 0 && e.URL == "":
+		e.Problem = "the entry has neither a command nor a URL"
+	case file != "":
+		e.Problem = "its variables are in a file, envFile, which only the client reads: name them in env, as ${NAME}"
+	case entry["headersHelper"] != nil:
+		e.Problem = "its headers come of a program, headersHelper, which only the client runs"
+	case h.Name == "opencode" && mentions(entry, "{file:"):
+		e.Problem = "it has the content of a file in it, {file:…}, which only the client reads: use {env:NAME}"
+	}
+	return e
+}
+
+// limit returns the member with the time limit of calls of a server, and its unit.
+func (h *Host) limit() (member string, unit time.Duration) {
+	switch h.Name {
+	case "claude-code", "gemini", "qwen":
+		return "timeout", time.Millisecond
+	case "cline":
+		return "timeout", time.Second
+	case "codex":
+		return "tool_timeout_sec", time.Second
+	}
+	return "", 0
+}
+
+// mapTexts returns a value with each text in it replaced.
+func mapTexts(value any, replace func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return replace(v)
+	case []any:
+		list := make([]any, len(v))
+		for i, inner := range v {
+			list[i] = mapTexts(inner, replace)
+		}
+		return list
+	case map[string]any:
+		object := map[string]any{}
+		for name, inner := range v {
+			object[name] = mapTexts(inner, replace)
+		}
+		return object
+	}
+	return value
+}
+
+// mentions reports whether a text in a value has a part.
+func mentions(value any, part string) (found bool) {
+	mapTexts(value, func(s string) string {
+		found = found || strings.Contains(s, part)
+		return s
+	})
+	return found
+}
+
+// approvals reads what an entry says of calls that need no question, as any host has it.
+func approvals(entry map[string]any) map[string][]string {
+	found := map[string][]string{}
+	for _, member := range []string{"autoApprove", "alwaysAllow", "autoAllow", "trust"} {
+		if tools := texts(entry[member]); len(tools) > 0 {
+			found[member] = tools
+		} else if entry[member] == true {
+			found[member] = []string{"*"}
+		}
+	}
+	const all, one = "default_tools_approval_mode", "approval_mode" // Codex
+	if entry[all] == "approve" {
+		found[all] = []string{"*"}
+	}
+	tools := object(entry, "tools")
+	for _, name := range slices.Sorted(maps.Keys(tools)) {
+		if object(tools, name)[one] == "approve" {
+			found[one] = append(found[one], name)
+		}
+	}
+	return found
+}
+
+// Filled returns the entry with its variables filled in as hosts do, from the
+// environment. Problem says which cannot be. The user's other settings that have
+// servers mean the same by ${NAME}, ${NAME:-default} and ${workspaceFolder}, and by $NAME where
+// that is the whole value of a variable or of a header.
+func (e Entry) Filled(workspace string) Entry {
+	x := expander{workspace: workspace}
+	return x.filled(e)
+}
+
+// Variables lists the variables of the environment that [Entry.Filled] fills in, as far as they are
+// set, in the order of the alphabet.
+func (e Entry) Variables() []string {
+	var x expander
+	x.filled(e)
+	slices.Sort(x.found)
+	return slices.Compact(x.found)
+}
+
+func (x *expander) filled(e Entry) Entry {
+	filled := e
+	filled.Dir, filled.URL = x.text(e.Dir), x.text(e.URL)
+	if filled.Dir != "" && !filepath.IsAbs(filled.Dir) {
+		filled.Dir = filepath.Join(x.workspace, filled.Dir)
+	}
+	filled.Command, filled.Env, filled.Header = x.list(e.Command), nil, map[string]string{}
+	for _, variable := range e.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		filled.Env = append(filled.Env, name+"="+x.text(braced(value)))
+	}
+	if len(filled.Command) > 0 && filled.Command[0] == "" {
+		filled.Command = nil
+	}
+	for name, value := range e.Header {
+		filled.Header[name] = x.text(braced(value))
+	}
+	filled.Problem = cmp.Or(e.Problem, x.problem)
+	return filled
+}
+
+// object returns a member that is an object; nil when there is none.
+func object(value map[string]any, member string) map[string]any {
+	inner, _ := value[member].(map[string]any)
+	return inner
+}
+
+func texts(value any) []string {
+	items, _ := value.([]any)
+	var list []string
+	for _, item := range items {
+		list = append(list, fmt.Sprint(item))
+	}
+	return list
+}
+
+// expander fills in variables as hosts do. problem says which it could not, and found names
+// those of the environment.
+type expander struct {
+	workspace string
+	problem   string
+	found     []string
+}
+
+// placeholder matches ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:id} and
+// {env:NAME}, which OpenCode has.
+var placeholder = regex.Lazy(`\$\{([^}]*)\}|\{(env:[^}]*)\}`)
+
+// HasVariable reports whether a value of the environment or of a header has a variable that is
+// filled in.
+func HasVariable(value string) bool { return placeholder().MatchString(braced(value)) }
+
+// braced returns a value of the environment or of a header that is $NAME as ${NAME}. Elsewhere that
+// is for the program: of arguments, shells fill it in.
+func braced(value string) string {
+	if at := bareVariable().FindString(value); at != "" && at == value {
+		return "${" + at[1:] + "}"
+	}
+	return value
+}
+
+func (x *expander) text(text string) string {
+	return placeholder().ReplaceAllStringFunc(text, func(match string) string {
+		name := strings.Trim(strings.TrimPrefix(match, "$"), "{}")
+		switch name {
+		case "workspaceFolder":
+			absolute, _ := filepath.Abs(x.workspace) // fails only without a current folder
+			return absolute
+		case "userHome":
+			home, _ := os.UserHomeDir()
+			return home
+		case "pathSeparator", "/":
+			return string(filepath.Separator)
+		}
+		if id, ok := strings.CutPrefix(name, "input:"); ok {
+			x.problem = fmt.Sprintf("its client asks the user for %q", id)
+			return ""
+		}
+		name, otherwise, has := strings.Cut(strings.TrimPrefix(name, "env:"), ":-")
+		value, set := os.LookupEnv(name)
+		switch {
+		case set:
+			x.found = append(x.found, name)
+			return value
+		case has:
+			return otherwise
+		}
+		x.problem = fmt.Sprintf("the environment variable %s is not set", name)
+		return ""
+	})
+}
+
+func (x *expander) list(texts []string) []string {
+	var list []string
+	for _, text := range texts {
+		list = append(list, x.text(text))
+	}
+	return list
+}

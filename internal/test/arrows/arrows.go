@@ -1,0 +1,137 @@
+// Package arrows holds the rules of who may import whom, and the test that
+// keeps them. They hold for both modules, the product and e2e.
+package arrows
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// module is the path of the product's module, with which that of e2e begins.
+const module = "github.com/toolfold/toolfold"
+
+// mayImport lists the packages of this module that a package may import. A name
+// stands for the package and, with a slash at its end, for all below it; "." is
+// the root, the language. Rules of a package win over those of its folder.
+var mayImport = map[string][]string{
+	".": {
+		"internal/call/callctx", "internal/call/judge", "internal/text/jsonx", "internal/text/ordered", "internal/text/pattern",
+		"internal/text/regex", "internal/text/shorten", "internal/text/suggest",
+	},
+	"entry":           {".", "internal/"},
+	"tools/":          {".", "ask", "entry", "internal/"},
+	"call":            {".", "entry", "internal/"},
+	"permission":      {".", "internal/"},
+	"consolidate":     {".", "entry", "internal/"},
+	"legacy":          {".", "entry", "internal/"},
+	"lazy":            {".", "entry", "internal/", "consolidate", "legacy"},
+	"surface":         {".", "entry", "internal/", "call", "consolidate", "lazy", "legacy"},
+	"migration":       {".", "entry", "internal/", "call", "consolidate", "legacy"},
+	"migration/files": {".", "entry", "internal/", "consolidate", "migration"},
+	"doctor":          {".", "internal/", "consolidate", "lazy", "surface"},
+	"upstream":        {"internal/"},
+	"upstream/pool":   {"internal/", "upstream"},
+	"gateway":         {".", "internal/", "gateway/fold", "upstream"},
+	"gateway/fold":    {"internal/text/regex"}, // a plan follows from names alone
+	"ask":             {".", "internal/"},
+	"content":         {".", "internal/text/ordered"},
+	"serve":           {".", "internal/", "call", "content", "lazy", "permission", "surface"},
+	"toolfoldtest": {".", "entry", "internal/", "call", "consolidate", "internal/test/golden", "lazy", "legacy", "migration",
+		"surface"},
+	"examples/": {".", "ask", "content", "gateway", "serve", "upstream"},
+	"cmd/": {".", "internal/", "tools/", "ask", "call", "consolidate", "content", "doctor", "entry", "lazy", "legacy", "migration",
+		"migration/files", "permission", "serve", "surface", "gateway", "gateway/fold", "upstream", "upstream/pool", "cmd/"},
+
+	// A module of its own, which tests and measures.
+	"e2e/":            {"e2e/product"},
+	"e2e/attack":      {".", "e2e/product", "entry", "internal/", "internal/app", "internal/storage", "serve", "tools/"},
+	"e2e/bench":       {"e2e/bench/plain", "e2e/product", "internal/text/regex"},
+	"e2e/conformance": {".", "ask", "content", "lazy", "serve", "surface"}, // as somebody else's server
+	"e2e/folds":       {"doctor", "gateway", "lazy", "surface", "upstream"},
+	"e2e/planted":     {"e2e/product", "internal/code/scan"},
+
+	// What lies under the families, from the lowest folder up.
+	"internal/text/":   {"internal/text/"},
+	"internal/system/": {"internal/system/", "internal/text/"},
+	"internal/call/":   {".", "internal/call/", "internal/system/", "internal/text/"},
+	"internal/run/":    {".", "entry", "internal/call/", "internal/run/", "internal/system/", "internal/text/"},
+	"internal/code/":   {".", "internal/call/", "internal/code/", "internal/run/", "internal/system/", "internal/text/"},
+	"internal/test/":   {},
+
+	// The rooms of the program itself, above the families, see [application].
+	"internal/app":           {".", "call", "internal/", "internal/app/", "internal/storage", "lazy", "permission", "serve", "tools/"},
+	"internal/app/offer":     {".", "call", "content", "internal/", "lazy", "serve", "tools/"},
+	"internal/app/telemetry": {".", "call", "entry", "internal/", "tools/queue", "tools/trace"},
+	"internal/app/trust":     {"internal/system/safefile"},
+	"internal/cli/screen":    {"internal/text/ordered"},
+	"internal/storage":       {".", "internal/", "internal/storage/queue", "tools/"},
+	"internal/storage/":      {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},
+	"internal/storage/queue": {".", "entry", "internal/", "permission", "serve", "tools/task"},
+
+	// Families call each other's actions by name.
+	"tools/design":  {".", "internal/", "tools/design/"},
+	"tools/design/": {".", "internal/", "tools/design/text"},
+}
+
+// application lists the folders of the program itself, and of what tests share. They stand under internal so
+// that tests of families, and modules beside this one, can import them. The rule "internal/" does not allow
+// them: only the command may import each, and they what their own rules name.
+var application = []string{"internal/app", "internal/cli", "internal/storage", "internal/test"}
+
+// runsOn lists the families whose services, arguments and results have types of what
+// they run on, by the name of the package under internal. Such a family is the
+// command's own; others have plain data in all their signatures. The stores of both
+// are written by internal/storage.
+var runsOn = map[string][]string{
+	"tools/ability":   {"workspace"},
+	"tools/agent":     {"engine", "workspace"},
+	"tools/bugfix":    {"scan"},
+	"tools/guard":     {"policy", "workspace"},
+	"tools/metrics":   {"metric"},
+	"tools/refactor":  {"scan"},
+	"tools/telemetry": {"metric"},
+	"tools/timer":     {"metric"},
+	"tools/workflow":  {"engine", "workspace"},
+}
+
+// plain has the servers that benchmarks compare with; no server links it.
+const plain = "e2e/bench/plain"
+
+// onlyIn names the one package that may import a library, beside [plain].
+var onlyIn = map[string]string{
+	"github.com/mark3labs/mcp-go":        "serve",    // the protocol stays in one place
+	"github.com/modelcontextprotocol":    "upstream", // a client, which no server needs
+	"go.opentelemetry.io/otel/sdk":       "internal/app/telemetry",
+	"go.opentelemetry.io/otel/exporters": "internal/app/telemetry",
+}
+
+// keptOut lists, for packages that others build on, what these must not depend
+// on, be it by way of others: it would be part of every program that uses them.
+var keptOut = map[string][]string{
+	"serve":        {engine, "github.com/expr-lang/expr", "go.yaml.in/yaml", "github.com/sashabaranov/go-openai"},
+	"tools/config": {engine},
+	"tools/queue":  {engine},
+	"tools/task":   {engine},
+	"toolfoldtest": {"github.com/pelletier/go-toml", "github.com/yuin/goldmark", "mvdan.cc/sh"}, // the tests of every author link it
+}
+
+const engine = module + "/internal/run/engine"
+
+// allowed reports whether a package may import another; both are paths in the
+// module. known is false for a package without a rule.
+func allowed(from, to string) (ok, known bool) {
+	rules, known := mayImport[from]
+	for dir := from; !known && dir != "."; {
+		dir = path.Dir(dir)
+		rules, known = mayImport[dir+"/"]
+	}
+	return slices.ContainsFunc(rules, func(rule string) bool {
+		if rule != "internal/" || strings.HasPrefix(from, "cmd/") {
+			return to == rule || strings.HasSuffix(rule, "/") && strings.HasPrefix(to, rule)
+		}
+		return strings.HasPrefix(to, rule) && !slices.ContainsFunc(application, func(folder string) bool {
+			return to == folder || strings.HasPrefix(to, folder+"/")
+		})
+	}), known
+}

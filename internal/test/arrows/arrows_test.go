@@ -1,0 +1,132 @@
+package arrows
+
+import (
+	"cmp"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const root = "../../.."
+
+// Tests may import what they like: they put the parts together.
+func TestArrows(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != root || entry.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			checked++
+			checkFile(t, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checked < 20 {
+		t.Errorf("only %d files were checked", checked)
+	}
+}
+
+func checkFile(t *testing.T, path string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	dir, err := filepath.Rel(root, filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := filepath.ToSlash(dir)
+	for _, spec := range file.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value)
+		checkImport(t, from, imported)
+	}
+}
+
+func checkImport(t *testing.T, from, imported string) {
+	t.Helper()
+	for library, home := range onlyIn {
+		if strings.HasPrefix(imported, library) && from != home && from != plain {
+			t.Errorf("%s imports %s: only %s may", from, imported, home)
+		}
+	}
+	if imported != module && !strings.HasPrefix(imported, module+"/") {
+		return
+	}
+	to := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(imported, module), "/"), ".")
+	ok, known := allowed(from, to)
+	if !known {
+		t.Errorf("%s has no rule: say in arrows.go what it may import", from)
+	} else if !ok {
+		t.Errorf("%s imports %s, against the arrows in arrows.go", from, to)
+	}
+}
+
+func TestKeptOut(t *testing.T) {
+	t.Parallel()
+	for from, libraries := range keptOut {
+		out, err := exec.Command("go", "list", "-deps", module+"/"+from).Output()
+		if err != nil {
+			t.Fatalf("listing what %s depends on: %v", from, err)
+		}
+		deps := strings.Fields(string(out))
+		if !slices.Contains(deps, module) {
+			t.Errorf("%s does not depend on the language: %s", from, out)
+		}
+		for _, library := range libraries {
+			if i := slices.IndexFunc(deps, func(dep string) bool { return dep == library || strings.HasPrefix(dep, library+"/") }); i >= 0 {
+				t.Errorf("%s depends on %s", from, deps[i])
+			}
+		}
+	}
+}
+
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		from, to  string
+		ok, known bool
+	}{
+		{"serve", ".", true, true},
+		{".", "serve", false, true},
+		{".", "internal/text/suggest", true, true},
+		{".", "internal/run/engine", false, true},
+		{"consolidate", "legacy", false, true},
+		{"tools/memory", ".", true, true},
+		{"tools/memory", "tools/session", false, true},
+		{"tools/memory", "serve", false, true},
+		{"tools/memory", "internal/storage", false, true},
+		{"tools/queue", "tools/task", false, true},
+		{"tools/design/api", "tools/design/text", true, true},
+		{"tools/design/api", "tools/design/schema", false, true},
+		{"internal/run/engine", ".", true, true},
+		{"internal/run/engine", "tools/task", false, true},
+		{"internal/run/engine", "call", false, true},
+		{"cmd/toolfold", "internal/app", true, true},
+		{"internal/storage/queue", "tools/task", true, true},
+		{"internal/code/scan", "internal/storage", false, true},
+		{"internal/app", "internal/storage", true, true},
+		{"internal/storage", "internal/app", false, true},
+		{"serve", "internal/storage", false, true},
+		{"elsewhere", ".", false, false},
+	} {
+		if ok, known := allowed(test.from, test.to); ok != test.ok || known != test.known {
+			t.Errorf("allowed(%s, %s) = %v, %v, want %v, %v", test.from, test.to, ok, known, test.ok, test.known)
+		}
+	}
+}

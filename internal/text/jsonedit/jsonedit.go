@@ -1,0 +1,487 @@
+// Package jsonedit edits JSON in place, with or without comments and commas before
+// brackets. What an edit does not name stays byte by byte; what it adds is laid out as
+// what stands around it.
+package jsonedit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tidwall/jsonc"
+
+	"github.com/toolfold/toolfold/internal/text/ordered"
+)
+
+// Plain returns a text without its byte order mark, comments and commas before
+// brackets: blanks stand where they stood.
+func Plain(text []byte) []byte {
+	plain := jsonc.ToJSON(text)
+	if bytes.HasPrefix(plain, mark) {
+		copy(plain, "   ")
+	}
+	return plain
+}
+
+// mark is the byte order mark, which editors of Windows put before a text.
+var mark = []byte("\ufeff")
+
+// Set gives the member at a path of keys a value, which is JSON. Objects on the way that
+// are not there are added. Where the member has the value already, the text comes back.
+func Set(text, value []byte, path ...string) ([]byte, error) {
+	if !json.Valid(value) {
+		return nil, errors.New("the new value is not JSON")
+	}
+	d, o, err := read(text)
+	for i, key := range path {
+		if err != nil {
+			return nil, at(path[:i], err)
+		}
+		m, twice := o.find(key)
+		if twice != nil {
+			return nil, at(path[:i], twice)
+		}
+		if m < 0 {
+			for _, inner := range slices.Backward(path[i+1:]) {
+				value = []byte(`{` + quoted(inner) + `:` + string(value) + `}`)
+			}
+			return d.checked(d.insert(o, quoted(key)+":"+d.colon, value), path[:i+1], value)
+		}
+		place := o.members[m].value
+		if i < len(path)-1 {
+			o, err = d.object(place)
+			continue
+		}
+		now := d.text[place.start:place.end]
+		if equal(d.plain[place.start:place.end], value) {
+			return text, nil
+		}
+		return d.checked(d.replace(place, d.laidOut(value, d.indentAt(place.start), bytes.IndexByte(now, '\n') >= 0)), path, value)
+	}
+	return text, err
+}
+
+// Remove takes out the member at a path of keys, with its comma and its line. Where there
+// is none, the text comes back.
+func Remove(text []byte, path ...string) ([]byte, error) {
+	d, o, err := read(text)
+	for i, key := range path {
+		if err != nil {
+			return nil, at(path[:i], err)
+		}
+		m, twice := o.find(key)
+		if m < 0 || twice != nil {
+			return text, at(path[:i], twice)
+		}
+		if i == len(path)-1 {
+			return d.checked(d.cut(o, m), path, nil)
+		}
+		o, err = d.object(o.members[m].value)
+	}
+	return text, err
+}
+
+// Append adds a value, which is JSON, to the end of the list at a path of keys. A list that is
+// not there is added.
+func Append(text, value []byte, path ...string) ([]byte, error) {
+	if !json.Valid(value) {
+		return nil, errors.New("the new value is not JSON")
+	}
+	d, place, err := locate(text, path)
+	if err == nil && place == (span{}) {
+		if text, err = Set(text, []byte("[]"), path...); err == nil {
+			d, place, err = locate(text, path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.list(place)
+	if err != nil {
+		return nil, at(path, err)
+	}
+	return d.checked(d.insert(l, "", value), path, ordered.MustJSON(append(d.items(l), value)))
+}
+
+// Drop takes out the item at index i of the list at a path of keys, with its comma and its line.
+func Drop(text []byte, i int, path ...string) ([]byte, error) {
+	d, place, err := locate(text, path)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.list(place)
+	if err != nil {
+		return nil, at(path, err)
+	}
+	if i < 0 || i >= len(l.members) {
+		return nil, at(path, fmt.Errorf("it has no item %d", i))
+	}
+	return d.checked(d.cut(l, i), path, ordered.MustJSON(slices.Delete(d.items(l), i, i+1)))
+}
+
+// Get returns the value at a path of keys as plain JSON; nil where there is none.
+func Get(text []byte, path ...string) ([]byte, error) {
+	d, place, err := locate(text, path)
+	if err != nil || place == (span{}) {
+		return nil, err
+	}
+	return d.plain[place.start:place.end], nil
+}
+
+// locate returns the place of the value at a path of keys; an empty one where there is no value.
+func locate(text []byte, path []string) (document, span, error) {
+	d, o, err := read(text)
+	place := span{o.open, o.close + 1}
+	for i, key := range path {
+		if err != nil {
+			return d, span{}, at(path[:i], err)
+		}
+		m, twice := o.find(key)
+		if m < 0 || twice != nil {
+			return d, span{}, at(path[:i], twice)
+		}
+		if place = o.members[m].value; i < len(path)-1 {
+			o, err = d.object(place)
+		}
+	}
+	return d, place, err
+}
+
+// at says in which object an error is.
+func at(path []string, err error) error {
+	if err == nil || len(path) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s: %w", strings.Join(path, "."), err)
+}
+
+// span is a stretch of a text, without its end.
+type span struct{ start, end int }
+
+// document is a text on its way through an edit, and how it is laid out.
+type document struct {
+	text  []byte
+	plain []byte // of the same length
+
+	spread  bool   // it has a line for each member
+	unit    string // what it indents by
+	newline string // how its lines end
+	colon   string // what stands behind its colons
+}
+
+// read reads a text, whose root is an object.
+func read(text []byte) (document, object, error) {
+	d := document{text: text, plain: Plain(text), spread: true, unit: "  ", newline: "\n", colon: " "}
+	root, err := d.object(span{0, len(text)})
+	if err != nil {
+		return d, root, err
+	}
+	if end := bytes.IndexByte(text, '\n'); end > 0 && text[end-1] == '\r' {
+		d.newline = "\r\n"
+	}
+	if len(root.members) > 0 {
+		first := root.members[0]
+		d.spread = bytes.IndexByte(text[root.open:first.start], '\n') >= 0
+		if inner, isDeeper := strings.CutPrefix(d.indentAt(first.start), d.indentAt(root.open)); isDeeper && inner != "" {
+			d.unit = inner
+		}
+		between := text[first.start:first.value.start]
+		if after := between[bytes.LastIndexByte(between, ':')+1:]; len(bytes.Trim(after, " \t")) == 0 {
+			d.colon = string(after)
+		}
+	}
+	return d, root, nil
+}
+
+// object is an object or a list of a document.
+type object struct {
+	open, close int // places of its brackets
+	members     []member
+}
+
+type member struct {
+	key   string // empty in a list
+	start int    // of the key; in a list of the value
+	value span
+}
+
+// ErrTwice is the error of an edit of a key that an object has twice.
+var ErrTwice = errors.New("twice: take one out")
+
+// find returns the place of a member; -1 where there is none. It refuses a key that the
+// object has twice: programs differ in which one counts.
+func (o object) find(key string) (int, error) {
+	found := -1
+	for i, m := range o.members {
+		if m.key != key {
+			continue
+		}
+		if found >= 0 {
+			return -1, fmt.Errorf("it has %q %w", key, ErrTwice)
+		}
+		found = i
+	}
+	return found, nil
+}
+
+// object reads the object in a stretch of the text, which holds nothing else.
+func (d document) object(in span) (object, error) {
+	text := d.plain[in.start:in.end]
+	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
+	if kind := dec.PeekKind(); kind != '{' {
+		if _, err := dec.ReadToken(); err != nil && len(bytes.TrimSpace(text)) > 0 {
+			return object{}, broken(err)
+		}
+		return object{}, errors.New("it is not an object")
+	}
+	_, _ = dec.ReadToken() // the bracket that was peeked at
+	o := object{open: in.start + int(dec.InputOffset()) - 1}
+	for dec.PeekKind() != '}' {
+		key, err := dec.ReadValue()
+		if err != nil {
+			return object{}, broken(err)
+		}
+		m := member{start: in.start + int(dec.InputOffset()) - len(key)}
+		if err := json.Unmarshal(key, &m.key); err != nil {
+			return object{}, broken(err)
+		}
+		value, err := dec.ReadValue()
+		if err != nil {
+			return object{}, broken(err)
+		}
+		m.value.end = in.start + int(dec.InputOffset())
+		m.value.start = m.value.end - len(value)
+		o.members = append(o.members, m)
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return object{}, broken(err)
+	}
+	o.close = in.start + int(dec.InputOffset()) - 1
+	if len(bytes.TrimSpace(d.plain[o.close+1:in.end])) > 0 {
+		return object{}, errors.New("something follows its last bracket")
+	}
+	return o, nil
+}
+
+// list reads the list in a stretch of the text, which holds nothing else.
+func (d document) list(in span) (object, error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(d.plain[in.start:in.end]), jsontext.AllowDuplicateNames(true))
+	if dec.PeekKind() != '[' {
+		return object{}, errors.New("it is not a list")
+	}
+	_, _ = dec.ReadToken() // the bracket that was peeked at
+	l := object{open: in.start, close: in.end - 1}
+	for dec.PeekKind() != ']' {
+		value, err := dec.ReadValue()
+		if err != nil {
+			return object{}, broken(err)
+		}
+		end := in.start + int(dec.InputOffset())
+		l.members = append(l.members, member{start: end - len(value), value: span{end - len(value), end}})
+	}
+	return l, nil
+}
+
+// items returns the values of a list as plain JSON.
+func (d document) items(l object) []json.RawMessage {
+	items := []json.RawMessage{}
+	for _, m := range l.members {
+		items = append(items, d.plain[m.value.start:m.value.end])
+	}
+	return items
+}
+
+// broken names the place of a fault of syntax, but nothing of the text, which may hold
+// secrets.
+func broken(err error) error {
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		return fmt.Errorf("it is not JSON (byte %d)", syntactic.ByteOffset)
+	}
+	return errors.New("it is not JSON")
+}
+
+// insert adds a member behind the others and behind their comments. The label is its key and
+// colon; empty in a list.
+func (d document) insert(o object, label string, value []byte) []byte {
+	last, comma, after := o.open+1, "", ""
+	if n := len(o.members); n > 0 {
+		if last = o.members[n-1].value.end; d.comma(last) >= 0 {
+			after = ","
+		} else {
+			comma = ","
+		}
+	}
+	spread := d.isSpread(o)
+	outer := d.indentAt(o.open)
+	indent := outer + d.unit
+	if n := len(o.members); n > 0 {
+		indent = d.indentAt(o.members[n-1].start)
+	}
+	added := label + string(d.laidOut(value, indent, spread)) + after
+	end := bytes.LastIndexByte(d.text[:o.close], '\n') + 1 // the line of the closing bracket
+	rest := end
+	switch {
+	case spread && end > o.open && len(bytes.TrimSpace(d.text[end:o.close])) == 0:
+		added = indent + added + d.newline
+	case spread:
+		end, rest = len(bytes.TrimRight(d.text[:o.close], " \t")), o.close
+		added = d.newline + indent + added + d.newline + outer
+	default:
+		end = len(bytes.TrimRight(d.text[:o.close], " \t"))
+		if rest = end; len(o.members) > 0 {
+			added = d.colon + added
+		}
+	}
+	return slices.Concat(d.text[:last], []byte(comma), d.text[last:end], []byte(added), d.text[rest:])
+}
+
+// isSpread reports whether an object has a line for each member. One without members is
+// as the text is.
+func (d document) isSpread(o object) bool {
+	if len(o.members) == 0 {
+		return d.spread || bytes.IndexByte(d.text[o.open:o.close], '\n') >= 0
+	}
+	return bytes.IndexByte(d.text[o.open:o.members[0].start], '\n') >= 0
+}
+
+// cut takes out a member.
+func (d document) cut(o object, i int) []byte {
+	m := o.members[i]
+	from, to := m.start, m.value.end
+	comma := d.comma(to)
+	if comma >= 0 {
+		to = comma + 1
+	}
+	text := d.text
+	if last := i == len(o.members)-1; last && comma < 0 && i > 0 {
+		if comma := d.comma(o.members[i-1].value.end); comma >= 0 {
+			text = d.replace(span{comma, comma + 1}, nil)
+			from, to = from-1, to-1
+		}
+	}
+	lineStart := bytes.LastIndexByte(text[:from], '\n') + 1
+	lineEnd := to + len(text[to:]) - len(bytes.TrimLeft(text[to:], " \t\r"))
+	ownLine := lineStart > 0 && len(bytes.TrimSpace(text[lineStart:from])) == 0
+	switch endsLine := lineEnd < len(text) && text[lineEnd] == '\n'; {
+	case ownLine && endsLine:
+		from, to = lineStart, lineEnd+1
+	case i == len(o.members)-1: // with what stands between it and the one before
+		from = len(bytes.TrimRight(text[:from], " \t\r\n"))
+	default:
+		to += len(text[to:]) - len(bytes.TrimLeft(text[to:], " \t"))
+	}
+	text = document{text: text}.replace(span{from, to}, nil)
+	if inside := text[o.open+1:]; len(o.members) == 1 { // {} stands on one line
+		if rest := bytes.TrimLeft(inside, " \t\r\n"); rest[0] == d.text[o.close] {
+			text = append(bytes.Clone(text[:o.open+1]), rest...)
+		}
+	}
+	return text
+}
+
+// checked returns an edited text, but refuses one that says anything else than the
+// text before with the member at the path changed. A nil value stands for none.
+func (d document) checked(edited []byte, path []string, value []byte) ([]byte, error) {
+	var want, got, leaf any
+	if decode(d.plain, &want) != nil || decode(Plain(edited), &got) != nil || value != nil && decode(value, &leaf) != nil {
+		return nil, errors.New("its layout would not survive the edit: make it by hand")
+	}
+	object, _ := want.(map[string]any)
+	for _, key := range path[:len(path)-1] {
+		object, _ = object[key].(map[string]any)
+	}
+	if object == nil {
+		return nil, errors.New("its layout would not survive the edit: make it by hand")
+	}
+	if delete(object, path[len(path)-1]); value != nil {
+		object[path[len(path)-1]] = leaf
+	}
+	if !reflect.DeepEqual(want, got) {
+		return nil, errors.New("its layout would not survive the edit: make it by hand")
+	}
+	return edited, nil
+}
+
+func decode(text []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return dec.Decode(into)
+}
+
+func equal(a, b []byte) bool {
+	var x, y any
+	return decode(a, &x) == nil && decode(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+func (d document) replace(place span, by []byte) []byte {
+	return slices.Concat(d.text[:place.start], by, d.text[place.end:])
+}
+
+// comma returns the place of the comma that follows a value, behind comments; -1 where
+// none does.
+func (d document) comma(end int) int {
+	for i := end; i < len(d.text); i++ {
+		switch c := d.text[i]; {
+		case c == ',':
+			return i
+		case bytes.HasPrefix(d.text[i:], []byte("//")):
+			next := bytes.IndexByte(d.text[i:], '\n')
+			if next < 0 {
+				return -1
+			}
+			i += next
+		case bytes.HasPrefix(d.text[i:], []byte("/*")):
+			next := bytes.Index(d.text[i+2:], []byte("*/"))
+			if next < 0 {
+				return -1
+			}
+			i += next + 3
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			return -1
+		}
+	}
+	return -1
+}
+
+// indentAt returns the white space that the line of a place begins with.
+func (d document) indentAt(place int) string {
+	start := bytes.LastIndexByte(d.text[:place], '\n') + 1
+	line := bytes.TrimPrefix(d.text[start:place], mark)
+	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
+}
+
+// laidOut returns a value with a line for each member, or on one line. Lists stand on one
+// line.
+func (d document) laidOut(value []byte, indent string, spread bool) []byte {
+	options := []jsontext.Options{
+		jsontext.SpaceAfterColon(d.colon != ""), jsontext.SpaceAfterComma(d.colon != ""), jsontext.PreserveRawStrings(true),
+	}
+	if !spread || jsontext.Value(value).Kind() != '{' {
+		line := jsontext.Value(bytes.Clone(value))
+		_ = line.Format(append(options, jsontext.Multiline(false))...) // checked refuses what does not parse
+		return line
+	}
+	var members []byte
+	ordered.Scan(value, func(name []byte, start, end int) {
+		if members != nil {
+			members = append(members, ',')
+		}
+		inner := d.laidOut(value[start:end], indent+d.unit, true)
+		members = slices.Concat(members, []byte(d.newline+indent+d.unit+quoted(string(name))+":"+d.colon), inner)
+	})
+	if members == nil {
+		return []byte("{}")
+	}
+	return slices.Concat([]byte("{"), members, []byte(d.newline+indent+"}"))
+}
+
+func quoted(text string) string {
+	raw, _ := jsontext.AppendQuote(nil, text) // what is no UTF-8 is replaced
+	return string(raw)
+}

@@ -1,0 +1,75 @@
+package rank
+
+import "github.com/toolfold/toolfold/internal/text/words"
+
+// courtesies are words of requests that say nothing about a tool.
+var courtesies = words.Set("want wants need needs like wish know let lets please kindly " +
+	"able possible help assist thanks thank hi hello hey using based")
+
+// particles make a verb of their own with the word before: log in, look up.
+var particles = words.Set("back down in off on out up")
+
+// appendTerms appends the terms of text in order, the stems of its words, and
+// to whole the terms that are written in several: compounds such as GitHub, of
+// which the order has the parts, and hyphened words in one.
+func appendTerms(order, whole []string, text string) ([]string, []string) {
+	before := "" // the word before, in case a particle follows
+	previous := ""
+	for w := range words.Split(text) {
+		if w.Hyphened {
+			whole = append(whole, words.Stem(previous+w.Text))
+		}
+		previous = w.Text
+		if w.Parts == nil {
+			order, before = appendWord(order, w.Text, before)
+			continue
+		}
+		whole = append(whole, words.Stem(w.Text))
+		for _, p := range w.Parts {
+			order, before = appendWord(order, p, before)
+		}
+	}
+	return order, whole
+}
+
+// appendWord appends the term of a word, unless it is one of grammar or
+// courtesy. A particle changes the word before. It returns what may be the word
+// before the next.
+func appendWord(order []string, word, before string) ([]string, string) {
+	if joined, ok := phrasal(before, word); ok {
+		order[len(order)-1] = joined
+		return order, ""
+	}
+	if words.IsStop(word) || courtesies[word] {
+		return order, ""
+	}
+	return append(order, words.Stem(word)), word
+}
+
+// phrasal returns the term of a verb and its particle, where they mean
+// something of their own.
+func phrasal(verb, particle string) (term string, ok bool) {
+	if verb == "" || !particles[particle] {
+		return "", false
+	}
+	term = words.Stem(verb + particle)
+	return term, len(synonyms()[term]) > 0
+}
+
+// appendAsked appends the terms of a query's text. A compound like GitHub gives its
+// parts, or itself where documents have it.
+func (x *Index) appendAsked(order []string, text string) []string {
+	before := ""
+	for w := range words.Split(text) {
+		if w.Parts != nil {
+			if _, known := x.numbers[words.Stem(w.Text)]; !known {
+				for _, p := range w.Parts {
+					order, before = appendWord(order, p, before)
+				}
+				continue
+			}
+		}
+		order, before = appendWord(order, w.Text, before)
+	}
+	return order
+}
