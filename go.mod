@@ -36,6 +36,7 @@ require (
 	go.opentelemetry.io/otel/sdk v1.47.0 // spans that are recorded
 	go.opentelemetry.io/otel/trace v1.47.0 // spans as engine and queue start them
 	go.opentelemetry.io/proto/otlp v1.11.1 // types of spans on the wire
+	go.yaml.in/yaml/v3 v3.0.6 // YAML, with lines and columns in errors
 	golang.org/x/mod v0.43.0 // go.mod and go.work of projects
 	golang.org/x/net v0.62.0 // a listener with a limit; tests: tokens of HTML
 	golang.org/x/oauth2 v0.38.0 // logins at upstream servers; go-sdk links it
@@ -48,8 +49,6 @@ require (
 	modernc.org/sqlite v1.62.0 // SQLite
 	mvdan.cc/sh/v3 v3.14.1 // shell scripts, with places
 )
-
-require go.yaml.in/yaml/v3 v3.0.5
 
 require (
 	github.com/BurntSushi/toml v1.5.0 // indirect

@@ -81,7 +81,7 @@ func (fakeTools) Nearest(name string) string {
 
 func steps(t testing.TB, text string) []Step {
 	t.Helper()
-	d, broken := workspace.Parse("test.yaml", []byte("steps:\n"+text))
+	d, broken := workspace.Parse("test.yaml", []byte("steps:\n "+strings.ReplaceAll(text, "\n", "\n ")))
 	if broken != nil {
 		t.Fatal(broken)
 	}
