@@ -6,4 +6,6 @@
 // A [Resolver] knows the names; a [Runner] runs calls. What concerns every call
 // alike (permissions, spans, counts) is [Middleware]. It stands before validation:
 // counts and spans see the calls that fail it, and a refusal reveals nothing.
+//
+// It is not a stable API: see docs/stability.md.
 package call

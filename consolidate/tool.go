@@ -1,5 +1,7 @@
 // Package consolidate projects families onto consolidated tools: one or two per
 // family, with an action argument.
+//
+// It is not a stable API: see docs/stability.md.
 package consolidate
 
 import (

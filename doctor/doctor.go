@@ -1,4 +1,6 @@
 // Package doctor counts what surfaces cost the models that are shown them.
+//
+// It is not a stable API: see docs/stability.md.
 package doctor
 
 import (

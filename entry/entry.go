@@ -1,5 +1,7 @@
 // Package entry declares the ways to call an action: the names, with the parameters as
 // they are spelt there, and how such a call is written.
+//
+// It is not a stable API: see docs/stability.md.
 package entry
 
 import (

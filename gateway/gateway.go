@@ -6,6 +6,8 @@
 // for within its time limit, is started again after a pause that grows, and slows no
 // other. What a server lists anew is held against what was accepted: a tool that
 // changed is held back until it is approved.
+//
+// It is not a stable API: see docs/stability.md.
 package gateway
 
 import (

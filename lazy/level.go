@@ -3,6 +3,8 @@
 //
 // It works on tools and their entries alone, whatever surface they come from
 // and wherever their schemas were written.
+//
+// It is not a stable API: see docs/stability.md.
 package lazy
 
 import (

@@ -1,6 +1,8 @@
 // Package legacy projects families onto the tools they were before the
 // consolidation: one tool per action under its old name, with the parameters
 // as they were spelt, typed and bounded then.
+//
+// It is not a stable API: see docs/stability.md.
 package legacy
 
 import (

@@ -1,5 +1,7 @@
 // Package migration brings callers of the legacy tools over to the
 // consolidated ones: it rewrites their calls and lists what changed.
+//
+// It is not a stable API: see docs/stability.md.
 package migration
 
 import (

@@ -5,6 +5,8 @@
 // tasks, and in the keys of what is computed once for all callers that share
 // them. An agent runs with the rights of whoever runs it, and no more than those
 // have who registered or changed it, on the servers where they did.
+//
+// It is not a stable API: see docs/stability.md.
 package permission
 
 import (

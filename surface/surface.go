@@ -1,5 +1,7 @@
 // Package surface puts together what one server offers: the tools of a mode at
 // a listing level, and what a call of any accepted name runs.
+//
+// It is not a stable API: see docs/stability.md.
 package surface
 
 import (

@@ -1,5 +1,7 @@
 // Package upstream asks other MCP servers for what they offer. It starts them, or
 // reaches them over HTTP, as a client would.
+//
+// It is not a stable API: see docs/stability.md.
 package upstream
 
 import (

@@ -8,6 +8,8 @@
 //
 // A [Plan] is data. It follows from the server's name and its list alone, is the
 // same on every machine, and may be written otherwise by its user.
+//
+// It is not a stable API: see docs/stability.md.
 package fold
 
 import (

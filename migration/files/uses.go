@@ -1,6 +1,8 @@
 // Package files finds where the files of a repository name legacy tools, and
 // rewrites them. It has the readers of formats, which the rewriting of calls in
 // package migration does without.
+//
+// It is not a stable API: see docs/stability.md.
 package files
 
 import (

@@ -7,6 +7,8 @@
 // the same id the registered one counts, and list says so. Files are injected
 // only in a workspace that the user trusts, and marked as from there. They are
 // changed by editing them: remove refuses them.
+//
+// It is not a stable API: see docs/stability.md.
 package ability
 
 import (

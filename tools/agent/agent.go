@@ -5,6 +5,8 @@
 // the workspace's folder .toolfold/agents, as YAML or JSON with the same
 // fields. Where both have an id, the registered one counts, and list says so.
 // Files run only in a workspace that the user trusts.
+//
+// It is not a stable API: see docs/stability.md.
 package agent
 
 import (

@@ -1,6 +1,8 @@
 // Package bugfix declares the bugfix tool: faults in the files of the
 // workspace, found by analysers and rules, and fixed where a fix is safe. No
 // model is asked.
+//
+// It is not a stable API: see docs/stability.md.
 package bugfix
 
 import (

@@ -4,6 +4,8 @@
 // [Settings] declares what can be set and by whom. [Files] reads the files for
 // the tool and for the command line alike, [Options] are the settings that
 // apply. The tool writes settings; a running server keeps those it started with.
+//
+// It is not a stable API: see docs/stability.md.
 package config
 
 import (

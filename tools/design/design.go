@@ -6,6 +6,8 @@
 // workspace too. Its id follows from its text, so that the same arguments give
 // the same design. A file is replaced unasked only when its text is a stored
 // design.
+//
+// It is not a stable API: see docs/stability.md.
 package design
 
 import (

@@ -1,6 +1,8 @@
 // Package guard declares the guard tool: policies for changes of files. Changes
 // are checked against one when somebody asks, and a policy that is applied to a
 // session keeps the calls of that session from writing what it forbids.
+//
+// It is not a stable API: see docs/stability.md.
 package guard
 
 import (

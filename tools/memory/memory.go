@@ -7,6 +7,8 @@
 // The family makes the words by which an entry is found; a store only keeps them.
 // When they change, a schema step lists the entries, and the first search
 // replaces theirs.
+//
+// It is not a stable API: see docs/stability.md.
 package memory
 
 import (

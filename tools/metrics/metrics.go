@@ -1,5 +1,7 @@
 // Package metrics declares the metrics tool: numbers over time that survive a
 // restart. A series is a metric with one set of labels.
+//
+// It is not a stable API: see docs/stability.md.
 package metrics
 
 import (

@@ -1,4 +1,6 @@
 // Package queue declares the queue tool: the lines in which tasks wait.
+//
+// It is not a stable API: see docs/stability.md.
 package queue
 
 import (

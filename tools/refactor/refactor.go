@@ -1,6 +1,8 @@
 // Package refactor declares the refactor tool: places in the files of the
 // workspace where code can be better, found by analysers and rules, and changed
 // where a change is safe. No model is asked.
+//
+// It is not a stable API: see docs/stability.md.
 package refactor
 
 import (

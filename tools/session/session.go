@@ -4,6 +4,8 @@
 // A session is active until it is completed or failed, and both are final.
 // The agents that are in it have a role; leaving keeps their row, with the
 // time they left. They leave notes for each other, and for who takes over.
+//
+// It is not a stable API: see docs/stability.md.
 package session
 
 import (

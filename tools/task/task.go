@@ -1,5 +1,7 @@
 // Package task declares the task tool: work that is done later, by whichever
 // process works the queue, and outlives the one that asked for it.
+//
+// It is not a stable API: see docs/stability.md.
 package task
 
 import (

@@ -1,4 +1,6 @@
 // Package telemetry declares the tool telemetry_summary: the metrics by category.
+//
+// It is not a stable API: see docs/stability.md.
 package telemetry
 
 import (

@@ -1,5 +1,7 @@
 // Package timer declares the timer tool: it measures how long something takes,
 // across calls and restarts.
+//
+// It is not a stable API: see docs/stability.md.
 package timer
 
 import (

@@ -1,6 +1,8 @@
 // Package trace declares the trace tool: what calls, runs, steps and tasks did
 // and how long they took. It reads what package telemetry records, and knows
 // nothing of how that is done.
+//
+// It is not a stable API: see docs/stability.md.
 package trace
 
 import (

@@ -1,6 +1,8 @@
 // Package workflow declares the workflow tool: steps that are written down in
 // files of the workspace's folder .toolfold/workflows, as YAML or JSON. They
 // run only in a workspace that the user trusts.
+//
+// It is not a stable API: see docs/stability.md.
 package workflow
 
 import (

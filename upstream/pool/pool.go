@@ -6,6 +6,8 @@
 // [linger] after its last session has ended, however that ended, and then itself; where
 // the host is killed, the servers that it started end with it (package child). A host of
 // another version takes no new sessions, and ends with the ones that it has.
+//
+// It is not a stable API: see docs/stability.md.
 package pool
 
 import (

@@ -66,6 +66,44 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
+// stable lists the packages that docs/stability.md promises.
+var stable = []string{".", "ask", "content", "serve", "toolfoldtest"}
+
+// Each other package that can be imported says in its comment that it promises nothing.
+func TestStable(t *testing.T) {
+	t.Parallel()
+	comments := map[string]string{} // by folder
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != root ||
+			slices.Contains([]string{"internal", "testdata", "node_modules", "cmd", "e2e", "examples"}, entry.Name())) {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				return err
+			}
+			dir, _ := filepath.Rel(root, filepath.Dir(path))
+			comments[filepath.ToSlash(dir)] += file.Doc.Text()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, comment := range comments {
+		if slices.Contains(stable, dir) == strings.Contains(comment, "not a stable API") {
+			t.Errorf("the comment of package %s, and the list of stable packages, say different things", dir)
+		}
+	}
+	if len(comments) < 30 {
+		t.Errorf("only %d packages were checked", len(comments))
+	}
+}
+
 func TestLeaks(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{

@@ -1,5 +1,7 @@
 // Package api writes the endpoints of an API as an OpenAPI 3.1 or AsyncAPI 3.0
 // document, in JSON or YAML. The same model gives the same text.
+//
+// It is not a stable API: see docs/stability.md.
 package api
 
 import (

@@ -2,6 +2,8 @@
 // on, as Mermaid, PlantUML or C4 source, and documents them in Markdown. The
 // same model gives the same text. No name or description of the model can end
 // the label that it stands in: diagrams use ids of their own.
+//
+// It is not a stable API: see docs/stability.md.
 package architecture
 
 import (

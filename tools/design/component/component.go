@@ -1,6 +1,8 @@
 // Package component writes the interface of a component and the skeleton of
 // its implementation in a programming language. The two texts, one after the
 // other, are a source file that compiles. The same model gives the same text.
+//
+// It is not a stable API: see docs/stability.md.
 package component
 
 import (

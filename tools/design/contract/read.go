@@ -1,6 +1,8 @@
 // Package contract judges OpenAPI and AsyncAPI documents that exist: what is wrong in one,
 // and what a newer one breaks for those who use the older. It reads texts and nothing else:
 // references that lead out of a document are named, not followed.
+//
+// It is not a stable API: see docs/stability.md.
 package contract
 
 import (

@@ -1,5 +1,7 @@
 // Package schema writes the fields of a record as Zod, JSON Schema,
 // TypeScript, Prisma or Drizzle source. The same model gives the same text.
+//
+// It is not a stable API: see docs/stability.md.
 package schema
 
 import (

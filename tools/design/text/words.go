@@ -1,6 +1,8 @@
 // Package text turns the names and descriptions of callers into identifiers,
 // comments and literals of target languages. Nothing that it returns can end
 // the comment or literal that it stands in.
+//
+// It is not a stable API: see docs/stability.md.
 package text
 
 import (
