@@ -31,6 +31,9 @@ var bugRules = []rule{{
 			s.is(i, "rejectUnauthorized", ":", "false") || s.lang == python && s.is(i, "verify", "=", "False")) {
 			return nil
 		}
+		if literal := s.parents[i]; s.lang == golang && s.is(literal, "{") && s.at(literal-1).kind == word && !s.is(literal-1, "Config") {
+			return nil // of another type, a setting of its user or the check of an origin
+		}
 		if s.isMeant(i) || s.lang == python && !s.isRequest(i) {
 			return &hit{level: "low"}
 		}

@@ -33,6 +33,10 @@ var pythonRules = []rule{{
 			return nil
 		}
 		changes, keeps := s.keepsParameter(start, i)
+		if header := s.headerOf(s.statementStart(start)); s.oneOf(header, "def", "async") {
+			keeps = keeps || changes
+			changes = false // each call of the outer function makes the default anew
+		}
 		switch {
 		case changes:
 			return &hit{}
@@ -56,8 +60,8 @@ var pythonRules = []rule{{
 			return nil
 		}
 		h := &hit{edits: []Edit{s.replace(i, last, operator)}}
-		if s.at(last+1).kind == number && len(s.at(last+1).text) < 3 {
-			h.level = "low" // small numbers are kept, so that they are one object
+		if len(strings.Trim(s.at(last+1).text, `"'`)) < 2 || s.at(last+1).kind == number && len(s.at(last+1).text) < 3 {
+			h.level = "low" // small numbers and single characters are kept, so that they are one object
 		}
 		return h
 	}),
@@ -91,7 +95,7 @@ var pythonRules = []rule{{
 	message: "the format has another number of fields than there are values", advice: "Give each field a value.",
 	find: where(formatArguments),
 }, {
-	name: "method-without-self", kind: "type-error", level: "high", confidence: 0.9, languages: onlyPython,
+	name: "method-without-self", kind: "type-error", level: "low", confidence: 0.9, languages: onlyPython,
 	message: "the method takes no self", advice: "Add self, or @staticmethod.",
 	find: where(methodWithoutSelf),
 }, {

@@ -334,6 +334,9 @@ func (s *source) begins(i int) bool {
 	if i == 0 || previous.kind == newline || previous.kind == operator && strings.Contains(";{}", previous.text) {
 		return true
 	}
+	if strings.HasSuffix(previous.text, "${") { // a value in a template
+		return false
+	}
 	return !s.sameLine(i-1, i) && (previous.kind != operator || strings.Contains(")]", previous.text)) && s.at(i).kind == word &&
 		!s.oneOf(i, "in", "instanceof", "as", "of")
 }

@@ -83,7 +83,7 @@ func TestCustoms(t *testing.T) {
 	few, many := "", ""
 	for i := range 30 {
 		if i < 20 {
-			few += fmt.Sprintf("def f%d(x):\n    return x is 'a'\n", i)
+			few += fmt.Sprintf("def f%d(x):\n    return x is 'ab'\n", i)
 		}
 		many += fmt.Sprintf("def f%d(x, y=[]):\n    y.append(x)\n", i)
 	}

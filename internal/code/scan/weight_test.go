@@ -317,7 +317,7 @@ def forget(items, others):
 
 
 def kinds(x):
-    return x is "a", x is 1000  # want python/is-literal python/is-literal
+    return x is "ab", x is 1000  # want python/is-literal python/is-literal
 
 
 async def ping():
@@ -333,8 +333,18 @@ if __name__ == "__main__":
 
 
 def small(x):
-    return x is 1  # low want python/is-literal
+    return x is 1, x is "a"  # low want python/is-literal python/is-literal
+
+
+def outer():
+    def inner(into=[]):  # low want python/mutable-default
+        into.append(1)
+
+    return inner
 `,
+		"accept.go": "package a\n\ntype AcceptOptions struct{ InsecureSkipVerify bool }\n\n" +
+			"var accept = AcceptOptions{InsecureSkipVerify: true}\n",
+		"log.js":   "export const line = (a) => {\n  const text = `${a.b}\n${a.c}\nWhole: ${a.d === true}\n`;\n  return text;\n};\n",
 		"agent.js": "export default {\n  rejectUnauthorized: false, // want js/tls-not-verified\n};\n",
 		"wait.js": `
 export const lost = () => new Promise(async (resolve) => { // want js/async-executor
