@@ -83,6 +83,9 @@ type Origin struct {
 	// Session identifies the connection; empty where there is none.
 	Session string
 
+	// Token identifies the bearer token of the caller; empty if the server asks for none.
+	Token string
+
 	// Client is the name that the caller gives itself, after that of its token where it
 	// has one. Callers choose it: it identifies them to people only.
 	Client string

@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -67,6 +68,10 @@ func (c *Call) filter(ctx context.Context, raw, content json.RawMessage) (json.R
 	case err != nil && c.Entry.Action.Effect == toolfold.Reads:
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
+		}
+		if errors.Is(err, jq.ErrBusy) {
+			return nil, toolfold.Errorf(toolfold.TimedOut, "%s: %s: %v", c.Entry.Title(), callctx.ArgJQ, err).
+				WithHint("call again, or choose parts with %s", callctx.ArgFields)
 		}
 		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %s: %v; %s", c.Entry.Title(), callctx.ArgJQ, err, has).
 			About(toolfold.ProblemRefused, callctx.ArgJQ).WithHint("mend %s, or leave it out to see the result", callctx.ArgJQ)

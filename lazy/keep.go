@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
@@ -21,10 +22,11 @@ const (
 	maxKeptBytes = 16 << 20
 )
 
-// keptAnswer is the whole of an answer that was cut. Only who has the id, which
-// cannot be guessed, reads it.
+// keptAnswer is the whole of an answer that was cut. A caller reads it with the id, which
+// cannot be guessed, and the token of the call that was answered.
 type keptAnswer struct {
 	id     string
+	token  string // of [toolfold.Origin]
 	answer json.RawMessage
 	until  time.Time
 	again  bool // the call that was answered can be made again
@@ -39,7 +41,8 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool
 	defer d.mu.Unlock()
 	d.forget()
 	id = uuid.NewString()
-	same := slices.IndexFunc(d.answers, func(k keptAnswer) bool { return bytes.Equal(k.answer, answer) })
+	token := toolfold.OriginOf(ctx).Token
+	same := slices.IndexFunc(d.answers, func(k keptAnswer) bool { return k.token == token && bytes.Equal(k.answer, answer) })
 	if same >= 0 {
 		id = d.answers[same].id
 	}
@@ -51,7 +54,7 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool
 		again = again && d.answers[same].again
 		d.answers = slices.Delete(d.answers, same, same+1)
 	}
-	d.answers = append(d.answers, keptAnswer{id, answer, d.now().Add(keptFor), again})
+	d.answers = append(d.answers, keptAnswer{id, token, answer, d.now().Add(keptFor), again})
 	size := 0
 	for _, k := range d.answers {
 		size += len(k.answer)
@@ -79,13 +82,13 @@ func (d *Discovery) Written(ctx context.Context, action string, arguments any) s
 	return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(arguments)))
 }
 
-// Rest returns an answer that was kept.
-func (d *Discovery) Rest(id string) (answer json.RawMessage, ok bool) {
+// Rest returns an answer that was kept for a caller with the token of that of ctx.
+func (d *Discovery) Rest(ctx context.Context, id string) (answer json.RawMessage, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget()
 	for _, k := range d.answers {
-		if k.id == id {
+		if k.id == id && k.token == toolfold.OriginOf(ctx).Token {
 			return k.answer, true
 		}
 	}

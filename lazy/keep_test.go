@@ -35,18 +35,18 @@ func TestKeptForAnHour(t *testing.T) {
 			d.Keep(t.Context(), fmt.Appendf(nil, `{"n":%d}`, n+2), false)
 		}
 		time.Sleep(59 * time.Minute)
-		if answer, ok := d.Rest(id); !ok || string(answer) != `{"n":1}` {
+		if answer, ok := d.Rest(t.Context(), id); !ok || string(answer) != `{"n":1}` {
 			t.Errorf("after 59 minutes: %s", answer)
 		}
 		time.Sleep(2 * time.Minute)
-		if _, ok := d.Rest(id); ok {
+		if _, ok := d.Rest(t.Context(), id); ok {
 			t.Error("it is kept for more than an hour")
 		}
 		id, _ = d.Keep(t.Context(), json.RawMessage(`{"n":1}`), false)
 		for n := range 3 {
 			d.Keep(t.Context(), fmt.Appendf(nil, `"%d%s"`, n, strings.Repeat("x", 8<<20)), false)
 		}
-		if _, ok := d.Rest(id); ok {
+		if _, ok := d.Rest(t.Context(), id); ok {
 			t.Error("more is kept than fits")
 		}
 	})
@@ -66,14 +66,14 @@ func TestKeptAgain(t *testing.T) {
 				t.Errorf("kept again under %s, not %s: %s", id, first, usage)
 			}
 		}
-		if _, ok := d.Rest(other); !ok {
+		if _, ok := d.Rest(t.Context(), other); !ok {
 			t.Error("it takes the room of another")
 		}
 		time.Sleep(50 * time.Minute)
-		if _, ok := d.Rest(first); !ok {
+		if _, ok := d.Rest(t.Context(), first); !ok {
 			t.Error("it is gone within the hour")
 		}
-		if _, ok := d.Rest(other); ok {
+		if _, ok := d.Rest(t.Context(), other); ok {
 			t.Error("another is kept for more than an hour")
 		}
 	})
@@ -147,8 +147,30 @@ func TestKeptWhatCannotBeCalledAgain(t *testing.T) {
 		last, _ = d.Keep(t.Context(), long(n+1), true)
 	}
 	for _, id := range []string{once, last} {
-		if _, ok := d.Rest(id); !ok {
+		if _, ok := d.Rest(t.Context(), id); !ok {
 			t.Errorf("%s is gone", id)
+		}
+	}
+}
+
+// An answer is read on with the token of the call that was answered, by no other caller.
+func TestKeptForAToken(t *testing.T) {
+	t.Parallel()
+	d := withDiscovery(t).Discovery
+	one := callctx.With(t.Context(), toolfold.Origin{Token: "one"})
+	two := callctx.With(t.Context(), toolfold.Origin{Token: "two"})
+	first, _ := d.Keep(one, json.RawMessage(`{"n":1}`), false)
+	second, _ := d.Keep(two, json.RawMessage(`{"n":1}`), false)
+	if first == second {
+		t.Error("two callers have one id")
+	}
+	for _, c := range []struct {
+		ctx  context.Context
+		id   string
+		want bool
+	}{{one, first, true}, {two, second, true}, {two, first, false}, {one, second, false}, {t.Context(), first, false}} {
+		if _, ok := d.Rest(c.ctx, c.id); ok != c.want {
+			t.Errorf("%s is found: %v", c.id, ok)
 		}
 	}
 }

@@ -174,8 +174,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 }
 
 // Rest returns an answer that was cut.
-func (s *Service) Rest(_ context.Context, in RestIn) (RestOut, error) {
-	answer, ok := s.discovery.Rest(in.ID)
+func (s *Service) Rest(ctx context.Context, in RestIn) (RestOut, error) {
+	answer, ok := s.discovery.Rest(ctx, in.ID)
 	if !ok {
 		return RestOut{Hint: "answers are kept for an hour, and as many as fit; what ran has to run again, with include_fields for less"}, nil
 	}

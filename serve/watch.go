@@ -228,7 +228,7 @@ func (s *Server) listen(ctx context.Context, id any, asked *mcp.SubscriptionsLis
 		case <-ctx.Done():
 		}
 	}
-	s.watch(s.watches.add(r, toolfold.Origin{Rights: r.caller.rights}, send, uris...), uris)
+	s.watch(s.watches.add(r, toolfold.Origin{Rights: r.caller.rights, Token: r.caller.id}, send, uris...), uris)
 	context.AfterFunc(ctx, func() { s.watches.remove(r, "") })
 }
 

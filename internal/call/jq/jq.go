@@ -50,7 +50,7 @@ func compile(filter string) (*gojq.Code, error) {
 }
 
 // Run returns the values that a filter makes of a JSON value. The error is that of
-// ctx, or says, to who wrote the filter, why it failed or which limit it exceeds.
+// ctx, [ErrBusy], or says, to who wrote the filter, why it failed or which limit it exceeds.
 func Run(ctx context.Context, filter string, value json.RawMessage) ([]json.RawMessage, error) {
 	answer, err := ask(ctx, question{filter, value})
 	if err != nil {

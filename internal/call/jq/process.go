@@ -1,6 +1,7 @@
 package jq
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"runtime/metrics"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/system/child"
 )
 
@@ -73,9 +75,9 @@ func answerAll(in io.Reader, out io.Writer) {
 			return
 		}
 		waiting.Stop()
-		running := time.AfterFunc(maxTime, func() { os.Exit(tookTooLong) })
+		limit := time.AfterFunc(maxTime, func() { os.Exit(tookTooLong) })
 		a := answered(context.Background(), q)
-		running.Stop()
+		limit.Stop()
 		if answers.Encode(a) != nil {
 			return
 		}
@@ -94,18 +96,18 @@ type process struct {
 }
 
 var (
-	slots = make(chan struct{}, maxProcesses)
-	kept  = make(chan *process, maxProcesses)
+	running = &turns{size: maxProcesses, last: map[string]int{}}
+	kept    = make(chan *process, maxProcesses)
 )
 
 // ask has a process answer a question.
 func ask(ctx context.Context, q question) (a answer, err error) {
-	select {
-	case slots <- struct{}{}:
-		defer func() { <-slots }()
-	case <-ctx.Done():
-		return a, ctx.Err()
+	from := toolfold.OriginOf(ctx)
+	end, err := running.take(ctx, cmp.Or(from.Token, from.Session)) // callers choose neither
+	if err != nil {
+		return a, err
 	}
+	defer end()
 	for {
 		p, err := keptOrNew()
 		if err != nil {

@@ -1,0 +1,70 @@
+package jq
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A caller with many filters keeps another waiting for one of them, not for all.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := &turns{size: 1, last: map[string]int{}}
+		var order []string
+		ends := make(chan func())
+		take := func(caller string) {
+			go func() {
+				if end, err := all.take(t.Context(), caller); err == nil {
+					order = append(order, caller)
+					ends <- end
+				}
+			}()
+			synctest.Wait()
+		}
+		for _, caller := range []string{"a", "a", "a", "a", "b", "c", "b"} {
+			take(caller)
+		}
+		for range 7 {
+			end := <-ends
+			end()
+			synctest.Wait()
+		}
+		if diff := cmp.Diff([]string{"a", "b", "c", "a", "b", "a", "a"}, order); diff != "" {
+			t.Error(diff)
+		}
+		if all.running != 0 || len(all.last) != 0 {
+			t.Errorf("%d run, %v is known", all.running, all.last)
+		}
+	})
+}
+
+// A filter whose turn does not come is refused, and takes no turn of others.
+func TestTurnsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := &turns{size: 1, last: map[string]int{}}
+		end, err := all.take(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := all.take(t.Context(), "b"); !errors.Is(err, ErrBusy) || time.Since(began) != maxWait {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if _, err := all.take(ctx, "b"); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		end()
+		if end, err = all.take(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		end()
+	})
+}
