@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway/fold"
@@ -26,6 +25,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -836,7 +836,7 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 		listed = l.outMeta(d.raw)
 	}
 	a, err := toolfold.External{
-		Name: name, Description: text, Server: l.Name, InputSchema: d.InputSchema, Category: l.category(),
+		Name: name, Description: text, Server: l.Name, InputSchema: unseen.Explained(d.InputSchema), Category: l.category(),
 		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: listed, Aliases: l.aliases(d.Name),
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it
@@ -855,21 +855,5 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 	return a, nil
 }
 
-// plain returns a text without characters that a reader does not see: controls but line
-// ends, and characters that turn the direction of text or take no room.
-func plain(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || r > '~' }) { // as most are
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return r
-		case unicode.IsControl(r):
-			return ' '
-		case unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, text)
-}
+// plain returns a text without characters that a reader does not see, or that control a terminal.
+func plain(text string) string { return unseen.Removed(text) }

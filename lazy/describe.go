@@ -14,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/schema"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/legacy"
 )
 
@@ -117,6 +118,16 @@ func renamed(definition json.RawMessage, name string) json.RawMessage {
 	return append(out, '}')
 }
 
+// memberOf returns a member of a JSON object; nil without it.
+func memberOf(object json.RawMessage, name string) (value json.RawMessage) {
+	ordered.Scan(object, func(member []byte, start, end int) {
+		if string(member) == name {
+			value = object[start:end:end]
+		}
+	})
+	return value
+}
+
 // combining are the keywords by which a schema says what no usage does: that one of several must
 // hold, or what stands in another spot.
 var combining = []string{
@@ -189,7 +200,10 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 	}
 	switch {
 	case with.Schema && e.Selector == "" && len(e.Action.Input) > 0:
-		doc.InputSchema = e.Action.Input // as its server has it; lists may have another root
+		doc.InputSchema = e.Action.Input // lists may have another root
+		if came := memberOf(e.Action.Definition, "inputSchema"); came != nil {
+			doc.InputSchema = came // as its server has it, byte for byte
+		}
 	case with.Schema:
 		doc.InputSchema = inputSchema(e)
 	case combines(e.Action.Input), bytes.Contains(e.Action.Input, []byte(`"$ref"`)) && len(doc.Usage) > len(e.Action.Input):
@@ -199,11 +213,9 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 		}
 	}
 	if doc.InputSchema != nil {
-		ordered.Scan(e.Action.Definition, func(member []byte, start, end int) {
-			if string(member) == "outputSchema" {
-				doc.Output = e.Action.Definition[start:end]
-			}
-		})
+		if doc.Output = memberOf(e.Action.Definition, "outputSchema"); !with.Schema {
+			doc.Output = unseen.Explained(doc.Output)
+		}
 	}
 	if with.Examples && e.Action.Example != "" && (with.Schema || slices.ContainsFunc(e.Listed(), hasForm)) {
 		doc.Example = e.Example()

@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/foreign"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/lazy"
 )
 
@@ -44,6 +45,7 @@ func (s *Server) asDefined(l *listedTool) {
 	if len(dropped) > 0 {
 		s.log.Debug("members of a tool of another server are left out of the list", "tool", l.Name, "members", dropped)
 	}
+	definition = unseen.Explained(definition)
 	ordered.Scan(definition, func(name []byte, start, end int) {
 		switch value := definition[start:end]; string(name) {
 		case "title":
