@@ -15,7 +15,7 @@ import (
 // foldedUpstreams returns what is known on this machine of the servers of the settings. It
 // starts none.
 func foldedUpstreams(c *cli.Context) (*options, []doctor.Folded, error) {
-	o, g, err := settingsGateway(c)
+	o, g, err := settingsGateway(c, "")
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,7 @@ import (
 
 // upstreamsFlag names a file of a client, whose servers are folded as it is.
 var upstreamsFlag = &cli.StringFlag{
-	Name: "upstreams", Usage: "serve the tools of the servers in this file too, which is one of a client, with mcpServers or the like",
+	Name: "upstreams", Usage: "take the servers in this file too, which is one of a client, with mcpServers or the like",
 	EnvVars: []string{"TOOLFOLD_UPSTREAMS"}, TakesFile: true,
 }
 
@@ -50,51 +51,69 @@ func upstreams(c *cli.Context, o *options) ([]gateway.Upstream, error) {
 	if os.Getenv(asUpstream) != "" {
 		return nil, nil
 	}
-	var list []gateway.Upstream
-	names := map[string]bool{}
-	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
-		u := o.Upstreams[name]
-		names[name] = true
-		list = append(list, upstreamFrom(name, u, o.files.Workspace))
-	}
-	path := c.String(upstreamsFlag.Name)
-	if path == "" {
-		sayProblems(c, list)
-		return list, nil
-	}
-	if err := trustsFile(path, o); err != nil {
+	names := slices.Sorted(maps.Keys(o.Upstreams))
+	ofFile, problems, err := withFile(c, o, c.String(upstreamsFlag.Name))
+	if err != nil {
 		return nil, err
 	}
-	text, err := readClient(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	h := hosts.Owner(path, text)
-	if h == nil {
-		return nil, fmt.Errorf("%s names no servers as any client does", path)
-	}
-	entries, err := h.Servers(text, o.files.Workspace)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	for _, e := range entries {
-		filled := e.Filled(o.files.Workspace)
-		switch {
-		case isOwn(e):
-			continue
-		case names[e.Name]:
-			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s is left out: the settings have one of that name\n", e.Name)
-		default:
-			names[e.Name] = true
-			u := gatewayTo(e.Name, upstreamOf(e), serverAt(filled))
-			if u.Problem = filled.Problem; u.Problem == "" && len(e.Unread) > 0 {
-				fmt.Fprintf(c.App.ErrWriter, "toolfold: of upstream %s this is not read: %s\n", e.Name, strings.Join(e.Unread, ", "))
-			}
-			list = append(list, u)
-		}
+	var list []gateway.Upstream
+	for _, name := range append(names, ofFile...) {
+		u := upstreamFrom(name, o.Upstreams[name], o.files.Workspace)
+		u.Problem = cmp.Or(problems[name], u.Problem)
+		list = append(list, u)
 	}
 	sayProblems(c, list)
 	return list, nil
+}
+
+// withFile adds to the upstreams of the settings those of a client's file, with the settings that stand
+// in their entries; an empty path is no file. It returns the names of these, and what keeps some from being used.
+func withFile(c *cli.Context, o *options, path string) (names []string, problems map[string]string, err error) {
+	if path == "" {
+		return nil, nil, nil
+	}
+	if err := trustsFile(path, o); err != nil {
+		return nil, nil, err
+	}
+	text, err := readClient(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	h := hosts.Owner(path, text)
+	if h == nil {
+		return nil, nil, fmt.Errorf("%s names no servers as any client does", path)
+	}
+	entries, err := h.Servers(text, o.files.Workspace)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	all := maps.Clone(o.Upstreams)
+	if all == nil {
+		all = map[string]config.Upstream{}
+	}
+	problems = map[string]string{}
+	for _, e := range entries {
+		if isOwn(e) {
+			continue
+		}
+		if _, known := all[e.Name]; known {
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s is left out: the settings have one of that name\n", e.Name)
+			continue
+		}
+		u, others, err := upstreamOf(e)
+		switch {
+		case e.Problem != "":
+			problems[e.Name] = e.Problem
+		case err != nil:
+			problems[e.Name] = fmt.Sprintf("in %s: %v", path, err)
+		case len(others) > 0:
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: of upstream %s this is not read: %s\n", e.Name, strings.Join(others, ", "))
+		}
+		all[e.Name] = u
+		names = append(names, e.Name)
+	}
+	o.Upstreams = all
+	return names, problems, nil
 }
 
 // sayProblems says on standard error which upstreams cannot be started or reached.

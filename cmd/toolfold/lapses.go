@@ -58,7 +58,7 @@ func (b *workbench) sayLapses(o *options) {
 // lapsedRules lists the lapsed rules of the settings and of the file with tokens, as far as the tools of
 // the servers of the settings are known. It starts no server.
 func lapsedRules(c *cli.Context) ([]string, error) {
-	o, g, err := settingsGateway(c)
+	o, g, err := settingsGateway(c, "")
 	if err != nil {
 		return nil, err
 	}

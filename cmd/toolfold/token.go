@@ -132,7 +132,7 @@ func addToken(c *cli.Context) error {
 			return usageError("--%s names nothing", flag)
 		}
 	}
-	_, g, err := settingsGateway(c)
+	_, g, err := settingsGateway(c, "")
 	if err != nil {
 		return err
 	}

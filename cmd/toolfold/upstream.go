@@ -59,7 +59,7 @@ func upstreamCommand() *cli.Command {
 			},
 			{
 				Name: "check", Usage: "start or reach the servers, and count their tools", ArgsUsage: "[NAME…]",
-				Flags:        append(settingFlags("listing"), timeoutFlag),
+				Flags:        append(settingFlags("listing"), upstreamsFlag, timeoutFlag),
 				OnUsageError: onUsageError, Action: checkUpstreams,
 			},
 			{
@@ -68,7 +68,7 @@ func upstreamCommand() *cli.Command {
 					"it names is renamed.\n\n" +
 					"toolfold upstream fold github > plan.yaml\n" +
 					"toolfold upstream fold github --use plan.yaml",
-				Flags: append(settingFlags("listing", "fold", "toolMode", "params"),
+				Flags: append(settingFlags("listing", "fold", "toolMode", "params"), upstreamsFlag,
 					&cli.StringFlag{Name: "use", Usage: "fold by the plan in this file", TakesFile: true},
 					&cli.BoolFlag{Name: "again", Usage: "plan anew, and say what is called otherwise now"},
 				),
@@ -79,7 +79,7 @@ func upstreamCommand() *cli.Command {
 				Description: "It shows what is held back, with its flags and how it differs from what was accepted, and asks.\n" +
 					"Tools that are flagged are accepted by name only. The title and instructions of the server\n" +
 					"are named server:. Without a terminal nothing is accepted, and the exit code is 1.",
-				Flags: append(settingFlags(),
+				Flags: append(settingFlags(), upstreamsFlag,
 					&cli.BoolFlag{Name: "dry-run", Usage: "show what would be accepted, and its digest"},
 					&cli.StringFlag{Name: "digest", Usage: "accept without asking, if this is the digest of what is shown"},
 				),
@@ -92,7 +92,7 @@ func upstreamCommand() *cli.Command {
 				Description: "The login is kept in a file that only you can read, and renewed before it ends. With\n" +
 					"--paste the browser may run elsewhere: copy the address that it ends at, also where it\n" +
 					"shows an error, back into the terminal.",
-				Flags: append(settingFlags(),
+				Flags: append(settingFlags(), upstreamsFlag,
 					&cli.BoolFlag{Name: "paste", Usage: "read the address that the browser was led to from standard input"},
 					&cli.StringFlag{Name: "client-id", Usage: "id of a client that the authorization server knows; else one is registered"},
 					&cli.StringFlag{Name: "scope", Usage: "ask for these scopes, separated by blanks, in place of the ones that the server names"},
@@ -242,6 +242,9 @@ func accounts() upstream.Accounts {
 func loginUpstream(c *cli.Context) error {
 	o, err := loadOptions(c)
 	if err != nil {
+		return err
+	}
+	if _, _, err := withFile(c, o, c.String(upstreamsFlag.Name)); err != nil {
 		return err
 	}
 	name := c.Args().First()

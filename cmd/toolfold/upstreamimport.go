@@ -54,7 +54,8 @@ type taking struct {
 	entry    hosts.Entry
 	name     string // of the upstream; empty = it stays with the client
 	upstream config.Upstream
-	why      string // why it stays, or what is to be known of it
+	unread   []string // members of the entry that are not taken over
+	why      string   // why it stays, or what is to be known of it
 	listed   doctor.List
 	answer   upstream.Answer // what the server listed
 	cost     doctor.Cost     // of its tools as they are
@@ -173,7 +174,10 @@ func (t *taking) decide(text []byte, names map[string]config.Upstream) {
 	case filled != "": // it could not be tried
 		t.why = filled
 	default:
-		t.upstream = upstreamOf(e)
+		if t.upstream, t.unread, err = upstreamOf(e); err != nil {
+			t.why = err.Error()
+			return
+		}
 		t.name = freeName(t.upstream, e.Name, t.host.Name, names)
 		names[t.name] = t.upstream
 	}
@@ -184,15 +188,17 @@ const maxTimeout = time.Hour
 
 // note says why the server stays, or what of its entry is not taken over.
 func (t taking) note() string {
-	if t.name == "" || len(t.entry.Unread) == 0 {
+	if t.name == "" || len(t.unread) == 0 {
 		return t.why
 	}
-	return "not taken over: " + strings.Join(t.entry.Unread, ", ")
+	return "not taken over: " + strings.Join(t.unread, ", ")
 }
 
-// upstreamOf returns the settings of an upstream that is the server of an entry.
-func upstreamOf(e hosts.Entry) config.Upstream {
-	u := config.Upstream{URL: e.URL, Cwd: e.Dir, Headers: e.Header, Include: e.Only, Exclude: e.Except,
+// upstreamOf returns the settings of an upstream that is the server of an entry, also those that stand in
+// the entry by the names they have here, and the members of the entry that say nothing to toolfold. The
+// error names a setting with a value that is not allowed.
+func upstreamOf(e hosts.Entry) (u config.Upstream, unread []string, err error) {
+	u = config.Upstream{URL: e.URL, Cwd: e.Dir, Headers: e.Header, Include: e.Only, Exclude: e.Except,
 		TimeoutMs: int(min(e.Timeout, maxTimeout).Milliseconds())}
 	if slices.Contains(u.Include, "*") {
 		u.Include = nil
@@ -210,7 +216,8 @@ func upstreamOf(e hosts.Entry) config.Upstream {
 		}
 		u.Env[name] = value
 	}
-	return u
+	unread, err = u.Adopt(e.Unread)
+	return u, unread, err
 }
 
 // unfit matches what the name of an upstream cannot have.
@@ -493,7 +500,7 @@ func needed(lists ...map[string]config.Upstream) (names []string) {
 // keepTakings keeps what the servers have listed, so that the first start does not wait for
 // them.
 func keepTakings(c *cli.Context, found []taking) error {
-	_, g, err := settingsGateway(c)
+	_, g, err := settingsGateway(c, "")
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ import (
 // checkUpstreams asks servers for their tools, keeps the lists, and prints what they cost
 // as they are and folded.
 func checkUpstreams(c *cli.Context) error {
-	o, g, err := settingsGateway(c)
+	o, g, err := settingsGateway(c, c.String(upstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -107,15 +107,22 @@ func checkUpstreams(c *cli.Context) error {
 	return nil
 }
 
-// settingsGateway returns the gateway to the servers of the settings. It starts none.
-func settingsGateway(c *cli.Context) (*options, *gateway.Gateway, error) {
+// settingsGateway returns the gateway to the servers of the settings, and of a client's file; an empty
+// path is none. It starts none of them.
+func settingsGateway(c *cli.Context, path string) (*options, *gateway.Gateway, error) {
 	o, err := loadOptions(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, problems, err := withFile(c, o, path)
 	if err != nil {
 		return nil, nil, err
 	}
 	var list []gateway.Upstream
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
-		list = append(list, upstreamFrom(name, o.Upstreams[name], o.files.Workspace))
+		u := upstreamFrom(name, o.Upstreams[name], o.files.Workspace)
+		u.Problem = cmp.Or(problems[name], u.Problem)
+		list = append(list, u)
 	}
 	g, err := newGateway(gateway.Options{Upstreams: list, Log: EnvOf(c).Log(), OneClient: true, Connect: asServed})
 	return o, g, err
@@ -154,7 +161,7 @@ func named(c *cli.Context, o *options) (string, error) {
 
 // foldUpstream prints the plan by which the tools of a server are folded, or changes it.
 func foldUpstream(c *cli.Context) error {
-	o, g, err := settingsGateway(c)
+	o, g, err := settingsGateway(c, c.String(upstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -226,7 +233,7 @@ func renames(before, after fold.Plan) (lines []string) {
 // approveUpstream shows the tools of a server that are held back, and accepts what it showed: where a person on a
 // terminal says so, or --digest names it.
 func approveUpstream(c *cli.Context) error {
-	o, g, err := settingsGateway(c)
+	o, g, err := settingsGateway(c, c.String(upstreamsFlag.Name))
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,15 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/validate"
 	"github.com/toolfold/toolfold/internal/run/provider"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 )
@@ -297,6 +300,36 @@ type Upstream struct {
 	Changes   string `json:"changes,omitempty"`   // empty = hold
 	FirstList string `json:"firstList,omitempty"` // empty = accept
 	Isolate   string `json:"isolate,omitempty"`   // empty = one process for all sessions
+}
+
+// Adopt takes over the members of another file's entry that are settings of an upstream, apart from
+// what starts or reaches it, and returns the names of the others. The error names the first value that
+// is not allowed.
+func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
+	values := map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		isSetting := slices.ContainsFunc(upstreamSettings.Optional, func(f toolfold.Field) bool { return f.Param().Name == name })
+		if !isSetting || slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type"}, name) {
+			others = append(others, name)
+			continue
+		}
+		values[name] = members[name]
+	}
+	params := make([]toolfold.Param, len(upstreamSettings.Optional))
+	for i, f := range upstreamSettings.Optional {
+		params[i] = f.Param()
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		return others, err
+	}
+	if err := unmarshal(text, &values); err != nil { // numbers of any format are alike then
+		return others, err
+	}
+	for _, p := range validate.Fields(params, values) {
+		return others, errors.New(explain(dotted(p), p))
+	}
+	return others, json.Unmarshal(text, u)
 }
 
 // Params returns settings as plain data, in order.

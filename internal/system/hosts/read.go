@@ -35,8 +35,8 @@ type Entry struct {
 
 	Off bool // the settings switch it off
 
-	Timeout time.Duration // of a call; 0 = the host's
-	Unread  []string      // members of the entry that are not read here
+	Timeout time.Duration  // of a call; 0 = the host's
+	Unread  map[string]any // members of the entry that are not read here
 
 	Only, Except []string // names of tools that the settings let through, and do not; without Only all but Except
 
@@ -252,9 +252,12 @@ func (h *Host) read(name string, entry map[string]any) Entry {
 	if value, err := strconv.ParseFloat(fmt.Sprint(entry[limit]), 64); err == nil && value > 0 {
 		e.Timeout = time.Duration(value * float64(unit))
 	}
-	for _, member := range slices.Sorted(maps.Keys(entry)) {
+	for member := range entry {
 		if !slices.Contains(readMembers, member) && member != limit {
-			e.Unread = append(e.Unread, member)
+			if e.Unread == nil {
+				e.Unread = map[string]any{}
+			}
+			e.Unread[member] = entry[member]
 		}
 	}
 	switch file := text("envFile"); {

@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"testing"
 	"time"
@@ -64,11 +65,12 @@ func TestServers(t *testing.T) {
 		{"codex", "[mcp_servers.a]\ncommand = \"a\"\nenv_vars = [\"HOSTS_SET\", \"HOSTS_UNSET\"]\ntool_timeout_sec = 600\n" +
 			"startup_timeout_sec = 20\n[mcp_servers.a.tools.get]\napproval_mode = \"approve\"\n", []Entry{
 			{Name: "a", Command: []string{"a"}, Env: []string{"HOSTS_SET=value", "HOSTS_UNSET="}, Timeout: 10 * time.Minute,
-				Unread: []string{"startup_timeout_sec"}, Approvals: map[string][]string{"approval_mode": {"get"}}},
+				Unread: map[string]any{"startup_timeout_sec": int64(20)}, Approvals: map[string][]string{"approval_mode": {"get"}}},
 		}},
 		{"gemini", `{"mcpServers":{"a":{"command":"a","args":["$HOSTS_SET/x"],"env":{"K":"Bearer $HOSTS_SET"},"timeout":30000,"extra":1},` +
 			`"b":{"command":"b","env":{"K":"$HOSTS_UNSET"}},"c":{"command":"c"}},"mcp":{"excluded":["c"]}}`, []Entry{
-			{Name: "a", Command: []string{"a", "value/x"}, Env: []string{"K=Bearer value"}, Timeout: 30 * time.Second, Unread: []string{"extra"}},
+			{Name: "a", Command: []string{"a", "value/x"}, Env: []string{"K=Bearer value"}, Timeout: 30 * time.Second,
+				Unread: map[string]any{"extra": json.Number("1")}},
 			{Name: "b", Command: []string{"b"}, Env: []string{"K="}, Problem: "the environment variable HOSTS_UNSET is not set"},
 		}},
 		{"qwen", `{"mcpServers":{"a":{"command":"a"},"b":{"command":"b"}},"mcp":{"allowed":["b"]}}`, []Entry{
@@ -77,11 +79,11 @@ func TestServers(t *testing.T) {
 		{"vscode", `{"servers":{"a":{"command":"a","env":{"K":null,"N":1}},"b":{"command":"b","envFile":"${workspaceFolder}/.env",` +
 			`"sandboxEnabled":true}}}`, []Entry{
 			{Name: "a", Command: []string{"a"}, Env: []string{"N=1"}},
-			{Name: "b", Command: []string{"b"}, Unread: []string{"sandboxEnabled"},
+			{Name: "b", Command: []string{"b"}, Unread: map[string]any{"sandboxEnabled": true},
 				Problem: "its variables are in a file, envFile, which only the client reads: name them in env, as ${NAME}"},
 		}},
 		{"opencode", `{"mcp":{"a":{"type":"local","command":["a"],"environment":{"K":"{file:~/.key}"},"timeout":5000}}}`, []Entry{
-			{Name: "a", Command: []string{"a"}, Env: []string{"K={file:~/.key}"}, Unread: []string{"timeout"},
+			{Name: "a", Command: []string{"a"}, Env: []string{"K={file:~/.key}"}, Unread: map[string]any{"timeout": json.Number("5000")},
 				Problem: "it has the content of a file in it, {file:…}, which only the client reads: use {env:NAME}"},
 		}},
 		{"cline", `{"mcpServers":{"a":{"command":"a","timeout":120}}}`, []Entry{
