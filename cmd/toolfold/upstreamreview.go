@@ -276,7 +276,11 @@ func approveUpstream(c *cli.Context) error {
 			name, unseen.Escaped(strings.Join(quotedForShell(flagged), " ")))
 	}
 	digest := gateway.DigestOf(shown)
-	again := strings.Join(append([]string{"toolfold upstream approve", name}, quotedForShell(tools)...), " ") + " --digest " + digest
+	command := []string{"toolfold upstream approve", name}
+	if path := c.String(upstreamsFlag.Name); path != "" {
+		command = append(command, quotedForShell([]string{"--upstreams", path})...)
+	}
+	again := strings.Join(append(command, quotedForShell(tools)...), " ") + " --digest " + digest
 	switch given := c.String("digest"); {
 	case len(shown) == 0:
 		return errors.New("nothing is approved")

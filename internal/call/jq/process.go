@@ -22,7 +22,7 @@ import (
 const processArgument = "toolfold: filters"
 
 const (
-	maxProcesses = 2 // at a time
+	maxProcesses = 3 // at a time, two of one caller
 	idle         = 30 * time.Second
 	grace        = time.Second // that a process has to begin, and to say that it ends
 )
@@ -96,7 +96,7 @@ type process struct {
 }
 
 var (
-	running = &turns{size: maxProcesses, last: map[string]int{}}
+	running = &turns{size: maxProcesses, last: map[string]int{}, of: map[string]int{}}
 	kept    = make(chan *process, maxProcesses)
 )
 

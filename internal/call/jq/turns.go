@@ -14,14 +14,15 @@ const maxWait = 5 * time.Second
 // ErrBusy is the error of a filter whose turn did not come.
 var ErrBusy = fmt.Errorf("filters of other calls kept it waiting for %s", maxWait)
 
-// turns gives filters their turns: at most size run at a time, and callers that wait take turns,
-// however many filters each of them has.
+// turns gives filters their turns: at most size run at a time, one less of a single caller, so that others
+// need not wait until its filters end. Callers that wait take turns, however many filters each of them has.
 type turns struct {
 	mu      sync.Mutex
 	size    int
 	running int
 	waiting []*turn        // in the order in which they came
 	last    map[string]int // by caller, the number of its last turn
+	of      map[string]int // by caller, how many of its filters run
 	given   int
 }
 
@@ -43,7 +44,7 @@ func (t *turns) take(ctx context.Context, caller string) (end func(), err error)
 	defer timer.Stop()
 	select {
 	case <-mine.begins:
-		return t.end, nil
+		return func() { t.end(caller) }, nil
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-timer.C:
@@ -55,25 +56,36 @@ func (t *turns) take(ctx context.Context, caller string) (end func(), err error)
 		t.waiting = slices.Delete(t.waiting, i, i+1)
 		return nil, err
 	}
-	return t.end, nil // it began meanwhile
+	return func() { t.end(caller) }, nil // it began meanwhile
 }
 
-// end ends a turn.
-func (t *turns) end() {
+// end ends a turn of a caller.
+func (t *turns) end(caller string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.running--
+	if t.of[caller]--; t.of[caller] == 0 {
+		delete(t.of, caller)
+	}
 	t.next()
 }
 
 // next begins the turns that there is room for: of those that wait, the first of the caller whose last
 // turn is the longest ago. The lock is held.
 func (t *turns) next() {
-	for t.running < t.size && len(t.waiting) > 0 {
-		first := slices.MinFunc(t.waiting, func(a, b *turn) int { return t.last[a.caller] - t.last[b.caller] })
-		i := slices.Index(t.waiting, first)
-		t.waiting = slices.Delete(t.waiting, i, i+1)
+	for t.running < t.size {
+		var first *turn
+		for _, w := range t.waiting {
+			if t.of[w.caller] < max(1, t.size-1) && (first == nil || t.last[w.caller] < t.last[first.caller]) {
+				first = w
+			}
+		}
+		if first == nil {
+			break
+		}
+		t.waiting = slices.DeleteFunc(t.waiting, func(w *turn) bool { return w == first })
 		t.running++
+		t.of[first.caller]++
 		t.given++
 		t.last[first.caller] = t.given
 		close(first.begins)

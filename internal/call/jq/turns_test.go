@@ -14,7 +14,7 @@ import (
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := &turns{size: 1, last: map[string]int{}}
+		all := &turns{size: 1, last: map[string]int{}, of: map[string]int{}}
 		var order []string
 		ends := make(chan func())
 		take := func(caller string) {
@@ -47,7 +47,7 @@ func TestTurns(t *testing.T) {
 func TestTurnsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := &turns{size: 1, last: map[string]int{}}
+		all := &turns{size: 1, last: map[string]int{}, of: map[string]int{}}
 		end, err := all.take(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
@@ -66,5 +66,26 @@ func TestTurnsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		end()
+	})
+}
+
+// One caller does not take all processes.
+func TestTurnsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := &turns{size: 3, last: map[string]int{}, of: map[string]int{}}
+		for range 2 {
+			if _, err := all.take(t.Context(), "a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		if _, err := all.take(t.Context(), "a"); !errors.Is(err, ErrBusy) {
+			t.Errorf("a third turn: %v", err)
+		}
+		waited := time.Since(began)
+		if _, err := all.take(t.Context(), "b"); err != nil || time.Since(began) != waited {
+			t.Errorf("%v after %s", err, time.Since(began)-waited)
+		}
 	})
 }
