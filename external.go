@@ -55,11 +55,12 @@ type External struct {
 	// they pass as they are, and tools.describe says so. The schema is compiled when it is used.
 	Lenient bool
 
-	// Definition, Hints and Aliases are those of the [Action]. Beside a Definition the
+	// Definition, Hints, Aliases and Spelt are those of the [Action]. Beside a Definition the
 	// InputSchema must be valid JSON.
 	Definition json.RawMessage
 	Hints      *Hints
 	Aliases    []string
+	Spelt      map[string]string
 }
 
 // Reply is the result of a call of another MCP server: its CallToolResult, as it
@@ -120,7 +121,7 @@ func (x External) Action() (*Action, error) {
 	}
 	a := &Action{
 		Name: x.Name, Summary: brief, Doc: rest, Input: input, Effect: x.Effect, Run: foreign(x.Run),
-		Definition: x.Definition, Annotated: x.Hints, Aliases: x.Aliases, BecomesTask: x.BecomesTask,
+		Definition: x.Definition, Annotated: x.Hints, Aliases: x.Aliases, Spelt: x.Spelt, BecomesTask: x.BecomesTask,
 		unchecked: compiled,
 		inputs:    func() (required, optional []Param) { return members().Required, members().Optional },
 		names:     sync.OnceValues(func() (required, optional []string) { return namesOf(input) }),

@@ -155,6 +155,11 @@ type Action struct {
 	// Effect.
 	Annotated *Hints
 
+	// Spelt maps names and values in the schema of a tool declared elsewhere to their spellings in Input, where they
+	// have characters that a reader does not see. Calls may use both; Run gets the spelling of Input. Nil if Input has
+	// no other spellings.
+	Spelt map[string]string
+
 	// Family is set by [Mount] and [Family.Declared]; literals leave it out.
 	Family *Family
 

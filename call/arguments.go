@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/unseen"
 )
 
 // Bounds of the arguments of one call. A decoded value takes many times the
@@ -287,6 +288,44 @@ func (a *arguments) set(name string, value any, part json.RawMessage) {
 	}
 	a.values[name] = value
 	a.touch(name, part)
+}
+
+// respell replaces names and texts by their spellings in the action's schema, see [toolfold.Action.Spelt]. A name that
+// comes in both spellings is a problem.
+func (a *arguments) respell(spellings map[string]string) {
+	if len(spellings) == 0 {
+		return
+	}
+	for i, name := range slices.Clone(a.names) {
+		value, present := a.values[name]
+		if !present {
+			continue
+		}
+		part := a.parts[i]
+		if part == nil {
+			part = ordered.MustJSON(value)
+		}
+		twice := false
+		spelt := unseen.Respelt(part, spellings)
+		if !bytes.Equal(spelt, part) {
+			member, refused := parseArguments(slices.Concat([]byte(`{"":`), spelt, []byte("}")))
+			if twice = refused != nil; !twice {
+				a.set(name, member.values[""], spelt)
+			}
+		}
+		if now := spellings[name]; now != "" && !twice {
+			if _, twice = a.values[now]; !twice {
+				a.set(now, a.values[name], spelt)
+				a.drop(name)
+				if a.moved[name] {
+					a.moved[now] = true
+				}
+			}
+		}
+		if twice && len(a.problems) < judge.MaxProblems {
+			a.problems = append(a.problems, toolfold.Problem{Path: jsonx.Pointer("", name), Kind: toolfold.ProblemTwice})
+		}
+	}
 }
 
 // touch says that the value of a member is no longer what its bytes say, but what part does,

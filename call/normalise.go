@@ -94,6 +94,7 @@ func (in *normalised) chooses() string {
 // there are problems.
 func (t *target) normalise(args *arguments) normalised {
 	t.compiled()
+	args.respell(t.Action.Spelt)
 	p := normalised{problems: args.problems}
 	p.lost = len(args.values) == 0 && len(args.problems) == 0 && len(t.Required()) > 0 && (t.Selector != "" || t.Nests())
 	filled := t.filled(args)

@@ -774,7 +774,7 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 			return nil, err
 		}
 		f := toolfold.Family{
-			Name: planned.Name, Summary: planned.Summary, Words: l.Name, Category: l.category(), Tier: toolfold.Extended,
+			Name: planned.Name, Summary: unseen.Removed(planned.Summary), Words: l.Name, Category: l.category(), Tier: toolfold.Extended,
 			Apiece: true, Bare: planned.Bare, ResultLimit: l.ResultLimit, Trouble: l.why,
 		}
 		for _, p := range planned.Actions {
@@ -787,7 +787,7 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 				return nil, err
 			}
 			if f.Actions = append(f.Actions, a); f.Bare {
-				f.Doc = d.Description
+				f.Doc = unseen.Removed(d.Description)
 			}
 		}
 		if len(f.Actions) == 0 {
@@ -823,9 +823,9 @@ func (l *link) category() toolfold.Category {
 // action returns a tool as an action. A tool that asks its client does not become a task.
 func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, error) {
 	hints, digest := d.hints(), d.digest
-	text := plain(d.Description)
+	text := unseen.Removed(d.Description)
 	if strings.TrimSpace(text) == "" {
-		text = plain(d.Title + d.Annotations.Title)
+		text = unseen.Removed(d.Title + d.Annotations.Title)
 	}
 	if strings.TrimSpace(text) == "" {
 		text = strings.ReplaceAll(name, "_", " ")
@@ -835,13 +835,21 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 	if d.meta {
 		listed = l.outMeta(d.raw)
 	}
+	input, spelt := unseen.JSON(d.InputSchema)
+	original := map[string]string{}
+	for was, now := range spelt {
+		original[now] = was
+	}
 	a, err := toolfold.External{
-		Name: name, Description: text, Server: l.Name, InputSchema: unseen.Explained(d.InputSchema), Category: l.category(),
+		Name: name, Description: text, Server: l.Name, InputSchema: input, Spelt: spelt, Category: l.category(),
 		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: listed, Aliases: l.aliases(d.Name),
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it
 				return toolfold.Reply{}, toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s has changed it", d.Name, l.Name).
 					WithHint("tools.list says what is held back until the user approves")
+			}
+			if len(original) > 0 {
+				args = unseen.Respelt(args, original)
 			}
 			result, err := l.call(ctx, upstream.Call{Tool: d.Name, Arguments: args, Mirrored: mirrored()})
 			return toolfold.Reply{Result: l.outResult(result)}, err
@@ -854,6 +862,3 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 	a.BecomesTask, a.Grants = !asks, l.grants(d.Name)
 	return a, nil
 }
-
-// plain returns a text without characters that a reader does not see, or that control a terminal.
-func plain(text string) string { return unseen.Removed(text) }

@@ -14,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -221,7 +222,7 @@ func (g *Gateway) located(ctx context.Context, key string, of func(offer) []entr
 			continue
 		}
 		for _, e := range of(l.offering()) {
-			list = append(list, l.outMeta(replaced(readable(e.raw), key, l.outURI)))
+			list = append(list, l.outMeta(replaced(replaced(readable(e.raw), "name", unseen.Text), key, l.outURI)))
 		}
 	}
 	return list
@@ -417,12 +418,7 @@ func (g *Gateway) tellOffers() {
 func readable(raw json.RawMessage) json.RawMessage {
 	raw = each(raw, "arguments", readable)
 	for _, member := range []string{"title", "description"} {
-		raw = replaced(raw, member, func(value json.RawMessage) json.RawMessage {
-			if text := textOf(value); plain(text) != text {
-				return ordered.MustJSON(plain(text))
-			}
-			return value
-		})
+		raw = replaced(raw, member, unseen.Text)
 	}
 	return raw
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -141,7 +142,7 @@ func Changed(before, now []Offered) (lines []string) {
 		return func(other Offered) bool { return other.Kind == o.Kind && other.Name == o.Name }
 	}
 	for _, o := range now {
-		what := o.Kind + " " + shorten.Quoted(plain(o.Name))
+		what := o.Kind + " " + shorten.Quoted(unseen.Removed(o.Name))
 		switch at := slices.IndexFunc(before, same(o)); {
 		case at < 0:
 			lines = append(lines, what+" is new")
@@ -154,7 +155,7 @@ func Changed(before, now []Offered) (lines []string) {
 	}
 	for _, o := range before {
 		if !slices.ContainsFunc(now, same(o)) {
-			lines = append(lines, o.Kind+" "+shorten.Quoted(plain(o.Name))+" is gone")
+			lines = append(lines, o.Kind+" "+shorten.Quoted(unseen.Removed(o.Name))+" is gone")
 		}
 	}
 	return lines

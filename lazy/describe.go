@@ -96,7 +96,8 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 		}
 		e := v.entry(entries[0]).In(entry.FormFlat)
 		if came := e.Action.Definition; came != nil {
-			return renamed(came, e.Action.FullName())
+			shown, _ := unseen.JSON(came)
+			return renamed(shown, e.Action.FullName())
 		}
 		definition := Definition{Name: e.Tool, Description: account(e.Action), InputSchema: inputSchema(e)}
 		if structured {
@@ -202,7 +203,7 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 	case with.Schema && e.Selector == "" && len(e.Action.Input) > 0:
 		doc.InputSchema = e.Action.Input // lists may have another root
 		if came := memberOf(e.Action.Definition, "inputSchema"); came != nil {
-			doc.InputSchema = came // as its server has it, byte for byte
+			doc.InputSchema = came // as its server has it
 		}
 	case with.Schema:
 		doc.InputSchema = inputSchema(e)
@@ -214,7 +215,7 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 	}
 	if doc.InputSchema != nil {
 		if doc.Output = memberOf(e.Action.Definition, "outputSchema"); !with.Schema {
-			doc.Output = unseen.Explained(doc.Output)
+			doc.Output, _ = unseen.JSON(doc.Output)
 		}
 	}
 	if with.Examples && e.Action.Example != "" && (with.Schema || slices.ContainsFunc(e.Listed(), hasForm)) {

@@ -45,11 +45,10 @@ func (s *Server) asDefined(l *listedTool) {
 	if len(dropped) > 0 {
 		s.log.Debug("members of a tool of another server are left out of the list", "tool", l.Name, "members", dropped)
 	}
-	definition = unseen.Explained(definition)
 	ordered.Scan(definition, func(name []byte, start, end int) {
 		switch value := definition[start:end]; string(name) {
 		case "title":
-			l.Title = value
+			l.Title = unseen.Text(value)
 		case "icons":
 			l.Icons = value
 		case "_meta":
