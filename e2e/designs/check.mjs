@@ -305,7 +305,7 @@ function errorsOf(name, text) {
 }
 
 test('what bugfix and refactor write compiles no worse than what they found', () => {
-  const data = join(here, '..', '..', 'internal', 'scan', 'testdata');
+  const data = join(here, '..', '..', 'internal', 'code', 'scan', 'testdata');
   for (const name of ['bugs', 'refactor']) {
     const before = errorsOf(`${name}-before`, readFileSync(join(data, 'scripts', `${name}.ts`), 'utf8'));
     const after = errorsOf(`${name}-after`, readFileSync(join(data, 'fixed', `${name}.ts.golden`), 'utf8'));
