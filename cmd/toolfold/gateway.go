@@ -51,26 +51,39 @@ func upstreams(c *cli.Context, o *options) ([]gateway.Upstream, error) {
 	if os.Getenv(asUpstream) != "" {
 		return nil, nil
 	}
-	names := slices.Sorted(maps.Keys(o.Upstreams))
-	ofFile, problems, err := withFile(c, o, c.String(upstreamsFlag.Name))
+	all, problems, err := withFile(c, o, c.String(upstreamsFlag.Name))
 	if err != nil {
 		return nil, err
 	}
-	var list []gateway.Upstream
-	for _, name := range append(names, ofFile...) {
-		u := upstreamFrom(name, o.Upstreams[name], o.files.Workspace)
-		u.Problem = cmp.Or(problems[name], u.Problem)
-		list = append(list, u)
-	}
+	list := o.taken(all, problems)
 	sayProblems(c, list)
 	return list, nil
 }
 
-// withFile adds to the upstreams of the settings those of a client's file, with the settings that stand
-// in their entries; an empty path is no file. It returns the names of these, and what keeps some from being used.
-func withFile(c *cli.Context, o *options, path string) (names []string, problems map[string]string, err error) {
+// taken returns upstreams as the gateway takes them: those of the settings first, in the order of their names.
+// Problems has what keeps some from being used, by name.
+func (o *options) taken(all map[string]config.Upstream, problems map[string]string) (list []gateway.Upstream) {
+	names := slices.Sorted(maps.Keys(o.Upstreams))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if _, known := o.Upstreams[name]; !known {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		u := upstreamFrom(name, all[name], o.files.Workspace)
+		u.Problem = cmp.Or(problems[name], u.Problem)
+		list = append(list, u)
+	}
+	return list
+}
+
+// withFile returns the upstreams of the settings, and those of a client's file with the settings in their entries.
+// An empty path is no file. Problems has the faults of entries, by name; those upstreams cannot be used. Names in
+// the file need not be ones that the settings can have.
+func withFile(c *cli.Context, o *options, path string) (all map[string]config.Upstream, problems map[string]string, err error) {
+	all = maps.Clone(o.Upstreams)
 	if path == "" {
-		return nil, nil, nil
+		return all, nil, nil
 	}
 	if err := trustsFile(path, o); err != nil {
 		return nil, nil, err
@@ -87,7 +100,6 @@ func withFile(c *cli.Context, o *options, path string) (names []string, problems
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
 	}
-	all := maps.Clone(o.Upstreams)
 	if all == nil {
 		all = map[string]config.Upstream{}
 	}
@@ -110,10 +122,8 @@ func withFile(c *cli.Context, o *options, path string) (names []string, problems
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: of upstream %s this is not read: %s\n", e.Name, strings.Join(others, ", "))
 		}
 		all[e.Name] = u
-		names = append(names, e.Name)
 	}
-	o.Upstreams = all
-	return names, problems, nil
+	return all, problems, nil
 }
 
 // sayProblems says on standard error which upstreams cannot be started or reached.

@@ -249,6 +249,15 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// shellWords writes words for a POSIX shell.
+func shellWords(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = shellWord(word)
+	}
+	return strings.Join(quoted, " ")
+}
+
 // gitHook returns the script that git runs before a commit of the working tree that a folder is
 // in: that of husky where it is in charge.
 func gitHook(folder string) (string, error) {

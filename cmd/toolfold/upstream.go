@@ -244,7 +244,7 @@ func loginUpstream(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := withFile(c, o, c.String(upstreamsFlag.Name)); err != nil {
+	if o.Upstreams, _, err = withFile(c, o, c.String(upstreamsFlag.Name)); err != nil {
 		return err
 	}
 	name := c.Args().First()

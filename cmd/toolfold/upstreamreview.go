@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
@@ -114,16 +113,12 @@ func settingsGateway(c *cli.Context, path string) (*options, *gateway.Gateway, e
 	if err != nil {
 		return nil, nil, err
 	}
-	_, problems, err := withFile(c, o, path)
+	all, problems, err := withFile(c, o, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	var list []gateway.Upstream
-	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
-		u := upstreamFrom(name, o.Upstreams[name], o.files.Workspace)
-		u.Problem = cmp.Or(problems[name], u.Problem)
-		list = append(list, u)
-	}
+	list := o.taken(all, problems)
+	o.Upstreams = all
 	g, err := newGateway(gateway.Options{Upstreams: list, Log: EnvOf(c).Log(), OneClient: true, Connect: asServed})
 	return o, g, err
 }
@@ -273,14 +268,14 @@ func approveUpstream(c *cli.Context) error {
 	}
 	if len(flagged) > 0 {
 		fmt.Fprintf(c.App.Writer, "flagged, so accepted only by name: toolfold upstream approve %s %s\n",
-			name, unseen.Escaped(strings.Join(quotedForShell(flagged), " ")))
+			name, unseen.Escaped(shellWords(flagged)))
 	}
 	digest := gateway.DigestOf(shown)
-	command := []string{"toolfold upstream approve", name}
+	words := []string{"toolfold", "upstream", "approve", name}
 	if path := c.String(upstreamsFlag.Name); path != "" {
-		command = append(command, quotedForShell([]string{"--upstreams", path})...)
+		words = append(words, "--upstreams", path)
 	}
-	again := strings.Join(append(command, quotedForShell(tools)...), " ") + " --digest " + digest
+	again := shellWords(append(append(words, tools...), "--digest", digest))
 	switch given := c.String("digest"); {
 	case len(shown) == 0:
 		return errors.New("nothing is approved")
@@ -318,19 +313,6 @@ func pinNames(held []gateway.HeldTool) (names []string) {
 		names = append(names, pinName(h))
 	}
 	return names
-}
-
-// quotedForShell quotes words for a POSIX shell that need it.
-func quotedForShell(words []string) []string {
-	quoted := slices.Clone(words)
-	for i, word := range words {
-		if strings.ContainsFunc(word, func(r rune) bool {
-			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.:/", r)
-		}) {
-			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-	}
-	return quoted
 }
 
 // printHeld prints the flags of what is held back, and how it differs from what was accepted.

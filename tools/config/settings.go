@@ -303,21 +303,18 @@ type Upstream struct {
 }
 
 // Adopt takes over the members of another file's entry that are settings of an upstream, apart from
-// what starts or reaches it, and returns the names of the others. The error names the first value that
-// is not allowed.
+// what starts or reaches it, and returns the names of the other members. The error names a value that
+// is not allowed; nothing is taken over then.
 func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
+	settings := upstreamSettings.Param().Optional
 	values := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		isSetting := slices.ContainsFunc(upstreamSettings.Optional, func(f toolfold.Field) bool { return f.Param().Name == name })
-		if !isSetting || slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type"}, name) {
+		reaches := slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type"}, name)
+		if reaches || !slices.ContainsFunc(settings, func(p toolfold.Param) bool { return p.Name == name }) {
 			others = append(others, name)
-			continue
+		} else {
+			values[name] = members[name]
 		}
-		values[name] = members[name]
-	}
-	params := make([]toolfold.Param, len(upstreamSettings.Optional))
-	for i, f := range upstreamSettings.Optional {
-		params[i] = f.Param()
 	}
 	text, err := json.Marshal(values)
 	if err != nil {
@@ -326,7 +323,7 @@ func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
 	if err := unmarshal(text, &values); err != nil { // numbers of any format are alike then
 		return others, err
 	}
-	for _, p := range validate.Fields(params, values) {
+	for _, p := range validate.Fields(settings, values) {
 		return others, errors.New(explain(dotted(p), p))
 	}
 	return others, json.Unmarshal(text, u)
