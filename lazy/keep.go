@@ -82,7 +82,7 @@ func (d *Discovery) Written(ctx context.Context, action string, arguments any) s
 	return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(arguments)))
 }
 
-// Rest returns an answer that was kept for a caller with the token of that of ctx.
+// Rest returns a kept answer. Only callers with the token of the call that it answered find it.
 func (d *Discovery) Rest(ctx context.Context, id string) (answer json.RawMessage, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -104,7 +104,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	if refused != nil {
 		return r.appendResult(out, refused.Answer(), structured)
 	}
-	ctx = s.withTasks(r.withMeta(r.withLog(r.withProgress(r.withCaller(ctx)))), r)
+	ctx = s.withTasks(s.withMeta(r.withLog(r.withProgress(r.withCaller(ctx))), r), r)
 	name := r.tool
 	answer, asks, failed := s.inTurn(ctx, r, name, func(ctx context.Context) toolfold.Answer {
 		return s.surface.Client.Call(ctx, name, r.params.arguments)
@@ -289,9 +289,10 @@ const maxMeta = 64 << 10
 
 // withMeta returns a context with the _meta of the request for other servers. Tokens of progress and names
 // that the protocol or toolfold reserves are of this connection.
-func (r *request) withMeta(ctx context.Context) context.Context {
+func (s *Server) withMeta(ctx context.Context, r *request) context.Context {
 	raw := r.params.rawMeta
 	if len(raw) > maxMeta {
+		s.log.Warn("the _meta of a request is not passed on: it is too long", "bytes", len(raw), "limit", maxMeta)
 		return ctx
 	}
 	var meta ordered.Map
@@ -305,6 +306,7 @@ func (r *request) withMeta(ctx context.Context) context.Context {
 	}
 	object, err := foreign.JSON(ordered.MustJSON(meta))
 	if err != nil {
+		s.log.Warn("the _meta of a request is not passed on", "err", err)
 		return ctx
 	}
 	return callctx.With(ctx, callctx.Meta(object))

@@ -47,8 +47,8 @@ const (
 	exportWithin = time.Second // at the end
 )
 
-// scopeName is the instrumentation scope of the spans of calls.
-const scopeName = "github.com/toolfold/toolfold/internal/app/telemetry"
+// scopeName is the instrumentation scope of the spans of calls. It stays when the package moves.
+const scopeName = "github.com/toolfold/toolfold/internal/telemetry"
 
 // Options say what tracing records and where.
 type Options struct {

@@ -26,7 +26,7 @@ type turns struct {
 	given   int
 }
 
-// turn is that of a filter that waits.
+// turn is the place of a filter that waits.
 type turn struct {
 	caller string
 	begins chan struct{}

@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
-// scopeName is the instrumentation scope of the engine's spans.
-const scopeName = "github.com/toolfold/toolfold/internal/run/engine"
+// scopeName is the instrumentation scope of the engine's spans. It stays when the package moves.
+const scopeName = "github.com/toolfold/toolfold/internal/engine"
 
 // Attributes of spans that have no name in OpenTelemetry's conventions.
 const (
