@@ -342,6 +342,11 @@ def outer():
 
     return inner
 `,
+		"tag.go":      "package a\n\ntype odd struct {\n\tA int `json:a` // want vet/structtag\n}\n\nvar _ odd\n",
+		"tag_test.go": "package a\n\ntype same struct {\n\tA int `json:a` // low want vet/structtag\n}\n\nvar _ same\n",
+		"equal.go":    "package a\n\nfunc equal(a int) int { return a - a } // low want staticcheck/SA4000\n\nvar _ = equal\n",
+		"hooks.py": "class Hooks:\n" +
+			"    def begin():  # low want python/method-without-self\n        print(1)\n\n    def end(self):\n        pass\n",
 		"accept.go": "package a\n\ntype AcceptOptions struct{ InsecureSkipVerify bool }\n\n" +
 			"var accept = AcceptOptions{InsecureSkipVerify: true}\n",
 		"log.js":   "export const line = (a) => {\n  const text = `${a.b}\n${a.c}\nWhole: ${a.d === true}\n`;\n  return text;\n};\n",
