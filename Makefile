@@ -28,7 +28,7 @@ check: ## format, vet, staticcheck, and all tests with the race detector
 .PHONY: generate
 generate: ## write the golden files and the generated docs; read the difference
 	go test $$(grep -rlE 'internal/test/golden|toolfold/toolfoldtest' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
-	UPDATE_SCRIPTS=1 go test ./cmd/toolfold -run Scripts
+	UPDATE_SCRIPTS=1 go test ./internal/cli -run Scripts
 
 .PHONY: bench
 bench: ## compare a server with plain ones and write docs/performance.md
@@ -51,8 +51,8 @@ HOSTS ?=
 .PHONY: hosts
 hosts: build ## run coding agents on every list and write what they took; HOSTS names some of them
 	cd e2e/agents && npm install --no-package-lock --no-audit --no-fund
-	cd e2e/agents && TOOLFOLD_BIN=../../toolfold node capture.js ../../cmd/toolfold/internal/docs/captures.json $(HOSTS)
-	go test ./cmd/toolfold/internal/docs -update
+	cd e2e/agents && TOOLFOLD_BIN=../../toolfold node capture.js ../../internal/cli/docs/captures.json $(HOSTS)
+	go test ./internal/cli/docs -update
 
 .PHONY: snapshot
 snapshot: ## make a release that is published nowhere into ./dist, and try its archives, npm packages and cask

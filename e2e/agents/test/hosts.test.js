@@ -7,7 +7,7 @@ import test from 'node:test';
 
 import { capture, hosts, installed } from '../lib/capture.js';
 
-const captures = JSON.parse(readFileSync(new URL('../../../cmd/toolfold/internal/docs/captures.json', import.meta.url)));
+const captures = JSON.parse(readFileSync(new URL('../../../internal/cli/docs/captures.json', import.meta.url)));
 
 for (const [name, host] of Object.entries(hosts)) {
   const version = installed(host);

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package main
-
-import "os"
-
-// polledStdin returns standard input as it is.
-func polledStdin() (in *os.File, restore func()) { return os.Stdin, func() {} }

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+func callCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "call",
+		Usage:     "run one action and print its result",
+		ArgsUsage: "NAME [JSON | - | @FILE | KEY=TEXT KEY:=JSON …]",
+		Description: "NAME is family.action, also as two words, a consolidated tool or a legacy name. The arguments\n" +
+			"are a JSON object, read from standard input for - and from a file for @FILE, or are given one\n" +
+			"by one: KEY=TEXT, which may be a number or true where the action wants that, or KEY:=JSON.\n" +
+			"A required argument that is missing is read from a pipe: its text, or the whole object where\n" +
+			"none is given. The result is printed on standard output, an error too, and what is wrong in\n" +
+			"one sentence on standard error. A run that failed, and a guard.check with status FAIL, exit\n" +
+			"with 1.\n\n" +
+			"toolfold call memory.store key=team/rules value:='{\"freeze\": \"Friday\"}'\n" +
+			"git diff | toolfold call memory store key=draft/diff\n" +
+			"toolfold call task.list --output table --watch",
+		BashComplete: completeCall,
+		Flags: append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, logLevelFlag, verboseFlag,
+			outputFlag(asJSON),
+			&cli.BoolFlag{Name: "watch", Usage: "repeat a call that only reads, and print its result when it changes"},
+			&cli.DurationFlag{Name: "every", Usage: "pause between calls of --watch", Value: 2 * time.Second},
+			&cli.StringFlag{Name: "format", Value: "json", Usage: "json or sarif, which bugfix.scan, refactor.scan and guard.check have for CI"},
+			&cli.StringFlag{Name: "fail-on", Value: "fail", Usage: "fail or warn: the status with which guard.check exits with 1"}),
+		Action: callAction,
+	}
+}
+
+func callAction(c *cli.Context) error {
+	if c.NArg() < 1 {
+		return usageError("call takes NAME and its arguments: toolfold call memory.get key=team/rules")
+	}
+	for _, arg := range c.Args().Slice() {
+		if !utf8.ValidString(arg) {
+			return usageError("%q is not UTF-8", shorten.Quoted(arg))
+		}
+	}
+	format, failOn := c.String("format"), c.String("fail-on")
+	if format != "json" && format != "sarif" {
+		return usageError("--format must be json or sarif, got %q", format)
+	}
+	if failOn != "fail" && failOn != "warn" {
+		return usageError("--fail-on must be fail or warn, got %q", failOn)
+	}
+	form, err := outputOf(c)
+	if err != nil {
+		return err
+	}
+	if format == "sarif" && form != asJSON {
+		return usageError("SARIF is JSON: leave --output %s out", form)
+	}
+	name, words := calledName(c.Args().Slice())
+	args, err := readArguments(words)
+	if err != nil {
+		return err
+	}
+	o, err := loadOptions(c)
+	if err != nil {
+		return err
+	}
+	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) })
+	if ofSettings { // the user's own settings stay theirs, whatever they permit others
+		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
+	}
+	if o.upstreams, err = upstreams(c, o); err != nil {
+		return err
+	}
+	b, err := newWorkbench(o)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	entries := b.Runner.Lookup(name)
+	if len(entries) == 1 {
+		if args, err = readPiped(c, entries[0], args); err != nil {
+			return err
+		}
+	}
+	ctx, done := untilSignal(c)
+	defer done()
+	if ofSettings {
+		// The mark covers this call only: agents and workflows that are started
+		// from the shell do not act for the user.
+		ctx = config.ByUser(ctx)
+	} else if err := storage.CheckURL(o.Store); err != nil {
+		return usageError("store: %v", err)
+	}
+	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import takes all that export prints
+	ctx = callctx.With(ctx, toolfold.Origin{Client: "the shell"})
+	if c.Bool("watch") {
+		if len(entries) != 1 || entries[0].Action.Effect != toolfold.Reads {
+			return usageError("--watch repeats the call: name one action that only reads")
+		}
+		return watch(ctx, c, func() toolfold.Answer { return whole.Call(ctx, name, args) })
+	}
+	answer := whole.Call(reportingProgress(ctx, c), name, args)
+	var shown any = answer.Content
+	if format == "sarif" && !answer.IsError() {
+		if shown, err = reportOf(name, args, answer.Content, func(action string, args, into any) error {
+			return json.Unmarshal(whole.Call(ctx, action, ordered.MustJSON(args)).Content, into)
+		}); err != nil {
+			return err
+		}
+	}
+	if err := printAs(c, form, shown, nil); err != nil {
+		return err
+	}
+	if answer.Deprecated != nil {
+		now := strings.TrimSuffix(answer.Deprecated.Tool+"."+answer.Deprecated.Action, ".")
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: called by a legacy name, now %s\n", now)
+	}
+	if err := failure(name, answer); err != nil {
+		return err
+	}
+	return verdict(failOn, name, args, answer.Content)
+}
+
+// failure returns what is wrong with an answer in one sentence; nil for nothing.
+func failure(name string, answer toolfold.Answer) error {
+	var run struct{ Error struct{ Message string } }
+	switch {
+	case answer.Err != nil && answer.Err.Code == toolfold.UnknownTool:
+		return fmt.Errorf("%s; toolfold tools lists them", answer.Err.Message)
+	case answer.Err != nil:
+		return errors.New(answer.Err.Message)
+	case answer.Failed:
+		_ = json.Unmarshal(answer.Content, &run) // task.wait has a text
+		return fmt.Errorf("%s failed: %s", name, cmp.Or(run.Error.Message, "its result says why"))
+	}
+	return nil
+}
+
+// watch prints what a call answers whenever that changes, until ctx ends. On a terminal
+// each answer takes the place of the one before.
+func watch(ctx context.Context, c *cli.Context, repeat func() toolfold.Answer) error {
+	every := c.Duration("every")
+	if every < 100*time.Millisecond {
+		return usageError("--every must be at least 100ms, got %v", every)
+	}
+	form, err := outputOf(c)
+	if err != nil {
+		return err
+	}
+	if !c.IsSet("output") && EnvOf(c).OnTerminal() {
+		form = asTable
+	}
+	var last json.RawMessage
+	for {
+		answer := repeat()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if answer.IsError() {
+			return errors.Join(printJSON(c, answer.Content), failure(c.Args().First(), answer))
+		}
+		if !bytes.Equal(last, answer.Content) {
+			last = answer.Content
+			if EnvOf(c).OnTerminal() {
+				fmt.Fprint(EnvOf(c).Out.Writer, "\x1b[H\x1b[2J") // from the top of an empty screen
+			}
+			if err := printAs(c, form, answer.Content, nil); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+	}
+}

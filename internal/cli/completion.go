@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// scripts are printed by the command completion. Each asks the command itself, with the
+// words before the cursor, and with the word at the cursor where that is a
+// flag. What toolfold prints depends on the shell it believes to be in.
+var scripts = map[string]string{
+	"bash": `_toolfold() {
+  local cur=${COMP_WORDS[COMP_CWORD]} words=("${COMP_WORDS[@]:1:COMP_CWORD-1}")
+  [[ $cur == -* ]] && words+=("$cur")
+  COMPREPLY=($(compgen -W "$(SHELL=bash toolfold "${words[@]}" ` + completing + ` 2>/dev/null)" -- "$cur"))
+  [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+}
+complete -o default -F _toolfold toolfold
+`,
+	"zsh": `#compdef toolfold
+_toolfold() {
+  local -a words_before=("${(@)words[2,CURRENT-1]}") found
+  [[ $words[CURRENT] == -* ]] && words_before+=("$words[CURRENT]")
+  found=("${(@f)$(SHELL=zsh toolfold $words_before ` + completing + ` 2>/dev/null)}")
+  if [[ $found[1] == *= ]]; then compadd -S '' -a found
+  elif [[ -n $found ]]; then _describe toolfold found; else _files; fi
+}
+compdef _toolfold toolfold
+`,
+	"fish": `complete -c toolfold -f -a '(begin
+  set -l words (commandline -opc)[2..]
+  string match -q -- "-*" (commandline -ct); and set -a words (commandline -ct)
+  SHELL=fish toolfold $words ` + completing + ` 2>/dev/null
+end)'
+`,
+}
+
+func completionCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "completion",
+		Usage:     "print a completion script for bash, zsh or fish",
+		ArgsUsage: "SHELL",
+		Description: "bash:  toolfold completion bash >~/.local/share/bash-completion/completions/toolfold\n" +
+			"zsh:   toolfold completion zsh >DIRECTORY/_toolfold, a directory of $fpath\n" +
+			"fish:  toolfold completion fish >~/.config/fish/completions/toolfold.fish",
+		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "bash\nzsh\nfish") },
+		Action: func(c *cli.Context) error {
+			script, known := scripts[c.Args().First()]
+			if !known || c.NArg() > 1 {
+				return usageError("completion takes one of bash, zsh and fish")
+			}
+			_, err := io.WriteString(c.App.Writer, script)
+			return err
+		},
+	}
+}
+
+// completeActions lists the names of actions, and the flags where the word at
+// the cursor begins one.
+func completeActions(c *cli.Context) {
+	if strings.HasPrefix(lastWord(), "-") {
+		cli.DefaultCompleteWithFlags(c.Command)(c)
+		return
+	}
+	for _, family := range app.Families() {
+		for _, action := range family.Actions {
+			fmt.Fprintln(c.App.Writer, action.FullName())
+		}
+	}
+}
+
+// completeCall lists names of actions, and after one its parameters that are not
+// given yet, as KEY= for texts and KEY:= for all else.
+func completeCall(c *cli.Context) {
+	if c.NArg() == 0 || strings.HasPrefix(lastWord(), "-") {
+		completeActions(c)
+		return
+	}
+	name, given := calledName(c.Args().Slice())
+	for _, family := range app.Families() {
+		for _, action := range family.Actions {
+			if action.FullName() != name {
+				continue
+			}
+			for _, p := range action.Params() {
+				sign := ":="
+				if p.Kind == toolfold.KindString {
+					sign = "="
+				}
+				if !slices.ContainsFunc(given, func(arg string) bool { return strings.HasPrefix(arg, p.Name+sign) }) {
+					fmt.Fprintln(c.App.Writer, p.Name+sign)
+				}
+			}
+		}
+	}
+}
+
+// lastWord returns the word of the command line that completion begins from.
+func lastWord() string { return os.Args[len(os.Args)-2] }
+
+// completeValues completes the value of a flag that takes one of a few, where the word before
+// the cursor is that flag, and all else as inner does.
+func completeValues(inner cli.BashCompleteFunc) cli.BashCompleteFunc {
+	return func(c *cli.Context) {
+		flag, is := strings.CutPrefix(lastWord(), "--")
+		values := valuesOf(flag)
+		if !is || values == nil || !takesValue(c.Command, lastWord()) {
+			inner(c)
+			return
+		}
+		for _, value := range values {
+			fmt.Fprintln(c.App.Writer, value)
+		}
+	}
+}
+
+// valuesOf returns the values of a flag that takes one of a few; nil for other flags.
+func valuesOf(flag string) []string {
+	for _, p := range config.Params(config.Settings) {
+		if dashed(p.Name) == flag {
+			return p.Enum
+		}
+	}
+	return map[string][]string{
+		"output": {asTable, asJSON, asYAML}, "log-level": {"debug", "info", "warn", "error"}, "fail-on": {"fail", "warn"},
+	}[flag]
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/lazy"
+)
+
+func findCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "find",
+		Usage:     "find actions by what they do",
+		ArgsUsage: "QUERY",
+		Flags: append(settingFlags(append(permissionSettings, "toolMode")...), outputFlag(asTable), jsonFlag,
+			&cli.IntFlag{Name: "limit", Usage: "most results", Value: 5}),
+		Action: func(c *cli.Context) error {
+			query := strings.Join(c.Args().Slice(), " ")
+			if query == "" || c.Int("limit") < 1 {
+				return usageError("find takes a query in words, and a limit of at least 1")
+			}
+			form, err := outputOf(c)
+			if err != nil {
+				return err
+			}
+			b, err := openWorkbench(c)
+			if err != nil {
+				return err
+			}
+			found := b.Discovery.View(c.Context).Find(query, c.Int("limit"))
+			if len(found) == 0 && form == asTable {
+				return fmt.Errorf("nothing matches %q; toolfold tools lists them all", query)
+			}
+			return printAs(c, form, found, func(screen.Screen) error {
+				w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0) // usages are whole, to be copied
+				for _, f := range found {
+					fmt.Fprintf(w, "%.2f\t%s\t%s\n\t\t%s\n", f.Score, f.Name, f.Summary, f.Usage)
+				}
+				return w.Flush()
+			})
+		},
+	}
+}
+
+func describeCommand() *cli.Command {
+	return &cli.Command{
+		Name:         "describe",
+		Usage:        "print the full account of tools and actions",
+		ArgsUsage:    "NAME…",
+		Description:  "With --json one line of JSON for each, the schema included.",
+		Flags:        append(settingFlags(append(permissionSettings, "toolMode")...), jsonFlag),
+		BashComplete: completeActions,
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return usageError("describe takes names: toolfold describe memory.store")
+			}
+			b, err := openWorkbench(c)
+			if err != nil {
+				return err
+			}
+			for i, name := range c.Args().Slice() {
+				account := lazy.Account{Examples: true, Schema: c.Bool(jsonFlag.Name)}
+				doc, refusal := b.Discovery.View(c.Context).Describe(name, account)
+				if refusal != nil {
+					return fmt.Errorf("%s; %s", refusal.Message, refusal.Hint)
+				}
+				if c.Bool(jsonFlag.Name) {
+					err = printJSON(c, doc)
+				} else {
+					if i > 0 {
+						fmt.Fprintln(c.App.Writer)
+					}
+					err = printAccount(c.App.Writer, name, doc)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// printAccount prints what [lazy.View.Describe] returned, of a tool or of an
+// action, for people.
+func printAccount(out io.Writer, name string, doc json.RawMessage) error {
+	var account struct {
+		lazy.ActionDoc
+		Actions []lazy.ActionRow
+	}
+	if err := json.Unmarshal(doc, &account); err != nil {
+		return fmt.Errorf("reading description: %w", err)
+	}
+	fmt.Fprintf(out, "%s\n  %s\n", name, account.Description)
+	for _, action := range account.Actions {
+		fmt.Fprintf(out, "\n  %s\n    %s\n", action.Usage, action.Summary)
+	}
+	if len(account.Actions) > 0 {
+		return nil
+	}
+	fmt.Fprintf(out, "\n  %s\n", account.Usage)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var params ordered.Map
+	if len(account.Params) > 0 {
+		if err := json.Unmarshal(account.Params, &params); err != nil {
+			return fmt.Errorf("reading parameters: %w", err)
+		}
+	}
+	for _, p := range params {
+		var text string
+		_ = json.Unmarshal(p.Value.(json.RawMessage), &text) // the texts of parameters are strings
+		fmt.Fprintf(w, "\n  %s\t%s", p.Key, text)
+	}
+	if len(params) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, row := range [][2]string{
+		{"returns", account.Returns}, {"effect", account.Effect}, {"example", string(account.Example)},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "\n  %s\t%s", row[0], row[1])
+		}
+	}
+	fmt.Fprintln(w)
+	return w.Flush()
+}

@@ -1,0 +1,77 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/docs"
+	"github.com/toolfold/toolfold/internal/test/golden"
+)
+
+// pagesDir is where the pages are kept, from here.
+const pagesDir = "../../../docs"
+
+func TestPagesAreFresh(t *testing.T) {
+	t.Parallel()
+	pages, err := docs.Pages(app.Families())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range pages {
+		golden.Compare(t, filepath.Join(pagesDir, path), content)
+	}
+	checkLeftovers(t, pages)
+}
+
+func TestReadmeIsFresh(t *testing.T) {
+	t.Parallel()
+	const path = "../../../README.md"
+	readme, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := docs.Readme(string(readme), app.Families())
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, path, fresh)
+}
+
+func TestPageOnCodeIsFresh(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(pagesDir, "code.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := docs.Code(string(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Compare(t, path, fresh)
+}
+
+// checkLeftovers finds pages of families that are gone.
+func checkLeftovers(t *testing.T, pages map[string]string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(pagesDir, "tools"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".md") {
+			return err
+		}
+		name, err := filepath.Rel(pagesDir, path)
+		if err != nil {
+			return err
+		}
+		if _, ok := pages[filepath.ToSlash(name)]; !ok {
+			t.Errorf("%s belongs to no family: delete it", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,397 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+func doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "doctor",
+		Usage:     "count what lists of tools cost a model, in tokens, and say what is wrong with them",
+		ArgsUsage: "[FILE… | --command PROGRAM [-- ARG…]]",
+		Description: "Without a source it counts toolfold's own surfaces. A FILE is an answer to tools/list.\n" +
+			"What --command and --client start has the user's rights, as when a client starts it.\n\n" +
+			"toolfold doctor list.json --budget 2000\n" +
+			"toolfold doctor --compare before.json after.json --max-growth 5\n" +
+			"toolfold doctor --command npx -- -y @modelcontextprotocol/server-everything\n" +
+			"toolfold doctor --client all",
+		Flags: append(settingFlags("toolMode", "listing", "for", "store"), jsonFlag,
+			&cli.IntFlag{Name: "budget", Usage: "fail when the list, or the surface that the options choose, costs more tokens than this"},
+			&cli.StringFlag{Name: "compare", Usage: "say what changed since the list in this file"},
+			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
+			&cli.IntFlag{Name: "window", Usage: "context window that shares are given of, in tokens", Value: doctor.DefaultWindow},
+			&cli.BoolFlag{Name: "calls", Usage: fmt.Sprintf("add what the calls in the newest %d traces of the store took", newestTraces)},
+			&cli.BoolFlag{Name: upstreamsSource, Usage: "count the servers of the setting upstreams, raw and folded, and what is called of them"},
+			&cli.StringFlag{Name: "html", Usage: "write a page with charts to this file"},
+			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the report: text, json, or markdown for a pull request"},
+			&cli.StringFlag{Name: "count-with", Usage: "let anthropic, or anthropic:MODEL, count too: it gets the lists, with the key in " +
+				"ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL where that is set"},
+			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
+			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
+			&cli.StringFlag{Name: "url", Usage: "ask the server at this address for its tools"},
+			&cli.StringSliceFlag{Name: "client", Usage: "ask the servers in the settings of this client: " + strings.Join(hosts.Readable(), ", ") +
+				", or all"},
+			&cli.StringSliceFlag{Name: "config", Usage: "ask the servers in this settings file of a client"},
+			&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value"},
+			timeoutFlag,
+		),
+		Action: doctorAction,
+	}
+}
+
+// Sources of lists. Without any, toolfold's own surfaces are counted.
+const (
+	ownSurfaces = "toolfold's own surfaces"
+	listFiles   = "files"
+	commandFlag = "command"
+	urlFlag     = "url"
+	clientFlag  = "client"
+	configFlag  = "config"
+
+	upstreamsSource = "upstreams"
+)
+
+func doctorAction(c *cli.Context) error {
+	o, err := loadOptions(c)
+	if err != nil {
+		return err
+	}
+	source, err := doctorSource(c)
+	if err != nil {
+		return err
+	}
+	lists, err := doctorLists(c, o, source)
+	if err != nil {
+		return err
+	}
+	report := doctor.Whole{Version: version(), Date: time.Now().UTC().Truncate(time.Second)}
+	if report.Inspection, err = doctor.Inspect(lists, c.Int("window")); err != nil {
+		return err
+	}
+	if source == ownSurfaces {
+		own, err := doctor.Measure(app.Families())
+		if err != nil {
+			return err
+		}
+		report.Surfaces, report.Choices = own.Surfaces, own.Choices
+		if report.LegacyCalls, err = legacyCalls(c.Context, o); err != nil {
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: calls by legacy names: %v\n", err)
+		}
+	}
+	if source == upstreamsSource {
+		if err := addUpstreams(c, &report); err != nil {
+			return err
+		}
+	}
+	if source == ownSurfaces || source == upstreamsSource {
+		if report.Rules, err = lapsedRules(c); err != nil {
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: rules: %v\n", err)
+		}
+	}
+	if c.Bool("calls") {
+		calls, err := tracedCalls(c.Context, o)
+		if err != nil {
+			return err
+		}
+		report.Calls = doctor.CallCosts(calls)
+	}
+	if c.IsSet("count-with") {
+		if report.Counted, err = countWith(c, lists); err != nil {
+			return err
+		}
+	}
+	if base := c.String("compare"); base != "" {
+		before, err := readList(base)
+		if err != nil {
+			return err
+		}
+		compared, err := doctor.Compare(before, lists[0])
+		if err != nil {
+			return err
+		}
+		report.Compared = &compared
+	}
+	if path := c.String("save"); path != "" {
+		if err := os.WriteFile(path, append(ordered.MustJSON(lists[0]), '\n'), 0o666); err != nil {
+			return fmt.Errorf("saving the list: %w", err)
+		}
+	}
+	if path := c.String("html"); path != "" {
+		var page bytes.Buffer
+		if err := report.WritePage(&page); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, page.Bytes(), 0o666); err != nil {
+			return fmt.Errorf("writing the page: %w", err)
+		}
+	}
+	switch {
+	case c.Bool(jsonFlag.Name) || c.String("format") == "json":
+		err = printJSON(c, report)
+	case c.String("format") == "markdown":
+		err = report.WriteMarkdown(c.App.Writer)
+	default:
+		p := doctorPrinter{w: c.App.Writer, bars: EnvOf(c).OnTerminal()}
+		err = p.print(report)
+	}
+	if err != nil {
+		return err
+	}
+	return checkLimits(c, report)
+}
+
+// anthropicAPI is the address of the API of Anthropic.
+const anthropicAPI = "https://api.anthropic.com"
+
+// countWith returns what the API that --count-with names counts.
+func countWith(c *cli.Context, lists []doctor.List) ([]doctor.Counted, error) {
+	_, model, _ := strings.Cut(c.String("count-with"), ":")
+	api := doctor.Anthropic{URL: cmp.Or(os.Getenv("ANTHROPIC_BASE_URL"), anthropicAPI), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: model}
+	if api.Key == "" {
+		return nil, usageError("--count-with anthropic needs a key in the environment variable ANTHROPIC_API_KEY")
+	}
+	ctx, cancel := context.WithTimeout(c.Context, time.Minute)
+	defer cancel()
+	counted, err := api.Count(ctx, lists)
+	if err != nil {
+		return nil, fmt.Errorf("--count-with: %w", err)
+	}
+	return counted, nil
+}
+
+// doctorLists returns the lists of a source.
+func doctorLists(c *cli.Context, o *options, source string) ([]doctor.List, error) {
+	switch source {
+	case ownSurfaces:
+		return []doctor.List{ownList(o)}, nil
+	case upstreamsSource:
+		return nil, nil // they are reported by themselves
+	case clientFlag, configFlag:
+		return askClients(c, o)
+	case commandFlag, urlFlag:
+		l, err := askServer(c)
+		return []doctor.List{l}, err
+	}
+	var lists []doctor.List
+	for _, path := range c.Args().Slice() {
+		l, err := readList(path)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, l)
+	}
+	return lists, nil
+}
+
+// checkLimits returns an error when a list could not be had, or is over --budget or
+// --max-growth.
+func checkLimits(c *cli.Context, report doctor.Whole) error {
+	var missing []string
+	for _, s := range report.Servers {
+		if s.Problem != "" {
+			missing = append(missing, s.Name)
+		}
+	}
+	switch {
+	case missing != nil && c.IsSet("budget"):
+		return fmt.Errorf("the budget cannot be checked: %s has no list", strings.Join(missing, ", "))
+	case missing != nil:
+		return fmt.Errorf("no list of %s", strings.Join(missing, ", "))
+	}
+	for _, total := range report.Totals {
+		budget := c.Int("budget")
+		if !c.IsSet("budget") || total.Tokens <= budget {
+			continue
+		}
+		what := "the tools"
+		if h := hosts.Find(total.Host); h != nil {
+			what = "the tools of " + h.Title
+		} else if report.Surfaces != nil {
+			what = report.Servers[0].Source
+		}
+		return fmt.Errorf("%s cost %d tokens, more than %d", what, total.Tokens, budget)
+	}
+	if c.IsSet("max-growth") {
+		return report.Compared.Check(c.Float64("max-growth"))
+	}
+	return nil
+}
+
+// doctorSource returns where the lists come from, and refuses options that do
+// not fit together.
+func doctorSource(c *cli.Context) (string, error) {
+	source := ownSurfaces
+	if c.NArg() > 0 {
+		source = listFiles
+	}
+	for _, name := range []string{commandFlag, urlFlag, clientFlag, configFlag, upstreamsSource} {
+		switch {
+		case !c.IsSet(name) || source == clientFlag && name == configFlag:
+		case c.String(name) == "" && (name == commandFlag || name == urlFlag):
+			return "", usageError("--%s is empty", name)
+		case source == listFiles && name != commandFlag: // whose arguments they are
+			return "", usageError("--%s does not go with %s: %q", name, listFiles, c.Args().First())
+		case source != ownSurfaces && source != listFiles:
+			return "", usageError("--%s and --%s exclude each other", source, name)
+		default:
+			source = name
+		}
+	}
+	for _, name := range []string{"tool-mode", "listing", "for", "calls", "store"} {
+		switch {
+		case !c.IsSet(name) || source == ownSurfaces || source == upstreamsSource:
+		case source == listFiles:
+			return "", usageError("--%s is about %s: it does not go with %s", name, ownSurfaces, listFiles)
+		default:
+			return "", usageError("--%s is about %s: it does not go with --%s", name, ownSurfaces, source)
+		}
+	}
+	if source == upstreamsSource {
+		for _, name := range []string{"budget", "compare", "save", "html", "count-with", "format"} {
+			if c.IsSet(name) {
+				return "", usageError("--%s does not go with --%s", name, upstreamsSource)
+			}
+		}
+	}
+	format, counter := c.String("format"), c.String("count-with")
+	switch {
+	case !slices.Contains([]string{"text", "json", "markdown"}, format):
+		return "", usageError("--format must be text, json or markdown, got %q", format)
+	case c.Bool(jsonFlag.Name) && c.IsSet("format") && format != "json":
+		return "", usageError("--json and --format %s exclude each other", format)
+	case c.IsSet("count-with") && counter != "anthropic" && !strings.HasPrefix(counter, "anthropic:"):
+		return "", usageError("--count-with must be anthropic or anthropic:MODEL, got %q", counter)
+	}
+	many := source == clientFlag || source == configFlag
+	starts := many || source == commandFlag || source == urlFlag
+	switch {
+	case c.IsSet("header") && source != urlFlag:
+		return "", usageError("--header needs --url: the server that it is sent to")
+	case c.IsSet("timeout") && !starts:
+		return "", usageError("--timeout needs servers: --command, --url, --client or --config")
+	case c.Duration("timeout") <= 0:
+		return "", usageError("--timeout must be a time above 0, such as 30s")
+	case c.IsSet("max-growth") && !c.IsSet("compare"):
+		return "", usageError("--max-growth needs --compare: the list that it grew from")
+	case (c.IsSet("compare") || c.IsSet("save")) && source == listFiles && c.NArg() > 1:
+		return "", usageError("--compare and --save take one list, got %d files", c.NArg())
+	case (c.IsSet("compare") || c.IsSet("save")) && many:
+		return "", usageError("--compare and --save take one list, not those of --%s", source)
+	case c.IsSet("budget") && c.Int("budget") < 0:
+		return "", usageError("--budget must not be negative")
+	case c.IsSet("max-growth") && c.Float64("max-growth") < 0:
+		return "", usageError("--max-growth must not be negative")
+	case c.Int("window") < 1:
+		return "", usageError("--window must be a number of tokens above 0")
+	}
+	return source, nil
+}
+
+// askServer returns the list of the server that --command or --url names.
+func askServer(c *cli.Context) (doctor.List, error) {
+	s, source := upstream.Server{URL: c.String(urlFlag), Header: http.Header{}}, ""
+	if program := c.String(commandFlag); program != "" {
+		s.Argv, source = append([]string{program}, c.Args().Slice()...), filepath.Base(program)
+	}
+	for _, header := range c.StringSlice("header") {
+		name, value, ok := strings.Cut(header, ":")
+		if !ok || name == "" {
+			return doctor.List{}, usageError("--header is written as 'Name: value'")
+		}
+		s.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
+		source = at.Scheme + "://" + at.Host // paths and queries may hold secrets
+	}
+	answer, err := askUpstream(c, s)
+	if err != nil {
+		return doctor.List{}, fmt.Errorf("%s: %w", source, err)
+	}
+	l, err := listOf(answer)
+	if err != nil {
+		return l, fmt.Errorf("%s: %w", source, err)
+	}
+	l.Source = source
+	return l, nil
+}
+
+// askUpstream asks a server for its list, within --timeout. More is as in [upstream.List].
+func askUpstream(c *cli.Context, s upstream.Server, more ...string) (upstream.Answer, error) {
+	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
+	defer cancel()
+	return upstream.List(ctx, s, version(), more...)
+}
+
+// listOf returns the list that a server has answered with, as doctor reads it.
+func listOf(answer upstream.Answer) (doctor.List, error) {
+	raw, err := ordered.JSON(answer)
+	if err != nil {
+		return doctor.List{}, err
+	}
+	l, err := doctor.ReadList(raw)
+	l.Server = cmp.Or(answer.Name, "server")
+	return l, err
+}
+
+// ownList returns the list of the surface that the options choose.
+func ownList(o *options) doctor.List {
+	so := o.surfaceOptions()
+	families := app.Families()
+	l := doctor.ListOf(hosts.Server, instructions(surface.New(so), o.kind(), families), surface.List(families, so),
+		len(surface.Tools(families, so)))
+	l.Source = fmt.Sprintf("%s tools at listing %s", so.Mode, so.Level)
+	return l
+}
+
+// maxListFile bounds a list of tools, in bytes.
+const maxListFile = 64 << 20
+
+// readList reads a list of tools from a file, or from standard input for "-".
+func readList(path string) (doctor.List, error) {
+	in, name := os.Stdin, "stdin"
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return doctor.List{}, fmt.Errorf("reading a list of tools: %w", err)
+		}
+		defer file.Close()
+		in, name = file, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxListFile+1))
+	if err == nil && len(text) > maxListFile {
+		err = fmt.Errorf("more than %d bytes", maxListFile)
+	}
+	if err != nil {
+		return doctor.List{}, fmt.Errorf("reading a list of tools: %w", err)
+	}
+	l, err := doctor.ReadList(text)
+	if err != nil && hosts.Owner(path, text) != nil {
+		err = errors.New("it names servers, not tools: --config starts them and asks for theirs")
+	}
+	if err != nil {
+		return doctor.List{}, fmt.Errorf("%s: %w", path, err)
+	}
+	l.Server, l.Source = name, path
+	return l, nil
+}

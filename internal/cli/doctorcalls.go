@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/tools/trace"
+)
+
+// newestTraces bounds how many traces are read.
+const newestTraces = 1000
+
+// tracedCalls returns the calls of clients in the newest traces of the store. A
+// store that does not exist is not created.
+func tracedCalls(ctx context.Context, o *options) (calls []doctor.Call, err error) {
+	if !storage.MayHold(o.Store) {
+		return nil, nil
+	}
+	store := storage.Lazy(o.Store, o.env.storeOptions()...)
+	defer store.Close()
+	db, err := store.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store: %w", err)
+	}
+	traces := db.Trace()
+	var after *toolfold.Position
+	for seen := 0; seen < newestTraces; {
+		page, err := traces.List(ctx, trace.Query{Limit: 100, After: after})
+		if err != nil {
+			return nil, fmt.Errorf("listing traces: %w", err)
+		}
+		for _, t := range page.Traces {
+			spans, _, err := traces.Spans(ctx, t.ID)
+			if err != nil {
+				return nil, fmt.Errorf("reading trace %s: %w", t.ID, err)
+			}
+			for _, span := range spans {
+				if span.Root && span.Kind == trace.Call && !span.End.IsZero() {
+					action, _, _ := strings.Cut(span.Label, " ") // after it stands what was run
+					calls = append(calls, doctor.Call{Action: action, Arguments: span.Arguments.Tokens, Result: span.Result.Tokens})
+				}
+			}
+		}
+		if seen += len(page.Traces); len(page.Traces) < 100 {
+			break
+		}
+		last := page.Traces[len(page.Traces)-1]
+		after = &toolfold.Position{CreatedAt: last.Start, ID: last.ID}
+	}
+	return calls, nil
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// clientFile is a file in which a client names servers.
+type clientFile struct {
+	host  *hosts.Host
+	path  string
+	named bool // by the user, so that it must be there
+}
+
+// clientFiles returns the files that --client and --config name. Those in a
+// workspace count when its user trusts it: what they name is started. The
+// others are returned as problems.
+func clientFiles(c *cli.Context, o *options) (files []clientFile, problems []doctor.List, err error) {
+	names := c.StringSlice(clientFlag)
+	if slices.Contains(names, "all") {
+		names = hosts.Readable()
+	}
+	for _, name := range names {
+		h := hosts.Find(name)
+		if h == nil || h.Path == nil {
+			return nil, nil, usageError("unknown client %q: one of %s, or all", name, strings.Join(hosts.Readable(), ", "))
+		}
+		for _, file := range h.Project {
+			path := filepath.Join(o.files.Workspace, filepath.FromSlash(file))
+			if _, err := readClient(path); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if !o.trusted() {
+				problems = append(problems, doctor.List{
+					Server: file, Source: path, Host: h.Name, Problem: "it is left out because the folder is not trusted: toolfold trust, or --config " +
+						path,
+				})
+				continue
+			}
+			files = append(files, clientFile{h, path, false})
+		}
+		path, err := h.Path()
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, clientFile{h, path, false})
+	}
+	for _, path := range c.StringSlice(configFlag) {
+		text, err := readClient(path)
+		if err != nil {
+			return nil, nil, fmt.Errorf("reading %s: %w", path, err)
+		}
+		h := hosts.Owner(path, text)
+		if h == nil {
+			return nil, nil, fmt.Errorf("%s names no servers as any client does", path)
+		}
+		files = append(files, clientFile{h, path, true})
+	}
+	return files, problems, nil
+}
+
+// askClients asks every server that clients name, some at a time. A server that
+// does not answer is a list with a problem.
+func askClients(c *cli.Context, o *options) ([]doctor.List, error) {
+	files, lists, err := clientFiles(c, o)
+	if err != nil {
+		return nil, err
+	}
+	var entries []hosts.Entry // of lists, by their place
+	known := map[string]bool{}
+	for range lists {
+		entries = append(entries, hosts.Entry{})
+	}
+	for _, file := range files {
+		text, err := readClient(file.path)
+		if errors.Is(err, fs.ErrNotExist) && !file.named {
+			continue
+		}
+		var found []hosts.Entry
+		if err == nil {
+			found, err = file.host.Servers(text, o.files.Workspace)
+		}
+		if err != nil {
+			lists = append(lists, doctor.List{Server: filepath.Base(file.path), Source: file.path, Host: file.host.Name, Problem: err.Error()})
+			entries = append(entries, hosts.Entry{})
+		}
+		for _, e := range found {
+			e = e.Filled(o.files.Workspace)
+			key := file.host.Name + "\n" + e.Name
+			if known[key] && !file.named { // the workspace's counts before the user's
+				continue
+			}
+			known[key] = true
+			lists = append(lists, doctor.List{Server: e.Name, Source: file.path, Host: file.host.Name, Problem: e.Problem})
+			entries = append(entries, e)
+		}
+	}
+	servers := make([]upstream.Server, len(entries))
+	for i, e := range entries {
+		servers[i] = serverAt(e)
+	}
+	askAll(c, lists, servers, func(int) []string { return nil })
+	for i, e := range entries {
+		lists[i].Tools = slices.DeleteFunc(lists[i].Tools, func(t doctor.Tool) bool { return !e.Shows(t.Name) })
+	}
+	return lists, nil
+}
+
+// serverAt returns how the server of an entry, whose variables are filled in, is
+// started or reached.
+func serverAt(e hosts.Entry) upstream.Server {
+	s := upstream.Server{Argv: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Header: http.Header{}, SSE: e.SSE}
+	for name, value := range e.Header {
+		s.Header.Set(name, value)
+	}
+	return s
+}

@@ -1,0 +1,263 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+)
+
+// doctorPrinter prints reports for people.
+type doctorPrinter struct {
+	w    io.Writer
+	bars bool // on a terminal
+}
+
+// barWidth is the longest bar, and shownPlaces how many places of a finding are
+// named.
+const (
+	barWidth    = 30
+	shownPlaces = 6
+)
+
+func (p doctorPrinter) print(r doctor.Whole) error {
+	var b bytes.Buffer
+	if r.Upstreams != nil {
+		p.upstreams(&b, r)
+		printRules(&b, r.Rules)
+		fmt.Fprintf(&b, "\n%s\n", r.Method)
+		_, err := p.w.Write(b.Bytes())
+		return err
+	}
+	fmt.Fprintf(&b, "%s\n\n", r.Headline())
+	if r.Surfaces != nil {
+		p.surfaces(&b, r)
+	} else {
+		p.servers(&b, r)
+	}
+	for _, s := range r.Servers {
+		p.sent(&b, s)
+		p.findings(&b, s.Name, s.Findings)
+	}
+	for _, total := range r.Totals {
+		p.findings(&b, cmp.Or(total.Host, "all together"), total.Findings)
+	}
+	if err := printChoices(&b, r.Choices); err != nil {
+		return err
+	}
+	for i, counted := range r.Counted {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "counted by Anthropic for %s: %d tokens for %s, with what is fixed once a request\n", counted.Model, counted.Tokens,
+			counted.Server)
+	}
+	if r.Calls != nil {
+		p.calls(&b, r.Calls)
+	}
+	if err := printLegacyCalls(&b, r.LegacyCalls); err != nil {
+		return err
+	}
+	printRules(&b, r.Rules)
+	if r.Compared != nil {
+		p.comparison(&b, *r.Compared)
+	}
+	fmt.Fprintf(&b, "\n%s\n≈Claude: estimated for %s as %g × that, fitted to figures published in %s, and %d once a request\n",
+		r.Method, r.Estimate.Models, r.Estimate.Factor, r.Estimate.Date, r.Estimate.Fixed)
+	if r.Surfaces != nil {
+		fmt.Fprintln(&b, "* the mode's own listing")
+	}
+	_, err := p.w.Write(b.Bytes())
+	return err
+}
+
+// printRules prints the rules that do not allow what they seem to, one a line.
+func printRules(b *bytes.Buffer, rules []string) {
+	if len(rules) > 0 {
+		fmt.Fprintf(b, "\n%s\n", strings.Join(rules, "\n"))
+	}
+}
+
+// table prints rows of cells, numbers to the right; the first column and a bar
+// stand to the left.
+func (p doctorPrinter) table(b *bytes.Buffer, rows [][]any) {
+	var cells bytes.Buffer
+	w := tabwriter.NewWriter(&cells, 0, 0, 2, ' ', tabwriter.AlignRight)
+	width := 0
+	for _, row := range rows {
+		width = max(width, len([]rune(fmt.Sprint(row[0]))))
+	}
+	for _, row := range rows {
+		fmt.Fprintf(w, "%-*v\t", width, row[0])
+		for _, cell := range row[1:] {
+			fmt.Fprintf(w, "%v\t", cell)
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+	for line := range strings.Lines(cells.String()) {
+		b.WriteString(strings.TrimRight(strings.TrimPrefix(line, "  "), " \n") + "\n") // two spaces stand between columns, and before the first
+	}
+}
+
+// bar returns a bar to the right of a row; empty unless on a terminal.
+func (p doctorPrinter) bar(n, largest int) string {
+	if !p.bars || largest == 0 {
+		return ""
+	}
+	eighths := n * barWidth * 8 / largest
+	bar := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		bar += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return bar + strings.Repeat(" ", barWidth-len([]rune(bar)))
+}
+
+// surfaces prints one column a surface and one row a family.
+func (p doctorPrinter) surfaces(b *bytes.Buffer, r doctor.Whole) {
+	var rows [][]any
+	row := func(name string, cell func(doctor.Surface) any) {
+		cells := []any{name}
+		for _, s := range r.Surfaces {
+			cells = append(cells, cell(s))
+		}
+		rows = append(rows, cells)
+	}
+	row("tokens", func(s doctor.Surface) any { return s.Mode })
+	row("", func(s doctor.Surface) any {
+		if s.Default {
+			return string(s.Level) + "*"
+		}
+		return s.Level
+	})
+	for i, family := range r.Surfaces[0].Families {
+		row(family.Name, func(s doctor.Surface) any { return s.Families[i].Tokens })
+	}
+	row("total", func(s doctor.Surface) any { return s.Total.Tokens })
+	row("bytes", func(s doctor.Surface) any { return s.Total.Bytes })
+	row("tools", func(s doctor.Surface) any { return s.Total.Tools })
+	p.table(b, rows)
+	chosen := r.Servers[0]
+	fmt.Fprintf(b, "\n%s: %d tokens, ≈Claude %d, %.1f %% of a window of %d; instructions %d\n",
+		chosen.Source, chosen.Tokens, r.Totals[0].Claude, chosen.Share, r.Window, chosen.Instructions)
+}
+
+// servers prints a row for each server and, below, one for each tool.
+func (p doctorPrinter) servers(b *bytes.Buffer, r doctor.Whole) {
+	if len(r.Servers) == 0 {
+		fmt.Fprintln(b, "no client has a server")
+	}
+	largest := 0
+	for _, s := range r.Servers {
+		largest = max(largest, s.Tokens)
+	}
+	for i, total := range r.Totals {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		rows := [][]any{{"server", "tools", "bytes", "tokens", "≈Claude", "% window", "instructions", ""}}
+		if h := hosts.Find(total.Host); h != nil {
+			rows[0][0] = h.Title
+		}
+		var problems []string
+		for _, s := range r.Servers {
+			switch {
+			case s.Host != total.Host:
+			case s.Problem != "":
+				problems = append(problems, fmt.Sprintf("%s (%s): no list: %s\n", s.Name, s.Source, s.Problem))
+			default:
+				rows = append(rows, []any{s.Name, s.Tools, s.Bytes, s.Tokens, s.Claude, s.Share, s.Instructions, p.bar(s.Tokens, largest)})
+			}
+		}
+		rows = append(rows, []any{"total", total.Tools, total.Bytes, total.Tokens, total.Claude, total.Share, total.Instructions, ""})
+		p.table(b, rows)
+		b.WriteString(strings.Join(problems, ""))
+	}
+	for _, s := range r.Servers {
+		if len(s.List) == 0 {
+			continue
+		}
+		list := s.ByCost()
+		rows := [][]any{{s.Name, "tokens", "name", "description", "schema", "≈Claude", ""}}
+		for _, t := range list {
+			rows = append(rows, []any{t.Name, t.Tokens, t.Parts.Name, t.Parts.Description, t.Parts.Schema, t.Claude,
+				p.bar(t.Tokens, list[0].Tokens)})
+		}
+		b.WriteByte('\n')
+		p.table(b, rows)
+	}
+}
+
+// sent prints what hosts make of a list.
+func (p doctorPrinter) sent(b *bytes.Buffer, s doctor.Server) {
+	if len(s.Sent)+len(s.Shown) == 0 || len(s.List) == 0 {
+		return
+	}
+	rows := [][]any{{"as sent for " + s.Name, "tokens", "instructions", "deferred"}}
+	for _, sent := range s.Sent {
+		deferred := any("-")
+		if sent.Deferred != nil {
+			deferred = *sent.Deferred
+		}
+		rows = append(rows, []any{sent.Title + " " + sent.Version, sent.Tokens, sent.Instructions, deferred})
+	}
+	for _, description := range s.Shown {
+		rows = append(rows, []any{"shown by " + description.Host, description.Tokens, "-", "-"})
+	}
+	b.WriteByte('\n')
+	p.table(b, rows)
+}
+
+func (p doctorPrinter) findings(b *bytes.Buffer, server string, findings []doctor.Finding) {
+	for i, f := range findings {
+		if i == 0 {
+			fmt.Fprintf(b, "\nfindings, %s\n", server)
+		}
+		fmt.Fprintf(b, "%-8s %s: %s\n", f.Severity, f.Rule, f.Message)
+		if len(f.Where) > 0 {
+			more := ""
+			if n := len(f.Where) - shownPlaces; n > 0 {
+				more = fmt.Sprintf(" and %d more", n)
+			}
+			fmt.Fprintf(b, "         in %s%s\n", strings.Join(f.Where[:min(shownPlaces, len(f.Where))], ", "), more)
+		}
+		fmt.Fprintf(b, "         fix: %s\n", f.Fix)
+	}
+}
+
+// calls prints what calls took. Their tokens are estimates, as traces have them.
+func (p doctorPrinter) calls(b *bytes.Buffer, calls []doctor.CallCost) {
+	if len(calls) == 0 {
+		fmt.Fprintln(b, "\nno calls in the traces")
+		return
+	}
+	rows := [][]any{{"tokens of calls, about", "calls", "arguments p50", "p95", "result p50", "p95"}}
+	for _, c := range calls {
+		rows = append(rows, []any{c.Action, c.Calls, c.Arguments.Median, c.Arguments.P95, c.Result.Median, c.Result.P95})
+	}
+	b.WriteByte('\n')
+	p.table(b, rows)
+}
+
+func (p doctorPrinter) comparison(b *bytes.Buffer, c doctor.Comparison) {
+	fmt.Fprintf(b, "\ncompared: %d → %d tokens (%+.1f %%), %d → %d tools\n", c.Before.Tokens, c.After.Tokens, c.Growth, c.Before.Tools,
+		c.After.Tools)
+	if len(c.Changes) == 0 {
+		return
+	}
+	rows := [][]any{{"tool", "", "before", "after", "change"}}
+	for _, change := range c.Changes {
+		rows = append(rows, []any{change.Tool, change.Kind, change.Before, change.After, fmt.Sprintf("%+d", change.After-change.Before)})
+	}
+	p.table(b, rows)
+	for _, change := range c.Changes {
+		if change.What != nil {
+			fmt.Fprintf(b, "%s: %s\n", change.Tool, strings.Join(change.What, ", "))
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"log/slog"
+	"os"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/toolfold/toolfold/internal/cli/screen"
+)
+
+// Env is what the commands of one run of the program share. What they print to people and programs
+// goes through Out and Err. The protocol of serve is the exception: its clients read it whole.
+type Env struct {
+	Out, Err screen.Writer
+
+	Level   slog.LevelVar // the least level of what is logged; flags set it before anything is
+	Garbage int           // the percentage of garbage that a server works with; zero leaves it as it is
+}
+
+// NewEnv returns the environment of the process.
+func NewEnv() *Env {
+	e := &Env{Out: screen.Writer{Writer: os.Stdout}, Err: screen.Writer{Writer: os.Stderr}}
+	e.Level.Set(slog.LevelWarn)
+	return e
+}
+
+// envMember is the member of an app's metadata that holds its environment.
+const envMember = "env"
+
+// EnvOf returns the environment of a command.
+func EnvOf(c *cli.Context) *Env { return c.App.Metadata[envMember].(*Env) }
+
+// Log returns a log on standard error: standard output belongs to the protocol.
+func (e *Env) Log() *slog.Logger {
+	return slog.New(slog.NewTextHandler(e.Err, &slog.HandlerOptions{Level: &e.Level}))
+}
+
+// Terminal returns the screen of standard output. COLUMNS and NO_COLOR have the last
+// word; a pipe has no width and no colours.
+func (e *Env) Terminal() screen.Screen {
+	s := screen.Screen{Out: e.Out.Writer}
+	if file, is := terminal(e.Out); is {
+		s.Width, _, _ = term.GetSize(int(file.Fd()))
+		s.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	}
+	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
+		s.Width = columns
+	}
+	return s
+}
+
+// OnTerminal reports whether a person reads standard output.
+func (e *Env) OnTerminal() bool {
+	_, is := terminal(e.Out)
+	return is
+}
+
+// Watched reports whether a person reads standard error.
+func (e *Env) Watched() bool {
+	_, is := terminal(e.Err)
+	return is
+}
+
+// terminal returns the file that a stream is, and whether that is a terminal.
+func terminal(w screen.Writer) (*os.File, bool) {
+	file, is := w.Writer.(*os.File)
+	return file, is && term.IsTerminal(int(file.Fd()))
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/tokens"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// Instructions are billed on every turn of every client.
+func TestInstructionsAreShort(t *testing.T) {
+	t.Parallel()
+	for _, mode := range surface.Modes() {
+		for _, level := range lazy.Levels() {
+			for _, form := range entry.Forms() {
+				for _, fold := range consolidate.Folds() {
+					text := instructions(surface.New(surface.Options{Mode: mode, Level: level, Params: form, Fold: fold}), hosts.Eager, nil)
+					if n := utf8.RuneCountInString(text); n > serve.MaxInstructions {
+						t.Errorf("%s %s %s %s: %d characters, more than %d: %s", mode, level, form, fold, n, serve.MaxInstructions, text)
+					}
+					if alone := mode == surface.Legacy || fold == consolidate.None; alone == strings.Contains(text, "with action") {
+						t.Errorf("%s %s: %s", mode, fold, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Hosts that look for tools are told which families there are, in at most 100 tokens,
+// however many there are.
+func TestInstructionsNameFamilies(t *testing.T) {
+	t.Parallel()
+	many := app.Families()
+	for i := range 300 {
+		many = append(many, &toolfold.Family{Name: fmt.Sprintf("upstream_%d_pull_requests", i), Summary: "Pull requests of somebody's forge"})
+	}
+	for name, test := range map[string]struct {
+		families []*toolfold.Family
+		all      bool
+	}{"own": {app.Families(), true}, "upstreams": {many, false}} {
+		for _, fold := range consolidate.Folds() {
+			text := instructions(surface.New(surface.Options{Fold: fold, Level: lazy.Full}), hosts.Deferring, test.families)
+			if n, err := tokens.Count(text); err != nil || n > 100 {
+				t.Errorf("%s %s: %d tokens, %v: %s", name, fold, n, err, text)
+			}
+			if n := utf8.RuneCountInString(text); n > serve.MaxInstructions {
+				t.Errorf("%s %s: %d characters: %s", name, fold, n, text)
+			}
+			for _, f := range app.Families() {
+				if f.Category != callctx.Discovery && test.all && !strings.Contains(text, " "+f.Name) {
+					t.Errorf("%s %s: no %s in %s", name, fold, f.Name, text)
+				}
+			}
+			if strings.Contains(text, "memory (key-value notebook)") != test.all || strings.Contains(text, " more") == test.all {
+				t.Errorf("%s %s: %s", name, fold, text)
+			}
+		}
+	}
+}

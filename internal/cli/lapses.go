@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/permission"
+)
+
+// lapses are the rules that were named on standard error, so that each is named once.
+type lapses struct {
+	mu   sync.Mutex
+	said map[string]bool
+}
+
+// lapsedIn lists the rules of the settings, and of tokens, that match a tool of another server by a name
+// that does not count, with what to write instead.
+func lapsedIn(families []*toolfold.Family, settings permission.Rules, tokens []permission.Token) (lines []string) {
+	for _, l := range settings.Lapses(families) {
+		lines = append(lines, fmt.Sprintf("allow: %s", l))
+	}
+	for _, t := range tokens {
+		for _, l := range t.Rules.Lapses(families) {
+			lines = append(lines, fmt.Sprintf("token %s: %s", t.Name, l))
+		}
+	}
+	return lines
+}
+
+// sayLapses names lapsed rules on standard error that it has not named before.
+func (b *workbench) sayLapses(o *options) {
+	if b.gateway == nil {
+		return
+	}
+	var tokens []permission.Token
+	if o.HTTP != "" && o.HTTPTokenFile != "" {
+		tokens, _ = readTokens(o.HTTPTokenFile) // the server says what is wrong with it
+	}
+	lines := lapsedIn(b.ruled(), rules(o.Options), tokens)
+	b.lapses.mu.Lock()
+	defer b.lapses.mu.Unlock()
+	if b.lapses.said == nil {
+		b.lapses.said = map[string]bool{}
+	}
+	for _, line := range lines {
+		if !b.lapses.said[line] {
+			b.lapses.said[line] = true
+			fmt.Fprintf(b.env.Err, "toolfold: %s\n", line)
+		}
+	}
+}
+
+// lapsedRules lists the lapsed rules of the settings and of the file with tokens, as far as the tools of
+// the servers of the settings are known. It starts no server.
+func lapsedRules(c *cli.Context) ([]string, error) {
+	o, g, err := settingsGateway(c, "")
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	if len(o.Upstreams) == 0 {
+		return nil, nil
+	}
+	path, err := tokenFile(c)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := readTokens(path)
+	if err != nil {
+		return nil, err
+	}
+	return lapsedIn(slices.Concat(app.Families(), g.Families(), g.Named()), rules(o.Options), tokens), nil
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/storage"
+)
+
+// maxLegacyRows is the most rows of calls by legacy names that are printed.
+const maxLegacyRows = 20
+
+// legacyCalls returns how often which client called legacy names, the newest
+// first. It does not make a store that is not there.
+func legacyCalls(ctx context.Context, o *options) (calls []doctor.LegacyCall, err error) {
+	if !storage.MayHold(o.Store) {
+		return nil, nil
+	}
+	db, err := storage.Open(ctx, o.Store, o.env.storeOptions()...)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	counts, err := db.Usage().Counts(ctx)
+	for _, c := range counts {
+		calls = append(calls, doctor.LegacyCall(c))
+	}
+	return calls, err
+}
+
+// printLegacyCalls prints the counts, if there are any.
+func printLegacyCalls(out io.Writer, counts []doctor.LegacyCall) error {
+	if len(counts) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nlegacy name\tclient\tcalls\tlast")
+	for _, c := range counts[:min(len(counts), maxLegacyRows)] {
+		if c.Client == "" {
+			c.Client = "(does not say)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", c.Name, c.Client, c.Calls, c.Last.Local().Format(time.DateTime))
+	}
+	if more := len(counts) - maxLegacyRows; more > 0 {
+		fmt.Fprintf(w, "and %d more: --json has all\n", more)
+	}
+	return w.Flush()
+}

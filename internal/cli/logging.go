@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+)
+
+var logLevelFlag = &cli.StringFlag{
+	Name: "log-level", Usage: "least level of what is logged on standard error: debug, info, warn or error", DefaultText: "warn",
+	EnvVars: []string{"TOOLFOLD_LOG_LEVEL"},
+	Action: func(c *cli.Context, name string) error {
+		var level slog.Level
+		if level.UnmarshalText([]byte(name)) != nil {
+			return usageError("--log-level must be debug, info, warn or error, got %q", name)
+		}
+		EnvOf(c).Level.Set(level)
+		return nil
+	},
+}
+
+var verboseFlag = &cli.BoolFlag{
+	Name: "verbose", Usage: "log from info on, and report progress where standard error is no terminal too",
+	Action: func(c *cli.Context, verbose bool) error {
+		if level := &EnvOf(c).Level; verbose {
+			level.Set(min(level.Level(), slog.LevelInfo))
+		}
+		return nil
+	},
+}
+
+// A call is long after longCall, and then reports at most once in progressEvery.
+const (
+	longCall      = 2 * time.Second
+	progressEvery = time.Second
+)
+
+// reportingProgress returns a context whose call reports progress on standard error once it
+// takes long, where a person reads that or --verbose asks for it.
+func reportingProgress(ctx context.Context, c *cli.Context) context.Context {
+	if !c.Bool(verboseFlag.Name) && !EnvOf(c).Watched() {
+		return ctx
+	}
+	next := time.Now().Add(longCall)
+	return callctx.With(ctx, func(p toolfold.Progress) {
+		now := time.Now()
+		if now.Before(next) {
+			return
+		}
+		next = now.Add(progressEvery)
+		switch {
+		case p.Total > 0:
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %g of %g %s\n", p.Done, p.Total, p.Message)
+		case p.Message != "":
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s\n", p.Message)
+		default:
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %g\n", p.Done)
+		}
+	})
+}

@@ -1,0 +1,357 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/safefile"
+	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/migration"
+	"github.com/toolfold/toolfold/migration/files"
+)
+
+// maxMigrated bounds a file that is looked through, in bytes.
+const maxMigrated = 16 << 20
+
+// notMigrated are folders that hold what others wrote or what is generated.
+var notMigrated = []string{".git", "node_modules", "vendor", "dist", "build", "target", ".venv", "__pycache__"}
+
+// repository holds the files that migrate looks through.
+type repository struct {
+	search files.Search
+	files  []migrated // that name legacy tools, in the order of paths
+	read   int        // files that were looked through
+	others map[string][]string
+	theirs bool // names without a server in front are taken for those of other servers
+
+	// unread has the files and folders that were not looked through, or only for names
+	// with a server's in front, by path, with why.
+	unread map[string]string
+	order  []string // of unread
+}
+
+// migrated is a file that names legacy tools.
+type migrated struct {
+	root    *os.Root
+	name    string // below root
+	display string
+	before  []byte
+	found   files.Found
+}
+
+const (
+	unknownKind = "of a kind that is not read: only names with a server in front are looked for"
+	binaryFile  = "not text"
+	othersWrite = "a folder of what others wrote, or of what is generated"
+)
+
+func (r *repository) leave(path, why string) {
+	if _, known := r.unread[path]; !known {
+		r.unread[path] = why
+		r.order = append(r.order, path)
+	}
+}
+
+// openRepository looks through the paths of a command: first for servers and for tools that the
+// repository defines itself, then for uses. Close the roots of its files.
+func openRepository(c *cli.Context) (*repository, error) {
+	if c.NArg() == 0 {
+		return nil, usageError("migrate %s takes files or folders", c.Command.Name)
+	}
+	fold := consolidate.Fold(c.String("fold"))
+	if fold != consolidate.ByFamily && fold != consolidate.None {
+		return nil, usageError("--fold is family, or none where the server runs with --fold=none, not %q", fold)
+	}
+	r := &repository{others: map[string][]string{}, unread: map[string]string{}, search: files.Search{
+		Rewriter: migration.NewRewriter(app.Families()), Servers: c.StringSlice("server"), Own: map[string]bool{},
+		Widen: c.Bool("widen"), Exact: fold == consolidate.None,
+	}}
+	r.userServers()
+	var all []migrated
+	for _, path := range c.Args().Slice() {
+		files, err := r.collect(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, files...)
+	}
+	for _, f := range all {
+		r.servers(f.display, f.before)
+		for _, own := range r.search.Defines(f.name, f.before) {
+			r.search.Own[own] = true
+		}
+	}
+	r.leaveToOthers(all)
+	for _, f := range all {
+		f.found = r.search.File(f.name, f.before)
+		for server, names := range f.found.Others {
+			r.others[server] = append(r.others[server], names...)
+		}
+		if len(f.found.Uses) > 0 {
+			r.files = append(r.files, f)
+		}
+	}
+	return r, nil
+}
+
+// otherServers matches a tool as hosts name it.
+var otherServers = regex.Lazy(`\bmcp__[A-Za-z0-9-]`)
+
+// leaveToOthers takes names without a server in front for those of other servers, where
+// the files speak of such and neither they nor an option speak of this one.
+func (r *repository) leaveToOthers(all []migrated) {
+	if len(r.search.Servers) > 0 || slices.ContainsFunc(all, func(f migrated) bool { return bytes.Contains(f.before, []byte("toolfold")) }) {
+		return
+	}
+	if slices.ContainsFunc(all, func(f migrated) bool { return otherServers().Match(f.before) }) {
+		for _, name := range r.search.Names() {
+			r.search.Own[name] = true
+		}
+		r.theirs = true
+	}
+}
+
+// collect reads the files below a path.
+func (r *repository) collect(path string) (found []migrated, err error) {
+	dir, first := path, "."
+	if info, err := os.Stat(path); err != nil {
+		return nil, usageError("%v", err)
+	} else if !info.IsDir() {
+		dir, first = filepath.Dir(path), filepath.Base(path)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = fs.WalkDir(root.FS(), first, func(name string, entry fs.DirEntry, err error) error {
+		display := filepath.Join(dir, filepath.FromSlash(name))
+		switch {
+		case err != nil:
+			r.leave(display, err.Error())
+			return nil
+		case entry.IsDir() && name != "." && slices.Contains(notMigrated, entry.Name()):
+			if entry.Name() != ".git" {
+				r.leave(display, othersWrite)
+			}
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		case !entry.Type().IsRegular():
+			r.leave(display, "no regular file")
+			return nil
+		}
+		text, err := safefile.Read(root, name, maxMigrated)
+		switch {
+		case err != nil:
+			r.leave(display, err.Error())
+			return nil
+		case bytes.IndexByte(text[:min(len(text), 8<<10)], 0) >= 0:
+			r.leave(display, binaryFile)
+			return nil
+		case !files.Reads(name):
+			r.leave(display, unknownKind)
+		default:
+			r.read++
+		}
+		found = append(found, migrated{root: root, name: name, display: display, before: text})
+		return nil
+	})
+	return found, err
+}
+
+// userServers takes the names that the user's clients have for this server.
+func (r *repository) userServers() {
+	for _, h := range hosts.Hosts {
+		if h.Path == nil {
+			continue
+		}
+		if path, err := h.Path(); err == nil {
+			if text, err := os.ReadFile(path); err == nil {
+				r.servers(path, text)
+			}
+		}
+	}
+}
+
+// runsToolfold matches a word of a command that starts this server.
+var runsToolfold = regex.Lazy(`(^|[/\\@])toolfold([:@.].*)?$`)
+
+// servers takes the names that a client's file has for this server.
+func (r *repository) servers(path string, text []byte) {
+	switch filepath.Ext(path) {
+	case ".json", ".jsonc", ".toml":
+	default:
+		return
+	}
+	h := hosts.Owner(path, text)
+	if h == nil {
+		return
+	}
+	entries, _ := h.Servers(text, filepath.Dir(path)) // what cannot be read names none
+	for _, e := range entries {
+		if slices.ContainsFunc(e.Command, runsToolfold().MatchString) && !slices.Contains(r.search.Servers, e.Name) {
+			r.search.Servers = append(r.search.Servers, e.Name)
+		}
+	}
+}
+
+func checkAction(c *cli.Context) error {
+	format := c.String("format")
+	if c.Bool("json") {
+		format = "json"
+	}
+	r, err := openRepository(c)
+	if err != nil {
+		return err
+	}
+	uses := 0
+	for _, f := range r.files {
+		uses += len(f.found.Uses)
+	}
+	switch format {
+	case "text":
+		r.print(c)
+		r.printUnread(c, false)
+	case "json":
+		err = r.printJSON(c)
+	case "sarif":
+		_, err = fmt.Fprintf(c.App.Writer, "%s\n", r.sarif())
+		r.printUnread(c, false)
+	default:
+		return usageError("--format is text, json or sarif, not %q", format)
+	}
+	switch {
+	case err != nil:
+		return err
+	case uses > 0:
+		found := counted(uses, "use of a legacy tool", "uses of legacy tools")
+		return errors.New(found + "; toolfold migrate rewrite shows how they would change")
+	}
+	return nil
+}
+
+// counted writes a number with what is counted.
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
+
+func (r *repository) print(c *cli.Context) {
+	for _, f := range r.files {
+		for _, u := range f.found.Uses {
+			fmt.Fprintf(c.App.Writer, "%s:%d: %s → %s", f.display, u.Line, u.Name, u.Now)
+			if u.Note != "" {
+				fmt.Fprintf(c.App.Writer, " (%s)", u.Note)
+			}
+			fmt.Fprintln(c.App.Writer)
+		}
+	}
+}
+
+// maxNamed bounds the files that are named one by one where they were not read.
+const maxNamed = 20
+
+// printUnread says what was not looked through, and which servers may be this one.
+func (r *repository) printUnread(c *cli.Context, all bool) {
+	if n := len(r.order); n > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "%s read, %d not:\n", counted(r.read, "file", "files"), n)
+		for i, path := range r.order {
+			if i == maxNamed && !all {
+				fmt.Fprintf(c.App.ErrWriter, "  and %d more: check --json names all\n", n-i)
+				break
+			}
+			fmt.Fprintf(c.App.ErrWriter, "  %s: %s\n", path, r.unread[path])
+		}
+	}
+	for _, server := range slices.Sorted(maps.Keys(r.others)) {
+		fmt.Fprintf(c.App.ErrWriter, "%s of the server %q as this one has had them: if it is toolfold, add --server %s\n",
+			counted(len(r.others[server]), "name", "names"), server, server)
+	}
+	if r.theirs {
+		fmt.Fprintln(c.App.ErrWriter, "nothing here speaks of toolfold, and other servers do: names without a server in front are taken for "+
+			"theirs; if hosts know toolfold by another name, add --server NAME")
+		return
+	}
+	if own := slices.Sorted(maps.Keys(r.search.Own)); len(own) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "defined in these files, so taken for names of their own tools: %s\n",
+			strings.Join(own, ", "))
+	}
+}
+
+// migratedUse is a use as check --json prints it.
+type migratedUse struct {
+	File string `json:"file"`
+	files.Use
+}
+
+type unreadFile struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
+func (r *repository) printJSON(c *cli.Context) error {
+	uses, unread := []migratedUse{}, []unreadFile{}
+	for _, f := range r.files {
+		for _, u := range f.found.Uses {
+			uses = append(uses, migratedUse{f.display, u})
+		}
+	}
+	for _, path := range r.order {
+		unread = append(unread, unreadFile{path, r.unread[path]})
+	}
+	encoder := json.NewEncoder(c.App.Writer)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(map[string]any{
+		"uses": uses, "read": r.read, "unread": unread, "servers": r.search.Servers, "others": r.others,
+		"own": slices.Sorted(maps.Keys(r.search.Own)),
+	})
+}
+
+func rewriteFilesAction(c *cli.Context) error {
+	r, err := openRepository(c)
+	if err != nil {
+		return err
+	}
+	left, changed := 0, 0
+	for _, f := range r.files {
+		for _, u := range f.found.Uses {
+			if u.ByHand {
+				left++
+				fmt.Fprintf(c.App.ErrWriter, "%s:%d: %s: by hand: %s (%s)\n", f.display, u.Line, u.Name, u.Now, u.Note)
+			} else if u.Note != "" {
+				fmt.Fprintf(c.App.ErrWriter, "%s:%d: %s: %s\n", f.display, u.Line, u.Name, u.Note)
+			}
+		}
+		if string(f.before) == string(f.found.Now) {
+			continue
+		}
+		changed++
+		if err := f.rewrite(c); err != nil {
+			return err
+		}
+	}
+	r.printUnread(c, false)
+	if left > 0 {
+		return errors.New(counted(left, "use is", "uses are") + " left to be changed by hand")
+	}
+	if changed > 0 && !c.Bool("write") {
+		fmt.Fprintln(c.App.ErrWriter, "nothing is written yet: add --write")
+	}
+	return nil
+}

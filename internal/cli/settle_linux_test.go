@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// restMegabytes is the most memory of its own that a server has resident which has
+// answered its first list and waits. The code beside it is the file's, which the
+// system shares: of that most goes when the start is over.
+const restMegabytes = 10
+
+// A server that waits has a budget of memory, and serves on after it has settled.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	command := exec.Command(build(t, mainPackage), "serve")
+	command.Dir = t.TempDir()
+	command.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_DATA_HOME=", "XDG_CONFIG_HOME=")
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReaderSize(out, 1<<20)
+	list := func(messages string) {
+		t.Helper()
+		if _, err := in.Write([]byte(messages)); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			line, err := reader.ReadBytes('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(line, []byte(`"tools":[`)) {
+				return
+			}
+		}
+	}
+	list(firstLists)
+	started := residentKB(t, command.Process.Pid, "RssFile")
+	own, file := 0, 0
+	for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		own, file = residentKB(t, command.Process.Pid, "RssAnon"), residentKB(t, command.Process.Pid, "RssFile")
+		if own <= restMegabytes*1000 && file <= started/2 {
+			break
+		}
+	}
+	t.Logf("%d kB of its own and %d kB of files resident, of files %d kB when it had started", own, file, started)
+	if own > restMegabytes*1000 {
+		t.Errorf("%d kB resident at rest, more than %d MB", own, restMegabytes)
+	}
+	if file > started/2 {
+		t.Errorf("%d kB of files resident at rest, more than half of the %d kB of the start", file, started)
+	}
+	list(`{"jsonrpc":"2.0","id":3,"method":"tools/list"}` + "\n")
+	in.Close()
+	if err := command.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// residentKB returns how much memory of a kind a process has resident.
+func residentKB(t *testing.T, pid int, kind string) (kilobytes int) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "\n"+kind+":")
+	if _, err := fmt.Sscan(after, &kilobytes); err != nil {
+		t.Fatal(err)
+	}
+	return kilobytes
+}

@@ -1,0 +1,553 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/safefile"
+)
+
+// maxClientFile bounds the file of a client, in bytes.
+const maxClientFile = 64 << 20
+
+func setupCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "setup",
+		Usage:     "connect a client: print what its settings need, or write it",
+		ArgsUsage: "[CLIENT [-- SERVE-OPTION…]]",
+		Description: "Without CLIENT it lists the clients, their files and whether toolfold is in them. With\n" +
+			"--write the entry is put into the client's own file after a backup; what an entry\n" +
+			"had stays, and so do comments. Without CLIENT it asks on a terminal for each client found.\n" +
+			"--undo brings back what was there. The entry serves --for the client, which chooses the list\n" +
+			"that suits it. What follows -- goes to toolfold serve too, with --hooks to toolfold hook.\n\n" +
+			"toolfold setup codex\n" +
+			"toolfold setup --write qwen -- --listing=full\n" +
+			"toolfold setup --hooks --write git",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "write", Usage: "put the entry into the client's file"},
+			&cli.StringFlag{Name: "for", Usage: "serve what suits this client or kind (" + strings.Join(hosts.TargetNames(), ", ") + ")",
+				DefaultText: "the client"},
+			&cli.BoolFlag{Name: "undo", Usage: "take the entry out of the client's file"},
+			&cli.BoolFlag{Name: "hooks", Usage: "have commits, or a client's edits, in this repository judged by guard.check (" +
+				strings.Join(hookNames(), ", ") + ")"},
+		},
+		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, strings.Join(hosts.Names(), "\n")) },
+		Action:       setupAction,
+	}
+}
+
+func setupAction(c *cli.Context) error {
+	switch write, undo := c.Bool("write"), c.Bool("undo"); {
+	case write && undo:
+		return usageError("--write and --undo exclude each other")
+	case c.IsSet("for") && undo:
+		return usageError("--for and --undo exclude each other")
+	case c.IsSet("for") && hosts.FindTarget(c.String("for")) == nil:
+		return usageError("--for must be one of %s, got %q", strings.Join(hosts.TargetNames(), ", "), c.String("for"))
+	}
+	name, rest := c.Args().First(), c.Args().Tail()
+	if strings.HasPrefix(name, "-") { // of a leading --, which flags end with, nothing is left
+		name, rest = "", append([]string{"--"}, c.Args().Slice()...)
+	}
+	var options []string
+	if len(rest) > 0 {
+		if rest[0] != "--" {
+			return usageError("%q is too much: name one client, and put options of serve after --", rest[0])
+		}
+		options = append([]string{}, rest[1:]...)
+	}
+	if c.Bool("hooks") {
+		return setupHooks(c, name, options)
+	}
+	if err := refusedByServe(EnvOf(c), options); err != nil {
+		return err
+	}
+	if name == "" {
+		return setupWithoutClient(c, options)
+	}
+	h := hosts.Find(name)
+	switch {
+	case h == nil:
+		return usageError("unknown client %q: one of %s", name, strings.Join(hosts.Names(), ", "))
+	case (c.Bool("write") || c.Bool("undo")) && h.Path == nil:
+		return usageError("%s has no file that setup writes: %s", h.Title, h.Manual)
+	case c.Bool("undo"):
+		return undoClient(c, h)
+	case c.Bool("write"):
+		return connect(c, h, options)
+	}
+	binary, err := installed()
+	if err != nil {
+		return err
+	}
+	args, target := entryArgs(c, h)
+	fmt.Fprint(c.App.Writer, h.Snippet(binary, append(args, options...)))
+	return explain(c, h, target, "")
+}
+
+// setupWithoutClient lists the clients. With --write it asks on a terminal which of those
+// installed to connect.
+func setupWithoutClient(c *cli.Context, options []string) error {
+	switch {
+	case c.Bool("undo"):
+		return usageError("--undo needs the client whose entry goes: toolfold setup lists them")
+	case !c.Bool("write"):
+		return listClients(c)
+	}
+	var found []*hosts.Host
+	var names []string
+	for i := range hosts.Hosts {
+		if h := &hosts.Hosts[i]; h.Installed() {
+			found, names = append(found, h), append(names, h.Name)
+		}
+	}
+	if len(found) == 0 {
+		return usageError("no client that setup writes to is found: name one of %s", strings.Join(hosts.Readable(), ", "))
+	}
+	if info, err := os.Stdin.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return usageError("name a client to write to; found are %s", strings.Join(names, ", "))
+	}
+	answers, chosen := bufio.NewScanner(os.Stdin), 0
+	for _, h := range found {
+		path, err := h.Path()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.App.ErrWriter, "put toolfold into %s (%s)? [y/N] ", h.Title, path)
+		if !answers.Scan() {
+			fmt.Fprintln(c.App.ErrWriter)
+			break
+		}
+		if answer := strings.ToLower(strings.TrimSpace(answers.Text())); answer != "y" && answer != "yes" {
+			continue
+		}
+		chosen++
+		if err := connect(c, h, options); err != nil {
+			return err
+		}
+	}
+	if chosen == 0 {
+		fmt.Fprintln(c.App.ErrWriter, "nothing is written")
+	}
+	return answers.Err()
+}
+
+// entryArgs returns the arguments of the entry, and the row of the table of lists that
+// they name.
+func entryArgs(c *cli.Context, h *hosts.Host) ([]string, *hosts.Target) {
+	args, target := h.Args(), hosts.FindTarget(cmp.Or(c.String("for"), h.Name))
+	args[len(args)-1] = "--for=" + target.Name
+	return args, target
+}
+
+// connect puts the entry into the client's file. Nil options keep those of the entry.
+func connect(c *cli.Context, h *hosts.Host, options []string) error {
+	binary, err := installed()
+	if err != nil {
+		return err
+	}
+	args, target := entryArgs(c, h)
+	return writeClient(c, h, target, func(text []byte) ([]byte, error) {
+		had, words := h.Options(text), options
+		if words == nil {
+			words = had
+			if err := refusedByServe(EnvOf(c), words); err != nil {
+				return nil, fmt.Errorf("its entry has options that serve refuses (%w): give those that it should have after --", err)
+			}
+		}
+		for _, option := range had {
+			if !slices.Contains(words, option) {
+				fmt.Fprintf(c.App.ErrWriter, "left out %s, which the entry had\n", option)
+			}
+		}
+		return h.Put(text, binary, slices.Concat(args, words))
+	})
+}
+
+// refusedByServe returns the error of serve for options that it would refuse.
+func refusedByServe(env *Env, options []string) error {
+	return refusedBy(env, serveCommand(), func(c *cli.Context) error {
+		_, err := settingFiles(c)
+		return err
+	}, options)
+}
+
+// refusedBy returns the error of a command for words that it would refuse, by its flags or by what
+// reads them.
+func refusedBy(env *Env, command *cli.Command, read cli.ActionFunc, words []string) error {
+	command.Action = read
+	app := newApp(env)
+	app.Commands = []*cli.Command{command}
+	refuseWrong(app.Commands)
+	return app.Run(append([]string{"toolfold", command.Name}, words...))
+}
+
+// explain prints what the user has to know and do beside the entry: once it is written
+// what is left.
+func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, written string) error {
+	w := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', 0)
+	where, add, next := h.Manual, h.Add, ""
+	if written != "" {
+		where, add, next = "", "", "start "+h.Title+" again, and approve what it asks for"
+		if text, err := readClient(written); err == nil && h.Entry(text).Off {
+			next = "switch the entry on, which its settings switch off; then " + next
+		}
+	} else if h.Path != nil {
+		path, err := h.Path()
+		if err != nil {
+			return err
+		}
+		where = path + ", or: toolfold setup --write " + h.Name
+	}
+	for _, row := range [][2]string{
+		{"goes into", where}, {"or run", add}, {"next", next}, {"approval", h.Approve}, {"list", target.Text()}, {"rules", h.Rules},
+		{"note", h.Note},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
+		}
+	}
+	return w.Flush()
+}
+
+// installed returns the path of this program, which clients can start: the one on the PATH where
+// that is the same file, since it outlives what it links to.
+func installed() (string, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding the binary: %w", err)
+	}
+	switch slash := filepath.ToSlash(binary); {
+	case strings.Contains(slash, "/go-build") && strings.Contains(slash, "/exe/"):
+		return "", errors.New("go run leaves no binary that a client could start: go install ./cmd/toolfold first")
+	case strings.Contains(slash, "/_npx/"):
+		return "", errors.New("npx removes its binary some time: npm install -g toolfold first, then toolfold setup")
+	}
+	if found, err := exec.LookPath("toolfold"); err == nil && filepath.IsAbs(found) && sameFile(found, binary) {
+		return found, nil
+	}
+	return binary, nil
+}
+
+// listClients prints each client with its file.
+func listClients(c *cli.Context) error {
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for i := range hosts.Hosts {
+		h, state, path := &hosts.Hosts[i], "", "-"
+		if h.Path != nil {
+			var err error
+			if path, err = h.Path(); err != nil {
+				return err
+			}
+			text, err := readClient(path)
+			has, broken := h.Has(text, hosts.Server)
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && h.Installed():
+				state = "installed, no file"
+			case errors.Is(err, fs.ErrNotExist):
+				state = "not found"
+			case err != nil:
+				state = err.Error()
+			case broken != nil:
+				state = broken.Error()
+			case has && h.Entry(text).Off:
+				state = "has toolfold, switched off"
+			case has:
+				state = "has toolfold"
+			default:
+				state = "without toolfold"
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", h.Name, h.Title, path, state)
+	}
+	return w.Flush()
+}
+
+// readClient reads the file of a client.
+func readClient(path string) ([]byte, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return safefile.Read(root, filepath.Base(path), maxClientFile)
+}
+
+// setupBackup is the ending of the one backup that setup keeps of a file: as it was before
+// setup wrote to it.
+const setupBackup = ".toolfold.bak"
+
+// backupPath returns where the backup of a file with that ending goes: beside the file, or into
+// the data folder if the file is in a working tree of git, where a commit could take it.
+func backupPath(path, ending string) (string, error) {
+	folder := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	path = filepath.Join(folder, filepath.Base(path))
+	if !repositoryAt(repositoryOf(folder)) {
+		return path + ending, nil
+	}
+	data, err := storage.DataDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(data, "backups", hex.EncodeToString(sum[:8])+"-"+filepath.Base(path)+ending), nil
+}
+
+// backupPlaces returns the paths at which the backup of setup can be: where it goes now, and beside
+// the file, where older versions put it.
+func backupPlaces(path string) ([]string, error) {
+	place, err := backupPath(path, setupBackup)
+	return []string{place, path + setupBackup}, err
+}
+
+// readBackup returns the backup that setup made of a file, and its path; empty if there is none.
+func readBackup(path string) (text []byte, backup string, err error) {
+	places, err := backupPlaces(path)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, place := range places {
+		text, err := readClient(place)
+		if err == nil {
+			return text, place, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, "", fmt.Errorf("reading %s: %w", place, err)
+		}
+	}
+	return nil, "", nil
+}
+
+// removeBackups removes the backup that setup made of a file, if there is one.
+func removeBackups(path string) error {
+	places, err := backupPlaces(path)
+	if err != nil {
+		return err
+	}
+	for _, place := range places {
+		if err := os.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// followed returns the path of a file with links followed: dotfiles are often links. It
+// refuses a link to nothing, in whose place a file would come.
+func followed(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return real, nil
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return "", fmt.Errorf("%s is a link to nothing: make its target, or remove the link", path)
+	}
+	return path, nil
+}
+
+// clientPath returns the path of the client's file with links followed.
+func clientPath(h *hosts.Host) (string, error) {
+	path, err := h.Path()
+	if err != nil {
+		return "", err
+	}
+	return followed(path)
+}
+
+// writeClient puts the entry into the file of a client, after a backup, and says so, and what is left to do.
+func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func([]byte) ([]byte, error)) error {
+	path, err := clientPath(h)
+	if err != nil {
+		return err
+	}
+	ending := setupBackup
+	if text, err := readClient(path); err == nil {
+		has, err := h.Has(text, hosts.Server)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", path, err)
+		case !has: // an older backup is of another time
+			if err := removeBackups(path); err != nil {
+				return err
+			}
+		case isMadeBySetup(h, text):
+			ending = ""
+		}
+	}
+	done, err := editFile(path, ending, edit)
+	switch {
+	case err != nil:
+		return err
+	case !done.changed:
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
+		return err
+	case done.backup != "":
+		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.backup)
+	}
+	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path); err != nil {
+		return err
+	}
+	return explain(c, h, target, done.path)
+}
+
+// isMadeBySetup reports whether a client's file holds what setup writes where there was
+// none, and no more.
+func isMadeBySetup(h *hosts.Host, text []byte) bool {
+	words := h.Entry(text).Command
+	return len(words) > 0 && string(text) == h.Snippet(words[0], words[1:])
+}
+
+// undoClient brings back the entry that a client's file had before setup, or takes it out.
+// Where nothing else has changed since, the file is as it was then, or gone if there was none.
+func undoClient(c *cli.Context, h *hosts.Host) error {
+	path, err := clientPath(h)
+	if err != nil {
+		return err
+	}
+	before, backup, err := readBackup(path)
+	if err != nil {
+		return err
+	}
+	hadFile := backup != ""
+	now, err := readClient(path)
+	if err == nil && !hadFile && isMadeBySetup(h, now) {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "removed  %s\n", path)
+		return err
+	}
+	done, err := editFile(path, "", func(text []byte) ([]byte, error) {
+		if has, err := h.Has(text, hosts.Server); !has || err != nil {
+			return text, err
+		}
+		words := h.Entry(text).Command
+		if len(words) > 0 && hadFile {
+			if put, err := h.Put(before, words[0], words[1:]); err == nil && bytes.Equal(put, text) {
+				return before, nil
+			}
+		}
+		without, err := h.Restore(text, before)
+		if err != nil && hadFile {
+			return nil, fmt.Errorf("%w; %s has what was there before", err, backup)
+		}
+		return without, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case !done.changed:
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
+		return err
+	}
+	if hadFile { // what is there now is newer, but for the entry, which is as it was
+		if err := removeBackups(path); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path)
+	return err
+}
+
+// edited holds the outcome of an edit of the file of a client.
+type edited struct {
+	path    string // with links followed
+	backup  string // path of the text before; empty for a new file
+	after   []byte
+	changed bool
+	isNew   bool // there was no file
+}
+
+// editFile replaces a file by what edit makes of it, after a backup with that ending, see
+// backupPath: one that is there stays, and an empty ending makes none. A file that is not there
+// is empty. Where another program writes the file meanwhile, edit sees its text.
+func editFile(path, ending string, edit func([]byte) ([]byte, error)) (done edited, err error) {
+	if path, err = followed(path); err != nil {
+		return done, err
+	}
+	for range 5 {
+		before, err := readClient(path)
+		isNew := errors.Is(err, fs.ErrNotExist)
+		if err != nil && !isNew {
+			return done, fmt.Errorf("reading %s: %w", path, err)
+		}
+		done.path, done.isNew = path, isNew
+		if done.after, err = edit(before); err != nil {
+			return done, fmt.Errorf("%s: %w", path, err)
+		}
+		if bytes.Equal(before, done.after) {
+			return done, nil
+		}
+		if now, err := readClient(path); isNew != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, before) {
+			continue
+		}
+		if !isNew && ending != "" {
+			if done.backup, err = backUp(path, ending, before); err != nil {
+				return done, fmt.Errorf("backing up %s: %w", path, err)
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return done, err
+		}
+		root, err := os.OpenRoot(filepath.Dir(path))
+		if err != nil {
+			return done, err
+		}
+		defer root.Close()
+		if err := safefile.Replace(root, filepath.Base(path), done.after); err != nil {
+			return done, fmt.Errorf("writing %s: %w", path, err)
+		}
+		done.changed = true
+		return done, nil
+	}
+	return done, fmt.Errorf("%s changes all the time: close the programs that write it, and try again", path)
+}
+
+// backUp keeps the text of a file, with the file's mode, and returns where; empty where a backup
+// is there already, which stays.
+func backUp(path, ending string, text []byte) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	backup, err := backupPath(path, ending)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(backup), 0o700); err != nil {
+		return "", err
+	}
+	file, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if errors.Is(err, fs.ErrExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, err = file.Write(text); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(backup)) // half a backup would stay for good
+	}
+	return backup, nil
+}

@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+func statusCommand() *cli.Command {
+	var names []string
+	for _, p := range config.Params(config.Settings) {
+		names = append(names, p.Name)
+	}
+	return &cli.Command{
+		Name:  "status",
+		Usage: "show what is in force: what is listed and its cost, the workspace, the store, the rights",
+		Flags: append(settingFlags(names...), trustFlag, jsonFlag,
+			&cli.BoolFlag{Name: "all", Usage: "show the files and every setting too, with what decided it"}),
+		Action: statusAction,
+	}
+}
+
+// status holds the output of status --json.
+type status struct {
+	Version   string          `json:"version"`
+	List      *listStatus     `json:"list,omitempty"` // nil where the settings are wrong
+	Store     *storeStatus    `json:"store,omitempty"`
+	Rights    string          `json:"rights,omitempty"`
+	Data      string          `json:"data"` // folder of the default store and the list of trusted folders
+	Workspace workspaceStatus `json:"workspace"`
+	Notebook  string          `json:"notebook"` // which notes of other workspaces memory holds
+	Files     []fileStatus    `json:"files"`    // of settings, the user's first
+	Settings  []settingStatus `json:"settings,omitempty"`
+}
+
+// listStatus says what clients are listed, without what upstreams add.
+type listStatus struct {
+	Mode      surface.Mode `json:"mode"`
+	Level     lazy.Level   `json:"level"`
+	Tools     int          `json:"tools"`
+	Tokens    int          `json:"tokens"`
+	Upstreams int          `json:"upstreams,omitempty"`
+}
+
+type storeStatus struct {
+	URL     string `json:"url"` // without its password
+	State   string `json:"state,omitempty"`
+	Problem string `json:"problem,omitempty"` // why calls cannot use it
+}
+
+type workspaceStatus struct {
+	Path        string `json:"path"`
+	From        string `json:"from"` // flag, environment or default
+	Trusted     bool   `json:"trusted"`
+	Replaced    string `json:"replaced,omitempty"`    // the trusted folder, where another one stands at its path since
+	Definitions string `json:"definitions,omitempty"` // what trust is about, such as "2 agents"
+}
+
+type fileStatus struct {
+	Scope   string           `json:"scope"`
+	Path    string           `json:"path"`
+	Exists  bool             `json:"exists"`
+	Ignored []config.Ignored `json:"ignored,omitempty"`
+	Problem string           `json:"problem,omitempty"` // why no command starts
+}
+
+type settingStatus struct {
+	Name  string `json:"name"`
+	Value any    `json:"value,omitempty"` // absent where nothing is set
+	From  string `json:"from"`
+}
+
+func statusAction(c *cli.Context) error {
+	files, err := settingFiles(c)
+	if err != nil {
+		return err
+	}
+	s := status{Version: version()}
+	if s.Data, err = storage.DataDir(); err != nil {
+		return err
+	}
+	if s.Workspace.Path, s.Workspace.From, err = workspaceOf(c); err != nil {
+		return err
+	}
+	s.Workspace.Trusted = trusted(c, files.Workspace)()
+	s.Workspace.Replaced = replaced(c, files.Workspace)
+	s.Workspace.Definitions = definitions(files.Workspace)
+	layers, problem := files.Load()
+	s.Notebook = "one for the notes of all workspaces; the setting memoryNamespace gives this one its own"
+	if layers != nil {
+		if own, ok := layers.Merged()["memoryNamespace"]; ok {
+			s.Notebook = fmt.Sprintf("namespace %v; calls that name another namespace read that", own)
+		}
+	}
+	for _, f := range []fileStatus{
+		{Scope: config.Global, Path: files.Global}, {Scope: config.Local, Path: filepath.Join(s.Workspace.Path, config.LocalFile)},
+	} {
+		_, err := os.Stat(f.Path)
+		f.Exists = err == nil
+		if problem != nil && f.Scope == config.Global {
+			f.Problem = problem.Error()
+		}
+		if layers != nil {
+			for _, entry := range layers.Ignored {
+				if entry.Scope == f.Scope {
+					f.Ignored = append(f.Ignored, entry)
+				}
+			}
+		}
+		s.Files = append(s.Files, f)
+	}
+	if layers != nil {
+		applies := layers.Redacted()
+		applies["store"] = storeOf(layers)
+		if err := s.inForce(c, layers, files); err != nil {
+			return err
+		}
+		for name, value := range map[string]any{"toolMode": s.List.Mode, "listing": s.List.Level} {
+			if applies[name] == nil {
+				applies[name] = value
+			}
+		}
+		for _, p := range config.Params(config.Settings) {
+			s.Settings = append(s.Settings, settingStatus{p.Name, applies[p.Name], layers.From(p.Name)})
+		}
+	}
+	if c.Bool(jsonFlag.Name) {
+		err = printJSON(c, s)
+	} else {
+		err = s.print(c)
+	}
+	if err == nil && (problem != nil || s.Store != nil && s.Store.Problem != "") {
+		return cli.Exit("", exitFailed)
+	}
+	return err
+}
+
+// lookWithin bounds how long a store may take to say how it is.
+const lookWithin = 5 * time.Second
+
+// inForce adds what the settings come to: the list and its cost, the rights, the store.
+func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Files) error {
+	o := &options{env: EnvOf(c), files: files, layers: layers, trusted: files.Trusted}
+	var err error
+	if o.Options, err = layers.Options(); err != nil {
+		return err
+	}
+	o.narrowAllow()
+	offer, rules := o.surfaceOptions(), rules(o.Options)
+	families := app.Families()
+	permitted := rules.Rights().Filter(families)
+	listed := surface.List(permitted, offer)
+	cost, err := doctor.Count(listed)
+	if err != nil {
+		return err
+	}
+	s.List = &listStatus{offer.Mode, offer.Level, cost.Tools, cost.Tokens, len(o.Upstreams)}
+	count := func(families []*toolfold.Family) (n int) {
+		for _, f := range families {
+			n += len(f.Actions)
+		}
+		return n
+	}
+	s.Rights = fmt.Sprintf("all %d actions", count(families))
+	if n := count(permitted); n < count(families) {
+		s.Rights = fmt.Sprintf("%d of %d actions; toolfold tools --explain says why", n, count(families))
+	}
+	s.Store = &storeStatus{URL: fmt.Sprint(storeOf(layers))}
+	ctx, cancel := context.WithTimeout(c.Context, lookWithin)
+	defer cancel()
+	if s.Store.State, err = storage.Look(ctx, o.Store, o.env.storeOptions()...); err != nil {
+		lines := strings.Split(err.Error(), "\n") // one for each address tried
+		for i := range lines {
+			lines[i] = strings.TrimSpace(lines[i])
+		}
+		s.Store.State, s.Store.Problem = "", strings.Join(slices.Compact(lines), " ")
+	}
+	return nil
+}
+
+// workspaceOf returns the workspace's path and what decided it.
+func workspaceOf(c *cli.Context) (path, from string, err error) {
+	dir := cmp.Or(c.String(workspaceFlag), ".")
+	switch {
+	case c.String(workspaceFlag) == "" || !c.IsSet(workspaceFlag):
+		from = config.Default
+	case os.Getenv("TOOLFOLD_WORKSPACE") == dir:
+		from = config.Environment
+	default:
+		from = config.Flag
+	}
+	path, err = filepath.Abs(dir)
+	return path, from, err
+}
+
+// storeOf returns the URL of the store that applies, without its password.
+func storeOf(layers *config.Layers) any {
+	if url := layers.Redacted()["store"]; url != nil {
+		return url
+	}
+	url, _ := storage.DefaultURL()
+	return url
+}
+
+func (s status) print(c *cli.Context) error {
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	all := c.Bool("all")
+	fmt.Fprintf(w, "toolfold\t%s", s.Version)
+	if s.List != nil {
+		fmt.Fprintf(w, "\t%d tools listed, %d tokens: %s, %s listing", s.List.Tools, s.List.Tokens, s.List.Mode, s.List.Level)
+		if s.List.Upstreams > 0 {
+			fmt.Fprintf(w, "; upstreams (%d) add theirs: toolfold doctor --upstreams", s.List.Upstreams)
+		}
+	}
+	fmt.Fprintf(w, "\nworkspace\t%s\t%s\n", s.Workspace.Path, s.Workspace.From)
+	switch {
+	case s.Workspace.Replaced != "":
+		fmt.Fprintf(w, "trusted\tyes\t%s, but another folder stands at %s since: look at it, then toolfold trust or untrust it\n",
+			s.Workspace.Definitions, s.Workspace.Replaced)
+	case s.Workspace.Trusted:
+		fmt.Fprintf(w, "trusted\tyes\t%s\n", s.Workspace.Definitions)
+	case s.Workspace.Definitions != "":
+		fmt.Fprintf(w, "trusted\tno\t%s left out; to use: toolfold trust %s\n", s.Workspace.Definitions, s.Workspace.Path)
+	default:
+		fmt.Fprintf(w, "trusted\tno\n")
+	}
+	fmt.Fprintf(w, "notebook\t%s\n", s.Notebook)
+	if s.Store != nil {
+		fmt.Fprintf(w, "store\t%s\t%s\n", s.Store.URL, cmp.Or(s.Store.State, "cannot be used: "+s.Store.Problem))
+		fmt.Fprintf(w, "rights\t%s\n", s.Rights)
+	}
+	if all {
+		fmt.Fprintf(w, "data\t%s\n", s.Data)
+	}
+	for _, f := range s.Files {
+		state := cmp.Or(f.Problem, "in use")
+		if !f.Exists && f.Problem == "" {
+			state = "absent"
+		}
+		if all || f.Problem != "" || f.Ignored != nil {
+			fmt.Fprintf(w, "%s settings\t%s\t%s\n", f.Scope, f.Path, state)
+		}
+		for _, entry := range f.Ignored {
+			fmt.Fprintf(w, "\tleft out %s\n", entry.Text())
+		}
+	}
+	if all {
+		s.printSettings(w)
+	}
+	if err := w.Flush(); err != nil || all {
+		return err
+	}
+	_, err := fmt.Fprintln(c.App.ErrWriter, "toolfold status --all shows the files and every setting, with what decided it")
+	return err
+}
+
+// printSettings prints a line for each setting.
+func (s status) printSettings(w io.Writer) {
+	for _, setting := range s.Settings {
+		value := setting.Value
+		if value == nil {
+			value = "-"
+		}
+		if object, ok := value.(map[string]any); ok {
+			value = fmt.Sprintf("%d configured", len(object))
+		}
+		fmt.Fprintf(w, "%s\t%v\t%s\n", setting.Name, value, setting.From)
+	}
+}

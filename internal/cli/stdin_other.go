@@ -1,0 +1,8 @@
+//go:build !unix
+
+package cli
+
+import "os"
+
+// polledStdin returns standard input as it is.
+func polledStdin() (in *os.File, restore func()) { return os.Stdin, func() {} }

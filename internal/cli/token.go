@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/system/safefile"
+	"github.com/toolfold/toolfold/internal/text/suggest"
+	"github.com/toolfold/toolfold/permission"
+)
+
+func tokenCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "token",
+		Usage: "give callers over HTTP tokens with rights of their own",
+		Subcommands: []*cli.Command{
+			{
+				Name: "add", Usage: "make a token and print it, this once", ArgsUsage: "NAME",
+				Description: "The rules narrow those of the server, for this caller. A server that runs reads the file\n" +
+					"again. The file keeps a hash.\n\n" +
+					"toolfold token add ci --read-only\n" +
+					"toolfold token add desk --allow memory,task --deny '*.clear'",
+				Flags: append(settingFlags("httpTokenFile"),
+					&cli.BoolFlag{Name: "read-only", Usage: "permit only what merely reads"},
+					&cli.StringSliceFlag{Name: "allow", Usage: "permit only these actions: names or patterns, separated by commas; may be repeated"},
+					&cli.StringSliceFlag{Name: "deny", Usage: "do not permit these actions; may be repeated"}),
+				Action: addToken,
+			},
+			{
+				Name: "list", Usage: "list the tokens of the file, and what they permit",
+				Flags: append(settingFlags("httpTokenFile"), outputFlag(asTable), jsonFlag), Action: listTokens,
+			},
+			{
+				Name: "remove", Usage: "take the token of a name out of the file", ArgsUsage: "NAME",
+				Flags: settingFlags("httpTokenFile"), Action: removeToken,
+			},
+		},
+		HideHelpCommand: true,
+		Action:          unknownCommand,
+	}
+}
+
+// tokenFile returns the path of the file that the options name, or of the default one.
+func tokenFile(c *cli.Context) (string, error) {
+	o, err := loadOptions(c)
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(o.HTTPTokenFile, o.defaultTokenFile()), nil
+}
+
+// readTokens reads a file that may be missing or empty.
+func readTokens(path string) ([]permission.Token, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := permission.ReadTokens(path, info)
+	if errors.Is(err, permission.ErrNoToken) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// editTokens replaces the text of a file with what edit makes of it. A new file
+// has mode 0600.
+func editTokens(c *cli.Context, path string, edit func(text string, list []permission.Token) (string, error)) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	unlock, err := safefile.Lock(c.Context, path+".lock")
+	if err != nil {
+		return fmt.Errorf("waiting for %s: %w", path, err)
+	}
+	defer unlock()
+	list, err := readTokens(path)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	old, err := safefile.Read(root, filepath.Base(path), permission.MaxTokenFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := edit(string(old), list)
+	if err != nil {
+		return err
+	}
+	if len(text) > permission.MaxTokenFile {
+		return fmt.Errorf("%s would have more than %d bytes", path, permission.MaxTokenFile)
+	}
+	return safefile.Replace(root, filepath.Base(path), []byte(text))
+}
+
+func addToken(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usageError("token add takes one name: toolfold token add ci")
+	}
+	name := c.Args().First()
+	if err := permission.CheckTokenName(name); err != nil {
+		return usageError("%v", err)
+	}
+	patterns := func(flag string) []string {
+		return strings.FieldsFunc(strings.Join(c.StringSlice(flag), ","), func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	rules := permission.Rules{ReadOnly: c.Bool("read-only"), Allow: patterns("allow"), Deny: patterns("deny")}
+	for flag, names := range map[string][]string{"allow": rules.Allow, "deny": rules.Deny} {
+		if c.IsSet(flag) && len(names) == 0 { // an empty allow would permit all
+			return usageError("--%s names nothing", flag)
+		}
+	}
+	_, g, err := settingsGateway(c, "")
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	families := slices.Concat(app.Families(), g.Families(), g.Named())
+	if err := rules.Check(families); err != nil {
+		return usageError("%v", err)
+	}
+	for _, l := range rules.Lapses(families) {
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: rule %q does not allow %s\n", l.Rule, l.Advice())
+	}
+	path, err := tokenFile(c)
+	if err != nil {
+		return err
+	}
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // it never fails
+	token := base64.RawURLEncoding.EncodeToString(random)
+	err = editTokens(c, path, func(text string, list []permission.Token) (string, error) {
+		for _, other := range list {
+			if other.Name == name {
+				return "", fmt.Errorf("%s has a token called %s: remove it first, or take another name", path, name)
+			}
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return text + permission.Token{Name: name, Hash: sha256.Sum256([]byte(token)), Rules: rules}.String() + "\n", nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.App.ErrWriter, "the token of %s, shown only now; callers send it as Authorization: Bearer TOKEN.\n"+
+		"Servers over HTTP read its hash in %s\n", name, path)
+	_, err = fmt.Fprintln(c.App.Writer, token)
+	return err
+}
+
+// tokenRow is a token in the output of token list.
+type tokenRow struct {
+	Name             string `json:"name"` // empty for a plain token
+	permission.Rules        // all empty = all that the server offers
+}
+
+func listTokens(c *cli.Context) error {
+	form, err := outputOf(c)
+	if err != nil {
+		return err
+	}
+	path, err := tokenFile(c)
+	if err != nil {
+		return err
+	}
+	list, err := readTokens(path)
+	if err != nil {
+		return err
+	}
+	rows := []tokenRow{}
+	for _, t := range list {
+		rows = append(rows, tokenRow{t.Name, t.Rules})
+	}
+	return printAs(c, form, rows, func(s screen.Screen) error {
+		t := screen.Table{Header: []string{"token", "permits"}}
+		for _, row := range rows {
+			t.Rows = append(t.Rows, []string{cmp.Or(row.Name, "(plain token)"), cmp.Or(row.Rules.String(), "all that the server offers")})
+		}
+		_, err := s.Table(t)
+		return err
+	})
+}
+
+func removeToken(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usageError("token remove takes one name")
+	}
+	name := c.Args().First()
+	path, err := tokenFile(c)
+	if err != nil {
+		return err
+	}
+	return editTokens(c, path, func(text string, list []permission.Token) (string, error) {
+		var names []string
+		for _, t := range list {
+			names = append(names, t.Name)
+		}
+		var remaining []string
+		found := false
+		for line := range strings.Lines(text) {
+			words := strings.Fields(line)
+			if len(words) > 1 && words[0] == name && words[0] != "#" {
+				found = true
+				continue
+			}
+			remaining = append(remaining, line)
+		}
+		if !found {
+			meant := ""
+			if near := suggest.Nearest(name, names); near != "" {
+				meant = fmt.Sprintf(", did you mean %q?", near)
+			}
+			return "", fmt.Errorf("%s has no token called %q%s", path, name, meant)
+		}
+		return strings.Join(remaining, ""), nil
+	})
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+)
+
+func toolsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "tools",
+		Usage: "show what tools/list would show, and what it costs",
+		Flags: append(settingFlags(append(permissionSettings, append(slices.Clone(surfaceSettings), "for")...)...), outputFlag(asTable), jsonFlag,
+			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
+		Action: func(c *cli.Context) error {
+			form, err := outputOf(c)
+			if err != nil {
+				return err
+			}
+			o, err := loadOptions(c)
+			if err != nil {
+				return err
+			}
+			if o.upstreams, err = upstreams(c, o); err != nil {
+				return err
+			}
+			b, err := newWorkbench(o)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			rules, families := rules(o.Options), b.Families()
+			offer := o.surfaceOptions()
+			l := listing{Mode: offer.Mode, Level: offer.Level}
+			permitted := rules.Rights().Filter(families)
+			if c.Bool("explain") {
+				l.explain(o, families, permitted)
+			}
+			for _, t := range surface.List(permitted, offer) {
+				cost, err := doctor.Count([]lazy.Listed{t})
+				if err != nil {
+					return err
+				}
+				l.Tools = append(l.Tools, listingTool{t, cost.Tokens})
+				l.Total = l.Total.Add(cost)
+			}
+			return printAs(c, form, l, l.table)
+		},
+	}
+}
+
+// listing holds the output of tools --json.
+type listing struct {
+	Mode  surface.Mode  `json:"mode"`
+	Level lazy.Level    `json:"level"`
+	Total doctor.Cost   `json:"total"`
+	Tools []listingTool `json:"tools"`
+
+	Options   []settingStatus `json:"options,omitempty"`   // with --explain
+	NotListed []notListed     `json:"notListed,omitempty"` // with --explain
+	LeftOut   []leftOut       `json:"leftOut,omitempty"`   // with --explain
+}
+
+// notListed is a tool that is found and called, but not listed.
+type notListed struct {
+	Tool   string `json:"tool"`
+	Reason string `json:"reason"` // the setting that hides it
+	From   string `json:"from"`   // what decided that setting
+}
+
+// leftOut is an action that callers neither see nor can call.
+type leftOut struct {
+	Action string `json:"action"`
+	Reason string `json:"reason"` // the setting that excludes it
+	From   string `json:"from"`   // what decided that setting
+}
+
+// explain adds the options with their sources, and the families and actions that
+// they hide.
+func (l *listing) explain(o *options, families, permitted []*toolfold.Family) {
+	applies := o.layers.Redacted()
+	for _, name := range slices.Concat([]string{"for"}, surfaceSettings, permissionSettings) {
+		l.Options = append(l.Options, settingStatus{name, applies[name], o.layers.From(name)})
+	}
+	offer := o.surfaceOptions()
+	listed := surface.List(permitted, offer)
+	for _, t := range surface.Tools(permitted, offer) {
+		switch {
+		case slices.ContainsFunc(listed, func(l lazy.Listed) bool { return l.Name == t.Name }):
+		case t.Tier > offer.Tier:
+			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("tier %s: it is %s", o.Tier, t.Tier), o.layers.From("tier")})
+		default:
+			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("listing %s: it is not core", offer.Level), o.layers.From("listing")})
+		}
+	}
+	for _, f := range families {
+		for _, a := range f.Actions {
+			if setting, reason := rules(o.Options).Reason(a); setting != "" {
+				l.LeftOut = append(l.LeftOut, leftOut{a.FullName(), reason, o.denies(setting, a)})
+			}
+		}
+	}
+}
+
+// denies names the sources of the setting that leaves an action out: of deny those
+// with a pattern of it, or of allow where one of several does not have it.
+func (o *options) denies(setting string, a *toolfold.Action) string {
+	if setting != "deny" {
+		return o.layers.From(setting)
+	}
+	var from []string
+	sources, lists := o.layers.Lists("deny")
+	for i, patterns := range lists {
+		if slices.ContainsFunc(patterns, a.Matches) {
+			from = append(from, sources[i])
+		}
+	}
+	if from == nil {
+		sources, lists = o.layers.Lists("allow")
+		for i, patterns := range lists {
+			if !slices.ContainsFunc(patterns, a.AllowedBy) {
+				from = append(from, "allow of "+sources[i])
+			}
+		}
+	}
+	return strings.Join(from, ", ")
+}
+
+type listingTool struct {
+	lazy.Listed
+	Tokens int `json:"tokens"`
+}
+
+// table prints the tools with what they cost, and what --explain adds.
+func (l listing) table(s screen.Screen) error {
+	t := screen.Table{Header: []string{"tool", "tokens", "description"}, Right: []string{"tokens"}}
+	for _, tool := range l.Tools {
+		t.Rows = append(t.Rows, []string{tool.Name, fmt.Sprint(tool.Tokens), tool.Description})
+	}
+	t.Rows = append(t.Rows, []string{"total", fmt.Sprint(l.Total.Tokens), fmt.Sprintf("%d tools, %d bytes: %s, %s listing",
+		l.Total.Tools, l.Total.Bytes, l.Mode, l.Level)})
+	if _, err := s.Table(t); err != nil || l.Options == nil {
+		return err
+	}
+	options := screen.Table{Header: []string{"option", "value", "from"}}
+	for _, option := range l.Options {
+		value := option.Value
+		if value == nil {
+			value = "-"
+		}
+		options.Rows = append(options.Rows, []string{option.Name, fmt.Sprint(value), option.From})
+	}
+	hidden := screen.Table{Header: []string{"hidden", "name", "because"}}
+	for _, tool := range l.NotListed {
+		hidden.Rows = append(hidden.Rows, []string{"not listed", tool.Tool, fmt.Sprintf("%s (%s)", tool.Reason, tool.From)})
+	}
+	for _, action := range l.LeftOut {
+		hidden.Rows = append(hidden.Rows, []string{"left out", action.Action, fmt.Sprintf("%s (%s)", action.Reason, action.From)})
+	}
+	for _, t := range []screen.Table{options, hidden} {
+		if len(t.Rows) == 0 {
+			continue
+		}
+		fmt.Fprintln(s.Out)
+		if _, err := s.Table(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,420 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/redact"
+	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/internal/text/suggest"
+	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+func upstreamCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "upstream",
+		Usage: "serve the tools of other MCP servers too, folded",
+		Subcommands: []*cli.Command{
+			{
+				Name: "add", Usage: "name a server whose tools are served too", ArgsUsage: "NAME [-- PROGRAM ARG…]",
+				Description: "What starts the server gets the variables named with --env and those that every program\n" +
+					"has. ${NAME} in a value stands for a variable of yours, so that no secret is written down.\n\n" +
+					"toolfold upstream add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n" +
+					"toolfold upstream add github --url https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
+				Flags: append(settingFlags(),
+					&cli.StringFlag{Name: urlFlag, Usage: "address of the server, in place of a program"},
+					&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value; may be repeated"},
+					&cli.StringSliceFlag{Name: "env", Usage: "give the program this variable, as NAME=value; may be repeated"},
+					&cli.StringFlag{Name: "fold", Usage: "what one tool of it holds: effect, or none for its tools as they are"},
+				),
+				OnUsageError: onUsageError, Action: addUpstream,
+			},
+			{
+				Name: "list", Usage: "list the servers whose tools are served too",
+				Flags: append(settingFlags(), outputFlag(asTable), jsonFlag), OnUsageError: onUsageError, Action: listUpstreams,
+			},
+			{
+				Name: "remove", Usage: "take a server out of the settings", ArgsUsage: "NAME",
+				Flags: settingFlags(), OnUsageError: onUsageError, Action: removeUpstream,
+			},
+			{
+				Name: "check", Usage: "start or reach the servers, and count their tools", ArgsUsage: "[NAME…]",
+				Flags:        append(settingFlags("listing"), upstreamsFlag, timeoutFlag),
+				OnUsageError: onUsageError, Action: checkUpstreams,
+			},
+			{
+				Name: "fold", Usage: "print how the tools of a server are folded, or change it", ArgsUsage: "NAME",
+				Description: "The plan is YAML: edit it, and give the file to --use. Later tools join it, and nothing that\n" +
+					"it names is renamed.\n\n" +
+					"toolfold upstream fold github > plan.yaml\n" +
+					"toolfold upstream fold github --use plan.yaml",
+				Flags: append(settingFlags("listing", "fold", "toolMode", "params"), upstreamsFlag,
+					&cli.StringFlag{Name: "use", Usage: "fold by the plan in this file", TakesFile: true},
+					&cli.BoolFlag{Name: "again", Usage: "plan anew, and say what is called otherwise now"},
+				),
+				OnUsageError: onUsageError, Action: foldUpstream,
+			},
+			{
+				Name: "approve", Usage: "accept the tools of a server that are new or have changed", ArgsUsage: "NAME [TOOL…]",
+				Description: "It shows what is held back, with its flags and how it differs from what was accepted, and asks.\n" +
+					"Tools that are flagged are accepted by name only. The title and instructions of the server\n" +
+					"are named server:. Without a terminal nothing is accepted, and the exit code is 1.",
+				Flags: append(settingFlags(), upstreamsFlag,
+					&cli.BoolFlag{Name: "dry-run", Usage: "show what would be accepted, and its digest"},
+					&cli.StringFlag{Name: "digest", Usage: "accept without asking, if this is the digest of what is shown"},
+				),
+				OnUsageError: onUsageError, Action: approveUpstream,
+			},
+			upstreamImportCommand(),
+			shareCommand(),
+			{
+				Name: "login", Usage: "log in at a server that wants it, in a browser", ArgsUsage: "NAME",
+				Description: "The login is kept in a file that only you can read, and renewed before it ends. With\n" +
+					"--paste the browser may run elsewhere: copy the address that it ends at, also where it\n" +
+					"shows an error, back into the terminal.",
+				Flags: append(settingFlags(), upstreamsFlag,
+					&cli.BoolFlag{Name: "paste", Usage: "read the address that the browser was led to from standard input"},
+					&cli.StringFlag{Name: "client-id", Usage: "id of a client that the authorization server knows; else one is registered"},
+					&cli.StringFlag{Name: "scope", Usage: "ask for these scopes, separated by blanks, in place of the ones that the server names"},
+					&cli.StringFlag{Name: "client-secret-env", Usage: "environment variable with the secret of that client"},
+					&cli.DurationFlag{Name: "timeout", Usage: "how long the browser may take", Value: 5 * time.Minute},
+				),
+				OnUsageError: onUsageError, Action: loginUpstream,
+			},
+			{
+				Name: "logout", Usage: "forget the login at a server", ArgsUsage: "NAME",
+				Flags: settingFlags(), OnUsageError: onUsageError, Action: logoutUpstream,
+			},
+		},
+		HideHelpCommand: true,
+		OnUsageError:    onUsageError,
+		Action:          unknownCommand,
+	}
+}
+
+// timeoutFlag bounds how long a server is waited for.
+var timeoutFlag = &cli.DurationFlag{Name: "timeout", Usage: "how long each server may take to start and answer", Value: 30 * time.Second}
+
+// upstreamName matches the names that upstreams may have: names of tools begin
+// with them.
+var upstreamName = regex.Lazy(`^[a-z][a-z0-9_-]{0,31}$`)
+
+func addUpstream(c *cli.Context) error {
+	name, rest := c.Args().First(), c.Args().Tail()
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	}
+	switch {
+	case !upstreamName().MatchString(name):
+		return usageError("add takes a NAME of at most 32 small letters, digits, - and _, which begins with a letter; got %q", name)
+	case name == hosts.Server:
+		return usageError("%s is this server itself", name)
+	case (len(rest) > 0) == (c.String(urlFlag) != ""):
+		return usageError("add takes either a program after --, or --url")
+	case len(c.StringSlice("header")) > 0 && len(rest) > 0:
+		return usageError("--header goes with --url; a program gets --env")
+	case len(c.StringSlice("env")) > 0 && len(rest) == 0:
+		return usageError("--env goes with a program; --url takes --header")
+	}
+	u := config.Upstream{URL: c.String(urlFlag), Fold: c.String("fold")}
+	if len(rest) > 0 {
+		u.Command, u.Args = rest[0], rest[1:]
+	}
+	for flag, to := range map[string]struct {
+		values *map[string]string
+		sep    string
+	}{"env": {&u.Env, "="}, "header": {&u.Headers, ":"}} {
+		for _, text := range c.StringSlice(flag) {
+			key, value, ok := strings.Cut(text, to.sep)
+			if key = strings.TrimSpace(key); !ok || key == "" {
+				return usageError("--%s takes NAME%svalue, got %q", flag, to.sep, redact.Text(text))
+			}
+			if *to.values == nil {
+				*to.values = map[string]string{}
+			}
+			(*to.values)[key] = strings.TrimSpace(value)
+		}
+	}
+	o, err := loadOptions(c)
+	if err != nil {
+		return err
+	}
+	if _, known := o.Upstreams[name]; known {
+		return usageError("there is an upstream %s: toolfold upstream remove %s, or choose another name", name, name)
+	}
+	if err := putUpstreams(c, o.files, map[string]config.Upstream{name: u}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "added %s to %s; toolfold upstream check %s asks it for its tools\n", name, o.files.Global, name)
+	return err
+}
+
+// putUpstreams writes upstreams into the user's file. A file that holds what looks
+// like a secret is made readable for the user alone.
+func putUpstreams(c *cli.Context, files config.Files, upstreams map[string]config.Upstream) error {
+	service := config.New(files, nil)
+	secret := false
+	for _, name := range slices.Sorted(maps.Keys(upstreams)) {
+		u := upstreams[name]
+		_, err := service.Set(config.ByUser(c.Context), config.SetIn{Path: "upstreams." + name, Value: ordered.MustJSON(u), Scope: config.Global})
+		if err != nil {
+			return fmt.Errorf("writing upstream %s: %w", name, err)
+		}
+		secret = secret || hasSecret(u)
+	}
+	info, err := os.Stat(files.Global)
+	if err != nil {
+		return fmt.Errorf("writing upstreams: %w", err)
+	}
+	if secret && info.Mode().Perm()&0o077 != 0 {
+		if err := os.Chmod(files.Global, 0o600); err != nil {
+			return fmt.Errorf("hiding the secrets in %s from other users: %w", files.Global, err)
+		}
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s holds secrets now and is readable for you alone\n", files.Global)
+	}
+	return nil
+}
+
+// hasSecret reports whether values of an upstream are written down, and not left
+// in variables.
+func hasSecret(u config.Upstream) bool {
+	for _, values := range []map[string]string{u.Env, u.Headers} {
+		for _, value := range values {
+			if value != "" && !hosts.HasVariable(value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// serverOf returns how an upstream is started or reached. Its variables are filled
+// in, as far as they can be: the error names one that cannot.
+func serverOf(name string, u config.Upstream, workspace string) (upstream.Server, error) {
+	e := entryOf(name, u).Filled(workspace)
+	s := serverAt(e)
+	if s.URL != "" {
+		s.Account = accounts().Of(name, s.URL)
+	}
+	if e.Problem != "" {
+		return s, errors.New(e.Problem)
+	}
+	return s, nil
+}
+
+// entryOf returns an upstream as an entry of a client, with its variables.
+func entryOf(name string, u config.Upstream) hosts.Entry {
+	e := hosts.Entry{Name: name, Dir: cmp.Or(u.Cwd, "."), URL: u.URL, Header: u.Headers, SSE: u.Type == "sse"}
+	if u.Command != "" {
+		e.Command = append([]string{u.Command}, u.Args...)
+	}
+	for _, variable := range slices.Sorted(maps.Keys(u.Env)) {
+		e.Env = append(e.Env, variable+"="+u.Env[variable])
+	}
+	return e
+}
+
+// accounts is the file of this user's logins, beside the settings.
+func accounts() upstream.Accounts {
+	return upstream.Accounts{Path: filepath.Join(filepath.Dir(config.DefaultFiles("").Global), "logins.json")}
+}
+
+func loginUpstream(c *cli.Context) error {
+	o, err := loadOptions(c)
+	if err != nil {
+		return err
+	}
+	if o.Upstreams, _, err = withFile(c, o, c.String(upstreamsFlag.Name)); err != nil {
+		return err
+	}
+	name := c.Args().First()
+	u, known := o.Upstreams[name]
+	switch {
+	case !known || c.NArg() != 1:
+		return upstreamUnknown(o, name)
+	case u.URL == "":
+		return usageError("%s is a program: it logs in by itself", name)
+	}
+	s, err := serverOf(name, u, o.files.Workspace)
+	if err != nil {
+		return err
+	}
+	if s.Header.Get("Authorization") != "" {
+		return usageError("%s is sent the header Authorization of the settings: take that out first", name)
+	}
+	login := upstream.Login{Server: s, ClientID: c.String("client-id"), Scopes: strings.Fields(c.String("scope")), Show: func(address string) {
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: open this address in a browser:\n%s\n", address)
+		if !c.Bool("paste") {
+			browse(address)
+		}
+	}}
+	if variable := c.String("client-secret-env"); variable != "" {
+		if login.ClientSecret = os.Getenv(variable); login.ClientSecret == "" || login.ClientID == "" {
+			return usageError("--client-secret-env names a variable that is set, and goes with --client-id")
+		}
+	}
+	if c.Bool("paste") {
+		login.Paste = func(context.Context) (string, error) {
+			fmt.Fprintln(c.App.ErrWriter, "toolfold: paste the address that it ended at:")
+			line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+			if strings.TrimSpace(line) == "" && err != nil {
+				return "", fmt.Errorf("reading the address: %w", err)
+			}
+			return line, nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
+	defer cancel()
+	if err := s.Account.LogIn(ctx, login); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "logged in at %s\n", name)
+	return err
+}
+
+// browse opens an address in the user's browser, where there is one.
+func browse(address string) {
+	opener := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if opener == nil {
+		opener = []string{"xdg-open"}
+	}
+	go func() { _ = exec.Command(opener[0], append(opener[1:], address)...).Run() }() // the address is printed for who has none
+}
+
+func logoutUpstream(c *cli.Context) error {
+	name := c.Args().First()
+	removed, err := accounts().Remove(c.Context, name)
+	if err != nil {
+		return err
+	}
+	if !removed {
+		return fmt.Errorf("there is no login at %q", name)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "forgot the login at %s\n", name)
+	return err
+}
+
+func upstreamUnknown(o *options, name string) error {
+	known := slices.Sorted(maps.Keys(o.Upstreams))
+	if near := suggest.Nearest(name, known); near != "" {
+		return usageError("there is no upstream %q, did you mean %q?", name, near)
+	}
+	return usageError("there is no upstream %q: there are %s", name, cmp.Or(strings.Join(known, ", "), "none"))
+}
+
+func removeUpstream(c *cli.Context) error {
+	o, err := loadOptions(c)
+	if err != nil {
+		return err
+	}
+	name := c.Args().First()
+	if _, known := o.Upstreams[name]; !known || c.NArg() != 1 {
+		return upstreamUnknown(o, name)
+	}
+	_, err = config.New(o.files, nil).Unset(config.ByUser(c.Context), config.UnsetIn{Path: "upstreams." + name, Scope: config.Global})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "removed %s from %s\n", name, o.files.Global)
+	return err
+}
+
+func listUpstreams(c *cli.Context) error {
+	form, err := outputOf(c)
+	if err != nil {
+		return err
+	}
+	o, err := loadOptions(c)
+	if err != nil {
+		return err
+	}
+	redacted, _ := o.layers.Redacted()["upstreams"].(map[string]any)
+	if redacted == nil {
+		redacted = map[string]any{}
+	}
+	return printAs(c, form, map[string]any{"upstreams": redacted}, func(s screen.Screen) error {
+		if len(o.Upstreams) == 0 {
+			_, err := fmt.Fprintln(s.Out,
+				"no upstreams: toolfold upstream import takes over those of your clients, toolfold upstream add names one")
+			return err
+		}
+		t := screen.Table{Header: []string{"upstream", "server", "problem"}}
+		for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
+			u := o.Upstreams[name]
+			state := ""
+			if _, problem := serverOf(name, u, o.files.Workspace); problem != nil {
+				state = problem.Error()
+			}
+			t.Rows = append(t.Rows, []string{name, where(u), state})
+		}
+		_, err := s.Table(t)
+		return err
+	})
+}
+
+// where says where an upstream is, without secrets.
+func where(u config.Upstream) string {
+	if u.Command == "" {
+		return redact.Text(u.URL)
+	}
+	call := []any{u.Command}
+	for _, arg := range u.Args {
+		call = append(call, arg)
+	}
+	return strings.TrimSpace(fmt.Sprintln(redact.Value(call).([]any)...))
+}
+
+// askAll asks every server of a list without a problem for its tools, some at a
+// time, and returns the answers by their place. One that does not answer is a list with
+// a problem. Offers returns the methods that each is offered besides, see [upstream.List].
+func askAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offers func(i int) []string) []upstream.Answer {
+	answers := make([]upstream.Answer, len(lists))
+	const atOnce = 4
+	var wait sync.WaitGroup
+	room := make(chan struct{}, atOnce)
+	for i := range lists {
+		if lists[i].Problem != "" {
+			continue
+		}
+		wait.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			answer, err := askUpstream(c, servers[i], offers(i)...)
+			var l doctor.List
+			if err == nil {
+				l, err = listOf(answer)
+			}
+			if err != nil {
+				lists[i].Problem = err.Error()
+				return
+			}
+			answers[i] = answer
+			lists[i].Instructions, lists[i].Tools = l.Instructions, l.Tools
+		})
+	}
+	wait.Wait()
+	return answers
+}
+
+// missing reports whether an error says that a file is not there.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

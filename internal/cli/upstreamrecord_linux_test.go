@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// The store is opened for the calls of upstreams also where it could not be for the first.
+func TestUpstreamsAreRecordedLater(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	dir := filepath.Join(m.home, "later")
+	m.store = "sqlite://" + filepath.Join(dir, "t.db")
+	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
+		`{"upstreams":{"up":{"command":"toolfold","args":["serve","--store=memory:","--tier=core"]}}}`)
+	m.learn(t)
+	c := m.client(t)
+	list := func() { c.expect(t, "tool_call", `{"name":"up.memory","arguments":{"action":"list"}}`) }
+	list()
+	time.Sleep(time.Second) // the folder is missing by then
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the store is opened", func() bool {
+		list()
+		_, err := os.Stat(filepath.Join(dir, "t.db"))
+		return err == nil
+	})
+}

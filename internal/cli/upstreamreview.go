@@ -1,0 +1,348 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/urfave/cli/v2"
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/term"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/text/unseen"
+	"github.com/toolfold/toolfold/internal/text/yamlx"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// checkUpstreams asks servers for their tools, keeps the lists, and prints what they cost
+// as they are and folded.
+func checkUpstreams(c *cli.Context) error {
+	o, g, err := settingsGateway(c, c.String(upstreamsFlag.Name))
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	names := c.Args().Slice()
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(o.Upstreams))
+	}
+	problems, changed := make([]string, len(names)), make([][]string, len(names))
+	var wait sync.WaitGroup
+	for i, name := range names {
+		if _, known := o.Upstreams[name]; !known {
+			return upstreamUnknown(o, name)
+		}
+		wait.Go(func() {
+			ctx, cancel := context.WithTimeout(c.Context, c.Duration(timeoutFlag.Name))
+			defer cancel()
+			_, _, known := g.Listed(name)
+			before := g.Offers(name)
+			if err := g.Refresh(ctx, name); err != nil {
+				problems[i] = err.Error()
+				return
+			}
+			if !known { // all of it would be new
+				before = g.Offers(name)
+			}
+			changed[i] = gateway.Changed(before, g.Offers(name))
+		})
+	}
+	wait.Wait()
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "upstream\ttools\ttokens\tfolded\ttokens\tprompts\tresources\tnote")
+	var before, after doctor.Cost
+	for i, name := range names {
+		if problems[i] != "" {
+			fmt.Fprintf(w, "%s\t-\t-\t-\t-\t-\t-\t%s\n", name, problems[i])
+			continue
+		}
+		answer, families, _ := g.Listed(name)
+		raw, folded, err := costs(answer, families, o)
+		if err != nil {
+			return err
+		}
+		var prompts int
+		offers := g.Offers(name)
+		for _, o := range offers {
+			if o.Kind == "prompt" {
+				prompts++
+			}
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, prompts, len(offers)-prompts,
+			g.Trouble()[name])
+		before, after = before.Add(raw), after.Add(folded)
+	}
+	if len(names) > 1 {
+		fmt.Fprintf(w, "total\t%d\t%d\t%d\t%d\t\t\t\n", before.Tools, before.Tokens, after.Tools, after.Tokens)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i, name := range names {
+		for _, line := range changed[i] {
+			fmt.Fprintf(c.App.Writer, "%s: %s\n", name, line)
+		}
+	}
+	if slices.ContainsFunc(problems, func(problem string) bool { return problem != "" }) {
+		return cli.Exit("", exitFailed)
+	}
+	return nil
+}
+
+// settingsGateway returns the gateway to the servers of the settings, and of a client's file; an empty
+// path is none. It starts none of them.
+func settingsGateway(c *cli.Context, path string) (*options, *gateway.Gateway, error) {
+	o, err := loadOptions(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, problems, err := withFile(c, o, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := o.taken(all, problems)
+	o.Upstreams = all
+	g, err := newGateway(gateway.Options{Upstreams: list, Log: EnvOf(c).Log(), OneClient: true, Connect: asServed})
+	return o, g, err
+}
+
+// asServed starts or reaches a server for this process alone, and offers it what serve on
+// standard input and output does: which tools a server lists may depend on that.
+func asServed(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
+	if isShared(u) { // with sessions that work in other roots
+		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(method string) bool { return method == upstream.Roots })
+	}
+	return gateway.Connect(ctx, u, c)
+}
+
+// costs counts the tools of a server as they are, and folded as the options list them.
+func costs(answer upstream.Answer, families []*toolfold.Family, o *options) (raw, folded doctor.Cost, err error) {
+	l, err := listOf(answer)
+	if err != nil {
+		return raw, folded, err
+	}
+	if raw, err = doctor.CostOf(l); err != nil {
+		return raw, folded, err
+	}
+	folded, err = doctor.Count(surface.List(families, o.surfaceOptions()))
+	return raw, folded, err
+}
+
+// named returns the one upstream that a command is given.
+func named(c *cli.Context, o *options) (string, error) {
+	name := c.Args().First()
+	if _, known := o.Upstreams[name]; !known {
+		return "", upstreamUnknown(o, name)
+	}
+	return name, nil
+}
+
+// foldUpstream prints the plan by which the tools of a server are folded, or changes it.
+func foldUpstream(c *cli.Context) error {
+	o, g, err := settingsGateway(c, c.String(upstreamsFlag.Name))
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	name, err := named(c, o)
+	if err != nil {
+		return err
+	}
+	before, known := g.Plan(name)
+	switch {
+	case !known:
+		return fmt.Errorf("%s has not listed its tools yet: toolfold upstream check %s", name, name)
+	case c.Bool("again") && c.String("use") != "":
+		return usageError("--again and --use exclude each other")
+	case c.Bool("again"):
+		_, err = g.Replan(name)
+	case c.String("use") != "":
+		var text []byte
+		if text, err = readClient(c.String("use")); err != nil {
+			return fmt.Errorf("reading %s: %w", c.String("use"), err)
+		}
+		var plan fold.Plan
+		if err := yamlx.Decode(text, &plan); err != nil {
+			return fmt.Errorf("reading %s: %w", c.String("use"), err)
+		}
+		err = g.UsePlan(name, plan)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	after, _ := g.Plan(name)
+	for _, line := range renames(before, after) {
+		fmt.Fprintln(c.App.ErrWriter, "toolfold: "+line)
+	}
+	answer, families, _ := g.Listed(name)
+	raw, folded, err := costs(answer, families, o)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.App.Writer, "# %s: %d tools, %d tokens; folded %d tools, %d tokens at listing %s\n",
+		name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, o.surfaceOptions().Level)
+	encoder := yaml.NewEncoder(c.App.Writer)
+	encoder.SetIndent(2)
+	encoder.CompactSeqIndent()
+	if err := encoder.Encode(after); err != nil {
+		return fmt.Errorf("writing the plan: %w", err)
+	}
+	return encoder.Close()
+}
+
+// renames says which tools of a server are called otherwise by another plan.
+func renames(before, after fold.Plan) (lines []string) {
+	names := map[string]string{}
+	for _, f := range before.Families {
+		for _, a := range f.Actions {
+			names[a.Tool] = f.Name + "." + a.Name
+		}
+	}
+	for _, f := range after.Families {
+		for _, a := range f.Actions {
+			if was, now := names[a.Tool], f.Name+"."+a.Name; was != "" && was != now {
+				lines = append(lines, fmt.Sprintf("%s is %s now", was, now))
+			}
+		}
+	}
+	return lines
+}
+
+// approveUpstream shows the tools of a server that are held back, and accepts what it showed: where a person on a
+// terminal says so, or --digest names it.
+func approveUpstream(c *cli.Context) error {
+	o, g, err := settingsGateway(c, c.String(upstreamsFlag.Name))
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	name, err := named(c, o)
+	if err != nil {
+		return err
+	}
+	held, err := g.Held(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w: toolfold upstream check %s asks it", name, err, name)
+	}
+	if len(held) == 0 {
+		_, err := fmt.Fprintf(c.App.Writer, "nothing of %s is held back\n", name)
+		return err
+	}
+	tools := c.Args().Tail()
+	for _, tool := range tools {
+		if !slices.ContainsFunc(held, func(h gateway.HeldTool) bool { return pinName(h) == tool }) {
+			return fmt.Errorf("no tool %q of %s is held back: toolfold upstream approve %s --dry-run lists what is", tool, name, name)
+		}
+	}
+	var shown []gateway.HeldTool
+	var flagged []string
+	for _, h := range held {
+		switch {
+		case len(tools) > 0 && !slices.Contains(tools, pinName(h)):
+			continue
+		case len(tools) == 0 && len(h.Flags) > 0:
+			flagged = append(flagged, pinName(h))
+		default:
+			shown = append(shown, h)
+		}
+		if err := printHeld(c.App.Writer, h); err != nil {
+			return err
+		}
+	}
+	if len(flagged) > 0 {
+		fmt.Fprintf(c.App.Writer, "flagged, so accepted only by name: toolfold upstream approve %s %s\n",
+			name, unseen.Escaped(shellWords(flagged)))
+	}
+	digest := gateway.DigestOf(shown)
+	words := []string{"toolfold", "upstream", "approve", name}
+	if path := c.String(upstreamsFlag.Name); path != "" {
+		words = append(words, "--upstreams", path)
+	}
+	again := shellWords(append(append(words, tools...), "--digest", digest))
+	switch given := c.String("digest"); {
+	case len(shown) == 0:
+		return errors.New("nothing is approved")
+	case given != "" && given != digest:
+		return fmt.Errorf("nothing is approved: what is shown now has the digest %s, not %s", digest, given)
+	case given != "":
+	case c.Bool("dry-run"):
+		_, err := fmt.Fprintf(c.App.Writer, "nothing is approved; to accept what is shown: %s\n", again)
+		return err
+	case !term.IsTerminal(int(os.Stdin.Fd())):
+		return fmt.Errorf("nothing is approved, as nobody can be asked without a terminal; to accept what is shown: %s", again)
+	default:
+		fmt.Fprintf(c.App.ErrWriter, "accept %s? [y/N] ", unseen.Escaped(strings.Join(pinNames(shown), ", ")))
+		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no line is no
+		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+			return errors.New("nothing is approved")
+		}
+	}
+	if _, err := g.Approve(name, shown...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "approved %s; servers that run offer it within a few seconds\n",
+		unseen.Escaped(strings.Join(pinNames(shown), ", ")))
+	return err
+}
+
+// ownTexts is the name by which a user approves the title and the instructions of a server.
+const ownTexts = "server:"
+
+// pinName returns the name by which a user approves what is held back.
+func pinName(h gateway.HeldTool) string { return cmp.Or(h.Name, ownTexts) }
+
+func pinNames(held []gateway.HeldTool) (names []string) {
+	for _, h := range held {
+		names = append(names, pinName(h))
+	}
+	return names
+}
+
+// printHeld prints the flags of what is held back, and how it differs from what was accepted.
+func printHeld(out io.Writer, h gateway.HeldTool) error {
+	title := unseen.Escaped(pinName(h))
+	if h.Name == "" {
+		title += " its title and instructions"
+	}
+	state := "changed"
+	if h.Was == nil {
+		state = "new"
+	}
+	fmt.Fprintf(out, "%-8s %s\n", state, title)
+	for _, flag := range h.Flags {
+		fmt.Fprintf(out, "flagged  %s has %s\n", unseen.Escaped(pinName(h)), flag)
+	}
+	return printChange(out, h.Was, h.Now)
+}
+
+// printChange prints what differs between two definitions, line by line, with characters that are not seen escaped.
+func printChange(out io.Writer, was, now json.RawMessage) error {
+	lines := func(definition json.RawMessage) []byte {
+		var text bytes.Buffer
+		if definition != nil && json.Indent(&text, definition, "", "  ") == nil {
+			text.WriteByte('\n')
+		}
+		return text.Bytes()
+	}
+	_, changes, _ := strings.Cut(string(diff.Diff("was", lines(was), "now", lines(now))), "\n@@")
+	_, changes, _ = strings.Cut(changes, "\n")
+	_, err := io.WriteString(out, unseen.Escaped(changes))
+	return err
+}

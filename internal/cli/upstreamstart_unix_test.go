@@ -1,0 +1,114 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// learn asks the upstreams of the settings for their tools, so that the next start knows them.
+func (m machine) learn(t *testing.T) {
+	t.Helper()
+	if out, err := m.command(t, "upstream", "check").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// list returns the answer to a request for the list of tools.
+func (c *client) list(t *testing.T) string {
+	t.Helper()
+	c.asked++
+	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", c.asked)
+	var line string
+	until(t, "tools/list is answered", func() bool {
+		_, rest, _ := strings.Cut(c.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, c.asked))
+		var whole bool
+		line, _, whole = strings.Cut(rest, "\n")
+		return whole
+	})
+	return line
+}
+
+// A first start waits for upstreams where their tools are listed, as long as the settings say, and
+// nowhere else. The server answers when the test lets it.
+func TestFirstListWaits(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args  []string
+		waits bool
+	}{
+		{[]string{"--tier=none"}, true},
+		{[]string{"--listing=full", "--fold=none", "--tier=core"}, true},
+		{[]string{"--tool-mode=legacy"}, true},
+		{[]string{"--listing=search"}, false},
+		{[]string{"--listing=search", "--fold=none"}, false},
+		{[]string{"--listing=search", "--tool-mode=legacy"}, false},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(t)
+			m.store = "memory:"
+			asked, gate := filepath.Join(m.home, "asked"), filepath.Join(m.home, "gate")
+			script := fmt.Sprintf("touch '%s'; until test -e '%s'; do sleep 0.1; done; exec toolfold serve --store=memory: --tier=core", asked, gate)
+			m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
+				fmt.Sprintf(`{"upstreamWaitMs":60000,"upstreams":{"late":{"command":"sh","args":["-c",%q]}}}`, script))
+			c := m.client(t, test.args...)
+			if !test.waits { // else this waits for what comes after it
+				if first := c.list(t); strings.Contains(first, `"name":"late`) {
+					t.Errorf("the first list is %s", first)
+				}
+				m.write(t, gate, "")
+				return
+			}
+			until(t, "the server was asked", func() bool { _, err := os.Stat(asked); return err == nil })
+			m.write(t, gate, "")
+			if first := c.list(t); !strings.Contains(first, `"name":"late`) {
+				t.Errorf("the first list is %s", first)
+			}
+		})
+	}
+}
+
+// A first start lists what there is where it does not wait for upstreams: one is listed when
+// it has answered, and of one that never does it is said that it is starting, also to who calls a
+// tool of it by name.
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.store = "memory:"
+	gate := filepath.Join(m.home, "gate")
+	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), fmt.Sprintf(`{"upstreams":{
+		"late":{"command":"sh","args":["-c","until test -e '%s'; do sleep 0.1; done; exec toolfold serve --store=memory: --tier=core"]},
+		"broken":{"command":"sh","args":["-c","echo no key >&2; exit 3"]},
+		"silent":{"command":"sh","args":["-c","cat >'%s'"]}}}`, gate, filepath.Join(m.home, "heard")))
+	c := m.client(t, "--tier=none", "--upstream-wait-ms=0")
+	if first := c.list(t); !strings.Contains(first, `"name":"tools"`) || strings.Contains(first, `"name":"late"`) {
+		t.Errorf("the first list is %s", first)
+	}
+	until(t, "the silent one was asked", func() bool {
+		return strings.Contains(c.call(t, "tools", `{"action":"list"}`), `"name":"silent","summary":"Tools of another server.",`+
+			`"category":"silent","enabled":false,"reason":"it is still starting: call again in some seconds; `+
+			`its tools are offered as soon as it has listed them"`)
+	})
+	for _, name := range []string{"late.memory", "late"} {
+		c.expect(t, "tool_call", fmt.Sprintf(`{"name":%q,"arguments":{"action":"list"}}`, name), `"UPSTREAM_ERROR"`,
+			fmt.Sprintf(`there is no tool \"%s\": the server late offers none now: it is still starting: call again in some seconds`, name),
+			"tools.list names late")
+	}
+	c.expect(t, "task.submit", `{"name":"n","input":{"tool":"late.memory"}}`, "the server late offers none now: it is still starting")
+	until(t, "the reason of the broken one is said", func() bool {
+		answer := c.call(t, "broken.thing", `{}`)
+		return strings.Contains(answer, "the server broken offers none now: it ended: exit status 3; it said: no key; it is asked again in ")
+	})
+	m.write(t, gate, "")
+	until(t, "a change of the list is told", func() bool { return strings.Contains(c.stdout.String(), "notifications/tools/list_changed") })
+	if next := c.list(t); !strings.Contains(next, `"name":"late"`) {
+		t.Errorf("the next list is %s", next)
+	}
+	c.expect(t, "tool_call", `{"name":"late.memory","arguments":{"action":"list"}}`)
+	c.expect(t, "tools", `{"action":"list"}`, `"name":"silent"`, "it is still starting")
+}

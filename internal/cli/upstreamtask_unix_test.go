@@ -1,0 +1,155 @@
+//go:build unix
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// slow is a server whose only upstream is [slowServer].
+type slow struct {
+	process
+	asked int
+}
+
+func (m machine) slow(t *testing.T) *slow {
+	t.Helper()
+	return &slow{process: start(t, m.command(t, "serve", "--tier=none"), nil)}
+}
+
+// ask returns the result of a request of a client that takes tasks.
+func (s *slow) ask(t *testing.T, method, params string) (result map[string]json.RawMessage) {
+	t.Helper()
+	s.asked++
+	_, _ = fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{`+
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+		`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":`+
+		`{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`+"\n", s.asked, method, params)
+	var answer struct {
+		Result map[string]json.RawMessage
+		Error  json.RawMessage
+	}
+	until(t, method+" is answered", func() bool {
+		_, rest, _ := strings.Cut(s.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, s.asked))
+		line, _, whole := strings.Cut(rest, "\n")
+		return whole && json.Unmarshal([]byte("{"+line), &answer) == nil
+	})
+	if answer.Error != nil {
+		t.Fatalf("%s: %s\n%s", method, answer.Error, s.stderr.String())
+	}
+	return answer.Result
+}
+
+// call calls a tool that answers once a file is there, at once where none is named.
+func (s *slow) call(t *testing.T, tool, until string) map[string]json.RawMessage {
+	t.Helper()
+	return s.ask(t, "tools/call", fmt.Sprintf(`"name":"up.%s","arguments":{"until":%q}`, tool, until))
+}
+
+// ended returns a task when it has ended. Tasks of a process that died wait for its lease.
+func (s *slow) ended(t *testing.T, id json.RawMessage) map[string]json.RawMessage {
+	t.Helper()
+	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+		if task := s.ask(t, "tasks/get", `"taskId":`+string(id)); string(task["status"]) != `"working"` {
+			return task
+		}
+	}
+	t.Fatalf("task %s goes on", id)
+	return nil
+}
+
+// sameResult compares the result of a task with what the tool of the upstream answered.
+func sameResult(t *testing.T, tool string, result json.RawMessage) {
+	t.Helper()
+	var got, want map[string]json.RawMessage
+	if json.Unmarshal(result, &got) != nil || json.Unmarshal([]byte(slowResult(tool)), &want) != nil {
+		t.Fatalf("the result of %s is %s", tool, result)
+	}
+	for _, member := range []string{"content", "structuredContent", "isError"} {
+		if string(got[member]) != string(want[member]) {
+			t.Errorf("%s of %s is %s, want %s", member, tool, got[member], want[member])
+		}
+	}
+	if !strings.Contains(string(got["_meta"]), `"z":1.0`) {
+		t.Errorf("_meta of %s is %s", tool, got["_meta"])
+	}
+}
+
+// A slow call of an upstream is a task, with the answer as it came. When the server is
+// killed, what may be repeated is called again, and of the rest it is said that nobody
+// knows.
+func TestCallsOfUpstreamsAsTasks(t *testing.T) {
+	t.Parallel()
+	onStores(t, func(t *testing.T, store string) {
+		m := newMachine(t)
+		m.store = store
+		calls := filepath.Join(m.home, "calls")
+		m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), fmt.Sprintf(
+			`{"upstreams":{"up":{"command":"slow-mcp","args":[%q],"repeat":["se*"]}}}`, calls))
+		m.learn(t)
+		s := m.slow(t)
+		for _, tool := range []string{"pay", "fail"} {
+			quick := s.call(t, tool, "")
+			whole, _ := json.Marshal(quick)
+			if string(quick["resultType"]) == `"task"` { // the machine is slow
+				whole = s.ended(t, quick["taskId"])["result"]
+			}
+			sameResult(t, tool, whole)
+		}
+		release := filepath.Join(m.home, "release")
+		taken := s.call(t, "fail", release)
+		if string(taken["resultType"]) != `"task"` {
+			t.Fatalf("a slow call is answered %s", taken)
+		}
+		m.write(t, release, "")
+		done := s.ended(t, taken["taskId"])
+		if string(done["status"]) != `"completed"` {
+			t.Errorf("it ended as %s", done)
+		}
+		sameResult(t, "fail", done["result"])
+		if err := os.Remove(release); err != nil {
+			t.Fatal(err)
+		}
+
+		ids := map[string]json.RawMessage{}
+		for _, tool := range []string{"report", "pay", "send"} {
+			ids[tool] = s.call(t, tool, release)["taskId"]
+		}
+		until(t, "the upstream has all calls", func() bool {
+			made, _ := os.ReadFile(calls)
+			return bytes.Count(made, []byte("\n")) == 6 // pay and fail were called before
+		})
+		s.signal(t, syscall.SIGKILL)
+		<-s.process.ended
+		m.write(t, release, "")
+		s = m.slow(t)
+		for _, tool := range []string{"report", "send"} {
+			done := s.ended(t, ids[tool])
+			if string(done["status"]) != `"completed"` {
+				t.Errorf("%s ended as %s", tool, done)
+			}
+			sameResult(t, tool, done["result"])
+		}
+		lost := s.ended(t, ids["pay"])
+		if text := string(lost["result"]) + string(lost["error"]); !strings.Contains(text, "is not known to be done") {
+			t.Errorf("pay ended as %s", lost)
+		}
+		made, err := os.ReadFile(calls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tool, want := range map[string]int{"report": 2, "send": 2, "pay": 2} { // pay was called once before
+			if n := strings.Count(string(made), tool+"\n"); n != want {
+				t.Errorf("%s was called %d times", tool, n)
+			}
+		}
+	})
+}

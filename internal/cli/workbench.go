@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/app/offer"
+	"github.com/toolfold/toolfold/internal/app/telemetry"
+	"github.com/toolfold/toolfold/internal/run/embed"
+	"github.com/toolfold/toolfold/internal/run/metric"
+	"github.com/toolfold/toolfold/internal/run/usage"
+	"github.com/toolfold/toolfold/internal/run/workspace"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/ability"
+	"github.com/toolfold/toolfold/tools/trace"
+)
+
+// workbench is everything that runs calls, put together from the options.
+type workbench struct {
+	*surface.Surface
+	env       *Env
+	store     *storage.LazyDB
+	workspace string        // name of the workspace that tasks belong to
+	retention time.Duration // of ended tasks
+	metrics   *serve.Metrics
+	tracing   *telemetry.Tracing
+	legacy    *usage.Counter
+	tasks     serve.Tasks // of clients that take a task for an answer
+	offer     offer.Offer
+	server    atomic.Pointer[serve.Server] // once it serves
+	gateway   *gateway.Gateway             // to the servers whose tools are offered too; nil without any
+	log       *slog.Logger
+	lapses    lapses
+
+	opening   atomic.Bool    // the store, for the traces of upstreams
+	recording sync.WaitGroup // until it is open
+}
+
+// openWorkbench returns the workbench that a command's options ask for.
+func openWorkbench(c *cli.Context) (*workbench, error) {
+	o, err := loadOptions(c)
+	if err != nil {
+		return nil, err
+	}
+	if o.upstreams, err = upstreams(c, o); err != nil {
+		return nil, err
+	}
+	return newWorkbench(o)
+}
+
+// storeOptions are those of every store: only the user names one.
+func (e *Env) storeOptions() []storage.Option {
+	return []storage.Option{storage.AmbientCredentials(true), storage.Log(e.Log())}
+}
+
+// newWorkbench opens nothing: the store is opened by the first call that needs
+// it.
+func newWorkbench(o *options) (*workbench, error) {
+	b := &workbench{
+		env:       o.env,
+		store:     storage.Lazy(o.Store, o.env.storeOptions()...),
+		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName, o.trusted()),
+		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
+		metrics:   serve.NewMetrics(),
+		log:       o.env.Log(),
+	}
+	var err error
+	b.tracing, err = telemetry.New(telemetry.Options{
+		Open: func(ctx context.Context) (trace.Store, error) {
+			db, err := b.store.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return db.Trace(), nil
+		},
+		Opened: b.store.Opened(), Arguments: o.TraceArguments, RunsOnly: !o.TraceCalls, Days: o.TraceDays, Megabytes: o.TraceMegabytes,
+		Version: version(), Log: b.log, Now: time.Now,
+	})
+	if err != nil {
+		return nil, usageError("%v", err)
+	}
+	if err := b.metrics.Add(telemetry.Collector(telemetry.Sources{
+		Open: func(ctx context.Context) (telemetry.Stores, error) {
+			select {
+			case <-b.store.Opened():
+			default:
+				if !storage.MayHold(o.Store) {
+					return nil, nil
+				}
+			}
+			return b.store.Open(ctx)
+		},
+		Dropped: b.tracing.Dropped,
+	})); err != nil {
+		return nil, err
+	}
+	shown := o.surfaceOptions()
+	shown.ResultLimit, shown.Strict, shown.Rights, shown.Log = o.ResultLimit, o.StrictNames, o.rights(), b.log
+	shown.Middleware = []call.Middleware{
+		b.metrics.Calls, b.tell, b.countLegacy, b.recordUpstreams, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open),
+	}
+	b.legacy = usage.New(usage.Options{
+		Open: func(ctx context.Context) (usage.Store, error) {
+			db, err := b.store.Open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return db.Usage(), nil
+		},
+		Opened: b.store.Opened(), Opens: storage.MayHold(o.Store), Log: b.log, Now: time.Now,
+	})
+	vectors := embed.New(embed.Settings(o.Embeddings), b.log)
+	if vectors != nil {
+		shown.Meaning = embed.NewTexts(vectors)
+	}
+	b.Surface = surface.New(shown)
+	host := app.Host{
+		Open: b.store.Open, Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
+		Trusted: o.trusted, Vectors: vectors, Rights: shown.Rights,
+		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
+		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log,
+		Now: time.Now, NewID: uuid.NewString,
+	}
+	b.tasks = host.Tasks(o.Worker)
+	b.offer = offer.Offer{
+		Caller: b.Runner, Discovery: b.Discovery, Workflows: host.Workflows(), Memory: o.Resources == "all",
+		Abilities: func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, b.holds(o.Store)) },
+		Kept:      func() bool { return b.holds(o.Store) },
+		Stored:    host.Stored,
+	}
+	families, err := app.Mount(host)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.PutValid(families...); err != nil {
+		return nil, err
+	}
+	if len(o.upstreams) > 0 {
+		if err := b.openGateway(o); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.checkRules(rules(o.Options)); err != nil {
+		return nil, usageError("%v", err)
+	}
+	return b, nil
+}
+
+// holds reports whether the store is open, or may hold anything.
+func (b *workbench) holds(store string) bool {
+	select {
+	case <-b.store.Opened():
+		return true
+	default:
+		return storage.MayHold(store)
+	}
+}
+
+// tell is middleware that tells clients of resources that change.
+func (b *workbench) tell(next call.Func) call.Func {
+	return func(ctx context.Context, c *call.Call) toolfold.Answer {
+		answer := next(ctx, c)
+		if server := b.server.Load(); server != nil {
+			b.offer.Tell(server, c, answer)
+		}
+		return answer
+	}
+}
+
+// countLegacy is middleware that counts calls by legacy names, and says so in the log of
+// their client.
+func (b *workbench) countLegacy(next call.Func) call.Func {
+	return func(ctx context.Context, c *call.Call) toolfold.Answer {
+		if c.Entry != nil && c.Entry.Legacy {
+			b.legacy.Called(c.Entry.Tool, c.Origin.Client)
+			serve.Log(ctx).Warn("called by a legacy name", "name", c.Entry.Tool, "action", c.Entry.Action.FullName())
+		}
+		return next(ctx, c)
+	}
+}
+
+// recordUpstreams is middleware that opens the store for the traces of calls of upstreams:
+// these need none themselves, and traces wait until there is one. Where the store cannot be
+// opened, later calls try again.
+func (b *workbench) recordUpstreams(next call.Func) call.Func {
+	return func(ctx context.Context, c *call.Call) toolfold.Answer {
+		if c.Entry != nil && c.Entry.Action.Definition != nil && b.opening.CompareAndSwap(false, true) {
+			b.recording.Go(func() {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+				defer cancel()
+				if _, err := b.store.Open(ctx); err != nil {
+					b.log.Warn("calls of upstreams are not recorded until the store can be opened", "err", err)
+					time.AfterFunc(recordAgain, func() { b.opening.Store(false) })
+				}
+			})
+		}
+		return next(ctx, c)
+	}
+}
+
+const (
+	recordTime  = 5 * time.Second // the store may take to open for traces
+	recordAgain = 5 * time.Second // until that is tried again
+)
+
+// close stores what is still to be stored, and closes the store.
+func (b *workbench) close() {
+	if b.gateway != nil {
+		b.gateway.Close()
+	}
+	b.recording.Wait()
+	b.legacy.Close()
+	b.tracing.Close()
+	b.store.Close()
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/queue"
+)
+
+const (
+	// workDelay passes after the start of a server before it opens a store that
+	// no call has opened: hosts start servers only to list tools.
+	workDelay = 3 * time.Second
+	// workAgain passes before a worker tries a store again that has failed.
+	workAgain = 5 * time.Second
+	// serveGrace bounds how long tasks may go on once a server stops: hosts kill
+	// servers that are not gone after two seconds.
+	serveGrace = 500 * time.Millisecond
+)
+
+// workGrace lets running tasks go on for a while after a signal. It leaves time
+// within exitWithin to give the others back.
+const workGrace = 5 * time.Second
+
+func workerCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "worker",
+		Usage:       "run queued tasks of a workspace, against a shared store",
+		Description: "It logs each task that it begins and ends; --log-level warn leaves that out.",
+		Flags:       append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, logLevelFlag),
+		Action: func(c *cli.Context) error {
+			o, err := loadOptions(c)
+			if err != nil {
+				return err
+			}
+			o.HTTP = "" // a worker does not listen
+			if !c.IsSet(logLevelFlag.Name) {
+				EnvOf(c).Level.Set(slog.LevelInfo)
+			}
+			if o.upstreams, err = upstreams(c, o); err != nil {
+				return err
+			}
+			b, err := newWorkbench(o)
+			if err != nil {
+				return err
+			}
+			defer b.close()
+			if err := checkPlaces(o.Options, b.Families()); err != nil {
+				return usageError("%v", err)
+			}
+			tellReplaced(c, o.files.Workspace)
+			ctx, done := untilSignal(c)
+			defer done()
+			fmt.Fprintf(c.App.ErrWriter, "toolfold %s: running queued tasks of workspace %s\n", version(), b.workspace)
+			return b.work(ctx, workGrace)
+		},
+	}
+}
+
+// work runs queued tasks of the workspace until ctx ends, which is no error.
+// Tasks that run then may go on for grace.
+func (b *workbench) work(ctx context.Context, grace time.Duration) error {
+	open := func(ctx context.Context) (queue.Ledger, *queue.Jobs, error) {
+		db, err := b.store.Open(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return db.Work()
+	}
+	err := queue.New(open, b.Runner, queue.Options{
+		Workspace: b.workspace, Retention: b.retention, Tracer: b.tracing.Provider(), Grace: grace, Log: b.log,
+	}).Work(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// workWhileServing runs queued tasks until ctx ends: as soon as a call has
+// opened the store, or soon after the start where there is a store from before.
+func (b *workbench) workWhileServing(ctx context.Context, url string) {
+	var soon <-chan time.Time
+	if storage.MayHold(url) {
+		soon = time.After(workDelay)
+	}
+	select {
+	case <-b.store.Opened():
+	case <-soon:
+	case <-ctx.Done():
+		return
+	}
+	for ctx.Err() == nil {
+		if err := b.work(ctx, serveGrace); err != nil {
+			b.log.Error("running queued tasks", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(workAgain):
+		}
+	}
+}
