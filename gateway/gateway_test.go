@@ -24,6 +24,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/lazy"
@@ -197,9 +198,6 @@ func partOf(file, method string) string {
 	return string(ordered.MustJSON(all))
 }
 
-// patient bounds what is waited for, so that a test ends also where it does not come.
-const patient = 2 * time.Minute
-
 // playing writes a list and returns the server that plays it.
 func playing(t testing.TB, name, list string) (gateway.Upstream, string) {
 	t.Helper()
@@ -207,7 +205,7 @@ func playing(t testing.TB, name, list string) (gateway.Upstream, string) {
 	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return gateway.Upstream{Name: name, Server: upstream.Server{Argv: []string{os.Args[0], "play", file}}, Timeout: patient}, file
+	return gateway.Upstream{Name: name, Server: upstream.Server{Argv: []string{os.Args[0], "play", file}}, Timeout: testwait.Limit}, file
 }
 
 // offering returns a surface with the tools of a gateway to the servers.
@@ -225,9 +223,7 @@ func offering(t testing.TB, dir string, o surface.Options, list ...gateway.Upstr
 			t.Error(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
-	defer cancel()
-	if err := g.Learn(ctx); err != nil {
+	if err := g.Learn(testwait.Context(t)); err != nil {
 		t.Log(err)
 	}
 	put(g.Families())
@@ -537,7 +533,7 @@ func TestKeptLists(t *testing.T) {
 	if answer := s.Client.Call(t.Context(), "srv.get_b", nil); answer.Err != nil {
 		t.Fatalf("%s", answer.Content)
 	}
-	waitFor(t, func() bool {
+	testwait.Until(t, "the tools that changed are held back", func() bool {
 		return strings.Contains(g.Trouble()["srv"], "get_a (changed since it was accepted), new (new)")
 	})
 	if answer := s.Client.Call(t.Context(), "srv.get_a", nil); answer.Err == nil {
@@ -631,15 +627,6 @@ func recordIn(t *testing.T, dir, pattern string) string {
 		t.Fatalf("%q, %v", names, err)
 	}
 	return filepath.Join(dir, names[0])
-}
-
-func waitFor(t *testing.T, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patient); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it did not come about within %s", patient)
-		}
-	}
 }
 
 // What is served to a client: one list, calls, and the answer as it came.
@@ -782,7 +769,7 @@ func hanging(t *testing.T, s *surface.Surface, file string) (cancel func(), answ
 	ctx, cancel := context.WithCancel(t.Context())
 	answers := make(chan toolfold.Answer, 1)
 	go func() { answers <- s.Client.Call(ctx, "hang", nil) }()
-	waitFor(t, func() bool {
+	testwait.Until(t, "the server has the call", func() bool {
 		_, err := os.Stat(file + ".hung")
 		return err == nil
 	})
@@ -811,7 +798,7 @@ func TestQuestions(t *testing.T) {
 	}
 	refused(t.Context(), "elicitation/create", "the client of this call does not offer elicitation/create")
 	refused(with, "roots/list", "roots/list is not passed on to clients here")
-	waitFor(t, func() bool { // a task could ask nobody
+	testwait.Until(t, "the tool that asks becomes no task", func() bool { // a task could ask nobody
 		tasks := map[string]bool{}
 		for _, f := range g.Families() {
 			for _, a := range f.Actions {
@@ -843,7 +830,7 @@ func TestLogsAndCancellation(t *testing.T) {
 	if answer := <-answered; answer.Err == nil || answer.Err.Code != toolfold.Cancelled {
 		t.Errorf("%s", answer.Content)
 	}
-	waitFor(t, func() bool {
+	testwait.Until(t, "the server hears that the call was cancelled", func() bool {
 		_, err := os.Stat(file + ".cancelled")
 		return err == nil
 	})

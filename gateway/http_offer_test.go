@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -40,7 +41,7 @@ func TestHTTPTells(t *testing.T) {
 	const uri = "toolfold://upstream/srv/x:1"
 	expect := func(want string, until func()) {
 		t.Helper()
-		for end := time.Now().Add(patient); time.Now().Before(end); {
+		for end := time.Now().Add(testwait.Limit); time.Now().Before(end); {
 			until()
 			select {
 			case got := <-told:

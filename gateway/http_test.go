@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -69,7 +70,7 @@ func TestHTTP(t *testing.T) {
 				t.Errorf("while it is down: %s", got)
 			}
 			down.Store(false)
-			waitFor(t, func() bool { return strings.Contains(call(), want) })
+			testwait.Until(t, "it is called again", func() bool { return strings.Contains(call(), want) })
 		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/upstream"
@@ -253,12 +254,8 @@ func TestWatch(t *testing.T) {
 	updates := make(chan string, 10)
 	g.Follow(gateway.Follower{Updated: func(uri string) { updates <- uri }})
 	update := func() string {
-		select {
-		case uri := <-updates:
-			return uri
-		case <-time.After(patient):
-			return "nothing"
-		}
+		t.Helper()
+		return testwait.Receive(t, "a change is told", updates)
 	}
 	denied := callctx.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: []string{"s.resources"}}.Rights()})
 	const uri = "toolfold://upstream/s/note://1"

@@ -10,6 +10,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
@@ -156,14 +157,16 @@ func TestReviewedElsewhere(t *testing.T) {
 	if held, err := other.Held("srv"); len(held) > 0 || err != nil {
 		t.Errorf("still held: %v, %v", held, err)
 	}
-	waitFor(t, func() bool { return s.Client.Call(t.Context(), "srv.get_a", nil).Err == nil })
+	testwait.Until(t, "the tool that was accepted elsewhere is called", func() bool {
+		return s.Client.Call(t.Context(), "srv.get_a", nil).Err == nil
+	})
 
 	plan, _ := other.Plan("srv")
 	plan.Families[1].Name = "changes"
 	if err := other.UsePlan("srv", plan); err != nil {
 		t.Fatal(err)
 	}
-	waitFor(t, func() bool {
+	testwait.Until(t, "the plan that was set elsewhere is served", func() bool {
 		return slices.ContainsFunc(serving.Families(), func(f *toolfold.Family) bool { return f.Name == "changes" })
 	})
 	if err := serving.Refresh(t.Context(), "srv"); err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/call/judge"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
@@ -340,7 +341,7 @@ func (w *wire) call(t *testing.T, tool, arguments string) exchange {
 // header has of a request that is about something named.
 func (w *wire) ask(t *testing.T, method, members, name string) exchange {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit) // of one of very many requests
 	defer cancel()
 	if err := w.begin(ctx); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/lazy"
 )
 
@@ -95,7 +96,7 @@ func TestHostIsCheckedBeforeTheBody(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{")
-	conn.SetReadDeadline(time.Now().Add(patient))
+	conn.SetReadDeadline(time.Now().Add(testwait.Limit))
 	head := make([]byte, 12)
 	if _, err := conn.Read(head); err != nil || !strings.HasSuffix(string(head), "403") {
 		t.Errorf("answered %q, %v", head, err)

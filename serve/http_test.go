@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 )
@@ -93,9 +94,6 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 	}
 }
 
-// patient bounds what is waited for, so that a test ends also where it does not come.
-const patient = 2 * time.Minute
-
 // Bodies are bounded in size and in the time they take.
 func TestBodies(t *testing.T) {
 	t.Parallel()
@@ -160,14 +158,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		strings.Repeat("x", 4_000_000) + `"}}}` // the answer has it twice, which is more than any socket holds
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
 		server.Listener.Addr(), h.Session, len(body), body)
-	late := time.After(patient)
-	for open := true; open; {
-		select {
-		case addr := <-closed:
-			open = addr != conn.LocalAddr().String()
-		case <-late:
-			t.Fatal("the connection is kept")
-		}
+	for testwait.Receive(t, "the connection is closed", closed) != conn.LocalAddr().String() {
 	}
 	if _, status := h.Post(ping); status != http.StatusOK {
 		t.Errorf("another client is answered %d", status)
@@ -198,14 +189,14 @@ func TestConnections(t *testing.T) {
 	first, second, third := ask(), ask(), ask()
 	defer second.Close()
 	defer third.Close()
-	if !answered(first, patient) || !answered(second, patient) {
+	if !answered(first, testwait.Limit) || !answered(second, testwait.Limit) {
 		t.Error("connections within the limit are not answered")
 	}
 	if answered(third, 300*time.Millisecond) {
 		t.Error("one beyond the limit is answered")
 	}
 	first.Close()
-	if !answered(third, patient) {
+	if !answered(third, testwait.Limit) {
 		t.Error("it is not answered when another closed")
 	}
 	stop()
@@ -245,7 +236,7 @@ func TestCalls(t *testing.T) {
 	if answer, _ := h.Post(ping); !strings.Contains(answer, `"result":{}`) {
 		t.Errorf("what is no call is answered %s", answer)
 	}
-	s.TurnWithin(patient)
+	s.TurnWithin(testwait.Limit)
 	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // in which the call comes to wait, mostly
 	if answer, _ := h.Post(echo); !strings.Contains(answer, `\"text\":\"x\"`) {
 		t.Errorf("a call that could wait is answered %s", answer)
@@ -264,8 +255,7 @@ func TestManyMembers(t *testing.T) {
 	for i := 0; members.Len() < 1_500_000; i++ {
 		fmt.Fprintf(&members, `,"m%d":1`, i)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	ctx := testwait.Context(t)
 	for why, body := range map[string]string{
 		"no method":             `{"jsonrpc":"2.0","id":1` + members.String() + `}`,
 		"a long id":             `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"` + members.String() + `}`,

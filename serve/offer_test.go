@@ -14,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
@@ -314,8 +315,7 @@ func TestUpdatedStream(t *testing.T) {
 	t.Parallel()
 	s := newOffering(t)
 	client := mcptest.Connect(t, s)
-	ctx, cancel := context.WithTimeout(t.Context(), patient)
-	defer cancel()
+	ctx := testwait.Context(t)
 	body := `{"jsonrpc":"2.0","id":4,"method":"subscriptions/listen","params":{` + mcptest.ModernMeta +
 		`,"notifications":{"promptsListChanged":true,"resourceSubscriptions":["note://by-id/1"]}}}`
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, client.URL, strings.NewReader(body))

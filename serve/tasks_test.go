@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
@@ -261,13 +262,12 @@ func (b *baker) get(id string) map[string]any {
 // ended waits for the end of a task.
 func (b *baker) ended(id string) map[string]any {
 	b.Helper()
-	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if task := b.get(id); task["status"] != "working" {
-			return task
-		}
-	}
-	b.Fatalf("task %s goes on", id)
-	return nil
+	var task map[string]any
+	testwait.Until(b, "task "+id+" ends", func() bool {
+		task = b.get(id)
+		return task["status"] != "working"
+	})
+	return task
 }
 
 // What becomes a task is answered later by what the call would have been answered,
@@ -365,7 +365,7 @@ func TestTasksKeepDeprecation(t *testing.T) {
 // becomes one.
 func TestPlainCallsStayPlain(t *testing.T) {
 	t.Parallel()
-	b := newBakerWith(t, lazy.Lazy, patient)
+	b := newBakerWith(t, lazy.Lazy, testwait.Limit)
 	plain := func(result map[string]any) {
 		t.Helper()
 		if result["resultType"] != "complete" || result["content"] == nil {
@@ -439,7 +439,7 @@ func TestTasksWithoutResult(t *testing.T) {
 		t.Errorf("cancelled: %v", task)
 	}
 	close(b.opened)
-	soon := newBakerWith(t, lazy.Lazy, patient).bake(taking, "oven", `{"action":"bake","cake":"lost","atOnce":true}`)
+	soon := newBakerWith(t, lazy.Lazy, testwait.Limit).bake(taking, "oven", `{"action":"bake","cake":"lost","atOnce":true}`)
 	if text, _ := json.Marshal(soon["content"]); soon["isError"] != true || !strings.Contains(string(text), `\"code\":\"INTERNAL_ERROR\"`) ||
 		!strings.Contains(string(text), "it was lost") {
 		t.Errorf("lost soon: %v", soon)
@@ -583,18 +583,17 @@ func TestFollowEndsWithTheTasks(t *testing.T) {
 // A call that its client cancels before it heard of a task is not left running.
 func TestCancelledBeforeItIsATask(t *testing.T) {
 	t.Parallel()
-	b := newBakerWith(t, lazy.Lazy, patient)
+	b := newBakerWith(t, lazy.Lazy, testwait.Limit)
 	in, write := io.Pipe()
 	_, out := io.Pipe()
 	go func() { _ = b.server.Stdio(t.Context(), in, out) }()
 	fmt.Fprintf(write, `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{`+
 		`"name":"oven","arguments":{"action":"bake","cake":"x"},%s}}`+"\n",
 		taking)
-	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if _, found, _ := b.Find(t.Context(), "t1"); found {
-			break
-		}
-	}
+	testwait.Until(t, "the call becomes a task", func() bool {
+		_, found, _ := b.Find(t.Context(), "t1")
+		return found
+	})
 	fmt.Fprintln(write, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`)
 	if task := b.ended("t1"); task["status"] != "cancelled" {
 		t.Errorf("it is %v", task)
@@ -607,21 +606,20 @@ var askingToo = strings.Replace(taking, `"extensions"`, `"elicitation":{},"exten
 // asks waits until a task asks something, and returns what.
 func (b *baker) asks(id, key string) map[string]any {
 	b.Helper()
-	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	var requests map[string]any
+	testwait.Until(b, "task "+id+" asks for "+key, func() bool {
 		task := b.get(id)
-		if requests, _ := task["inputRequests"].(map[string]any); task["status"] == "input_required" && requests[key] != nil {
-			return requests
-		}
-	}
-	b.Fatalf("task %s does not ask for %s", id, key)
-	return nil
+		requests, _ = task["inputRequests"].(map[string]any)
+		return task["status"] == "input_required" && requests[key] != nil
+	})
+	return requests
 }
 
 // A task that asks its client says so as soon as it does, goes on with each answer that is
 // one, and takes no other.
 func TestTasksAsk(t *testing.T) {
 	t.Parallel()
-	b := newBakerWith(t, lazy.Lazy, patient)
+	b := newBakerWith(t, lazy.Lazy, testwait.Limit)
 	created := b.bake(askingToo, "oven", `{"action":"bake","cake":""}`)
 	id, _ := created["taskId"].(string)
 	if created["resultType"] != "task" || created["status"] != "input_required" || created["inputRequests"] != nil {

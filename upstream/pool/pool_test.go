@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/upstream"
 	"github.com/toolfold/toolfold/upstream/pool"
 )
@@ -179,18 +180,6 @@ func running(dir string) (pids []int) {
 	return pids
 }
 
-// patient bounds what is waited for, so that a test ends also where it does not come.
-const patient = 2 * time.Minute
-
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patient); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: it did not come about within %s", what, patient)
-		}
-	}
-}
-
 // What is equal is shared, what is not is not, and ends with its last session, also where
 // it is deaf.
 func TestShare(t *testing.T) {
@@ -238,8 +227,8 @@ func TestShare(t *testing.T) {
 	for _, s := range append(sessions, other) {
 		s.Close()
 	}
-	until(t, "the servers end", func() bool { return len(running(dir)) == 0 })
-	until(t, "the host ends", func() bool {
+	testwait.Until(t, "the servers end", func() bool { return len(running(dir)) == 0 })
+	testwait.Until(t, "the host ends", func() bool {
 		_, err := os.Stat(filepath.Join(p.Dir, "upstreams.sock"))
 		return errors.Is(err, os.ErrNotExist)
 	})
@@ -282,7 +271,7 @@ func TestAsk(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	until(t, "the server hears that its call was cancelled", func() bool {
+	testwait.Until(t, "the server hears that its call was cancelled", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "cancelled"))
 		return err == nil
 	})
@@ -379,11 +368,7 @@ func TestKilled(t *testing.T) {
 		t.Errorf("a server that dies: %v", err)
 	}
 	for _, s := range []*pool.Session{s, other} {
-		select {
-		case <-s.Gone():
-		case <-time.After(patient):
-			t.Error("a session of a server that died goes on")
-		}
+		testwait.Receive(t, "a session of a server that died ends", s.Gone())
 	}
 	s = connect(t, p, playing(dir), upstream.Client{Name: "t"})
 	call(t, s, "pid")
@@ -391,7 +376,7 @@ func TestKilled(t *testing.T) {
 	host := hostOf(t, p)
 	_ = syscall.Kill(host, syscall.SIGKILL)
 	<-s.Gone()
-	until(t, "the server ends with its host", func() bool { return len(running(dir)) == 0 })
+	testwait.Until(t, "the server ends with its host", func() bool { return len(running(dir)) == 0 })
 	s = connect(t, p, playing(dir), upstream.Client{Name: "t"})
 	call(t, s, "pid")
 	if now := running(dir); len(now) != 1 || slices.Contains(pids, now[0]) {
@@ -470,18 +455,16 @@ func TestOffers(t *testing.T) {
 		t.Helper()
 		call(t, a, "touch")
 		var names []string
-		next := func(wait time.Duration) bool {
+		for len(names) < len(want) {
+			names = append(names, testwait.Receive(t, fmt.Sprintf("told %q, want %q", names, want), told))
+		}
+		for more := true; more; {
 			select {
 			case name := <-told:
 				names = append(names, name)
-				return true
-			case <-time.After(wait):
-				return false
+			case <-time.After(300 * time.Millisecond): // more than is wanted comes at once, if at all
+				more = false
 			}
-		}
-		for len(names) < len(want) && next(patient) {
-		}
-		for next(300 * time.Millisecond) { // more than is wanted
 		}
 		if slices.Sort(names); !slices.Equal(names, want) {
 			t.Errorf("told %q, want %q", names, want)

@@ -124,6 +124,10 @@ func TestAllowed(t *testing.T) {
 		{"internal/code/scan", "internal/storage", false, true},
 		{"internal/app", "internal/storage", true, true},
 		{"internal/storage", "internal/app", false, true},
+		{"internal/app", "internal/test/testwait", false, true},
+		{"cmd/toolfold", "internal/test/testwait", false, true},
+		{"internal/test/mcptest", "internal/test/testwait", true, true},
+		{"toolfoldtest", "internal/test/golden", true, true},
 		{"serve", "internal/storage", false, true},
 		{"elsewhere", ".", false, false},
 	} {

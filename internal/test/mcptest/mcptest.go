@@ -11,7 +11,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // Server is the server under test: a *serve.Server.
@@ -148,15 +149,10 @@ func (h *HTTP) Modern(id, method, params string) (answer string, status int) {
 		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method)
 }
 
-// Ends fails the test when something that has to end does not.
+// Ends waits for the end of a server, and fails the test if it ends with an error.
 func Ends(t *testing.T, what string, done <-chan error) {
 	t.Helper()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Errorf("%s: %v", what, err)
-		}
-	case <-time.After(time.Minute):
-		t.Errorf("%s: it goes on", what)
+	if err := testwait.Receive(t, what+": the server ends", done); err != nil {
+		t.Errorf("%s: %v", what, err)
 	}
 }

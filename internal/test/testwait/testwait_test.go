@@ -1,0 +1,61 @@
+package testwait_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
+)
+
+// failing keeps the words of a failure in place of failing.
+type failing struct {
+	testing.TB
+	words string
+}
+
+func (f *failing) Helper() {}
+
+func (f *failing) Fatalf(format string, args ...any) {
+	f.words = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// What comes is waited for up to the limit, and what does not come is named.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	for what, wait := range map[string]func(t testing.TB, after time.Duration){
+		"it is late": func(t testing.TB, after time.Duration) {
+			begin := time.Now()
+			testwait.Until(t, "it is late", func() bool { return time.Since(begin) >= after })
+		},
+		"a value comes": func(t testing.TB, after time.Duration) {
+			c := make(chan int, 1)
+			time.AfterFunc(after, func() { c <- 7 })
+			if got := testwait.Receive(t, "a value comes", c); got != 7 {
+				t.Errorf("got %d", got)
+			}
+		},
+	} {
+		for after, fails := range map[time.Duration]bool{0: false, testwait.Limit - time.Second: false, testwait.Limit + time.Second: true} {
+			synctest.Test(t, func(t *testing.T) {
+				f := &failing{TB: t}
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					wait(f, after)
+				}()
+				<-done
+				want := ""
+				if fails {
+					want = "not within 2m0s: " + what
+				}
+				if f.words != want {
+					t.Errorf("after %s it fails with %q, want %q", after, f.words, want)
+				}
+			})
+		}
+	}
+}
