@@ -340,7 +340,7 @@ func (s *randomServer) call(
 	h := fnv.New64()
 	_, _ = io.WriteString(h, key)
 	r := rand.New(rand.NewPCG(s.seed, h.Sum64()))
-	time.Sleep(time.Duration(r.IntN(4)) * time.Millisecond)
+	time.Sleep(time.Duration(r.IntN(4)) * time.Millisecond) // a slow server: answers overtake one another
 	outcome := `"result":` + s.result(r, tool, arguments)
 	switch r.IntN(40) {
 	case 0:

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/tools/agent"
 )
 
@@ -64,17 +64,24 @@ func TestCloseWaitsForTransactions(t *testing.T) {
 	if _, err := db.Agent().Add(t.Context(), agent.Profile{AgentID: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	within, changed := make(chan struct{}), make(chan error, 1)
+	within, proceed, changed := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		_, err := db.Agent().Change(context.Background(), "a", func(p agent.Profile) (agent.Profile, error) {
 			close(within)
-			time.Sleep(300 * time.Millisecond) // Close is waiting by then
+			<-proceed
 			return p, nil
 		})
 		changed <- err
 	}()
 	<-within
-	if err := db.Close(); err != nil {
+	closed := make(chan error)
+	go func() { closed <- db.Close() }()
+	testwait.Until(t, "the store is being closed", func() bool {
+		_, _, err := db.Agent().Get(t.Context(), "a")
+		return err != nil
+	})
+	close(proceed)
+	if err := testwait.Receive(t, "the store is closed", closed); err != nil {
 		t.Error(err)
 	}
 	files, err := os.ReadDir(dir)

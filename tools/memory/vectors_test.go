@@ -3,6 +3,7 @@ package memory_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/run/embed"
 	"github.com/toolfold/toolfold/internal/run/embed/embedtest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
@@ -57,15 +59,10 @@ func foundKeys(t *testing.T, s *memory.Service, query string) (keys []string) {
 // first waits until a query finds a key first: vectors are made in the background.
 func first(t *testing.T, s *memory.Service, query, want string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	testwait.Until(t, fmt.Sprintf("%q finds %s first", query, want), func() bool {
 		got := foundKeys(t, s, query)
-		if len(got) > 0 && got[0] == want {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%q finds %v, want %s first", query, got, want)
-		}
-	}
+		return len(got) > 0 && got[0] == want
+	})
 }
 
 // Notes are found in other words, after a change in those of the new text, and with
@@ -115,14 +112,12 @@ func TestPagesAreOfOneOrder(t *testing.T) {
 	if err != nil || len(two.Results) != 1 || two.HasMore || two.Total != 2 {
 		t.Errorf("after a page by words: %+v, %v", two, err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) { // words may find all that is waited for above
-		if one, err = page(s, "grobble soup", ""); err == nil && one.Total >= 3 {
-			break
+	testwait.Until(t, "notes are found by meaning too", func() bool { // words may find all that is waited for above
+		if one, err = page(s, "grobble soup", ""); err != nil {
+			t.Fatal(err)
 		}
-		if err != nil || time.Now().After(end) {
-			t.Fatal(one, err)
-		}
-	}
+		return one.Total >= 3
+	})
 	var refused *toolfold.Error
 	if two, err = page(words, "grobble soup", one.NextCursor); !errors.As(err, &refused) || refused.Hint == "" {
 		t.Errorf("after a page by meaning, without the endpoint: %+v, %v", two, err)

@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/toolfoldtest"
@@ -144,19 +145,11 @@ func TestCancelledHalfWay(t *testing.T) {
 	go func() {
 		done <- b.Runner.Call(ctx, "workflow_run", json.RawMessage(`{"workflowId":"triage","input":{"prefix":"team/"}}`))
 	}()
-	for end := time.Now().Add(time.Minute); b.model.asked.Load() == 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the model is never asked")
-		}
-	}
+	testwait.Until(t, "the model is asked", func() bool { return b.model.asked.Load() > 0 })
 	cancel()
-	select {
-	case answer := <-done:
-		if !strings.Contains(string(answer.Content), `"success":false`) || !strings.Contains(string(answer.Content), `"code":"CANCELLED"`) {
-			t.Errorf("%s", answer.Content)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("the run goes on")
+	answer := testwait.Receive(t, "the run ends", done)
+	if !strings.Contains(string(answer.Content), `"success":false`) || !strings.Contains(string(answer.Content), `"code":"CANCELLED"`) {
+		t.Errorf("%s", answer.Content)
 	}
 	b.Expect("memory.list", `{"prefix":"triage/","include_fields":["total"]}`, `{"total":0}`)
 }

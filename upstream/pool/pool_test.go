@@ -116,7 +116,7 @@ func play(dir string) {
 					return line
 				}
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // this is a process of its own, which looks at its file
 		}
 	})
 	_ = s.Run(context.Background(), &mcp.LoggingTransport{Transport: &mcp.StdioTransport{}, Writer: said})

@@ -77,7 +77,7 @@ func watch(t *testing.T, name string) (seen func() string) {
 					last = string(text)
 				}
 			}
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // until it looks again: a compiler lives for longer
 		}
 	}()
 	return func() string {

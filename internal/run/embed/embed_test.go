@@ -1,6 +1,7 @@
 package embed_test
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -8,10 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolfold/toolfold/internal/run/embed"
 	"github.com/toolfold/toolfold/internal/run/embed/embedtest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 func client(e *embedtest.Endpoint) *embed.Client {
@@ -114,15 +115,10 @@ func TestTexts(t *testing.T) {
 	all := func(string) bool { return true }
 	soon := func(question, want string) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		testwait.Until(t, fmt.Sprintf("%q finds %s first", question, want), func() bool {
 			got := texts.Near(question)(all)
-			if len(got) > 0 && got[0] == want {
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("%q finds %v, want %s", question, got, want)
-			}
-		}
+			return len(got) > 0 && got[0] == want
+		})
 	}
 	texts.Follow(map[string]string{"a": "an automobile", "b": "a physician", "c": "soup"})
 	soon("my car", "a")

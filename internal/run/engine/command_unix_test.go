@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // TestMain also is the program that command providers run in these tests.
@@ -186,7 +187,7 @@ func alive(pid int) bool {
 func pids(t *testing.T, file string) []int {
 	t.Helper()
 	var list []int
-	eventually(t, "the processes are there", func() bool { _, err := os.Stat(file); return err == nil })
+	testwait.Until(t, "the processes are there", func() bool { _, err := os.Stat(file); return err == nil })
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -220,16 +221,11 @@ func TestCancelledCommandLeavesNothing(t *testing.T) {
 		}
 	}
 	cancel()
-	select {
-	case result := <-done:
-		if result.Failure == nil || result.Failure.Code != Cancelled {
-			t.Errorf("%+v", result.Failure)
-		}
-	case <-time.After(patience):
-		t.Fatal("the run goes on")
+	if r := testwait.Receive(t, "the run ends", done); r.Failure == nil || r.Failure.Code != Cancelled {
+		t.Errorf("%+v", r.Failure)
 	}
 	for _, pid := range started {
-		eventually(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
+		testwait.Until(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
 	}
 }
 
@@ -244,7 +240,7 @@ func TestCommandThatLeavesSomething(t *testing.T) {
 		t.Errorf("%q, %v", done.Text, err)
 	}
 	left := pids(t, file)[1]
-	eventually(t, "what it left has ended", func() bool { return !alive(left) })
+	testwait.Until(t, "what it left has ended", func() bool { return !alive(left) })
 }
 
 // What a command says of its failure is quoted without the values of secret

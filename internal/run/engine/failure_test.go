@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 func TestFailureStopsTheRun(t *testing.T) {
@@ -40,7 +41,7 @@ func TestFailureStopsSiblings(t *testing.T) {
 	caller := newCaller()
 	caller.tools["wait"] = g.wait
 	caller.tools["fail"] = func(ctx context.Context, _ map[string]any) (any, error) {
-		eventually(t, "the others run", func() bool { return g.waiting.Load() == 2 })
+		testwait.Until(t, "the others run", func() bool { return g.waiting.Load() == 2 })
 		return nil, errors.New("no luck")
 	}
 	r := do(t, caller, `

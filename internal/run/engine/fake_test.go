@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
@@ -17,9 +16,6 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 	"github.com/toolfold/toolfold/tools/memory"
 )
-
-// patience bounds how long tests wait for an event that is sure to come.
-const patience = 2 * time.Minute
 
 // fakeCaller runs Go functions as tools and notes the calls.
 type fakeCaller struct {
@@ -132,16 +128,6 @@ func expectFailure(t testing.TB, r Result, step, code, message string) {
 	t.Helper()
 	if r.Failure == nil || r.Failure.Code != code || r.Failure.StepID != step || !strings.Contains(r.Failure.Message, message) {
 		t.Errorf("the failure is %+v, want %s of %s with %q", r.Failure, code, step, message)
-	}
-}
-
-// eventually waits until ok.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after %s still not: %s", patience, what)
-		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // chatServer is a server that speaks the OpenAI chat API.
@@ -225,11 +226,7 @@ func TestOpenAIHangsUp(t *testing.T) {
 	if r := <-done; r.Failure == nil || r.Failure.Code != Cancelled {
 		t.Errorf("%+v", r.Failure)
 	}
-	select {
-	case <-gone:
-	case <-time.After(patience):
-		t.Error("the endpoint still works")
-	}
+	testwait.Receive(t, "the endpoint's request ends", gone)
 	if _, err := askProvider(t.Context(), NewProviders(fixedSettings(map[string]any{"providers": map[string]any{
 		"slow": map[string]any{"type": "openai", "baseURL": slowEndpoint(t), "model": "m", "timeoutMs": 30}}}), ""), "",
 		callctx.Prompt{Text: "x"}); err == nil || !strings.Contains(err.Error(), TimedOut) {

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 func TestStepsInOrder(t *testing.T) {
@@ -102,7 +102,7 @@ func TestConcurrencyIsRealAndBounded(t *testing.T) {
 			caller.tools["wait"] = g.wait
 			done := make(chan Result)
 			go func() { done <- do(t, caller, test.steps, `{}`) }()
-			eventually(t, "all that may run wait at the gate", func() bool { return g.waiting.Load() == test.want })
+			testwait.Until(t, "all that may run wait at the gate", func() bool { return g.waiting.Load() == test.want })
 			close(g.open)
 			succeed(t, <-done)
 			if most := g.most.Load(); most != test.want {
@@ -248,20 +248,15 @@ func TestCancellation(t *testing.T) {
 			go func() {
 				done <- (&Runner{Caller: caller}).Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, text)})
 			}()
-			eventually(t, "a step runs", func() bool { return g.waiting.Load() > 0 || failed.Load() })
+			testwait.Until(t, "a step runs", func() bool { return g.waiting.Load() > 0 || failed.Load() })
 			cancel()
-			select {
-			case r := <-done:
-				if r.Failure == nil || r.Failure.Code != Cancelled {
-					t.Errorf("%+v", r.Failure)
-				}
-			case <-time.After(patience):
-				t.Fatal("the run goes on")
+			if r := testwait.Receive(t, "the run ends", done); r.Failure == nil || r.Failure.Code != Cancelled {
+				t.Errorf("%+v", r.Failure)
 			}
 			if g.waiting.Load() != 0 {
 				t.Error("a tool is still running")
 			}
-			eventually(t, "no goroutine is left", func() bool { return engineGoroutines() == 0 })
+			testwait.Until(t, "no goroutine is left", func() bool { return engineGoroutines() == 0 })
 		})
 	}
 }

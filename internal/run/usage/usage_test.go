@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -68,29 +69,25 @@ func TestCountsArrive(t *testing.T) {
 // Counts do not open a store that nothing else opened and that was not there.
 func TestCountsWait(t *testing.T) {
 	t.Parallel()
-	k, opened := &kept{calls: map[string]int64{}}, make(chan struct{})
-	c := counter(k, opened, false)
-	c.Called("tool_find", "x")
-	time.Sleep(20 * time.Millisecond)
-	k.mu.Lock()
-	if len(k.calls) > 0 {
-		t.Error("the store was opened")
-	}
-	k.mu.Unlock()
-	close(opened)
-	for {
-		k.mu.Lock()
-		arrived := k.calls["tool_find x"] == 1
-		k.mu.Unlock()
-		if arrived {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		k, opened := &kept{calls: map[string]int64{}}, make(chan struct{})
+		c := counter(k, opened, false)
+		c.Called("tool_find", "x")
+		time.Sleep(time.Hour)
+		if len(k.calls) > 0 {
+			t.Error("the store was opened")
 		}
-		time.Sleep(time.Millisecond)
-	}
-	c.Close()
-	other := counter(&kept{}, make(chan struct{}), false)
-	other.Called("tool_find", "x")
-	other.Close() // and does not wait for ever
+		close(opened)
+		time.Sleep(2 * c.Every)
+		synctest.Wait()
+		if n := k.calls["tool_find x"]; n != 1 {
+			t.Errorf("after the store was opened it has %d calls, want 1", n)
+		}
+		c.Close()
+		other := counter(&kept{}, make(chan struct{}), false)
+		other.Called("tool_find", "x")
+		other.Close() // and does not wait for ever
+	})
 }
 
 // Whatever clients say of themselves, they are few and can be printed.

@@ -11,6 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/queue"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -47,13 +48,7 @@ func benchmarkQueue(b *testing.B, address string) {
 		ctx, stop := context.WithCancel(b.Context())
 		ended := make(chan error)
 		go func() { ended <- queue.New(openerOf(store), instant{}, queue.Options{Workspace: place}).Work(ctx) }()
-		for unfinished := 1; unfinished > 0; time.Sleep(5 * time.Millisecond) {
-			page, err := db.Task().List(ctx, task.Query{Statuses: []string{task.Queued, task.Running}, Limit: 1})
-			if err != nil {
-				b.Fatal(err)
-			}
-			unfinished = page.Total
-		}
+		testwait.Until(b, "all tasks end", func() bool { return count(b, db, task.Queued, task.Running) == 0 })
 		b.ReportMetric(tasks/submitted.Sub(start).Seconds(), "submits/s")
 		b.ReportMetric(tasks/time.Since(submitted).Seconds(), "runs/s")
 		stop()

@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/queue"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -34,9 +35,6 @@ func testQueue(name string, most int) family.Queue {
 		CreatedAt: time.Now().UTC().Truncate(time.Microsecond),
 	}
 }
-
-// patient bounds how long a test waits for an event that has to happen.
-const patient = time.Minute
 
 // calls is a caller that does what the test says, by the name that is called.
 // It knows every name.
@@ -136,7 +134,7 @@ func newEnv(t *testing.T, address string, c *calls) env {
 	}
 	tasks := task.New(task.Options{
 		Store: db.Task(), Caller: c, Names: c, Now: time.Now, NewID: uuid.NewString,
-		CancelWait: patient, Workspace: place, MaxInterruptions: 5,
+		CancelWait: testwait.Limit, Workspace: place, MaxInterruptions: 5,
 	})
 	return env{t, c, store, db, tasks, family.New(db.Queue(), time.Now, uuid.NewString), &atomic.Value{}}
 }
@@ -194,20 +192,16 @@ func (e env) status(id string) task.Record {
 func (e env) await(id, state string) task.Record {
 	e.Helper()
 	var record task.Record
-	e.until(func() bool {
+	defer func() {
+		if record.Status != state {
+			e.Logf("%s is %s", record.Name, record.Status)
+		}
+	}()
+	testwait.Until(e, "task "+id+" is "+state, func() bool {
 		record = e.status(id)
 		return record.Status == state
-	}, func() string { return record.Name + " is " + record.Status + ", want " + state })
+	})
 	return record
-}
-
-func (e env) until(done func() bool, missing func() string) {
-	e.Helper()
-	for deadline := time.Now().Add(patient); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			e.Fatal(missing())
-		}
-	}
 }
 
 // noting is a ledger that notes who entered.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -179,34 +180,38 @@ func submitNamed(t testing.TB, store task.Store, name string, ms int, dependenci
 // awaitBegun waits until one of the workers has begun a task, and returns which.
 func awaitBegun(t *testing.T, log, name string, workers []*process) int {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	pid := 0
+	testwait.Until(t, "a worker begins "+name, func() bool {
 		for _, n := range readDiary(t, log) {
 			if n.task == name {
-				return slices.IndexFunc(workers, func(w *process) bool { return w.Process.Pid == n.pid })
+				pid = n.pid
 			}
 		}
-	}
-	t.Fatalf("%s was never begun", name)
-	return 0
+		return pid != 0
+	})
+	return slices.IndexFunc(workers, func(w *process) bool { return w.Process.Pid == pid })
 }
 
-// await waits until so many tasks have completed.
+// await waits until so many tasks have completed, for as long as one after the other does.
 func (l load) await(t *testing.T, db *storage.DB, n int) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Minute)
-	for {
-		page, err := db.Task().List(t.Context(), task.Query{Statuses: []string{task.Completed}, Limit: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if page.Total >= n {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("only %d of %d tasks completed", page.Total, n)
-		}
-		time.Sleep(50 * time.Millisecond)
+	for completed := -1; completed < n; {
+		testwait.Until(t, fmt.Sprintf("more than %d of %d tasks complete", completed, n), func() bool {
+			before := completed
+			completed = count(t, db, task.Completed)
+			return completed > before
+		})
 	}
+}
+
+// count returns how many tasks are in one of some states.
+func count(t testing.TB, db *storage.DB, statuses ...string) int {
+	t.Helper()
+	page, err := db.Task().List(t.Context(), task.Query{Statuses: statuses, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Total
 }
 
 // history is every state that a task was in, written by the database.

@@ -136,7 +136,7 @@ func (d diary) held(ctx context.Context, name string) {
 		if _, err := os.Stat(released(d.file.Name(), name)); err == nil {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // between two looks: this is the worker's process
 	}
 }
 

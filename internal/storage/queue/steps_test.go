@@ -13,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/storage/queue"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -123,7 +124,7 @@ func TestStepsUnderWay(t *testing.T) {
 				e.runs(test.input)
 				in.Input = json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"x"}}`)
 			}
-			stop := e.work(queue.Options{Grace: 10 * time.Millisecond, Notice: patient})
+			stop := e.work(queue.Options{Grace: 10 * time.Millisecond, Notice: testwait.Limit})
 			id := e.submit("task", in)
 			<-block
 			stop()
@@ -163,7 +164,7 @@ func TestStoppedTasksKeepWhatTheyMade(t *testing.T) {
 		e.work(queue.Options{})
 		input := json.RawMessage(`{"tool":"agent.run","arguments":{"agentId":"x"}}`)
 		under := func(id string) {
-			e.until(func() bool { p := e.status(id).Progress; return p != nil && p.Done >= 1 }, func() string { return "no progress is shown" })
+			testwait.Until(e, "progress is shown", func() bool { p := e.status(id).Progress; return p != nil && p.Done >= 1 })
 		}
 		var late string
 		for ms := 500; stuck.Load() == 0; ms *= 2 { // until there was time for the first step
@@ -182,10 +183,10 @@ func TestStoppedTasksKeepWhatTheyMade(t *testing.T) {
 		for id, state := range map[string]string{late: task.TimedOut, cancelled: task.Cancelled, forced: task.Cancelled} {
 			e.await(id, state)
 			var got task.Record
-			e.until(func() bool {
+			testwait.Until(e, "the task shows what it had made", func() bool {
 				got = e.status(id)
 				return strings.Contains(string(got.Output), `"a":{"n":`)
-			}, func() string { return fmt.Sprintf("%s has made %s", got.Name, got.Output) })
+			})
 			if got.Progress == nil || got.Progress.Total != 2 || got.Progress.Done < 1 || len(got.Lines) == 0 {
 				e.Errorf("%s shows progress %v and lines %v", got.Name, got.Progress, got.Lines)
 			}

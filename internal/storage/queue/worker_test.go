@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/storage/queue"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -158,7 +159,7 @@ func TestPauseAndPriority(t *testing.T) {
 		if _, err := e.queues.Resume(e.Context(), family.QueueIn{QueueID: "line"}); err != nil {
 			e.Fatal(err)
 		}
-		e.until(func() bool { return len(e.names()) == 8 }, func() string { return "not all ran" })
+		testwait.Until(e, "all 8 ran", func() bool { return len(e.names()) == 8 })
 		if diff := cmp.Diff([]string{"elsewhere", "e", "d", "c", "b", "g", "a", "f"}, e.names()); diff != "" {
 			e.Errorf("order (-want +got)\n%s", diff)
 		}
@@ -179,7 +180,7 @@ func TestConcurrency(t *testing.T) {
 				close(both)
 			}
 			<-both
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // in which a third would begin if there were no limit
 			now.Add(-1)
 			done.Add(1)
 			return answer(`{}`)
@@ -192,7 +193,7 @@ func TestConcurrency(t *testing.T) {
 		for range 12 {
 			e.submit("busy", task.SubmitIn{QueueID: "two"})
 		}
-		e.until(func() bool { return done.Load() == 12 }, func() string { return "not all ran" })
+		testwait.Until(e, "all 12 ran", func() bool { return done.Load() == 12 })
 		if most.Load() != 2 {
 			e.Errorf("%d ran at once, want 2", most.Load())
 		}
@@ -205,10 +206,10 @@ func TestStopLetsTasksEnd(t *testing.T) {
 		going := make(chan struct{})
 		e.on("short", func(context.Context, json.RawMessage) toolfold.Answer {
 			going <- struct{}{}
-			time.Sleep(100 * time.Millisecond) // the worker is told to stop meanwhile
+			time.Sleep(100 * time.Millisecond) // a slow call: its worker is told to stop meanwhile
 			return answer(`{}`)
 		})
-		stop := e.work(queue.Options{Grace: patient})
+		stop := e.work(queue.Options{Grace: testwait.Limit})
 		id := e.submit("short", task.SubmitIn{})
 		<-going
 		stop()
@@ -230,7 +231,7 @@ func TestStop(t *testing.T) {
 			going <- struct{}{}
 			return untilStopped(ctx, nil)
 		})
-		stop := e.work(queue.Options{Grace: 10 * time.Millisecond, Notice: patient})
+		stop := e.work(queue.Options{Grace: 10 * time.Millisecond, Notice: testwait.Limit})
 		long := e.submit("long", task.SubmitIn{})
 		<-going
 		stop()
@@ -266,7 +267,7 @@ func TestLeaseTaken(t *testing.T) {
 			e.Fatal(err)
 		}
 		got := e.await(id, task.Completed)
-		e.until(func() bool { return stopped.Load() == 1 }, func() string { return "the first run was not stopped" })
+		testwait.Until(e, "the first run is stopped", func() bool { return stopped.Load() == 1 })
 		if string(got.Output) != `{"run":2}` || got.Attempt != 1 {
 			e.Errorf("output %s, attempt %d", got.Output, got.Attempt)
 		}
@@ -333,7 +334,7 @@ func TestWait(t *testing.T) {
 		e.work(queue.Options{})
 		e.await(id, task.Running)
 		time.AfterFunc(50*time.Millisecond, func() { close(release) })
-		got, err = e.tasks.Wait(e.Context(), task.WaitIn{TaskID: strings.ToUpper(id), TimeoutMs: int(patient.Milliseconds())})
+		got, err = e.tasks.Wait(e.Context(), task.WaitIn{TaskID: strings.ToUpper(id), TimeoutMs: int(testwait.Limit.Milliseconds())})
 		if err != nil || got.Status != task.Completed || string(got.Output) != `{"n":1}` {
 			e.Errorf("it answered %s with %s (%v)", got.Status, got.Output, err)
 		}
@@ -385,10 +386,10 @@ func TestRetention(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.work(queue.Options{Retention: time.Millisecond})
 		id := e.submit("short", task.SubmitIn{})
-		e.until(func() bool {
+		testwait.Until(e, "the task is removed", func() bool {
 			_, err := e.tasks.Status(e.Context(), task.StatusIn{TaskID: id})
 			return err != nil && strings.Contains(err.Error(), task.NotFound)
-		}, func() string { return "the task is still there" })
+		})
 	})
 }
 
@@ -404,7 +405,7 @@ func TestProgress(t *testing.T) {
 		e.work(queue.Options{})
 		id := e.submit("steps", task.SubmitIn{})
 		var got task.Record
-		e.until(func() bool { got = e.status(id); return got.Progress != nil }, func() string { return "no progress is shown" })
+		testwait.Until(e, "progress is shown", func() bool { got = e.status(id); return got.Progress != nil })
 		if *got.Progress != (task.Steps{Done: 1, Total: 3}) || !slices.Equal(got.Lines, []string{"draft: started"}) {
 			e.Errorf("it is at %v, and said %q", got.Progress, got.Lines)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage/queue"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -26,7 +27,7 @@ func (e env) elsewhere() env {
 	other := e
 	other.calls = &calls{}
 	other.tasks = task.New(task.Options{
-		Store: e.db.Task(), Caller: other.calls, Names: other.calls, Now: time.Now, NewID: e.tasks.NewID, CancelWait: patient,
+		Store: e.db.Task(), Caller: other.calls, Names: other.calls, Now: time.Now, NewID: e.tasks.NewID, CancelWait: testwait.Limit,
 		Workspace: "vm:/elsewhere", MaxInterruptions: 5,
 	})
 	return other
@@ -164,7 +165,7 @@ func TestTasksThatSubmitTasks(t *testing.T) {
 		})
 		e.work(queue.Options{})
 		e.submit("first", task.SubmitIn{AgentID: "planner"})
-		e.until(func() bool { return refused.Load() != nil }, func() string { return "nothing was refused" })
+		testwait.Until(e, "a task is refused", func() bool { return refused.Load() != nil })
 		if told, ok := refused.Load().(*toolfold.Error); !ok || told.Code != task.TooDeep {
 			e.Errorf("refused with %v", refused.Load())
 		}
@@ -182,7 +183,7 @@ func TestLimitOfSeveralWorkers(t *testing.T) {
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
 			}
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // in which another would begin if there were no limit
 			now.Add(-1)
 			done.Add(1)
 			return answer(`{}`)
@@ -195,7 +196,7 @@ func TestLimitOfSeveralWorkers(t *testing.T) {
 		for range 12 {
 			e.submit("busy", task.SubmitIn{QueueID: "deploys"})
 		}
-		e.until(func() bool { return done.Load() == 12 }, func() string { return "not all ran" })
+		testwait.Until(e, "all 12 ran", func() bool { return done.Load() == 12 })
 		if most.Load() != 1 {
 			e.Errorf("%d ran at once, want 1", most.Load())
 		}
@@ -267,7 +268,7 @@ func TestJobsOfDeadProcesses(t *testing.T) {
 			dying.kill()
 			e.work(queue.Options{})
 			e.await(held, task.Completed)
-			e.until(func() bool { return running() == 0 }, func() string { return fmt.Sprintf("%d jobs are running for ever", running()) })
+			testwait.Until(e, "no job is running", func() bool { return running() == 0 })
 		})
 	}
 }
@@ -365,14 +366,11 @@ func TestWorkersGiveBackWhatTheyLack(t *testing.T) {
 		without.calls = poor
 		stop := without.work(queue.Options{Again: 50 * time.Millisecond})
 		e.await(registered, task.Failed) // its agent was removed, wherever
-		e.until(func() bool { return strings.Contains(e.status(pinned).WaitsFor, `there is no agent "x"`) }, func() string {
-			return "it waits for " + e.status(pinned).WaitsFor
+		testwait.Until(e, "the task waits for its agent", func() bool {
+			return strings.Contains(e.status(pinned).WaitsFor, `there is no agent "x"`)
 		})
-		for asked := len(poor.names()); len(poor.names()) < asked+2; time.Sleep(5 * time.Millisecond) { // it asks again, now and then
-			if e.Context().Err() != nil {
-				e.Fatal("it was not looked at again")
-			}
-		}
+		asked := len(poor.names())
+		testwait.Until(e, "its agent is asked for twice more", func() bool { return len(poor.names()) >= asked+2 })
 		with := e.work(queue.Options{})
 		got := e.await(pinned, task.Completed)
 		if got.Interruptions != 0 || got.Attempt != 1 {

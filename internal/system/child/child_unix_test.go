@@ -16,10 +16,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
-)
 
-// patience bounds how long tests wait for an event that is sure to come.
-const patience = 2 * time.Minute
+	"github.com/toolfold/toolfold/internal/test/testwait"
+)
 
 // TestMain also is the program that these tests run, and the process that is
 // killed while it runs one.
@@ -114,20 +113,11 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("after %s still not: %s", patience, what)
-		}
-	}
-}
-
 // members waits for the processes of a family: the program, its child, and
 // the one that left.
 func members(t *testing.T, file string) (pids []int) {
 	t.Helper()
-	eventually(t, "the family is there", func() bool { _, err := os.Stat(file); return err == nil })
+	testwait.Until(t, "the family is there", func() bool { _, err := os.Stat(file); return err == nil })
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +139,7 @@ func members(t *testing.T, file string) (pids []int) {
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	for i, pid := range pids {
-		eventually(t, fmt.Sprintf("process %d of the family has ended", i), func() bool { return !alive(pid) })
+		testwait.Until(t, fmt.Sprintf("process %d of the family has ended", i), func() bool { return !alive(pid) })
 	}
 }
 
@@ -308,9 +298,7 @@ func TestUsed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time of a program that runs is not known here")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := Run(ctx, Command{Argv: self("used")}); err != nil {
+	if err := Run(testwait.Context(t), Command{Argv: self("used")}); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,17 +12,19 @@ import (
 // Limit bounds every wait, also the timeouts that tests hand to what they test.
 const Limit = 2 * time.Minute
 
-// pause is the time between two looks at a condition.
-const pause = 5 * time.Millisecond
+// pause is the longest time between two looks at a condition; the first follow sooner.
+const pause = 20 * time.Millisecond
 
 // Until returns when a condition holds, and stops the test if it does not within [Limit].
 // What is the event, as a sentence: "the server ends".
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(Limit); !holds(); time.Sleep(pause) {
+	end := time.Now().Add(Limit)
+	for wait := time.Millisecond; !holds(); wait = min(2*wait, pause) {
 		if time.Now().After(end) {
 			t.Fatalf("not within %s: %s", Limit, what)
 		}
+		time.Sleep(wait)
 	}
 }
 
