@@ -70,6 +70,6 @@ conformance: build ## run the official conformance suite of MCP against a server
 
 .PHONY: e2e
 e2e: build ## drive the binary with the official clients from npm
-	TOOLFOLD_TYPED_ANSWERS=$(CURDIR)/e2e/answers.jsonl go test -count 1 ./internal/app -run RandomAnswers
+	TOOLFOLD_TYPED_ANSWERS=$(CURDIR)/e2e/answers.jsonl go test -count 1 ./internal/test/everyaction -run RandomAnswers
 	cd e2e && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../toolfold TOOLFOLD_TYPED_ANSWERS=answers.jsonl npm test
 	cd e2e/designs && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../../toolfold npm test

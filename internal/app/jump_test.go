@@ -6,14 +6,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/test/workbench"
+	"github.com/toolfold/toolfold/surface"
 )
 
 // A clock that is set back or forward ends nothing early, keeps nothing for ever and
 // makes no time negative.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	at := func(jump time.Duration) { b.jumped.Store(int64(jump)) }
+	b := workbench.New(t, surface.Options{})
+	at := func(jump time.Duration) { b.Jump(jump) }
 	call := func(tool, format string, args ...any) string {
 		t.Helper()
 		answer := b.Runner.Call(t.Context(), tool, json.RawMessage(fmt.Sprintf(format, args...)))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold/internal/test/workbench"
+	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -26,10 +28,10 @@ func TestProviderTest(t *testing.T) {
 		"good":   map[string]any{"type": "openai", "baseURL": server.URL + "/v1", "model": "tiny"},
 		"locked": map[string]any{"type": "openai", "baseURL": server.URL + "/v1", "model": "tiny", "apiKeyEnv": "PATH"},
 	}, "defaultProvider": "good"}
-	b := newBench(t)
+	b := workbench.New(t, surface.Options{})
 	text, err := json.Marshal(settings)
 	if err == nil {
-		err = os.WriteFile(b.settings, text, 0o600)
+		err = os.WriteFile(b.Settings, text, 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -58,6 +58,10 @@ var mayImport = map[string][]string{
 	"internal/code/":   {".", "internal/call/", "internal/code/", "internal/run/", "internal/system/", "internal/text/"},
 	"internal/test/":   {"internal/test/testwait"},
 
+	// The whole application for tests; see [overApplication].
+	"internal/test/workbench": {".", "entry", "internal/", "internal/app", "internal/storage", "internal/storage/queue", "surface",
+		"tools/"},
+
 	// The rooms of the program itself, above the families, see [application].
 	"internal/app":           {".", "call", "internal/", "internal/app/", "internal/storage", "lazy", "permission", "serve", "tools/"},
 	"internal/app/offer":     {".", "call", "content", "internal/", "lazy", "serve", "tools/"},
@@ -81,6 +85,16 @@ var mayImport = map[string][]string{
 // that tests of families, and modules beside this one, can import them. The rule "internal/" does not allow
 // them: only the command may import each, and they what their own rules name.
 var application = []string{"internal/app", "internal/cli", "internal/storage", "internal/test"}
+
+// overApplication lists the packages whose tests may import internal/app or the workbench:
+// each of these test binaries links the whole program. A slash at the end stands for all below.
+// Tests of other packages open what they test alone, or with toolfoldtest.
+var overApplication = []string{
+	"call", "consolidate", "doctor", "lazy", "legacy", "migration", "migration/files", "permission", // what they make of our families
+	"tools/memory", // export and import through the answers that clients get
+	"internal/app", "internal/app/offer", "internal/app/served", "internal/app/telemetry", "internal/test/everyaction",
+	"cmd/", "e2e/attack", // they link it anyway
+}
 
 // runsOn lists the families whose services, arguments and results have types of what
 // they run on, by the name of the package under internal. Such a family is the

@@ -15,10 +15,10 @@ import (
 
 const root = "../../.."
 
-// Tests may import what they like: they put the parts together.
+// Tests may import what they like, except the whole application: see [overApplication].
 func TestArrows(t *testing.T) {
 	t.Parallel()
-	checked := 0
+	checked, used := 0, map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -26,7 +26,10 @@ func TestArrows(t *testing.T) {
 		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != root || entry.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
-		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+		switch {
+		case strings.HasSuffix(path, "_test.go"):
+			checkTest(t, path, used)
+		case strings.HasSuffix(path, ".go"):
 			checked++
 			checkFile(t, path)
 		}
@@ -35,6 +38,11 @@ func TestArrows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, rule := range overApplication {
+		if !used[rule] {
+			t.Errorf("no test of %s is over the application: take it out of overApplication", rule)
+		}
+	}
 	if checked < 20 {
 		t.Errorf("only %d files were checked", checked)
 	}
@@ -42,20 +50,46 @@ func TestArrows(t *testing.T) {
 
 func checkFile(t *testing.T, path string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-	if err != nil {
-		t.Error(err)
-		return
+	from, imports := importsOf(t, path)
+	for _, imported := range imports {
+		checkImport(t, from, imported)
 	}
-	dir, err := filepath.Rel(root, filepath.Dir(path))
+}
+
+// checkTest fails if a test is over the application and may not be, and notes in used the rule that lets it.
+func checkTest(t *testing.T, path string, used map[string]bool) {
+	t.Helper()
+	from, imports := importsOf(t, path)
+	for _, imported := range imports {
+		if imported != module+"/internal/app" && imported != module+"/internal/test/workbench" {
+			continue
+		}
+		i := slices.IndexFunc(overApplication, func(rule string) bool {
+			return from == rule || strings.HasSuffix(rule, "/") && strings.HasPrefix(from, rule)
+		})
+		if i >= 0 {
+			used[overApplication[i]] = true
+		} else {
+			t.Errorf("a test of %s imports %s, and so links the whole program: move it, or name the package in overApplication", from, imported)
+		}
+	}
+}
+
+// importsOf returns the folder of a file, from the root of the module, and what the file imports.
+func importsOf(t *testing.T, path string) (dir string, imports []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := filepath.ToSlash(dir)
 	for _, spec := range file.Imports {
 		imported, _ := strconv.Unquote(spec.Path.Value)
-		checkImport(t, from, imported)
+		imports = append(imports, imported)
 	}
+	if dir, err = filepath.Rel(root, filepath.Dir(path)); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.ToSlash(dir), imports
 }
 
 func checkImport(t *testing.T, from, imported string) {
@@ -120,6 +154,8 @@ func TestAllowed(t *testing.T) {
 		{"cmd/toolfold", "internal/cli", true, true},
 		{"cmd/toolfold", "internal/app", false, true},
 		{"internal/cli", "internal/app", true, true},
+		{"cmd/toolfold", "internal/test/workbench", false, true},
+		{"toolfoldtest", "internal/test/golden", true, true},
 		{"internal/storage/queue", "tools/task", true, true},
 		{"internal/code/scan", "internal/storage", false, true},
 		{"internal/app", "internal/storage", true, true},

@@ -1,0 +1,150 @@
+package doctor_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/test/golden"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+)
+
+const budgetFile = "testdata/budget.json"
+
+// allActions is the number of actions that a ceiling is for; fewer have a
+// proportional one.
+const allActions = 64
+
+// ceilings are the most tokens that the family tools may cost together,
+// discovery aside.
+var ceilings = map[lazy.Level]int{lazy.Lazy: 950, lazy.Signature: 2800, lazy.Full: 4200}
+
+const (
+	allFamilies      = 16  // that the ceiling of stubs holds for
+	stubsCeiling     = 450 // the list of names and summaries
+	searchCeiling    = 500 // the whole list at the search level
+	callerCeiling    = 50  // the tool that calls any other
+	discoveryCeiling = 120 // both discovery tools at the lazy level
+)
+
+// Every tool is sent to a model on every request, for as long as it is there:
+// what a change costs is written down in the same change.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	report, err := doctor.Measure(app.Families())
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := figures(report)
+	if golden.Updating() {
+		golden.Compare(t, budgetFile, now.json(t))
+		return
+	}
+	before := readBudget(t)
+	for name, tokens := range now {
+		if most := math.Ceil(float64(before[name]) * 1.05); float64(tokens) > most {
+			t.Errorf("%s costs %d tokens, %d were budgeted; if it is worth it, run the test with -update", name, tokens, before[name])
+		}
+	}
+	for name := range before {
+		if _, ok := now[name]; !ok {
+			t.Errorf("%s has a budget but is gone; run the test with -update", name)
+		}
+	}
+}
+
+func TestCeilings(t *testing.T) {
+	t.Parallel()
+	families, discovery := parts()
+	actions := 0
+	for _, f := range families {
+		actions += len(f.Actions)
+	}
+	for level, most := range ceilings {
+		within(t, string(level), families, level, most*min(actions, allActions)/allActions)
+	}
+	stubs := lazy.Stubs(surface.Tools(families, surface.Options{}))
+	withinList(t, "stubs", stubs, stubsCeiling*len(families)/allFamilies)
+	within(t, "search", app.Families(), lazy.Search, searchCeiling)
+	within(t, "discovery", discovery, lazy.Lazy, discoveryCeiling)
+	for _, l := range surface.List(discovery, surface.Options{}) {
+		if l.Name == "tool_call" {
+			withinList(t, l.Name, []lazy.Listed{l}, callerCeiling)
+			return
+		}
+	}
+	t.Error("tool_call is not listed")
+}
+
+// parts are the families proper, and discovery.
+func parts() (families, discovery []*toolfold.Family) {
+	for _, s := range app.Families() {
+		if s.Category == callctx.Discovery {
+			discovery = append(discovery, s)
+			continue
+		}
+		families = append(families, s)
+	}
+	return families, discovery
+}
+
+func within(t *testing.T, what string, specs []*toolfold.Family, level lazy.Level, most int) {
+	t.Helper()
+	withinList(t, what, surface.List(specs, surface.Options{Level: level}), most)
+}
+
+func withinList(t *testing.T, what string, list []lazy.Listed, most int) {
+	t.Helper()
+	cost, err := doctor.Count(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d tokens, ceiling %d", what, cost.Tokens, most)
+	if cost.Tokens > most {
+		t.Errorf("%s costs %d tokens, more than %d: make it shorter, or raise its ceiling in this file and say in the commit what every turn "+
+			"gets for it", what, cost.Tokens, most)
+	}
+}
+
+// budget is tokens by surface and family.
+type budget map[string]int
+
+func figures(report doctor.Report) budget {
+	b := budget{}
+	for _, s := range report.Surfaces {
+		for _, f := range s.Families {
+			b[fmt.Sprintf("%s %s %s", s.Mode, s.Level, f.Name)] = f.Tokens
+		}
+	}
+	return b
+}
+
+func (b budget) json(t *testing.T) string {
+	t.Helper()
+	raw, err := json.MarshalIndent(b, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(raw)) + "\n"
+}
+
+func readBudget(t *testing.T) budget {
+	t.Helper()
+	raw, err := os.ReadFile(budgetFile)
+	if err != nil {
+		t.Fatalf("%v (run the test with -update to write it)", err)
+	}
+	var b budget
+	if err := json.Unmarshal(raw, &b); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

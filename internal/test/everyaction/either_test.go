@@ -1,0 +1,54 @@
+package everyaction_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/test/workbench"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// What lists show as get(key|keys) is so: the example has one of them, and without
+// it the call is refused by an error that names one.
+func TestOneOfSeveralIsNeeded(t *testing.T) {
+	t.Parallel()
+	b := workbench.New(t, surface.Options{})
+	checked := 0
+	for _, family := range b.Families() {
+		for _, a := range family.Actions {
+			if len(a.Either) == 0 {
+				continue
+			}
+			checked++
+			either := func(name string) bool {
+				return slices.ContainsFunc(a.Either.Params(), func(p toolfold.Param) bool { return p.Name == name })
+			}
+			var args ordered.Map
+			if err := json.Unmarshal([]byte(a.Example), &args); err != nil {
+				t.Fatal(err)
+			}
+			without := slices.DeleteFunc(slices.Clone(args), func(m ordered.Member) bool { return either(m.Key) })
+			if len(without) == len(args) {
+				t.Errorf("%s: its example %s has none of those that it needs one of", a.FullName(), a.Example)
+			}
+			answer := b.Runner.Call(t.Context(), a.FullName(), ordered.MustJSON(without))
+			if answer.Err == nil || answer.Err.Code != toolfold.InvalidInput {
+				t.Errorf("%s %s: %s, want a refusal", a.FullName(), ordered.MustJSON(without), answer.Content)
+				continue
+			}
+			named := slices.ContainsFunc(answer.Err.Problems, func(p toolfold.Problem) bool {
+				return p.Kind == toolfold.ProblemMissing && either(strings.TrimPrefix(p.Path, "/"))
+			})
+			if !named {
+				t.Errorf("%s: the refusal names no parameter to give: %s", a.FullName(), answer.Content)
+			}
+		}
+	}
+	if checked < 5 {
+		t.Errorf("%d actions need one of several parameters", checked)
+	}
+}
