@@ -93,7 +93,7 @@ var overApplication = []string{
 	"call", "consolidate", "doctor", "lazy", "legacy", "migration", "migration/files", "permission", // what they make of our families
 	"tools/memory", // export and import through the answers that clients get
 	"internal/app", "internal/app/offer", "internal/app/served", "internal/app/telemetry", "internal/test/everyaction",
-	"cmd/", "e2e/attack", // they link it anyway
+	"internal/cli", "internal/cli/", "e2e/attack", // they link it anyway
 }
 
 // runsOn lists the families whose services, arguments and results have types of what
