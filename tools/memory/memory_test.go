@@ -51,6 +51,24 @@ func store(t *testing.T, s *memory.Service, namespace, key, value string) memory
 	return call(t, s.Store, memory.StoreIn{Key: key, Namespace: namespace, Value: json.RawMessage(value)})
 }
 
+// fill stores n entries by one import; entry returns the key and the value of each.
+func fill(t *testing.T, s *memory.Service, namespace string, n int, entry func(i int) (key, value string)) {
+	t.Helper()
+	var in memory.ImportIn
+	in.Namespace = namespace
+	for i := range n {
+		key, value := entry(i)
+		name, err := json.Marshal(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Data = append(in.Data, fmt.Appendf(nil, `{"key":%s,"value":%s}`, name, value))
+	}
+	if out := call(t, s.Import, in); out.Imported != n {
+		t.Fatalf("%d of %d entries are stored: %+v", out.Imported, n, out.Errors)
+	}
+}
+
 func equal(t *testing.T, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -159,9 +177,7 @@ func TestAnswersAreBounded(t *testing.T) {
 		keys = append(keys, key)
 		store(t, s, strings.Repeat("\x01", 100), key, `"found `+strings.Repeat("x", 200<<10)+`"`)
 	}
-	for i := range 400 {
-		store(t, s, "many", fmt.Sprintf("%03d%s", i, strings.Repeat("\x00", 490)), `"found"`)
-	}
+	fill(t, s, "many", 400, func(i int) (string, string) { return fmt.Sprintf("%03d%s", i, strings.Repeat("\x00", 490)), `"found"` })
 	namespace := strings.Repeat("\x01", 100)
 	read := map[string]bool{}
 	for in := (memory.GetIn{Keys: keys, Namespace: namespace}); len(in.Keys) > 0; {

@@ -177,10 +177,10 @@ func TestSearchKeepsOldEntries(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	store(t, s, "", "wanted", `"invoice rounding: half up per line"`)
-	for i := range 700 {
-		store(t, s, "", fmt.Sprint("i", i), fmt.Sprintf(`"an invoice of customer %d"`, i))
-		store(t, s, "", fmt.Sprint("r", i), fmt.Sprintf(`"rounding of measurement %d"`, i))
-	}
+	fill(t, s, "", 700, func(i int) (string, string) { return fmt.Sprint("i", i), fmt.Sprintf(`"an invoice of customer %d"`, i) })
+	fill(t, s, "", 700, func(i int) (string, string) {
+		return fmt.Sprint("r", i), fmt.Sprintf(`"rounding of measurement %d"`, i)
+	})
 	for _, query := range []string{
 		"invoice rounding", "invoice rounding rules", "how is invoice rounding done",
 		"one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen invoice rounding half",
@@ -198,10 +198,10 @@ func TestSearchCommonWord(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	store(t, s, "", "about", `"Incident: what an incident is, who leads an incident, when an incident ends."`)
-	for i := range 900 {
-		store(t, s, "", fmt.Sprint("k", i), fmt.Sprintf(`"A long note on many other things that people wrote down one day and then another,`+
-			` with an incident among them, number %d of the year"`, i))
-	}
+	fill(t, s, "", 900, func(i int) (string, string) {
+		return fmt.Sprint("k", i), fmt.Sprintf(`"A long note on many other things that people wrote down one day and then another,`+
+			` with an incident among them, number %d of the year"`, i)
+	})
 	if out := call(t, s.Search, memory.SearchIn{Query: "incident", Page: toolfold.Page{Limit: 1}}); out.Results[0].Key != "about" {
 		t.Fatalf("got %+v", out.Results)
 	}
@@ -241,12 +241,12 @@ func TestSearchPages(t *testing.T) {
 func TestSearchTotal(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	for i := range 701 {
-		store(t, s, "", fmt.Sprintf("in/%d", i), fmt.Sprintf(`"invoice of customer %d"`, i))
-	}
-	for i := range 30 {
-		store(t, s, "", fmt.Sprintf("out/%d", i), fmt.Sprintf(`"invoice and receipt %d"`, i))
-	}
+	fill(t, s, "", 701, func(i int) (string, string) {
+		return fmt.Sprintf("in/%d", i), fmt.Sprintf(`"invoice of customer %d"`, i)
+	})
+	fill(t, s, "", 30, func(i int) (string, string) {
+		return fmt.Sprintf("out/%d", i), fmt.Sprintf(`"invoice and receipt %d"`, i)
+	})
 	for _, test := range []struct {
 		in   memory.SearchIn
 		want int
