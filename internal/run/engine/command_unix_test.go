@@ -10,9 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -170,38 +168,6 @@ func TestCommandThatFails(t *testing.T) {
 	}
 }
 
-// alive reports whether a process runs; one that ended and was not yet waited
-// for does not.
-func alive(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return !errors.Is(err, os.ErrNotExist)
-	}
-	_, state, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
-}
-
-func pids(t *testing.T, file string) []int {
-	t.Helper()
-	var list []int
-	testwait.Until(t, "the processes are there", func() bool { _, err := os.Stat(file); return err == nil })
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, word := range strings.Fields(string(text)) {
-		pid, err := strconv.Atoi(word)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, pid)
-	}
-	return list
-}
-
 // A cancelled run ends the command and what the command started.
 func TestCancelledCommandLeavesNothing(t *testing.T) {
 	t.Parallel()
@@ -214,9 +180,9 @@ func TestCancelledCommandLeavesNothing(t *testing.T) {
 		done <- r.Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `
 - {stepId: p, type: parallel, config: {steps: [{stepId: a, type: prompt, config: {prompt: go}}]}}`)})
 	}()
-	started := pids(t, file)
+	started := testwait.Processes(t, file)
 	for _, pid := range started {
-		if !alive(pid) {
+		if !testwait.Alive(pid) {
 			t.Errorf("process %d does not run", pid)
 		}
 	}
@@ -225,7 +191,7 @@ func TestCancelledCommandLeavesNothing(t *testing.T) {
 		t.Errorf("%+v", r.Failure)
 	}
 	for _, pid := range started {
-		testwait.Until(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !alive(pid) })
+		testwait.Until(t, fmt.Sprintf("process %d has ended", pid), func() bool { return !testwait.Alive(pid) })
 	}
 }
 
@@ -239,8 +205,8 @@ func TestCommandThatLeavesSomething(t *testing.T) {
 	if err != nil || done.Text != "done" {
 		t.Errorf("%q, %v", done.Text, err)
 	}
-	left := pids(t, file)[1]
-	testwait.Until(t, "what it left has ended", func() bool { return !alive(left) })
+	left := testwait.Processes(t, file)[1]
+	testwait.Until(t, "what it left has ended", func() bool { return !testwait.Alive(left) })
 }
 
 // What a command says of its failure is quoted without the values of secret

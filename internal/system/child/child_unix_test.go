@@ -99,36 +99,11 @@ func family(file string, stay bool) int {
 
 func self(args ...string) []string { return append([]string{os.Args[0], "play"}, args...) }
 
-// alive reports whether a process runs; one that ended and was not waited for
-// does not.
-func alive(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return !errors.Is(err, os.ErrNotExist)
-	}
-	_, state, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
-}
-
 // members waits for the processes of a family: the program, its child, and
 // the one that left.
 func members(t *testing.T, file string) (pids []int) {
 	t.Helper()
-	testwait.Until(t, "the family is there", func() bool { _, err := os.Stat(file); return err == nil })
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, word := range strings.Fields(string(text)) {
-		pid, err := strconv.Atoi(word)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pids = append(pids, pid)
-	}
+	pids = testwait.Processes(t, file)
 	if runtime.GOOS != "linux" {
 		_ = syscall.Kill(pids[2], syscall.SIGKILL) // it is not found there
 		pids = pids[:2]
@@ -139,7 +114,7 @@ func members(t *testing.T, file string) (pids []int) {
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	for i, pid := range pids {
-		testwait.Until(t, fmt.Sprintf("process %d of the family has ended", i), func() bool { return !alive(pid) })
+		testwait.Until(t, fmt.Sprintf("process %d of the family has ended", i), func() bool { return !testwait.Alive(pid) })
 	}
 }
 
@@ -196,7 +171,7 @@ func TestCancelledRunLeavesNothing(t *testing.T) {
 	go func() { done <- Run(ctx, Command{Argv: self("family", file, "stay"), Stdout: &bytes.Buffer{}}) }()
 	pids := members(t, file)
 	for _, pid := range pids {
-		if !alive(pid) {
+		if !testwait.Alive(pid) {
 			t.Errorf("process %d does not run", pid)
 		}
 	}
@@ -283,7 +258,7 @@ func TestRunsAreApart(t *testing.T) {
 		}
 	}
 	for _, pid := range pids {
-		if !alive(pid) {
+		if !testwait.Alive(pid) {
 			t.Error("the end of another run ended it")
 		}
 	}
