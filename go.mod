@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // globs
+	github.com/dlclark/regexp2/v2 v2.5.1 // tests: the expression that splits texts into tokens
 	github.com/expr-lang/expr v1.17.8 // conditions and placeholders
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // jsontext: one strict pass over arguments
 	github.com/google/go-cmp v0.7.0 // differences, in tests and toolfoldtest
@@ -28,7 +29,7 @@ require (
 	github.com/sashabaranov/go-openai v1.43.0 // OpenAI-compatible endpoints
 	github.com/tdewolff/parse/v2 v2.8.20 // tokens of JavaScript
 	github.com/tidwall/jsonc v0.3.3 // configuration with comments
-	github.com/tiktoken-go/tokenizer v0.10.0 // token counts
+	github.com/tiktoken-go/tokenizer v0.10.0 // tests: token counts to compare with, and the vocabulary
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
 	github.com/yuin/goldmark v1.8.7 // pages in Markdown, with places
 	go.opentelemetry.io/otel v1.47.0 // attributes and codes of spans, contexts of traces on the wire
@@ -56,7 +57,6 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
-	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect

@@ -3,20 +3,24 @@ package tokens
 
 import (
 	"fmt"
-	"sync"
-
-	"github.com/tiktoken-go/tokenizer/codec"
+	"unicode/utf8"
 )
 
-// The package above codec would link the vocabularies of all its encodings.
-var o200k = sync.OnceValue(codec.NewO200kBase)
-
-// Count counts the o200k_base tokens of a text. The first call loads the
-// vocabulary: about 20 ms and 7 MB. It is safe for concurrent use.
+// Count counts the o200k_base tokens of a text. The first call unpacks the
+// vocabulary: about 10 ms and 5 MB. It is safe for concurrent use.
 func Count(text string) (int, error) {
-	n, err := o200k().Count(text)
+	ranks, err := vocabulary()
 	if err != nil {
 		return 0, fmt.Errorf("counting tokens: %w", err)
+	}
+	if !utf8.ValidString(text) {
+		text = string([]rune(text)) // models are sent U+FFFD for each byte that is no text
+	}
+	n := 0
+	for len(text) > 0 {
+		end := pieceEnd(text)
+		n += ranks.count(text[:end])
+		text = text[end:]
 	}
 	return n, nil
 }
