@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/shorten"
@@ -41,7 +42,7 @@ func readArguments(values []string) (json.RawMessage, error) {
 		return readAssignments(values)
 	}
 	if len(values) > 1 {
-		return nil, usageError("call takes one argument object, or arguments such as key=team/rules; %q is too much", values[1])
+		return nil, env.UsageError("call takes one argument object, or arguments such as key=team/rules; %q is too much", values[1])
 	}
 	in, arg := os.Stdin, values[0]
 	switch {
@@ -53,7 +54,7 @@ func readArguments(values []string) (json.RawMessage, error) {
 		defer file.Close()
 		in = file
 	case arg != "-" && !strings.HasPrefix(arg, "{"):
-		return nil, usageError("%q is no JSON object, and no argument such as key=team/rules", shorten.Quoted(arg))
+		return nil, env.UsageError("%q is no JSON object, and no argument such as key=team/rules", shorten.Quoted(arg))
 	case arg != "-":
 		return json.RawMessage(arg), nil
 	}
@@ -117,16 +118,16 @@ func readAssignments(values []string) (json.RawMessage, error) {
 	for _, arg := range values {
 		parts := assignment().FindStringSubmatch(arg)
 		if parts == nil {
-			return nil, usageError("%q is not like KEY=TEXT or KEY:=JSON", shorten.Quoted(arg))
+			return nil, env.UsageError("%q is not like KEY=TEXT or KEY:=JSON", shorten.Quoted(arg))
 		}
 		key, isJSON, text := parts[1], parts[2] == ":=", parts[3]
 		if _, twice := args.Get(key); twice {
-			return nil, usageError("%s is given twice", key)
+			return nil, env.UsageError("%s is given twice", key)
 		}
 		var value any = text
 		if isJSON {
 			if !json.Valid([]byte(text)) {
-				return nil, usageError("%s:=%s is not JSON; for text: %s=%s", key, shorten.Quoted(text), key, shorten.Quoted(text))
+				return nil, env.UsageError("%s:=%s is not JSON; for text: %s=%s", key, shorten.Quoted(text), key, shorten.Quoted(text))
 			}
 			value = json.RawMessage(text)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
@@ -39,8 +40,8 @@ func callCommand() *cli.Command {
 			"git diff | toolfold call memory store key=draft/diff\n" +
 			"toolfold call task.list --output table --watch",
 		BashComplete: completeCall,
-		Flags: append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, logLevelFlag, verboseFlag,
-			outputFlag(asJSON),
+		Flags: append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, env.LogLevelFlag, env.VerboseFlag,
+			env.OutputFlag(env.AsJSON),
 			&cli.BoolFlag{Name: "watch", Usage: "repeat a call that only reads, and print its result when it changes"},
 			&cli.DurationFlag{Name: "every", Usage: "pause between calls of --watch", Value: 2 * time.Second},
 			&cli.StringFlag{Name: "format", Value: "json", Usage: "json or sarif, which bugfix.scan, refactor.scan and guard.check have for CI"},
@@ -51,26 +52,26 @@ func callCommand() *cli.Command {
 
 func callAction(c *cli.Context) error {
 	if c.NArg() < 1 {
-		return usageError("call takes NAME and its arguments: toolfold call memory.get key=team/rules")
+		return env.UsageError("call takes NAME and its arguments: toolfold call memory.get key=team/rules")
 	}
 	for _, arg := range c.Args().Slice() {
 		if !utf8.ValidString(arg) {
-			return usageError("%q is not UTF-8", shorten.Quoted(arg))
+			return env.UsageError("%q is not UTF-8", shorten.Quoted(arg))
 		}
 	}
 	format, failOn := c.String("format"), c.String("fail-on")
 	if format != "json" && format != "sarif" {
-		return usageError("--format must be json or sarif, got %q", format)
+		return env.UsageError("--format must be json or sarif, got %q", format)
 	}
 	if failOn != "fail" && failOn != "warn" {
-		return usageError("--fail-on must be fail or warn, got %q", failOn)
+		return env.UsageError("--fail-on must be fail or warn, got %q", failOn)
 	}
-	form, err := outputOf(c)
+	form, err := env.OutputOf(c)
 	if err != nil {
 		return err
 	}
-	if format == "sarif" && form != asJSON {
-		return usageError("SARIF is JSON: leave --output %s out", form)
+	if format == "sarif" && form != env.AsJSON {
+		return env.UsageError("SARIF is JSON: leave --output %s out", form)
 	}
 	name, words := calledName(c.Args().Slice())
 	args, err := readArguments(words)
@@ -99,24 +100,24 @@ func callAction(c *cli.Context) error {
 			return err
 		}
 	}
-	ctx, done := untilSignal(c)
+	ctx, done := env.UntilSignal(c)
 	defer done()
 	if ofSettings {
 		// The mark covers this call only: agents and workflows that are started
 		// from the shell do not act for the user.
 		ctx = config.ByUser(ctx)
 	} else if err := storage.CheckURL(o.Store); err != nil {
-		return usageError("store: %v", err)
+		return env.UsageError("store: %v", err)
 	}
 	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import takes all that export prints
 	ctx = callctx.With(ctx, toolfold.Origin{Client: "the shell"})
 	if c.Bool("watch") {
 		if len(entries) != 1 || entries[0].Action.Effect != toolfold.Reads {
-			return usageError("--watch repeats the call: name one action that only reads")
+			return env.UsageError("--watch repeats the call: name one action that only reads")
 		}
 		return watch(ctx, c, func() toolfold.Answer { return whole.Call(ctx, name, args) })
 	}
-	answer := whole.Call(reportingProgress(ctx, c), name, args)
+	answer := whole.Call(env.ReportingProgress(ctx, c), name, args)
 	var shown any = answer.Content
 	if format == "sarif" && !answer.IsError() {
 		if shown, err = reportOf(name, args, answer.Content, func(action string, args, into any) error {
@@ -125,7 +126,7 @@ func callAction(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := printAs(c, form, shown, nil); err != nil {
+	if err := env.PrintAs(c, form, shown, nil); err != nil {
 		return err
 	}
 	if answer.Deprecated != nil {
@@ -158,14 +159,14 @@ func failure(name string, answer toolfold.Answer) error {
 func watch(ctx context.Context, c *cli.Context, repeat func() toolfold.Answer) error {
 	every := c.Duration("every")
 	if every < 100*time.Millisecond {
-		return usageError("--every must be at least 100ms, got %v", every)
+		return env.UsageError("--every must be at least 100ms, got %v", every)
 	}
-	form, err := outputOf(c)
+	form, err := env.OutputOf(c)
 	if err != nil {
 		return err
 	}
-	if !c.IsSet("output") && EnvOf(c).OnTerminal() {
-		form = asTable
+	if !c.IsSet("output") && env.Of(c).OnTerminal() {
+		form = env.AsTable
 	}
 	var last json.RawMessage
 	for {
@@ -174,14 +175,14 @@ func watch(ctx context.Context, c *cli.Context, repeat func() toolfold.Answer) e
 			return nil
 		}
 		if answer.IsError() {
-			return errors.Join(printJSON(c, answer.Content), failure(c.Args().First(), answer))
+			return errors.Join(env.PrintJSON(c, answer.Content), failure(c.Args().First(), answer))
 		}
 		if !bytes.Equal(last, answer.Content) {
 			last = answer.Content
-			if EnvOf(c).OnTerminal() {
-				fmt.Fprint(EnvOf(c).Out.Writer, "\x1b[H\x1b[2J") // from the top of an empty screen
+			if env.Of(c).OnTerminal() {
+				fmt.Fprint(env.Of(c).Out.Writer, "\x1b[H\x1b[2J") // from the top of an empty screen
 			}
-			if err := printAs(c, form, answer.Content, nil); err != nil {
+			if err := env.PrintAs(c, form, answer.Content, nil); err != nil {
 				return err
 			}
 		}

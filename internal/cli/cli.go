@@ -8,41 +8,32 @@ import (
 	_ "time/tzdata" // schedules name time zones, which not every machine knows
 
 	"github.com/urfave/cli/v2"
-)
 
-// Exit codes. Zero means done.
-const (
-	exitFailed = 1 // the action or check failed
-	exitUsage  = 2 // the command line is wrong
+	"github.com/toolfold/toolfold/internal/cli/env"
 )
 
 // Main runs the command that args name, of which the first is the program, and returns
 // the exit code of the process.
 func Main(args []string) int {
-	env := NewEnv()
-	env.Garbage = settle()
-	return run(context.Background(), env, args)
+	e := env.New()
+	e.Garbage = settle()
+	return run(context.Background(), e, args)
 }
 
 // run is Main without what is set for the whole process: testscript runs it too.
-func run(ctx context.Context, env *Env, args []string) int {
+func run(ctx context.Context, e *env.Env, args []string) int {
 	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "toolfold", c.App.Version) }
-	app := newApp(env)
+	app := newApp(e)
 	err := app.RunContext(ctx, arrange(app, args))
 	if err == nil {
 		return 0
 	}
 	if text := err.Error(); text != "" {
-		fmt.Fprintln(env.Err, "toolfold:", text)
+		fmt.Fprintln(e.Err, "toolfold:", text)
 	}
 	var exit cli.ExitCoder
 	if errors.As(err, &exit) {
 		return exit.ExitCode()
 	}
-	return exitFailed
-}
-
-// usageError returns an error of the command line, with its exit code.
-func usageError(format string, args ...any) error {
-	return cli.Exit(fmt.Sprintf(format, args...), exitUsage)
+	return env.ExitFailed
 }

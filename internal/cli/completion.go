@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -56,7 +57,7 @@ func completionCommand() *cli.Command {
 		Action: func(c *cli.Context) error {
 			script, known := scripts[c.Args().First()]
 			if !known || c.NArg() > 1 {
-				return usageError("completion takes one of bash, zsh and fish")
+				return env.UsageError("completion takes one of bash, zsh and fish")
 			}
 			_, err := io.WriteString(c.App.Writer, script)
 			return err
@@ -107,6 +108,17 @@ func completeCall(c *cli.Context) {
 // lastWord returns the word of the command line that completion begins from.
 func lastWord() string { return os.Args[len(os.Args)-2] }
 
+// complete makes commands complete their flags and the values of these.
+func complete(commands []*cli.Command) {
+	for _, command := range commands {
+		complete(command.Subcommands)
+		if command.BashComplete == nil {
+			command.BashComplete = cli.DefaultCompleteWithFlags(command)
+		}
+		command.BashComplete = completeValues(command.BashComplete)
+	}
+}
+
 // completeValues completes the value of a flag that takes one of a few, where the word before
 // the cursor is that flag, and all else as inner does.
 func completeValues(inner cli.BashCompleteFunc) cli.BashCompleteFunc {
@@ -131,6 +143,6 @@ func valuesOf(flag string) []string {
 		}
 	}
 	return map[string][]string{
-		"output": {asTable, asJSON, asYAML}, "log-level": {"debug", "info", "warn", "error"}, "fail-on": {"fail", "warn"},
+		"output": {env.AsTable, env.AsJSON, env.AsYAML}, "log-level": {"debug", "info", "warn", "error"}, "fail-on": {"fail", "warn"},
 	}[flag]
 }

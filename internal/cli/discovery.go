@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/lazy"
@@ -19,14 +20,14 @@ func findCommand() *cli.Command {
 		Name:      "find",
 		Usage:     "find actions by what they do",
 		ArgsUsage: "QUERY",
-		Flags: append(settingFlags(append(permissionSettings, "toolMode")...), outputFlag(asTable), jsonFlag,
+		Flags: append(settingFlags(append(permissionSettings, "toolMode")...), env.OutputFlag(env.AsTable), env.JSONFlag,
 			&cli.IntFlag{Name: "limit", Usage: "most results", Value: 5}),
 		Action: func(c *cli.Context) error {
 			query := strings.Join(c.Args().Slice(), " ")
 			if query == "" || c.Int("limit") < 1 {
-				return usageError("find takes a query in words, and a limit of at least 1")
+				return env.UsageError("find takes a query in words, and a limit of at least 1")
 			}
-			form, err := outputOf(c)
+			form, err := env.OutputOf(c)
 			if err != nil {
 				return err
 			}
@@ -35,10 +36,10 @@ func findCommand() *cli.Command {
 				return err
 			}
 			found := b.Discovery.View(c.Context).Find(query, c.Int("limit"))
-			if len(found) == 0 && form == asTable {
+			if len(found) == 0 && form == env.AsTable {
 				return fmt.Errorf("nothing matches %q; toolfold tools lists them all", query)
 			}
-			return printAs(c, form, found, func(screen.Screen) error {
+			return env.PrintAs(c, form, found, func(screen.Screen) error {
 				w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0) // usages are whole, to be copied
 				for _, f := range found {
 					fmt.Fprintf(w, "%.2f\t%s\t%s\n\t\t%s\n", f.Score, f.Name, f.Summary, f.Usage)
@@ -55,24 +56,24 @@ func describeCommand() *cli.Command {
 		Usage:        "print the full account of tools and actions",
 		ArgsUsage:    "NAME…",
 		Description:  "With --json one line of JSON for each, the schema included.",
-		Flags:        append(settingFlags(append(permissionSettings, "toolMode")...), jsonFlag),
+		Flags:        append(settingFlags(append(permissionSettings, "toolMode")...), env.JSONFlag),
 		BashComplete: completeActions,
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
-				return usageError("describe takes names: toolfold describe memory.store")
+				return env.UsageError("describe takes names: toolfold describe memory.store")
 			}
 			b, err := openWorkbench(c)
 			if err != nil {
 				return err
 			}
 			for i, name := range c.Args().Slice() {
-				account := lazy.Account{Examples: true, Schema: c.Bool(jsonFlag.Name)}
+				account := lazy.Account{Examples: true, Schema: c.Bool(env.JSONFlag.Name)}
 				doc, refusal := b.Discovery.View(c.Context).Describe(name, account)
 				if refusal != nil {
 					return fmt.Errorf("%s; %s", refusal.Message, refusal.Hint)
 				}
-				if c.Bool(jsonFlag.Name) {
-					err = printJSON(c, doc)
+				if c.Bool(env.JSONFlag.Name) {
+					err = env.PrintJSON(c, doc)
 				} else {
 					if i > 0 {
 						fmt.Fprintln(c.App.Writer)

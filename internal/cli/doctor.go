@@ -19,6 +19,7 @@ import (
 
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/surface"
@@ -36,7 +37,7 @@ func doctorCommand() *cli.Command {
 			"toolfold doctor --compare before.json after.json --max-growth 5\n" +
 			"toolfold doctor --command npx -- -y @modelcontextprotocol/server-everything\n" +
 			"toolfold doctor --client all",
-		Flags: append(settingFlags("toolMode", "listing", "for", "store"), jsonFlag,
+		Flags: append(settingFlags("toolMode", "listing", "for", "store"), env.JSONFlag,
 			&cli.IntFlag{Name: "budget", Usage: "fail when the list, or the surface that the options choose, costs more tokens than this"},
 			&cli.StringFlag{Name: "compare", Usage: "say what changed since the list in this file"},
 			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
@@ -85,7 +86,7 @@ func doctorAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	report := doctor.Whole{Version: version(), Date: time.Now().UTC().Truncate(time.Second)}
+	report := doctor.Whole{Version: env.Version(), Date: time.Now().UTC().Truncate(time.Second)}
 	if report.Inspection, err = doctor.Inspect(lists, c.Int("window")); err != nil {
 		return err
 	}
@@ -147,12 +148,12 @@ func doctorAction(c *cli.Context) error {
 		}
 	}
 	switch {
-	case c.Bool(jsonFlag.Name) || c.String("format") == "json":
-		err = printJSON(c, report)
+	case c.Bool(env.JSONFlag.Name) || c.String("format") == "json":
+		err = env.PrintJSON(c, report)
 	case c.String("format") == "markdown":
 		err = report.WriteMarkdown(c.App.Writer)
 	default:
-		p := doctorPrinter{w: c.App.Writer, bars: EnvOf(c).OnTerminal()}
+		p := doctorPrinter{w: c.App.Writer, bars: env.Of(c).OnTerminal()}
 		err = p.print(report)
 	}
 	if err != nil {
@@ -169,7 +170,7 @@ func countWith(c *cli.Context, lists []doctor.List) ([]doctor.Counted, error) {
 	_, model, _ := strings.Cut(c.String("count-with"), ":")
 	api := doctor.Anthropic{URL: cmp.Or(os.Getenv("ANTHROPIC_BASE_URL"), anthropicAPI), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: model}
 	if api.Key == "" {
-		return nil, usageError("--count-with anthropic needs a key in the environment variable ANTHROPIC_API_KEY")
+		return nil, env.UsageError("--count-with anthropic needs a key in the environment variable ANTHROPIC_API_KEY")
 	}
 	ctx, cancel := context.WithTimeout(c.Context, time.Minute)
 	defer cancel()
@@ -249,11 +250,11 @@ func doctorSource(c *cli.Context) (string, error) {
 		switch {
 		case !c.IsSet(name) || source == clientFlag && name == configFlag:
 		case c.String(name) == "" && (name == commandFlag || name == urlFlag):
-			return "", usageError("--%s is empty", name)
+			return "", env.UsageError("--%s is empty", name)
 		case source == listFiles && name != commandFlag: // whose arguments they are
-			return "", usageError("--%s does not go with %s: %q", name, listFiles, c.Args().First())
+			return "", env.UsageError("--%s does not go with %s: %q", name, listFiles, c.Args().First())
 		case source != ownSurfaces && source != listFiles:
-			return "", usageError("--%s and --%s exclude each other", source, name)
+			return "", env.UsageError("--%s and --%s exclude each other", source, name)
 		default:
 			source = name
 		}
@@ -262,48 +263,48 @@ func doctorSource(c *cli.Context) (string, error) {
 		switch {
 		case !c.IsSet(name) || source == ownSurfaces || source == upstreamsSource:
 		case source == listFiles:
-			return "", usageError("--%s is about %s: it does not go with %s", name, ownSurfaces, listFiles)
+			return "", env.UsageError("--%s is about %s: it does not go with %s", name, ownSurfaces, listFiles)
 		default:
-			return "", usageError("--%s is about %s: it does not go with --%s", name, ownSurfaces, source)
+			return "", env.UsageError("--%s is about %s: it does not go with --%s", name, ownSurfaces, source)
 		}
 	}
 	if source == upstreamsSource {
 		for _, name := range []string{"budget", "compare", "save", "html", "count-with", "format"} {
 			if c.IsSet(name) {
-				return "", usageError("--%s does not go with --%s", name, upstreamsSource)
+				return "", env.UsageError("--%s does not go with --%s", name, upstreamsSource)
 			}
 		}
 	}
 	format, counter := c.String("format"), c.String("count-with")
 	switch {
 	case !slices.Contains([]string{"text", "json", "markdown"}, format):
-		return "", usageError("--format must be text, json or markdown, got %q", format)
-	case c.Bool(jsonFlag.Name) && c.IsSet("format") && format != "json":
-		return "", usageError("--json and --format %s exclude each other", format)
+		return "", env.UsageError("--format must be text, json or markdown, got %q", format)
+	case c.Bool(env.JSONFlag.Name) && c.IsSet("format") && format != "json":
+		return "", env.UsageError("--json and --format %s exclude each other", format)
 	case c.IsSet("count-with") && counter != "anthropic" && !strings.HasPrefix(counter, "anthropic:"):
-		return "", usageError("--count-with must be anthropic or anthropic:MODEL, got %q", counter)
+		return "", env.UsageError("--count-with must be anthropic or anthropic:MODEL, got %q", counter)
 	}
 	many := source == clientFlag || source == configFlag
 	starts := many || source == commandFlag || source == urlFlag
 	switch {
 	case c.IsSet("header") && source != urlFlag:
-		return "", usageError("--header needs --url: the server that it is sent to")
+		return "", env.UsageError("--header needs --url: the server that it is sent to")
 	case c.IsSet("timeout") && !starts:
-		return "", usageError("--timeout needs servers: --command, --url, --client or --config")
+		return "", env.UsageError("--timeout needs servers: --command, --url, --client or --config")
 	case c.Duration("timeout") <= 0:
-		return "", usageError("--timeout must be a time above 0, such as 30s")
+		return "", env.UsageError("--timeout must be a time above 0, such as 30s")
 	case c.IsSet("max-growth") && !c.IsSet("compare"):
-		return "", usageError("--max-growth needs --compare: the list that it grew from")
+		return "", env.UsageError("--max-growth needs --compare: the list that it grew from")
 	case (c.IsSet("compare") || c.IsSet("save")) && source == listFiles && c.NArg() > 1:
-		return "", usageError("--compare and --save take one list, got %d files", c.NArg())
+		return "", env.UsageError("--compare and --save take one list, got %d files", c.NArg())
 	case (c.IsSet("compare") || c.IsSet("save")) && many:
-		return "", usageError("--compare and --save take one list, not those of --%s", source)
+		return "", env.UsageError("--compare and --save take one list, not those of --%s", source)
 	case c.IsSet("budget") && c.Int("budget") < 0:
-		return "", usageError("--budget must not be negative")
+		return "", env.UsageError("--budget must not be negative")
 	case c.IsSet("max-growth") && c.Float64("max-growth") < 0:
-		return "", usageError("--max-growth must not be negative")
+		return "", env.UsageError("--max-growth must not be negative")
 	case c.Int("window") < 1:
-		return "", usageError("--window must be a number of tokens above 0")
+		return "", env.UsageError("--window must be a number of tokens above 0")
 	}
 	return source, nil
 }
@@ -317,7 +318,7 @@ func askServer(c *cli.Context) (doctor.List, error) {
 	for _, header := range c.StringSlice("header") {
 		name, value, ok := strings.Cut(header, ":")
 		if !ok || name == "" {
-			return doctor.List{}, usageError("--header is written as 'Name: value'")
+			return doctor.List{}, env.UsageError("--header is written as 'Name: value'")
 		}
 		s.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
@@ -340,7 +341,7 @@ func askServer(c *cli.Context) (doctor.List, error) {
 func askUpstream(c *cli.Context, s upstream.Server, more ...string) (upstream.Answer, error) {
 	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
 	defer cancel()
-	return upstream.List(ctx, s, version(), more...)
+	return upstream.List(ctx, s, env.Version(), more...)
 }
 
 // listOf returns the list that a server has answered with, as doctor reads it.

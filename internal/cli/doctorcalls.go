@@ -20,7 +20,7 @@ func tracedCalls(ctx context.Context, o *options) (calls []doctor.Call, err erro
 	if !storage.MayHold(o.Store) {
 		return nil, nil
 	}
-	store := storage.Lazy(o.Store, o.env.storeOptions()...)
+	store := storage.Lazy(o.Store, o.storeOptions()...)
 	defer store.Close()
 	db, err := store.Open(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -34,7 +35,7 @@ func clientFiles(c *cli.Context, o *options) (files []clientFile, problems []doc
 	for _, name := range names {
 		h := hosts.Find(name)
 		if h == nil || h.Path == nil {
-			return nil, nil, usageError("unknown client %q: one of %s, or all", name, strings.Join(hosts.Readable(), ", "))
+			return nil, nil, env.UsageError("unknown client %q: one of %s, or all", name, strings.Join(hosts.Readable(), ", "))
 		}
 		for _, file := range h.Project {
 			path := filepath.Join(o.files.Workspace, filepath.FromSlash(file))

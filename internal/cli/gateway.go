@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/lazy"
@@ -168,7 +169,7 @@ func newGateway(o gateway.Options) (*gateway.Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Dir, o.Ours, o.Version = filepath.Join(dir, "upstreams"), app.Families(), version()
+	o.Dir, o.Ours, o.Version = filepath.Join(dir, "upstreams"), app.Families(), env.Version()
 	return gateway.New(o)
 }
 

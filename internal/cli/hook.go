@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/code/git"
 	"github.com/toolfold/toolfold/internal/code/policy"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -49,12 +50,12 @@ func hookAction(c *cli.Context) error {
 	h, failOn := findHook(c.Args().First()), c.String("fail-on")
 	switch {
 	case c.NArg() != 1 || h == nil:
-		return usageError("hook takes one of %s", strings.Join(hookNames(), ", "))
+		return env.UsageError("hook takes one of %s", strings.Join(hookNames(), ", "))
 	case failOn != "fail" && failOn != "warn":
-		return usageError("--fail-on must be fail or warn, got %q", failOn)
+		return env.UsageError("--fail-on must be fail or warn, got %q", failOn)
 	}
 	args := ordered.Map{{Key: "policyId", Value: c.String("policy")}, {Key: "since", Value: git.Staged}}
-	stop := exitFailed
+	stop := env.ExitFailed
 	if h.event {
 		folder, edited, err := editedFiles(os.Stdin)
 		if err != nil {
@@ -91,7 +92,7 @@ func hookAction(c *cli.Context) error {
 		return err
 	}
 	defer b.close()
-	ctx, done := untilSignal(c)
+	ctx, done := env.UntilSignal(c)
 	defer done()
 	answer := b.Runner.Call(callctx.With(ctx, toolfold.Origin{Client: "the " + h.name + " hook"}), "guard.check", ordered.MustJSON(args))
 	if answer.Err != nil {

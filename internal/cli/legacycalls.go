@@ -20,7 +20,7 @@ func legacyCalls(ctx context.Context, o *options) (calls []doctor.LegacyCall, er
 	if !storage.MayHold(o.Store) {
 		return nil, nil
 	}
-	db, err := storage.Open(ctx, o.Store, o.env.storeOptions()...)
+	db, err := storage.Open(ctx, o.Store, o.storeOptions()...)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/docs"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/migration"
 )
 
@@ -60,7 +61,7 @@ func migrateCommand() *cli.Command {
 			},
 		},
 		HideHelpCommand: true,
-		Action:          unknownCommand,
+		Action:          env.UnknownCommand,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/regex"
@@ -69,11 +70,11 @@ func (r *repository) leave(path, why string) {
 // repository defines itself, then for uses. Close the roots of its files.
 func openRepository(c *cli.Context) (*repository, error) {
 	if c.NArg() == 0 {
-		return nil, usageError("migrate %s takes files or folders", c.Command.Name)
+		return nil, env.UsageError("migrate %s takes files or folders", c.Command.Name)
 	}
 	fold := consolidate.Fold(c.String("fold"))
 	if fold != consolidate.ByFamily && fold != consolidate.None {
-		return nil, usageError("--fold is family, or none where the server runs with --fold=none, not %q", fold)
+		return nil, env.UsageError("--fold is family, or none where the server runs with --fold=none, not %q", fold)
 	}
 	r := &repository{others: map[string][]string{}, unread: map[string]string{}, search: files.Search{
 		Rewriter: migration.NewRewriter(app.Families()), Servers: c.StringSlice("server"), Own: map[string]bool{},
@@ -128,7 +129,7 @@ func (r *repository) leaveToOthers(all []migrated) {
 func (r *repository) collect(path string) (found []migrated, err error) {
 	dir, first := path, "."
 	if info, err := os.Stat(path); err != nil {
-		return nil, usageError("%v", err)
+		return nil, env.UsageError("%v", err)
 	} else if !info.IsDir() {
 		dir, first = filepath.Dir(path), filepath.Base(path)
 	}
@@ -231,7 +232,7 @@ func checkAction(c *cli.Context) error {
 		_, err = fmt.Fprintf(c.App.Writer, "%s\n", r.sarif())
 		r.printUnread(c, false)
 	default:
-		return usageError("--format is text, json or sarif, not %q", format)
+		return env.UsageError("--format is text, json or sarif, not %q", format)
 	}
 	switch {
 	case err != nil:

@@ -7,6 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/code/sarif"
 	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/migration/files"
@@ -54,5 +55,5 @@ func (r *repository) sarif() []byte {
 			results = append(results, sarif.Result{Rule: string(u.Kind), Level: level, Message: message, Path: f.display, Line: u.Line})
 		}
 	}
-	return sarif.Run{Tool: "toolfold", Version: version(), Rules: useRules, Results: results}.Log()
+	return sarif.Run{Tool: "toolfold", Version: env.Version(), Rules: useRules, Results: results}.Log()
 }

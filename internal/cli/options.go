@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/lazy"
@@ -120,7 +121,7 @@ func envName(setting string) string {
 // options are the settings that apply to one command.
 type options struct {
 	config.Options
-	env     *Env
+	env     *env.Env
 	files   config.Files
 	layers  *config.Layers
 	trusted func() bool // whether the user trusts the workspace, now
@@ -135,7 +136,7 @@ func loadOptions(c *cli.Context) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &options{env: EnvOf(c), files: files, trusted: files.Trusted}
+	o := &options{env: env.Of(c), files: files, trusted: files.Trusted}
 	if o.layers, err = files.Load(); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", files.Global, err)
 	}
@@ -169,7 +170,7 @@ func loadOptions(c *cli.Context) (*options, error) {
 func settingFiles(c *cli.Context) (config.Files, error) {
 	workspace := cmp.Or(c.String(workspaceFlag), ".")
 	if info, err := os.Stat(workspace); err != nil || !info.IsDir() {
-		return config.Files{}, usageError("workspace %q is not a directory", workspace)
+		return config.Files{}, env.UsageError("workspace %q is not a directory", workspace)
 	}
 	files := config.DefaultFiles(workspace)
 	files.Computed = applies
@@ -178,21 +179,21 @@ func settingFiles(c *cli.Context) (config.Files, error) {
 		if p.Name == upstreamsFlag.Name {
 			continue // a flag and a variable of that name have a file
 		}
-		flag, env := dashed(p.Name), envName(p.Name)
+		flag, variable := dashed(p.Name), envName(p.Name)
 		for _, source := range []struct {
 			values     map[string]any
 			name, text string
 			isSet      bool
 		}{
 			{files.Flags, "--" + flag, flagText(c, p.Name), c.IsSet(flag)},
-			{files.Env, env, os.Getenv(env), true},
+			{files.Env, variable, os.Getenv(variable), true},
 		} {
 			if !source.isSet || source.text == "" {
 				continue
 			}
 			value, err := config.Parse(p, source.name, source.text)
 			if err != nil {
-				return config.Files{}, usageError("%v", err)
+				return config.Files{}, env.UsageError("%v", err)
 			}
 			source.values[p.Name] = value
 		}
@@ -206,6 +207,11 @@ func flagText(c *cli.Context, setting string) string {
 		return strings.Join(c.StringSlice(dashed(setting)), ",")
 	}
 	return fmt.Sprint(c.Value(dashed(setting)))
+}
+
+// storeOptions are those of every store: only the user names one.
+func (o *options) storeOptions() []storage.Option {
+	return []storage.Option{storage.AmbientCredentials(true), storage.Log(o.env.Log())}
 }
 
 // narrowAllow denies what one of several sources does not allow, so that only

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/toolfold/toolfold/internal/call/validate"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
@@ -229,7 +230,7 @@ func connects(h *hosts.Host, text string) error {
 	case len(words) < 2 || words[0] != "toolfold" || words[1] != "serve":
 		return fmt.Errorf("%s reads the command %q", h.Title, words)
 	default:
-		return refusedByServe(NewEnv(), words[2:])
+		return refusedByServe(env.New(), words[2:])
 	}
 }
 

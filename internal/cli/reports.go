@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/code/policy"
 	"github.com/toolfold/toolfold/internal/code/sarif"
 	"github.com/toolfold/toolfold/internal/code/scan"
@@ -49,7 +50,7 @@ type runAction func(action string, args, into any) error
 
 // reportOf returns the results of an answer as SARIF.
 func reportOf(name string, args json.RawMessage, answer []byte, run runAction) (json.RawMessage, error) {
-	log := sarif.Run{Tool: "toolfold", Version: version()}
+	log := sarif.Run{Tool: "toolfold", Version: env.Version()}
 	var err error
 	switch {
 	case isCallOf(bugfix.Family.Declared().Actions[0], name, args):
@@ -59,7 +60,7 @@ func reportOf(name string, args json.RawMessage, answer []byte, run runAction) (
 	case isCallOf(guardCheck, name, args):
 		err = offences(&log, answer)
 	default:
-		err = usageError("--format sarif is for bugfix.scan, refactor.scan and guard.check")
+		err = env.UsageError("--format sarif is for bugfix.scan, refactor.scan and guard.check")
 	}
 	if err != nil {
 		return nil, err

@@ -10,12 +10,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/surface"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"toolfold": func() { os.Exit(run(context.Background(), NewEnv(), os.Args)) },
+		"toolfold": func() { os.Exit(run(context.Background(), env.New(), os.Args)) },
 		"slow-mcp": slowServer,
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -117,7 +118,7 @@ func serveCommand() *cli.Command {
 		Flags: append(settingFlags(slices.Concat(runSettings, surfaceSettings, []string{"for", "resources", "strictNames", "store", "http",
 			"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "upstreamMegabytes", "upstreamWaitMs",
 			"worker", "workspaceName"})...),
-			trustFlag, upstreamsFlag, logLevelFlag),
+			trustFlag, upstreamsFlag, env.LogLevelFlag),
 		Action: serveAction,
 	}
 }
@@ -136,7 +137,7 @@ func serveAction(c *cli.Context) error {
 	}
 	defer b.close()
 	if err := checkPlaces(o.Options, b.ruled()); err != nil {
-		return usageError("%v", err)
+		return env.UsageError("%v", err)
 	}
 	if b.Mode == surface.Legacy {
 		fmt.Fprintln(c.App.ErrWriter, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, "+
@@ -152,10 +153,10 @@ func serveAction(c *cli.Context) error {
 		return err
 	}
 	fmt.Fprintf(c.App.ErrWriter, "toolfold %s: workspace %s (%s), store %v (%s), settings %s\n",
-		version(), path, from, storeOf(o.layers), o.layers.From("store"), o.files.Global)
-	ctx, done := untilSignal(c)
+		env.Version(), path, from, storeOf(o.layers), o.layers.From("store"), o.files.Global)
+	ctx, done := env.UntilSignal(c)
 	defer done()
-	defer runtime.KeepAlive(reserve(EnvOf(c).Garbage))
+	defer runtime.KeepAlive(reserve(env.Of(c).Garbage))
 	b.learn(ctx, time.Duration(o.UpstreamWaitMs)*time.Millisecond)
 	if o.Worker {
 		working, stop := context.WithCancel(ctx)
@@ -164,7 +165,7 @@ func serveAction(c *cli.Context) error {
 		defer func() { stop(); work.Wait() }()
 	}
 	served := serve.Options{
-		Version: version(), Instructions: b.instructions(o), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
+		Version: env.Version(), Instructions: b.instructions(o), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
 		Tasks: b.tasks, AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.kind() == hosts.Deferring,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	}
@@ -198,7 +199,7 @@ func serveAction(c *cli.Context) error {
 	}
 	in, restore := polledStdin()
 	defer restore()
-	return server.Stdio(ctx, in, EnvOf(c).Out.Writer)
+	return server.Stdio(ctx, in, env.Of(c).Out.Writer)
 }
 
 // instructions returns those for what the options permit.

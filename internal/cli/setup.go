@@ -18,6 +18,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/safefile"
@@ -55,11 +56,11 @@ func setupCommand() *cli.Command {
 func setupAction(c *cli.Context) error {
 	switch write, undo := c.Bool("write"), c.Bool("undo"); {
 	case write && undo:
-		return usageError("--write and --undo exclude each other")
+		return env.UsageError("--write and --undo exclude each other")
 	case c.IsSet("for") && undo:
-		return usageError("--for and --undo exclude each other")
+		return env.UsageError("--for and --undo exclude each other")
 	case c.IsSet("for") && hosts.FindTarget(c.String("for")) == nil:
-		return usageError("--for must be one of %s, got %q", strings.Join(hosts.TargetNames(), ", "), c.String("for"))
+		return env.UsageError("--for must be one of %s, got %q", strings.Join(hosts.TargetNames(), ", "), c.String("for"))
 	}
 	name, rest := c.Args().First(), c.Args().Tail()
 	if strings.HasPrefix(name, "-") { // of a leading --, which flags end with, nothing is left
@@ -68,14 +69,14 @@ func setupAction(c *cli.Context) error {
 	var options []string
 	if len(rest) > 0 {
 		if rest[0] != "--" {
-			return usageError("%q is too much: name one client, and put options of serve after --", rest[0])
+			return env.UsageError("%q is too much: name one client, and put options of serve after --", rest[0])
 		}
 		options = append([]string{}, rest[1:]...)
 	}
 	if c.Bool("hooks") {
 		return setupHooks(c, name, options)
 	}
-	if err := refusedByServe(EnvOf(c), options); err != nil {
+	if err := refusedByServe(env.Of(c), options); err != nil {
 		return err
 	}
 	if name == "" {
@@ -84,9 +85,9 @@ func setupAction(c *cli.Context) error {
 	h := hosts.Find(name)
 	switch {
 	case h == nil:
-		return usageError("unknown client %q: one of %s", name, strings.Join(hosts.Names(), ", "))
+		return env.UsageError("unknown client %q: one of %s", name, strings.Join(hosts.Names(), ", "))
 	case (c.Bool("write") || c.Bool("undo")) && h.Path == nil:
-		return usageError("%s has no file that setup writes: %s", h.Title, h.Manual)
+		return env.UsageError("%s has no file that setup writes: %s", h.Title, h.Manual)
 	case c.Bool("undo"):
 		return undoClient(c, h)
 	case c.Bool("write"):
@@ -106,7 +107,7 @@ func setupAction(c *cli.Context) error {
 func setupWithoutClient(c *cli.Context, options []string) error {
 	switch {
 	case c.Bool("undo"):
-		return usageError("--undo needs the client whose entry goes: toolfold setup lists them")
+		return env.UsageError("--undo needs the client whose entry goes: toolfold setup lists them")
 	case !c.Bool("write"):
 		return listClients(c)
 	}
@@ -118,10 +119,10 @@ func setupWithoutClient(c *cli.Context, options []string) error {
 		}
 	}
 	if len(found) == 0 {
-		return usageError("no client that setup writes to is found: name one of %s", strings.Join(hosts.Readable(), ", "))
+		return env.UsageError("no client that setup writes to is found: name one of %s", strings.Join(hosts.Readable(), ", "))
 	}
 	if info, err := os.Stdin.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return usageError("name a client to write to; found are %s", strings.Join(names, ", "))
+		return env.UsageError("name a client to write to; found are %s", strings.Join(names, ", "))
 	}
 	answers, chosen := bufio.NewScanner(os.Stdin), 0
 	for _, h := range found {
@@ -167,7 +168,7 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 		had, words := h.Options(text), options
 		if words == nil {
 			words = had
-			if err := refusedByServe(EnvOf(c), words); err != nil {
+			if err := refusedByServe(env.Of(c), words); err != nil {
 				return nil, fmt.Errorf("its entry has options that serve refuses (%w): give those that it should have after --", err)
 			}
 		}
@@ -181,21 +182,11 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 }
 
 // refusedByServe returns the error of serve for options that it would refuse.
-func refusedByServe(env *Env, options []string) error {
-	return refusedBy(env, serveCommand(), func(c *cli.Context) error {
+func refusedByServe(e *env.Env, options []string) error {
+	return e.Refused(serveCommand(), func(c *cli.Context) error {
 		_, err := settingFiles(c)
 		return err
 	}, options)
-}
-
-// refusedBy returns the error of a command for words that it would refuse, by its flags or by what
-// reads them.
-func refusedBy(env *Env, command *cli.Command, read cli.ActionFunc, words []string) error {
-	command.Action = read
-	app := newApp(env)
-	app.Commands = []*cli.Command{command}
-	refuseWrong(app.Commands)
-	return app.Run(append([]string{"toolfold", command.Name}, words...))
 }
 
 // explain prints what the user has to know and do beside the entry: once it is written

@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/code/git"
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -27,13 +28,13 @@ func setupHooks(c *cli.Context, name string, options []string) error {
 	h := findHook(name)
 	switch {
 	case name == "":
-		return usageError("--hooks needs what runs the hook: one of %s", strings.Join(hookNames(), ", "))
+		return env.UsageError("--hooks needs what runs the hook: one of %s", strings.Join(hookNames(), ", "))
 	case h == nil:
-		return usageError("unknown hook %q: one of %s", name, strings.Join(hookNames(), ", "))
+		return env.UsageError("unknown hook %q: one of %s", name, strings.Join(hookNames(), ", "))
 	case c.IsSet("for"):
-		return usageError("--for and --hooks exclude each other: a hook serves no list")
+		return env.UsageError("--for and --hooks exclude each other: a hook serves no list")
 	}
-	if err := refusedBy(EnvOf(c), hookCommand(), func(*cli.Context) error { return nil }, append(slices.Clone(options), h.name)); err != nil {
+	if err := env.Of(c).Refused(hookCommand(), func(*cli.Context) error { return nil }, append(slices.Clone(options), h.name)); err != nil {
 		return err
 	}
 	folder, err := os.Getwd()

@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -31,7 +32,7 @@ func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "show what is in force: what is listed and its cost, the workspace, the store, the rights",
-		Flags: append(settingFlags(names...), trustFlag, jsonFlag,
+		Flags: append(settingFlags(names...), trustFlag, env.JSONFlag,
 			&cli.BoolFlag{Name: "all", Usage: "show the files and every setting too, with what decided it"}),
 		Action: statusAction,
 	}
@@ -92,7 +93,7 @@ func statusAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s := status{Version: version()}
+	s := status{Version: env.Version()}
 	if s.Data, err = storage.DataDir(); err != nil {
 		return err
 	}
@@ -141,13 +142,13 @@ func statusAction(c *cli.Context) error {
 			s.Settings = append(s.Settings, settingStatus{p.Name, applies[p.Name], layers.From(p.Name)})
 		}
 	}
-	if c.Bool(jsonFlag.Name) {
-		err = printJSON(c, s)
+	if c.Bool(env.JSONFlag.Name) {
+		err = env.PrintJSON(c, s)
 	} else {
 		err = s.print(c)
 	}
 	if err == nil && (problem != nil || s.Store != nil && s.Store.Problem != "") {
-		return cli.Exit("", exitFailed)
+		return cli.Exit("", env.ExitFailed)
 	}
 	return err
 }
@@ -157,7 +158,7 @@ const lookWithin = 5 * time.Second
 
 // inForce adds what the settings come to: the list and its cost, the rights, the store.
 func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Files) error {
-	o := &options{env: EnvOf(c), files: files, layers: layers, trusted: files.Trusted}
+	o := &options{env: env.Of(c), files: files, layers: layers, trusted: files.Trusted}
 	var err error
 	if o.Options, err = layers.Options(); err != nil {
 		return err
@@ -185,7 +186,7 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	s.Store = &storeStatus{URL: fmt.Sprint(storeOf(layers))}
 	ctx, cancel := context.WithTimeout(c.Context, lookWithin)
 	defer cancel()
-	if s.Store.State, err = storage.Look(ctx, o.Store, o.env.storeOptions()...); err != nil {
+	if s.Store.State, err = storage.Look(ctx, o.Store, o.storeOptions()...); err != nil {
 		lines := strings.Split(err.Error(), "\n") // one for each address tried
 		for i := range lines {
 			lines[i] = strings.TrimSpace(lines[i])

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
 	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/suggest"
@@ -41,7 +42,7 @@ func tokenCommand() *cli.Command {
 			},
 			{
 				Name: "list", Usage: "list the tokens of the file, and what they permit",
-				Flags: append(settingFlags("httpTokenFile"), outputFlag(asTable), jsonFlag), Action: listTokens,
+				Flags: append(settingFlags("httpTokenFile"), env.OutputFlag(env.AsTable), env.JSONFlag), Action: listTokens,
 			},
 			{
 				Name: "remove", Usage: "take the token of a name out of the file", ArgsUsage: "NAME",
@@ -49,7 +50,7 @@ func tokenCommand() *cli.Command {
 			},
 		},
 		HideHelpCommand: true,
-		Action:          unknownCommand,
+		Action:          env.UnknownCommand,
 	}
 }
 
@@ -117,11 +118,11 @@ func editTokens(c *cli.Context, path string, edit func(text string, list []permi
 
 func addToken(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return usageError("token add takes one name: toolfold token add ci")
+		return env.UsageError("token add takes one name: toolfold token add ci")
 	}
 	name := c.Args().First()
 	if err := permission.CheckTokenName(name); err != nil {
-		return usageError("%v", err)
+		return env.UsageError("%v", err)
 	}
 	patterns := func(flag string) []string {
 		return strings.FieldsFunc(strings.Join(c.StringSlice(flag), ","), func(r rune) bool { return r == ',' || r == ' ' })
@@ -129,7 +130,7 @@ func addToken(c *cli.Context) error {
 	rules := permission.Rules{ReadOnly: c.Bool("read-only"), Allow: patterns("allow"), Deny: patterns("deny")}
 	for flag, names := range map[string][]string{"allow": rules.Allow, "deny": rules.Deny} {
 		if c.IsSet(flag) && len(names) == 0 { // an empty allow would permit all
-			return usageError("--%s names nothing", flag)
+			return env.UsageError("--%s names nothing", flag)
 		}
 	}
 	_, g, err := settingsGateway(c, "")
@@ -139,7 +140,7 @@ func addToken(c *cli.Context) error {
 	defer g.Close()
 	families := slices.Concat(app.Families(), g.Families(), g.Named())
 	if err := rules.Check(families); err != nil {
-		return usageError("%v", err)
+		return env.UsageError("%v", err)
 	}
 	for _, l := range rules.Lapses(families) {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: rule %q does not allow %s\n", l.Rule, l.Advice())
@@ -178,7 +179,7 @@ type tokenRow struct {
 }
 
 func listTokens(c *cli.Context) error {
-	form, err := outputOf(c)
+	form, err := env.OutputOf(c)
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func listTokens(c *cli.Context) error {
 	for _, t := range list {
 		rows = append(rows, tokenRow{t.Name, t.Rules})
 	}
-	return printAs(c, form, rows, func(s screen.Screen) error {
+	return env.PrintAs(c, form, rows, func(s screen.Screen) error {
 		t := screen.Table{Header: []string{"token", "permits"}}
 		for _, row := range rows {
 			t.Rows = append(t.Rows, []string{cmp.Or(row.Name, "(plain token)"), cmp.Or(row.Rules.String(), "all that the server offers")})
@@ -206,7 +207,7 @@ func listTokens(c *cli.Context) error {
 
 func removeToken(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return usageError("token remove takes one name")
+		return env.UsageError("token remove takes one name")
 	}
 	name := c.Args().First()
 	path, err := tokenFile(c)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -18,10 +19,11 @@ func toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "show what tools/list would show, and what it costs",
-		Flags: append(settingFlags(append(permissionSettings, append(slices.Clone(surfaceSettings), "for")...)...), outputFlag(asTable), jsonFlag,
+		Flags: append(settingFlags(append(permissionSettings, append(slices.Clone(surfaceSettings), "for")...)...),
+			env.OutputFlag(env.AsTable), env.JSONFlag,
 			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
 		Action: func(c *cli.Context) error {
-			form, err := outputOf(c)
+			form, err := env.OutputOf(c)
 			if err != nil {
 				return err
 			}
@@ -52,7 +54,7 @@ func toolsCommand() *cli.Command {
 				l.Tools = append(l.Tools, listingTool{t, cost.Tokens})
 				l.Total = l.Total.Add(cost)
 			}
-			return printAs(c, form, l, l.table)
+			return env.PrintAs(c, form, l, l.table)
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/app/trust"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/agent"
@@ -81,7 +82,7 @@ func untrustCommand() *cli.Command {
 // command is about.
 func trustArguments(c *cli.Context) (folders *trust.Folders, dir string, err error) {
 	if c.NArg() > 1 {
-		return nil, "", usageError("%s takes one directory", c.Command.Name)
+		return nil, "", env.UsageError("%s takes one directory", c.Command.Name)
 	}
 	if folders, err = trustedFolders(); err != nil {
 		return nil, "", err

@@ -20,6 +20,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -47,20 +48,20 @@ func upstreamCommand() *cli.Command {
 					&cli.StringSliceFlag{Name: "env", Usage: "give the program this variable, as NAME=value; may be repeated"},
 					&cli.StringFlag{Name: "fold", Usage: "what one tool of it holds: effect, or none for its tools as they are"},
 				),
-				OnUsageError: onUsageError, Action: addUpstream,
+				OnUsageError: env.OnUsageError, Action: addUpstream,
 			},
 			{
 				Name: "list", Usage: "list the servers whose tools are served too",
-				Flags: append(settingFlags(), outputFlag(asTable), jsonFlag), OnUsageError: onUsageError, Action: listUpstreams,
+				Flags: append(settingFlags(), env.OutputFlag(env.AsTable), env.JSONFlag), OnUsageError: env.OnUsageError, Action: listUpstreams,
 			},
 			{
 				Name: "remove", Usage: "take a server out of the settings", ArgsUsage: "NAME",
-				Flags: settingFlags(), OnUsageError: onUsageError, Action: removeUpstream,
+				Flags: settingFlags(), OnUsageError: env.OnUsageError, Action: removeUpstream,
 			},
 			{
 				Name: "check", Usage: "start or reach the servers, and count their tools", ArgsUsage: "[NAME…]",
 				Flags:        append(settingFlags("listing"), upstreamsFlag, timeoutFlag),
-				OnUsageError: onUsageError, Action: checkUpstreams,
+				OnUsageError: env.OnUsageError, Action: checkUpstreams,
 			},
 			{
 				Name: "fold", Usage: "print how the tools of a server are folded, or change it", ArgsUsage: "NAME",
@@ -72,7 +73,7 @@ func upstreamCommand() *cli.Command {
 					&cli.StringFlag{Name: "use", Usage: "fold by the plan in this file", TakesFile: true},
 					&cli.BoolFlag{Name: "again", Usage: "plan anew, and say what is called otherwise now"},
 				),
-				OnUsageError: onUsageError, Action: foldUpstream,
+				OnUsageError: env.OnUsageError, Action: foldUpstream,
 			},
 			{
 				Name: "approve", Usage: "accept the tools of a server that are new or have changed", ArgsUsage: "NAME [TOOL…]",
@@ -83,7 +84,7 @@ func upstreamCommand() *cli.Command {
 					&cli.BoolFlag{Name: "dry-run", Usage: "show what would be accepted, and its digest"},
 					&cli.StringFlag{Name: "digest", Usage: "accept without asking, if this is the digest of what is shown"},
 				),
-				OnUsageError: onUsageError, Action: approveUpstream,
+				OnUsageError: env.OnUsageError, Action: approveUpstream,
 			},
 			upstreamImportCommand(),
 			shareCommand(),
@@ -99,16 +100,16 @@ func upstreamCommand() *cli.Command {
 					&cli.StringFlag{Name: "client-secret-env", Usage: "environment variable with the secret of that client"},
 					&cli.DurationFlag{Name: "timeout", Usage: "how long the browser may take", Value: 5 * time.Minute},
 				),
-				OnUsageError: onUsageError, Action: loginUpstream,
+				OnUsageError: env.OnUsageError, Action: loginUpstream,
 			},
 			{
 				Name: "logout", Usage: "forget the login at a server", ArgsUsage: "NAME",
-				Flags: settingFlags(), OnUsageError: onUsageError, Action: logoutUpstream,
+				Flags: settingFlags(), OnUsageError: env.OnUsageError, Action: logoutUpstream,
 			},
 		},
 		HideHelpCommand: true,
-		OnUsageError:    onUsageError,
-		Action:          unknownCommand,
+		OnUsageError:    env.OnUsageError,
+		Action:          env.UnknownCommand,
 	}
 }
 
@@ -126,15 +127,15 @@ func addUpstream(c *cli.Context) error {
 	}
 	switch {
 	case !upstreamName().MatchString(name):
-		return usageError("add takes a NAME of at most 32 small letters, digits, - and _, which begins with a letter; got %q", name)
+		return env.UsageError("add takes a NAME of at most 32 small letters, digits, - and _, which begins with a letter; got %q", name)
 	case name == hosts.Server:
-		return usageError("%s is this server itself", name)
+		return env.UsageError("%s is this server itself", name)
 	case (len(rest) > 0) == (c.String(urlFlag) != ""):
-		return usageError("add takes either a program after --, or --url")
+		return env.UsageError("add takes either a program after --, or --url")
 	case len(c.StringSlice("header")) > 0 && len(rest) > 0:
-		return usageError("--header goes with --url; a program gets --env")
+		return env.UsageError("--header goes with --url; a program gets --env")
 	case len(c.StringSlice("env")) > 0 && len(rest) == 0:
-		return usageError("--env goes with a program; --url takes --header")
+		return env.UsageError("--env goes with a program; --url takes --header")
 	}
 	u := config.Upstream{URL: c.String(urlFlag), Fold: c.String("fold")}
 	if len(rest) > 0 {
@@ -147,7 +148,7 @@ func addUpstream(c *cli.Context) error {
 		for _, text := range c.StringSlice(flag) {
 			key, value, ok := strings.Cut(text, to.sep)
 			if key = strings.TrimSpace(key); !ok || key == "" {
-				return usageError("--%s takes NAME%svalue, got %q", flag, to.sep, redact.Text(text))
+				return env.UsageError("--%s takes NAME%svalue, got %q", flag, to.sep, redact.Text(text))
 			}
 			if *to.values == nil {
 				*to.values = map[string]string{}
@@ -160,7 +161,7 @@ func addUpstream(c *cli.Context) error {
 		return err
 	}
 	if _, known := o.Upstreams[name]; known {
-		return usageError("there is an upstream %s: toolfold upstream remove %s, or choose another name", name, name)
+		return env.UsageError("there is an upstream %s: toolfold upstream remove %s, or choose another name", name, name)
 	}
 	if err := putUpstreams(c, o.files, map[string]config.Upstream{name: u}); err != nil {
 		return err
@@ -253,14 +254,14 @@ func loginUpstream(c *cli.Context) error {
 	case !known || c.NArg() != 1:
 		return upstreamUnknown(o, name)
 	case u.URL == "":
-		return usageError("%s is a program: it logs in by itself", name)
+		return env.UsageError("%s is a program: it logs in by itself", name)
 	}
 	s, err := serverOf(name, u, o.files.Workspace)
 	if err != nil {
 		return err
 	}
 	if s.Header.Get("Authorization") != "" {
-		return usageError("%s is sent the header Authorization of the settings: take that out first", name)
+		return env.UsageError("%s is sent the header Authorization of the settings: take that out first", name)
 	}
 	login := upstream.Login{Server: s, ClientID: c.String("client-id"), Scopes: strings.Fields(c.String("scope")), Show: func(address string) {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: open this address in a browser:\n%s\n", address)
@@ -270,7 +271,7 @@ func loginUpstream(c *cli.Context) error {
 	}}
 	if variable := c.String("client-secret-env"); variable != "" {
 		if login.ClientSecret = os.Getenv(variable); login.ClientSecret == "" || login.ClientID == "" {
-			return usageError("--client-secret-env names a variable that is set, and goes with --client-id")
+			return env.UsageError("--client-secret-env names a variable that is set, and goes with --client-id")
 		}
 	}
 	if c.Bool("paste") {
@@ -317,9 +318,9 @@ func logoutUpstream(c *cli.Context) error {
 func upstreamUnknown(o *options, name string) error {
 	known := slices.Sorted(maps.Keys(o.Upstreams))
 	if near := suggest.Nearest(name, known); near != "" {
-		return usageError("there is no upstream %q, did you mean %q?", name, near)
+		return env.UsageError("there is no upstream %q, did you mean %q?", name, near)
 	}
-	return usageError("there is no upstream %q: there are %s", name, cmp.Or(strings.Join(known, ", "), "none"))
+	return env.UsageError("there is no upstream %q: there are %s", name, cmp.Or(strings.Join(known, ", "), "none"))
 }
 
 func removeUpstream(c *cli.Context) error {
@@ -340,7 +341,7 @@ func removeUpstream(c *cli.Context) error {
 }
 
 func listUpstreams(c *cli.Context) error {
-	form, err := outputOf(c)
+	form, err := env.OutputOf(c)
 	if err != nil {
 		return err
 	}
@@ -352,7 +353,7 @@ func listUpstreams(c *cli.Context) error {
 	if redacted == nil {
 		redacted = map[string]any{}
 	}
-	return printAs(c, form, map[string]any{"upstreams": redacted}, func(s screen.Screen) error {
+	return env.PrintAs(c, form, map[string]any{"upstreams": redacted}, func(s screen.Screen) error {
 		if len(o.Upstreams) == 0 {
 			_, err := fmt.Fprintln(s.Out,
 				"no upstreams: toolfold upstream import takes over those of your clients, toolfold upstream add names one")

@@ -22,6 +22,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -38,12 +39,12 @@ func upstreamImportCommand() *cli.Command {
 			"servers as the client would, and shows what their tools cost. With --write they become\n" +
 			"upstreams, and the client's file gets toolfold in their place, after a backup beside it;\n" +
 			"--undo puts back what the last import changed. Servers that a folder has stay there.",
-		Flags: append(settingFlags("listing"), timeoutFlag, jsonFlag,
+		Flags: append(settingFlags("listing"), timeoutFlag, env.JSONFlag,
 			&cli.StringSliceFlag{Name: clientFlag, Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
 			&cli.BoolFlag{Name: "write", Usage: "take them over"},
 			&cli.BoolFlag{Name: "undo", Usage: "put back what the last import changed"},
 		),
-		OnUsageError: onUsageError, Action: importUpstreams,
+		OnUsageError: env.OnUsageError, Action: importUpstreams,
 	}
 }
 
@@ -71,7 +72,7 @@ func importUpstreams(c *cli.Context) error {
 	}
 	if c.Bool("undo") {
 		if c.Bool("write") || c.NArg() > 0 {
-			return usageError("--undo goes alone")
+			return env.UsageError("--undo goes alone")
 		}
 		return undoImport(c, o)
 	}
@@ -118,7 +119,7 @@ func takings(c *cli.Context, o *options) ([]taking, error) {
 	for _, name := range clients {
 		h := hosts.Find(name)
 		if h == nil || h.Path == nil {
-			return nil, usageError("unknown client %q: one of %s", name, strings.Join(hosts.Readable(), ", "))
+			return nil, env.UsageError("unknown client %q: one of %s", name, strings.Join(hosts.Readable(), ", "))
 		}
 		path, err := h.Path()
 		if err != nil {
@@ -363,8 +364,8 @@ func printTakings(c *cli.Context, found []taking) error {
 			before, after = before.Add(t.cost), after.Add(t.folded)
 		}
 	}
-	if c.Bool(jsonFlag.Name) {
-		return printJSON(c, map[string]any{"servers": rows, "before": before, "after": after})
+	if c.Bool(env.JSONFlag.Name) {
+		return env.PrintJSON(c, map[string]any{"servers": rows, "before": before, "after": after})
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "client\tserver\tupstream\ttools\ttokens\tfolded\ttokens\tnote")

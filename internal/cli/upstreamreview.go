@@ -25,6 +25,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 	"github.com/toolfold/toolfold/surface"
@@ -101,7 +102,7 @@ func checkUpstreams(c *cli.Context) error {
 		}
 	}
 	if slices.ContainsFunc(problems, func(problem string) bool { return problem != "" }) {
-		return cli.Exit("", exitFailed)
+		return cli.Exit("", env.ExitFailed)
 	}
 	return nil
 }
@@ -119,7 +120,7 @@ func settingsGateway(c *cli.Context, path string) (*options, *gateway.Gateway, e
 	}
 	list := o.taken(all, problems)
 	o.Upstreams = all
-	g, err := newGateway(gateway.Options{Upstreams: list, Log: EnvOf(c).Log(), OneClient: true, Connect: asServed})
+	g, err := newGateway(gateway.Options{Upstreams: list, Log: env.Of(c).Log(), OneClient: true, Connect: asServed})
 	return o, g, err
 }
 
@@ -170,7 +171,7 @@ func foldUpstream(c *cli.Context) error {
 	case !known:
 		return fmt.Errorf("%s has not listed its tools yet: toolfold upstream check %s", name, name)
 	case c.Bool("again") && c.String("use") != "":
-		return usageError("--again and --use exclude each other")
+		return env.UsageError("--again and --use exclude each other")
 	case c.Bool("again"):
 		_, err = g.Replan(name)
 	case c.String("use") != "":

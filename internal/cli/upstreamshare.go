@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/child"
 	"github.com/toolfold/toolfold/upstream"
@@ -26,12 +27,12 @@ import (
 func shareCommand() *cli.Command {
 	return &cli.Command{
 		Name: "share", Usage: "start programs for the sessions of this user, at a socket", ArgsUsage: "SOCKET", Hidden: true,
-		OnUsageError: onUsageError,
+		OnUsageError: env.OnUsageError,
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return usageError("share takes the path of a socket")
+				return env.UsageError("share takes the path of a socket")
 			}
-			defer runtime.KeepAlive(reserve(EnvOf(c).Garbage))
+			defer runtime.KeepAlive(reserve(env.Of(c).Garbage))
 			return pool.Serve(c.Args().First(), thisBinary())
 		},
 	}
@@ -43,10 +44,10 @@ func thisBinary() string {
 	if err == nil {
 		var info os.FileInfo
 		if info, err = os.Stat(path); err == nil {
-			return fmt.Sprintf("%s %d %d", version(), info.Size(), info.ModTime().UnixNano())
+			return fmt.Sprintf("%s %d %d", env.Version(), info.Size(), info.ModTime().UnixNano())
 		}
 	}
-	return version()
+	return env.Version()
 }
 
 // isShared reports whether serve reaches a server by a process that sessions share.

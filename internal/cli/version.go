@@ -2,9 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/cli/env"
 )
 
 func versionCommand() *cli.Command {
@@ -12,17 +13,8 @@ func versionCommand() *cli.Command {
 		Name:  "version",
 		Usage: "print the version",
 		Action: func(c *cli.Context) error {
-			_, err := fmt.Fprintln(c.App.Writer, "toolfold", version())
+			_, err := fmt.Fprintln(c.App.Writer, "toolfold", env.Version())
 			return err
 		},
 	}
-}
-
-// version returns the version of the module, as the Go toolchain stamped it.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/app/telemetry"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/run/embed"
 	"github.com/toolfold/toolfold/internal/run/metric"
 	"github.com/toolfold/toolfold/internal/run/usage"
@@ -30,7 +31,7 @@ import (
 // workbench is everything that runs calls, put together from the options.
 type workbench struct {
 	*surface.Surface
-	env       *Env
+	env       *env.Env
 	store     *storage.LazyDB
 	workspace string        // name of the workspace that tasks belong to
 	retention time.Duration // of ended tasks
@@ -60,17 +61,12 @@ func openWorkbench(c *cli.Context) (*workbench, error) {
 	return newWorkbench(o)
 }
 
-// storeOptions are those of every store: only the user names one.
-func (e *Env) storeOptions() []storage.Option {
-	return []storage.Option{storage.AmbientCredentials(true), storage.Log(e.Log())}
-}
-
 // newWorkbench opens nothing: the store is opened by the first call that needs
 // it.
 func newWorkbench(o *options) (*workbench, error) {
 	b := &workbench{
 		env:       o.env,
-		store:     storage.Lazy(o.Store, o.env.storeOptions()...),
+		store:     storage.Lazy(o.Store, o.storeOptions()...),
 		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName, o.trusted()),
 		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
@@ -86,10 +82,10 @@ func newWorkbench(o *options) (*workbench, error) {
 			return db.Trace(), nil
 		},
 		Opened: b.store.Opened(), Arguments: o.TraceArguments, RunsOnly: !o.TraceCalls, Days: o.TraceDays, Megabytes: o.TraceMegabytes,
-		Version: version(), Log: b.log, Now: time.Now,
+		Version: env.Version(), Log: b.log, Now: time.Now,
 	})
 	if err != nil {
-		return nil, usageError("%v", err)
+		return nil, env.UsageError("%v", err)
 	}
 	if err := b.metrics.Add(telemetry.Collector(telemetry.Sources{
 		Open: func(ctx context.Context) (telemetry.Stores, error) {
@@ -153,7 +149,7 @@ func newWorkbench(o *options) (*workbench, error) {
 		}
 	}
 	if err := b.checkRules(rules(o.Options)); err != nil {
-		return nil, usageError("%v", err)
+		return nil, env.UsageError("%v", err)
 	}
 	return b, nil
 }

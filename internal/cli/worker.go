@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/queue"
 )
@@ -33,15 +34,15 @@ func workerCommand() *cli.Command {
 		Name:        "worker",
 		Usage:       "run queued tasks of a workspace, against a shared store",
 		Description: "It logs each task that it begins and ends; --log-level warn leaves that out.",
-		Flags:       append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, logLevelFlag),
+		Flags:       append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, env.LogLevelFlag),
 		Action: func(c *cli.Context) error {
 			o, err := loadOptions(c)
 			if err != nil {
 				return err
 			}
 			o.HTTP = "" // a worker does not listen
-			if !c.IsSet(logLevelFlag.Name) {
-				EnvOf(c).Level.Set(slog.LevelInfo)
+			if !c.IsSet(env.LogLevelFlag.Name) {
+				env.Of(c).Level.Set(slog.LevelInfo)
 			}
 			if o.upstreams, err = upstreams(c, o); err != nil {
 				return err
@@ -52,12 +53,12 @@ func workerCommand() *cli.Command {
 			}
 			defer b.close()
 			if err := checkPlaces(o.Options, b.Families()); err != nil {
-				return usageError("%v", err)
+				return env.UsageError("%v", err)
 			}
 			tellReplaced(c, o.files.Workspace)
-			ctx, done := untilSignal(c)
+			ctx, done := env.UntilSignal(c)
 			defer done()
-			fmt.Fprintf(c.App.ErrWriter, "toolfold %s: running queued tasks of workspace %s\n", version(), b.workspace)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold %s: running queued tasks of workspace %s\n", env.Version(), b.workspace)
 			return b.work(ctx, workGrace)
 		},
 	}

@@ -71,6 +71,7 @@ var mayImport = map[string][]string{
 		"tools/", "call", "consolidate", "doctor", "entry", "gateway", "gateway/fold", "lazy", "legacy", "migration", "migration/files",
 		"permission", "serve", "surface", "upstream", "upstream/pool"},
 	"internal/cli/docs":      {".", "internal/", "internal/app", "consolidate", "doctor", "entry", "lazy", "migration", "surface", "tools/"},
+	"internal/cli/env":       {".", "internal/", "internal/cli/screen"},
 	"internal/cli/screen":    {"internal/text/ordered"},
 	"internal/storage":       {".", "internal/", "internal/storage/queue", "tools/"},
 	"internal/storage/":      {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},

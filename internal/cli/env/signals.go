@@ -1,4 +1,4 @@
-package cli
+package env
 
 import (
 	"context"
@@ -15,10 +15,10 @@ import (
 // the process waits for: a client that does not read, a lock, a database.
 const exitWithin = 9 * time.Second
 
-// untilSignal returns a context that is done at the first SIGINT or SIGTERM.
+// UntilSignal returns a context that is done at the first SIGINT or SIGTERM.
 // The process then ends within exitWithin, and at once at a second signal.
 // Commands that have nothing to finish do without: a signal ends them.
-func untilSignal(c *cli.Context) (context.Context, context.CancelFunc) {
+func UntilSignal(c *cli.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(c.Context)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -33,11 +33,11 @@ func untilSignal(c *cli.Context) (context.Context, context.CancelFunc) {
 		time.AfterFunc(exitWithin, func() {
 			go fmt.Fprintln(c.App.ErrWriter, "toolfold: ended before everything was finished") // standard error may block too
 			time.Sleep(100 * time.Millisecond)
-			os.Exit(exitFailed)
+			os.Exit(ExitFailed)
 		})
 		cancel() // after that: to end thousands of calls takes a while
 		if len(signals) > 0 {
-			os.Exit(exitFailed) // the second signal came before the stop
+			os.Exit(ExitFailed) // the second signal came before the stop
 		}
 	}()
 	return ctx, cancel

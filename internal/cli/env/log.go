@@ -1,4 +1,4 @@
-package cli
+package env
 
 import (
 	"context"
@@ -12,23 +12,23 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
-var logLevelFlag = &cli.StringFlag{
+var LogLevelFlag = &cli.StringFlag{
 	Name: "log-level", Usage: "least level of what is logged on standard error: debug, info, warn or error", DefaultText: "warn",
 	EnvVars: []string{"TOOLFOLD_LOG_LEVEL"},
 	Action: func(c *cli.Context, name string) error {
 		var level slog.Level
 		if level.UnmarshalText([]byte(name)) != nil {
-			return usageError("--log-level must be debug, info, warn or error, got %q", name)
+			return UsageError("--log-level must be debug, info, warn or error, got %q", name)
 		}
-		EnvOf(c).Level.Set(level)
+		Of(c).Level.Set(level)
 		return nil
 	},
 }
 
-var verboseFlag = &cli.BoolFlag{
+var VerboseFlag = &cli.BoolFlag{
 	Name: "verbose", Usage: "log from info on, and report progress where standard error is no terminal too",
 	Action: func(c *cli.Context, verbose bool) error {
-		if level := &EnvOf(c).Level; verbose {
+		if level := &Of(c).Level; verbose {
 			level.Set(min(level.Level(), slog.LevelInfo))
 		}
 		return nil
@@ -41,10 +41,10 @@ const (
 	progressEvery = time.Second
 )
 
-// reportingProgress returns a context whose call reports progress on standard error once it
+// ReportingProgress returns a context whose call reports progress on standard error once it
 // takes long, where a person reads that or --verbose asks for it.
-func reportingProgress(ctx context.Context, c *cli.Context) context.Context {
-	if !c.Bool(verboseFlag.Name) && !EnvOf(c).Watched() {
+func ReportingProgress(ctx context.Context, c *cli.Context) context.Context {
+	if !c.Bool(VerboseFlag.Name) && !Of(c).Watched() {
 		return ctx
 	}
 	next := time.Now().Add(longCall)

@@ -1,4 +1,6 @@
-package cli
+// Package env has what all commands share: the streams that they print to, the flags and forms of
+// output, and how they refuse, log, and end at a signal.
+package env
 
 import (
 	"log/slog"
@@ -20,8 +22,8 @@ type Env struct {
 	Garbage int           // the percentage of garbage that a server works with; zero leaves it as it is
 }
 
-// NewEnv returns the environment of the process.
-func NewEnv() *Env {
+// New returns the environment of the process.
+func New() *Env {
 	e := &Env{Out: screen.Writer{Writer: os.Stdout}, Err: screen.Writer{Writer: os.Stderr}}
 	e.Level.Set(slog.LevelWarn)
 	return e
@@ -30,8 +32,8 @@ func NewEnv() *Env {
 // envMember is the member of an app's metadata that holds its environment.
 const envMember = "env"
 
-// EnvOf returns the environment of a command.
-func EnvOf(c *cli.Context) *Env { return c.App.Metadata[envMember].(*Env) }
+// Of returns the environment of a command.
+func Of(c *cli.Context) *Env { return c.App.Metadata[envMember].(*Env) }
 
 // Log returns a log on standard error: standard output belongs to the protocol.
 func (e *Env) Log() *slog.Logger {
