@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
@@ -40,7 +41,8 @@ func callCommand() *cli.Command {
 			"git diff | toolfold call memory store key=draft/diff\n" +
 			"toolfold call task.list --output table --watch",
 		BashComplete: completeCall,
-		Flags: append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, env.LogLevelFlag, env.VerboseFlag,
+		Flags: append(settings.Flags(append(settings.RunSettings, "store", "workspaceName")...),
+			settings.TrustFlag, env.LogLevelFlag, env.VerboseFlag,
 			env.OutputFlag(env.AsJSON),
 			&cli.BoolFlag{Name: "watch", Usage: "repeat a call that only reads, and print its result when it changes"},
 			&cli.DurationFlag{Name: "every", Usage: "pause between calls of --watch", Value: 2 * time.Second},
@@ -78,7 +80,7 @@ func callAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := loadOptions(c)
+	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
@@ -86,10 +88,7 @@ func callAction(c *cli.Context) error {
 	if ofSettings { // the user's own settings stay theirs, whatever they permit others
 		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
 	}
-	if o.upstreams, err = upstreams(c, o); err != nil {
-		return err
-	}
-	b, err := newWorkbench(o)
+	b, err := openWorkbench(c, o)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -138,7 +139,7 @@ func completeValues(inner cli.BashCompleteFunc) cli.BashCompleteFunc {
 // valuesOf returns the values of a flag that takes one of a few; nil for other flags.
 func valuesOf(flag string) []string {
 	for _, p := range config.Params(config.Settings) {
-		if dashed(p.Name) == flag {
+		if settings.FlagName(p.Name) == flag {
 			return p.Enum
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/lazy"
 )
@@ -20,7 +21,7 @@ func findCommand() *cli.Command {
 		Name:      "find",
 		Usage:     "find actions by what they do",
 		ArgsUsage: "QUERY",
-		Flags: append(settingFlags(append(permissionSettings, "toolMode")...), env.OutputFlag(env.AsTable), env.JSONFlag,
+		Flags: append(settings.Flags(append(settings.PermissionSettings, "toolMode")...), env.OutputFlag(env.AsTable), env.JSONFlag,
 			&cli.IntFlag{Name: "limit", Usage: "most results", Value: 5}),
 		Action: func(c *cli.Context) error {
 			query := strings.Join(c.Args().Slice(), " ")
@@ -31,7 +32,11 @@ func findCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			b, err := openWorkbench(c)
+			o, err := settings.Load(c)
+			if err != nil {
+				return err
+			}
+			b, err := openWorkbench(c, o)
 			if err != nil {
 				return err
 			}
@@ -56,13 +61,17 @@ func describeCommand() *cli.Command {
 		Usage:        "print the full account of tools and actions",
 		ArgsUsage:    "NAME…",
 		Description:  "With --json one line of JSON for each, the schema included.",
-		Flags:        append(settingFlags(append(permissionSettings, "toolMode")...), env.JSONFlag),
+		Flags:        append(settings.Flags(append(settings.PermissionSettings, "toolMode")...), env.JSONFlag),
 		BashComplete: completeActions,
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return env.UsageError("describe takes names: toolfold describe memory.store")
 			}
-			b, err := openWorkbench(c)
+			o, err := settings.Load(c)
+			if err != nil {
+				return err
+			}
+			b, err := openWorkbench(c, o)
 			if err != nil {
 				return err
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/surface"
@@ -37,7 +38,7 @@ func doctorCommand() *cli.Command {
 			"toolfold doctor --compare before.json after.json --max-growth 5\n" +
 			"toolfold doctor --command npx -- -y @modelcontextprotocol/server-everything\n" +
 			"toolfold doctor --client all",
-		Flags: append(settingFlags("toolMode", "listing", "for", "store"), env.JSONFlag,
+		Flags: append(settings.Flags("toolMode", "listing", "for", "store"), env.JSONFlag,
 			&cli.IntFlag{Name: "budget", Usage: "fail when the list, or the surface that the options choose, costs more tokens than this"},
 			&cli.StringFlag{Name: "compare", Usage: "say what changed since the list in this file"},
 			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
@@ -74,7 +75,7 @@ const (
 )
 
 func doctorAction(c *cli.Context) error {
-	o, err := loadOptions(c)
+	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func countWith(c *cli.Context, lists []doctor.List) ([]doctor.Counted, error) {
 }
 
 // doctorLists returns the lists of a source.
-func doctorLists(c *cli.Context, o *options, source string) ([]doctor.List, error) {
+func doctorLists(c *cli.Context, o *settings.Options, source string) ([]doctor.List, error) {
 	switch source {
 	case ownSurfaces:
 		return []doctor.List{ownList(o)}, nil
@@ -356,10 +357,10 @@ func listOf(answer upstream.Answer) (doctor.List, error) {
 }
 
 // ownList returns the list of the surface that the options choose.
-func ownList(o *options) doctor.List {
-	so := o.surfaceOptions()
+func ownList(o *settings.Options) doctor.List {
+	so := o.SurfaceOptions()
 	families := app.Families()
-	l := doctor.ListOf(hosts.Server, instructions(surface.New(so), o.kind(), families), surface.List(families, so),
+	l := doctor.ListOf(hosts.Server, instructions(surface.New(so), o.Kind(), families), surface.List(families, so),
 		len(surface.Tools(families, so)))
 	l.Source = fmt.Sprintf("%s tools at listing %s", so.Mode, so.Level)
 	return l

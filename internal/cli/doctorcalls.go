@@ -7,6 +7,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools/trace"
 )
@@ -16,11 +17,11 @@ const newestTraces = 1000
 
 // tracedCalls returns the calls of clients in the newest traces of the store. A
 // store that does not exist is not created.
-func tracedCalls(ctx context.Context, o *options) (calls []doctor.Call, err error) {
+func tracedCalls(ctx context.Context, o *settings.Options) (calls []doctor.Call, err error) {
 	if !storage.MayHold(o.Store) {
 		return nil, nil
 	}
-	store := storage.Lazy(o.Store, o.storeOptions()...)
+	store := storage.Lazy(o.Store, o.StoreOptions()...)
 	defer store.Close()
 	db, err := store.Open(ctx)
 	if err != nil {

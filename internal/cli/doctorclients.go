@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -27,7 +28,7 @@ type clientFile struct {
 // clientFiles returns the files that --client and --config name. Those in a
 // workspace count when its user trusts it: what they name is started. The
 // others are returned as problems.
-func clientFiles(c *cli.Context, o *options) (files []clientFile, problems []doctor.List, err error) {
+func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, problems []doctor.List, err error) {
 	names := c.StringSlice(clientFlag)
 	if slices.Contains(names, "all") {
 		names = hosts.Readable()
@@ -38,11 +39,11 @@ func clientFiles(c *cli.Context, o *options) (files []clientFile, problems []doc
 			return nil, nil, env.UsageError("unknown client %q: one of %s, or all", name, strings.Join(hosts.Readable(), ", "))
 		}
 		for _, file := range h.Project {
-			path := filepath.Join(o.files.Workspace, filepath.FromSlash(file))
+			path := filepath.Join(o.Files.Workspace, filepath.FromSlash(file))
 			if _, err := readClient(path); errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			if !o.trusted() {
+			if !o.Trusted() {
 				problems = append(problems, doctor.List{
 					Server: file, Source: path, Host: h.Name, Problem: "it is left out because the folder is not trusted: toolfold trust, or --config " +
 						path,
@@ -73,7 +74,7 @@ func clientFiles(c *cli.Context, o *options) (files []clientFile, problems []doc
 
 // askClients asks every server that clients name, some at a time. A server that
 // does not answer is a list with a problem.
-func askClients(c *cli.Context, o *options) ([]doctor.List, error) {
+func askClients(c *cli.Context, o *settings.Options) ([]doctor.List, error) {
 	files, lists, err := clientFiles(c, o)
 	if err != nil {
 		return nil, err
@@ -90,14 +91,14 @@ func askClients(c *cli.Context, o *options) ([]doctor.List, error) {
 		}
 		var found []hosts.Entry
 		if err == nil {
-			found, err = file.host.Servers(text, o.files.Workspace)
+			found, err = file.host.Servers(text, o.Files.Workspace)
 		}
 		if err != nil {
 			lists = append(lists, doctor.List{Server: filepath.Base(file.path), Source: file.path, Host: file.host.Name, Problem: err.Error()})
 			entries = append(entries, hosts.Entry{})
 		}
 		for _, e := range found {
-			e = e.Filled(o.files.Workspace)
+			e = e.Filled(o.Files.Workspace)
 			key := file.host.Name + "\n" + e.Name
 			if known[key] && !file.named { // the workspace's counts before the user's
 				continue

@@ -10,11 +10,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 )
 
 // foldedUpstreams returns what is known on this machine of the servers of the settings. It
 // starts none.
-func foldedUpstreams(c *cli.Context) (*options, []doctor.Folded, error) {
+func foldedUpstreams(c *cli.Context) (*settings.Options, []doctor.Folded, error) {
 	o, g, err := settingsGateway(c, "")
 	if err != nil {
 		return nil, nil, err
@@ -25,7 +26,7 @@ func foldedUpstreams(c *cli.Context) (*options, []doctor.Folded, error) {
 		answer, families, known := g.Listed(name)
 		if !known {
 			problem := "it has not listed its tools yet: toolfold upstream check " + name
-			if _, err := serverOf(name, o.Upstreams[name], o.files.Workspace); err != nil {
+			if _, err := serverOf(name, o.Upstreams[name], o.Files.Workspace); err != nil {
 				problem = err.Error()
 			}
 			servers = append(servers, doctor.Folded{List: doctor.List{Server: name, Problem: problem}})

@@ -21,6 +21,7 @@ import (
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/lazy"
@@ -29,12 +30,6 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/upstream"
 )
-
-// upstreamsFlag names a file of a client, whose servers are folded as it is.
-var upstreamsFlag = &cli.StringFlag{
-	Name: "upstreams", Usage: "take the servers in this file too, which is one of a client, with mcpServers or the like",
-	EnvVars: []string{"TOOLFOLD_UPSTREAMS"}, TakesFile: true,
-}
 
 // asUpstream is a variable of the environment of every program that is an upstream. A
 // toolfold that is one, perhaps by way of a script, serves no upstreams: it would start
@@ -48,22 +43,22 @@ func isOwn(e hosts.Entry) bool {
 
 // upstreams returns the servers whose tools are served too: those of the settings, and of
 // the file that --upstreams names. What is left out is said on standard error.
-func upstreams(c *cli.Context, o *options) ([]gateway.Upstream, error) {
+func upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) {
 	if os.Getenv(asUpstream) != "" {
 		return nil, nil
 	}
-	all, problems, err := withFile(c, o, c.String(upstreamsFlag.Name))
+	all, problems, err := withFile(c, o, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return nil, err
 	}
-	list := o.taken(all, problems)
+	list := taken(o, all, problems)
 	sayProblems(c, list)
 	return list, nil
 }
 
 // taken returns upstreams as the gateway takes them: those of the settings first, in the order of their names.
 // Problems has what keeps some from being used, by name.
-func (o *options) taken(all map[string]config.Upstream, problems map[string]string) (list []gateway.Upstream) {
+func taken(o *settings.Options, all map[string]config.Upstream, problems map[string]string) (list []gateway.Upstream) {
 	names := slices.Sorted(maps.Keys(o.Upstreams))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if _, known := o.Upstreams[name]; !known {
@@ -71,7 +66,7 @@ func (o *options) taken(all map[string]config.Upstream, problems map[string]stri
 		}
 	}
 	for _, name := range names {
-		u := upstreamFrom(name, all[name], o.files.Workspace)
+		u := upstreamFrom(name, all[name], o.Files.Workspace)
 		u.Problem = cmp.Or(problems[name], u.Problem)
 		list = append(list, u)
 	}
@@ -81,7 +76,7 @@ func (o *options) taken(all map[string]config.Upstream, problems map[string]stri
 // withFile returns the upstreams of the settings, and those of a client's file with the settings in their entries.
 // An empty path is no file. Problems has the faults of entries, by name; those upstreams cannot be used. Names in
 // the file need not be ones that the settings can have.
-func withFile(c *cli.Context, o *options, path string) (all map[string]config.Upstream, problems map[string]string, err error) {
+func withFile(c *cli.Context, o *settings.Options, path string) (all map[string]config.Upstream, problems map[string]string, err error) {
 	all = maps.Clone(o.Upstreams)
 	if path == "" {
 		return all, nil, nil
@@ -97,7 +92,7 @@ func withFile(c *cli.Context, o *options, path string) (all map[string]config.Up
 	if h == nil {
 		return nil, nil, fmt.Errorf("%s names no servers as any client does", path)
 	}
-	entries, err := h.Servers(text, o.files.Workspace)
+	entries, err := h.Servers(text, o.Files.Workspace)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
 	}
@@ -175,12 +170,12 @@ func newGateway(o gateway.Options) (*gateway.Gateway, error) {
 
 // trustsFile refuses a file of a workspace that the user does not trust: what it names is
 // started.
-func trustsFile(path string, o *options) error {
+func trustsFile(path string, o *settings.Options) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
 	}
-	dir, err := filepath.EvalSymlinks(o.files.Workspace)
+	dir, err := filepath.EvalSymlinks(o.Files.Workspace)
 	if err != nil {
 		return err
 	}
@@ -192,7 +187,7 @@ func trustsFile(path string, o *options) error {
 		return err
 	}
 	inside, err := filepath.Rel(dir, real)
-	if err == nil && filepath.IsLocal(inside) && !o.trusted() {
+	if err == nil && filepath.IsLocal(inside) && !o.Trusted() {
 		return fmt.Errorf("%s names programs to start and is in a folder that is not trusted: toolfold trust %s", path, dir)
 	}
 	return nil
@@ -200,10 +195,10 @@ func trustsFile(path string, o *options) error {
 
 // openGateway makes the surface offer the tools of other servers: the tools that are
 // known of them, and what changes.
-func (b *workbench) openGateway(o *options) error {
+func (b *workbench) openGateway(o *settings.Options, others []gateway.Upstream) error {
 	var err error
-	b.gateway, err = newGateway(gateway.Options{Upstreams: o.upstreams, Log: b.log, Connect: sharing(b.log), OneClient: o.HTTP == "",
-		Memory: int64(o.UpstreamMegabytes) << 20, Rights: o.rights(), Unread: o.Resources == "none", Around: b.record})
+	b.gateway, err = newGateway(gateway.Options{Upstreams: others, Log: b.log, Connect: sharing(b.log), OneClient: o.HTTP == "",
+		Memory: int64(o.UpstreamMegabytes) << 20, Rights: o.Rights(true), Unread: o.Resources == "none", Around: b.record})
 	if err != nil {
 		return err
 	}
@@ -310,16 +305,4 @@ func (b *workbench) checkRules(r permission.Rules) error {
 		}
 	}
 	return r.Check(b.ruled())
-}
-
-// rights returns what callers may see and call. Several sources allow only
-// what each of them allows; of the tools of other servers it is not known beforehand which these are.
-func (o *options) rights() *toolfold.Rights {
-	rights := rules(o.Options).Rights()
-	if _, lists := o.layers.Lists("allow"); len(o.upstreams) > 0 && len(o.Allow) > 0 && len(lists) > 1 {
-		for _, allow := range lists {
-			rights = rights.And(permission.Rules{Allow: allow}.Rights())
-		}
-	}
-	return rights
 }

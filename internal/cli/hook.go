@@ -16,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/code/git"
 	"github.com/toolfold/toolfold/internal/code/policy"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -38,7 +39,7 @@ func hookCommand() *cli.Command {
 			"For a client it reads what was edited from standard input, checks the lines that are not\n" +
 			"committed, and exits with 2 where the model has to mend them.",
 		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, strings.Join(hookNames(), "\n")) },
-		Flags: append(settingFlags(),
+		Flags: append(settings.Flags(),
 			&cli.StringFlag{Name: "policy", Usage: "what guard.check holds changes to: a built-in policy or one in " + policy.Folder,
 				Value: policy.Commit},
 			&cli.StringFlag{Name: "fail-on", Usage: "fail or warn: the status that stops", Value: "fail"}),
@@ -65,13 +66,13 @@ func hookAction(c *cli.Context) error {
 			fmt.Fprintln(c.App.ErrWriter, "toolfold: what the client told names no file that was written: nothing is judged")
 			return nil
 		}
-		if folder != "" && !c.IsSet(workspaceFlag) {
-			if err := c.Set(workspaceFlag, repositoryOf(folder)); err != nil {
+		if folder != "" && !c.IsSet(settings.WorkspaceFlag) {
+			if err := c.Set(settings.WorkspaceFlag, repositoryOf(folder)); err != nil {
 				return err
 			}
 		}
 		args = ordered.Map{args[0], {Key: "changedPaths", Value: edited}}
-		workspace, err := filepath.Abs(c.String(workspaceFlag))
+		workspace, err := filepath.Abs(c.String(settings.WorkspaceFlag))
 		if err != nil {
 			return err
 		}
@@ -80,14 +81,14 @@ func hookAction(c *cli.Context) error {
 		}
 		stop = exitBlocked
 	}
-	o, err := loadOptions(c)
+	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
 	if _, err := storage.DefaultURL(); err != nil && o.Store == "" {
 		o.Store = "memory:" // git can run without HOME, and a check needs nothing that is stored
 	}
-	b, err := newWorkbench(o)
+	b, err := newWorkbench(o, nil)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/permission"
 )
 
@@ -18,30 +18,16 @@ type lapses struct {
 	said map[string]bool
 }
 
-// lapsedIn lists the rules of the settings, and of tokens, that match a tool of another server by a name
-// that does not count, with what to write instead.
-func lapsedIn(families []*toolfold.Family, settings permission.Rules, tokens []permission.Token) (lines []string) {
-	for _, l := range settings.Lapses(families) {
-		lines = append(lines, fmt.Sprintf("allow: %s", l))
-	}
-	for _, t := range tokens {
-		for _, l := range t.Rules.Lapses(families) {
-			lines = append(lines, fmt.Sprintf("token %s: %s", t.Name, l))
-		}
-	}
-	return lines
-}
-
 // sayLapses names lapsed rules on standard error that it has not named before.
-func (b *workbench) sayLapses(o *options) {
+func (b *workbench) sayLapses(o *settings.Options) {
 	if b.gateway == nil {
 		return
 	}
 	var tokens []permission.Token
 	if o.HTTP != "" && o.HTTPTokenFile != "" {
-		tokens, _ = readTokens(o.HTTPTokenFile) // the server says what is wrong with it
+		tokens, _ = settings.ReadTokens(o.HTTPTokenFile) // the server says what is wrong with it
 	}
-	lines := lapsedIn(b.ruled(), rules(o.Options), tokens)
+	lines := settings.Lapses(b.ruled(), settings.Rules(o.Options), tokens)
 	b.lapses.mu.Lock()
 	defer b.lapses.mu.Unlock()
 	if b.lapses.said == nil {
@@ -66,13 +52,13 @@ func lapsedRules(c *cli.Context) ([]string, error) {
 	if len(o.Upstreams) == 0 {
 		return nil, nil
 	}
-	path, err := tokenFile(c)
+	path, err := settings.TokenFile(c)
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := readTokens(path)
+	tokens, err := settings.ReadTokens(path)
 	if err != nil {
 		return nil, err
 	}
-	return lapsedIn(slices.Concat(app.Families(), g.Families(), g.Named()), rules(o.Options), tokens), nil
+	return settings.Lapses(slices.Concat(app.Families(), g.Families(), g.Named()), settings.Rules(o.Options), tokens), nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
@@ -16,11 +17,11 @@ const maxLegacyRows = 20
 
 // legacyCalls returns how often which client called legacy names, the newest
 // first. It does not make a store that is not there.
-func legacyCalls(ctx context.Context, o *options) (calls []doctor.LegacyCall, err error) {
+func legacyCalls(ctx context.Context, o *settings.Options) (calls []doctor.LegacyCall, err error) {
 	if !storage.MayHold(o.Store) {
 		return nil, nil
 	}
-	db, err := storage.Open(ctx, o.Store, o.storeOptions()...)
+	db, err := storage.Open(ctx, o.Store, o.StoreOptions()...)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/call/validate"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
@@ -230,7 +231,7 @@ func connects(h *hosts.Host, text string) error {
 	case len(words) < 2 || words[0] != "toolfold" || words[1] != "serve":
 		return fmt.Errorf("%s reads the command %q", h.Title, words)
 	default:
-		return refusedByServe(env.New(), words[2:])
+		return settings.RefusedByServe(env.New(), words[2:])
 	}
 }
 

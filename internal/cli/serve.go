@@ -22,6 +22,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -113,47 +114,41 @@ const promptsWatched = 5 * time.Second
 
 func serveCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "serve",
-		Usage: "serve MCP on standard input and output, or on --http",
-		Flags: append(settingFlags(slices.Concat(runSettings, surfaceSettings, []string{"for", "resources", "strictNames", "store", "http",
-			"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "upstreamMegabytes", "upstreamWaitMs",
-			"worker", "workspaceName"})...),
-			trustFlag, upstreamsFlag, env.LogLevelFlag),
+		Name:   "serve",
+		Usage:  "serve MCP on standard input and output, or on --http",
+		Flags:  settings.ServeFlags(),
 		Action: serveAction,
 	}
 }
 
 func serveAction(c *cli.Context) error {
-	o, err := loadOptions(c)
+	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
-	if o.upstreams, err = upstreams(c, o); err != nil {
-		return err
-	}
-	b, err := newWorkbench(o)
+	b, err := openWorkbench(c, o)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	if err := checkPlaces(o.Options, b.ruled()); err != nil {
+	if err := settings.CheckPlaces(o.Options, b.ruled()); err != nil {
 		return env.UsageError("%v", err)
 	}
 	if b.Mode == surface.Legacy {
 		fmt.Fprintln(c.App.ErrWriter, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, "+
 			"toolfold doctor who still calls old names")
 	}
-	if found := definitions(o.files.Workspace); found != "" && !o.trusted() {
-		dir, _ := filepath.Abs(o.files.Workspace)
+	if found := settings.Definitions(o.Files.Workspace); found != "" && !o.Trusted() {
+		dir, _ := filepath.Abs(o.Files.Workspace)
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)
 	}
-	tellReplaced(c, o.files.Workspace)
-	path, from, err := workspaceOf(c)
+	settings.TellReplaced(c, o.Files.Workspace)
+	path, from, err := settings.WorkspaceOf(c)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(c.App.ErrWriter, "toolfold %s: workspace %s (%s), store %v (%s), settings %s\n",
-		env.Version(), path, from, storeOf(o.layers), o.layers.From("store"), o.files.Global)
+		env.Version(), path, from, settings.StoreOf(o.Layers), o.Layers.From("store"), o.Files.Global)
 	ctx, done := env.UntilSignal(c)
 	defer done()
 	defer runtime.KeepAlive(reserve(env.Of(c).Garbage))
@@ -166,10 +161,10 @@ func serveAction(c *cli.Context) error {
 	}
 	served := serve.Options{
 		Version: env.Version(), Instructions: b.instructions(o), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured,
-		Tasks: b.tasks, AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.kind() == hosts.Deferring,
+		Tasks: b.tasks, AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == hosts.Deferring,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	}
-	if o.files.Workspace != "" {
+	if o.Files.Workspace != "" {
 		served.Prompts = b.offer.Prompts
 	}
 	if b.gateway != nil {
@@ -203,11 +198,11 @@ func serveAction(c *cli.Context) error {
 }
 
 // instructions returns those for what the options permit.
-func (b *workbench) instructions(o *options) string {
-	return instructions(b.Surface, o.kind(), rules(o.Options).Rights().Filter(b.Families()))
+func (b *workbench) instructions(o *settings.Options) string {
+	return instructions(b.Surface, o.Kind(), settings.Rules(o.Options).Rights().Filter(b.Families()))
 }
 
-// announce prints where the server is and what its list costs a model. An empty tokenFile
+// announce prints where the server is and what its list costs a model. An empty settings.TokenFile
 // asks callers for no token.
 func (b *workbench) announce(addr net.Addr, tokenFile string) {
 	fmt.Fprintf(b.env.Err, "serving MCP at http://%s/mcp\n", addr)

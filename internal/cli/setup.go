@@ -19,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/safefile"
@@ -76,7 +77,7 @@ func setupAction(c *cli.Context) error {
 	if c.Bool("hooks") {
 		return setupHooks(c, name, options)
 	}
-	if err := refusedByServe(env.Of(c), options); err != nil {
+	if err := settings.RefusedByServe(env.Of(c), options); err != nil {
 		return err
 	}
 	if name == "" {
@@ -168,7 +169,7 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 		had, words := h.Options(text), options
 		if words == nil {
 			words = had
-			if err := refusedByServe(env.Of(c), words); err != nil {
+			if err := settings.RefusedByServe(env.Of(c), words); err != nil {
 				return nil, fmt.Errorf("its entry has options that serve refuses (%w): give those that it should have after --", err)
 			}
 		}
@@ -179,14 +180,6 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 		}
 		return h.Put(text, binary, slices.Concat(args, words))
 	})
-}
-
-// refusedByServe returns the error of serve for options that it would refuse.
-func refusedByServe(e *env.Env, options []string) error {
-	return e.Refused(serveCommand(), func(c *cli.Context) error {
-		_, err := settingFiles(c)
-		return err
-	}, options)
 }
 
 // explain prints what the user has to know and do beside the entry: once it is written

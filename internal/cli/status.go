@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -32,7 +33,7 @@ func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "show what is in force: what is listed and its cost, the workspace, the store, the rights",
-		Flags: append(settingFlags(names...), trustFlag, env.JSONFlag,
+		Flags: append(settings.Flags(names...), settings.TrustFlag, env.JSONFlag,
 			&cli.BoolFlag{Name: "all", Usage: "show the files and every setting too, with what decided it"}),
 		Action: statusAction,
 	}
@@ -40,15 +41,15 @@ func statusCommand() *cli.Command {
 
 // status holds the output of status --json.
 type status struct {
-	Version   string          `json:"version"`
-	List      *listStatus     `json:"list,omitempty"` // nil where the settings are wrong
-	Store     *storeStatus    `json:"store,omitempty"`
-	Rights    string          `json:"rights,omitempty"`
-	Data      string          `json:"data"` // folder of the default store and the list of trusted folders
-	Workspace workspaceStatus `json:"workspace"`
-	Notebook  string          `json:"notebook"` // which notes of other workspaces memory holds
-	Files     []fileStatus    `json:"files"`    // of settings, the user's first
-	Settings  []settingStatus `json:"settings,omitempty"`
+	Version   string             `json:"version"`
+	List      *listStatus        `json:"list,omitempty"` // nil where the settings are wrong
+	Store     *storeStatus       `json:"store,omitempty"`
+	Rights    string             `json:"rights,omitempty"`
+	Data      string             `json:"data"` // folder of the default store and the list of trusted folders
+	Workspace workspaceStatus    `json:"workspace"`
+	Notebook  string             `json:"notebook"` // which notes of other workspaces memory holds
+	Files     []fileStatus       `json:"files"`    // of settings, the user's first
+	Settings  []settings.Setting `json:"settings,omitempty"`
 }
 
 // listStatus says what clients are listed, without what upstreams add.
@@ -82,14 +83,8 @@ type fileStatus struct {
 	Problem string           `json:"problem,omitempty"` // why no command starts
 }
 
-type settingStatus struct {
-	Name  string `json:"name"`
-	Value any    `json:"value,omitempty"` // absent where nothing is set
-	From  string `json:"from"`
-}
-
 func statusAction(c *cli.Context) error {
-	files, err := settingFiles(c)
+	files, err := settings.FilesOf(c)
 	if err != nil {
 		return err
 	}
@@ -97,12 +92,12 @@ func statusAction(c *cli.Context) error {
 	if s.Data, err = storage.DataDir(); err != nil {
 		return err
 	}
-	if s.Workspace.Path, s.Workspace.From, err = workspaceOf(c); err != nil {
+	if s.Workspace.Path, s.Workspace.From, err = settings.WorkspaceOf(c); err != nil {
 		return err
 	}
-	s.Workspace.Trusted = trusted(c, files.Workspace)()
-	s.Workspace.Replaced = replaced(c, files.Workspace)
-	s.Workspace.Definitions = definitions(files.Workspace)
+	s.Workspace.Trusted = settings.Trusted(c, files.Workspace)()
+	s.Workspace.Replaced = settings.Replaced(c, files.Workspace)
+	s.Workspace.Definitions = settings.Definitions(files.Workspace)
 	layers, problem := files.Load()
 	s.Notebook = "one for the notes of all workspaces; the setting memoryNamespace gives this one its own"
 	if layers != nil {
@@ -129,7 +124,7 @@ func statusAction(c *cli.Context) error {
 	}
 	if layers != nil {
 		applies := layers.Redacted()
-		applies["store"] = storeOf(layers)
+		applies["store"] = settings.StoreOf(layers)
 		if err := s.inForce(c, layers, files); err != nil {
 			return err
 		}
@@ -139,7 +134,7 @@ func statusAction(c *cli.Context) error {
 			}
 		}
 		for _, p := range config.Params(config.Settings) {
-			s.Settings = append(s.Settings, settingStatus{p.Name, applies[p.Name], layers.From(p.Name)})
+			s.Settings = append(s.Settings, settings.Setting{Name: p.Name, Value: applies[p.Name], From: layers.From(p.Name)})
 		}
 	}
 	if c.Bool(env.JSONFlag.Name) {
@@ -156,15 +151,13 @@ func statusAction(c *cli.Context) error {
 // lookWithin bounds how long a store may take to say how it is.
 const lookWithin = 5 * time.Second
 
-// inForce adds what the settings come to: the list and its cost, the rights, the store.
+// settings.InForce adds what the settings come to: the list and its cost, the rights, the store.
 func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Files) error {
-	o := &options{env: env.Of(c), files: files, layers: layers, trusted: files.Trusted}
-	var err error
-	if o.Options, err = layers.Options(); err != nil {
+	o, err := settings.InForce(c, files, layers)
+	if err != nil {
 		return err
 	}
-	o.narrowAllow()
-	offer, rules := o.surfaceOptions(), rules(o.Options)
+	offer, rules := o.SurfaceOptions(), settings.Rules(o.Options)
 	families := app.Families()
 	permitted := rules.Rights().Filter(families)
 	listed := surface.List(permitted, offer)
@@ -183,10 +176,10 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	if n := count(permitted); n < count(families) {
 		s.Rights = fmt.Sprintf("%d of %d actions; toolfold tools --explain says why", n, count(families))
 	}
-	s.Store = &storeStatus{URL: fmt.Sprint(storeOf(layers))}
+	s.Store = &storeStatus{URL: fmt.Sprint(settings.StoreOf(layers))}
 	ctx, cancel := context.WithTimeout(c.Context, lookWithin)
 	defer cancel()
-	if s.Store.State, err = storage.Look(ctx, o.Store, o.storeOptions()...); err != nil {
+	if s.Store.State, err = storage.Look(ctx, o.Store, o.StoreOptions()...); err != nil {
 		lines := strings.Split(err.Error(), "\n") // one for each address tried
 		for i := range lines {
 			lines[i] = strings.TrimSpace(lines[i])
@@ -194,30 +187,6 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 		s.Store.State, s.Store.Problem = "", strings.Join(slices.Compact(lines), " ")
 	}
 	return nil
-}
-
-// workspaceOf returns the workspace's path and what decided it.
-func workspaceOf(c *cli.Context) (path, from string, err error) {
-	dir := cmp.Or(c.String(workspaceFlag), ".")
-	switch {
-	case c.String(workspaceFlag) == "" || !c.IsSet(workspaceFlag):
-		from = config.Default
-	case os.Getenv("TOOLFOLD_WORKSPACE") == dir:
-		from = config.Environment
-	default:
-		from = config.Flag
-	}
-	path, err = filepath.Abs(dir)
-	return path, from, err
-}
-
-// storeOf returns the URL of the store that applies, without its password.
-func storeOf(layers *config.Layers) any {
-	if url := layers.Redacted()["store"]; url != nil {
-		return url
-	}
-	url, _ := storage.DefaultURL()
-	return url
 }
 
 func (s status) print(c *cli.Context) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/suggest"
 	"github.com/toolfold/toolfold/permission"
@@ -34,7 +35,7 @@ func tokenCommand() *cli.Command {
 					"again. The file keeps a hash.\n\n" +
 					"toolfold token add ci --read-only\n" +
 					"toolfold token add desk --allow memory,task --deny '*.clear'",
-				Flags: append(settingFlags("httpTokenFile"),
+				Flags: append(settings.Flags("httpTokenFile"),
 					&cli.BoolFlag{Name: "read-only", Usage: "permit only what merely reads"},
 					&cli.StringSliceFlag{Name: "allow", Usage: "permit only these actions: names or patterns, separated by commas; may be repeated"},
 					&cli.StringSliceFlag{Name: "deny", Usage: "do not permit these actions; may be repeated"}),
@@ -42,41 +43,16 @@ func tokenCommand() *cli.Command {
 			},
 			{
 				Name: "list", Usage: "list the tokens of the file, and what they permit",
-				Flags: append(settingFlags("httpTokenFile"), env.OutputFlag(env.AsTable), env.JSONFlag), Action: listTokens,
+				Flags: append(settings.Flags("httpTokenFile"), env.OutputFlag(env.AsTable), env.JSONFlag), Action: listTokens,
 			},
 			{
 				Name: "remove", Usage: "take the token of a name out of the file", ArgsUsage: "NAME",
-				Flags: settingFlags("httpTokenFile"), Action: removeToken,
+				Flags: settings.Flags("httpTokenFile"), Action: removeToken,
 			},
 		},
 		HideHelpCommand: true,
 		Action:          env.UnknownCommand,
 	}
-}
-
-// tokenFile returns the path of the file that the options name, or of the default one.
-func tokenFile(c *cli.Context) (string, error) {
-	o, err := loadOptions(c)
-	if err != nil {
-		return "", err
-	}
-	return cmp.Or(o.HTTPTokenFile, o.defaultTokenFile()), nil
-}
-
-// readTokens reads a file that may be missing or empty.
-func readTokens(path string) ([]permission.Token, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	list, err := permission.ReadTokens(path, info)
-	if errors.Is(err, permission.ErrNoToken) {
-		return nil, nil
-	}
-	return list, err
 }
 
 // editTokens replaces the text of a file with what edit makes of it. A new file
@@ -93,7 +69,7 @@ func editTokens(c *cli.Context, path string, edit func(text string, list []permi
 		return fmt.Errorf("waiting for %s: %w", path, err)
 	}
 	defer unlock()
-	list, err := readTokens(path)
+	list, err := settings.ReadTokens(path)
 	if err != nil {
 		return err
 	}
@@ -145,7 +121,7 @@ func addToken(c *cli.Context) error {
 	for _, l := range rules.Lapses(families) {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: rule %q does not allow %s\n", l.Rule, l.Advice())
 	}
-	path, err := tokenFile(c)
+	path, err := settings.TokenFile(c)
 	if err != nil {
 		return err
 	}
@@ -183,11 +159,11 @@ func listTokens(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	path, err := tokenFile(c)
+	path, err := settings.TokenFile(c)
 	if err != nil {
 		return err
 	}
-	list, err := readTokens(path)
+	list, err := settings.ReadTokens(path)
 	if err != nil {
 		return err
 	}
@@ -210,7 +186,7 @@ func removeToken(c *cli.Context) error {
 		return env.UsageError("token remove takes one name")
 	}
 	name := c.Args().First()
-	path, err := tokenFile(c)
+	path, err := settings.TokenFile(c)
 	if err != nil {
 		return err
 	}

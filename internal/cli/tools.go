@@ -11,6 +11,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -19,7 +20,7 @@ func toolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "show what tools/list would show, and what it costs",
-		Flags: append(settingFlags(append(permissionSettings, append(slices.Clone(surfaceSettings), "for")...)...),
+		Flags: append(settings.Flags(append(settings.PermissionSettings, append(slices.Clone(settings.SurfaceSettings), "for")...)...),
 			env.OutputFlag(env.AsTable), env.JSONFlag,
 			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
 		Action: func(c *cli.Context) error {
@@ -27,20 +28,17 @@ func toolsCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			o, err := loadOptions(c)
+			o, err := settings.Load(c)
 			if err != nil {
 				return err
 			}
-			if o.upstreams, err = upstreams(c, o); err != nil {
-				return err
-			}
-			b, err := newWorkbench(o)
+			b, err := openWorkbench(c, o)
 			if err != nil {
 				return err
 			}
 			defer b.close()
-			rules, families := rules(o.Options), b.Families()
-			offer := o.surfaceOptions()
+			rules, families := settings.Rules(o.Options), b.Families()
+			offer := o.SurfaceOptions()
 			l := listing{Mode: offer.Mode, Level: offer.Level}
 			permitted := rules.Rights().Filter(families)
 			if c.Bool("explain") {
@@ -66,9 +64,9 @@ type listing struct {
 	Total doctor.Cost   `json:"total"`
 	Tools []listingTool `json:"tools"`
 
-	Options   []settingStatus `json:"options,omitempty"`   // with --explain
-	NotListed []notListed     `json:"notListed,omitempty"` // with --explain
-	LeftOut   []leftOut       `json:"leftOut,omitempty"`   // with --explain
+	Options   []settings.Setting `json:"options,omitempty"`   // with --explain
+	NotListed []notListed        `json:"notListed,omitempty"` // with --explain
+	LeftOut   []leftOut          `json:"leftOut,omitempty"`   // with --explain
 }
 
 // notListed is a tool that is found and called, but not listed.
@@ -87,26 +85,26 @@ type leftOut struct {
 
 // explain adds the options with their sources, and the families and actions that
 // they hide.
-func (l *listing) explain(o *options, families, permitted []*toolfold.Family) {
-	applies := o.layers.Redacted()
-	for _, name := range slices.Concat([]string{"for"}, surfaceSettings, permissionSettings) {
-		l.Options = append(l.Options, settingStatus{name, applies[name], o.layers.From(name)})
+func (l *listing) explain(o *settings.Options, families, permitted []*toolfold.Family) {
+	applies := o.Layers.Redacted()
+	for _, name := range slices.Concat([]string{"for"}, settings.SurfaceSettings, settings.PermissionSettings) {
+		l.Options = append(l.Options, settings.Setting{Name: name, Value: applies[name], From: o.Layers.From(name)})
 	}
-	offer := o.surfaceOptions()
+	offer := o.SurfaceOptions()
 	listed := surface.List(permitted, offer)
 	for _, t := range surface.Tools(permitted, offer) {
 		switch {
 		case slices.ContainsFunc(listed, func(l lazy.Listed) bool { return l.Name == t.Name }):
 		case t.Tier > offer.Tier:
-			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("tier %s: it is %s", o.Tier, t.Tier), o.layers.From("tier")})
+			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("tier %s: it is %s", o.Tier, t.Tier), o.Layers.From("tier")})
 		default:
-			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("listing %s: it is not core", offer.Level), o.layers.From("listing")})
+			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("listing %s: it is not core", offer.Level), o.Layers.From("listing")})
 		}
 	}
 	for _, f := range families {
 		for _, a := range f.Actions {
-			if setting, reason := rules(o.Options).Reason(a); setting != "" {
-				l.LeftOut = append(l.LeftOut, leftOut{a.FullName(), reason, o.denies(setting, a)})
+			if setting, reason := settings.Rules(o.Options).Reason(a); setting != "" {
+				l.LeftOut = append(l.LeftOut, leftOut{a.FullName(), reason, denies(o, setting, a)})
 			}
 		}
 	}
@@ -114,19 +112,19 @@ func (l *listing) explain(o *options, families, permitted []*toolfold.Family) {
 
 // denies names the sources of the setting that leaves an action out: of deny those
 // with a pattern of it, or of allow where one of several does not have it.
-func (o *options) denies(setting string, a *toolfold.Action) string {
+func denies(o *settings.Options, setting string, a *toolfold.Action) string {
 	if setting != "deny" {
-		return o.layers.From(setting)
+		return o.Layers.From(setting)
 	}
 	var from []string
-	sources, lists := o.layers.Lists("deny")
+	sources, lists := o.Layers.Lists("deny")
 	for i, patterns := range lists {
 		if slices.ContainsFunc(patterns, a.Matches) {
 			from = append(from, sources[i])
 		}
 	}
 	if from == nil {
-		sources, lists = o.layers.Lists("allow")
+		sources, lists = o.Layers.Lists("allow")
 		for i, patterns := range lists {
 			if !slices.ContainsFunc(patterns, a.AllowedBy) {
 				from = append(from, "allow of "+sources[i])

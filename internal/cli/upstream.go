@@ -22,10 +22,10 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/redact"
-	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/suggest"
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/upstream"
@@ -42,7 +42,7 @@ func upstreamCommand() *cli.Command {
 					"has. ${NAME} in a value stands for a variable of yours, so that no secret is written down.\n\n" +
 					"toolfold upstream add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n" +
 					"toolfold upstream add github --url https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
-				Flags: append(settingFlags(),
+				Flags: append(settings.Flags(),
 					&cli.StringFlag{Name: urlFlag, Usage: "address of the server, in place of a program"},
 					&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value; may be repeated"},
 					&cli.StringSliceFlag{Name: "env", Usage: "give the program this variable, as NAME=value; may be repeated"},
@@ -52,15 +52,15 @@ func upstreamCommand() *cli.Command {
 			},
 			{
 				Name: "list", Usage: "list the servers whose tools are served too",
-				Flags: append(settingFlags(), env.OutputFlag(env.AsTable), env.JSONFlag), OnUsageError: env.OnUsageError, Action: listUpstreams,
+				Flags: append(settings.Flags(), env.OutputFlag(env.AsTable), env.JSONFlag), OnUsageError: env.OnUsageError, Action: listUpstreams,
 			},
 			{
 				Name: "remove", Usage: "take a server out of the settings", ArgsUsage: "NAME",
-				Flags: settingFlags(), OnUsageError: env.OnUsageError, Action: removeUpstream,
+				Flags: settings.Flags(), OnUsageError: env.OnUsageError, Action: removeUpstream,
 			},
 			{
 				Name: "check", Usage: "start or reach the servers, and count their tools", ArgsUsage: "[NAME…]",
-				Flags:        append(settingFlags("listing"), upstreamsFlag, timeoutFlag),
+				Flags:        append(settings.Flags("listing"), settings.UpstreamsFlag, timeoutFlag),
 				OnUsageError: env.OnUsageError, Action: checkUpstreams,
 			},
 			{
@@ -69,7 +69,7 @@ func upstreamCommand() *cli.Command {
 					"it names is renamed.\n\n" +
 					"toolfold upstream fold github > plan.yaml\n" +
 					"toolfold upstream fold github --use plan.yaml",
-				Flags: append(settingFlags("listing", "fold", "toolMode", "params"), upstreamsFlag,
+				Flags: append(settings.Flags("listing", "fold", "toolMode", "params"), settings.UpstreamsFlag,
 					&cli.StringFlag{Name: "use", Usage: "fold by the plan in this file", TakesFile: true},
 					&cli.BoolFlag{Name: "again", Usage: "plan anew, and say what is called otherwise now"},
 				),
@@ -80,7 +80,7 @@ func upstreamCommand() *cli.Command {
 				Description: "It shows what is held back, with its flags and how it differs from what was accepted, and asks.\n" +
 					"Tools that are flagged are accepted by name only. The title and instructions of the server\n" +
 					"are named server:. Without a terminal nothing is accepted, and the exit code is 1.",
-				Flags: append(settingFlags(), upstreamsFlag,
+				Flags: append(settings.Flags(), settings.UpstreamsFlag,
 					&cli.BoolFlag{Name: "dry-run", Usage: "show what would be accepted, and its digest"},
 					&cli.StringFlag{Name: "digest", Usage: "accept without asking, if this is the digest of what is shown"},
 				),
@@ -93,7 +93,7 @@ func upstreamCommand() *cli.Command {
 				Description: "The login is kept in a file that only you can read, and renewed before it ends. With\n" +
 					"--paste the browser may run elsewhere: copy the address that it ends at, also where it\n" +
 					"shows an error, back into the terminal.",
-				Flags: append(settingFlags(), upstreamsFlag,
+				Flags: append(settings.Flags(), settings.UpstreamsFlag,
 					&cli.BoolFlag{Name: "paste", Usage: "read the address that the browser was led to from standard input"},
 					&cli.StringFlag{Name: "client-id", Usage: "id of a client that the authorization server knows; else one is registered"},
 					&cli.StringFlag{Name: "scope", Usage: "ask for these scopes, separated by blanks, in place of the ones that the server names"},
@@ -104,7 +104,7 @@ func upstreamCommand() *cli.Command {
 			},
 			{
 				Name: "logout", Usage: "forget the login at a server", ArgsUsage: "NAME",
-				Flags: settingFlags(), OnUsageError: env.OnUsageError, Action: logoutUpstream,
+				Flags: settings.Flags(), OnUsageError: env.OnUsageError, Action: logoutUpstream,
 			},
 		},
 		HideHelpCommand: true,
@@ -116,17 +116,13 @@ func upstreamCommand() *cli.Command {
 // timeoutFlag bounds how long a server is waited for.
 var timeoutFlag = &cli.DurationFlag{Name: "timeout", Usage: "how long each server may take to start and answer", Value: 30 * time.Second}
 
-// upstreamName matches the names that upstreams may have: names of tools begin
-// with them.
-var upstreamName = regex.Lazy(`^[a-z][a-z0-9_-]{0,31}$`)
-
 func addUpstream(c *cli.Context) error {
 	name, rest := c.Args().First(), c.Args().Tail()
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	}
 	switch {
-	case !upstreamName().MatchString(name):
+	case !settings.UpstreamName().MatchString(name):
 		return env.UsageError("add takes a NAME of at most 32 small letters, digits, - and _, which begins with a letter; got %q", name)
 	case name == hosts.Server:
 		return env.UsageError("%s is this server itself", name)
@@ -156,17 +152,17 @@ func addUpstream(c *cli.Context) error {
 			(*to.values)[key] = strings.TrimSpace(value)
 		}
 	}
-	o, err := loadOptions(c)
+	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
 	if _, known := o.Upstreams[name]; known {
 		return env.UsageError("there is an upstream %s: toolfold upstream remove %s, or choose another name", name, name)
 	}
-	if err := putUpstreams(c, o.files, map[string]config.Upstream{name: u}); err != nil {
+	if err := putUpstreams(c, o.Files, map[string]config.Upstream{name: u}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "added %s to %s; toolfold upstream check %s asks it for its tools\n", name, o.files.Global, name)
+	_, err = fmt.Fprintf(c.App.Writer, "added %s to %s; toolfold upstream check %s asks it for its tools\n", name, o.Files.Global, name)
 	return err
 }
 
@@ -241,11 +237,11 @@ func accounts() upstream.Accounts {
 }
 
 func loginUpstream(c *cli.Context) error {
-	o, err := loadOptions(c)
+	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
-	if o.Upstreams, _, err = withFile(c, o, c.String(upstreamsFlag.Name)); err != nil {
+	if o.Upstreams, _, err = withFile(c, o, c.String(settings.UpstreamsFlag.Name)); err != nil {
 		return err
 	}
 	name := c.Args().First()
@@ -256,7 +252,7 @@ func loginUpstream(c *cli.Context) error {
 	case u.URL == "":
 		return env.UsageError("%s is a program: it logs in by itself", name)
 	}
-	s, err := serverOf(name, u, o.files.Workspace)
+	s, err := serverOf(name, u, o.Files.Workspace)
 	if err != nil {
 		return err
 	}
@@ -315,7 +311,7 @@ func logoutUpstream(c *cli.Context) error {
 	return err
 }
 
-func upstreamUnknown(o *options, name string) error {
+func upstreamUnknown(o *settings.Options, name string) error {
 	known := slices.Sorted(maps.Keys(o.Upstreams))
 	if near := suggest.Nearest(name, known); near != "" {
 		return env.UsageError("there is no upstream %q, did you mean %q?", name, near)
@@ -324,7 +320,7 @@ func upstreamUnknown(o *options, name string) error {
 }
 
 func removeUpstream(c *cli.Context) error {
-	o, err := loadOptions(c)
+	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
@@ -332,11 +328,11 @@ func removeUpstream(c *cli.Context) error {
 	if _, known := o.Upstreams[name]; !known || c.NArg() != 1 {
 		return upstreamUnknown(o, name)
 	}
-	_, err = config.New(o.files, nil).Unset(config.ByUser(c.Context), config.UnsetIn{Path: "upstreams." + name, Scope: config.Global})
+	_, err = config.New(o.Files, nil).Unset(config.ByUser(c.Context), config.UnsetIn{Path: "upstreams." + name, Scope: config.Global})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "removed %s from %s\n", name, o.files.Global)
+	_, err = fmt.Fprintf(c.App.Writer, "removed %s from %s\n", name, o.Files.Global)
 	return err
 }
 
@@ -345,11 +341,11 @@ func listUpstreams(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := loadOptions(c)
+	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
-	redacted, _ := o.layers.Redacted()["upstreams"].(map[string]any)
+	redacted, _ := o.Layers.Redacted()["upstreams"].(map[string]any)
 	if redacted == nil {
 		redacted = map[string]any{}
 	}
@@ -363,7 +359,7 @@ func listUpstreams(c *cli.Context) error {
 		for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 			u := o.Upstreams[name]
 			state := ""
-			if _, problem := serverOf(name, u, o.files.Workspace); problem != nil {
+			if _, problem := serverOf(name, u, o.Files.Workspace); problem != nil {
 				state = problem.Error()
 			}
 			t.Rows = append(t.Rows, []string{name, where(u), state})

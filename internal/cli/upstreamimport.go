@@ -23,6 +23,7 @@ import (
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -39,7 +40,7 @@ func upstreamImportCommand() *cli.Command {
 			"servers as the client would, and shows what their tools cost. With --write they become\n" +
 			"upstreams, and the client's file gets toolfold in their place, after a backup beside it;\n" +
 			"--undo puts back what the last import changed. Servers that a folder has stay there.",
-		Flags: append(settingFlags("listing"), timeoutFlag, env.JSONFlag,
+		Flags: append(settings.Flags("listing"), timeoutFlag, env.JSONFlag,
 			&cli.StringSliceFlag{Name: clientFlag, Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
 			&cli.BoolFlag{Name: "write", Usage: "take them over"},
 			&cli.BoolFlag{Name: "undo", Usage: "put back what the last import changed"},
@@ -66,7 +67,7 @@ type taking struct {
 }
 
 func importUpstreams(c *cli.Context) error {
-	o, err := loadOptions(c)
+	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func importUpstreams(c *cli.Context) error {
 
 // takings lists the servers in the files that the command names, in order, and
 // decides what each becomes.
-func takings(c *cli.Context, o *options) ([]taking, error) {
+func takings(c *cli.Context, o *settings.Options) ([]taking, error) {
 	type file struct {
 		host *hosts.Host
 		path string
@@ -139,7 +140,7 @@ func takings(c *cli.Context, o *options) ([]taking, error) {
 		}
 		var entries []hosts.Entry
 		if err == nil {
-			entries, err = f.host.Named(text, o.files.Workspace)
+			entries, err = f.host.Named(text, o.Files.Workspace)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", f.path, err)
@@ -248,12 +249,12 @@ func freeName(u config.Upstream, entry, host string, names map[string]config.Ups
 }
 
 // countTakings asks the servers that are taken over for their tools.
-func countTakings(c *cli.Context, o *options, found []taking) error {
+func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 	lists, servers := make([]doctor.List, len(found)), make([]upstream.Server, len(found))
 	offers := make([][]string, len(found))
 	for i, t := range found {
 		lists[i] = t.listed
-		filled := t.entry.Filled(o.files.Workspace)
+		filled := t.entry.Filled(o.Files.Workspace)
 		u := gatewayTo(t.name, t.upstream, serverAt(filled))
 		if servers[i] = u.Server; !isShared(u) { // what is kept has to be what serve is listed
 			offers[i] = []string{upstream.Roots}
@@ -281,10 +282,10 @@ func countTakings(c *cli.Context, o *options, found []taking) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.entry.Name, err)
 		}
-		if t.folded, err = doctor.Count(surface.List(families, o.surfaceOptions())); err != nil {
+		if t.folded, err = doctor.Count(surface.List(families, o.SurfaceOptions())); err != nil {
 			return err
 		}
-		t.approvals(surface.Tools(families, o.surfaceOptions()))
+		t.approvals(surface.Tools(families, o.SurfaceOptions()))
 	}
 	return nil
 }
@@ -406,7 +407,7 @@ const importRecord = "import.json"
 // writeTakings makes upstreams of what is taken over and edits the files of the
 // clients. What it has changed is recorded as it goes, so that undo finds it also
 // after an error.
-func writeTakings(c *cli.Context, o *options, found []taking) error {
+func writeTakings(c *cli.Context, o *settings.Options, found []taking) error {
 	binary, err := installed()
 	if err != nil {
 		return err
@@ -429,15 +430,15 @@ func writeTakings(c *cli.Context, o *options, found []taking) error {
 	if len(paths) == 0 {
 		return errors.New("there is nothing to take over")
 	}
-	if err := putUpstreams(c, o.files, record.Upstreams); err != nil {
+	if err := putUpstreams(c, o.Files, record.Upstreams); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.Writer, "written  %s\n", o.files.Global)
+	fmt.Fprintf(c.App.Writer, "written  %s\n", o.Files.Global)
 	if err := keepTakings(c, found); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: %v; the first start asks the servers again\n", err)
 	}
 	keep := func() error {
-		root, err := os.OpenRoot(filepath.Dir(o.files.Global))
+		root, err := os.OpenRoot(filepath.Dir(o.Files.Global))
 		if err != nil {
 			return err
 		}
@@ -516,8 +517,8 @@ func keepTakings(c *cli.Context, found []taking) error {
 
 // undoImport puts back the files that the last import wrote, and takes its
 // upstreams out. A file that was changed since stays as it is.
-func undoImport(c *cli.Context, o *options) error {
-	dir := filepath.Dir(o.files.Global)
+func undoImport(c *cli.Context, o *settings.Options) error {
+	dir := filepath.Dir(o.Files.Global)
 	text, err := readClient(filepath.Join(dir, importRecord))
 	if missing(err) {
 		return errors.New("there is no import to undo")
@@ -555,7 +556,7 @@ func undoImport(c *cli.Context, o *options) error {
 	if stays { // a client may use them through toolfold
 		return errors.New("the upstreams stay: toolfold upstream remove takes one out")
 	}
-	service := config.New(o.files, nil)
+	service := config.New(o.Files, nil)
 	for name, u := range record.Upstreams {
 		if now, known := o.Upstreams[name]; !known || string(ordered.MustJSON(now)) != string(ordered.MustJSON(u)) {
 			continue // it is gone, or the user has made it another

@@ -26,6 +26,7 @@ import (
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 	"github.com/toolfold/toolfold/surface"
@@ -35,7 +36,7 @@ import (
 // checkUpstreams asks servers for their tools, keeps the lists, and prints what they cost
 // as they are and folded.
 func checkUpstreams(c *cli.Context) error {
-	o, g, err := settingsGateway(c, c.String(upstreamsFlag.Name))
+	o, g, err := settingsGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -109,8 +110,8 @@ func checkUpstreams(c *cli.Context) error {
 
 // settingsGateway returns the gateway to the servers of the settings, and of a client's file; an empty
 // path is none. It starts none of them.
-func settingsGateway(c *cli.Context, path string) (*options, *gateway.Gateway, error) {
-	o, err := loadOptions(c)
+func settingsGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gateway, error) {
+	o, err := settings.Load(c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,7 +119,7 @@ func settingsGateway(c *cli.Context, path string) (*options, *gateway.Gateway, e
 	if err != nil {
 		return nil, nil, err
 	}
-	list := o.taken(all, problems)
+	list := taken(o, all, problems)
 	o.Upstreams = all
 	g, err := newGateway(gateway.Options{Upstreams: list, Log: env.Of(c).Log(), OneClient: true, Connect: asServed})
 	return o, g, err
@@ -134,7 +135,7 @@ func asServed(ctx context.Context, u gateway.Upstream, c upstream.Client) (gatew
 }
 
 // costs counts the tools of a server as they are, and folded as the options list them.
-func costs(answer upstream.Answer, families []*toolfold.Family, o *options) (raw, folded doctor.Cost, err error) {
+func costs(answer upstream.Answer, families []*toolfold.Family, o *settings.Options) (raw, folded doctor.Cost, err error) {
 	l, err := listOf(answer)
 	if err != nil {
 		return raw, folded, err
@@ -142,12 +143,12 @@ func costs(answer upstream.Answer, families []*toolfold.Family, o *options) (raw
 	if raw, err = doctor.CostOf(l); err != nil {
 		return raw, folded, err
 	}
-	folded, err = doctor.Count(surface.List(families, o.surfaceOptions()))
+	folded, err = doctor.Count(surface.List(families, o.SurfaceOptions()))
 	return raw, folded, err
 }
 
 // named returns the one upstream that a command is given.
-func named(c *cli.Context, o *options) (string, error) {
+func named(c *cli.Context, o *settings.Options) (string, error) {
 	name := c.Args().First()
 	if _, known := o.Upstreams[name]; !known {
 		return "", upstreamUnknown(o, name)
@@ -157,7 +158,7 @@ func named(c *cli.Context, o *options) (string, error) {
 
 // foldUpstream prints the plan by which the tools of a server are folded, or changes it.
 func foldUpstream(c *cli.Context) error {
-	o, g, err := settingsGateway(c, c.String(upstreamsFlag.Name))
+	o, g, err := settingsGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func foldUpstream(c *cli.Context) error {
 		return err
 	}
 	fmt.Fprintf(c.App.Writer, "# %s: %d tools, %d tokens; folded %d tools, %d tokens at listing %s\n",
-		name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, o.surfaceOptions().Level)
+		name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, o.SurfaceOptions().Level)
 	encoder := yaml.NewEncoder(c.App.Writer)
 	encoder.SetIndent(2)
 	encoder.CompactSeqIndent()
@@ -229,7 +230,7 @@ func renames(before, after fold.Plan) (lines []string) {
 // approveUpstream shows the tools of a server that are held back, and accepts what it showed: where a person on a
 // terminal says so, or --digest names it.
 func approveUpstream(c *cli.Context) error {
-	o, g, err := settingsGateway(c, c.String(upstreamsFlag.Name))
+	o, g, err := settingsGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -273,7 +274,7 @@ func approveUpstream(c *cli.Context) error {
 	}
 	digest := gateway.DigestOf(shown)
 	words := []string{"toolfold", "upstream", "approve", name}
-	if path := c.String(upstreamsFlag.Name); path != "" {
+	if path := c.String(settings.UpstreamsFlag.Name); path != "" {
 		words = append(words, "--upstreams", path)
 	}
 	again := shellWords(append(append(words, tools...), "--digest", digest))

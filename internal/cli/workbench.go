@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/app/telemetry"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/run/embed"
 	"github.com/toolfold/toolfold/internal/run/metric"
 	"github.com/toolfold/toolfold/internal/run/usage"
@@ -49,28 +50,25 @@ type workbench struct {
 	recording sync.WaitGroup // until it is open
 }
 
-// openWorkbench returns the workbench that a command's options ask for.
-func openWorkbench(c *cli.Context) (*workbench, error) {
-	o, err := loadOptions(c)
+// openWorkbench returns the workbench that a command's options ask for, with the tools of other servers.
+func openWorkbench(c *cli.Context, o *settings.Options) (*workbench, error) {
+	others, err := upstreams(c, o)
 	if err != nil {
 		return nil, err
 	}
-	if o.upstreams, err = upstreams(c, o); err != nil {
-		return nil, err
-	}
-	return newWorkbench(o)
+	return newWorkbench(o, others)
 }
 
-// newWorkbench opens nothing: the store is opened by the first call that needs
-// it.
-func newWorkbench(o *options) (*workbench, error) {
+// newWorkbench returns a workbench, with the tools of others too. It opens nothing: the store is
+// opened by the first call that needs it.
+func newWorkbench(o *settings.Options, others []gateway.Upstream) (*workbench, error) {
 	b := &workbench{
-		env:       o.env,
-		store:     storage.Lazy(o.Store, o.storeOptions()...),
-		workspace: workspace.Name(o.files.Workspace, o.WorkspaceName, o.trusted()),
+		env:       o.Env,
+		store:     storage.Lazy(o.Store, o.StoreOptions()...),
+		workspace: workspace.Name(o.Files.Workspace, o.WorkspaceName, o.Trusted()),
 		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
-		log:       o.env.Log(),
+		log:       o.Env.Log(),
 	}
 	var err error
 	b.tracing, err = telemetry.New(telemetry.Options{
@@ -102,10 +100,10 @@ func newWorkbench(o *options) (*workbench, error) {
 	})); err != nil {
 		return nil, err
 	}
-	shown := o.surfaceOptions()
-	shown.ResultLimit, shown.Strict, shown.Rights, shown.Log = o.ResultLimit, o.StrictNames, o.rights(), b.log
+	shown := o.SurfaceOptions()
+	shown.ResultLimit, shown.Strict, shown.Rights, shown.Log = o.ResultLimit, o.StrictNames, o.Rights(len(others) > 0), b.log
 	shown.Middleware = []call.Middleware{
-		b.metrics.Calls, b.tell, b.countLegacy, b.recordUpstreams, b.tracing.Calls, app.Policies(o.files.Workspace, b.store.Open),
+		b.metrics.Calls, b.tell, b.countLegacy, b.recordUpstreams, b.tracing.Calls, app.Policies(o.Files.Workspace, b.store.Open),
 	}
 	b.legacy = usage.New(usage.Options{
 		Open: func(ctx context.Context) (usage.Store, error) {
@@ -123,8 +121,8 @@ func newWorkbench(o *options) (*workbench, error) {
 	}
 	b.Surface = surface.New(shown)
 	host := app.Host{
-		Open: b.store.Open, Files: o.files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
-		Trusted: o.trusted, Vectors: vectors, Rights: shown.Rights,
+		Open: b.store.Open, Files: o.Files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
+		Trusted: o.Trusted, Vectors: vectors, Rights: shown.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log,
 		Now: time.Now, NewID: uuid.NewString,
@@ -143,12 +141,12 @@ func newWorkbench(o *options) (*workbench, error) {
 	if err := b.PutValid(families...); err != nil {
 		return nil, err
 	}
-	if len(o.upstreams) > 0 {
-		if err := b.openGateway(o); err != nil {
+	if len(others) > 0 {
+		if err := b.openGateway(o, others); err != nil {
 			return nil, err
 		}
 	}
-	if err := b.checkRules(rules(o.Options)); err != nil {
+	if err := b.checkRules(settings.Rules(o.Options)); err != nil {
 		return nil, env.UsageError("%v", err)
 	}
 	return b, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/queue"
 )
@@ -34,9 +35,9 @@ func workerCommand() *cli.Command {
 		Name:        "worker",
 		Usage:       "run queued tasks of a workspace, against a shared store",
 		Description: "It logs each task that it begins and ends; --log-level warn leaves that out.",
-		Flags:       append(settingFlags(append(runSettings, "store", "workspaceName")...), trustFlag, env.LogLevelFlag),
+		Flags:       append(settings.Flags(append(settings.RunSettings, "store", "workspaceName")...), settings.TrustFlag, env.LogLevelFlag),
 		Action: func(c *cli.Context) error {
-			o, err := loadOptions(c)
+			o, err := settings.Load(c)
 			if err != nil {
 				return err
 			}
@@ -44,18 +45,15 @@ func workerCommand() *cli.Command {
 			if !c.IsSet(env.LogLevelFlag.Name) {
 				env.Of(c).Level.Set(slog.LevelInfo)
 			}
-			if o.upstreams, err = upstreams(c, o); err != nil {
-				return err
-			}
-			b, err := newWorkbench(o)
+			b, err := openWorkbench(c, o)
 			if err != nil {
 				return err
 			}
 			defer b.close()
-			if err := checkPlaces(o.Options, b.Families()); err != nil {
+			if err := settings.CheckPlaces(o.Options, b.Families()); err != nil {
 				return env.UsageError("%v", err)
 			}
-			tellReplaced(c, o.files.Workspace)
+			settings.TellReplaced(c, o.Files.Workspace)
 			ctx, done := env.UntilSignal(c)
 			defer done()
 			fmt.Fprintf(c.App.ErrWriter, "toolfold %s: running queued tasks of workspace %s\n", env.Version(), b.workspace)

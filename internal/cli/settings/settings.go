@@ -1,4 +1,6 @@
-package cli
+// Package settings has the settings as commands take them: from flags, the environment and files, with
+// what follows from them: lists, rights, trust in the workspace, and tokens.
+package settings
 
 import (
 	"cmp"
@@ -15,11 +17,11 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
@@ -27,13 +29,24 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-const workspaceFlag = "workspace"
+// WorkspaceFlag is the name of the flag that says where the workspace is.
+const WorkspaceFlag = "workspace"
 
-// settingFlags returns the flags of the named settings, made of their
+// UpstreamsFlag names a file of a client, whose servers are folded as it is.
+var UpstreamsFlag = &cli.StringFlag{
+	Name: "upstreams", Usage: "take the servers in this file too, which is one of a client, with mcpServers or the like",
+	EnvVars: []string{"TOOLFOLD_UPSTREAMS"}, TakesFile: true,
+}
+
+// UpstreamName matches the names that upstreams may have: names of tools begin
+// with them.
+var UpstreamName = regex.Lazy(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// Flags returns the flags of the named settings, made of their
 // declaration, and the flag that says where the workspace is.
-func settingFlags(names ...string) []cli.Flag {
+func Flags(names ...string) []cli.Flag {
 	flags := []cli.Flag{&cli.StringFlag{
-		Name: workspaceFlag, Usage: "directory that files and local settings belong to", Value: ".",
+		Name: WorkspaceFlag, Usage: "directory that files and local settings belong to", Value: ".",
 		EnvVars: []string{"TOOLFOLD_WORKSPACE"},
 	}}
 	for _, p := range config.Params(config.Settings) {
@@ -47,17 +60,17 @@ func settingFlags(names ...string) []cli.Flag {
 		usage += " [$" + envName(p.Name) + "]"
 		switch value := p.Default.(type) {
 		case bool:
-			flags = append(flags, &cli.BoolFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage, Value: value})
+			flags = append(flags, &cli.BoolFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage, Value: value})
 		case int:
-			flags = append(flags, &cli.IntFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage, Value: value})
+			flags = append(flags, &cli.IntFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage, Value: value})
 		case string:
-			flags = append(flags, &cli.StringFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage, DefaultText: value})
+			flags = append(flags, &cli.StringFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage, DefaultText: value})
 		default:
 			if addsUp[p.Name] {
-				flags = append(flags, &cli.StringSliceFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage + "; may be repeated"})
+				flags = append(flags, &cli.StringSliceFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage + "; may be repeated"})
 				continue
 			}
-			flags = append(flags, &cli.StringFlag{Category: heading(p.Name), Name: dashed(p.Name), Usage: usage, DefaultText: computed[p.Name]})
+			flags = append(flags, &cli.StringFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage, DefaultText: computed[p.Name]})
 		}
 	}
 	return flags
@@ -66,9 +79,9 @@ func settingFlags(names ...string) []cli.Flag {
 // heading returns the heading under which help pages have the flag of a setting; empty for none.
 func heading(setting string) string {
 	switch {
-	case slices.Contains(permissionSettings, setting):
+	case slices.Contains(PermissionSettings, setting):
 		return "What callers may do"
-	case slices.Contains(surfaceSettings, setting), slices.Contains([]string{"for", "resources", "strictNames", "upstreamWaitMs"}, setting):
+	case slices.Contains(SurfaceSettings, setting), slices.Contains([]string{"for", "resources", "strictNames", "upstreamWaitMs"}, setting):
 		return "What clients are shown"
 	case strings.HasPrefix(setting, "http"), strings.HasPrefix(setting, "max") && setting != "maxInterruptions", setting == "allowedHosts":
 		return "HTTP"
@@ -88,8 +101,8 @@ var computed = map[string]string{
 }
 
 // defaultTokenFile returns where tokens are kept that no setting names a file for.
-func (o *options) defaultTokenFile() string {
-	return filepath.Join(filepath.Dir(o.files.Global), "tokens")
+func (o *Options) defaultTokenFile() string {
+	return filepath.Join(filepath.Dir(o.Files.Global), "tokens")
 }
 
 // applies returns what applies where settings without a default are not set.
@@ -101,8 +114,8 @@ func applies(o config.Options) map[string]any {
 	return values
 }
 
-// dashed spells toolMode as tool-mode.
-func dashed(name string) string {
+// FlagName spells toolMode as tool-mode.
+func FlagName(name string) string {
 	var b strings.Builder
 	for _, r := range name {
 		if unicode.IsUpper(r) {
@@ -115,43 +128,41 @@ func dashed(name string) string {
 
 // envName spells toolMode as TOOLFOLD_TOOL_MODE.
 func envName(setting string) string {
-	return "TOOLFOLD_" + strings.ToUpper(strings.ReplaceAll(dashed(setting), "-", "_"))
+	return "TOOLFOLD_" + strings.ToUpper(strings.ReplaceAll(FlagName(setting), "-", "_"))
 }
 
-// options are the settings that apply to one command.
-type options struct {
+// Options are the settings that apply to one command.
+type Options struct {
 	config.Options
-	env     *env.Env
-	files   config.Files
-	layers  *config.Layers
-	trusted func() bool // whether the user trusts the workspace, now
-
-	upstreams []gateway.Upstream // whose tools are offered too, by commands that run calls
+	Env     *env.Env
+	Files   config.Files
+	Layers  *config.Layers
+	Trusted func() bool // whether the user trusts the workspace, now
 }
 
-// loadOptions reads flags, environment and settings files, and says on standard
+// Load reads flags, environment and settings files, and says on standard
 // error what the files have that does not apply.
-func loadOptions(c *cli.Context) (*options, error) {
-	files, err := settingFiles(c)
+func Load(c *cli.Context) (*Options, error) {
+	files, err := FilesOf(c)
 	if err != nil {
 		return nil, err
 	}
-	o := &options{env: env.Of(c), files: files, trusted: files.Trusted}
-	if o.layers, err = files.Load(); err != nil {
+	layers, err := files.Load()
+	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", files.Global, err)
 	}
-	if o.Options, err = o.layers.Options(); err != nil {
+	o, err := InForce(c, files, layers)
+	if err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(o.defaultTokenFile()); o.HTTPTokenFile == "" && err == nil {
 		o.HTTPTokenFile = o.defaultTokenFile()
 	}
-	o.narrowAllow()
 	if c.IsSet("read-only") && !c.Bool("read-only") && o.ReadOnly {
-		fmt.Fprintf(c.App.ErrWriter, "toolfold: --read-only=false lifts nothing: readOnly is set by %s\n", o.layers.From("readOnly"))
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: --read-only=false lifts nothing: readOnly is set by %s\n", o.Layers.From("readOnly"))
 	}
 	var local []string
-	for _, entry := range o.layers.Ignored {
+	for _, entry := range o.Layers.Ignored {
 		if entry.Scope == config.Local {
 			local = append(local, entry.Text())
 		} else {
@@ -165,21 +176,32 @@ func loadOptions(c *cli.Context) (*options, error) {
 	return o, nil
 }
 
-// settingFiles reads the flags and the environment. Empty values count as not
+// InForce returns the settings that the layers come to.
+func InForce(c *cli.Context, files config.Files, layers *config.Layers) (*Options, error) {
+	o := &Options{Env: env.Of(c), Files: files, Layers: layers, Trusted: files.Trusted}
+	var err error
+	if o.Options, err = layers.Options(); err != nil {
+		return nil, err
+	}
+	o.narrowAllow()
+	return o, nil
+}
+
+// FilesOf reads the flags and the environment. Empty values count as not
 // set.
-func settingFiles(c *cli.Context) (config.Files, error) {
-	workspace := cmp.Or(c.String(workspaceFlag), ".")
+func FilesOf(c *cli.Context) (config.Files, error) {
+	workspace := cmp.Or(c.String(WorkspaceFlag), ".")
 	if info, err := os.Stat(workspace); err != nil || !info.IsDir() {
 		return config.Files{}, env.UsageError("workspace %q is not a directory", workspace)
 	}
 	files := config.DefaultFiles(workspace)
 	files.Computed = applies
-	files.Flags, files.Env, files.Check, files.Trusted = map[string]any{}, map[string]any{}, checkStart, trusted(c, workspace)
+	files.Flags, files.Env, files.Check, files.Trusted = map[string]any{}, map[string]any{}, checkStart, Trusted(c, workspace)
 	for _, p := range config.Params(config.Settings) {
-		if p.Name == upstreamsFlag.Name {
+		if p.Name == UpstreamsFlag.Name {
 			continue // a flag and a variable of that name have a file
 		}
-		flag, variable := dashed(p.Name), envName(p.Name)
+		flag, variable := FlagName(p.Name), envName(p.Name)
 		for _, source := range []struct {
 			values     map[string]any
 			name, text string
@@ -204,20 +226,20 @@ func settingFiles(c *cli.Context) (config.Files, error) {
 // flagText returns the value of a setting's flag as one text.
 func flagText(c *cli.Context, setting string) string {
 	if addsUp[setting] {
-		return strings.Join(c.StringSlice(dashed(setting)), ",")
+		return strings.Join(c.StringSlice(FlagName(setting)), ",")
 	}
-	return fmt.Sprint(c.Value(dashed(setting)))
+	return fmt.Sprint(c.Value(FlagName(setting)))
 }
 
-// storeOptions are those of every store: only the user names one.
-func (o *options) storeOptions() []storage.Option {
-	return []storage.Option{storage.AmbientCredentials(true), storage.Log(o.env.Log())}
+// StoreOptions are those of every store: only the user names one.
+func (o *Options) StoreOptions() []storage.Option {
+	return []storage.Option{storage.AmbientCredentials(true), storage.Log(o.Env.Log())}
 }
 
 // narrowAllow denies what one of several sources does not allow, so that only
 // what all of them allow is left.
-func (o *options) narrowAllow() {
-	_, lists := o.layers.Lists("allow")
+func (o *Options) narrowAllow() {
+	_, lists := o.Layers.Lists("allow")
 	if len(lists) < 2 {
 		return
 	}
@@ -235,7 +257,7 @@ func (o *options) narrowAllow() {
 }
 
 // surface returns the mode and the level that the options ask for.
-func (o *options) surface() (surface.Mode, lazy.Level) {
+func (o *Options) surface() (surface.Mode, lazy.Level) {
 	mode := surface.Mode(o.ToolMode)
 	if o.Listing == "" {
 		return mode, mode.DefaultLevel()
@@ -243,16 +265,16 @@ func (o *options) surface() (surface.Mode, lazy.Level) {
 	return mode, lazy.Level(o.Listing)
 }
 
-// kind returns the kind of the host that the options are for; empty for none.
-func (o *options) kind() hosts.Kind {
+// Kind returns the kind of the host that the options are for; empty for none.
+func (o *Options) Kind() hosts.Kind {
 	if t := hosts.FindTarget(o.For); t != nil {
 		return t.Kind
 	}
 	return ""
 }
 
-// surfaceOptions returns what tools/list offers under the options.
-func (o *options) surfaceOptions() surface.Options {
+// SurfaceOptions returns what tools/list offers under the options.
+func (o *Options) SurfaceOptions() surface.Options {
 	mode, level := o.surface()
 	offer := surface.Options{
 		Mode: mode, Level: level, Params: entry.Form(o.Params), Fold: consolidate.Fold(o.Fold), Structured: o.Structured,
@@ -268,20 +290,32 @@ func (o *options) surfaceOptions() surface.Options {
 	return offer
 }
 
-// surfaceSettings are the settings that say what tools/list shows and how calls are
+// SurfaceSettings are the settings that say what tools/list shows and how calls are
 // answered; the setting for decides those of them that are not set.
-var surfaceSettings = []string{"toolMode", "listing", "params", "tier", "fold", "alwaysLoad", "structured", "resultLimit"}
+var SurfaceSettings = []string{"toolMode", "listing", "params", "tier", "fold", "alwaysLoad", "structured", "resultLimit"}
 
-// permissionSettings are the settings that say what callers may see and call.
-var permissionSettings = []string{"readOnly", "allow", "deny"}
+// PermissionSettings are the settings that say what callers may see and call.
+var PermissionSettings = []string{"readOnly", "allow", "deny"}
 
-// runSettings are those of every command that runs calls.
-var runSettings = append([]string{"memoryNamespace", "traceArguments", "traceCalls", "traceDays", "traceMegabytes", "taskRetentionDays",
-	"maxInterruptions", "metricDays", "metricPoints"}, permissionSettings...)
+// RunSettings are those of every command that runs calls.
+var RunSettings = append([]string{"memoryNamespace", "traceArguments", "traceCalls", "traceDays", "traceMegabytes", "taskRetentionDays",
+	"maxInterruptions", "metricDays", "metricPoints"}, PermissionSettings...)
 
-// rules returns what the options permit.
-func rules(o config.Options) permission.Rules {
+// Rules returns what the options permit.
+func Rules(o config.Options) permission.Rules {
 	return permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}
+}
+
+// Rights returns what callers may see and call. Several sources allow only what each of them allows.
+// With others the tools of other servers are served too, of which it is not known beforehand which these are.
+func (o *Options) Rights(others bool) *toolfold.Rights {
+	rights := Rules(o.Options).Rights()
+	if _, lists := o.Layers.Lists("allow"); others && len(o.Allow) > 0 && len(lists) > 1 {
+		for _, allow := range lists {
+			rights = rights.And(permission.Rules{Allow: allow}.Rights())
+		}
+	}
+	return rights
 }
 
 // checkStart refuses options with which no server could start. Which patterns of rights
@@ -289,24 +323,24 @@ func rules(o config.Options) permission.Rules {
 func checkStart(o config.Options) error {
 	families := app.Families()
 	if len(o.Upstreams) > 0 {
-		return checkPlaces(o, nil)
+		return CheckPlaces(o, nil)
 	}
-	if err := rules(o).Check(families); err != nil {
+	if err := Rules(o).Check(families); err != nil {
 		return err
 	}
-	return checkPlaces(o, families)
+	return CheckPlaces(o, families)
 }
 
-// checkPlaces refuses a store, upstreams and an address that cannot be; the rights of the
+// CheckPlaces refuses a store, upstreams and an address that cannot be; the rights of the
 // tokens for the address are those over families, nil for ones that are not known.
-func checkPlaces(o config.Options, families []*toolfold.Family) error {
+func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 	if err := storage.CheckURL(o.Store); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 		u := o.Upstreams[name]
 		switch {
-		case !upstreamName().MatchString(name) || name == hosts.Server:
+		case !UpstreamName().MatchString(name) || name == hosts.Server:
 			return fmt.Errorf("upstreams: %q is no name for one: at most 32 small letters, digits, - and _, a letter first", name)
 		case (u.Command == "") == (u.URL == ""):
 			return fmt.Errorf("upstreams.%s: it takes either a command or a url", name)
@@ -319,4 +353,35 @@ func checkPlaces(o config.Options, families []*toolfold.Family) error {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil
+}
+
+// Setting is a setting with what decided it.
+type Setting struct {
+	Name  string `json:"name"`
+	Value any    `json:"value,omitempty"` // absent where nothing is set
+	From  string `json:"from"`            // as [config.Layers.From] says it
+}
+
+// WorkspaceOf returns the workspace's path and what decided it.
+func WorkspaceOf(c *cli.Context) (path, from string, err error) {
+	dir := cmp.Or(c.String(WorkspaceFlag), ".")
+	switch {
+	case c.String(WorkspaceFlag) == "" || !c.IsSet(WorkspaceFlag):
+		from = config.Default
+	case os.Getenv("TOOLFOLD_WORKSPACE") == dir:
+		from = config.Environment
+	default:
+		from = config.Flag
+	}
+	path, err = filepath.Abs(dir)
+	return path, from, err
+}
+
+// StoreOf returns the URL of the store that applies, without its password.
+func StoreOf(layers *config.Layers) any {
+	if url := layers.Redacted()["store"]; url != nil {
+		return url
+	}
+	url, _ := storage.DefaultURL()
+	return url
 }
