@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
@@ -40,7 +41,7 @@ func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, probl
 		}
 		for _, file := range h.Project {
 			path := filepath.Join(o.Files.Workspace, filepath.FromSlash(file))
-			if _, err := readClient(path); errors.Is(err, fs.ErrNotExist) {
+			if _, err := clientfile.Read(path); errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			if !o.Trusted() {
@@ -59,7 +60,7 @@ func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, probl
 		files = append(files, clientFile{h, path, false})
 	}
 	for _, path := range c.StringSlice(configFlag) {
-		text, err := readClient(path)
+		text, err := clientfile.Read(path)
 		if err != nil {
 			return nil, nil, fmt.Errorf("reading %s: %w", path, err)
 		}
@@ -85,7 +86,7 @@ func askClients(c *cli.Context, o *settings.Options) ([]doctor.List, error) {
 		entries = append(entries, hosts.Entry{})
 	}
 	for _, file := range files {
-		text, err := readClient(file.path)
+		text, err := clientfile.Read(file.path)
 		if errors.Is(err, fs.ErrNotExist) && !file.named {
 			continue
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -84,7 +85,7 @@ func withFile(c *cli.Context, o *settings.Options, path string) (all map[string]
 	if err := trustsFile(path, o); err != nil {
 		return nil, nil, err
 	}
-	text, err := readClient(path)
+	text, err := clientfile.Read(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/toolfold/toolfold/internal/code/policy"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shell"
 	"github.com/toolfold/toolfold/tools/guard"
 )
 
@@ -67,7 +68,8 @@ func hookAction(c *cli.Context) error {
 			return nil
 		}
 		if folder != "" && !c.IsSet(settings.WorkspaceFlag) {
-			if err := c.Set(settings.WorkspaceFlag, repositoryOf(folder)); err != nil {
+			top, _ := git.Top(folder)
+			if err := c.Set(settings.WorkspaceFlag, top); err != nil {
 				return err
 			}
 		}
@@ -76,7 +78,7 @@ func hookAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if repositoryAt(repositoryOf(workspace)) { // else all of the files is judged
+		if _, ok := git.Top(workspace); ok { // else all of the files is judged
 			args.Set("since", git.Uncommitted)
 		}
 		stop = exitBlocked
@@ -198,25 +200,6 @@ func editedFiles(from io.Reader) (folder string, files []string, err error) {
 	return event.Cwd, files, nil
 }
 
-// repositoryOf returns the folder, at or above another, that git keeps; that other one where
-// there is none.
-func repositoryOf(folder string) string {
-	for at := folder; ; at = filepath.Dir(at) {
-		if repositoryAt(at) {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return folder
-		}
-	}
-}
-
-// repositoryAt reports whether a folder is the top of a working tree of git.
-func repositoryAt(folder string) bool {
-	_, err := os.Lstat(filepath.Join(folder, ".git"))
-	return err == nil
-}
-
 // hook is something that runs toolfold hook.
 type hook struct {
 	name  string
@@ -244,9 +227,9 @@ type hookCall struct {
 
 // line returns the command line by which a POSIX shell runs the call with a program.
 func (c hookCall) line(program string) string {
-	line := shellWord(program) + " hook"
+	line := shell.Word(program) + " hook"
 	for _, arg := range c.args {
-		line += " " + shellWord(arg)
+		line += " " + shell.Word(arg)
 	}
 	return line
 }
@@ -302,7 +285,8 @@ func findHook(name string) *hook {
 
 func below(names ...string) func(string) (string, error) {
 	return func(folder string) (string, error) {
-		return filepath.Join(append([]string{repositoryOf(folder)}, names...)...), nil
+		top, _ := git.Top(folder)
+		return filepath.Join(append([]string{top}, names...)...), nil
 	}
 }
 
@@ -321,7 +305,7 @@ func gitHookLines(call hookCall) string {
 	condition := "if "
 	lines := hookBegins
 	if call.binary != "" {
-		lines += "if [ -x " + shellWord(call.binary) + " ]; then\n  " + call.line(call.binary) + " || exit 1\n"
+		lines += "if [ -x " + shell.Word(call.binary) + " ]; then\n  " + call.line(call.binary) + " || exit 1\n"
 		condition = "elif "
 	}
 	return lines + condition + "command -v toolfold >/dev/null 2>&1; then\n  " + call.line("toolfold") + " || exit 1\n" +

@@ -4,29 +4,21 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
-	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
-	"github.com/toolfold/toolfold/internal/system/safefile"
 )
-
-// maxClientFile bounds the file of a client, in bytes.
-const maxClientFile = 64 << 20
 
 func setupCommand() *cli.Command {
 	return &cli.Command{
@@ -94,7 +86,7 @@ func setupAction(c *cli.Context) error {
 	case c.Bool("write"):
 		return connect(c, h, options)
 	}
-	binary, err := installed()
+	binary, err := clientfile.Binary()
 	if err != nil {
 		return err
 	}
@@ -160,7 +152,7 @@ func entryArgs(c *cli.Context, h *hosts.Host) ([]string, *hosts.Target) {
 
 // connect puts the entry into the client's file. Nil options keep those of the entry.
 func connect(c *cli.Context, h *hosts.Host, options []string) error {
-	binary, err := installed()
+	binary, err := clientfile.Binary()
 	if err != nil {
 		return err
 	}
@@ -189,7 +181,7 @@ func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, written string
 	where, add, next := h.Manual, h.Add, ""
 	if written != "" {
 		where, add, next = "", "", "start "+h.Title+" again, and approve what it asks for"
-		if text, err := readClient(written); err == nil && h.Entry(text).Off {
+		if text, err := clientfile.Read(written); err == nil && h.Entry(text).Off {
 			next = "switch the entry on, which its settings switch off; then " + next
 		}
 	} else if h.Path != nil {
@@ -210,25 +202,6 @@ func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, written string
 	return w.Flush()
 }
 
-// installed returns the path of this program, which clients can start: the one on the PATH where
-// that is the same file, since it outlives what it links to.
-func installed() (string, error) {
-	binary, err := os.Executable()
-	if err != nil {
-		return "", fmt.Errorf("finding the binary: %w", err)
-	}
-	switch slash := filepath.ToSlash(binary); {
-	case strings.Contains(slash, "/go-build") && strings.Contains(slash, "/exe/"):
-		return "", errors.New("go run leaves no binary that a client could start: go install ./cmd/toolfold first")
-	case strings.Contains(slash, "/_npx/"):
-		return "", errors.New("npx removes its binary some time: npm install -g toolfold first, then toolfold setup")
-	}
-	if found, err := exec.LookPath("toolfold"); err == nil && filepath.IsAbs(found) && sameFile(found, binary) {
-		return found, nil
-	}
-	return binary, nil
-}
-
 // listClients prints each client with its file.
 func listClients(c *cli.Context) error {
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
@@ -239,7 +212,7 @@ func listClients(c *cli.Context) error {
 			if path, err = h.Path(); err != nil {
 				return err
 			}
-			text, err := readClient(path)
+			text, err := clientfile.Read(path)
 			has, broken := h.Has(text, hosts.Server)
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && h.Installed():
@@ -263,98 +236,13 @@ func listClients(c *cli.Context) error {
 	return w.Flush()
 }
 
-// readClient reads the file of a client.
-func readClient(path string) ([]byte, error) {
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return safefile.Read(root, filepath.Base(path), maxClientFile)
-}
-
-// setupBackup is the ending of the one backup that setup keeps of a file: as it was before
-// setup wrote to it.
-const setupBackup = ".toolfold.bak"
-
-// backupPath returns where the backup of a file with that ending goes: beside the file, or into
-// the data folder if the file is in a working tree of git, where a commit could take it.
-func backupPath(path, ending string) (string, error) {
-	folder := filepath.Dir(path)
-	if real, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = real
-	}
-	path = filepath.Join(folder, filepath.Base(path))
-	if !repositoryAt(repositoryOf(folder)) {
-		return path + ending, nil
-	}
-	data, err := storage.DataDir()
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256([]byte(path))
-	return filepath.Join(data, "backups", hex.EncodeToString(sum[:8])+"-"+filepath.Base(path)+ending), nil
-}
-
-// backupPlaces returns the paths at which the backup of setup can be: where it goes now, and beside
-// the file, where older versions put it.
-func backupPlaces(path string) ([]string, error) {
-	place, err := backupPath(path, setupBackup)
-	return []string{place, path + setupBackup}, err
-}
-
-// readBackup returns the backup that setup made of a file, and its path; empty if there is none.
-func readBackup(path string) (text []byte, backup string, err error) {
-	places, err := backupPlaces(path)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, place := range places {
-		text, err := readClient(place)
-		if err == nil {
-			return text, place, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, "", fmt.Errorf("reading %s: %w", place, err)
-		}
-	}
-	return nil, "", nil
-}
-
-// removeBackups removes the backup that setup made of a file, if there is one.
-func removeBackups(path string) error {
-	places, err := backupPlaces(path)
-	if err != nil {
-		return err
-	}
-	for _, place := range places {
-		if err := os.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
-
-// followed returns the path of a file with links followed: dotfiles are often links. It
-// refuses a link to nothing, in whose place a file would come.
-func followed(path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil {
-		return real, nil
-	}
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return "", fmt.Errorf("%s is a link to nothing: make its target, or remove the link", path)
-	}
-	return path, nil
-}
-
 // clientPath returns the path of the client's file with links followed.
 func clientPath(h *hosts.Host) (string, error) {
 	path, err := h.Path()
 	if err != nil {
 		return "", err
 	}
-	return followed(path)
+	return clientfile.Followed(path)
 }
 
 // writeClient puts the entry into the file of a client, after a backup, and says so, and what is left to do.
@@ -363,34 +251,34 @@ func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func(
 	if err != nil {
 		return err
 	}
-	ending := setupBackup
-	if text, err := readClient(path); err == nil {
+	ending := clientfile.Backup
+	if text, err := clientfile.Read(path); err == nil {
 		has, err := h.Has(text, hosts.Server)
 		switch {
 		case err != nil:
 			return fmt.Errorf("%s: %w", path, err)
 		case !has: // an older backup is of another time
-			if err := removeBackups(path); err != nil {
+			if err := clientfile.RemoveBackups(path); err != nil {
 				return err
 			}
 		case isMadeBySetup(h, text):
 			ending = ""
 		}
 	}
-	done, err := editFile(path, ending, edit)
+	done, err := clientfile.Edit(path, ending, edit)
 	switch {
 	case err != nil:
 		return err
-	case !done.changed:
-		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
+	case !done.Changed:
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.Path)
 		return err
-	case done.backup != "":
-		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.backup)
+	case done.Backup != "":
+		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.Backup)
 	}
-	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path); err != nil {
+	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.Path); err != nil {
 		return err
 	}
-	return explain(c, h, target, done.path)
+	return explain(c, h, target, done.Path)
 }
 
 // isMadeBySetup reports whether a client's file holds what setup writes where there was
@@ -407,12 +295,12 @@ func undoClient(c *cli.Context, h *hosts.Host) error {
 	if err != nil {
 		return err
 	}
-	before, backup, err := readBackup(path)
+	before, backup, err := clientfile.ReadBackup(path)
 	if err != nil {
 		return err
 	}
 	hadFile := backup != ""
-	now, err := readClient(path)
+	now, err := clientfile.Read(path)
 	if err == nil && !hadFile && isMadeBySetup(h, now) {
 		if err := os.Remove(path); err != nil {
 			return err
@@ -420,7 +308,7 @@ func undoClient(c *cli.Context, h *hosts.Host) error {
 		_, err = fmt.Fprintf(c.App.Writer, "removed  %s\n", path)
 		return err
 	}
-	done, err := editFile(path, "", func(text []byte) ([]byte, error) {
+	done, err := clientfile.Edit(path, "", func(text []byte) ([]byte, error) {
 		if has, err := h.Has(text, hosts.Server); !has || err != nil {
 			return text, err
 		}
@@ -439,99 +327,15 @@ func undoClient(c *cli.Context, h *hosts.Host) error {
 	switch {
 	case err != nil:
 		return err
-	case !done.changed:
-		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
+	case !done.Changed:
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.Path)
 		return err
 	}
 	if hadFile { // what is there now is newer, but for the entry, which is as it was
-		if err := removeBackups(path); err != nil {
+		if err := clientfile.RemoveBackups(path); err != nil {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path)
+	_, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.Path)
 	return err
-}
-
-// edited holds the outcome of an edit of the file of a client.
-type edited struct {
-	path    string // with links followed
-	backup  string // path of the text before; empty for a new file
-	after   []byte
-	changed bool
-	isNew   bool // there was no file
-}
-
-// editFile replaces a file by what edit makes of it, after a backup with that ending, see
-// backupPath: one that is there stays, and an empty ending makes none. A file that is not there
-// is empty. Where another program writes the file meanwhile, edit sees its text.
-func editFile(path, ending string, edit func([]byte) ([]byte, error)) (done edited, err error) {
-	if path, err = followed(path); err != nil {
-		return done, err
-	}
-	for range 5 {
-		before, err := readClient(path)
-		isNew := errors.Is(err, fs.ErrNotExist)
-		if err != nil && !isNew {
-			return done, fmt.Errorf("reading %s: %w", path, err)
-		}
-		done.path, done.isNew = path, isNew
-		if done.after, err = edit(before); err != nil {
-			return done, fmt.Errorf("%s: %w", path, err)
-		}
-		if bytes.Equal(before, done.after) {
-			return done, nil
-		}
-		if now, err := readClient(path); isNew != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, before) {
-			continue
-		}
-		if !isNew && ending != "" {
-			if done.backup, err = backUp(path, ending, before); err != nil {
-				return done, fmt.Errorf("backing up %s: %w", path, err)
-			}
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return done, err
-		}
-		root, err := os.OpenRoot(filepath.Dir(path))
-		if err != nil {
-			return done, err
-		}
-		defer root.Close()
-		if err := safefile.Replace(root, filepath.Base(path), done.after); err != nil {
-			return done, fmt.Errorf("writing %s: %w", path, err)
-		}
-		done.changed = true
-		return done, nil
-	}
-	return done, fmt.Errorf("%s changes all the time: close the programs that write it, and try again", path)
-}
-
-// backUp keeps the text of a file, with the file's mode, and returns where; empty where a backup
-// is there already, which stays.
-func backUp(path, ending string, text []byte) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", err
-	}
-	backup, err := backupPath(path, ending)
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(filepath.Dir(backup), 0o700); err != nil {
-		return "", err
-	}
-	file, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if errors.Is(err, fs.ErrExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	if _, err = file.Write(text); err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(backup)) // half a backup would stay for good
-	}
-	return backup, nil
 }

@@ -16,10 +16,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/code/git"
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shell"
 )
 
 // setupHooks prints, writes or takes out the hook that a name stands for, in the repository
@@ -45,7 +47,7 @@ func setupHooks(c *cli.Context, name string, options []string) error {
 	if err != nil {
 		return err
 	}
-	if path, err = followed(path); err != nil {
+	if path, err = clientfile.Followed(path); err != nil {
 		return err
 	}
 	if c.Bool("undo") {
@@ -71,7 +73,8 @@ func setupHooks(c *cli.Context, name string, options []string) error {
 // what the user has to know of that.
 func callOf(h *hook, folder, path string, options []string) (call hookCall, note string, err error) {
 	call.args = append(slices.Clone(options), h.name)
-	private := h.local || !repositoryAt(repositoryOf(folder))
+	_, inTree := git.Top(folder)
+	private := h.local || !inTree
 	if !private {
 		if private, err = git.Private(folder, path); err != nil {
 			return call, "", err
@@ -98,7 +101,7 @@ func callOf(h *hook, folder, path string, options []string) (call hookCall, note
 
 // lastingBinary returns the path of this program, with slashes, or why none will last.
 func lastingBinary() (path, why string) {
-	binary, err := installed()
+	binary, err := clientfile.Binary()
 	if err != nil {
 		return "", err.Error()
 	}
@@ -116,7 +119,7 @@ func lastingBinary() (path, why string) {
 
 // showHook prints the hook's file as --write would make it.
 func showHook(c *cli.Context, h *hook, path string, call hookCall) error {
-	text, err := readClient(path)
+	text, err := clientfile.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
@@ -134,18 +137,18 @@ func showHook(c *cli.Context, h *hook, path string, call hookCall) error {
 // writeHook puts a hook into its file. The backup is of the text without the hook, so a file that
 // has it gets no other.
 func writeHook(c *cli.Context, h *hook, path string, call hookCall) error {
-	ending := setupBackup
-	if text, err := readClient(path); err == nil && h.has(text) {
+	ending := clientfile.Backup
+	if text, err := clientfile.Read(path); err == nil && h.has(text) {
 		ending = ""
-	} else if err := removeBackups(path); err != nil { // which are of another time
+	} else if err := clientfile.RemoveBackups(path); err != nil { // which are of another time
 		return err
 	}
-	done, err := editFile(path, ending, func(text []byte) ([]byte, error) { return h.with(text, call) })
+	done, err := clientfile.Edit(path, ending, func(text []byte) ([]byte, error) { return h.with(text, call) })
 	if err != nil {
 		return err
 	}
-	if !done.changed {
-		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
+	if !done.Changed {
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.Path)
 		return err
 	}
 	next := h.next
@@ -154,10 +157,10 @@ func writeHook(c *cli.Context, h *hook, path string, call hookCall) error {
 			return err
 		}
 	}
-	if done.backup != "" {
-		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.backup)
+	if done.Backup != "" {
+		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.Backup)
 	}
-	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.path); err == nil {
+	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.Path); err == nil {
 		fmt.Fprintf(c.App.ErrWriter, "next  %s\n", next)
 	}
 	return err
@@ -165,14 +168,14 @@ func writeHook(c *cli.Context, h *hook, path string, call hookCall) error {
 
 // runByGit makes a new script executable. The mode of one that was there stays, as its user may
 // have switched it off by that: next, what is left to do, begins with it then.
-func runByGit(done edited, next string) (string, error) {
-	if done.isNew {
-		return next, os.Chmod(done.path, 0o755) //nolint:gosec // git runs it
+func runByGit(done clientfile.Edited, next string) (string, error) {
+	if done.IsNew {
+		return next, os.Chmod(done.Path, 0o755) //nolint:gosec // git runs it
 	}
-	info, err := os.Stat(done.path)
-	isHusky := filepath.Base(filepath.Dir(done.path)) == ".husky" // which runs it by sh
+	info, err := os.Stat(done.Path)
+	isHusky := filepath.Base(filepath.Dir(done.Path)) == ".husky" // which runs it by sh
 	if err == nil && !isHusky && runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
-		next = "git does not run this file until it is executable: chmod +x " + shellWord(done.path) + "; then " + next
+		next = "git does not run this file until it is executable: chmod +x " + shell.Word(done.Path) + "; then " + next
 	}
 	return next, err
 }
@@ -180,7 +183,7 @@ func runByGit(done edited, next string) (string, error) {
 // undoHook takes a hook out of its file. A file in which nothing else has changed since setup wrote
 // to it is as it was then, or gone if there was none.
 func undoHook(c *cli.Context, h *hook, path string) error {
-	before, backup, err := readBackup(path)
+	before, backup, err := clientfile.ReadBackup(path)
 	if err != nil {
 		return err
 	}
@@ -191,7 +194,7 @@ func undoHook(c *cli.Context, h *hook, path string) error {
 		}
 		hadFile = string(before) != h.skeleton
 	}
-	done, err := editFile(path, "", func(text []byte) ([]byte, error) {
+	done, err := clientfile.Edit(path, "", func(text []byte) ([]byte, error) {
 		left, err := h.take(text)
 		if err == nil && hadFile && !bytes.Equal(left, text) && h.onlyHook(before, left) {
 			return before, nil
@@ -201,21 +204,21 @@ func undoHook(c *cli.Context, h *hook, path string) error {
 	if err != nil {
 		return err
 	}
-	if !done.changed {
-		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.path)
+	if !done.Changed {
+		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.Path)
 		return err
 	}
 	what := "written "
-	if !hadFile && string(done.after) == h.skeleton {
+	if !hadFile && string(done.After) == h.skeleton {
 		what = "removed "
-		if err := os.Remove(done.path); err != nil {
+		if err := os.Remove(done.Path); err != nil {
 			return err
 		}
 	}
-	if err := removeBackups(path); err != nil {
+	if err := clientfile.RemoveBackups(path); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", what, done.path)
+	_, err = fmt.Fprintf(c.App.Writer, "%s %s\n", what, done.Path)
 	return err
 }
 
@@ -228,35 +231,6 @@ func (h *hook) onlyHook(before, left []byte) bool {
 	}
 	taken, err := h.take(put)
 	return err == nil && bytes.Equal(taken, left)
-}
-
-func sameFile(a, b string) bool {
-	first, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	second, err := os.Stat(b)
-	return err == nil && os.SameFile(first, second)
-}
-
-// shellWord writes a word for a POSIX shell.
-func shellWord(word string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./=:@%+,", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
-// shellWords writes words for a POSIX shell.
-func shellWords(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = shellWord(word)
-	}
-	return strings.Join(quoted, " ")
 }
 
 // gitHook returns the script that git runs before a commit of the working tree that a folder is

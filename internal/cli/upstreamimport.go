@@ -22,6 +22,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
@@ -103,7 +104,7 @@ func takings(c *cli.Context, o *settings.Options) ([]taking, error) {
 	}
 	var files []file
 	for _, path := range c.Args().Slice() {
-		text, err := readClient(path)
+		text, err := clientfile.Read(path)
 		if err != nil {
 			return nil, fmt.Errorf("reading %s: %w", path, err)
 		}
@@ -134,7 +135,7 @@ func takings(c *cli.Context, o *settings.Options) ([]taking, error) {
 		names[name] = u
 	}
 	for _, f := range files {
-		text, err := readClient(f.path)
+		text, err := clientfile.Read(f.path)
 		if missing(err) {
 			continue
 		}
@@ -408,7 +409,7 @@ const importRecord = "import.json"
 // clients. What it has changed is recorded as it goes, so that undo finds it also
 // after an error.
 func writeTakings(c *cli.Context, o *settings.Options, found []taking) error {
-	binary, err := installed()
+	binary, err := clientfile.Binary()
 	if err != nil {
 		return err
 	}
@@ -453,7 +454,7 @@ func writeTakings(c *cli.Context, o *settings.Options, found []taking) error {
 		taken := byPath[path]
 		h := taken[0].host
 		stays := false
-		done, err := editFile(path, "."+time.Now().UTC().Format("20060102T150405.000000")+".bak", func(text []byte) ([]byte, error) {
+		done, err := clientfile.Edit(path, "."+time.Now().UTC().Format("20060102T150405.000000")+".bak", func(text []byte) ([]byte, error) {
 			for _, t := range taken {
 				if text, err = h.Remove(text, t.entry.Name); err != nil {
 					return nil, err
@@ -467,12 +468,12 @@ func writeTakings(c *cli.Context, o *settings.Options, found []taking) error {
 		if err != nil {
 			return fmt.Errorf("%w; the servers are upstreams, and the client has them still", err)
 		}
-		sum := sha256.Sum256(done.after)
-		record.Files = append(record.Files, importedFile{done.path, done.backup, hex.EncodeToString(sum[:])})
+		sum := sha256.Sum256(done.After)
+		record.Files = append(record.Files, importedFile{done.Path, done.Backup, hex.EncodeToString(sum[:])})
 		if err := keep(); err != nil {
 			return fmt.Errorf("recording what import changes: %w", err)
 		}
-		fmt.Fprintf(c.App.Writer, "backup   %s\nwritten  %s\n", done.backup, done.path)
+		fmt.Fprintf(c.App.Writer, "backup   %s\nwritten  %s\n", done.Backup, done.Path)
 		if stays && h.Keeps() && len(variables) > 0 {
 			fmt.Fprintf(c.App.Writer, "%s keeps variables from servers, and its entry %s stays: put in it %s\n",
 				h.Title, hosts.Server, strings.Join(variables, ", "))
@@ -519,7 +520,7 @@ func keepTakings(c *cli.Context, found []taking) error {
 // upstreams out. A file that was changed since stays as it is.
 func undoImport(c *cli.Context, o *settings.Options) error {
 	dir := filepath.Dir(o.Files.Global)
-	text, err := readClient(filepath.Join(dir, importRecord))
+	text, err := clientfile.Read(filepath.Join(dir, importRecord))
 	if missing(err) {
 		return errors.New("there is no import to undo")
 	}
@@ -532,14 +533,14 @@ func undoImport(c *cli.Context, o *settings.Options) error {
 	}
 	stays := false
 	for _, f := range record.Files {
-		now, err := readClient(f.Path)
+		now, err := clientfile.Read(f.Path)
 		sum := sha256.Sum256(now)
 		if err != nil || hex.EncodeToString(sum[:]) != f.SHA256 {
 			stays = true
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s was changed since: put back by hand what you want of %s\n", f.Path, f.Backup)
 			continue
 		}
-		before, err := readClient(f.Backup)
+		before, err := clientfile.Read(f.Backup)
 		if err != nil {
 			return fmt.Errorf("reading the backup: %w", err)
 		}

@@ -25,8 +25,10 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/text/shell"
 	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 	"github.com/toolfold/toolfold/surface"
@@ -177,7 +179,7 @@ func foldUpstream(c *cli.Context) error {
 		_, err = g.Replan(name)
 	case c.String("use") != "":
 		var text []byte
-		if text, err = readClient(c.String("use")); err != nil {
+		if text, err = clientfile.Read(c.String("use")); err != nil {
 			return fmt.Errorf("reading %s: %w", c.String("use"), err)
 		}
 		var plan fold.Plan
@@ -270,14 +272,14 @@ func approveUpstream(c *cli.Context) error {
 	}
 	if len(flagged) > 0 {
 		fmt.Fprintf(c.App.Writer, "flagged, so accepted only by name: toolfold upstream approve %s %s\n",
-			name, unseen.Escaped(shellWords(flagged)))
+			name, unseen.Escaped(shell.Words(flagged)))
 	}
 	digest := gateway.DigestOf(shown)
 	words := []string{"toolfold", "upstream", "approve", name}
 	if path := c.String(settings.UpstreamsFlag.Name); path != "" {
 		words = append(words, "--upstreams", path)
 	}
-	again := shellWords(append(append(words, tools...), "--digest", digest))
+	again := shell.Words(append(append(words, tools...), "--digest", digest))
 	switch given := c.String("digest"); {
 	case len(shown) == 0:
 		return errors.New("nothing is approved")

@@ -452,3 +452,16 @@ func Private(dir, path string) (bool, error) {
 	}
 	return err == nil, err
 }
+
+// Top returns the folder, at or above another, that is the top of a working tree of git; that other
+// one and false if there is none.
+func Top(folder string) (top string, ok bool) {
+	for at := folder; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at, true
+		}
+		if at == filepath.Dir(at) {
+			return folder, false
+		}
+	}
+}

@@ -74,10 +74,11 @@ var mayImport = map[string][]string{
 	"internal/cli/env":  {".", "internal/", "internal/cli/screen"},
 	"internal/cli/settings": {".", "internal/", "internal/app", "internal/app/trust", "internal/cli/env", "internal/storage",
 		"tools/", "consolidate", "entry", "lazy", "permission", "serve", "surface"},
-	"internal/cli/screen":    {"internal/text/ordered"},
-	"internal/storage":       {".", "internal/", "internal/storage/queue", "tools/"},
-	"internal/storage/":      {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},
-	"internal/storage/queue": {".", "entry", "internal/", "permission", "serve", "tools/task"},
+	"internal/cli/clientfile": {"internal/", "internal/storage"},
+	"internal/cli/screen":     {"internal/text/ordered"},
+	"internal/storage":        {".", "internal/", "internal/storage/queue", "tools/"},
+	"internal/storage/":       {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},
+	"internal/storage/queue":  {".", "entry", "internal/", "permission", "serve", "tools/task"},
 
 	// Families call each other's actions by name.
 	"tools/design":  {".", "internal/", "tools/design/"},

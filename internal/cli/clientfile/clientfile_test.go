@@ -1,4 +1,4 @@
-package cli
+package clientfile
 
 import (
 	"errors"
@@ -20,13 +20,13 @@ func TestEditFileSeesChanges(t *testing.T) {
 	}
 	write("old")
 	calls := 0
-	done, err := editFile(path, ".bak", func(text []byte) ([]byte, error) {
+	done, err := Edit(path, ".bak", func(text []byte) ([]byte, error) {
 		if calls++; calls == 1 {
 			write("new")
 		}
 		return append(text, '+'), nil
 	})
-	if text, _ := os.ReadFile(path); err != nil || string(text) != "new+" || !done.changed {
+	if text, _ := os.ReadFile(path); err != nil || string(text) != "new+" || !done.Changed {
 		t.Errorf("%v, %q, %+v", err, text, done)
 	}
 	if backup, err := os.ReadFile(path + ".bak"); err != nil || string(backup) != "new" {
@@ -35,7 +35,7 @@ func TestEditFileSeesChanges(t *testing.T) {
 	if info, err := os.Stat(path + ".bak"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup is %v (%v)", info.Mode(), err)
 	}
-	if _, err := editFile(path, ".two", func(text []byte) ([]byte, error) {
+	if _, err := Edit(path, ".two", func(text []byte) ([]byte, error) {
 		write(string(text) + "!")
 		return nil, nil
 	}); err == nil {

@@ -1,0 +1,220 @@
+// Package clientfile reads and edits files of others: settings of clients and scripts of git. A text that
+// was there has a backup, and what another program writes meanwhile is not lost.
+package clientfile
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/code/git"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/system/safefile"
+)
+
+// maxClientFile bounds the file of a client, in bytes.
+const maxClientFile = 64 << 20
+
+// Binary returns the path of this program, which clients can start: the one on the PATH where
+// that is the same file, since it outlives what it links to.
+func Binary() (string, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding the binary: %w", err)
+	}
+	switch slash := filepath.ToSlash(binary); {
+	case strings.Contains(slash, "/go-build") && strings.Contains(slash, "/exe/"):
+		return "", errors.New("go run leaves no binary that a client could start: go install ./cmd/toolfold first")
+	case strings.Contains(slash, "/_npx/"):
+		return "", errors.New("npx removes its binary some time: npm install -g toolfold first, then toolfold setup")
+	}
+	if found, err := exec.LookPath("toolfold"); err == nil && filepath.IsAbs(found) && sameFile(found, binary) {
+		return found, nil
+	}
+	return binary, nil
+}
+
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// Read reads the file of a client.
+func Read(path string) ([]byte, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return safefile.Read(root, filepath.Base(path), maxClientFile)
+}
+
+// Backup is the ending of the one backup that setup keeps of a file: as it was before
+// setup wrote to it.
+const Backup = ".toolfold.bak"
+
+// backupPath returns where the backup of a file with that ending goes: beside the file, or into
+// the data folder if the file is in a working tree of git, where a commit could take it.
+func backupPath(path, ending string) (string, error) {
+	folder := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	path = filepath.Join(folder, filepath.Base(path))
+	if _, ok := git.Top(folder); !ok {
+		return path + ending, nil
+	}
+	data, err := storage.DataDir()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(data, "backups", hex.EncodeToString(sum[:8])+"-"+filepath.Base(path)+ending), nil
+}
+
+// backupPlaces returns the paths at which the backup of setup can be: where it goes now, and beside
+// the file, where older versions put it.
+func backupPlaces(path string) ([]string, error) {
+	place, err := backupPath(path, Backup)
+	return []string{place, path + Backup}, err
+}
+
+// ReadBackup returns the backup that setup made of a file, and its path; empty if there is none.
+func ReadBackup(path string) (text []byte, backup string, err error) {
+	places, err := backupPlaces(path)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, place := range places {
+		text, err := Read(place)
+		if err == nil {
+			return text, place, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, "", fmt.Errorf("reading %s: %w", place, err)
+		}
+	}
+	return nil, "", nil
+}
+
+// RemoveBackups removes the backup that setup made of a file, if there is one.
+func RemoveBackups(path string) error {
+	places, err := backupPlaces(path)
+	if err != nil {
+		return err
+	}
+	for _, place := range places {
+		if err := os.Remove(place); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Followed returns the path of a file with links followed: dotfiles are often links. It
+// refuses a link to nothing, in whose place a file would come.
+func Followed(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		return real, nil
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return "", fmt.Errorf("%s is a link to nothing: make its target, or remove the link", path)
+	}
+	return path, nil
+}
+
+// Edited holds the outcome of an edit of the file of a client.
+type Edited struct {
+	Path    string // with links followed
+	Backup  string // path of the text before; empty for a new file
+	After   []byte
+	Changed bool
+	IsNew   bool // there was no file
+}
+
+// Edit replaces a file by what edit makes of it, after a backup with that ending, see
+// backupPath: one that is there stays, and an empty ending makes none. A file that is not there
+// is empty. Where another program writes the file meanwhile, edit sees its text.
+func Edit(path, ending string, edit func([]byte) ([]byte, error)) (done Edited, err error) {
+	if path, err = Followed(path); err != nil {
+		return done, err
+	}
+	for range 5 {
+		before, err := Read(path)
+		isNew := errors.Is(err, fs.ErrNotExist)
+		if err != nil && !isNew {
+			return done, fmt.Errorf("reading %s: %w", path, err)
+		}
+		done.Path, done.IsNew = path, isNew
+		if done.After, err = edit(before); err != nil {
+			return done, fmt.Errorf("%s: %w", path, err)
+		}
+		if bytes.Equal(before, done.After) {
+			return done, nil
+		}
+		if now, err := Read(path); isNew != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, before) {
+			continue
+		}
+		if !isNew && ending != "" {
+			if done.Backup, err = backUp(path, ending, before); err != nil {
+				return done, fmt.Errorf("backing up %s: %w", path, err)
+			}
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return done, err
+		}
+		root, err := os.OpenRoot(filepath.Dir(path))
+		if err != nil {
+			return done, err
+		}
+		defer root.Close()
+		if err := safefile.Replace(root, filepath.Base(path), done.After); err != nil {
+			return done, fmt.Errorf("writing %s: %w", path, err)
+		}
+		done.Changed = true
+		return done, nil
+	}
+	return done, fmt.Errorf("%s changes all the time: close the programs that write it, and try again", path)
+}
+
+// backUp keeps the text of a file, with the file's mode, and returns where; empty where a backup
+// is there already, which stays.
+func backUp(path, ending string, text []byte) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	backup, err := backupPath(path, ending)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(backup), 0o700); err != nil {
+		return "", err
+	}
+	file, err := os.OpenFile(backup, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if errors.Is(err, fs.ErrExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if _, err = file.Write(text); err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(backup)) // half a backup would stay for good
+	}
+	return backup, nil
+}
