@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,6 +18,8 @@ import (
 type person json.RawMessage
 
 func (p person) Offers(method string) bool { return method == callctx.MethodElicit }
+
+func (p person) Seen() time.Time { return time.Time{} }
 
 func (p person) Declared() json.RawMessage { return json.RawMessage(`{"elicitation":{}}`) }
 

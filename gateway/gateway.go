@@ -44,13 +44,18 @@ type Upstream struct {
 
 	Repeat         []string // patterns of tools that may be called again where it is not known whether they were
 	Timeout        time.Duration
-	MaxConcurrency int     // calls at a time
-	ResultLimit    int     // bytes of an answer to a client; 0 = that of the server
-	Limits         Limits  // of what it lists
-	Changes        Changes // empty = Hold
-	FirstList      Changes // Hold: nothing of it is offered before its user has accepted something of its first list
-	Apart          bool    // its process is not shared with other sessions, where others are
-	Alone          bool    // its tools are not folded: each is listed by itself
+	MaxConcurrency int // calls at a time, without those that wait for an answer of their client or for their turn to ask
+
+	// QuestionTimeout bounds how long a call waits for an answer of its client while another has to ask, since the
+	// last message of that client; 0 = DefaultQuestionTimeout.
+	QuestionTimeout time.Duration
+
+	ResultLimit int     // bytes of an answer to a client; 0 = that of the server
+	Limits      Limits  // of what it lists
+	Changes     Changes // empty = Hold
+	FirstList   Changes // Hold: nothing of it is offered before its user has accepted something of its first list
+	Apart       bool    // its process is not shared with other sessions, where others are
+	Alone       bool    // its tools are not folded: each is listed by itself
 }
 
 // Defaults apply where an [Upstream] says nothing. A call may take longer than Timeout
@@ -59,6 +64,8 @@ const (
 	DefaultTimeout     = 60 * time.Second
 	DefaultConcurrency = 16
 	mostPatience       = 30 * time.Minute
+
+	DefaultQuestionTimeout = 60 * time.Second
 )
 
 // Changes says what becomes of a tool that is new or has changed since it was accepted.
@@ -164,6 +171,7 @@ func New(o Options) (*Gateway, error) {
 		}
 		u.Changes = cmp.Or(u.Changes, Hold)
 		u.Timeout, u.MaxConcurrency = cmp.Or(u.Timeout, DefaultTimeout), cmp.Or(u.MaxConcurrency, DefaultConcurrency)
+		u.QuestionTimeout = cmp.Or(u.QuestionTimeout, DefaultQuestionTimeout)
 		u.Limits = u.Limits.orDefault()
 		g.links = append(g.links, newLink(g, u))
 	}

@@ -754,6 +754,8 @@ func (person) Declared() json.RawMessage {
 	return json.RawMessage(`{"sampling":{"tools":{}},"elicitation":{"form":{}}}`)
 }
 
+func (person) Seen() time.Time { return time.Time{} }
+
 func (p person) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
 	select {
 	case <-time.After(p.after):
@@ -776,19 +778,25 @@ func hanging(t *testing.T, s *surface.Surface, file string) (cancel func(), answ
 	return cancel, answers
 }
 
-// A server that asks for a model, or for the user, gets the caller's client; where there is
-// none, or several calls run, it is told why not.
+// A server that asks for a model, or for the user, gets the caller's client, also while calls of other tools run; where
+// there is none, it is told why not. The question names the server.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "srv", `{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
 	s, g := offering(t, t.TempDir(), surface.Options{}, u)
 	with := callctx.WithClient(t.Context(), person{})
-	for _, method := range []string{"sampling/createMessage", "elicitation/create"} {
-		answer := s.Client.Call(with, "ask", json.RawMessage(`{"method":"`+method+`"}`))
-		if want := `"said":{"method":"` + method + `","params":{"a":[1.50]}}`; !strings.Contains(string(answer.Reply), want) {
-			t.Errorf("answered with %s %s, want %s", answer.Reply, answer.Content, want)
+	answered := func() {
+		t.Helper()
+		for method, named := range map[string]string{
+			"sampling/createMessage": `"_meta":{"toolfold/server":"srv"}`, "elicitation/create": `"message":"srv asks"`,
+		} {
+			answer := s.Client.Call(with, "ask", json.RawMessage(`{"method":"`+method+`"}`))
+			if want := `"said":{"method":"` + method + `","params":{"a":[1.50],` + named + `}}`; !strings.Contains(string(answer.Reply), want) {
+				t.Errorf("answered with %s %s, want %s", answer.Reply, answer.Content, want)
+			}
 		}
 	}
+	answered()
 	refused := func(ctx context.Context, method, why string) {
 		t.Helper()
 		answer := s.Client.Call(ctx, "ask", json.RawMessage(`{"method":"`+method+`"}`))
@@ -808,7 +816,7 @@ func TestQuestions(t *testing.T) {
 		return !tasks["ask"] && tasks["hang"]
 	})
 	hanging(t, s, file)
-	refused(with, "sampling/createMessage", "2 calls of this server run")
+	answered()
 }
 
 // What a server logs in the course of a call goes to its caller, and a call that its caller

@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
@@ -60,6 +58,7 @@ type link struct {
 	dropped  map[string]bool   // members that were left out, by method and name; at most maxDropped
 
 	open     map[*openCall]bool // calls that run
+	pages    pages              // that clients were sent to
 	session  Session
 	attempt  chan struct{} // closed when the attempt that runs has ended; nil for none
 	trouble  string        // why the last attempt failed
@@ -241,9 +240,9 @@ func (l *link) connect() {
 		Name: "toolfold", Version: l.gateway.options.Version,
 		Ask: l.ask, Asks: asks,
 		Changed: l.listChanged,
-		Updated: l.updated,
-		Stray:   l.stray,
-		Memory:  l.gateway.memory,
+		Updated: l.updated, Completed: l.completed,
+		Stray:  l.stray,
+		Memory: l.gateway.memory,
 	})
 	l.mu.Lock()
 	if l.closed && session != nil {
@@ -434,16 +433,22 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	defer alive.Stop()
 	end := time.AfterFunc(mostPatience, func() { gaveUp(context.DeadlineExceeded) })
 	defer end.Stop()
-	select {
-	case l.slots <- struct{}{}:
-	case <-patience.Done():
+	open := &openCall{link: l, ctx: patience, end: gaveUp, alive: alive, tool: c.Tool}
+	if !open.run() {
 		return nil, l.failure(ctx, patience, c, fmt.Errorf("%d calls of it run already", cap(l.slots)))
 	}
-	defer func() { <-l.slots }()
-	open := &openCall{ctx: ctx, alive: alive, tool: c.Tool}
+	defer open.stop()
 	defer l.enter(open)()
 	c.Ask = func(taken context.Context, q upstream.Question) (json.RawMessage, error) {
 		return l.askOf(taken, open, q)
+	}
+	c.Asks = l.isAsking(c.Tool)
+	c.Queue = func(waits bool) {
+		if waits {
+			open.pause()
+		} else {
+			open.resume()
+		}
 	}
 	c.Capabilities = json.RawMessage(`{}`)
 	if asked := callctx.ClientOf(ctx); asked != nil {
@@ -459,7 +464,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		}
 	}
 	c.Progress = func(p upstream.Progress) {
-		alive.Reset(l.Timeout)
+		open.beat()
 		toolfold.Report(ctx, toolfold.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
 	}
 	for attempt := 0; ; attempt++ {
@@ -554,104 +559,6 @@ func (l *link) note(trouble string) {
 	l.trouble = trouble
 }
 
-// openCall is a call that runs: the context of its caller, and the timer that ends it.
-type openCall struct {
-	ctx   context.Context
-	alive *time.Timer
-	tool  string // empty for a request of another kind
-
-	questions atomic.Int32 // that its client has not answered yet
-}
-
-func (l *link) enter(c *openCall) (leave func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.open == nil {
-		l.open = map[*openCall]bool{}
-	}
-	l.open[c] = true
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.open, c)
-	}
-}
-
-// ask asks the client of the call that runs for the server, which does not say of which call it
-// asks.
-func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage, error) {
-	l.mu.Lock()
-	var asking *openCall
-	for c := range l.open {
-		asking = c
-	}
-	count := len(l.open)
-	l.mu.Unlock()
-	if count != 1 {
-		return nil, fmt.Errorf("%d calls of this server run, so it is not known whose client it asks", count)
-	}
-	return l.askOf(taken, asking, q)
-}
-
-// askOf asks the client of a call for the server. The call may take as long as the client
-// does. Taken ends where the server takes the question back.
-func (l *link) askOf(taken context.Context, asking *openCall, q upstream.Question) (json.RawMessage, error) {
-	asked := callctx.ClientOf(asking.ctx)
-	offered := asked != nil && asked.Offers(q.Method)
-	switch {
-	case asking.tool != "":
-		l.gateway.work.Go(func() { l.noteAsking(asking.tool) })
-	case !offered:
-		return nil, fmt.Errorf("the client of this request does not offer %s", q.Method)
-	}
-	if !offered {
-		return nil, fmt.Errorf("the client of this call does not offer %s, or the call runs as a task and has none; "+
-			"%s becomes no task from now on", q.Method, asking.tool)
-	}
-	asking.alive.Stop()
-	asking.questions.Add(1)
-	defer func() {
-		if asking.questions.Add(-1) == 0 {
-			asking.alive.Reset(l.Timeout)
-		}
-	}()
-	ctx, cancel := context.WithCancel(asking.ctx)
-	defer cancel()
-	defer context.AfterFunc(taken, cancel)()
-	question := callctx.Question{Key: q.Key, Method: q.Method}
-	if len(q.Params) > 0 { // clients take none for null
-		params, err := l.taken(q.Method, q.Params)
-		if err != nil {
-			return nil, fmt.Errorf("the params of %s: %w", q.Method, err)
-		}
-		question.Params = params
-	}
-	return asked.Ask(ctx, question)
-}
-
-// noteAsking keeps that a tool asks its client: later calls of it are no tasks, which
-// cannot.
-func (l *link) noteAsking(tool string) {
-	switch added, err := l.addAsking(tool); {
-	case err != nil:
-		l.gateway.options.Log.Warn("keeping that a tool asks its client", "upstream", l.Name, "tool", tool, "err", err)
-	case added:
-		l.gateway.tell()
-	}
-}
-
-// addAsking reports false for a tool that is known to ask.
-func (l *link) addAsking(tool string) (added bool, err error) {
-	l.changing.Lock()
-	defer l.changing.Unlock()
-	k := l.latest()
-	if slices.Contains(k.Asking, tool) {
-		return false, nil
-	}
-	k.Asking = append(slices.Clone(k.Asking), tool)
-	return true, l.adopt(l.gateway.life, k)
-}
-
 // drop gives up a session that is of no use any more.
 func (l *link) drop(session Session) {
 	l.mu.Lock()
@@ -662,31 +569,16 @@ func (l *link) drop(session Session) {
 	l.gateway.work.Go(session.Close)
 }
 
-// maxData bounds the data of a refused call, in bytes, that a model gets.
-const maxData = 2000
-
-// pagesOf lists the pages that the user has to open before a call, as the error of a server names them.
-func pagesOf(refused *toolfold.Error) (pages []string) {
-	const required = -32042 // URL elicitation
-	var data struct{ Elicitations []struct{ URL string } }
-	if refused.Protocol != required || json.Unmarshal(refused.Data, &data) != nil {
-		return nil
-	}
-	for _, e := range data.Elicitations {
-		if at, err := url.Parse(e.URL); err == nil && at.Scheme != "" && len(e.URL) <= maxData {
-			pages = append(pages, at.String())
-		}
-	}
-	return pages
-}
-
 // failure words the error of a call that got no answer.
 func (l *link) failure(ctx, patience context.Context, c upstream.Call, err error) error {
 	what := cmp.Or(c.Tool, c.Method)
 	var refused *upstream.Refused
+	var ended *toolfold.Error
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(context.Cause(patience), &ended):
+		return ended
 	case patience.Err() != nil:
 		return toolfold.Errorf(toolfold.TimedOut, "%s: the server %s did not answer within %s, the call was cancelled", what, l.Name, l.Timeout).
 			WithHint("whether it was done is not known; other tools are not affected")
@@ -695,7 +587,11 @@ func (l *link) failure(ctx, patience context.Context, c upstream.Call, err error
 			shorten.To(refused.Error(), 500))
 		failed.Protocol = refused.Code
 		failed.Data, _ = foreign.JSON(refused.Data) // without data it stays nil
-		switch pages := pagesOf(failed); {
+		pages, ids := pagesOf(failed)
+		for _, id := range ids {
+			l.pages.add(ctx, id)
+		}
+		switch {
 		case refused.Lacking != "":
 			failed.Code, failed.Lacking = toolfold.ClientLacks, refused.Lacking
 			return failed.WithHint("call from a client that supports %s", refused.Lacking)

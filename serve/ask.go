@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -71,6 +72,9 @@ func (a asking) Offers(method string) bool { return a.request.Offers(method) }
 // Declared implements [callctx.Client].
 func (a asking) Declared() json.RawMessage { return a.request.declared().Declared() }
 
+// Seen implements [callctx.Client].
+func (a asking) Seen() time.Time { return time.Unix(0, a.request.questions.seen.Load()) }
+
 // Ask implements [callctx.Client].
 func (a asking) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
 	ctx, done, err := a.server.parking.prompts.wait(ctx, a.request.clientKey())
@@ -110,6 +114,9 @@ type remote struct {
 	capabilities
 	ask func(ctx context.Context, q Asked) (json.RawMessage, error)
 }
+
+// Seen implements [callctx.Client]: what the client of a task sends is not known here.
+func (remote) Seen() time.Time { return time.Time{} }
 
 // Ask implements [callctx.Client].
 func (r remote) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {

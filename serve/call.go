@@ -104,7 +104,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	if refused != nil {
 		return r.appendResult(out, refused.Answer(), structured)
 	}
-	ctx = s.withTasks(s.withMeta(r.withLog(r.withProgress(r.withCaller(ctx))), r), r)
+	ctx = s.withTasks(s.withPassed(ctx, r), r)
 	name := r.tool
 	answer, asks, failed := s.inTurn(ctx, r, name, func(ctx context.Context) toolfold.Answer {
 		return s.surface.Client.Call(ctx, name, r.params.arguments)
@@ -158,7 +158,7 @@ func (s *Server) inTurn(
 		return do(ctx)
 	}
 	switch {
-	case !r.Offers(callctx.MethodSample) && !r.Offers(callctx.MethodElicit) && !r.Offers(callctx.MethodRoots):
+	case !r.canBeAsked():
 		return run(ctx), nil, nil
 	case !r.modern():
 		return run(r.declared().in(ctx, asking{s, r})), nil, nil
@@ -286,6 +286,27 @@ func (r *request) appendAsks(out []byte, asks *ordered.Map) ([]byte, *protocolEr
 
 // maxMeta bounds the _meta that is passed on to other servers, in bytes.
 const maxMeta = 64 << 10
+
+// withPassed returns a context with what is passed on between other servers and the client of the request.
+func (s *Server) withPassed(ctx context.Context, r *request) context.Context {
+	return s.withCompleted(s.withMeta(r.withLog(r.withProgress(r.withCaller(ctx))), r), r)
+}
+
+// withCompleted returns a context whose calls report that the user is done with a page which the client was sent to:
+// with the newest request of the call, or else to the session of the client.
+func (s *Server) withCompleted(ctx context.Context, r *request) context.Context {
+	return callctx.With(ctx, callctx.Completed(func(params json.RawMessage) {
+		method := string(mcp.MethodNotificationElicitationComplete)
+		if r.tell(func(r *request) bool { return r.notify(method, params) }) {
+			return
+		}
+		var fields map[string]any
+		if json.Unmarshal(params, &fields) != nil || r.session == nil ||
+			s.mcp.SendNotificationToSpecificClient(r.session.SessionID(), method, fields) != nil {
+			s.log.Debug("a client is not told that its user is done with a page: its call has ended, and it has no session", "name", r.about())
+		}
+	}))
+}
 
 // withMeta returns a context with the _meta of the request for other servers. Tokens of progress and names
 // that the protocol or toolfold reserves are of this connection.

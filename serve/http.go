@@ -196,6 +196,7 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 		}
 		defer s.sessions.leave(session)
 		r.session, r.questions = session.client, &session.questions
+		session.questions.heard()
 		session.requests.cancel(r)
 		defer session.requests.enter(r)()
 		if session.questions.take(r.message) {

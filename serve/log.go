@@ -63,15 +63,16 @@ func (r *request) withLog(ctx context.Context) context.Context {
 	}
 	return callctx.With(ctx, callctx.Log{Level: string(wanted), Tell: func(params json.RawMessage) {
 		var said struct{ Level mcp.LoggingLevel }
-		if json.Unmarshal(params, &said) == nil && said.Level.ShouldSendTo(wanted) {
-			r.notify(string(mcp.MethodNotificationMessage), params)
-		}
+		_ = json.Unmarshal(params, &said) // without a level it is for nobody
+		r.tell(func(r *request) bool {
+			return !said.Level.ShouldSendTo(r.wantedLog()) || r.notify(string(mcp.MethodNotificationMessage), params)
+		})
 	}})
 }
 
 // Enabled implements [slog.Handler].
 func (h *clientHandler) Enabled(_ context.Context, level slog.Level) bool {
-	wanted := h.request.wantedLog()
+	wanted := h.request.newest().wantedLog()
 	return wanted != "" && logLevel(level).ShouldSendTo(wanted)
 }
 
@@ -85,8 +86,10 @@ func (h *clientHandler) Handle(_ context.Context, record slog.Record) error {
 		data.add(h.group, a)
 		return true
 	})
-	h.request.notify(string(mcp.MethodNotificationMessage), ordered.Map{
-		{Key: "level", Value: logLevel(record.Level)}, {Key: "data", Value: ordered.Map(data)},
+	h.request.tell(func(r *request) bool {
+		return r.notify(string(mcp.MethodNotificationMessage), ordered.Map{
+			{Key: "level", Value: logLevel(record.Level)}, {Key: "data", Value: ordered.Map(data)},
+		})
 	})
 	return nil
 }

@@ -100,7 +100,7 @@ func (s *Server) relay(
 	if s.others == nil || missing.code == mcp.INTERNAL_ERROR {
 		return nil, missing
 	}
-	ctx = s.withMeta(r.withLog(r.withProgress(r.withCaller(ctx))), r)
+	ctx = s.withPassed(ctx, r)
 	answer, asks, failed := s.inTurn(ctx, r, name, func(ctx context.Context) toolfold.Answer {
 		result, err := do(ctx)
 		if err != nil {

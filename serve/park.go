@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ const (
 	// maxPrompts bounds the prompts that wait at a time, maxClientPrompts those
 	// of one client.
 	maxPrompts       = 1000
-	maxClientPrompts = 32
+	maxClientPrompts = maxPrompts / 2
 )
 
 // prompts bounds the prompts that wait for the models and users of clients. When they are
@@ -93,6 +94,7 @@ const gathering = 10 * time.Millisecond
 
 // parking holds the calls whose clients have to answer.
 type parking struct {
+	process string // begins every state that was given here
 	prompts prompts
 
 	mu    sync.Mutex
@@ -103,12 +105,13 @@ type parking struct {
 type parked struct {
 	tool    string // with the id of its caller
 	client  string
-	request *request // the first
 	parking *parking
 	cancel  context.CancelFunc
 	done    chan toolfold.Answer // the answer, once
 
 	mu      sync.Mutex
+	request *request                   // the newest
+	came    time.Time                  // when that came
 	state   string                     // while the client has to answer
 	asked   map[string]*question       // without an answer yet, by key
 	given   map[string]json.RawMessage // answers that came with the first request, by key
@@ -152,10 +155,15 @@ func (s *Server) callModern(
 		return answer, asks, nil
 	}
 	p := s.parking.leave(state, tool)
-	if p == nil {
+	switch {
+	case p == nil && strings.HasPrefix(state, s.parking.process):
 		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
 			message: "the call of this requestState has ended, or was continued already: call again without requestState"}
+	case p == nil:
+		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
+			message: "this call waits in another server process; route this client's requests to one process, or start again"}
 	}
+	p.goOn(r)
 	p.take(responses)
 	answer, asks = p.wait(ctx)
 	return answer, asks, nil
@@ -177,7 +185,7 @@ func (l *parking) start(
 ) *parked {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parked{
-		tool: tool, client: r.clientKey(), request: r, parking: l, cancel: cancel, given: given,
+		tool: tool, client: r.clientKey(), request: r, came: time.Now(), parking: l, cancel: cancel, given: given,
 		done: make(chan toolfold.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
@@ -223,11 +231,42 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *ordere
 	}
 }
 
+// goOn makes a request the newest of the call.
+func (p *parked) goOn(r *request) {
+	p.mu.Lock()
+	before := p.request
+	p.request, p.came = r, time.Now()
+	p.mu.Unlock()
+	before.goOn(r)
+}
+
+// newest returns the newest request of the call, and when it came.
+func (p *parked) newest() (*request, time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.request, p.came
+}
+
 // Offers implements [callctx.Client].
-func (p *parked) Offers(method string) bool { return p.request.Offers(method) }
+func (p *parked) Offers(method string) bool {
+	r, _ := p.newest()
+	return r.Offers(method)
+}
 
 // Declared implements [callctx.Client].
-func (p *parked) Declared() json.RawMessage { return p.request.declared().Declared() }
+func (p *parked) Declared() json.RawMessage {
+	r, _ := p.newest()
+	return r.declared().Declared()
+}
+
+// Seen implements [callctx.Client]. Over HTTP other requests may be of another client of the same name.
+func (p *parked) Seen() time.Time {
+	r, came := p.newest()
+	if r.questions != nil {
+		return time.Unix(0, r.questions.seen.Load())
+	}
+	return came
+}
 
 // Ask implements [callctx.Client].
 func (p *parked) Ask(ctx context.Context, asked callctx.Question) (json.RawMessage, error) {
@@ -290,7 +329,10 @@ func (p *parked) park() *ordered.Map {
 	if len(p.asked) == 0 {
 		return nil
 	}
-	p.state = uuid.NewString()
+	p.state = p.parking.process + uuid.NewString()
+	p.request.mu.Lock()
+	p.request.parked = true
+	p.request.mu.Unlock()
 	requests := ordered.Map{}
 	for _, key := range slices.Sorted(maps.Keys(p.asked)) {
 		q := p.asked[key]

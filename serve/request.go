@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -48,6 +50,69 @@ type request struct {
 	out       outlet
 	ended     bool // answered or cancelled
 	cancelled bool
+
+	// A call that asks its client from 2026-07-28 on outlives the request: what goes to the client of the call goes
+	// out with the newest request of it.
+	parked bool             // it is answered with a question
+	next   *request         // which goes on with the call; nil = none yet
+	late   []func(*request) // for the next, at most maxLate
+}
+
+// maxLate bounds the messages of a call that wait for its next request.
+const maxLate = 1000
+
+// tell has a message of the call sent by its newest request, with the next one if that is answered. Send reports
+// whether it was sent. Tell reports false for a message that is dropped.
+func (r *request) tell(send func(*request) bool) bool {
+	for {
+		r.mu.Lock()
+		next, waits := r.next, r.ended && r.parked
+		if waits = waits && next == nil && len(r.late) < maxLate; waits {
+			r.late = append(r.late, func(next *request) { next.tell(send) })
+		}
+		ended := r.ended
+		r.mu.Unlock()
+		switch {
+		case waits:
+			return true
+		case next != nil:
+			r = next
+		case ended:
+			return false
+		default:
+			if send(r) {
+				return true
+			}
+			if r.mu.Lock(); !r.ended { // it cannot be sent at all
+				r.mu.Unlock()
+				return false
+			}
+			r.mu.Unlock()
+		}
+	}
+}
+
+// goOn makes next the newest request of the call of r.
+func (r *request) goOn(next *request) {
+	r.mu.Lock()
+	r.next = next
+	late := r.late
+	r.late = nil
+	r.mu.Unlock()
+	for _, send := range late {
+		send(next)
+	}
+}
+
+// newest returns the newest request of the call of r.
+func (r *request) newest() *request {
+	r.mu.Lock()
+	next := r.next
+	r.mu.Unlock()
+	if next == nil {
+		return r
+	}
+	return next.newest()
 }
 
 // An outlet writes to the client of one request.
@@ -122,36 +187,51 @@ func (r *request) end(answer []byte, status int) {
 	r.out.answer(answer, status)
 }
 
-// notify sends a notification to the client of the request. One that comes too
-// late is dropped.
-func (r *request) notify(method string, params any) {
+// notify sends a notification to the client of the request. It reports false for one that comes too late, or cannot be
+// sent, and is dropped.
+func (r *request) notify(method string, params any) bool {
 	message, err := ordered.JSON(ordered.Map{
 		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "method", Value: method}, {Key: "params", Value: params},
 	})
 	if err != nil { // such as progress that is no number
 		r.log.Error("a notification is not sent", "method", method, "name", r.about(), "err", err)
-		return
+		return false
 	}
-	r.send(message)
+	return r.send(message)
 }
 
 // withProgress returns a context whose runs report their progress to the client
-// if it asked for that.
+// if it asks for that, with this request or with one that goes on with the call.
 func (r *request) withProgress(ctx context.Context) context.Context {
-	token := r.meta.progressToken
-	if token == nil || string(token) == "null" {
+	if !r.wantsProgress() && !(r.modern() && r.canBeAsked()) {
 		return ctx
 	}
 	return callctx.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
-		params := ordered.Map{{Key: "progressToken", Value: token}, {Key: "progress", Value: p.Done}}
-		if p.Total != 0 {
-			params.Set("total", p.Total)
-		}
-		if p.Message != "" {
-			params.Set("message", p.Message)
-		}
-		r.notify("notifications/progress", params)
+		r.tell(func(r *request) bool {
+			if !r.wantsProgress() {
+				return true
+			}
+			params := ordered.Map{{Key: "progressToken", Value: r.meta.progressToken}, {Key: "progress", Value: p.Done}}
+			if p.Total != 0 {
+				params.Set("total", p.Total)
+			}
+			if p.Message != "" {
+				params.Set("message", p.Message)
+			}
+			return r.notify("notifications/progress", params)
+		})
 	})
+}
+
+// wantsProgress reports whether the client asks for progress.
+func (r *request) wantsProgress() bool {
+	token := r.meta.progressToken
+	return token != nil && string(token) != "null"
+}
+
+// canBeAsked reports whether the client answers questions of its call.
+func (r *request) canBeAsked() bool {
+	return r.Offers(callctx.MethodSample) || r.Offers(callctx.MethodElicit) || r.Offers(callctx.MethodRoots)
 }
 
 // modern reports whether the request is of 2026-07-28 or later.
@@ -182,12 +262,12 @@ func (r *request) declared() capabilities {
 // Offers reports whether the client says that it answers a method.
 func (r *request) Offers(method string) bool { return r.declared().Offers(method) }
 
-// clientKey tells clients apart: by session, or from 2026-07-28 on by host and by
-// what they say of themselves.
+// clientKey tells clients apart: by session, or from 2026-07-28 on by token, by host and
+// by what they say of themselves.
 func (r *request) clientKey() string {
 	if r.modern() {
 		client := r.client()
-		return fmt.Sprintf("%s %.100s %.100s", r.remote, client.Name, client.Version)
+		return fmt.Sprintf("%s %s %.100s %.100s", r.caller.id, r.remote, client.Name, client.Version)
 	}
 	return r.session.SessionID()
 }
@@ -232,10 +312,15 @@ func (all *requests) cancel(notification *request) {
 
 // questions are the requests to one client that it has not answered yet.
 type questions struct {
+	seen atomic.Int64 // when the client sent a message last, in ns since 1970
+
 	mu   sync.Mutex
 	last int64
 	open map[string]chan *message
 }
+
+// heard notes that the client has sent a message.
+func (q *questions) heard() { q.seen.Store(time.Now().UnixNano()) }
 
 // ask asks the client in the course of a request.
 func (q *questions) ask(ctx context.Context, r *request, asked callctx.Question) (json.RawMessage, error) {

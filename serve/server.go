@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
@@ -246,7 +247,7 @@ func New(o Options) (*Server, error) {
 		loads: o.AlwaysLoad, hints: o.SearchHints,
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
-		skills: o.Skills, others: o.Others, kept: o.Kept,
+		skills: o.Skills, others: o.Others, kept: o.Kept, parking: parking{process: uuid.NewString()[:8] + "-"},
 	}
 	if o.Others != nil {
 		s.watches.tell = o.Others.Watch

@@ -181,6 +181,7 @@ func readLine(r *bufio.Reader, limit int64) (line []byte, err error) {
 // everything else is answered before the next message is read.
 func (c *stdio) take(ctx context.Context, line []byte) {
 	m := readMessage(line)
+	c.questions.heard()
 	switch {
 	case m == nil: // no JSON object, which mcp-go refuses
 		c.write(c.handle(ctx, line))

@@ -43,7 +43,7 @@ func (r *remote) events(request *http.Request, response *http.Response, call *js
 		unit: &unit{memory: r.memory, limit: limit}, pause: resumePause,
 	}
 	e.sink = func(m jsonrpc.Message) { writeEvent(&e.out, m) }
-	e.texts = r.gate.texts(limit, e.pass)
+	e.texts = r.gate.texts(limit, call, e.pass)
 	note := e.texts.other
 	e.texts.other = func(text []byte) {
 		e.other = text

@@ -37,6 +37,10 @@ type gate struct {
 	waiting map[jsonrpc.ID]*request
 	calls   map[string]*call                  // running calls, by their progress token
 	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
+	asking  map[string]bool                   // tools that have asked, as far as this session knows
+	unsaid  bool                              // questions come without their call
+	queue   []*queued                         // calls of tools that ask, the next first
+	held    []*question                       // whose call is not known yet
 	watches map[string]*watch                 // whose requests are not sent yet, by URI
 	list    json.RawMessage                   // the last answer to tools/list
 	version string                            // that initialize agreed on
@@ -70,9 +74,6 @@ type watch struct {
 	refused error         // the refusal; nil if the server agreed. Not to be read before known is closed
 }
 
-// maxAsked bounds the requests of a server that run at a time. More are ignored.
-const maxAsked = 100
-
 // Codes of the errors that the gate puts in place of an answer.
 const (
 	codeLost = -32097 // the answer cannot be read, or there is none; the data is the HTTP status
@@ -92,7 +93,7 @@ func newGate(life context.Context, s Server, c Client, said io.Writer) *gate {
 	return &gate{
 		client: c, server: s, life: life, said: said,
 		waiting: map[jsonrpc.ID]*request{}, calls: map[string]*call{}, asked: map[jsonrpc.ID]context.CancelFunc{},
-		watches: map[string]*watch{},
+		asking: map[string]bool{}, watches: map[string]*watch{},
 	}
 }
 
@@ -252,18 +253,13 @@ func (g *gate) agreed() string {
 // limit returns the bound of a message in bytes.
 func (g *gate) limit() int64 { return cmp.Or(g.server.MessageLimit, DefaultMessageLimit) }
 
-// enter notes a running call by its progress token.
-func (g *gate) enter(token string, c *call) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.calls[token] = c
-}
-
 // leave ends a call, once its caller has heard of all events, and returns its result; nil if none came.
 func (g *gate) leave(token string) json.RawMessage {
 	g.mu.Lock()
 	c := g.calls[token]
 	delete(g.calls, token)
+	g.exclude(c)
+	g.advance()
 	result, telling := c.result, c.telling
 	g.mu.Unlock()
 	if telling != nil {
@@ -272,16 +268,18 @@ func (g *gate) leave(token string) json.RawMessage {
 	return result
 }
 
-// hear keeps an event of a call for its caller, if there is such a call. The lock is held.
-func (g *gate) hear(c *call, e event) {
+// hear keeps an event of a call for its caller, if there is such a call. It reports false for one that is
+// dropped. The lock is held.
+func (g *gate) hear(c *call, e event) bool {
 	if c == nil || len(c.events) == maxEvents {
-		return
+		return false
 	}
 	c.events = append(c.events, e)
 	if c.telling == nil {
 		c.telling = make(chan struct{})
 		go g.tell(c)
 	}
+	return true
 }
 
 // tell tells the caller of a call of its events, one at a time, until there is none.
@@ -297,7 +295,11 @@ func (g *gate) tell(c *call) {
 		e := c.events[0]
 		c.events = c.events[1:]
 		g.mu.Unlock()
-		c.tell(e)
+		if e.then != nil {
+			e.then()
+		} else {
+			c.tell(e)
+		}
 	}
 }
 
@@ -310,19 +312,6 @@ func (g *gate) page() json.RawMessage {
 	return page
 }
 
-// ask returns the answer of the client of a call, which is the zero Call if the call is not known.
-func (g *gate) ask(ctx context.Context, of Call, q Question) (json.RawMessage, error) {
-	switch {
-	case of.Ask != nil && of.Capabilities != nil:
-		return of.Ask(ctx, q)
-	case !slices.Contains(g.client.Asks, q.Method):
-		return nil, fmt.Errorf("%s is not passed on to clients here", q.Method)
-	case of.Ask != nil:
-		return of.Ask(ctx, q)
-	}
-	return g.client.Ask(ctx, q)
-}
-
 // state returns what came of the first requests.
 func (g *gate) state() handshake {
 	g.mu.Lock()
@@ -330,11 +319,12 @@ func (g *gate) state() handshake {
 	return g.heard
 }
 
-// texts returns a reader of the texts of a stream, whose messages for the library go to out.
-func (g *gate) texts(limit int64, out func(jsonrpc.Message)) *texts {
+// texts returns a reader of the texts of a stream, whose messages for the library go to out. Stream is the
+// request in the response to which the texts come; nil = they are of the whole session.
+func (g *gate) texts(limit int64, stream *jsonrpc.Request, out func(jsonrpc.Message)) *texts {
 	return &texts{
 		limit:   limit,
-		message: func(text []byte) { g.take(text, out) },
+		message: func(text []byte) { g.take(text, stream, out) },
 		broken: func(text []byte, id string) {
 			if !g.lose(id, "its answer is not valid JSON: "+flaw(text), out) {
 				g.note(text)
@@ -402,11 +392,11 @@ func (g *gate) fail(id jsonrpc.ID, code int64, why string, status int, out func(
 }
 
 // take reads a text that is valid JSON: a message, or a list of them.
-func (g *gate) take(text []byte, out func(jsonrpc.Message)) {
+func (g *gate) take(text []byte, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
 	if text[0] == '[' {
 		ordered.Items(text, func(item []byte) {
 			if isMessage(item) {
-				g.take(item, out)
+				g.take(item, stream, out)
 			} else {
 				g.note(item)
 			}
@@ -432,9 +422,9 @@ func (g *gate) take(text []byte, out func(jsonrpc.Message)) {
 	method, isRequest := ordered.Text(m.method)
 	switch {
 	case isRequest && (m.id == nil || string(m.id) == "null"):
-		g.notified(method, object(m.params), out)
+		g.notified(method, object(m.params), stream, out)
 	case isRequest:
-		g.requested(text, m.id, &jsonrpc.Request{Method: method, Params: object(m.params)}, out)
+		g.requested(text, m.id, &jsonrpc.Request{Method: method, Params: object(m.params)}, stream, out)
 	default:
 		g.replied(text, m.id, m.result, m.err, out)
 	}
@@ -516,7 +506,7 @@ func (g *gate) keep(r *request, result json.RawMessage) json.RawMessage {
 		if r.method == initialize {
 			var agreed struct{ ProtocolVersion string }
 			_ = json.Unmarshal(hello, &agreed)
-			g.version = agreed.ProtocolVersion
+			g.version, g.unsaid = agreed.ProtocolVersion, g.unsaid || g.server.Argv != nil || g.server.SSE
 		}
 		return hello
 	}
@@ -548,7 +538,7 @@ func refusal(failed json.RawMessage) *jsonrpc.Error {
 
 // requested takes a request of the server: questions are for the clients of calls, and the library
 // answers others.
-func (g *gate) requested(text []byte, written json.RawMessage, r *jsonrpc.Request, out func(jsonrpc.Message)) {
+func (g *gate) requested(text []byte, written json.RawMessage, r, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
 	if id, ok := ordered.Text(written); ok {
 		r.ID, _ = jsonrpc.MakeID(id)
 	} else if n, ok := number(string(written)); ok {
@@ -557,15 +547,16 @@ func (g *gate) requested(text []byte, written json.RawMessage, r *jsonrpc.Reques
 		g.note(text) // nothing can be answered to it
 		return
 	}
-	q := question{r, g.life, func() {}}
-	if isQuestion(r.Method) {
-		q.ctx, q.cancel = context.WithCancel(g.life)
-	}
+	q := &question{Request: r, known: make(chan error, 1), wanted: make(chan struct{})}
+	q.ctx, q.cancel = context.WithCancel(g.life)
 	g.mu.Lock()
 	_, twice := g.asked[r.ID]
 	full := twice || len(g.asked) >= maxAsked
 	if !full {
 		g.asked[r.ID] = q.cancel
+		if isQuestion(r.Method) {
+			g.match(q, stream)
+		}
 	}
 	g.mu.Unlock()
 	switch {
@@ -573,50 +564,35 @@ func (g *gate) requested(text []byte, written json.RawMessage, r *jsonrpc.Reques
 		q.cancel()
 		g.note(text)
 	case isQuestion(r.Method):
-		go g.question(q)
+		go g.ask(q)
 	default:
 		out(r)
 	}
 }
 
-// question is a request of the server for the client of a call.
-type question struct {
-	*jsonrpc.Request
-	ctx    context.Context // ends when the server takes the question back
-	cancel context.CancelFunc
-}
-
-// question answers a question by way of the client of a call.
-func (g *gate) question(q question) {
-	defer q.cancel()
-	result, err := g.ask(q.ctx, Call{}, Question{Method: q.Method, Params: q.Params})
-	response := &jsonrpc.Response{ID: q.ID, Result: result}
-	if err != nil {
-		response.Result, response.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
-	}
-	if q.ctx.Err() == nil {
-		_ = g.answer(g.life, response) // on a connection that is gone, nothing waits for it
-		return
-	}
-	g.mu.Lock()
-	delete(g.asked, q.ID) // it was taken back
-	g.mu.Unlock()
-}
-
 // ofCalls are the notifications about calls and questions, which the library does not get.
-var ofCalls = []string{"notifications/progress", "notifications/message", "notifications/cancelled"}
+var ofCalls = []string{"notifications/progress", "notifications/message", "notifications/cancelled", completed}
+
+// completed is the notification that a user is done with a page.
+const completed = "notifications/elicitation/complete"
 
 // agreedToTell is the notification by which a server agrees to a subscription.
 const agreedToTell = "notifications/subscriptions/acknowledged"
 
 // notified passes on what a server reports about one of its calls; the library gets other
 // notifications.
-func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.Message)) {
+func (g *gate) notified(method string, params json.RawMessage, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
 	if !slices.Contains(ofCalls, method) {
 		if method == agreedToTell {
 			g.acknowledged(params)
 		}
 		out(&jsonrpc.Request{Method: method, Params: params})
+		return
+	}
+	if method == completed {
+		if g.client.Completed != nil && params != nil {
+			g.client.Completed(params)
+		}
 		return
 	}
 	g.mu.Lock()
@@ -631,10 +607,8 @@ func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.
 			g.hear(g.calls[fmt.Sprint(p.ProgressToken)], event{progress: p.Progress})
 		}
 	case "notifications/message":
-		if len(g.calls) == 1 && params != nil { // of several it is not known whose it is
-			for _, c := range g.calls {
-				g.hear(c, event{log: params})
-			}
+		if params != nil {
+			g.hear(g.logged(stream), event{log: params})
 		}
 	case "notifications/cancelled":
 		var p struct{ RequestID any }
@@ -643,6 +617,21 @@ func (g *gate) notified(method string, params json.RawMessage, out func(jsonrpc.
 			g.asked[id]()
 		}
 	}
+}
+
+// logged returns the call that a log message in a stream is about; nil if that is not known. The lock is held.
+func (g *gate) logged(stream *jsonrpc.Request) *call {
+	if stream != nil {
+		if r := g.waiting[stream.ID]; r != nil && r.call != nil {
+			return r.call
+		}
+	}
+	if len(g.calls) == 1 {
+		for _, c := range g.calls {
+			return c
+		}
+	}
+	return nil
 }
 
 // acknowledged records that the server has agreed to a subscription.

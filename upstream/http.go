@@ -175,7 +175,7 @@ func (c *exchange) Write(ctx context.Context, message jsonrpc.Message) error {
 // listens reports whether the client takes notifications or questions. The older transport has them in one
 // stream with the answers.
 func (r *remote) listens() bool {
-	return !r.server.SSE && (r.gate.client.Changed != nil || r.gate.client.Ask != nil)
+	return !r.server.SSE && (r.gate.client.Changed != nil || len(r.gate.client.Asks) > 0)
 }
 
 // Close implements [mcp.Connection].
@@ -411,7 +411,7 @@ func (r *remote) settle(request *http.Request, response *http.Response, call *js
 		r.gate.oversize(u, pass)
 	}
 	body := u.take()
-	r.gate.texts(r.gate.limit(), pass).whole(body)
+	r.gate.texts(r.gate.limit(), call, pass).whole(body)
 	var unread struct {
 		JSONRPC string
 		Error   json.RawMessage

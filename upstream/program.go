@@ -121,7 +121,7 @@ func (p *program) read(memory *Memory) {
 	defer close(p.ended)
 	limit := p.gate.limit()
 	lines := bufio.NewReaderSize(p.stdout, 64<<10)
-	texts := p.gate.texts(limit, p.pass)
+	texts := p.gate.texts(limit, nil, p.pass)
 	u := &unit{memory: memory, limit: limit}
 	for {
 		if u.line(lines) != nil {

@@ -31,9 +31,13 @@ type Client struct {
 	Changed func()
 	Updated func(uri string)
 
-	// Ask answers what a server asks of the client of one of its calls, with the params as
-	// they came. The context ends when the server takes the question back. Nil tells servers
-	// that nothing can be asked, as an empty list of Asks does.
+	// Completed is called with the params of the server's notification that a user is done with a page that a call
+	// had sent the user to. Nil is not called.
+	Completed func(params json.RawMessage)
+
+	// Ask answers what a server asks that is of no call, such as for roots, or of a call without an
+	// Ask, with the params as they came. The context ends when the server takes the question back.
+	// Nil refuses these. Asks lists the methods that servers can ask by.
 	Ask  func(context.Context, Question) (json.RawMessage, error)
 	Asks []string
 
@@ -259,9 +263,15 @@ type Call struct {
 	Progress func(Progress)
 	Log      func(params json.RawMessage)
 
-	// Ask answers what the server asks in place of a result, as servers of 2026-07-28 do, so
-	// that it is known whose client is asked. Nil is that of [Client], as for all other questions.
+	// Ask answers what the server asks in the course of the call, once Progress and Log have had what
+	// came before. Nil is that of [Client].
 	Ask func(context.Context, Question) (json.RawMessage, error)
+
+	// Asks says that the tool is known to ask. Where a connection does not say of which call a question
+	// is, the calls of such tools run one at a time: Queue is called with true when this one begins to
+	// wait for its turn, and with false when it waits no more. Nil is not called.
+	Asks  bool
+	Queue func(waits bool)
 
 	// Capabilities says what Ask answers, as the protocol's ClientCapabilities, which servers of
 	// 2026-07-28 are told with the call. Nil stands for what [Client] answers; servers of other
@@ -273,19 +283,17 @@ type Call struct {
 	Mirrored bool
 }
 
-// Question holds what a server asks of the client of a call.
-type Question struct {
-	Key    string // of the server's, where it asks in place of a result; else empty
-	Method string // one of the client's Asks
-	Params json.RawMessage
-}
-
 // call is a call that runs. The gate's mutex guards what changes.
 type call struct {
 	method string          // in place of that of a call of a tool; empty = none
 	params json.RawMessage // of that method
 	extra  []byte          // members of its params that the library does not write, each behind a comma
 	tell   func(event)     // tells the caller what the server reports
+
+	tool string // empty for another method
+	asks bool   // the tool asks, as far as is known
+	ask  func(context.Context, Question) (json.RawMessage, error)
+	open []*question // without an answer, of a connection that does not say their call
 
 	result  json.RawMessage // once it came
 	events  []event         // that the caller has not heard of
@@ -296,6 +304,7 @@ type call struct {
 type event struct {
 	progress Progress
 	log      json.RawMessage // nil for progress
+	then     func()          // called in place of telling the caller; nil = the event is for the caller
 }
 
 // maxEvents bounds what a caller has not heard of yet. More is dropped: what comes later
@@ -374,7 +383,7 @@ func (s *Session) answered(ctx context.Context, c Call) (json.RawMessage, error)
 		answers := map[string]json.RawMessage{}
 		for key, asked := range asks.InputRequests {
 			wait.Go(func() {
-				answer, failed := s.gate.ask(ctx, c, Question{key, asked.Method, asked.Params})
+				answer, failed := s.gate.askOf(ctx, c, Question{Key: key, Method: asked.Method, Params: asked.Params})
 				mu.Lock()
 				defer mu.Unlock()
 				if answers[key] = answer; failed != nil {
@@ -402,14 +411,17 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 	default:
 	}
 	token := strconv.FormatInt(s.last.Add(1), 10)
-	s.gate.enter(token, &call{method: c.Method, params: c.Params, extra: extra, tell: func(e event) {
+	running := &call{method: c.Method, params: c.Params, extra: extra, tool: c.Tool, ask: c.Ask, asks: c.Asks, tell: func(e event) {
 		switch {
 		case e.log == nil && c.Progress != nil:
 			c.Progress(e.progress)
 		case e.log != nil && c.Log != nil:
 			c.Log(e.log)
 		}
-	}})
+	}}
+	if err := s.inTurn(ctx, token, running, c.Queue); err != nil {
+		return nil, err
+	}
 	meta := mcp.Meta{}
 	ordered.Scan(c.Meta, func(name []byte, start, end int) { meta[string(name)] = c.Meta[start:end:end] })
 	meta["progressToken"] = token
@@ -531,6 +543,3 @@ func (c *call) written(made *jsonrpc.Request, meta json.RawMessage) *jsonrpc.Req
 	}
 	return &with
 }
-
-// isQuestion reports whether a request of the server is for the client of a call.
-func isQuestion(method string) bool { return method == Sample || method == Elicit || method == Roots }

@@ -7,7 +7,6 @@ package upstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 )
@@ -76,9 +75,6 @@ func List(ctx context.Context, s Server, version string, more ...string) (Answer
 	session, err := Connect(ctx, s, Client{
 		Name: "toolfold-doctor", Version: version,
 		Asks: append([]string{Sample, Elicit}, more...), // as clients do: some servers list other tools to clients that offer less
-		Ask: func(context.Context, Question) (json.RawMessage, error) {
-			return nil, errors.New("there is no call to ask for")
-		},
 	})
 	if err != nil {
 		return Answer{}, err

@@ -46,6 +46,8 @@ func TestMain(m *testing.M) {
 		_ = os.WriteFile(os.Args[3], []byte(fmt.Sprint(os.Getpid())), 0o600)
 		_ = server(1).Run(context.Background(), &mcp.StdioTransport{})
 		time.Sleep(time.Hour)
+	case "asks":
+		_ = asks().Run(context.Background(), &mcp.StdioTransport{})
 	case "odd":
 		playOdd(os.Args[3], os.Args[4])
 	case "newer":

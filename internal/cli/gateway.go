@@ -149,8 +149,9 @@ func gatewayTo(name string, u config.Upstream, server upstream.Server) gateway.U
 	server.Env, server.EnvOnly = slices.Concat(ownEnv(), server.Env, []string{asUpstream + "=1"}), true
 	return gateway.Upstream{
 		Name: name, Server: server, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
-		Timeout:        time.Duration(u.TimeoutMs) * time.Millisecond,
-		MaxConcurrency: u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
+		Timeout:         time.Duration(u.TimeoutMs) * time.Millisecond,
+		QuestionTimeout: time.Duration(u.QuestionTimeoutMs) * time.Millisecond,
+		MaxConcurrency:  u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
 		Apart: u.Isolate == "session", FirstList: gateway.Changes(u.FirstList),
 		Limits: gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
 	}

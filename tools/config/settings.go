@@ -168,7 +168,14 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 	toolfold.Strings("repeat", "These of its tools are called again where the process ended in mid-call, beside those that say they "+
 		"are idempotent: names, or patterns.").With(toolfold.MaxItems(1000)),
 	toolfold.Int{Name: "timeoutMs", Doc: "Time for a call: 60000 unless set.", Min: 1, Max: 3_600_000},
-	toolfold.Int{Name: "maxConcurrency", Doc: "Most calls of it at a time: 16 unless set.", Min: 1, Max: 10_000},
+	toolfold.Int{
+		Name: "questionTimeoutMs", Doc: "Time that a call waits for the answer of a silent client while another has to ask: 60000 unless set.",
+		Min: 1, Max: 3_600_000,
+	},
+	toolfold.Int{
+		Name: "maxConcurrency", Doc: "Most calls of it at a time, without those that wait for an answer of their client: 16 unless set.",
+		Min: 1, Max: 10_000,
+	},
 	toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer: that of the server unless set.", Min: 4000, Max: 1 << 20},
 	toolfold.Int{Name: "maxTools", Doc: "Most tools that are taken of its list: 5000 unless set.", Min: 1, Max: 100_000},
 	toolfold.Int{Name: "schemaLimit", Doc: "Most bytes of a schema of a tool, which is left out beyond it: 262144 unless set.",
@@ -275,20 +282,21 @@ type Embeddings struct {
 // Upstream is another MCP server whose tools are served too. It has a command or
 // a URL. Texts may name variables, as the files of clients do.
 type Upstream struct {
-	Command        string            `json:"command,omitempty"`
-	Args           []string          `json:"args,omitempty"`
-	Env            map[string]string `json:"env,omitempty"`
-	Cwd            string            `json:"cwd,omitempty"` // empty = the workspace
-	URL            string            `json:"url,omitempty"`
-	Headers        map[string]string `json:"headers,omitempty"`
-	Type           string            `json:"type,omitempty"`    // empty = stdio with a command, else http
-	Fold           string            `json:"fold,omitempty"`    // empty = effect
-	Include        []string          `json:"include,omitempty"` // empty = all
-	Exclude        []string          `json:"exclude,omitempty"`
-	Repeat         []string          `json:"repeat,omitempty"`         // empty = tools that declare themselves idempotent
-	TimeoutMs      int               `json:"timeoutMs,omitempty"`      // 0 = the default
-	MaxConcurrency int               `json:"maxConcurrency,omitempty"` // 0 = the default
-	ResultLimit    int               `json:"resultLimit,omitempty"`    // 0 = that of the server
+	Command           string            `json:"command,omitempty"`
+	Args              []string          `json:"args,omitempty"`
+	Env               map[string]string `json:"env,omitempty"`
+	Cwd               string            `json:"cwd,omitempty"` // empty = the workspace
+	URL               string            `json:"url,omitempty"`
+	Headers           map[string]string `json:"headers,omitempty"`
+	Type              string            `json:"type,omitempty"`    // empty = stdio with a command, else http
+	Fold              string            `json:"fold,omitempty"`    // empty = effect
+	Include           []string          `json:"include,omitempty"` // empty = all
+	Exclude           []string          `json:"exclude,omitempty"`
+	Repeat            []string          `json:"repeat,omitempty"`            // empty = tools that declare themselves idempotent
+	TimeoutMs         int               `json:"timeoutMs,omitempty"`         // 0 = the default
+	MaxConcurrency    int               `json:"maxConcurrency,omitempty"`    // 0 = the default
+	QuestionTimeoutMs int               `json:"questionTimeoutMs,omitempty"` // 0 = the default
+	ResultLimit       int               `json:"resultLimit,omitempty"`       // 0 = that of the server
 
 	// Zero stands for the default.
 	MaxTools          int `json:"maxTools,omitempty"`

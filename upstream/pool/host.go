@@ -242,12 +242,12 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 	case kindWatch, kindUnwatch:
 		err = s.watch(ctx, v, f.Text, f.Kind == kindWatch)
 	default:
-		defer s.enter(v, f.ID)()
 		c := upstream.Call{
-			Tool: f.Text, Arguments: f.Body, LogLevel: f.Level, Capabilities: f.Can, Meta: f.Meta,
+			Tool: f.Text, Arguments: f.Body, LogLevel: f.Level, Capabilities: f.Can, Meta: f.Meta, Asks: f.Asks,
 			Progress: func(p upstream.Progress) { _ = v.line.write(frame{Kind: kindProgress, ID: f.ID, Progress: &p}) },
 			Log:      func(params json.RawMessage) { _ = v.line.write(frame{Kind: kindLog, ID: f.ID, Body: params}) },
 			Ask:      func(ctx context.Context, q upstream.Question) (json.RawMessage, error) { return v.ask(ctx, f.ID, q) },
+			Queue:    func(waits bool) { _ = v.line.write(frame{Kind: kindQueue, ID: f.ID, Waits: waits}) },
 		}
 		if f.Method != "" {
 			c.Method, c.Params, c.Arguments = f.Method, f.Body, nil
@@ -269,7 +269,7 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 	return frame{Kind: kindFailed, Text: err.Error()}
 }
 
-// ask asks the client in the course of a call; of is its request where that is known, else 0.
+// ask asks the client in the course of a call, whose request is of.
 func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.RawMessage, error) {
 	answer := make(chan frame, 1)
 	v.mu.Lock()
@@ -280,18 +280,24 @@ func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.
 	if err := v.line.write(frame{Kind: kindAsk, ID: id, Of: of, Key: q.Key, Text: q.Method, Body: q.Params}); err != nil {
 		return nil, errors.New("its client is gone")
 	}
-	select {
-	case f := <-answer:
-		if f.Kind == kindFailed {
-			return nil, errors.New(f.Text)
+	wanted := q.Wanted
+	for {
+		select {
+		case f := <-answer:
+			if f.Kind == kindFailed {
+				return nil, errors.New(f.Text)
+			}
+			return f.Body, nil
+		case <-wanted:
+			wanted = nil
+			_ = v.line.write(frame{Kind: kindWanted, ID: id})
+		case <-ctx.Done():
+			v.mu.Lock()
+			delete(v.asked, id)
+			v.mu.Unlock()
+			_ = v.line.write(frame{Kind: kindTakenBack, ID: id})
+			return nil, ctx.Err()
 		}
-		return f.Body, nil
-	case <-ctx.Done():
-		v.mu.Lock()
-		delete(v.asked, id)
-		v.mu.Unlock()
-		_ = v.line.write(frame{Kind: kindTakenBack, ID: id})
-		return nil, ctx.Err()
 	}
 }
 
@@ -309,7 +315,8 @@ func (n *news) add(l *line, f frame) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	same := func(other frame) bool { return other.Kind == f.Kind && other.Text == f.Text }
-	if !slices.ContainsFunc(n.untold, same) {
+	full := f.Kind == kindCompleted && len(n.untold) >= maxEvents
+	if !full && !slices.ContainsFunc(n.untold, same) {
 		n.untold = append(n.untold, f)
 	}
 	n.start(l)
@@ -360,15 +367,8 @@ type shared struct {
 
 	mu      sync.Mutex
 	users   map[*visitor]bool
-	end     *time.Timer // nil while it has users
-	open    map[openCall]bool
+	end     *time.Timer                  // nil while it has users
 	watched map[string]map[*visitor]bool // by the URI of a resource
-}
-
-// openCall is a call that runs: whose it is, and which.
-type openCall struct {
-	visitor *visitor
-	id      int64
 }
 
 // join returns the server that an opening asks for, and starts it where it does not run.
@@ -387,14 +387,14 @@ func (h *host) join(v *visitor, o opening) *shared {
 	}
 	memory := h.memory
 	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
-	s := &shared{host: h, key: key, ready: make(chan struct{}), stop: cancel, users: map[*visitor]bool{v: true}, open: map[openCall]bool{},
+	s := &shared{host: h, key: key, ready: make(chan struct{}), stop: cancel, users: map[*visitor]bool{v: true},
 		watched: map[string]map[*visitor]bool{}}
 	h.shared[key] = s
 	h.work.Go(func() {
 		defer cancel()
 		s.session, s.err = upstream.Connect(ctx, o.Server, upstream.Client{
-			Name: o.Client, Version: o.ClientVersion, Changed: s.changed, Updated: s.updated,
-			Ask: s.ask, Asks: []string{upstream.Sample, upstream.Elicit}, Stray: s.stray, Memory: memory,
+			Name: o.Client, Version: o.ClientVersion, Changed: s.changed, Updated: s.updated, Completed: s.completed,
+			Asks: []string{upstream.Sample, upstream.Elicit}, Stray: s.stray, Memory: memory,
 		})
 		close(s.ready)
 		if s.err == nil {
@@ -529,6 +529,15 @@ func (s *shared) changed() {
 	}
 }
 
+// completed tells all users that one of theirs is done with a page: each knows which pages it was sent to.
+func (s *shared) completed(params json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for v := range s.users {
+		v.news.add(v.line, frame{Kind: kindCompleted, Text: string(params)})
+	}
+}
+
 // stray passes on a text of the server that answers nothing.
 func (s *shared) stray(text string) {
 	s.mu.Lock()
@@ -536,31 +545,4 @@ func (s *shared) stray(text string) {
 	for v := range s.users {
 		v.news.add(v.line, frame{Kind: kindStray, Text: text})
 	}
-}
-
-func (s *shared) enter(v *visitor, id int64) (leave func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := openCall{v, id}
-	s.open[c] = true
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.open, c)
-	}
-}
-
-// ask asks the client of the only call that runs.
-func (s *shared) ask(ctx context.Context, q upstream.Question) (json.RawMessage, error) {
-	s.mu.Lock()
-	var asking *visitor
-	for c := range s.open {
-		asking = c.visitor
-	}
-	count := len(s.open)
-	s.mu.Unlock()
-	if count != 1 {
-		return nil, fmt.Errorf("%d calls of this server run, in all sessions that share it, so it is not known whose client it asks", count)
-	}
-	return asking.ask(ctx, 0, q)
 }

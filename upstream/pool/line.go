@@ -19,8 +19,10 @@ import (
 type frame struct {
 	Kind     kind
 	ID       int64              `json:",omitempty"` // of a request or question, which its result repeats
-	Of       int64              `json:",omitempty"` // the request that a question is asked in place of a result; 0 = not known
-	Key      string             `json:",omitempty"` // of the server's, of such a question
+	Of       int64              `json:",omitempty"` // the request in the course of which a question is asked
+	Key      string             `json:",omitempty"` // of the server's, of a question in place of a result
+	Asks     bool               `json:",omitempty"` // the tool of a call is known to ask
+	Waits    bool               `json:",omitempty"` // a call begins to wait for its turn; else it waits no more
 	Text     string             `json:",omitempty"` // a tool, a method, a URI, or what is wrong
 	Method   string             `json:",omitempty"` // of a call that is none of a tool
 	Level    string             `json:",omitempty"` // of the log messages of a call
@@ -54,9 +56,12 @@ const (
 	kindLog       kind = "log"       // of a call
 	kindChanged   kind = "changed"   // a list
 	kindUpdated   kind = "updated"   // a resource that is watched
+	kindCompleted kind = "completed" // the params of that notification, as a text
 	kindStray     kind = "stray"     // the start of a text of the server that answers nothing
 	kindAsk       kind = "ask"       // a question of the server, in the course of a call
 	kindTakenBack kind = "takenBack" // a question
+	kindWanted    kind = "wanted"    // another call waits for the answer to a question
+	kindQueue     kind = "queue"     // a call waits for its turn, or no more
 )
 
 // Bounds of a frame in bytes, and of the time that writing one takes.

@@ -168,13 +168,19 @@ type Session struct {
 
 	mu    sync.Mutex
 	last  int64
-	open  map[int64]*request           // of ours, without a result
-	asked map[int64]context.CancelFunc // questions of the server without an answer
+	open  map[int64]*request  // of ours, without a result
+	asked map[int64]*question // of the server, without an answer
+}
+
+// question is a question of the server without an answer.
+type question struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	wanted chan struct{} // closed when another call waits for the answer
 }
 
 // request is a request to the host without a result.
 type request struct {
-	ask    func(context.Context, upstream.Question) (json.RawMessage, error) // as that of [upstream.Call]; may be nil
 	answer chan frame
 
 	mu     sync.Mutex
@@ -182,15 +188,15 @@ type request struct {
 	more   chan struct{} // has an element when there are events
 }
 
-// maxEvents bounds what a caller has not heard of yet. More is dropped: what comes later
-// says more.
+// maxEvents bounds what a caller has not heard of yet. More is dropped, except questions: what
+// comes later says more.
 const maxEvents = 1000
 
 // add keeps an event for the caller.
 func (r *request) add(f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.events) < maxEvents {
+	if len(r.events) < maxEvents || f.Kind == kindAsk {
 		r.events = append(r.events, f)
 	}
 	select {
@@ -199,14 +205,23 @@ func (r *request) add(f frame) {
 	}
 }
 
-// hear tells the caller of the events so far.
-func (r *request) hear(c upstream.Call) {
+// hear tells the caller of a request of the events so far.
+func (s *Session) hear(c upstream.Call, r *request) {
 	r.mu.Lock()
 	events := r.events
 	r.events = nil
 	r.mu.Unlock()
-	for _, e := range events {
-		hear(c, e)
+	for _, f := range events {
+		switch {
+		case f.Kind == kindAsk:
+			s.answer(f, c.Ask)
+		case f.Kind == kindLog && c.Log != nil:
+			c.Log(f.Body)
+		case f.Kind == kindProgress && f.Progress != nil && c.Progress != nil:
+			c.Progress(*f.Progress)
+		case f.Kind == kindQueue && c.Queue != nil:
+			c.Queue(f.Waits)
+		}
 	}
 }
 
@@ -214,7 +229,7 @@ func (r *request) hear(c upstream.Call) {
 // that another has to be reached.
 func open(ctx context.Context, conn net.Conn, spec []byte, c upstream.Client) (_ *Session, again bool, err error) {
 	s := &Session{
-		line: newLine(conn, c.Memory), client: c, gone: make(chan struct{}), open: map[int64]*request{}, asked: map[int64]context.CancelFunc{},
+		line: newLine(conn, c.Memory), client: c, gone: make(chan struct{}), open: map[int64]*request{}, asked: map[int64]*question{},
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	first := frame{Kind: kindGone}
@@ -244,8 +259,8 @@ func (s *Session) listen() {
 		_ = s.line.conn.Close()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, cancel := range s.asked {
-			cancel()
+		for _, q := range s.asked {
+			q.cancel()
 		}
 		close(s.gone)
 	}()
@@ -266,19 +281,40 @@ func (s *Session) listen() {
 			if s.client.Updated != nil {
 				s.client.Updated(f.Text)
 			}
+		case kindCompleted:
+			if s.client.Completed != nil {
+				s.client.Completed(json.RawMessage(f.Text))
+			}
 		case kindStray:
 			if s.client.Stray != nil {
 				s.client.Stray(f.Text)
 			}
 		case kindAsk:
-			s.answer(f)
+			s.mu.Lock()
+			q := &question{wanted: make(chan struct{})}
+			q.ctx, q.cancel = context.WithCancel(context.Background())
+			s.asked[f.ID] = q
+			r = s.open[f.Of]
+			s.mu.Unlock()
+			if r != nil { // its caller hears first of what came before
+				r.add(f)
+			} else {
+				s.answer(f, nil)
+			}
 		case kindTakenBack:
 			s.mu.Lock()
-			if cancel := s.asked[f.ID]; cancel != nil {
-				cancel()
+			if q := s.asked[f.ID]; q != nil {
+				q.cancel()
+				delete(s.asked, f.ID)
 			}
 			s.mu.Unlock()
-		case kindProgress, kindLog:
+		case kindWanted: // once for each question
+			s.mu.Lock()
+			if q := s.asked[f.ID]; q != nil {
+				close(q.wanted)
+			}
+			s.mu.Unlock()
+		case kindProgress, kindLog, kindQueue:
 			if r != nil {
 				r.add(f)
 			}
@@ -291,21 +327,26 @@ func (s *Session) listen() {
 	}
 }
 
-// answer answers a question of the server, beside what follows.
-func (s *Session) answer(f frame) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ask := s.client.Ask
-	s.mu.Lock()
-	s.asked[f.ID] = cancel
-	if r := s.open[f.Of]; r != nil && r.ask != nil {
-		ask = r.ask
+// answer answers a question of the server by way of a call's ask, beside what follows. Without ask it is that of the
+// client.
+func (s *Session) answer(f frame, ask func(context.Context, upstream.Question) (json.RawMessage, error)) {
+	if ask == nil {
+		ask = s.client.Ask
 	}
+	s.mu.Lock()
+	q := s.asked[f.ID]
 	s.mu.Unlock()
+	if q == nil {
+		return // it was taken back
+	}
 	go func() {
-		defer cancel()
+		defer q.cancel()
 		reply := frame{Kind: kindAnswer, ID: f.ID}
-		var err error
-		if reply.Body, err = ask(ctx, upstream.Question{Key: f.Key, Method: f.Text, Params: f.Body}); err != nil {
+		err := errors.New("there is no client to ask")
+		if ask != nil {
+			reply.Body, err = ask(q.ctx, upstream.Question{Key: f.Key, Method: f.Text, Params: f.Body, Wanted: q.wanted})
+		}
+		if err != nil {
 			reply.Kind, reply.Text = kindFailed, err.Error()
 		}
 		s.mu.Lock()
@@ -323,7 +364,7 @@ func (s *Session) forget(id int64) {
 
 // ask sends a request to the host and returns the result. A context that ends cancels it.
 func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, error) {
-	r := &request{ask: c.Ask, more: make(chan struct{}, 1), answer: make(chan frame, 1)}
+	r := &request{more: make(chan struct{}, 1), answer: make(chan frame, 1)}
 	s.mu.Lock()
 	s.last++
 	f.ID = s.last
@@ -337,16 +378,16 @@ func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, err
 	for {
 		select {
 		case <-r.more:
-			r.hear(c)
+			s.hear(c, r)
 		case answer := <-r.answer:
-			return taken(c, r, answer)
+			return s.taken(c, r, answer)
 		case <-ctx.Done():
 			_ = s.line.write(frame{Kind: kindCancel, ID: f.ID})
 			return frame{}, ctx.Err()
 		case <-s.gone:
 			select {
 			case answer := <-r.answer: // it came just before the end
-				return taken(c, r, answer)
+				return s.taken(c, r, answer)
 			default:
 				return frame{}, errors.New("the process that shares it has ended")
 			}
@@ -354,19 +395,9 @@ func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, err
 	}
 }
 
-// hear tells the caller of a call what the server says.
-func hear(c upstream.Call, f frame) {
-	switch {
-	case f.Kind == kindLog && c.Log != nil:
-		c.Log(f.Body)
-	case f.Kind == kindProgress && f.Progress != nil && c.Progress != nil:
-		c.Progress(*f.Progress)
-	}
-}
-
 // taken returns the answer to a request, once its caller has heard of what came before.
-func taken(c upstream.Call, r *request, f frame) (frame, error) {
-	r.hear(c)
+func (s *Session) taken(c upstream.Call, r *request, f frame) (frame, error) {
+	s.hear(c, r)
 	switch f.Kind {
 	case kindGone:
 		return f, upstream.ErrGone
@@ -400,7 +431,7 @@ func (s *Session) Call(ctx context.Context, c upstream.Call) (json.RawMessage, e
 		return nil, upstream.ErrGone
 	default:
 	}
-	call := frame{Kind: kindCall, Text: c.Tool, Level: c.LogLevel, Can: c.Capabilities, Meta: c.Meta, Body: c.Arguments}
+	call := frame{Kind: kindCall, Text: c.Tool, Level: c.LogLevel, Can: c.Capabilities, Meta: c.Meta, Asks: c.Asks, Body: c.Arguments}
 	if c.Method != "" {
 		call.Method, call.Body = c.Method, c.Params
 	}

@@ -234,8 +234,8 @@ func TestShare(t *testing.T) {
 	})
 }
 
-// A server asks the client of its call where it says of which, else that of the only call that
-// runs; where several run, that is refused.
+// A server asks the client of its call where it says of which. Else a first question waits until its call is the only
+// one left of those that ran.
 func TestAsk(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	client := func(name string) upstream.Client {
@@ -264,17 +264,55 @@ func TestAsk(t *testing.T) {
 	if got := call(t, a, "ask"); got != "acceptmap[name:a]s<" {
 		t.Errorf("beside another call a is asked: %s", got)
 	}
-	if got := call(t, a, "request"); !strings.Contains(got, "2 calls of this server run") {
-		t.Errorf("beside another call a request is answered with %s", got)
-	}
+	requested := make(chan string)
+	go func() {
+		result, err := a.Call(t.Context(), upstream.Call{Tool: "request", Arguments: json.RawMessage(`{}`)})
+		requested <- fmt.Sprint(string(result), err)
+	}()
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+	if got := <-requested; !strings.Contains(got, `elicitation/create under \\\"\\\"`) {
+		t.Errorf("a request is answered with %s", got)
 	}
 	testwait.Until(t, "the server hears that its call was cancelled", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "cancelled"))
 		return err == nil
 	})
+}
+
+// A call whose tool asks waits until that of another session has its answer, which hears that it is waited for.
+func TestTurns(t *testing.T) {
+	p, dir := newPool(t, "1"), t.TempDir()
+	a, b := connect(t, p, playing(dir), upstream.Client{Name: "t"}), connect(t, p, playing(dir), upstream.Client{Name: "t"})
+	asked, queue, ended := make(chan upstream.Question, 2), make(chan bool, 2), make(chan error, 2)
+	begin := func(s *pool.Session, answer func(upstream.Question)) {
+		go func() {
+			_, err := s.Call(t.Context(), upstream.Call{
+				Tool: "request", Arguments: json.RawMessage(`{}`), Asks: true, Queue: func(waits bool) { queue <- waits },
+				Ask: func(_ context.Context, q upstream.Question) (json.RawMessage, error) {
+					asked <- q
+					answer(q)
+					return json.RawMessage(`{"action":"decline"}`), nil
+				},
+			})
+			ended <- err
+		}()
+	}
+	begin(a, func(q upstream.Question) { <-q.Wanted })
+	<-asked
+	begin(b, func(upstream.Question) {})
+	for _, want := range []bool{true, false} {
+		if waits := <-queue; waits != want {
+			t.Errorf("the other call waits: %t, want %t", waits, want)
+		}
+	}
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // A server of 2026-07-28 is told with each call what its client can be asked, and asks that client;

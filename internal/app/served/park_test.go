@@ -85,6 +85,11 @@ func TestStatesAreGoodOnce(t *testing.T) {
 		!strings.Contains(answer, "call again without requestState") {
 		t.Errorf("a second retry is answered %s", answer)
 	}
+	elsewhere := newAskers(t, "t")[0] // another process
+	if answer := elsewhere.call(runAgent, evenMore); !strings.Contains(answer, `"code":-32602`) || !strings.Contains(answer,
+		"this call waits in another server process; route this client's requests to one process, or start again") {
+		t.Errorf("a retry at another server is answered %s", answer)
+	}
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	done, refused := 0, 0
@@ -113,10 +118,18 @@ func TestPromptsPerClient(t *testing.T) {
 	t.Parallel()
 	askers := newAskers(t, "silent", "other")
 	silent, other := askers[0], askers[1]
-	for range 32 {
-		asked(t, silent.call(runAgent, ""))
+	var calls sync.WaitGroup
+	for range 20 {
+		calls.Go(func() {
+			for range 25 {
+				if answer := silent.call(runAgent, ""); !strings.Contains(answer, "input_required") {
+					t.Errorf("a call is answered %.500s", answer)
+				}
+			}
+		})
 	}
-	if answer := silent.call(runAgent, ""); !strings.Contains(answer, "32 prompts of this client") {
+	calls.Wait()
+	if answer := silent.call(runAgent, ""); !strings.Contains(answer, "500 prompts of this client") {
 		t.Errorf("one more is answered %.500s", answer)
 	}
 	if answer := silent.call(`"action":"list"`, ""); strings.Contains(answer, `"isError":true`) {

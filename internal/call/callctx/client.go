@@ -3,6 +3,7 @@ package callctx
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
@@ -14,6 +15,8 @@ type Client interface {
 	// Declared returns the members of the protocol's ClientCapabilities that say what the client
 	// answers.
 	Declared() json.RawMessage
+	// Seen returns when the client sent its last message, as far as that is known to be of this client.
+	Seen() time.Time
 	// Ask returns the result of a question. Its errors may reach the caller.
 	Ask(ctx context.Context, q Question) (json.RawMessage, error)
 }
@@ -31,6 +34,10 @@ type Log struct {
 	Level string                       // the least, in the protocol's words
 	Tell  func(params json.RawMessage) // takes the params of a notification; nil where none is wanted
 }
+
+// Completed takes the params of a notification that the user is done with a page, for the client of a call that was
+// sent there. It may be called when the call has ended.
+type Completed func(params json.RawMessage)
 
 // Meta is the _meta of a call for other servers, an object without the names that are the protocol's or
 // toolfold's; nil for none.

@@ -34,6 +34,8 @@ func known(method string) []string {
 		return []string{"contents"}
 	case "completion/complete":
 		return []string{"completion"}
+	case "notifications/elicitation/complete":
+		return []string{"elicitationId"}
 	case "notifications/message":
 		return []string{"level", "logger", "data"}
 	}

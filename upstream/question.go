@@ -1,0 +1,347 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// How a question of a server finds the call that it is about:
+//
+//   - From 2026-07-28 on it is in the result of the call.
+//   - Over streamable HTTP it comes in the stream of the response to the call, also in one that was resumed.
+//   - A program, the older transport, and the stream that a session opens by GET do not say. There the calls of
+//     tools that ask run one at a time, and a question is that call's. Another call's first question waits until
+//     its call is the only one left of those that ran when it came, [holdTime] at most.
+//
+// A request for roots is not such a question: it is about the client, and so it holds up nothing.
+
+// Question holds what a server asks of the client of a call.
+type Question struct {
+	Key    string // of the server's, where it asks in place of a result; else empty
+	Method string // one of the client's Asks
+	Params json.RawMessage
+
+	// Wanted is closed when another call has to wait until this question is answered. Nil = none ever has to.
+	Wanted <-chan struct{}
+}
+
+// holdTime bounds how long a question waits until it is known which call it is about.
+const holdTime = 10 * time.Second
+
+// maxAsked bounds the requests of a server that run at a time. More are ignored.
+const maxAsked = 4096
+
+// question is a request of the server for the client of a call. The gate's mutex guards of and isWanted.
+type question struct {
+	*jsonrpc.Request
+	ctx    context.Context // ends when the server takes the question back
+	cancel context.CancelFunc
+
+	of       *call      // nil = it is not known yet, or it is of no call
+	running  []*call    // that it may be of, while it is not known
+	known    chan error // gets nil once of is known, or why it is not known
+	wanted   chan struct{}
+	isWanted bool // wanted is closed
+}
+
+// isQuestion reports whether a request of the server is for the client of a call.
+func isQuestion(method string) bool { return method == Sample || method == Elicit || method == Roots }
+
+// match finds the call of a question that has just come, in the stream of the response to a request; nil = in none.
+// The lock is held.
+func (g *gate) match(q *question, stream *jsonrpc.Request) {
+	if stream != nil {
+		if r := g.waiting[stream.ID]; r != nil && r.call != nil {
+			q.of = r.call
+			q.known <- nil
+			return
+		}
+	}
+	if q.Method == Roots {
+		q.known <- nil
+		return
+	}
+	for _, c := range g.calls {
+		q.running = append(q.running, c)
+	}
+	g.unsaid = g.unsaid || len(q.running) > 0
+	switch {
+	case len(q.running) == 0:
+		q.known <- errors.New("no call of this server runs")
+	case len(q.running) == 1:
+		g.attribute(q, q.running[0])
+	default:
+		if c := g.turnOf(q.running); c != nil {
+			g.attribute(q, c)
+			return
+		}
+		g.held = append(g.held, q)
+		g.want()
+		g.giveUpStuck()
+	}
+}
+
+// turnOf returns the one call that asks and has no question without an answer; nil if it is not one.
+func (g *gate) turnOf(calls []*call) (turn *call) {
+	for _, c := range calls {
+		switch {
+		case !c.asks || len(c.open) > 0:
+		case turn != nil:
+			return nil
+		default:
+			turn = c
+		}
+	}
+	return turn
+}
+
+// attribute makes a question one of a call, whose tool asks from then on. The lock is held.
+func (g *gate) attribute(q *question, c *call) {
+	q.of, q.running = c, nil
+	c.asks, c.open = true, append(c.open, q)
+	if c.tool != "" {
+		g.asking[c.tool] = true
+	}
+	q.known <- nil
+	g.want()
+}
+
+// want tells the calls that wait for an answer that another call waits for them. The lock is held.
+func (g *gate) want() {
+	if len(g.queue) == 0 && len(g.held) == 0 {
+		return
+	}
+	for _, c := range g.calls {
+		for _, q := range c.open {
+			if !q.isWanted {
+				q.isWanted = true
+				close(q.wanted)
+			}
+		}
+	}
+}
+
+// giveUpStuck refuses the questions whose call is not known if every call that they may be of waits for one of them:
+// no call would end before. The lock is held.
+func (g *gate) giveUpStuck() {
+	for _, q := range g.held {
+		if len(q.running) > len(g.held) || slices.ContainsFunc(q.running, func(c *call) bool { return len(c.open) > 0 }) {
+			return
+		}
+	}
+	for _, q := range slices.Clone(g.held) {
+		g.giveUp(q, nil)
+	}
+}
+
+// giveUp refuses a question if its call is not known yet; why may be nil. If no call that asks is among those that it
+// may be of, the calls of all their tools run one at a time from then on. The lock is held.
+func (g *gate) giveUp(q *question, why error) {
+	at := slices.Index(g.held, q)
+	if at < 0 {
+		return
+	}
+	g.held = slices.Delete(g.held, at, at+1)
+	if why == nil {
+		why = g.notKnown(q)
+	}
+	q.known <- why
+	g.advance()
+}
+
+// notKnown returns the reason why a question is refused whose call is not known. The lock is held.
+func (g *gate) notKnown(q *question) error {
+	why := fmt.Sprintf("%d calls of this server run, in all sessions that share it, so it is not known whose client it asks", len(q.running))
+	if !slices.ContainsFunc(q.running, func(c *call) bool { return len(c.open) > 0 }) {
+		var tools []string
+		for _, c := range q.running {
+			if c.tool != "" && !slices.Contains(tools, c.tool) {
+				g.asking[c.tool] = true
+				tools = append(tools, c.tool)
+			}
+		}
+		slices.Sort(tools)
+		why += ": call again, calls of " + strings.Join(tools, ", ") + " run one at a time from now on"
+	}
+	return errors.New(why)
+}
+
+// exclude takes a call that has ended off the questions that may be of it. The lock is held.
+func (g *gate) exclude(c *call) {
+	for _, q := range slices.Clone(g.held) {
+		q.running = slices.DeleteFunc(q.running, func(running *call) bool { return running == c })
+		if len(q.running) == 1 {
+			g.held = slices.DeleteFunc(g.held, func(held *question) bool { return held == q })
+			g.attribute(q, q.running[0])
+		}
+	}
+	g.giveUpStuck()
+}
+
+// queued is a call that waits for its turn.
+type queued struct {
+	token string
+	call  *call
+	turn  chan struct{} // closed when the call may run
+}
+
+// enter begins a call under its progress token. It returns nil if the call may run at once.
+func (g *gate) enter(token string, c *call) *queued {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c.asks = c.asks || g.asking[c.tool]
+	if !c.asks || !g.unsaid {
+		g.calls[token] = c
+		return nil
+	}
+	w := &queued{token, c, make(chan struct{})}
+	g.queue = append(g.queue, w)
+	if g.advance(); g.calls[token] == c {
+		return nil
+	}
+	g.want()
+	return w
+}
+
+// advance lets the next call of a tool that asks run, if no other does. The lock is held.
+func (g *gate) advance() {
+	for _, running := range g.calls {
+		if running.asks {
+			return
+		}
+	}
+	if len(g.queue) > 0 {
+		next := g.queue[0]
+		g.queue = g.queue[1:]
+		g.calls[next.token] = next.call
+		close(next.turn)
+	}
+}
+
+// unqueue ends a call that waits no more. It may run already.
+func (g *gate) unqueue(w *queued) {
+	g.mu.Lock()
+	g.queue = slices.DeleteFunc(g.queue, func(other *queued) bool { return other == w })
+	_, runs := g.calls[w.token]
+	g.mu.Unlock()
+	if runs {
+		g.leave(w.token)
+	}
+}
+
+// inTurn begins a call, in its turn if its tool asks.
+func (s *Session) inTurn(ctx context.Context, token string, c *call, queue func(waits bool)) error {
+	w := s.gate.enter(token, c)
+	if w == nil {
+		return nil
+	}
+	if queue != nil {
+		queue(true)
+		defer queue(false)
+	}
+	select {
+	case <-w.turn:
+		return nil
+	case <-ctx.Done():
+		s.gate.unqueue(w)
+		return ctx.Err()
+	case <-s.gone:
+		s.gate.unqueue(w)
+		return ErrGone
+	}
+}
+
+// ask answers a question by way of the client of its call.
+func (g *gate) ask(q *question) {
+	defer q.cancel()
+	result, err := g.answerTo(q)
+	response := &jsonrpc.Response{ID: q.ID, Result: result}
+	if err != nil {
+		response.Result, response.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+	}
+	if q.ctx.Err() == nil {
+		_ = g.answer(g.life, response) // on a connection that is gone, nothing waits for it
+		return
+	}
+	g.mu.Lock()
+	delete(g.asked, q.ID) // it was taken back
+	g.mu.Unlock()
+}
+
+// answerTo returns the answer of the client of a question's call, once that is known and has heard of what the server
+// reported before.
+func (g *gate) answerTo(q *question) (json.RawMessage, error) {
+	if !slices.Contains(g.client.Asks, q.Method) {
+		return nil, fmt.Errorf("%s is not passed on to clients here", q.Method)
+	}
+	if err := g.know(q); err != nil {
+		return nil, err
+	}
+	asked := Question{Method: q.Method, Params: q.Params, Wanted: q.wanted}
+	if q.of == nil || q.of.ask == nil {
+		if g.client.Ask == nil {
+			return nil, errors.New("there is no client to ask")
+		}
+		return g.client.Ask(q.ctx, asked)
+	}
+	defer g.answered(q)
+	g.flush(q.of)
+	return q.of.ask(q.ctx, asked)
+}
+
+// know waits until the call of a question is known. The error says why it is not.
+func (g *gate) know(q *question) error {
+	late := time.NewTimer(holdTime)
+	defer late.Stop()
+	var why error
+	select {
+	case err := <-q.known:
+		return err
+	case <-late.C:
+	case <-q.ctx.Done():
+		why = q.ctx.Err()
+	}
+	g.mu.Lock()
+	g.giveUp(q, why)
+	g.mu.Unlock()
+	return <-q.known
+}
+
+// answered takes a question off its call.
+func (g *gate) answered(q *question) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	q.of.open = slices.DeleteFunc(q.of.open, func(other *question) bool { return other == q })
+}
+
+// flush waits until the caller of a call has heard of what the server has reported so far.
+func (g *gate) flush(c *call) {
+	heard := make(chan struct{})
+	g.mu.Lock()
+	waits := g.hear(c, event{then: func() { close(heard) }})
+	g.mu.Unlock()
+	if waits {
+		<-heard
+	}
+}
+
+// askOf asks the client of a call what the server asks in place of a result.
+func (g *gate) askOf(ctx context.Context, c Call, q Question) (json.RawMessage, error) {
+	ask := c.Ask
+	if ask == nil {
+		ask = g.client.Ask
+	}
+	switch {
+	case c.Capabilities == nil && !slices.Contains(g.client.Asks, q.Method), ask == nil:
+		return nil, fmt.Errorf("%s is not passed on to clients here", cmp.Or(q.Method, "a question without a method"))
+	}
+	return ask(ctx, q)
+}
