@@ -139,7 +139,7 @@ func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage,
 // ask. Taken ends where the server takes the question back.
 func (l *link) askOf(taken context.Context, c *openCall, q upstream.Question) (json.RawMessage, error) {
 	asks := q.Method != upstream.Roots
-	if asks && c.tool != "" {
+	if asks && c.tool != "" && !l.isAsking(c.tool) {
 		l.gateway.work.Go(func() { l.noteAsking(c.tool) })
 	}
 	asked := callctx.ClientOf(c.ctx)

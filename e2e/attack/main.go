@@ -43,6 +43,7 @@ var measures = []measure{
 		"new sessions that are gone", "memory over the bound"}, run: initialize},
 	{name: "slow", mustBeZero: []string{"others kept waiting", "connections not closed in time"}, run: slow},
 	{name: "foreign", store: "sqlite", mustBeZero: foreignFaults, run: foreign},
+	{name: "questions", store: "sqlite", mustBeZero: []string{strayQuestion, strayAnswer, noQuestion}, run: questions},
 	{name: "crowd", mustBeZero: []string{"memory that grows", "spans dropped at up to 2,000 calls a second"}, run: crowd},
 	{name: "growth", mustBeZero: []string{steep, uneven}, run: growth},
 	{name: "hostile", mustBeZero: []string{"refused writes"}, run: hostile},

@@ -1,0 +1,326 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Faults of questions.
+const (
+	strayQuestion = "questions of others' calls"
+	strayAnswer   = "answers of others"
+	noQuestion    = "calls that could not ask"
+)
+
+// Clients of questions, and how many calls each of them makes at a time. Half of the clients of each era never come
+// back with an answer.
+const (
+	askers       = 20
+	callsOfAsker = 25
+)
+
+// questions lets clients of both eras call tools that ask their users, at servers of both eras, and holds every question
+// and every answer to its call.
+func questions(ctx context.Context, p *place) error {
+	older, closeOlder, err := listenAsking(false)
+	if err != nil {
+		return err
+	}
+	defer closeOlder()
+	newer, closeNewer, err := listenAsking(true)
+	if err != nil {
+		return err
+	}
+	defer closeNewer()
+	folder := filepath.Join(p.dir, "config", "toolfold")
+	upstreams := map[string]any{"older": map[string]any{"url": older}, "newer": map[string]any{"url": newer}}
+	text, err := json.Marshal(map[string]any{"upstreams": upstreams})
+	if err == nil {
+		err = errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "config.json"), text, 0o600))
+	}
+	if err != nil {
+		return err
+	}
+	p.settings = append(p.settings, "TOOLFOLD_TIER=none", "TOOLFOLD_UPSTREAM_WAIT_MS=30000")
+	s, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	absentees, stop := context.WithCancel(ctx) // ends the requests of clients that never come back
+	defer stop()
+	var clients []*asker
+	for n := range askers {
+		c := &asker{server: s, report: p.report, number: n, modern: n%2 == 0, web: s.client().web}
+		if err := c.begin(ctx); err != nil {
+			return err
+		}
+		clients = append(clients, c)
+	}
+	var asked, rest sync.WaitGroup // absentees until they are asked, and until they are gone
+	for _, c := range clients[:askers/2] {
+		for n := range callsOfAsker {
+			asked.Add(1)
+			rest.Go(func() { c.leave(absentees, n, sync.OnceFunc(asked.Done)) })
+		}
+	}
+	asked.Wait()
+	var took []time.Duration
+	var mu sync.Mutex
+	var calls sync.WaitGroup
+	for _, c := range clients[askers/2:] {
+		for n := range callsOfAsker {
+			calls.Go(func() {
+				begin := time.Now()
+				c.ask(ctx, n)
+				mu.Lock()
+				defer mu.Unlock()
+				took = append(took, time.Since(begin))
+			})
+		}
+	}
+	calls.Wait()
+	stop()
+	rest.Wait()
+	slices.Sort(took)
+	p.report.note("%d calls that ask, %d of clients that never come back; the others from call to result: p50 %s, p99 %s, the slowest %s",
+		askers*callsOfAsker, askers*callsOfAsker/2, took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond),
+		took[len(took)-1].Round(time.Millisecond))
+	return nil
+}
+
+// listenAsking serves a tool that asks the user of its client, and answers with what it was called with and the user's
+// answer.
+func listenAsking(modern bool) (url string, stop func(), err error) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "asks", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object","properties":{"is":{"type":"string"}}}`)},
+		func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			var arguments struct{ Is string }
+			_ = json.Unmarshal(r.Params.Arguments, &arguments)
+			schema := json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)
+			question := &mcp.ElicitParams{Message: arguments.Is, RequestedSchema: schema}
+			answer, answered := r.Params.InputResponses["q"].(*mcp.ElicitResult)
+			switch {
+			case answered:
+			case modern:
+				return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": question}, RequestState: arguments.Is}, nil
+			default:
+				var err error
+				if answer, err = r.Session.Elicit(ctx, question); err != nil {
+					return nil, err
+				}
+			}
+			text := fmt.Sprintf("%s for %v", arguments.Is, answer.Content["name"])
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
+		})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: modern})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if !modern && bytes.Contains(body, []byte(`"server/discover"`)) {
+			http.Error(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such method"}}`, http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	})}
+	go func() { _ = web.Serve(listener) }()
+	return "http://" + listener.Addr().String(), func() { _ = web.Close() }, nil
+}
+
+// asker is a client with a user.
+type asker struct {
+	server  *server
+	report  *report
+	number  int
+	modern  bool
+	web     *http.Client
+	session string
+	last    atomic.Int64
+}
+
+func (c *asker) name() string { return fmt.Sprint("user ", c.number) }
+
+// begin begins the session of a client of 2025-11-25.
+func (c *asker) begin(ctx context.Context) error {
+	if c.modern {
+		return nil
+	}
+	params := map[string]any{
+		"protocolVersion": legacyEra, "capabilities": map[string]any{"elicitation": map[string]any{}},
+		"clientInfo": map[string]any{"name": "asker", "version": "1"},
+	}
+	response, err := c.post(ctx, map[string]any{"id": 0, "method": "initialize", "params": params})
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if c.session = response.Header.Get("Mcp-Session-Id"); c.session == "" {
+		return fmt.Errorf("initialize answered %s", response.Status)
+	}
+	return nil
+}
+
+// post sends a message.
+func (c *asker) post(ctx context.Context, message map[string]any) (*http.Response, error) {
+	message["jsonrpc"] = "2.0"
+	body, err := json.Marshal(message)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.server.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	if c.modern {
+		request.Header.Set("Mcp-Protocol-Version", modernEra)
+		request.Header.Set("Mcp-Method", "tools/call")
+		request.Header.Set("Mcp-Name", message["params"].(map[string]any)["name"].(string))
+	} else if c.session != "" {
+		request.Header.Set("Mcp-Session-Id", c.session)
+		request.Header.Set("Mcp-Protocol-Version", legacyEra)
+	}
+	return c.web.Do(request)
+}
+
+// came is a message that came, with what is looked at of it.
+type came struct {
+	ID     json.RawMessage
+	Method string
+	Params struct{ Message string }
+	Result struct {
+		RequestState  string
+		InputRequests map[string]struct{ Params struct{ Message string } }
+		Content       []struct{ Text string }
+	}
+}
+
+// call makes a call of the client, or goes on with it, and gives what comes for it to take until that reports true.
+func (c *asker) call(ctx context.Context, tool, is string, more map[string]any, take func(came) (over bool)) error {
+	params := map[string]any{"name": tool, "arguments": map[string]any{"is": is}}
+	for name, value := range more {
+		params[name] = value
+	}
+	if c.modern {
+		params["_meta"] = map[string]any{
+			"io.modelcontextprotocol/protocolVersion":    modernEra,
+			"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{}},
+			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "asker", "version": "1"},
+		}
+	}
+	response, err := c.post(ctx, map[string]any{"id": c.last.Add(1), "method": "tools/call", "params": params})
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	events := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
+	for lines := bufio.NewReader(response.Body); ; {
+		line, err := lines.ReadBytes('\n')
+		data, isData := bytes.CutPrefix(line, []byte("data: "))
+		if !events {
+			data, isData = line, len(line) > 0
+		}
+		var m came
+		if isData && json.Unmarshal(data, &m) == nil && take(m) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %s has no result: %w", response.Status, is, err)
+		}
+	}
+}
+
+// called returns the tool of a call and what the call is.
+func (c *asker) called(n int) (tool, is string) {
+	return []string{"older.ask", "newer.ask"}[n%2], fmt.Sprintf("call %d of %s", n, c.name())
+}
+
+// questionIn returns the question that a message asks, and reports false if it asks none. It judges whose it is.
+func (c *asker) questionIn(m came, tool, is string) (key string, asks bool) {
+	text := m.Params.Message
+	for k, q := range m.Result.InputRequests {
+		key, text = k, q.Params.Message
+	}
+	if m.Method != "elicitation/create" && m.Result.RequestState == "" {
+		return "", false
+	}
+	server, _, _ := strings.Cut(tool, ".")
+	if want := server + " asks: " + is; text != want {
+		c.report.bad(strayQuestion, "%s is asked %q, want %q", c.name(), text, want)
+	}
+	return key, true
+}
+
+// leave makes a call, and never answers its question.
+func (c *asker) leave(ctx context.Context, n int, asked func()) {
+	defer asked()
+	tool, is := c.called(n)
+	err := c.call(ctx, tool, is, nil, func(m came) bool {
+		if _, asks := c.questionIn(m, tool, is); !asks {
+			c.report.bad(noQuestion, "%s is answered %v", is, m.Result)
+			return true
+		}
+		asked()
+		return c.modern // others keep their request open
+	})
+	if err != nil && ctx.Err() == nil {
+		c.report.bad(noQuestion, "%v", err)
+	}
+}
+
+// ask makes a call, answers its question, and judges the result.
+func (c *asker) ask(ctx context.Context, n int) {
+	tool, is := c.called(n)
+	answer := map[string]any{"action": "accept", "content": map[string]any{"name": c.name()}}
+	var goesOn map[string]any
+	asked := false
+	take := func(m came) bool {
+		key, asks := c.questionIn(m, tool, is)
+		asked = asked || asks
+		switch {
+		case asks && c.modern:
+			goesOn = map[string]any{"requestState": m.Result.RequestState, "inputResponses": map[string]any{key: answer}}
+			return true
+		case asks:
+			response, err := c.post(ctx, map[string]any{"id": m.ID, "result": answer})
+			if err != nil {
+				c.report.bad("broken connections", "%v", err)
+				return true
+			}
+			_ = response.Body.Close()
+			return false
+		case !asked:
+			c.report.bad(noQuestion, "%s is answered %v", is, m.Result)
+		case len(m.Result.Content) != 1 || m.Result.Content[0].Text != is+" for "+c.name():
+			c.report.bad(strayAnswer, "%s is answered %v", is, m.Result)
+		}
+		return true
+	}
+	err := c.call(ctx, tool, is, nil, take)
+	if err == nil && goesOn != nil {
+		err = c.call(ctx, tool, is, goesOn, take)
+	}
+	if err != nil {
+		c.report.bad("broken connections", "%v", err)
+	}
+}
