@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -14,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,9 +28,8 @@ import (
 const (
 	headerTimeout = 10 * time.Second // to send the head of a request
 	idleTimeout   = 2 * time.Minute  // between requests of a connection
-	shutdownGrace = 5 * time.Second
-	maxHead       = 64 << 10 // bytes of the head of a request
-	maxBodies     = 64       // times the limit of one body: of all bodies together
+	maxHead       = 64 << 10         // bytes of the head of a request
+	maxBodies     = 64               // times the limit of one body: of all bodies together
 )
 
 // HTTP configures a server that listens.
@@ -47,12 +46,18 @@ type HTTP struct {
 	// localhost where that is one, are always allowed.
 	Hosts []string
 
+	// Drain is the time that calls have to end when the server stops; 0 = [DefaultDrain],
+	// less = none. What runs after that is cancelled, and the log names it.
+	Drain time.Duration
+
 	// Ready is called with the address once the server listens; it may be nil.
 	Ready func(net.Addr)
 }
 
-// HTTP serves streamable HTTP at /mcp, with /healthz and /metrics, until ctx
-// is done.
+// HTTP serves streamable HTTP at /mcp, with /healthz, /readyz and /metrics, until ctx
+// is done. Then /readyz answers 503, streams and questions to clients end, and calls go on
+// for [HTTP.Drain] at most. New requests are served as long as a call from before runs; after that
+// the listener is closed.
 func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if err := h.Check(s.ruled()); err != nil {
 		return err
@@ -65,7 +70,7 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", h.Addr, err)
 	}
-	streamable, handler := s.web(token, h.Hosts)
+	serving, handler := s.web(token, h.Hosts)
 	fresh := &freshConns{}
 	web := &http.Server{
 		Handler: handler, ConnState: fresh.track, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
@@ -81,15 +86,7 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 		return fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
 	}
-	fresh.close()
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
-	defer cancel()
-	streamable.CloseSessions(ctx)
-	err = web.Shutdown(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return web.Close() // streams that clients keep open
-	}
-	return err
+	return serving.stop(web, fresh, max(cmp.Or(h.Drain, DefaultDrain), 0))
 }
 
 // Handler returns the handler that HTTP serves, for a web server of the
@@ -104,10 +101,9 @@ func (s *Server) Handler(token string, hosts ...string) http.Handler {
 	return handler
 }
 
-// web returns mcp-go's transport, and the handler with everything in front of
-// it.
-func (s *Server) web(token tokens, hosts []string) (*server.StreamableHTTPServer, http.Handler) {
-	w := &web{Server: s, sessions: newSessions(s.limits.Sessions, time.Now)}
+// web returns what serves /mcp, and the handler with everything in front of it.
+func (s *Server) web(token tokens, hosts []string) (*web, http.Handler) {
+	w := &web{Server: s, sessions: newSessions(s.limits.Sessions, time.Now), drain: newDrain()}
 	w.streamable = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManager(w.sessions),
 		server.WithStreamableHTTPLogger(slog.New(&discreetHandler{s.log.Handler()})),
@@ -120,12 +116,13 @@ func (s *Server) web(token tokens, hosts []string) (*server.StreamableHTTPServer
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintln(w, `{"status":"ok"}`)
 	})
+	mux.HandleFunc("GET /readyz", w.drain.ready)
 	mux.Handle("GET /{$}", w.browsed(token, http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
 		to.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(to, "%s serves MCP at /mcp: give that address to an MCP client. "+
-			"/healthz says whether it runs, /metrics has figures.\n", w.name)
+			"/healthz says whether it runs, /readyz whether it takes requests, /metrics has figures.\n", w.name)
 	})))
-	return w.streamable, s.waits.limit(sameOrigin(hosts, mux))
+	return w, s.waits.limit(sameOrigin(hosts, mux))
 }
 
 // web serves /mcp: it stands in front of mcp-go's handler.
@@ -133,6 +130,7 @@ type web struct {
 	*Server
 	streamable *server.StreamableHTTPServer
 	sessions   *sessions
+	drain      *drain
 	bodies     atomic.Int64 // bytes of the requests that are open
 }
 
@@ -161,6 +159,7 @@ func (s *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			ctx, cancel = context.WithCancel(ctx)
 			defer cancel()
 			defer context.AfterFunc(session.ctx, cancel)()
+			defer context.AfterFunc(s.drain.begun, cancel)()
 		}
 	}
 	s.streamable.Handle(&response{ResponseWriter: w}, &server.HTTPRequest{Method: r.Method, URL: r.URL, Header: r.Header, Context: ctx})
@@ -203,6 +202,11 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 			w.WriteHeader(http.StatusAccepted)
 			return
 		}
+	}
+	if r.isStream() {
+		defer context.AfterFunc(s.drain.begun, cancel)()
+	} else if r.id != nil {
+		defer s.drain.enter(r)()
 	}
 	s.exchange(ctx, r, t)
 }
@@ -470,34 +474,6 @@ func (t *timedWriter) FlushError() error {
 
 // Unwrap returns the writer underneath for [http.ResponseController].
 func (t *timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
-
-// freshConns are connections that have sent nothing yet. A shutdown would
-// wait seconds for each of them.
-type freshConns struct {
-	mu   sync.Mutex
-	open map[net.Conn]bool
-}
-
-func (f *freshConns) track(c net.Conn, state http.ConnState) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.open == nil {
-		f.open = map[net.Conn]bool{}
-	}
-	if state == http.StateNew {
-		f.open[c] = true
-		return
-	}
-	delete(f.open, c)
-}
-
-func (f *freshConns) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for c := range f.open {
-		c.Close()
-	}
-}
 
 // Check refuses an address that others can reach when there is no token, and a
 // token file that cannot be used. Rules in it have to match actions of the

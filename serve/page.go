@@ -56,6 +56,7 @@ func (s *web) browsed(token tokens, next http.Handler) http.Handler {
 		fmt.Fprintf(w, "<p>Others, in their configuration:</p>\n"+
 			`<pre>{"mcpServers": {"%s": {"type": "http", "url": "%s"%s}}}</pre>`+"\n", name, url, headers)
 		fmt.Fprint(w, what)
-		fmt.Fprint(w, `<p><a href="/healthz">/healthz</a> says whether it runs, <a href="/metrics">/metrics</a> has figures.</p></body></html>`)
+		fmt.Fprint(w, `<p><a href="/healthz">/healthz</a> says whether it runs, `+
+			`<a href="/readyz">/readyz</a> whether it takes requests, <a href="/metrics">/metrics</a> has figures.</p></body></html>`)
 	})
 }

@@ -34,6 +34,19 @@ type prompts struct {
 	mu       sync.Mutex
 	byClient map[string][]*waiting // the oldest first
 	count    int
+	ended    func() error // why none may wait any more; nil = they may
+}
+
+// end fails the prompts that wait, and those that would begin to.
+func (p *prompts) end(why func() error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = why
+	for _, list := range p.byClient {
+		for _, prompt := range list {
+			prompt.fail(why())
+		}
+	}
 }
 
 type waiting struct{ fail context.CancelCauseFunc }
@@ -43,6 +56,9 @@ type waiting struct{ fail context.CancelCauseFunc }
 func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, done func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ended != nil {
+		return nil, nil, p.ended()
+	}
 	if len(p.byClient[client]) >= maxClientPrompts {
 		return nil, nil, fmt.Errorf("%d prompts of this client wait for its answer: it has to answer some first", maxClientPrompts)
 	}

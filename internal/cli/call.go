@@ -99,7 +99,7 @@ func callAction(c *cli.Context) error {
 			return err
 		}
 	}
-	ctx, done := env.UntilSignal(c)
+	ctx, done := env.UntilSignal(c, env.StopGrace)
 	defer done()
 	if ofSettings {
 		// The mark covers this call only: agents and workflows that are started

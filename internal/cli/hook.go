@@ -95,7 +95,7 @@ func hookAction(c *cli.Context) error {
 		return err
 	}
 	defer b.close()
-	ctx, done := env.UntilSignal(c)
+	ctx, done := env.UntilSignal(c, env.StopGrace)
 	defer done()
 	answer := b.Runner.Call(callctx.With(ctx, toolfold.Origin{Client: "the " + h.name + " hook"}), "guard.check", ordered.MustJSON(args))
 	if answer.Err != nil {

@@ -149,14 +149,19 @@ func serveAction(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.ErrWriter, "toolfold %s: workspace %s (%s), store %v (%s), settings %s\n",
 		env.Version(), path, from, settings.StoreOf(o.Layers), o.Layers.From("store"), o.Files.Global)
-	ctx, done := env.UntilSignal(c)
+	grace, taskGrace := env.StopGrace, serveGrace
+	if o.HTTP != "" {
+		grace = time.Duration(o.DrainMs) * time.Millisecond
+		taskGrace = min(env.StopGrace, grace)
+	}
+	ctx, done := env.UntilSignal(c, grace)
 	defer done()
 	defer runtime.KeepAlive(reserve(env.Of(c).Garbage))
 	b.learn(ctx, time.Duration(o.UpstreamWaitMs)*time.Millisecond)
 	if o.Worker {
 		working, stop := context.WithCancel(ctx)
 		var work sync.WaitGroup
-		work.Go(func() { b.workWhileServing(working, o.Store) })
+		work.Go(func() { b.workWhileServing(working, o.Store, taskGrace) })
 		defer func() { stop(); work.Wait() }()
 	}
 	served := serve.Options{
@@ -186,7 +191,7 @@ func serveAction(c *cli.Context) error {
 	if o.HTTP != "" {
 		allowed := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
 		ready := func(addr net.Addr) { b.announce(addr, o.HTTPTokenFile) }
-		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: allowed, Ready: ready})
+		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: allowed, Ready: ready, Drain: grace})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintln(c.App.ErrWriter, "waiting for an MCP client on standard input: clients start this command themselves; "+

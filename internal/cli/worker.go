@@ -21,14 +21,10 @@ const (
 	workDelay = 3 * time.Second
 	// workAgain passes before a worker tries a store again that has failed.
 	workAgain = 5 * time.Second
-	// serveGrace bounds how long tasks may go on once a server stops: hosts kill
+	// serveGrace bounds how long tasks may go on once a server on stdio stops: hosts kill
 	// servers that are not gone after two seconds.
 	serveGrace = 500 * time.Millisecond
 )
-
-// workGrace lets running tasks go on for a while after a signal. It leaves time
-// within exitWithin to give the others back.
-const workGrace = 5 * time.Second
 
 func workerCommand() *cli.Command {
 	return &cli.Command{
@@ -54,10 +50,10 @@ func workerCommand() *cli.Command {
 				return env.UsageError("%v", err)
 			}
 			settings.TellReplaced(c, o.Files.Workspace)
-			ctx, done := env.UntilSignal(c)
+			ctx, done := env.UntilSignal(c, env.StopGrace)
 			defer done()
 			fmt.Fprintf(c.App.ErrWriter, "toolfold %s: running queued tasks of workspace %s\n", env.Version(), b.workspace)
-			return b.work(ctx, workGrace)
+			return b.work(ctx, env.StopGrace)
 		},
 	}
 }
@@ -83,7 +79,8 @@ func (b *workbench) work(ctx context.Context, grace time.Duration) error {
 
 // workWhileServing runs queued tasks until ctx ends: as soon as a call has
 // opened the store, or soon after the start where there is a store from before.
-func (b *workbench) workWhileServing(ctx context.Context, url string) {
+// Tasks that run then may go on for grace.
+func (b *workbench) workWhileServing(ctx context.Context, url string, grace time.Duration) {
 	var soon <-chan time.Time
 	if storage.MayHold(url) {
 		soon = time.After(workDelay)
@@ -95,7 +92,7 @@ func (b *workbench) workWhileServing(ctx context.Context, url string) {
 		return
 	}
 	for ctx.Err() == nil {
-		if err := b.work(ctx, serveGrace); err != nil {
+		if err := b.work(ctx, grace); err != nil {
 			b.log.Error("running queued tasks", "err", err)
 		}
 		select {

@@ -101,6 +101,10 @@ var Settings = append([]Setting{
 	{toolfold.Int{Name: "maxSessions", Doc: "Most HTTP sessions at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1000)), User},
 	{toolfold.Int{Name: "maxConnections", Doc: "Most HTTP connections at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1024)), User},
 	{toolfold.Int{Name: "maxCalls", Doc: "Most calls that run at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
+	{toolfold.Int{
+		Name: "drainMs", Doc: "Milliseconds that calls over HTTP have to end when the server is told to stop; then they are cancelled.",
+		Min: 1, Max: 600_000,
+	}.With(toolfold.Default(25_000)), User},
 	{toolfold.Int{Name: "upstreamMegabytes", Doc: "Most megabytes of messages of upstreams in memory.", Min: 16, Max: 100_000}.
 		With(toolfold.Default(256)), User},
 	{toolfold.Int{
@@ -252,6 +256,7 @@ type Options struct {
 	MaxSessions       int                        `json:"maxSessions"`
 	MaxConnections    int                        `json:"maxConnections"`
 	MaxCalls          int                        `json:"maxCalls"`
+	DrainMs           int                        `json:"drainMs"`
 	UpstreamMegabytes int                        `json:"upstreamMegabytes"`
 	UpstreamWaitMs    int                        `json:"upstreamWaitMs"`
 	WorkspaceName     string                     `json:"workspaceName"`   // empty = derived from the workspace

@@ -11,8 +11,8 @@ import (
 // ServeFlags returns the flags of serve, which setup writes into the files of clients.
 func ServeFlags() []cli.Flag {
 	return append(Flags(slices.Concat(RunSettings, SurfaceSettings, []string{"for", "resources", "strictNames", "store", "http",
-		"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "upstreamMegabytes", "upstreamWaitMs",
-		"worker", "workspaceName"})...),
+		"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "drainMs",
+		"upstreamMegabytes", "upstreamWaitMs", "worker", "workspaceName"})...),
 		TrustFlag, UpstreamsFlag, env.LogLevelFlag)
 }
 

@@ -83,7 +83,8 @@ func heading(setting string) string {
 		return "What callers may do"
 	case slices.Contains(SurfaceSettings, setting), slices.Contains([]string{"for", "resources", "strictNames", "upstreamWaitMs"}, setting):
 		return "What clients are shown"
-	case strings.HasPrefix(setting, "http"), strings.HasPrefix(setting, "max") && setting != "maxInterruptions", setting == "allowedHosts":
+	case strings.HasPrefix(setting, "http"), strings.HasPrefix(setting, "max") && setting != "maxInterruptions",
+		setting == "allowedHosts", setting == "drainMs":
 		return "HTTP"
 	case strings.HasPrefix(setting, "trace"), strings.HasPrefix(setting, "metric"), setting == "taskRetentionDays":
 		return "Records"

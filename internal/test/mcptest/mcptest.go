@@ -86,8 +86,11 @@ func ConnectTo(t *testing.T, handler http.Handler) *HTTP {
 
 // Started talks to a server that runs.
 func Started(t *testing.T, server *httptest.Server) *HTTP {
-	return &HTTP{t: t, URL: server.URL + "/mcp"}
+	return To(t, server.URL+"/mcp")
 }
+
+// To talks to the server at an address.
+func To(t *testing.T, url string) *HTTP { return &HTTP{t: t, URL: url} }
 
 // Send sends a request without a body to a path of the server.
 func (h *HTTP) Send(method, path string, headers ...string) *http.Response {

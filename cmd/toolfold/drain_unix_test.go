@@ -1,0 +1,145 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// web is a toolfold over HTTP whose only upstream is [slowServer], and that server's calls.
+type web struct {
+	process
+	t           *testing.T
+	calls, base string
+}
+
+func (m machine) web(t *testing.T, args ...string) web {
+	t.Helper()
+	w := web{t: t, calls: filepath.Join(m.home, "calls")}
+	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
+		fmt.Sprintf(`{"upstreams":{"up":{"command":"slow-mcp","args":[%q]}}}`, w.calls))
+	m.learn(t)
+	w.process = start(t, m.command(t, append([]string{"serve", "--tier=none", "--http=127.0.0.1:0"}, args...)...), nil)
+	until(t, "it serves", func() bool { return strings.Contains(w.stderr.String(), "serving MCP at ") })
+	_, at, _ := strings.Cut(w.stderr.String(), "serving MCP at ")
+	at, _, _ = strings.Cut(at, "\n")
+	w.base = strings.TrimSuffix(at, "/mcp")
+	return w
+}
+
+// call calls a tool that answers once a file is there; it returns the answer, empty where the connection broke.
+func (w web) call(tool, release string) string {
+	request, err := http.NewRequest(http.MethodPost, w.base+"/mcp", strings.NewReader(fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up.%s","arguments":{"until":%q},"_meta":{`+
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},`+
+			`"io.modelcontextprotocol/clientCapabilities":{}}}}`, tool, release)))
+	if err != nil {
+		w.t.Error(err)
+		return ""
+	}
+	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "up." + tool} {
+		request.Header.Set(name, value)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	return string(text)
+}
+
+// begin makes a call beside the test, and waits until the upstream has it.
+func (w web) begin(tool, release string) <-chan string {
+	w.t.Helper()
+	answer := make(chan string, 1)
+	go func() { answer <- w.call(tool, release) }()
+	until(w.t, "the call has arrived", func() bool {
+		text, _ := os.ReadFile(w.calls)
+		return strings.Contains(string(text), tool+"\n")
+	})
+	return answer
+}
+
+// status returns that of /readyz; 0 where nothing listens.
+func (w web) status() int {
+	response, err := http.Get(w.base + "/readyz")
+	if err != nil {
+		return 0
+	}
+	response.Body.Close()
+	return response.StatusCode
+}
+
+// A server that is told to stop says so to balancers, and answers what runs, and what comes meanwhile.
+func TestStopsWhenCallsHaveEnded(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	w := m.web(t)
+	if got := w.status(); got != http.StatusOK {
+		t.Errorf("/readyz answers %d", got)
+	}
+	release := filepath.Join(m.home, "release")
+	runs := w.begin("pay", release)
+	w.signal(t, syscall.SIGTERM)
+	until(t, "it drains", func() bool { return w.status() == http.StatusServiceUnavailable })
+	if text := w.call("send", ""); !strings.Contains(text, "send is done") {
+		t.Errorf("a call while it drains is answered %s", text)
+	}
+	m.write(t, release, "")
+	if text := <-runs; !strings.Contains(text, "pay is done") || !json.Valid([]byte(text)) {
+		t.Errorf("the call that ran is answered %s", text)
+	}
+	if !w.ends(patient) || w.ProcessState.ExitCode() != 0 {
+		t.Errorf("ended with %v: %s", w.ProcessState, w.stderr)
+	}
+	w.endedInTime(t)
+	if said := w.stderr.String(); strings.Contains(said, "level=") {
+		t.Errorf("said %s", said)
+	}
+}
+
+// After the time that the setting gives, what runs is cancelled and named.
+func TestStopsAfterDrain(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	w := m.web(t, "--drain-ms=200")
+	runs := w.begin("pay", filepath.Join(m.home, "never"))
+	w.signal(t, syscall.SIGTERM)
+	if text := <-runs; !strings.Contains(text, "CANCELLED") {
+		t.Errorf("the call is answered %q", text)
+	}
+	if !w.ends(patient) || w.ProcessState.ExitCode() != 0 {
+		t.Errorf("ended with %v: %s", w.ProcessState, w.stderr)
+	}
+	w.endedInTime(t)
+	if said := w.stderr.String(); !strings.Contains(said, "requests are cancelled") || !strings.Contains(said, "tools/call up.pay") {
+		t.Errorf("said %s", said)
+	}
+}
+
+// A second signal ends a server at once, whatever runs.
+func TestSecondSignalEndsDrain(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	w := m.web(t, "--drain-ms=600000")
+	runs := w.begin("pay", filepath.Join(m.home, "never"))
+	w.signal(t, syscall.SIGTERM)
+	until(t, "it drains", func() bool { return w.status() == http.StatusServiceUnavailable })
+	w.signal(t, syscall.SIGTERM)
+	if !w.ends(patient) {
+		t.Fatal("it goes on")
+	}
+	if text := <-runs; text != "" {
+		t.Errorf("the call is answered %s", text)
+	}
+}

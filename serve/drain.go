@@ -1,0 +1,191 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/toolfold/toolfold"
+)
+
+// DefaultDrain is the time that calls have to end once a server over HTTP is told to
+// stop: less than the 30 s after which Kubernetes kills a container.
+const DefaultDrain = 25 * time.Second
+
+// cancelTime bounds how long cancelled calls may take to answer.
+const cancelTime = time.Second
+
+// stops is the error of a question to a client while the server stops.
+func stops() error {
+	return toolfold.Errorf(codeBusy, "the server stops and waits for no answer of its client").WithHint("make the call again in a moment")
+}
+
+// drain is the end of a server over HTTP. It begins once. Requests that come after that are
+// served as long as the listener is open.
+type drain struct {
+	begun context.Context // done when the drain begins: streams end with it
+	begin context.CancelFunc
+
+	mu     sync.Mutex
+	open   map[*request]bool // requests that are being answered, without streams
+	before map[*request]bool // those of them that came before the drain; nil = it has not begun
+	served chan struct{}     // closed when all of before are answered
+}
+
+func newDrain() *drain {
+	d := &drain{open: map[*request]bool{}, served: make(chan struct{})}
+	d.begun, d.begin = context.WithCancel(context.Background())
+	return d
+}
+
+// enter adds a request; leave takes it out when it is answered.
+func (d *drain) enter(r *request) (leave func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.open[r] = true
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.open, r)
+		if d.before[r] {
+			delete(d.before, r)
+			d.checkServed()
+		}
+	}
+}
+
+// start begins the drain and returns the number of requests that are open.
+func (d *drain) start() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.before = maps.Clone(d.open)
+	d.checkServed()
+	d.begin()
+	return len(d.open)
+}
+
+// checkServed is called with the lock held, when before has changed.
+func (d *drain) checkServed() {
+	if len(d.before) == 0 {
+		close(d.served)
+	}
+}
+
+// cancelOpen cancels the requests that are open, and returns what they are.
+func (d *drain) cancelOpen() (names []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for r := range d.open {
+		names = append(names, r.label())
+		r.cancel()
+	}
+	slices.Sort(names)
+	return names
+}
+
+// label names the request to people: its method, what it is about, and its client.
+func (r *request) label() string {
+	label := string(r.method)
+	if about := r.about(); about != "" {
+		label += " " + about
+	}
+	from := r.remote
+	if r.session != nil {
+		from = r.session.GetClientInfo().Name
+	}
+	return fmt.Sprintf("%s of %.100s", label, strings.TrimSpace(r.caller.name+" "+from))
+}
+
+// ready answers whether new requests should be sent here: not once the server drains.
+func (d *drain) ready(w http.ResponseWriter, _ *http.Request) {
+	status, text := http.StatusOK, `{"status":"ready"}`
+	if d.begun.Err() != nil {
+		status, text = http.StatusServiceUnavailable, `{"status":"draining"}`
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, text)
+}
+
+// isStream reports whether a request stays open until its client ends it.
+func (m *message) isStream() bool { return m.method == mcp.MethodSubscriptionsListen }
+
+// stop ends a web server. Streams and questions end at once. The listener stays open until the
+// requests that are open now are answered; then it closes, and those that came meanwhile are
+// answered too. What is left after limit is cancelled.
+func (s *web) stop(server *http.Server, fresh *freshConns, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	open := s.drain.start()
+	s.log.Info("the server stops once the open requests are answered", "requests", open, "limit", limit)
+	s.parking.prompts.end(stops)
+	server.SetKeepAlivesEnabled(false)
+	select {
+	case <-s.drain.served:
+	case <-ctx.Done():
+	}
+	fresh.close()
+	err := server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		s.logCancelled(s.drain.cancelOpen(), limit)
+		late, cancel := context.WithTimeout(context.Background(), cancelTime)
+		defer cancel()
+		if err = server.Shutdown(late); errors.Is(err, context.DeadlineExceeded) {
+			err = server.Close()
+		}
+	}
+	late, cancel := context.WithTimeout(context.Background(), cancelTime)
+	defer cancel()
+	s.streamable.CloseSessions(late)
+	return err
+}
+
+// maxCancelled bounds the requests that the log names when they are cancelled.
+const maxCancelled = 50
+
+func (s *web) logCancelled(names []string, limit time.Duration) {
+	if len(names) == 0 {
+		return
+	}
+	s.log.Warn("requests are cancelled: they were not answered in the time to stop", "limit", limit, "requests", len(names),
+		slog.Any("cancelled", names[:min(len(names), maxCancelled)]))
+}
+
+// freshConns are connections that have sent nothing yet. A shutdown would
+// wait seconds for each of them.
+type freshConns struct {
+	mu   sync.Mutex
+	open map[net.Conn]bool
+}
+
+func (f *freshConns) track(c net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open == nil {
+		f.open = map[net.Conn]bool{}
+	}
+	if state == http.StateNew {
+		f.open[c] = true
+		return
+	}
+	delete(f.open, c)
+}
+
+func (f *freshConns) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.open {
+		c.Close()
+	}
+}

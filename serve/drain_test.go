@@ -1,0 +1,164 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/ask"
+	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/serve"
+)
+
+// draining is a server over HTTP with a tool that waits, and one that asks its user.
+type draining struct {
+	*mcptest.HTTP
+	addr    string
+	running chan struct{} // has a value for each call of wait that runs
+	release chan struct{} // closed to let these end
+	asking  chan struct{} // has a value for each call of ask before it asks
+	stop    context.CancelFunc
+	ended   chan error
+	log     *logged
+}
+
+// logged gathers a log.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+func newDraining(t *testing.T, limit time.Duration) *draining {
+	t.Helper()
+	d := &draining{running: make(chan struct{}, 10), release: make(chan struct{}), asking: make(chan struct{}, 10),
+		ended: make(chan error, 1), log: &logged{}}
+	tool := func(name string, run func(context.Context) error) toolfold.External {
+		return toolfold.External{Name: name, Description: "It waits.", Category: "elsewhere", Effect: toolfold.Reads,
+			InputSchema: json.RawMessage(`{"type":"object"}`),
+			Run: func(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
+				return json.RawMessage(`{"done":true}`), run(ctx)
+			}}
+	}
+	server, _ := newLimited(t, lazy.Lazy, serve.Limits{}, slog.New(slog.NewTextHandler(d.log, nil)),
+		tool("wait", func(ctx context.Context) error {
+			d.running <- struct{}{}
+			select {
+			case <-d.release:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}),
+		tool("ask", func(ctx context.Context) error {
+			d.asking <- struct{}{}
+			_, err := ask.User(ctx, ask.Form{Name: "q", Text: "Well?", Schema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			return err
+		}))
+	ctx, stop := context.WithCancel(t.Context())
+	d.stop = stop
+	ready := make(chan net.Addr, 1)
+	go func() {
+		d.ended <- server.HTTP(ctx, serve.HTTP{Addr: "127.0.0.1:0", Drain: limit, Ready: func(a net.Addr) { ready <- a }})
+	}()
+	d.addr = (<-ready).String()
+	d.HTTP = mcptest.To(t, "http://"+d.addr+"/mcp")
+	d.Post(strings.Replace(mcptest.Initialize, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
+	return d
+}
+
+// begin makes a call beside the test, and returns where its answer goes.
+func (d *draining) begin(tool string) <-chan string {
+	answer := make(chan string, 1)
+	go func() {
+		text, _ := d.Post(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool + `"}}`)
+		answer <- text
+	}()
+	return answer
+}
+
+// A server that stops says so at /readyz, answers the calls that run, and those that come meanwhile, in
+// sessions too, and ends streams and questions, which would hold it.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	d := newDraining(t, patient)
+	if got := d.Send(http.MethodGet, "/readyz").StatusCode; got != http.StatusOK {
+		t.Errorf("/readyz answers %d", got)
+	}
+	stream := d.Send(http.MethodGet, "/mcp", "Mcp-Session-Id", d.Session, "Accept", "text/event-stream")
+	waits, asks := d.begin("wait"), d.begin("ask")
+	<-d.running
+	<-d.asking
+	d.stop()
+	if _, err := io.ReadAll(stream.Body); err != nil {
+		t.Errorf("the stream ended with %v", err)
+	}
+	if text := <-asks; !strings.Contains(text, "the server stops and waits for no answer") {
+		t.Errorf("a call that asks is answered %s", text)
+	}
+	if got := d.Send(http.MethodGet, "/readyz").StatusCode; got != http.StatusServiceUnavailable {
+		t.Errorf("/readyz answers %d while it drains", got)
+	}
+	if got := d.Send(http.MethodGet, "/healthz").StatusCode; got != http.StatusOK {
+		t.Errorf("/healthz answers %d while it drains", got)
+	}
+	if text, _ := d.Post(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"late"}}}`); !strings.
+		Contains(text, "late") {
+		t.Errorf("a call while it drains is answered %s", text)
+	}
+	if text := <-d.begin("ask"); !strings.Contains(text, "the server stops") {
+		t.Errorf("a call that asks while it drains is answered %s", text)
+	}
+	late := d.Send(http.MethodGet, "/mcp", "Mcp-Session-Id", d.Session, "Accept", "text/event-stream")
+	if _, err := io.ReadAll(late.Body); err != nil {
+		t.Errorf("a stream while it drains ended with %v", err)
+	}
+	close(d.release)
+	if text := <-waits; !strings.Contains(text, "done") {
+		t.Errorf("a call that ran is answered %s", text)
+	}
+	mcptest.Ends(t, "the server", d.ended)
+	if _, err := net.Dial("tcp", d.addr); err == nil {
+		t.Error("it still listens")
+	}
+	if text := d.log.String(); strings.Contains(text, "level=WARN") {
+		t.Errorf("it logged %s", text)
+	}
+}
+
+// What is not answered in the time to stop is cancelled, and the log names it.
+func TestDrainEnds(t *testing.T) {
+	t.Parallel()
+	d := newDraining(t, 50*time.Millisecond)
+	waits := d.begin("wait")
+	<-d.running
+	d.stop()
+	if text := <-waits; !strings.Contains(text, toolfold.Cancelled) {
+		t.Errorf("the call is answered %s", text)
+	}
+	mcptest.Ends(t, "the server", d.ended)
+	if text := d.log.String(); !strings.Contains(text, "requests are cancelled") || !strings.Contains(text, `tools/call wait of t`) {
+		t.Errorf("it logged %s", text)
+	}
+}
