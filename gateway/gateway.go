@@ -54,8 +54,15 @@ type Upstream struct {
 	Limits      Limits  // of what it lists
 	Changes     Changes // empty = Hold
 	FirstList   Changes // Hold: nothing of it is offered before its user has accepted something of its first list
-	Apart       bool    // its process is not shared with other sessions, where others are
 	Alone       bool    // its tools are not folded: each is listed by itself
+
+	// Apart says that its process is not shared with other sessions. Where calls are of several clients
+	// (see [Options.OneClient]), each session of a client has a process of its own, which [Gateway.SessionEnded]
+	// ends; callers without a session have one for each bearer token. Such calls become no tasks, which have
+	// no session.
+	Apart       bool
+	MaxSessions int           // that have one at a time; 0 = [DefaultSessions]
+	SessionIdle time.Duration // without a call, after which one ends; 0 = [DefaultSessionIdle]
 }
 
 // Defaults apply where an [Upstream] says nothing. A call may take longer than Timeout
@@ -172,6 +179,7 @@ func New(o Options) (*Gateway, error) {
 		u.Changes = cmp.Or(u.Changes, Hold)
 		u.Timeout, u.MaxConcurrency = cmp.Or(u.Timeout, DefaultTimeout), cmp.Or(u.MaxConcurrency, DefaultConcurrency)
 		u.QuestionTimeout = cmp.Or(u.QuestionTimeout, DefaultQuestionTimeout)
+		u.MaxSessions, u.SessionIdle = cmp.Or(u.MaxSessions, DefaultSessions), cmp.Or(u.SessionIdle, DefaultSessionIdle)
 		u.Limits = u.Limits.orDefault()
 		g.links = append(g.links, newLink(g, u))
 	}

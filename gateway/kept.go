@@ -859,6 +859,6 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 		return nil, err
 	}
 	a.Once = matches(l.Repeat, d.Name)
-	a.BecomesTask, a.Grants = !asks, l.grants(d.Name)
+	a.BecomesTask, a.Grants = !asks && !l.perSession(), l.grants(d.Name)
 	return a, nil
 }

@@ -225,18 +225,11 @@ func (l *link) connected(ctx context.Context) (Session, error) {
 
 // connect starts the server, within its time limit, and asks for its list again.
 func (l *link) connect() {
-	u := l.Upstream
-	u.Server.StartTimeout = max(l.Timeout, startTime)
-	l.mu.Lock()
-	u.Server.Legacy = l.kept.Legacy
-	l.mu.Unlock()
-	ctx, cancel := context.WithTimeout(l.gateway.life, 2*u.Server.StartTimeout) // it may have to be started twice
-	defer cancel()
 	asks := []string{upstream.Sample, upstream.Elicit}
 	if l.gateway.options.OneClient {
 		asks = append(asks, upstream.Roots)
 	}
-	session, err := l.gateway.options.Connect(ctx, u, upstream.Client{
+	session, err := l.begin(l.gateway.life, upstream.Client{
 		Name: "toolfold", Version: l.gateway.options.Version,
 		Ask: l.ask, Asks: asks,
 		Changed: l.listChanged,
@@ -267,12 +260,36 @@ func (l *link) connect() {
 	watched := slices.Sorted(maps.Keys(l.watched))
 	l.mu.Unlock()
 	for _, uri := range watched { // who watches does not know of sessions
+		ctx, cancel := context.WithTimeout(l.gateway.life, l.startTimeout())
 		l.watch(ctx, session, uri, true)
+		cancel()
 	}
 	if fresh { // what is on disk may be old
 		_ = l.refresh(l.gateway.life)
 	}
 }
+
+// begin starts or reaches the server, or, where each session of a client has its own, what does.
+func (l *link) begin(ctx context.Context, c upstream.Client) (Session, error) {
+	if l.perSession() {
+		return newIsolated(l.Upstream, l.reach, c), nil
+	}
+	return l.reach(ctx, c)
+}
+
+// reach starts or reaches the server.
+func (l *link) reach(ctx context.Context, c upstream.Client) (Session, error) {
+	u := l.Upstream
+	u.Server.StartTimeout = l.startTimeout()
+	l.mu.Lock()
+	u.Server.Legacy = l.kept.Legacy
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 2*u.Server.StartTimeout) // it may have to be started twice
+	defer cancel()
+	return l.gateway.options.Connect(ctx, u, c)
+}
+
+func (l *link) startTimeout() time.Duration { return max(l.Timeout, startTime) }
 
 // stray logs a text of the server that is no message, or answers no request.
 func (l *link) stray(text string) {
@@ -486,8 +503,9 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		}
 		var refused *upstream.Refused
 		var lost *upstream.Lost
+		var ours *toolfold.Error
 		switch {
-		case errors.As(err, &refused), patience.Err() != nil:
+		case errors.As(err, &refused), errors.As(err, &ours), patience.Err() != nil:
 		case errors.As(err, &lost):
 			l.note(err.Error())
 		default:
@@ -573,12 +591,14 @@ func (l *link) drop(session Session) {
 func (l *link) failure(ctx, patience context.Context, c upstream.Call, err error) error {
 	what := cmp.Or(c.Tool, c.Method)
 	var refused *upstream.Refused
-	var ended *toolfold.Error
+	var ours, ended *toolfold.Error
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(context.Cause(patience), &ended):
 		return ended
+	case errors.As(err, &ours):
+		return ours
 	case patience.Err() != nil:
 		return toolfold.Errorf(toolfold.TimedOut, "%s: the server %s did not answer within %s, the call was cancelled", what, l.Name, l.Timeout).
 			WithHint("whether it was done is not known; other tools are not affected")

@@ -16,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/ask"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 )
@@ -102,7 +103,7 @@ func (d *draining) begin(tool string) <-chan string {
 // sessions too, and ends streams and questions, which would hold it.
 func TestDrain(t *testing.T) {
 	t.Parallel()
-	d := newDraining(t, patient)
+	d := newDraining(t, testwait.Limit)
 	if got := d.Send(http.MethodGet, "/readyz").StatusCode; got != http.StatusOK {
 		t.Errorf("/readyz answers %d", got)
 	}

@@ -109,6 +109,7 @@ func (s *Server) web(token tokens, hosts []string) (*web, http.Handler) {
 		server.WithStreamableHTTPLogger(slog.New(&discreetHandler{s.log.Handler()})),
 	)
 	w.sessions.end = w.endSession
+	w.sessions.ended = s.ended
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", w.browsed(token, bearer(token, w)))
 	mux.Handle("GET /metrics", bearer(token, unlimited(s.metrics.handler())))

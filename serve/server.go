@@ -72,6 +72,10 @@ type Options struct {
 	// Prompts and of Resources, where these are not nil. Nil = none.
 	Others Others
 
+	// SessionEnded is called when a session over HTTP has ended, with the id that [toolfold.Origin] has
+	// of it. Nil is not called.
+	SessionEnded func(id string)
+
 	// Skills returns the skills of that caller, in the order of lists: their files are
 	// resources too. Nil = the server has none, and does not say that it knows of them.
 	Skills func(ctx context.Context) ([]Skill, error)
@@ -155,6 +159,7 @@ type Server struct {
 	skills    func(context.Context) ([]Skill, error)
 	others    Others // nil for none
 	kept      func(id string) content.Link
+	ended     func(session string) // see [Options.SessionEnded]
 	watches   watches
 
 	structured bool
@@ -247,7 +252,8 @@ func New(o Options) (*Server, error) {
 		loads: o.AlwaysLoad, hints: o.SearchHints,
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
-		skills: o.Skills, others: o.Others, kept: o.Kept, parking: parking{process: uuid.NewString()[:8] + "-"},
+		skills: o.Skills, others: o.Others, kept: o.Kept, ended: o.SessionEnded,
+		parking: parking{process: uuid.NewString()[:8] + "-"},
 	}
 	if o.Others != nil {
 		s.watches.tell = o.Others.Watch

@@ -21,6 +21,7 @@ type sessions struct {
 	limit int
 	now   func() time.Time
 	end   func(id string) // has mcp-go forget a session
+	ended func(id string) // is called when a session has ended; nil is not
 
 	mu   sync.Mutex
 	byID map[string]*list.Element
@@ -59,6 +60,9 @@ func (s *sessions) Generate() string {
 	}
 	session := &httpSession{id: "mcp-session-" + uuid.NewString(), last: s.now()}
 	session.ctx, session.cancel = context.WithCancel(context.Background())
+	if s.ended != nil {
+		context.AfterFunc(session.ctx, func() { s.ended(session.id) })
+	}
 	s.byID[session.id] = s.used.PushBack(session)
 	s.mu.Unlock()
 	for _, id := range ended {

@@ -152,8 +152,9 @@ func gatewayTo(name string, u config.Upstream, server upstream.Server) gateway.U
 		Timeout:         time.Duration(u.TimeoutMs) * time.Millisecond,
 		QuestionTimeout: time.Duration(u.QuestionTimeoutMs) * time.Millisecond,
 		MaxConcurrency:  u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
-		Apart: u.Isolate == "session", FirstList: gateway.Changes(u.FirstList),
-		Limits: gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
+		Apart: u.Isolate == "session", MaxSessions: u.MaxSessions, SessionIdle: time.Duration(u.SessionIdleMs) * time.Millisecond,
+		FirstList: gateway.Changes(u.FirstList),
+		Limits:    gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
 	}
 }
 
@@ -199,7 +200,7 @@ func trustsFile(path string, o *settings.Options) error {
 // known of them, and what changes.
 func (b *workbench) openGateway(o *settings.Options, others []gateway.Upstream) error {
 	var err error
-	b.gateway, err = newGateway(gateway.Options{Upstreams: others, Log: b.log, Connect: sharing(b.log), OneClient: o.HTTP == "",
+	b.gateway, err = newGateway(gateway.Options{Upstreams: others, Log: b.log, Connect: sharing(b.log), OneClient: !o.ManyClients,
 		Memory: int64(o.UpstreamMegabytes) << 20, Rights: o.Rights(true), Unread: o.Resources == "none", Around: b.record})
 	if err != nil {
 		return err

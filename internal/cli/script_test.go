@@ -16,8 +16,9 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"toolfold": func() { os.Exit(run(context.Background(), env.New(), os.Args)) },
-		"slow-mcp": slowServer,
+		"toolfold":  func() { os.Exit(run(context.Background(), env.New(), os.Args)) },
+		"slow-mcp":  slowServer,
+		"count-mcp": countServer,
 	})
 }
 

@@ -126,6 +126,7 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	o.ManyClients = o.HTTP != ""
 	b, err := openWorkbench(c, o)
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func serveAction(c *cli.Context) error {
 		served.Prompts = b.offer.Prompts
 	}
 	if b.gateway != nil {
-		served.Others = b.gateway
+		served.Others, served.SessionEnded = b.gateway, b.gateway.SessionEnded
 		if served.Prompts == nil {
 			served.Prompts = func(context.Context) ([]serve.Prompt, error) { return nil, nil }
 		}

@@ -62,3 +62,27 @@ func slowResult(tool string) string {
 	return fmt.Sprintf(`{"content":[{"type":"text","text":"%s is done"},{"type":"image","data":"AA==","mimeType":"image/png"}],`+
 		`"structuredContent":{"n":1.50},"isError":%t,"_meta":{"z":1.0}}`, tool, tool == "fail")
 }
+
+// countServer is an MCP server with a tool that counts its calls.
+func countServer() {
+	lines, count := bufio.NewScanner(os.Stdin), 0
+	for lines.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.Unmarshal(lines.Bytes(), &m)
+		switch {
+		case m.Method == "initialize":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},`+
+				`"serverInfo":{"name":"count","version":"1"}}}`+"\n", m.ID)
+		case m.Method == "tools/list":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"count","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
+		case m.Method == "tools/call":
+			count++
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"count %d"}]}}`+"\n", m.ID, count)
+		case m.ID != nil:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no"}}`+"\n", m.ID)
+		}
+	}
+}

@@ -200,6 +200,10 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 		Name: "isolate", Doc: "session starts the program for each session anew; else your sessions share one process of it.",
 		Enum: []string{"session"},
 	},
+	toolfold.Int{Name: "maxSessions", Doc: "With isolate: most sessions over HTTP that have a process at a time: 16 unless set.",
+		Min: 1, Max: 10_000},
+	toolfold.Int{Name: "sessionIdleMs", Doc: "With isolate: time without a call after which the process of such a session ends: 600000 " +
+		"unless set.", Min: 1, Max: 86_400_000},
 }}
 
 // providerSettings declares the settings of package provider.
@@ -313,6 +317,10 @@ type Upstream struct {
 	Changes   string `json:"changes,omitempty"`   // empty = hold
 	FirstList string `json:"firstList,omitempty"` // empty = accept
 	Isolate   string `json:"isolate,omitempty"`   // empty = one process for all sessions
+
+	// Zero stands for the default.
+	MaxSessions   int `json:"maxSessions,omitempty"`
+	SessionIdleMs int `json:"sessionIdleMs,omitempty"`
 }
 
 // Adopt takes over the members of another file's entry that are settings of an upstream, apart from

@@ -139,6 +139,8 @@ type Options struct {
 	Files   config.Files
 	Layers  *config.Layers
 	Trusted func() bool // whether the user trusts the workspace, now
+
+	ManyClients bool // calls are of several clients, as over HTTP
 }
 
 // Load reads flags, environment and settings files, and says on standard

@@ -1,0 +1,337 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// Defaults of an [Upstream] that is Apart, where sessions of several clients call it.
+const (
+	DefaultSessions    = 16
+	DefaultSessionIdle = 10 * time.Minute
+)
+
+// isolated is the [Session] with a server that has a session of its own, and so a process, for each
+// session of a client. The first call of a client's session starts it; it ends with that, after a time
+// without calls, or with the server. Callers without a session have one for each bearer token. It starts
+// nothing for callers without either.
+type isolated struct {
+	name  string
+	limit int           // of sessions at a time
+	idle  time.Duration // without a call, after which one ends
+	open  func(context.Context, upstream.Client) (Session, error)
+	asks  upstream.Client
+	life  context.Context // done when it is closed
+	stop  context.CancelFunc
+	work  sync.WaitGroup
+
+	mu       sync.Mutex
+	members  map[owner]*member
+	lost     map[owner]string // why the session of an owner ended, of which no call of its own has heard
+	watched  map[string]bool  // URIs of resources
+	failures int              // of starts, in a row
+	trouble  string           // why the last one failed
+	retry    time.Time        // not before
+}
+
+// owner is who has a session with the server.
+type owner struct{ token, session string }
+
+// member is the session of one owner. The mutex of isolated guards what changes.
+type member struct {
+	started chan struct{} // closed once session or err is set
+	session Session
+	err     error
+	calls   map[*upstream.Call]bool // that run
+	idle    *time.Timer             // ends it; stopped while calls run
+}
+
+func newIsolated(u Upstream, open func(context.Context, upstream.Client) (Session, error), asks upstream.Client) *isolated {
+	s := &isolated{
+		name: u.Name, limit: u.MaxSessions, idle: u.SessionIdle, open: open, asks: asks,
+		members: map[owner]*member{}, lost: map[owner]string{}, watched: map[string]bool{},
+	}
+	s.life, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// List implements [Session]: any session lists what there is; where there is none, one is begun for that.
+func (s *isolated) List(ctx context.Context) (upstream.Answer, error) {
+	s.mu.Lock()
+	members := slices.Collect(maps.Values(s.members))
+	s.mu.Unlock()
+	for _, m := range members {
+		select {
+		case <-m.started:
+			if m.err == nil {
+				return m.session.List(ctx)
+			}
+		case <-ctx.Done():
+			return upstream.Answer{}, ctx.Err()
+		}
+	}
+	session, err := s.open(ctx, s.asks)
+	if err != nil {
+		return upstream.Answer{}, err
+	}
+	defer session.Close()
+	return session.List(ctx)
+}
+
+// Call implements [Session], for the caller of the context.
+func (s *isolated) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
+	origin := toolfold.OriginOf(ctx)
+	of := owner{origin.Token, origin.Session}
+	m, err := s.enter(of, &c)
+	if err != nil {
+		return nil, err
+	}
+	defer s.leave(m, &c)
+	select {
+	case <-m.started:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if m.err != nil {
+		return nil, &upstream.Lost{Why: m.err.Error()}
+	}
+	result, err := m.session.Call(ctx, c)
+	var refused *upstream.Refused
+	var unread *upstream.Lost
+	switch {
+	case err == nil, ctx.Err() != nil, errors.As(err, &refused), errors.As(err, &unread):
+		return result, err
+	case errors.Is(err, upstream.ErrGone): // it was not taken
+		s.remove(of, m, "")
+		return nil, s.begunAgain("it ended")
+	}
+	s.remove(of, m, "")
+	return nil, &upstream.Lost{Why: err.Error()}
+}
+
+// enter returns the session of an owner for a call, and begins one where there is none.
+func (s *isolated) enter(of owner, c *upstream.Call) (*member, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.members[of]
+	why, lost := s.lost[of]
+	pause := time.Until(s.retry)
+	switch {
+	case s.life.Err() != nil:
+		return nil, &upstream.Lost{Why: "the gateway is closed"}
+	case of == owner{}:
+		return nil, toolfold.Errorf(toolfold.UpstreamError, "the server %s has a process for each session, and this call has no session", s.name).
+			WithHint("connect with protocol 2025-11-25, or with a bearer token; or its user takes isolate out of the settings of %s", s.name)
+	case lost:
+		delete(s.lost, of)
+		return nil, s.begunAgain(why)
+	case m == nil && pause > 0:
+		return nil, &upstream.Lost{Why: fmt.Sprintf("%s; it is started again in %s", s.trouble, pause.Round(time.Second)+time.Second)}
+	case m == nil && len(s.members) >= s.limit:
+		return nil, toolfold.Errorf(toolfold.UpstreamError, "%d sessions have a process of the server %s, which is the most", s.limit, s.name).
+			WithHint("call again when a session has ended, or had no call for %s; the setting maxSessions of %s allows more", s.idle, s.name)
+	case m == nil:
+		m = &member{started: make(chan struct{}), calls: map[*upstream.Call]bool{}}
+		m.idle = time.AfterFunc(s.idle, func() { s.endIdle(of, m) })
+		s.members[of] = m
+		s.work.Go(func() { s.start(of, m) })
+	}
+	m.idle.Stop()
+	m.calls[c] = true
+	return m, nil
+}
+
+// begunAgain is the error of a call whose session with the server has ended since the last one.
+func (s *isolated) begunAgain(why string) error {
+	return toolfold.Errorf(toolfold.UpstreamError, "the process of %s for this session has ended, and its state with it: %s", s.name, why).
+		WithHint("nothing was done: call again, which starts a new one")
+}
+
+func (s *isolated) leave(m *member, c *upstream.Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if delete(m.calls, c); len(m.calls) == 0 {
+		m.idle.Reset(s.idle)
+	}
+}
+
+// start begins the session of a member. Roots are those of one client, so only a member for a client's
+// session asks for them.
+func (s *isolated) start(of owner, m *member) {
+	c := s.asks
+	c.Ask = func(taken context.Context, q upstream.Question) (json.RawMessage, error) { return s.ask(m, taken, q) }
+	if of.session != "" {
+		c.Asks = append(slices.Clone(c.Asks), upstream.Roots)
+	}
+	m.session, m.err = s.open(s.life, c)
+	s.mu.Lock()
+	if m.err != nil {
+		if s.members[of] == m {
+			delete(s.members, of)
+		}
+		s.trouble, s.retry = m.err.Error(), time.Now().Add(min(firstPause<<min(s.failures, 10), mostPause))
+		s.failures++
+	} else {
+		s.failures, s.retry = 0, time.Time{}
+	}
+	watched := slices.Sorted(maps.Keys(s.watched))
+	ended := s.members[of] != m // meanwhile
+	close(m.started)
+	s.mu.Unlock()
+	if m.err != nil {
+		return
+	}
+	if ended {
+		m.session.Close()
+		return
+	}
+	s.work.Go(func() {
+		select {
+		case <-m.session.Gone():
+			s.remove(of, m, "it ended")
+		case <-s.life.Done():
+		}
+	})
+	for _, uri := range watched {
+		_ = m.session.Watch(s.life, uri, true)
+	}
+	if c.Changed != nil {
+		c.Changed() // what is known may be the list of an older program
+	}
+}
+
+// ask asks the client of the call that runs for a member, which does not say of which call it asks.
+func (s *isolated) ask(m *member, taken context.Context, q upstream.Question) (json.RawMessage, error) {
+	s.mu.Lock()
+	var asking *upstream.Call
+	for c := range m.calls {
+		asking = c
+	}
+	count := len(m.calls)
+	s.mu.Unlock()
+	if count != 1 {
+		return nil, fmt.Errorf("%d calls of this session run, so it is not known which asks", count)
+	}
+	return asking.Ask(taken, q)
+}
+
+// endIdle ends the session of a member that had no call for the time.
+func (s *isolated) endIdle(of owner, m *member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(m.calls) == 0 {
+		s.drop(of, m, fmt.Sprintf("it had no call for %s", s.idle))
+	}
+}
+
+// remove ends the session of a member. The next call of its owner is told why, if that is not empty.
+func (s *isolated) remove(of owner, m *member, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.drop(of, m, why); why == "" {
+		delete(s.lost, of)
+	}
+}
+
+// drop is remove for who holds the lock.
+func (s *isolated) drop(of owner, m *member, why string) {
+	if s.members[of] != m {
+		return
+	}
+	delete(s.members, of)
+	if why != "" && s.life.Err() == nil {
+		s.lost[of] = why
+	}
+	m.idle.Stop()
+	s.work.Go(m.close)
+}
+
+// close ends what a member has begun, if it has.
+func (m *member) close() {
+	select {
+	case <-m.started: // else start sees that it was removed
+		if m.err == nil {
+			m.session.Close()
+		}
+	default:
+	}
+}
+
+// ended ends what a session of a client has here.
+func (s *isolated) ended(session string) {
+	s.mu.Lock()
+	ended := map[owner]*member{}
+	for of, m := range s.members {
+		if of.session == session {
+			ended[of] = m
+		}
+	}
+	maps.DeleteFunc(s.lost, func(of owner, _ string) bool { return of.session == session })
+	s.mu.Unlock()
+	for of, m := range ended {
+		s.remove(of, m, "")
+	}
+}
+
+// Watch implements [Session]: every session watches what any client does.
+func (s *isolated) Watch(ctx context.Context, uri string, watch bool) error {
+	s.mu.Lock()
+	if watch {
+		s.watched[uri] = true
+	} else {
+		delete(s.watched, uri)
+	}
+	members := slices.Collect(maps.Values(s.members))
+	s.mu.Unlock()
+	var errs []error
+	for _, m := range members {
+		select {
+		case <-m.started:
+			if m.err == nil {
+				errs = append(errs, m.session.Watch(ctx, uri, watch))
+			}
+		default: // it watches once it has begun
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Gone implements [Session]: it ends only when it is closed.
+func (s *isolated) Gone() <-chan struct{} { return s.life.Done() }
+
+// Close implements [Session].
+func (s *isolated) Close() {
+	s.stop()
+	s.mu.Lock()
+	members := maps.Clone(s.members)
+	s.mu.Unlock()
+	for of, m := range members {
+		s.remove(of, m, "")
+	}
+	s.work.Wait()
+}
+
+// SessionEnded ends what servers keep for a session of a client, see [Upstream.Apart]: the id is that of
+// [toolfold.Origin].
+func (g *Gateway) SessionEnded(id string) {
+	for _, l := range g.links {
+		l.mu.Lock()
+		session := l.session
+		l.mu.Unlock()
+		if s, ok := session.(*isolated); ok {
+			s.ended(id)
+		}
+	}
+}
+
+// perSession reports whether each session of a client has a session with the server.
+func (l *link) perSession() bool { return l.Apart && !l.gateway.options.OneClient }

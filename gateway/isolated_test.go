@@ -1,0 +1,232 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// fleet starts programs that keep a state: each counts its calls.
+type fleet struct {
+	mu      sync.Mutex
+	running map[*counting]bool
+	started int
+	broken  error // that a start fails with
+}
+
+// counting is a program of a fleet.
+type counting struct {
+	fleet  *fleet
+	client upstream.Client
+	count  int
+	gone   chan struct{}
+}
+
+func (f *fleet) connect(_ context.Context, _ gateway.Upstream, c upstream.Client) (gateway.Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.started++; f.broken != nil {
+		return nil, f.broken
+	}
+	p := &counting{fleet: f, client: c, gone: make(chan struct{})}
+	f.running[p] = true
+	return p, nil
+}
+
+// runs returns how many programs run.
+func (f *fleet) runs() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.running)
+}
+
+// List implements [gateway.Session].
+func (p *counting) List(context.Context) (upstream.Answer, error) {
+	return upstream.Answer{Tools: []json.RawMessage{
+		json.RawMessage(`{"name":"count","inputSchema":{"type":"object"}}`), json.RawMessage(`{"name":"ask","inputSchema":{"type":"object"}}`),
+		json.RawMessage(`{"name":"die","inputSchema":{"type":"object"}}`),
+	}}, nil
+}
+
+// Call implements [gateway.Session].
+func (p *counting) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
+	if c.Tool == "die" {
+		p.Close()
+		return nil, errors.New("it ended: exit status 3")
+	}
+	if c.Tool == "ask" { // as servers of 2025-11-25 do, without the call
+		answer, err := p.client.Ask(ctx, upstream.Question{Method: upstream.Elicit})
+		if err != nil {
+			return nil, &upstream.Refused{Message: err.Error()}
+		}
+		return json.RawMessage(`{"content":[],"structuredContent":` + string(answer) + `}`), nil
+	}
+	p.fleet.mu.Lock()
+	defer p.fleet.mu.Unlock()
+	p.count++
+	return fmt.Appendf(nil, `{"content":[{"type":"text","text":"count %d, roots %t"}]}`, p.count,
+		slices.Contains(p.client.Asks, upstream.Roots)), nil
+}
+
+// Watch implements [gateway.Session].
+func (p *counting) Watch(context.Context, string, bool) error { return nil }
+
+// Gone implements [gateway.Session].
+func (p *counting) Gone() <-chan struct{} { return p.gone }
+
+// Close implements [gateway.Session].
+func (p *counting) Close() {
+	p.fleet.mu.Lock()
+	defer p.fleet.mu.Unlock()
+	if p.fleet.running[p] {
+		delete(p.fleet.running, p)
+		close(p.gone)
+	}
+}
+
+// isolating returns a gateway to a fleet, which has two sessions at most, and what calls its tools.
+func isolating(t *testing.T, f *fleet) (*gateway.Gateway, func(from toolfold.Origin, tool string) string) {
+	t.Helper()
+	f.running = map[*counting]bool{}
+	g, err := gateway.New(gateway.Options{Connect: f.connect, Upstreams: []gateway.Upstream{{
+		Name: "srv", Server: upstream.Server{Argv: []string{"srv"}}, Apart: true, MaxSessions: 2, SessionIdle: time.Minute,
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	if err := g.Learn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := surface.New(surface.Options{})
+	if err := s.Put(g.Families()...); err != nil {
+		t.Fatal(err)
+	}
+	return g, func(from toolfold.Origin, tool string) string {
+		answer := s.Client.Call(callctx.With(callctx.WithClient(t.Context(), person{0}), from), tool, nil)
+		if answer.Err != nil {
+			return answer.Err.Error() + " " + answer.Err.Hint
+		}
+		return string(answer.Content) + string(answer.Reply)
+	}
+}
+
+// expect compares what a call is answered.
+func expect(t *testing.T, got, want string) {
+	t.Helper()
+	if !strings.Contains(got, want) {
+		t.Errorf("it is answered %s, want %s", got, want)
+	}
+}
+
+// Sessions of clients have a program each, and so have bearer tokens without a session. The roots of a client
+// are asked for where there is one client.
+func TestSessionsAreIsolated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{}
+		_, call := isolating(t, f)
+		a, b := toolfold.Origin{Session: "a", Token: "x"}, toolfold.Origin{Token: "x"}
+		expect(t, call(a, "count"), "count 1, roots true")
+		expect(t, call(a, "count"), "count 2, roots true")
+		expect(t, call(b, "count"), "count 1, roots false")
+		expect(t, call(a, "count"), "count 3, roots true")
+		if synctest.Wait(); f.runs() != 2 {
+			t.Errorf("%d programs run", f.runs())
+		}
+		none := call(toolfold.Origin{Client: "c"}, "count")
+		expect(t, none, "this call has no session")
+		expect(t, none, "with a bearer token")
+		third := call(toolfold.Origin{Session: "c"}, "count")
+		expect(t, third, "2 sessions have a process of the server srv, which is the most")
+		expect(t, third, "maxSessions of srv allows more")
+		expect(t, call(a, "ask"), "elicitation/create")
+	})
+}
+
+// A program ends with the session that it is for, and with the gateway.
+func TestProgramsEndWithSessions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{}
+		g, call := isolating(t, f)
+		a, b, c := toolfold.Origin{Session: "a"}, toolfold.Origin{Session: "b"}, toolfold.Origin{Session: "c"}
+		call(a, "count")
+		call(b, "count")
+		g.SessionEnded("a")
+		if synctest.Wait(); f.runs() != 1 {
+			t.Errorf("%d programs run when one session has ended", f.runs())
+		}
+		expect(t, call(c, "count"), "count 1")
+		expect(t, call(b, "count"), "count 2")
+		if g.Close(); f.runs() != 0 {
+			t.Errorf("%d programs run when the gateway is closed", f.runs())
+		}
+	})
+}
+
+// A program without calls ends, as one may by itself; the session is told, as the state is gone, and goes on
+// with another.
+func TestIdleProgramsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{}
+		_, call := isolating(t, f)
+		a, b := toolfold.Origin{Session: "a"}, toolfold.Origin{Session: "b"}
+		call(a, "count")
+		call(b, "count")
+		time.Sleep(50 * time.Second)
+		call(b, "count")
+		time.Sleep(50 * time.Second)
+		if synctest.Wait(); f.runs() != 1 {
+			t.Errorf("%d programs run when one was idle", f.runs())
+		}
+		again := call(a, "count")
+		expect(t, again, "its state with it: it had no call for 1m0s")
+		expect(t, again, "call again")
+		expect(t, call(a, "count"), "count 1")
+		expect(t, call(b, "count"), "count 3")
+
+		for p := range maps.Clone(f.running) {
+			p.Close()
+		}
+		synctest.Wait()
+		expect(t, call(b, "count"), "its state with it: it ended")
+		expect(t, call(b, "count"), "count 1")
+		expect(t, call(b, "die"), "exit status 3") // which tells of it
+		expect(t, call(b, "count"), "count 1")
+	})
+}
+
+// A program that does not start is started again after a pause, for all sessions.
+func TestIsolatedProgramsThatDoNotStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fleet{}
+		_, call := isolating(t, f)
+		f.broken = errors.New("no such program")
+		before := f.started
+		expect(t, call(toolfold.Origin{Session: "a"}, "count"), "no such program")
+		expect(t, call(toolfold.Origin{Session: "b"}, "count"), "no such program; it is started again in")
+		if got := f.started - before; got != 1 {
+			t.Errorf("%d starts", got)
+		}
+		f.broken = nil
+		time.Sleep(2 * time.Second)
+		expect(t, call(toolfold.Origin{Session: "b"}, "count"), "count 1")
+	})
+}

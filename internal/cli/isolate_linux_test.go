@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/test/mcptest"
+)
+
+// Over HTTP each session has a process of a server with "isolate": "session", which ends with it, and all end
+// with serve.
+func TestIsolatedOverHTTP(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	mark := fmt.Sprintf("ISOLATED_BY=%d", os.Getpid())
+	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), fmt.Sprintf(
+		`{"upstreams":{"up":{"command":"count-mcp","isolate":"session","env":{"ISOLATED_BY":"%d"}}}}`, os.Getpid()))
+	m.learn(t)
+	p := start(t, m.command(t, "serve", "--tier=none", "--http=127.0.0.1:0"), nil)
+	until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), "serving MCP at ") })
+	_, at, _ := strings.Cut(p.stderr.String(), "serving MCP at ")
+	at, _, _ = strings.Cut(at, "\n")
+	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"up.count","arguments":{}}}`
+	expect := func(h *mcptest.HTTP, want string) {
+		t.Helper()
+		if answer, _ := h.Post(call); !strings.Contains(answer, want) {
+			t.Errorf("it is answered %s, want %s", answer, want)
+		}
+	}
+	one, other := mcptest.To(t, at), mcptest.To(t, at)
+	one.Post(mcptest.Initialize)
+	other.Post(mcptest.Initialize)
+	expect(one, "count 1")
+	expect(one, "count 2")
+	expect(other, "count 1")
+	expect(one, "count 3")
+	stateless := `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"up.count","arguments":{},` + mcptest.ModernMeta + `}}`
+	if answer, _ := mcptest.To(t, at).Post(stateless, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call",
+		"Mcp-Name", "up.count"); !strings.Contains(answer, "this call has no session") {
+		t.Errorf("a call of no session is answered %s", answer)
+	}
+	until(t, "no program runs for the list", func() bool { return len(having(mark)) <= 2 })
+	if status := one.Send(http.MethodDelete, "/mcp", "Mcp-Session-Id", one.Session).StatusCode; status != http.StatusOK {
+		t.Errorf("deleting a session is answered %d", status)
+	}
+	until(t, "the program of an ended session has ended", func() bool { return len(having(mark)) == 1 })
+	expect(other, "count 2")
+	p.signal(t, syscall.SIGTERM)
+	if !p.ends(patient) || p.ProcessState.ExitCode() != 0 {
+		t.Errorf("ended with %v: %s", p.ProcessState, p.stderr)
+	}
+	until(t, "no program runs", func() bool { return len(having(mark)) == 0 })
+}
