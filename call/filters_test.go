@@ -1,11 +1,14 @@
 package call_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/test/workbench"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -43,5 +46,40 @@ func TestFilters(t *testing.T) {
 		if got := string(answer.Content); !strings.Contains(got, test.want) || len(got) > 12_000 {
 			t.Errorf("%s %s answers %.500s, want %s", test.name, test.args, got, test.want)
 		}
+	}
+}
+
+// A call whose filter does not get its turn, as filters of its caller have all that one caller may, is told so.
+func TestFilterWithoutTurn(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits as long as a filter does for its turn")
+	}
+	b := workbench.New(t, surface.Options{})
+	ctx, cancel := context.WithCancel(callctx.With(t.Context(), toolfold.Origin{Token: "busy"}))
+	defer cancel()
+	const calls = 6 // of which two run, and two more at most when these are ended for the time they take
+	answers := make(chan toolfold.Answer, calls)
+	for range calls {
+		go func() {
+			answers <- b.Runner.Call(ctx, "memory.get", json.RawMessage(`{"key":"k","jq":"last(range(1e12))"}`))
+		}()
+	}
+	refused := false
+	for range calls {
+		answer := <-answers
+		if answer.Err == nil {
+			t.Fatalf("it is answered %s", answer.Content)
+		}
+		if strings.Contains(answer.Err.Message, "kept it waiting for 5s") {
+			refused = true
+			if answer.Err.Code != toolfold.TimedOut || !strings.Contains(answer.Err.Hint, "call again") {
+				t.Errorf("it is answered %s", answer.Content)
+			}
+			cancel()
+		}
+	}
+	if !refused {
+		t.Error("every filter got a turn")
 	}
 }

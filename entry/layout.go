@@ -197,7 +197,8 @@ func (e *Entry) inputSchema() ordered.Map {
 	l := e.layout()
 	foreign, _, ok := judge.Object(e.Action.Input)
 	if ok && l.nest == "" {
-		return judge.Listed(foreign)
+		listed, _ := judge.Listed(foreign) // the gateway says where it is not whole
+		return listed
 	}
 	beside, inside := e.Required(), []toolfold.Param(nil)
 	if l.nest != "" && !l.besides {
@@ -213,7 +214,8 @@ func (e *Entry) inputSchema() ordered.Map {
 		if l.text {
 			below += "/contentSchema"
 		}
-		nested = judge.Nested(judge.Listed(foreign), below)
+		listed, _ := judge.Listed(foreign)
+		nested = judge.Nested(listed, below)
 	}
 	if l.text {
 		// The words of JSON Schema for a text that holds JSON.

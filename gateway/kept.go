@@ -129,14 +129,17 @@ func (d definition) hints() toolfold.Hints {
 // digestMark begins a digest of a whole definition. Digests of older versions are plain hex.
 const digestMark = "2-"
 
-// identity returns the digest of the whole definition. The order of its members does not count.
-func (d definition) identity() string {
+// identity returns the digest of the whole definition.
+func (d definition) identity() string { return identityOf(d.raw) }
+
+// identityOf returns the digest of a JSON object. The order of its members does not count.
+func identityOf(raw json.RawMessage) string {
 	type member struct {
 		Name  string
 		Value json.RawMessage
 	}
 	var members []member
-	ordered.Scan(d.raw, func(name []byte, start, end int) { members = append(members, member{string(name), d.raw[start:end]}) })
+	ordered.Scan(raw, func(name []byte, start, end int) { members = append(members, member{string(name), raw[start:end]}) })
 	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.Name, b.Name) })
 	return digestMark + sumOf(ordered.MustJSON(members))
 }

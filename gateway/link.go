@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/call/foreign"
+	"github.com/toolfold/toolfold/internal/call/judge"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/upstream"
@@ -72,6 +73,7 @@ type link struct {
 	pause    time.Duration // before it is asked for again; grows while nothing changes
 	followed time.Time     // when it was asked for last
 	flags    []string      // of the tools that are offered; nil = not looked for yet
+	bare     []string      // tools whose schemas are listed without members; looked for with flags
 	retry    time.Time     // not before
 	closed   bool
 }
@@ -172,6 +174,9 @@ func (l *link) why() string {
 	parts = append(parts, l.kept.Left...)
 	if l.unkept != "" {
 		parts = append(parts, "its list is not kept, so it is asked at each start: "+l.unkept)
+	}
+	if len(l.bare) > 0 {
+		parts = append(parts, "schemas that no client takes are listed without parameters: "+strings.Join(l.bare[:min(len(l.bare), 5)], ", "))
 	}
 	if len(flagged) > 0 {
 		parts = append(parts, "look at the texts of its tools: "+strings.Join(flagged[:min(len(flagged), 5)], ", "))
@@ -432,8 +437,13 @@ func (l *link) flagged() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.flags == nil {
-		l.flags = []string{}
+		l.flags, l.bare = []string{}, nil
 		for _, d := range l.kept.definitions {
+			if object, _, ok := judge.Object(d.InputSchema); ok {
+				if _, whole := judge.Listed(object); !whole {
+					l.bare = append(l.bare, shorten.Quoted(d.Name))
+				}
+			}
 			for _, flag := range flags(d, others) {
 				l.flags = append(l.flags, fmt.Sprintf("%s has %s", shorten.Quoted(d.Name), flag))
 			}

@@ -237,7 +237,7 @@ func (g *Gateway) GetPrompt(ctx context.Context, name string, arguments json.Raw
 	}
 	params := ordered.Map{{Key: "name", Value: p.entry.name}}
 	if arguments != nil {
-		params.Set("arguments", arguments)
+		params.Set("arguments", p.entry.ownArguments(arguments))
 	}
 	result, err := p.link.recorded(ctx, p.link.right(promptKind, p.entry.name),
 		upstream.Call{Method: upstream.GetPrompt, Params: ordered.MustJSON(params)})
@@ -301,6 +301,9 @@ func (g *Gateway) Complete(ctx context.Context, params json.RawMessage) (json.Ra
 		}
 		l = p.link
 		ref.Set("name", p.entry.name)
+		params = replaced(params, "argument", func(argument json.RawMessage) json.RawMessage {
+			return replaced(argument, "name", p.entry.ownArgument)
+		})
 	case "ref/resource":
 		var own string
 		var err error
@@ -414,13 +417,50 @@ func (g *Gateway) tellOffers() {
 }
 
 // readable returns an entry of a list without characters that a reader does not see in its
-// texts. What a server knows it by, or an argument, stays.
+// texts; in names of arguments these are escaped. What a server knows the entry by stays.
 func readable(raw json.RawMessage) json.RawMessage {
-	raw = each(raw, "arguments", readable)
+	raw = replaced(raw, "arguments", func(arguments json.RawMessage) json.RawMessage {
+		shown, _ := unseen.JSON(arguments)
+		return shown
+	})
 	for _, member := range []string{"title", "description"} {
 		raw = replaced(raw, member, unseen.Text)
 	}
 	return raw
+}
+
+// ownArgument returns the name of an argument of a prompt as its server spells it.
+func (e entry) ownArgument(name json.RawMessage) json.RawMessage {
+	own := name
+	replaced(e.raw, "arguments", func(arguments json.RawMessage) json.RawMessage {
+		_, spelt := unseen.JSON(arguments)
+		shown, _ := ordered.Text(name)
+		for was, now := range spelt {
+			if now == shown {
+				own = ordered.MustJSON(was)
+			}
+		}
+		return arguments
+	})
+	return own
+}
+
+// ownArguments returns the arguments of a prompt by names as its server spells them.
+func (e entry) ownArguments(arguments json.RawMessage) json.RawMessage {
+	members, ok := ordered.Read(arguments)
+	if !ok {
+		return arguments
+	}
+	same := true
+	for i, m := range members {
+		own, _ := ordered.Text(e.ownArgument(ordered.MustJSON(m.Key)))
+		same = same && own == m.Key
+		members[i].Key = own
+	}
+	if same {
+		return arguments
+	}
+	return ordered.MustJSON(members)
 }
 
 // replaced returns an object with another value of a member; unchanged without that member.

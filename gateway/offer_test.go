@@ -353,3 +353,29 @@ func TestTooMuchToKeep(t *testing.T) {
 		t.Errorf("what was kept is not read again: %v", err)
 	}
 }
+
+// Blanks between values are no change, also beside what is on disk, which has none.
+func TestBlanksAreNoChange(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := &fixed{list: upstream.Answer{
+		Tools:   []json.RawMessage{json.RawMessage(`{"name": "t", "inputSchema": {"type": "object"}}`)},
+		Prompts: []json.RawMessage{json.RawMessage(`{"name": "p", "description": "<b> & \u00e9", "arguments": [ {"name" : "a"} ]}`)},
+	}}
+	f.gateway(t, dir).Close()
+	g := f.gateway(t, dir)
+	before := g.Offers("srv")
+	if err := g.Refresh(t.Context(), "srv"); err != nil {
+		t.Fatal(err)
+	}
+	if lines := gateway.Changed(before, g.Offers("srv")); len(before) != 1 || len(lines) != 0 {
+		t.Errorf("of %d prompts it is said: %q", len(before), lines)
+	}
+	f.list.Prompts[0] = json.RawMessage(`{"name": "p", "arguments": [ {"name" : "b"} ]}`)
+	if err := g.Refresh(t.Context(), "srv"); err != nil {
+		t.Fatal(err)
+	}
+	if lines := gateway.Changed(before, g.Offers("srv")); len(lines) != 1 || lines[0] != "prompt p has changed" {
+		t.Errorf("of a prompt with another argument it is said: %q", lines)
+	}
+}

@@ -146,7 +146,7 @@ func Changed(before, now []Offered) (lines []string) {
 		switch at := slices.IndexFunc(before, same(o)); {
 		case at < 0:
 			lines = append(lines, what+" is new")
-		case !bytes.Equal(before[at].raw, o.raw):
+		case identityOf(before[at].raw) != identityOf(o.raw): // blanks between values do not count
 			lines = append(lines, what+" has changed")
 		}
 		for _, flag := range o.Flags {

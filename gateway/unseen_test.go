@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,11 +12,14 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
 )
 
 // hiddenSchema has an escape, a name and values that a reader does not see whole, and two that look like these.
@@ -187,6 +191,87 @@ func TestOffersAreSeen(t *testing.T) {
 		if found := hiding(decoded(t, list[0])); len(found) > 0 || !strings.Contains(string(list[0]), `"title":"Ti [1m","description":"D ❤️"`) {
 			t.Errorf("%s are listed as %s, with %+q", what, list[0], found)
 		}
+	}
+}
+
+// fixed is a session that lists the same each time, and keeps the last request.
+type fixed struct {
+	list upstream.Answer
+	last upstream.Call
+}
+
+// List implements [gateway.Session].
+func (f *fixed) List(context.Context) (upstream.Answer, error) { return f.list, nil }
+
+// Call implements [gateway.Session].
+func (f *fixed) Call(_ context.Context, c upstream.Call) (json.RawMessage, error) {
+	f.last = c
+	return json.RawMessage(`{}`), nil
+}
+
+// Watch implements [gateway.Session].
+func (*fixed) Watch(context.Context, string, bool) error { return nil }
+
+// Gone implements [gateway.Session].
+func (*fixed) Gone() <-chan struct{} { return nil }
+
+// Close implements [gateway.Session].
+func (*fixed) Close() {}
+
+// gateway returns one to the server, which is called srv, with its list.
+func (f *fixed) gateway(t *testing.T, dir string) *gateway.Gateway {
+	t.Helper()
+	g, err := gateway.New(gateway.Options{
+		Dir: dir, Upstreams: []gateway.Upstream{{Name: "srv", Server: upstream.Server{Argv: []string{"srv"}}}},
+		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) { return f, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	if err := g.Learn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// Names of arguments of prompts are listed escaped, and reach the server as it spells them.
+func TestPromptArgumentsAreSeen(t *testing.T) {
+	t.Parallel()
+	f := &fixed{list: upstream.Answer{Tools: []json.RawMessage{}, Prompts: []json.RawMessage{
+		json.RawMessage(`{"name":"p","arguments":[{"name":"to\u202e","required":true},{"name":"b"}]}`)}}}
+	g := f.gateway(t, "")
+	list := g.Prompts(t.Context())
+	if len(list) != 1 || len(hiding(decoded(t, list[0]))) > 0 {
+		t.Fatalf("prompts are listed as %s", list)
+	}
+	var listed struct{ Arguments []struct{ Name string } }
+	if err := json.Unmarshal(list[0], &listed); err != nil || len(listed.Arguments) != 2 || listed.Arguments[1].Name != "b" {
+		t.Fatalf("%v: prompts are listed as %s", err, list)
+	}
+	shown := ordered.MustJSON(listed.Arguments[0].Name)
+	gets := func(want string, _ json.RawMessage, err error) {
+		t.Helper()
+		if got := string(f.last.Params); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%v: the server gets %+q, want %+q", err, got, want)
+		}
+	}
+	result, err := g.GetPrompt(t.Context(), "srv-p", fmt.Appendf(nil, `{%s:%[1]s,"b":"x"}`, shown))
+	gets(fmt.Sprintf(`"arguments":{"to%c":%s,"b":"x"}`, 0x202e, shown), result, err)
+	result, err = g.Complete(t.Context(), fmt.Appendf(nil, `{"ref":{"type":"ref/prompt","name":"srv-p"},"argument":{"name":%s,"value":"x"}}`,
+		shown))
+	gets(fmt.Sprintf(`"argument":{"name":"to%c","value":"x"}`, 0x202e), result, err)
+}
+
+// A tool whose schema is listed without its parameters is named to the user.
+func TestBareSchemasAreSaid(t *testing.T) {
+	t.Parallel()
+	f := &fixed{list: upstream.Answer{Tools: []json.RawMessage{
+		json.RawMessage(`{"name":"fine","inputSchema":{"type":"object","properties":{"a":{"type":"int"}}}}`),
+		json.RawMessage(`{"name":"odd","inputSchema":{"type":"object","properties":{"a":{"$dynamicRef":"http://x.test/y"}}}}`),
+	}}}
+	if text := f.gateway(t, "").Trouble()["srv"]; text != "schemas that no client takes are listed without parameters: odd" {
+		t.Errorf("it is said: %q", text)
 	}
 }
 

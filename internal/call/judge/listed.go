@@ -15,24 +15,24 @@ import (
 
 // Listed returns the object that [Object] made of a schema as a valid schema of 2020-12, which clients
 // demand: keywords of another shape are left out, or written as 2020-12 has them, and references to
-// nothing too. A schema that stays invalid becomes an object without members. It has no $schema, since
-// some hosts refuse dialects.
-func Listed(object ordered.Map) ordered.Map {
+// nothing too. It has no $schema, since some hosts refuse dialects. A schema that stays invalid becomes an
+// object without members; whole is false then.
+func Listed(object ordered.Map) (listed ordered.Map, whole bool) {
 	object = slices.DeleteFunc(slices.Clone(object), func(m ordered.Member) bool { return m.Key == "$schema" })
 	l := lister{root: ordered.MustJSON(object)}
-	listed := l.object(object)
+	listed = l.object(object)
 	if properties, _ := listed.Get("properties"); properties == nil {
 		listed.Set("properties", json.RawMessage(`{}`))
 		l.changed = true
 	}
 	if !l.changed && !l.refers {
-		return object
+		return object, true
 	}
 	var doc any
 	if json.Unmarshal(ordered.MustJSON(listed), &doc) == nil {
 		eachSchema(doc, func(s map[string]any) { takePatterns(s) })
 		if _, err := compileAs("listed", doc, jsonschema.Draft2020); err == nil {
-			return listed
+			return listed, true
 		}
 	}
 	bare := ordered.Map{{Key: "type", Value: json.RawMessage(`"object"`)}, {Key: "properties", Value: json.RawMessage(`{}`)}}
@@ -40,8 +40,12 @@ func Listed(object ordered.Map) ordered.Map {
 	if Member(object, "description", &text); text != "" {
 		bare.Set("description", ordered.MustJSON(text))
 	}
-	return bare
+	return bare, false
 }
+
+// maxListed bounds the levels of a schema that [Listed] writes: what is deeper is left out, and any value fits
+// there. Lists are made for every client, so it is less than encoding/json takes.
+const maxListed = 500
 
 // lister writes a schema as 2020-12 has it.
 type lister struct {
@@ -81,7 +85,7 @@ var kinds = map[string]string{
 func (l *lister) schema(raw json.RawMessage) (listed json.RawMessage, ok bool) {
 	var object ordered.Map
 	switch l.depth++; {
-	case l.depth > maxDepth*10:
+	case l.depth > maxListed:
 	case string(raw) == "true", string(raw) == "false":
 		listed, ok = raw, true
 	case len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &object) == nil:
