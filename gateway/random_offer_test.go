@@ -129,7 +129,7 @@ func (o randomOffers) answer(method, name, uri, cursor string, body []byte) stri
 }
 
 // What servers offer beside tools is listed and answered by way of the gateway as it is
-// directly, whichever era the client and they speak, but for names and URIs.
+// directly, whichever era the client and they speak, but for names, URIs, and errors as ARCHITECTURE.md says.
 func TestOffersSameThrough(t *testing.T) {
 	t.Parallel()
 	sequences := 8
