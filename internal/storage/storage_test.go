@@ -42,7 +42,7 @@ func TestInMemory(t *testing.T) {
 
 func TestSQLite(t *testing.T) {
 	t.Parallel()
-	storagetest.Exercise(t, func(t *testing.T) *storage.DB { return open(t, sqliteURL(t)) })
+	storagetest.Exercise(t, func(t *testing.T) *storage.DB { return open(t, storagetest.SQLite(t)) })
 	storagetest.ExerciseDurable(t, func(t *testing.T) string { return sqliteURL(t) })
 }
 

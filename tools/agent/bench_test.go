@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/workspace"
-	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/agent"
@@ -40,18 +40,14 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	db, err := storage.Open(t.Context(), "memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storagetest.Open(t, "memory:")
 	log := slog.New(slog.DiscardHandler)
 	b := &bench{Surface: surface.New(surface.Options{Log: log}), t: t, workspace: t.TempDir(), model: &model{}, abilities: &abilities{}}
 	b.Talk = toolfoldtest.Talk{T: t, Call: b.call}
 	now := func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) }
 	settings := func() (map[string]any, error) { return b.settings, nil }
 	runner := &engine.Runner{Caller: b.Runner, Names: b.Runner, Providers: engine.NewProviders(settings, ""), Now: now, Log: log}
-	err = b.Put(
+	err := b.Put(
 		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(), now)),
 		toolfoldtest.Mount(t, session.Family, session.New(db.Session(), now, func() string { return sessionID })),
 		toolfoldtest.Mount(t, agent.Family, agent.New(db.Agent(),

@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/code/scan"
 	"github.com/toolfold/toolfold/internal/run/workspace"
-	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/bugfix"
 )
@@ -34,11 +34,7 @@ const cart = "export function f(a: any, el: Element) {\n  if (a = 1) return 1;\n
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	db, err := storage.Open(t.Context(), "memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := storagetest.Open(t, "memory:")
 	b := &bench{t: t, ctx: t.Context(), dir: t.TempDir()}
 	b.write("src/cart.ts", cart)
 	ids := 0

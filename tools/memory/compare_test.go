@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/internal/text/rank/ranktest"
 	"github.com/toolfold/toolfold/tools/memory"
@@ -75,11 +74,7 @@ func (s searchSet) rates(find searcher) (first, three int, missed []string) {
 
 // ours searches with the family, on the store at a URL.
 func ours(t testing.TB, set searchSet, url string) searcher {
-	db, err := storage.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storagetest.Open(t, url)
 	s := memory.New(db.Memory(), time.Now)
 	for _, n := range set.notes {
 		value, err := json.Marshal(n[1])

@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
@@ -404,11 +404,7 @@ func TestClear(t *testing.T) {
 
 func openStore(t *testing.T) memory.Store {
 	t.Helper()
-	db, err := storage.Open(t.Context(), "memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storagetest.Open(t, "memory:")
 	return db.Memory()
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/run/metric"
-	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/telemetry"
@@ -29,11 +29,7 @@ type bench struct {
 
 func newBench(t *testing.T, url string) bench {
 	t.Helper()
-	db, err := storage.Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storagetest.Open(t, url)
 	var mu sync.Mutex
 	now, ids := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC), 0
 	clock := func() time.Time {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
 )
@@ -22,11 +22,7 @@ func id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 // newService is a service on a store in memory.
 func newService(t *testing.T) *queue.Service {
 	t.Helper()
-	db, err := storage.Open(t.Context(), "memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storagetest.Open(t, "memory:")
 	ids := 0
 	return queue.New(db.Queue(), func() time.Time { return noon }, func() string { ids++; return id(ids) })
 }

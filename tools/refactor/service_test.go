@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/code/scan"
-	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/refactor"
 )
@@ -30,11 +30,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	db, err := storage.Open(t.Context(), "memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := storagetest.Open(t, "memory:")
 	dir := t.TempDir()
 	b := &bench{t: t, file: filepath.Join(dir, "page.ts")}
 	if err := os.WriteFile(b.file, []byte(page), 0o644); err != nil {

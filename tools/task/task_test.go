@@ -19,6 +19,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/queue"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/internal/text/tokens"
 	family "github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/task"
@@ -71,11 +72,7 @@ type bench struct {
 
 func newBench(t *testing.T) bench {
 	t.Parallel()
-	db, err := storage.Open(t.Context(), "memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storagetest.Open(t, "memory:")
 	ids, now := 0, noon
 	s := task.New(task.Options{
 		Store: db.Task(), Caller: catalogue{}, Names: catalogue{}, CancelWait: time.Millisecond, Workspace: place, MaxOpen: 8,

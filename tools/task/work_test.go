@@ -14,7 +14,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/workspace"
-	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/memory"
@@ -26,11 +26,7 @@ import (
 // when it is submitted.
 func TestWorkIsChecked(t *testing.T) {
 	t.Parallel()
-	db, err := storage.Open(t.Context(), "memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storagetest.Open(t, "memory:")
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"deploy.yaml": "name: Deploy\ninputSchema: {type: object, required: [to], properties: {to: {enum: [here, there]}, fast: {type: " +
@@ -54,7 +50,7 @@ func TestWorkIsChecked(t *testing.T) {
 	}
 	log := slog.New(slog.DiscardHandler)
 	s := surface.New(surface.Options{Log: log})
-	err = s.Put(
+	err := s.Put(
 		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(), time.Now)),
 		toolfoldtest.Mount(t, workflow.Family, workflow.New(workspace.Folder{Dir: dir}, &engine.Runner{Caller: s.Runner, Now: time.Now, Log: log},
 			s.Runner)),

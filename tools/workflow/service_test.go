@@ -19,7 +19,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/workspace"
-	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/storage/storagetest"
 	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/surface"
@@ -40,17 +40,13 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	db, err := storage.Open(t.Context(), "memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db := storagetest.Open(t, "memory:")
 	log := slog.New(slog.DiscardHandler)
 	b := &bench{Surface: surface.New(surface.Options{Log: log}), t: t, workspace: t.TempDir(), model: &model{}}
 	b.Talk = toolfoldtest.Talk{T: t, Call: b.call}
 	now := func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) }
 	runner := &engine.Runner{Caller: b.Runner, Now: now, Log: log}
-	err = b.Put(
+	err := b.Put(
 		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(), now)),
 		toolfoldtest.Mount(t, workflow.Family, workflow.New(workspace.Folder{Dir: b.workspace, Trusted: func() bool { return !b.untrusted }},
 			runner, b.Runner)),

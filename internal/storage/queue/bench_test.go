@@ -22,7 +22,7 @@ func (instant) Call(context.Context, string, json.RawMessage) toolfold.Answer {
 	return toolfold.Answer{Content: json.RawMessage(`{}`)}
 }
 
-func BenchmarkQueueSQLite(b *testing.B) { benchmarkQueue(b, sqliteURL(b)) }
+func BenchmarkQueueSQLite(b *testing.B) { benchmarkQueue(b, storagetest.SQLite(b)) }
 
 func BenchmarkQueuePostgres(b *testing.B) { benchmarkQueue(b, storagetest.Postgres(b)) }
 

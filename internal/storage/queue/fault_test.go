@@ -142,7 +142,7 @@ func TestDatabaseAway(t *testing.T) {
 // share nothing but the database.
 func TestAcrossProcesses(t *testing.T) {
 	t.Parallel()
-	for name, fresh := range map[string]func(testing.TB) string{"sqlite": sqliteURL, "postgres": storagetest.Postgres} {
+	for name, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := fresh(t)
@@ -182,7 +182,7 @@ func (e env) across() {
 // killed right after.
 func TestAcceptedAndKilled(t *testing.T) {
 	t.Parallel()
-	for name, fresh := range map[string]func(testing.TB) string{"sqlite": sqliteURL, "postgres": storagetest.Postgres} {
+	for name, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "postgres": storagetest.Postgres} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address := fresh(t)

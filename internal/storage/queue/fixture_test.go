@@ -114,7 +114,7 @@ func eachStore(t *testing.T, test func(e env)) {
 	t.Parallel()
 	for name, fresh := range map[string]func(testing.TB) string{
 		"memory":   func(testing.TB) string { return "memory:" },
-		"sqlite":   sqliteURL,
+		"sqlite":   storagetest.SQLite,
 		"postgres": storagetest.Postgres,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,11 +5,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,12 +47,7 @@ func TestLoadSQLite(t *testing.T) {
 	if full() {
 		l = load{tasks: 2000, chain: 200, workers: 1, lease: 15 * time.Second, deaths: []int{700}, replaced: true}
 	}
-	l.run(t, sqliteURL(t), "sqlite")
-}
-
-func sqliteURL(t testing.TB) string {
-	path := filepath.ToSlash(filepath.Join(t.TempDir(), "queue.db"))
-	return (&url.URL{Scheme: "sqlite", Path: "/" + strings.TrimPrefix(path, "/")}).String()
+	l.run(t, storagetest.SQLite(t), "sqlite")
 }
 
 // run submits the tasks while workers run them, kills workers on the way, and

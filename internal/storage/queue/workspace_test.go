@@ -221,7 +221,7 @@ func rawPool(t *testing.T, address, driver string) *sql.DB {
 // Jobs that went down with the processes that had fetched them hide no tasks.
 func TestLostJobs(t *testing.T) {
 	t.Parallel()
-	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": sqliteURL, "pgx": storagetest.Postgres} {
+	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "pgx": storagetest.Postgres} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			address := fresh(t)
@@ -246,7 +246,7 @@ func TestLostJobs(t *testing.T) {
 // Jobs that were taken by a process that died are removed with its lease.
 func TestJobsOfDeadProcesses(t *testing.T) {
 	t.Parallel()
-	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": sqliteURL, "pgx": storagetest.Postgres} {
+	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "pgx": storagetest.Postgres} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			address, log := fresh(t), filepath.Join(t.TempDir(), "log")
@@ -277,7 +277,7 @@ func TestJobsOfDeadProcesses(t *testing.T) {
 // producer for all of them.
 func TestIdleQueuesCostNothing(t *testing.T) {
 	t.Parallel()
-	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": sqliteURL, "pgx": storagetest.Postgres} {
+	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "pgx": storagetest.Postgres} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			address := fresh(t)

@@ -74,6 +74,17 @@ var openings = Suite{Name: "open", Durabilities: map[string]func(*testing.T, str
 	"twice":          openTwice,
 }}
 
+// Open opens a store, which is closed after the test.
+func Open(t testing.TB, url string) *storage.DB {
+	t.Helper()
+	db, err := storage.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() }) // some tests close it themselves, with calls under way
+	return db
+}
+
 // openAtOnce opens a store without a schema several times at once.
 func openAtOnce(t *testing.T, url string) {
 	noError(t, each(8, func(int) error {
