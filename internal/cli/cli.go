@@ -10,13 +10,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/heap"
 )
 
 // Main runs the command that args name, of which the first is the program, and returns
 // the exit code of the process.
 func Main(args []string) int {
 	e := env.New()
-	e.Garbage = settle()
+	e.Garbage = heap.Settle()
 	return run(context.Background(), e, args)
 }
 

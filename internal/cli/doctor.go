@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -56,7 +57,7 @@ func doctorCommand() *cli.Command {
 				", or all"},
 			&cli.StringSliceFlag{Name: "config", Usage: "ask the servers in this settings file of a client"},
 			&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value"},
-			timeoutFlag,
+			servers.TimeoutFlag,
 		),
 		Action: doctorAction,
 	}
@@ -326,34 +327,16 @@ func askServer(c *cli.Context) (doctor.List, error) {
 	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
 		source = at.Scheme + "://" + at.Host // paths and queries may hold secrets
 	}
-	answer, err := askUpstream(c, s)
+	answer, err := servers.Ask(c, s)
 	if err != nil {
 		return doctor.List{}, fmt.Errorf("%s: %w", source, err)
 	}
-	l, err := listOf(answer)
+	l, err := servers.ListOf(answer)
 	if err != nil {
 		return l, fmt.Errorf("%s: %w", source, err)
 	}
 	l.Source = source
 	return l, nil
-}
-
-// askUpstream asks a server for its list, within --timeout. More is as in [upstream.List].
-func askUpstream(c *cli.Context, s upstream.Server, more ...string) (upstream.Answer, error) {
-	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
-	defer cancel()
-	return upstream.List(ctx, s, env.Version(), more...)
-}
-
-// listOf returns the list that a server has answered with, as doctor reads it.
-func listOf(answer upstream.Answer) (doctor.List, error) {
-	raw, err := ordered.JSON(answer)
-	if err != nil {
-		return doctor.List{}, err
-	}
-	l, err := doctor.ReadList(raw)
-	l.Server = cmp.Or(answer.Name, "server")
-	return l, err
 }
 
 // ownList returns the list of the surface that the options choose.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/upstream"
@@ -109,23 +109,13 @@ func askClients(c *cli.Context, o *settings.Options) ([]doctor.List, error) {
 			entries = append(entries, e)
 		}
 	}
-	servers := make([]upstream.Server, len(entries))
+	reached := make([]upstream.Server, len(entries))
 	for i, e := range entries {
-		servers[i] = serverAt(e)
+		reached[i] = servers.OfEntry(e)
 	}
-	askAll(c, lists, servers, func(int) []string { return nil })
+	servers.AskAll(c, lists, reached, func(int) []string { return nil })
 	for i, e := range entries {
 		lists[i].Tools = slices.DeleteFunc(lists[i].Tools, func(t doctor.Tool) bool { return !e.Shows(t.Name) })
 	}
 	return lists, nil
-}
-
-// serverAt returns how the server of an entry, whose variables are filled in, is
-// started or reached.
-func serverAt(e hosts.Entry) upstream.Server {
-	s := upstream.Server{Argv: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Header: http.Header{}, SSE: e.SSE}
-	for name, value := range e.Header {
-		s.Header.Set(name, value)
-	}
-	return s
 }

@@ -10,35 +10,36 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 )
 
 // foldedUpstreams returns what is known on this machine of the servers of the settings. It
 // starts none.
 func foldedUpstreams(c *cli.Context) (*settings.Options, []doctor.Folded, error) {
-	o, g, err := settingsGateway(c, "")
+	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer g.Close()
-	var servers []doctor.Folded
+	var folded []doctor.Folded
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 		answer, families, known := g.Listed(name)
 		if !known {
 			problem := "it has not listed its tools yet: toolfold upstream check " + name
-			if _, err := serverOf(name, o.Upstreams[name], o.Files.Workspace); err != nil {
+			if _, err := servers.OfUpstream(name, o.Upstreams[name], o.Files.Workspace); err != nil {
 				problem = err.Error()
 			}
-			servers = append(servers, doctor.Folded{List: doctor.List{Server: name, Problem: problem}})
+			folded = append(folded, doctor.Folded{List: doctor.List{Server: name, Problem: problem}})
 			continue
 		}
-		l, err := listOf(answer)
+		l, err := servers.ListOf(answer)
 		if err != nil {
 			return nil, nil, fmt.Errorf("upstream %s: %w", name, err)
 		}
 		l.Server = name
 		f := doctor.Folded{List: l, Actions: map[string]string{}}
-		if _, f.Cost, err = costs(answer, families, o); err != nil {
+		if _, f.Cost, err = servers.Costs(answer, families, o); err != nil {
 			return nil, nil, fmt.Errorf("upstream %s: %w", name, err)
 		}
 		for _, family := range families {
@@ -46,14 +47,14 @@ func foldedUpstreams(c *cli.Context) (*settings.Options, []doctor.Folded, error)
 				f.Actions[strings.TrimPrefix(a.Aliases[0], name+".")] = a.FullName()
 			}
 		}
-		servers = append(servers, f)
+		folded = append(folded, f)
 	}
-	return o, servers, nil
+	return o, folded, nil
 }
 
 // addUpstreams adds to a report what the servers of the settings cost, and what is called.
 func addUpstreams(c *cli.Context, report *doctor.Whole) error {
-	o, servers, err := foldedUpstreams(c)
+	o, folded, err := foldedUpstreams(c)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func addUpstreams(c *cli.Context, report *doctor.Whole) error {
 		return err
 	}
 	report.TracedCalls = new(len(calls))
-	report.Upstreams, err = doctor.Upstreams(servers, calls)
+	report.Upstreams, err = doctor.Upstreams(folded, calls)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/permission"
 )
@@ -44,7 +45,7 @@ func (b *workbench) sayLapses(o *settings.Options) {
 // lapsedRules lists the lapsed rules of the settings and of the file with tokens, as far as the tools of
 // the servers of the settings are known. It starts no server.
 func lapsedRules(c *cli.Context) ([]string, error) {
-	o, g, err := settingsGateway(c, "")
+	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/heap"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/estimate"
@@ -157,7 +158,7 @@ func serveAction(c *cli.Context) error {
 	}
 	ctx, done := env.UntilSignal(c, grace)
 	defer done()
-	defer runtime.KeepAlive(reserve(env.Of(c).Garbage))
+	defer runtime.KeepAlive(heap.Reserve(env.Of(c).Garbage))
 	b.learn(ctx, time.Duration(o.UpstreamWaitMs)*time.Millisecond)
 	if o.Worker {
 		working, stop := context.WithCancel(ctx)

@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/suggest"
@@ -109,7 +110,7 @@ func addToken(c *cli.Context) error {
 			return env.UsageError("--%s names nothing", flag)
 		}
 	}
-	_, g, err := settingsGateway(c, "")
+	_, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return err
 	}

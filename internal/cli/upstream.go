@@ -10,18 +10,16 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -60,7 +58,7 @@ func upstreamCommand() *cli.Command {
 			},
 			{
 				Name: "check", Usage: "start or reach the servers, and count their tools", ArgsUsage: "[NAME…]",
-				Flags:        append(settings.Flags("listing"), settings.UpstreamsFlag, timeoutFlag),
+				Flags:        append(settings.Flags("listing"), settings.UpstreamsFlag, servers.TimeoutFlag),
 				OnUsageError: env.OnUsageError, Action: checkUpstreams,
 			},
 			{
@@ -112,9 +110,6 @@ func upstreamCommand() *cli.Command {
 		Action:          env.UnknownCommand,
 	}
 }
-
-// timeoutFlag bounds how long a server is waited for.
-var timeoutFlag = &cli.DurationFlag{Name: "timeout", Usage: "how long each server may take to start and answer", Value: 30 * time.Second}
 
 func addUpstream(c *cli.Context) error {
 	name, rest := c.Args().First(), c.Args().Tail()
@@ -205,43 +200,12 @@ func hasSecret(u config.Upstream) bool {
 	return false
 }
 
-// serverOf returns how an upstream is started or reached. Its variables are filled
-// in, as far as they can be: the error names one that cannot.
-func serverOf(name string, u config.Upstream, workspace string) (upstream.Server, error) {
-	e := entryOf(name, u).Filled(workspace)
-	s := serverAt(e)
-	if s.URL != "" {
-		s.Account = accounts().Of(name, s.URL)
-	}
-	if e.Problem != "" {
-		return s, errors.New(e.Problem)
-	}
-	return s, nil
-}
-
-// entryOf returns an upstream as an entry of a client, with its variables.
-func entryOf(name string, u config.Upstream) hosts.Entry {
-	e := hosts.Entry{Name: name, Dir: cmp.Or(u.Cwd, "."), URL: u.URL, Header: u.Headers, SSE: u.Type == "sse"}
-	if u.Command != "" {
-		e.Command = append([]string{u.Command}, u.Args...)
-	}
-	for _, variable := range slices.Sorted(maps.Keys(u.Env)) {
-		e.Env = append(e.Env, variable+"="+u.Env[variable])
-	}
-	return e
-}
-
-// accounts is the file of this user's logins, beside the settings.
-func accounts() upstream.Accounts {
-	return upstream.Accounts{Path: filepath.Join(filepath.Dir(config.DefaultFiles("").Global), "logins.json")}
-}
-
 func loginUpstream(c *cli.Context) error {
 	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
-	if o.Upstreams, _, err = withFile(c, o, c.String(settings.UpstreamsFlag.Name)); err != nil {
+	if o.Upstreams, _, err = servers.WithFile(c, o, c.String(settings.UpstreamsFlag.Name)); err != nil {
 		return err
 	}
 	name := c.Args().First()
@@ -252,7 +216,7 @@ func loginUpstream(c *cli.Context) error {
 	case u.URL == "":
 		return env.UsageError("%s is a program: it logs in by itself", name)
 	}
-	s, err := serverOf(name, u, o.Files.Workspace)
+	s, err := servers.OfUpstream(name, u, o.Files.Workspace)
 	if err != nil {
 		return err
 	}
@@ -300,7 +264,7 @@ func browse(address string) {
 
 func logoutUpstream(c *cli.Context) error {
 	name := c.Args().First()
-	removed, err := accounts().Remove(c.Context, name)
+	removed, err := servers.Accounts().Remove(c.Context, name)
 	if err != nil {
 		return err
 	}
@@ -359,7 +323,7 @@ func listUpstreams(c *cli.Context) error {
 		for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 			u := o.Upstreams[name]
 			state := ""
-			if _, problem := serverOf(name, u, o.Files.Workspace); problem != nil {
+			if _, problem := servers.OfUpstream(name, u, o.Files.Workspace); problem != nil {
 				state = problem.Error()
 			}
 			t.Rows = append(t.Rows, []string{name, where(u), state})
@@ -379,38 +343,6 @@ func where(u config.Upstream) string {
 		call = append(call, arg)
 	}
 	return strings.TrimSpace(fmt.Sprintln(redact.Value(call).([]any)...))
-}
-
-// askAll asks every server of a list without a problem for its tools, some at a
-// time, and returns the answers by their place. One that does not answer is a list with
-// a problem. Offers returns the methods that each is offered besides, see [upstream.List].
-func askAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offers func(i int) []string) []upstream.Answer {
-	answers := make([]upstream.Answer, len(lists))
-	const atOnce = 4
-	var wait sync.WaitGroup
-	room := make(chan struct{}, atOnce)
-	for i := range lists {
-		if lists[i].Problem != "" {
-			continue
-		}
-		wait.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			answer, err := askUpstream(c, servers[i], offers(i)...)
-			var l doctor.List
-			if err == nil {
-				l, err = listOf(answer)
-			}
-			if err != nil {
-				lists[i].Problem = err.Error()
-				return
-			}
-			answers[i] = answer
-			lists[i].Instructions, lists[i].Tools = l.Instructions, l.Tools
-		})
-	}
-	wait.Wait()
-	return answers
 }
 
 // missing reports whether an error says that a file is not there.

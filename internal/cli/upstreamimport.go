@@ -24,6 +24,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/safefile"
@@ -41,7 +42,7 @@ func upstreamImportCommand() *cli.Command {
 			"servers as the client would, and shows what their tools cost. With --write they become\n" +
 			"upstreams, and the client's file gets toolfold in their place, after a backup beside it;\n" +
 			"--undo puts back what the last import changed. Servers that a folder has stay there.",
-		Flags: append(settings.Flags("listing"), timeoutFlag, env.JSONFlag,
+		Flags: append(settings.Flags("listing"), servers.TimeoutFlag, env.JSONFlag,
 			&cli.StringSliceFlag{Name: clientFlag, Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
 			&cli.BoolFlag{Name: "write", Usage: "take them over"},
 			&cli.BoolFlag{Name: "undo", Usage: "put back what the last import changed"},
@@ -162,7 +163,7 @@ func (t *taking) decide(text []byte, names map[string]config.Upstream) {
 	has, err := t.host.Has(text, e.Name)
 	filled := e.Filled(".").Problem
 	switch {
-	case isOwn(e):
+	case servers.IsOwn(e):
 		t.why = "it is toolfold itself"
 	case e.Off:
 		t.why = "the client has it switched off"
@@ -177,7 +178,7 @@ func (t *taking) decide(text []byte, names map[string]config.Upstream) {
 	case filled != "": // it could not be tried
 		t.why = filled
 	default:
-		if t.upstream, t.unread, err = upstreamOf(e); err != nil {
+		if t.upstream, t.unread, err = servers.UpstreamOf(e); err != nil {
 			t.why = err.Error()
 			return
 		}
@@ -186,41 +187,12 @@ func (t *taking) decide(text []byte, names map[string]config.Upstream) {
 	}
 }
 
-// maxTimeout is the longest time limit of calls that the settings of an upstream can have.
-const maxTimeout = time.Hour
-
 // note says why the server stays, or what of its entry is not taken over.
 func (t taking) note() string {
 	if t.name == "" || len(t.unread) == 0 {
 		return t.why
 	}
 	return "not taken over: " + strings.Join(t.unread, ", ")
-}
-
-// upstreamOf returns the settings of an upstream that is the server of an entry, also those that stand in
-// the entry by the names they have here, and the members of the entry that say nothing to toolfold. The
-// error names a setting with a value that is not allowed.
-func upstreamOf(e hosts.Entry) (u config.Upstream, unread []string, err error) {
-	u = config.Upstream{URL: e.URL, Cwd: e.Dir, Headers: e.Header, Include: e.Only, Exclude: e.Except,
-		TimeoutMs: int(min(e.Timeout, maxTimeout).Milliseconds())}
-	if slices.Contains(u.Include, "*") {
-		u.Include = nil
-	}
-	if len(e.Command) > 0 {
-		u.Command, u.Args = e.Command[0], e.Command[1:]
-	}
-	if e.SSE {
-		u.Type = "sse"
-	}
-	for _, variable := range e.Env {
-		name, value, _ := strings.Cut(variable, "=")
-		if u.Env == nil {
-			u.Env = map[string]string{}
-		}
-		u.Env[name] = value
-	}
-	unread, err = u.Adopt(e.Unread)
-	return u, unread, err
 }
 
 // unfit matches what the name of an upstream cannot have.
@@ -251,20 +223,20 @@ func freeName(u config.Upstream, entry, host string, names map[string]config.Ups
 
 // countTakings asks the servers that are taken over for their tools.
 func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
-	lists, servers := make([]doctor.List, len(found)), make([]upstream.Server, len(found))
+	lists, reached := make([]doctor.List, len(found)), make([]upstream.Server, len(found))
 	offers := make([][]string, len(found))
 	for i, t := range found {
 		lists[i] = t.listed
 		filled := t.entry.Filled(o.Files.Workspace)
-		u := gatewayTo(t.name, t.upstream, serverAt(filled))
-		if servers[i] = u.Server; !isShared(u) { // what is kept has to be what serve is listed
+		u := servers.ForGateway(t.name, t.upstream, servers.OfEntry(filled))
+		if reached[i] = u.Server; !servers.IsShared(u) { // what is kept has to be what serve is listed
 			offers[i] = []string{upstream.Roots}
 		}
 		if t.name == "" || filled.Problem != "" {
 			lists[i].Problem = "not asked"
 		}
 	}
-	answers := askAll(c, lists, servers, func(i int) []string { return offers[i] })
+	answers := servers.AskAll(c, lists, reached, func(i int) []string { return offers[i] })
 	for i := range found {
 		t := &found[i]
 		if lists[i].Problem != "" && t.why == "" {
@@ -279,7 +251,7 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 		if t.name == "" || lists[i].Problem != "" {
 			continue
 		}
-		families, _, err := gateway.Fold(gatewayTo(t.name, t.upstream, upstream.Server{}), answers[i], app.Families())
+		families, _, err := gateway.Fold(servers.ForGateway(t.name, t.upstream, upstream.Server{}), answers[i], app.Families())
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.entry.Name, err)
 		}
@@ -493,7 +465,7 @@ func needed(lists ...map[string]config.Upstream) (names []string) {
 	}
 	for _, list := range lists {
 		for name, u := range list {
-			names = append(names, entryOf(name, u).Variables()...)
+			names = append(names, servers.EntryOf(name, u).Variables()...)
 		}
 	}
 	slices.Sort(names)
@@ -503,7 +475,7 @@ func needed(lists ...map[string]config.Upstream) (names []string) {
 // keepTakings keeps what the servers have listed, so that the first start does not wait for
 // them.
 func keepTakings(c *cli.Context, found []taking) error {
-	_, g, err := settingsGateway(c, "")
+	_, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return err
 	}

@@ -21,24 +21,22 @@ import (
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
 
-	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/text/shell"
 	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/internal/text/yamlx"
-	"github.com/toolfold/toolfold/surface"
-	"github.com/toolfold/toolfold/upstream"
 )
 
 // checkUpstreams asks servers for their tools, keeps the lists, and prints what they cost
 // as they are and folded.
 func checkUpstreams(c *cli.Context) error {
-	o, g, err := settingsGateway(c, c.String(settings.UpstreamsFlag.Name))
+	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -54,7 +52,7 @@ func checkUpstreams(c *cli.Context) error {
 			return upstreamUnknown(o, name)
 		}
 		wait.Go(func() {
-			ctx, cancel := context.WithTimeout(c.Context, c.Duration(timeoutFlag.Name))
+			ctx, cancel := context.WithTimeout(c.Context, c.Duration(servers.TimeoutFlag.Name))
 			defer cancel()
 			_, _, known := g.Listed(name)
 			before := g.Offers(name)
@@ -78,7 +76,7 @@ func checkUpstreams(c *cli.Context) error {
 			continue
 		}
 		answer, families, _ := g.Listed(name)
-		raw, folded, err := costs(answer, families, o)
+		raw, folded, err := servers.Costs(answer, families, o)
 		if err != nil {
 			return err
 		}
@@ -110,45 +108,6 @@ func checkUpstreams(c *cli.Context) error {
 	return nil
 }
 
-// settingsGateway returns the gateway to the servers of the settings, and of a client's file; an empty
-// path is none. It starts none of them.
-func settingsGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gateway, error) {
-	o, err := settings.Load(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	all, problems, err := withFile(c, o, path)
-	if err != nil {
-		return nil, nil, err
-	}
-	list := taken(o, all, problems)
-	o.Upstreams = all
-	g, err := newGateway(gateway.Options{Upstreams: list, Log: env.Of(c).Log(), OneClient: true, Connect: asServed})
-	return o, g, err
-}
-
-// asServed starts or reaches a server for this process alone, and offers it what serve on
-// standard input and output does: which tools a server lists may depend on that.
-func asServed(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
-	if isShared(u) { // with sessions that work in other roots
-		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(method string) bool { return method == upstream.Roots })
-	}
-	return gateway.Connect(ctx, u, c)
-}
-
-// costs counts the tools of a server as they are, and folded as the options list them.
-func costs(answer upstream.Answer, families []*toolfold.Family, o *settings.Options) (raw, folded doctor.Cost, err error) {
-	l, err := listOf(answer)
-	if err != nil {
-		return raw, folded, err
-	}
-	if raw, err = doctor.CostOf(l); err != nil {
-		return raw, folded, err
-	}
-	folded, err = doctor.Count(surface.List(families, o.SurfaceOptions()))
-	return raw, folded, err
-}
-
 // named returns the one upstream that a command is given.
 func named(c *cli.Context, o *settings.Options) (string, error) {
 	name := c.Args().First()
@@ -160,7 +119,7 @@ func named(c *cli.Context, o *settings.Options) (string, error) {
 
 // foldUpstream prints the plan by which the tools of a server are folded, or changes it.
 func foldUpstream(c *cli.Context) error {
-	o, g, err := settingsGateway(c, c.String(settings.UpstreamsFlag.Name))
+	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
 	}
@@ -196,7 +155,7 @@ func foldUpstream(c *cli.Context) error {
 		fmt.Fprintln(c.App.ErrWriter, "toolfold: "+line)
 	}
 	answer, families, _ := g.Listed(name)
-	raw, folded, err := costs(answer, families, o)
+	raw, folded, err := servers.Costs(answer, families, o)
 	if err != nil {
 		return err
 	}
@@ -232,7 +191,7 @@ func renames(before, after fold.Plan) (lines []string) {
 // approveUpstream shows the tools of a server that are held back, and accepts what it showed: where a person on a
 // terminal says so, or --digest names it.
 func approveUpstream(c *cli.Context) error {
-	o, g, err := settingsGateway(c, c.String(settings.UpstreamsFlag.Name))
+	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/app/telemetry"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/run/embed"
 	"github.com/toolfold/toolfold/internal/run/metric"
@@ -52,7 +53,7 @@ type workbench struct {
 
 // openWorkbench returns the workbench that a command's options ask for, with the tools of other servers.
 func openWorkbench(c *cli.Context, o *settings.Options) (*workbench, error) {
-	others, err := upstreams(c, o)
+	others, err := servers.Upstreams(c, o)
 	if err != nil {
 		return nil, err
 	}

@@ -75,10 +75,13 @@ var mayImport = map[string][]string{
 	"internal/cli/settings": {".", "internal/", "internal/app", "internal/app/trust", "internal/cli/env", "internal/storage",
 		"tools/", "consolidate", "entry", "lazy", "permission", "serve", "surface"},
 	"internal/cli/clientfile": {"internal/", "internal/storage"},
-	"internal/cli/screen":     {"internal/text/ordered"},
-	"internal/storage":        {".", "internal/", "internal/storage/queue", "tools/"},
-	"internal/storage/":       {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},
-	"internal/storage/queue":  {".", "entry", "internal/", "permission", "serve", "tools/task"},
+	"internal/cli/heap":       {"internal/"},
+	"internal/cli/servers": {".", "internal/", "internal/app", "internal/cli/clientfile", "internal/cli/env",
+		"internal/cli/settings", "internal/storage", "tools/", "doctor", "gateway", "surface", "upstream", "upstream/pool"},
+	"internal/cli/screen":    {"internal/text/ordered"},
+	"internal/storage":       {".", "internal/", "internal/storage/queue", "tools/"},
+	"internal/storage/":      {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},
+	"internal/storage/queue": {".", "entry", "internal/", "permission", "serve", "tools/task"},
 
 	// Families call each other's actions by name.
 	"tools/design":  {".", "internal/", "tools/design/"},

@@ -1,4 +1,5 @@
-package cli
+// Package heap chooses how a process collects garbage, and when it gives memory back to the system.
+package heap
 
 import (
 	"runtime/debug"
@@ -22,9 +23,9 @@ const (
 // 15 MB or so instead of every 4 MB, which is a sixth of the work of a call.
 const heapReserve = 4 << 20
 
-// reserve returns the block of a server, to be kept while it serves. With it a start
+// Reserve returns the block of a server, to be kept while it serves. With it a start
 // needs no other percentage of garbage than the usual one; zero where settle was not called.
-func reserve(usual int) []byte {
+func Reserve(usual int) []byte {
 	if usual != 0 {
 		debug.SetGCPercent(usual)
 	}
@@ -33,10 +34,10 @@ func reserve(usual int) []byte {
 	return block
 }
 
-// settle lets the start run with few garbage collections, and afterwards gives what
+// Settle lets the start run with few garbage collections, and afterwards gives what
 // only the start needed back to the system. Whenever the process has worked and rests
 // again it gives back what the work needed. It returns the percentage of garbage after the start.
-func settle() (usual int) {
+func Settle() (usual int) {
 	usual = debug.SetGCPercent(400)
 	time.AfterFunc(settleAfter, func() {
 		debug.SetGCPercent(usual)

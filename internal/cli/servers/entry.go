@@ -1,0 +1,113 @@
+package servers
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// upstreamFrom returns an upstream of the settings as the gateway takes it, with what keeps it from
+// being started or reached.
+func upstreamFrom(name string, u config.Upstream, workspace string) gateway.Upstream {
+	server, err := OfUpstream(name, u, workspace)
+	to := ForGateway(name, u, server)
+	if err != nil {
+		to.Problem = err.Error()
+	}
+	return to
+}
+
+// ForGateway returns an upstream of the settings as the gateway takes it.
+func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.Upstream {
+	server.MessageLimit, server.ProbeTimeout = int64(u.MessageLimit), time.Duration(u.ProbeTimeoutMs)*time.Millisecond
+	server.Env, server.EnvOnly = slices.Concat(ownEnv(), server.Env, []string{asUpstream + "=1"}), true
+	return gateway.Upstream{
+		Name: name, Server: server, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
+		Timeout:         time.Duration(u.TimeoutMs) * time.Millisecond,
+		QuestionTimeout: time.Duration(u.QuestionTimeoutMs) * time.Millisecond,
+		MaxConcurrency:  u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
+		Apart: u.Isolate == "session", MaxSessions: u.MaxSessions, SessionIdle: time.Duration(u.SessionIdleMs) * time.Millisecond,
+		FirstList: gateway.Changes(u.FirstList),
+		Limits:    gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
+	}
+}
+
+// OfUpstream returns how an upstream is started or reached. Its variables are filled
+// in, as far as they can be: the error names one that cannot.
+func OfUpstream(name string, u config.Upstream, workspace string) (upstream.Server, error) {
+	e := EntryOf(name, u).Filled(workspace)
+	s := OfEntry(e)
+	if s.URL != "" {
+		s.Account = Accounts().Of(name, s.URL)
+	}
+	if e.Problem != "" {
+		return s, errors.New(e.Problem)
+	}
+	return s, nil
+}
+
+// EntryOf returns an upstream as an entry of a client, with its variables.
+func EntryOf(name string, u config.Upstream) hosts.Entry {
+	e := hosts.Entry{Name: name, Dir: cmp.Or(u.Cwd, "."), URL: u.URL, Header: u.Headers, SSE: u.Type == "sse"}
+	if u.Command != "" {
+		e.Command = append([]string{u.Command}, u.Args...)
+	}
+	for _, variable := range slices.Sorted(maps.Keys(u.Env)) {
+		e.Env = append(e.Env, variable+"="+u.Env[variable])
+	}
+	return e
+}
+
+// Accounts is the file of this user's logins, beside the settings.
+func Accounts() upstream.Accounts {
+	return upstream.Accounts{Path: filepath.Join(filepath.Dir(config.DefaultFiles("").Global), "logins.json")}
+}
+
+// OfEntry returns how the server of an entry, whose variables are filled in, is
+// started or reached.
+func OfEntry(e hosts.Entry) upstream.Server {
+	s := upstream.Server{Argv: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Header: http.Header{}, SSE: e.SSE}
+	for name, value := range e.Header {
+		s.Header.Set(name, value)
+	}
+	return s
+}
+
+// maxTimeout is the longest time limit of calls that the settings of an upstream can have.
+const maxTimeout = time.Hour
+
+// UpstreamOf returns the settings of an upstream that is the server of an entry, also those that stand in
+// the entry by the names they have here, and the members of the entry that say nothing to toolfold. The
+// error names a setting with a value that is not allowed.
+func UpstreamOf(e hosts.Entry) (u config.Upstream, unread []string, err error) {
+	u = config.Upstream{URL: e.URL, Cwd: e.Dir, Headers: e.Header, Include: e.Only, Exclude: e.Except,
+		TimeoutMs: int(min(e.Timeout, maxTimeout).Milliseconds())}
+	if slices.Contains(u.Include, "*") {
+		u.Include = nil
+	}
+	if len(e.Command) > 0 {
+		u.Command, u.Args = e.Command[0], e.Command[1:]
+	}
+	if e.SSE {
+		u.Type = "sse"
+	}
+	for _, variable := range e.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		if u.Env == nil {
+			u.Env = map[string]string{}
+		}
+		u.Env[name] = value
+	}
+	unread, err = u.Adopt(e.Unread)
+	return u, unread, err
+}

@@ -1,0 +1,71 @@
+package servers
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// connecting starts or reaches an upstream.
+type connecting = func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error)
+
+// NewGateway returns the gateway to servers, with what is kept of them on this machine.
+func NewGateway(o gateway.Options) (*gateway.Gateway, error) {
+	dir, err := storage.DataDir()
+	if err != nil {
+		return nil, err
+	}
+	o.Dir, o.Ours, o.Version = filepath.Join(dir, "upstreams"), app.Families(), env.Version()
+	return gateway.New(o)
+}
+
+// OpenGateway returns the gateway to the servers of the settings, and of a client's file; an empty
+// path is none. It starts none of them.
+func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gateway, error) {
+	o, err := settings.Load(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, problems, err := WithFile(c, o, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := taken(o, all, problems)
+	o.Upstreams = all
+	g, err := NewGateway(gateway.Options{Upstreams: list, Log: env.Of(c).Log(), OneClient: true, Connect: asServed})
+	return o, g, err
+}
+
+// asServed starts or reaches a server for this process alone, and offers it what serve on
+// standard input and output does: which tools a server lists may depend on that.
+func asServed(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
+	if IsShared(u) { // with sessions that work in other roots
+		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(method string) bool { return method == upstream.Roots })
+	}
+	return gateway.Connect(ctx, u, c)
+}
+
+// Costs counts the tools of a server as they are, and folded as the options list them.
+func Costs(answer upstream.Answer, families []*toolfold.Family, o *settings.Options) (raw, folded doctor.Cost, err error) {
+	l, err := ListOf(answer)
+	if err != nil {
+		return raw, folded, err
+	}
+	if raw, err = doctor.CostOf(l); err != nil {
+		return raw, folded, err
+	}
+	folded, err = doctor.Count(surface.List(families, o.SurfaceOptions()))
+	return raw, folded, err
+}

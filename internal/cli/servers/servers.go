@@ -1,0 +1,146 @@
+// Package servers reads which other servers there are, in the settings and in files of clients, and starts
+// or reaches them.
+package servers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// asUpstream is a variable of the environment of every program that is an upstream. A
+// toolfold that is one, perhaps by way of a script, serves no upstreams: it would start
+// itself again and again.
+const asUpstream = "TOOLFOLD_AS_UPSTREAM"
+
+// IsOwn reports whether an entry of a client starts this program.
+func IsOwn(e hosts.Entry) bool {
+	return e.Name == hosts.Server || len(e.Command) > 0 && strings.HasPrefix(filepath.Base(e.Command[0]), "toolfold")
+}
+
+// Upstreams returns the servers whose tools are served too: those of the settings, and of
+// the file that --upstreams names. What is left out is said on standard error.
+func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) {
+	if os.Getenv(asUpstream) != "" {
+		return nil, nil
+	}
+	all, problems, err := WithFile(c, o, c.String(settings.UpstreamsFlag.Name))
+	if err != nil {
+		return nil, err
+	}
+	list := taken(o, all, problems)
+	sayProblems(c, list)
+	return list, nil
+}
+
+// taken returns upstreams as the gateway takes them: those of the settings first, in the order of their names.
+// Problems has what keeps some from being used, by name.
+func taken(o *settings.Options, all map[string]config.Upstream, problems map[string]string) (list []gateway.Upstream) {
+	names := slices.Sorted(maps.Keys(o.Upstreams))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if _, known := o.Upstreams[name]; !known {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		u := upstreamFrom(name, all[name], o.Files.Workspace)
+		u.Problem = cmp.Or(problems[name], u.Problem)
+		list = append(list, u)
+	}
+	return list
+}
+
+// WithFile returns the upstreams of the settings, and those of a client's file with the settings in their entries.
+// An empty path is no file. Problems has the faults of entries, by name; those upstreams cannot be used. Names in
+// the file need not be ones that the settings can have.
+func WithFile(c *cli.Context, o *settings.Options, path string) (all map[string]config.Upstream, problems map[string]string, err error) {
+	all = maps.Clone(o.Upstreams)
+	if path == "" {
+		return all, nil, nil
+	}
+	if err := trustsFile(path, o); err != nil {
+		return nil, nil, err
+	}
+	text, err := clientfile.Read(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	h := hosts.Owner(path, text)
+	if h == nil {
+		return nil, nil, fmt.Errorf("%s names no servers as any client does", path)
+	}
+	entries, err := h.Servers(text, o.Files.Workspace)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if all == nil {
+		all = map[string]config.Upstream{}
+	}
+	problems = map[string]string{}
+	for _, e := range entries {
+		if IsOwn(e) {
+			continue
+		}
+		if _, known := all[e.Name]; known {
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s is left out: the settings have one of that name\n", e.Name)
+			continue
+		}
+		u, others, err := UpstreamOf(e)
+		switch {
+		case e.Problem != "":
+			problems[e.Name] = e.Problem
+		case err != nil:
+			problems[e.Name] = fmt.Sprintf("in %s: %v", path, err)
+		case len(others) > 0:
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: of upstream %s this is not read: %s\n", e.Name, strings.Join(others, ", "))
+		}
+		all[e.Name] = u
+	}
+	return all, problems, nil
+}
+
+// sayProblems says on standard error which upstreams cannot be started or reached.
+func sayProblems(c *cli.Context, list []gateway.Upstream) {
+	for _, u := range list {
+		if u.Problem != "" {
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s cannot be used: %s\n", u.Name, u.Problem)
+		}
+	}
+}
+
+// trustsFile refuses a file of a workspace that the user does not trust: what it names is
+// started.
+func trustsFile(path string, o *settings.Options) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	dir, err := filepath.EvalSymlinks(o.Files.Workspace)
+	if err != nil {
+		return err
+	}
+	real, err = filepath.Abs(real)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	inside, err := filepath.Rel(dir, real)
+	if err == nil && filepath.IsLocal(inside) && !o.Trusted() {
+		return fmt.Errorf("%s names programs to start and is in a folder that is not trusted: toolfold trust %s", path, dir)
+	}
+	return nil
+}
