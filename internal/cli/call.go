@@ -19,6 +19,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
@@ -88,11 +89,11 @@ func callAction(c *cli.Context) error {
 	if ofSettings { // the user's own settings stay theirs, whatever they permit others
 		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
 	}
-	b, err := openWorkbench(c, o)
+	b, err := workbench.Open(c, o)
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	entries := b.Runner.Lookup(name)
 	if len(entries) == 1 {
 		if args, err = readPiped(c, entries[0], args); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/lazy"
 )
@@ -36,7 +37,7 @@ func findCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			b, err := openWorkbench(c, o)
+			b, err := workbench.Open(c, o)
 			if err != nil {
 				return err
 			}
@@ -71,7 +72,7 @@ func describeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			b, err := openWorkbench(c, o)
+			b, err := workbench.Open(c, o)
 			if err != nil {
 				return err
 			}

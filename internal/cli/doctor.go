@@ -22,6 +22,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/surface"
@@ -343,7 +344,7 @@ func askServer(c *cli.Context) (doctor.List, error) {
 func ownList(o *settings.Options) doctor.List {
 	so := o.SurfaceOptions()
 	families := app.Families()
-	l := doctor.ListOf(hosts.Server, instructions(surface.New(so), o.Kind(), families), surface.List(families, so),
+	l := doctor.ListOf(hosts.Server, workbench.Instructions(surface.New(so), o.Kind(), families), surface.List(families, so),
 		len(surface.Tools(families, so)))
 	l.Source = fmt.Sprintf("%s tools at listing %s", so.Mode, so.Level)
 	return l

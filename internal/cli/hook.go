@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/code/git"
 	"github.com/toolfold/toolfold/internal/code/policy"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -90,11 +91,11 @@ func hookAction(c *cli.Context) error {
 	if _, err := storage.DefaultURL(); err != nil && o.Store == "" {
 		o.Store = "memory:" // git can run without HOME, and a check needs nothing that is stored
 	}
-	b, err := newWorkbench(o, nil)
+	b, err := workbench.New(o, nil)
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	defer b.Close()
 	ctx, done := env.UntilSignal(c, env.StopGrace)
 	defer done()
 	answer := b.Runner.Call(callctx.With(ctx, toolfold.Origin{Client: "the " + h.name + " hook"}), "guard.check", ordered.MustJSON(args))

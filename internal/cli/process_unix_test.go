@@ -20,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
@@ -318,7 +319,7 @@ func TestHostileClone(t *testing.T) {
 	m := clone(t)
 	before := m.files(t)
 	theirs, plain := serve(m), serve(newMachine(t))
-	time.Sleep(workDelay + time.Second)
+	time.Sleep(workbench.WorkDelay + time.Second)
 	if theirs.stdout.String() != plain.stdout.String() {
 		t.Errorf("in a clone it answers otherwise: %s", theirs.stdout)
 	}

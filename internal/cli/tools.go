@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/screen"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -32,11 +33,11 @@ func toolsCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			b, err := openWorkbench(c, o)
+			b, err := workbench.Open(c, o)
 			if err != nil {
 				return err
 			}
-			defer b.close()
+			defer b.Close()
 			rules, families := settings.Rules(o.Options), b.Families()
 			offer := o.SurfaceOptions()
 			l := listing{Mode: offer.Mode, Level: offer.Level}

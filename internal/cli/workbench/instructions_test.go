@@ -1,4 +1,4 @@
-package cli
+package workbench
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func TestInstructionsAreShort(t *testing.T) {
 		for _, level := range lazy.Levels() {
 			for _, form := range entry.Forms() {
 				for _, fold := range consolidate.Folds() {
-					text := instructions(surface.New(surface.Options{Mode: mode, Level: level, Params: form, Fold: fold}), hosts.Eager, nil)
+					text := Instructions(surface.New(surface.Options{Mode: mode, Level: level, Params: form, Fold: fold}), hosts.Eager, nil)
 					if n := utf8.RuneCountInString(text); n > serve.MaxInstructions {
 						t.Errorf("%s %s %s %s: %d characters, more than %d: %s", mode, level, form, fold, n, serve.MaxInstructions, text)
 					}
@@ -51,7 +51,7 @@ func TestInstructionsNameFamilies(t *testing.T) {
 		all      bool
 	}{"own": {app.Families(), true}, "upstreams": {many, false}} {
 		for _, fold := range consolidate.Folds() {
-			text := instructions(surface.New(surface.Options{Fold: fold, Level: lazy.Full}), hosts.Deferring, test.families)
+			text := Instructions(surface.New(surface.Options{Fold: fold, Level: lazy.Full}), hosts.Deferring, test.families)
 			if n, err := tokens.Count(text); err != nil || n > 100 {
 				t.Errorf("%s %s: %d tokens, %v: %s", name, fold, n, err, text)
 			}

@@ -1,4 +1,6 @@
-package cli
+// Package workbench puts everything together that runs calls: store, families, the tools of other servers,
+// traces and counts.
+package workbench
 
 import (
 	"context"
@@ -30,12 +32,12 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// workbench is everything that runs calls, put together from the options.
-type workbench struct {
+// Workbench is everything that runs calls, put together from the options.
+type Workbench struct {
 	*surface.Surface
 	env       *env.Env
 	store     *storage.LazyDB
-	workspace string        // name of the workspace that tasks belong to
+	Workspace string        // name of the workspace that tasks belong to
 	retention time.Duration // of ended tasks
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
@@ -51,22 +53,22 @@ type workbench struct {
 	recording sync.WaitGroup // until it is open
 }
 
-// openWorkbench returns the workbench that a command's options ask for, with the tools of other servers.
-func openWorkbench(c *cli.Context, o *settings.Options) (*workbench, error) {
+// Open returns the workbench that a command's options ask for, with the tools of other servers.
+func Open(c *cli.Context, o *settings.Options) (*Workbench, error) {
 	others, err := servers.Upstreams(c, o)
 	if err != nil {
 		return nil, err
 	}
-	return newWorkbench(o, others)
+	return New(o, others)
 }
 
-// newWorkbench returns a workbench, with the tools of others too. It opens nothing: the store is
+// New returns a workbench, with the tools of others too. It opens nothing: the store is
 // opened by the first call that needs it.
-func newWorkbench(o *settings.Options, others []gateway.Upstream) (*workbench, error) {
-	b := &workbench{
+func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
+	b := &Workbench{
 		env:       o.Env,
 		store:     storage.Lazy(o.Store, o.StoreOptions()...),
-		workspace: workspace.Name(o.Files.Workspace, o.WorkspaceName, o.Trusted()),
+		Workspace: workspace.Name(o.Files.Workspace, o.WorkspaceName, o.Trusted()),
 		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
 		log:       o.Env.Log(),
@@ -122,7 +124,7 @@ func newWorkbench(o *settings.Options, others []gateway.Upstream) (*workbench, e
 	}
 	b.Surface = surface.New(shown)
 	host := app.Host{
-		Open: b.store.Open, Files: o.Files, WorkspaceName: b.workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
+		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
 		Trusted: o.Trusted, Vectors: vectors, Rights: shown.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log,
@@ -154,7 +156,7 @@ func newWorkbench(o *settings.Options, others []gateway.Upstream) (*workbench, e
 }
 
 // holds reports whether the store is open, or may hold anything.
-func (b *workbench) holds(store string) bool {
+func (b *Workbench) holds(store string) bool {
 	select {
 	case <-b.store.Opened():
 		return true
@@ -164,7 +166,7 @@ func (b *workbench) holds(store string) bool {
 }
 
 // tell is middleware that tells clients of resources that change.
-func (b *workbench) tell(next call.Func) call.Func {
+func (b *Workbench) tell(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		answer := next(ctx, c)
 		if server := b.server.Load(); server != nil {
@@ -176,7 +178,7 @@ func (b *workbench) tell(next call.Func) call.Func {
 
 // countLegacy is middleware that counts calls by legacy names, and says so in the log of
 // their client.
-func (b *workbench) countLegacy(next call.Func) call.Func {
+func (b *Workbench) countLegacy(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		if c.Entry != nil && c.Entry.Legacy {
 			b.legacy.Called(c.Entry.Tool, c.Origin.Client)
@@ -189,7 +191,7 @@ func (b *workbench) countLegacy(next call.Func) call.Func {
 // recordUpstreams is middleware that opens the store for the traces of calls of upstreams:
 // these need none themselves, and traces wait until there is one. Where the store cannot be
 // opened, later calls try again.
-func (b *workbench) recordUpstreams(next call.Func) call.Func {
+func (b *Workbench) recordUpstreams(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		if c.Entry != nil && c.Entry.Action.Definition != nil && b.opening.CompareAndSwap(false, true) {
 			b.recording.Go(func() {
@@ -210,8 +212,8 @@ const (
 	recordAgain = 5 * time.Second // until that is tried again
 )
 
-// close stores what is still to be stored, and closes the store.
-func (b *workbench) close() {
+// Close stores what is still to be stored, and closes the store.
+func (b *Workbench) Close() {
 	if b.gateway != nil {
 		b.gateway.Close()
 	}

@@ -1,4 +1,4 @@
-package cli
+package workbench
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 
 // openGateway makes the surface offer the tools of other servers: the tools that are
 // known of them, and what changes.
-func (b *workbench) openGateway(o *settings.Options, others []gateway.Upstream) error {
+func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) error {
 	var err error
 	b.gateway, err = servers.NewGateway(gateway.Options{Upstreams: others, Log: b.log, Connect: servers.Sharing(b.log),
 		OneClient: !o.ManyClients, Memory: int64(o.UpstreamMegabytes) << 20, Rights: o.Rights(true), Unread: o.Resources == "none",
@@ -76,7 +76,7 @@ func (b *workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 }
 
 // record runs a request of an upstream that no call makes, counted and traced as calls are.
-func (b *workbench) record(ctx context.Context, a *toolfold.Action, params json.RawMessage, run gateway.Request) (json.RawMessage, error) {
+func (b *Workbench) record(ctx context.Context, a *toolfold.Action, params json.RawMessage, run gateway.Request) (json.RawMessage, error) {
 	var result json.RawMessage
 	var failed error
 	request := func(ctx context.Context, _ *call.Call) toolfold.Answer {
@@ -95,10 +95,10 @@ func (b *workbench) record(ctx context.Context, a *toolfold.Action, params json.
 	return result, failed
 }
 
-// learn asks the servers that are not known yet for their lists. It waits for them where they are
+// Learn asks the servers that are not known yet for their lists. It waits for them where they are
 // listed, and there is nothing of others to offer meanwhile, since many clients ask for the list of
 // tools once; who is served is told of what comes later.
-func (b *workbench) learn(ctx context.Context, wait time.Duration) {
+func (b *Workbench) Learn(ctx context.Context, wait time.Duration) {
 	if b.gateway == nil {
 		return
 	}
@@ -115,8 +115,8 @@ func (b *workbench) learn(ctx context.Context, wait time.Duration) {
 	_ = b.gateway.Learn(ctx) // what fails is in the log, and in tools.list
 }
 
-// ruled returns what rules can name.
-func (b *workbench) ruled() []*toolfold.Family {
+// Ruled returns what rules can name.
+func (b *Workbench) Ruled() []*toolfold.Family {
 	if b.gateway == nil {
 		return b.Families()
 	}
@@ -125,7 +125,7 @@ func (b *workbench) ruled() []*toolfold.Family {
 
 // checkRules refuses a pattern of rights that matches no action. What begins with the name of
 // a server that has not listed its tools yet is let through, and said.
-func (b *workbench) checkRules(r permission.Rules) error {
+func (b *Workbench) checkRules(r permission.Rules) error {
 	if b.gateway != nil {
 		for _, pattern := range slices.Concat(r.Allow, r.Deny) {
 			if slices.ContainsFunc(b.gateway.Unknown(), func(name string) bool { return strings.HasPrefix(pattern, name) }) {
@@ -133,5 +133,5 @@ func (b *workbench) checkRules(r permission.Rules) error {
 			}
 		}
 	}
-	return r.Check(b.ruled())
+	return r.Check(b.Ruled())
 }

@@ -1,0 +1,96 @@
+package workbench
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/consolidate"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/estimate"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// Instructions are for the model. They reach every client on every turn. Hosts of a kind
+// that looks for tools are told which families there are; empty is no kind.
+func Instructions(s *surface.Surface, kind hosts.Kind, families []*toolfold.Family) string {
+	if kind == hosts.Deferring || kind == hosts.Code {
+		how := "Call a tool with action and " + callctx.ArgParams + "."
+		if s.Fold == consolidate.None || s.Mode == surface.Legacy {
+			how = "A tool is a family and an action: memory_get."
+		}
+		return subjects(families, maxSubjects) + " " + how
+	}
+	common := "A wrong call answers with usage and an example. "
+	if s.Mode == surface.Legacy || s.Fold != consolidate.None || s.Level != lazy.Full {
+		common += "Any call takes include_fields, a list of result fields to keep, and jq, a filter of its result."
+	}
+	unlisted := map[entry.Form]string{
+		entry.FormObject: "Parameters that are not listed go into the object params. ",
+		entry.FormText:   "Parameters that are not listed go into params, as JSON text. ",
+	}[s.Params]
+	if s.Mode == surface.Legacy {
+		text := "Tools of an agent's workbench under their legacy names. "
+		if s.Level == lazy.Full && s.Tier == toolfold.Extended {
+			return text + common
+		}
+		return text + "tool_find finds tools by what they do, tool_describe describes them. " + unlisted + common
+	}
+	if s.Fold == consolidate.None {
+		return "Tools of an agent's workbench. tools_find finds tools by what they do, tools_describe describes them, tool_call runs any. " +
+			unlisted + common
+	}
+	named := "required ones are in its description. "
+	if s.Level == lazy.Signature || s.Level == lazy.Full {
+		named = "its description names them; a ? marks optional ones. "
+	}
+	return "Each tool is a family of actions: call it with action and " + map[entry.Form]string{
+		entry.FormObject: "params, an object of that action's parameters; ",
+		entry.FormText:   "params, that action's parameters as JSON text; ",
+		entry.FormFlat:   "that action's parameters; ",
+	}[s.Params] + named + "The tool tools finds actions and describes them, tool_call runs any. " + common
+}
+
+// maxSubjects is the most tokens, as estimated, of the families in instructions.
+const maxSubjects = 80
+
+// subjects says which families there are, each with its summary as far as there is
+// room. Hosts show the beginning before a model has searched, so it has the names
+// first that most is asked of: families in their order.
+func subjects(families []*toolfold.Family, room int) string {
+	names, left := make([]string, 0, len(families)), 0
+	text := func() string {
+		list := "Look here for: " + strings.Join(names, ", ")
+		if left > 0 {
+			list += fmt.Sprintf(" and %d more", left)
+		}
+		return list + "."
+	}
+	for _, f := range families {
+		if f.Category == callctx.Discovery {
+			continue
+		}
+		if names = append(names, f.Name); estimate.Tokens([]byte(text())) > room {
+			names = names[:len(names)-1]
+			left++
+		}
+	}
+	for i, name := range names {
+		f := families[slices.IndexFunc(families, func(f *toolfold.Family) bool { return f.Name == name })]
+		if names[i] = name + " (" + lowerFirst(f.Summary) + ")"; estimate.Tokens([]byte(text())) > room {
+			names[i] = name
+		}
+	}
+	return text()
+}
+
+func lowerFirst(text string) string {
+	r, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToLower(r)) + text[size:]
+}

@@ -1,0 +1,45 @@
+package workbench
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/app/offer"
+	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/serve"
+)
+
+// promptsWatched is the pause between looks for other workflows than before.
+const promptsWatched = 5 * time.Second
+
+// NewServer returns the server of the workbench, which tells its clients of what changes until ctx ends.
+func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.Server, error) {
+	served := serve.Options{
+		Version: env.Version(), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured, Tasks: b.tasks,
+		Instructions: Instructions(b.Surface, o.Kind(), settings.Rules(o.Options).Rights().Filter(b.Families())),
+		AlwaysLoad:   serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == hosts.Deferring,
+		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
+	}
+	if o.Files.Workspace != "" {
+		served.Prompts = b.offer.Prompts
+	}
+	if b.gateway != nil {
+		served.Others, served.SessionEnded = b.gateway, b.gateway.SessionEnded
+		if served.Prompts == nil {
+			served.Prompts = func(context.Context) ([]serve.Prompt, error) { return nil, nil }
+		}
+	}
+	if o.Resources != "none" {
+		served.Resources, served.Kept, served.Skills = b.offer.Resources, offer.Kept, b.offer.Skills
+	}
+	server, err := serve.New(served)
+	if err != nil {
+		return nil, err
+	}
+	b.server.Store(server)
+	b.sayLapses(o)
+	go b.offer.Watch(ctx, promptsWatched, server.PromptsChanged)
+	return server, nil
+}
