@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
 )
 
@@ -21,7 +22,7 @@ func newApp(e *env.Env) *cli.App {
 	app.Commands = slices.Concat(
 		group("Serve", setupCommand(), serveCommand(), workerCommand(), upstreamCommand(), tokenCommand()),
 		group("Call actions", callCommand(), findCommand(), describeCommand(), toolsCommand(), hookCommand()),
-		group("Measure and move over", doctorCommand(), migrateCommand()),
+		group("Measure and move over", doctor.Command(), migrateCommand()),
 		group("Look after this machine", statusCommand(), trustCommand(), untrustCommand(), completionCommand(), versionCommand()),
 	)
 	app.Action = noCommand

@@ -29,6 +29,9 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
+// addressFlag is the flag with the address of a server.
+const addressFlag = "url"
+
 func upstreamCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "upstream",
@@ -41,7 +44,7 @@ func upstreamCommand() *cli.Command {
 					"toolfold upstream add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n" +
 					"toolfold upstream add github --url https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
 				Flags: append(settings.Flags(),
-					&cli.StringFlag{Name: urlFlag, Usage: "address of the server, in place of a program"},
+					&cli.StringFlag{Name: addressFlag, Usage: "address of the server, in place of a program"},
 					&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value; may be repeated"},
 					&cli.StringSliceFlag{Name: "env", Usage: "give the program this variable, as NAME=value; may be repeated"},
 					&cli.StringFlag{Name: "fold", Usage: "what one tool of it holds: effect, or none for its tools as they are"},
@@ -121,14 +124,14 @@ func addUpstream(c *cli.Context) error {
 		return env.UsageError("add takes a NAME of at most 32 small letters, digits, - and _, which begins with a letter; got %q", name)
 	case name == hosts.Server:
 		return env.UsageError("%s is this server itself", name)
-	case (len(rest) > 0) == (c.String(urlFlag) != ""):
+	case (len(rest) > 0) == (c.String(addressFlag) != ""):
 		return env.UsageError("add takes either a program after --, or --url")
 	case len(c.StringSlice("header")) > 0 && len(rest) > 0:
 		return env.UsageError("--header goes with --url; a program gets --env")
 	case len(c.StringSlice("env")) > 0 && len(rest) == 0:
 		return env.UsageError("--env goes with a program; --url takes --header")
 	}
-	u := config.Upstream{URL: c.String(urlFlag), Fold: c.String("fold")}
+	u := config.Upstream{URL: c.String(addressFlag), Fold: c.String("fold")}
 	if len(rest) > 0 {
 		u.Command, u.Args = rest[0], rest[1:]
 	}

@@ -43,7 +43,7 @@ func upstreamImportCommand() *cli.Command {
 			"upstreams, and the client's file gets toolfold in their place, after a backup beside it;\n" +
 			"--undo puts back what the last import changed. Servers that a folder has stay there.",
 		Flags: append(settings.Flags("listing"), servers.TimeoutFlag, env.JSONFlag,
-			&cli.StringSliceFlag{Name: clientFlag, Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
+			&cli.StringSliceFlag{Name: "client", Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
 			&cli.BoolFlag{Name: "write", Usage: "take them over"},
 			&cli.BoolFlag{Name: "undo", Usage: "put back what the last import changed"},
 		),
@@ -115,7 +115,7 @@ func takings(c *cli.Context, o *settings.Options) ([]taking, error) {
 		}
 		files = append(files, file{h, path})
 	}
-	clients := c.StringSlice(clientFlag)
+	clients := c.StringSlice("client")
 	if len(files) == 0 && len(clients) == 0 {
 		clients = hosts.Readable()
 	}

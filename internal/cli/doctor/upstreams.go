@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"bytes"
@@ -71,7 +71,7 @@ func addUpstreams(c *cli.Context, report *doctor.Whole) error {
 const mostWeighty = 5
 
 // upstreams prints what upstreams cost and what is called of them.
-func (p doctorPrinter) upstreams(b *bytes.Buffer, r doctor.Whole) {
+func (p printer) upstreams(b *bytes.Buffer, r doctor.Whole) {
 	rows := [][]any{{"upstream", "tools", "tokens", "folded", "tokens", "calls", "never called"}}
 	for _, u := range r.Upstreams {
 		if u.Problem == "" {

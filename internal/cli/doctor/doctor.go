@@ -1,4 +1,5 @@
-package cli
+// Package doctor has the command doctor: what lists of tools cost, what is wrong with them, and what is called.
+package doctor
 
 import (
 	"bytes"
@@ -29,7 +30,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-func doctorCommand() *cli.Command {
+// Command returns the command.
+func Command() *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
 		Usage:     "count what lists of tools cost a model, in tokens, and say what is wrong with them",
@@ -60,7 +62,7 @@ func doctorCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value"},
 			servers.TimeoutFlag,
 		),
-		Action: doctorAction,
+		Action: action,
 	}
 }
 
@@ -76,16 +78,16 @@ const (
 	upstreamsSource = "upstreams"
 )
 
-func doctorAction(c *cli.Context) error {
+func action(c *cli.Context) error {
 	o, err := settings.Load(c)
 	if err != nil {
 		return err
 	}
-	source, err := doctorSource(c)
+	source, err := sourceOf(c)
 	if err != nil {
 		return err
 	}
-	lists, err := doctorLists(c, o, source)
+	lists, err := listsOf(c, o, source)
 	if err != nil {
 		return err
 	}
@@ -156,7 +158,7 @@ func doctorAction(c *cli.Context) error {
 	case c.String("format") == "markdown":
 		err = report.WriteMarkdown(c.App.Writer)
 	default:
-		p := doctorPrinter{w: c.App.Writer, bars: env.Of(c).OnTerminal()}
+		p := printer{w: c.App.Writer, bars: env.Of(c).OnTerminal()}
 		err = p.print(report)
 	}
 	if err != nil {
@@ -184,8 +186,8 @@ func countWith(c *cli.Context, lists []doctor.List) ([]doctor.Counted, error) {
 	return counted, nil
 }
 
-// doctorLists returns the lists of a source.
-func doctorLists(c *cli.Context, o *settings.Options, source string) ([]doctor.List, error) {
+// listsOf returns the lists of a source.
+func listsOf(c *cli.Context, o *settings.Options, source string) ([]doctor.List, error) {
 	switch source {
 	case ownSurfaces:
 		return []doctor.List{ownList(o)}, nil
@@ -242,9 +244,9 @@ func checkLimits(c *cli.Context, report doctor.Whole) error {
 	return nil
 }
 
-// doctorSource returns where the lists come from, and refuses options that do
+// sourceOf returns where the lists come from, and refuses options that do
 // not fit together.
-func doctorSource(c *cli.Context) (string, error) {
+func sourceOf(c *cli.Context) (string, error) {
 	source := ownSurfaces
 	if c.NArg() > 0 {
 		source = listFiles

@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"strings"
@@ -7,13 +7,13 @@ import (
 
 func TestBar(t *testing.T) {
 	t.Parallel()
-	p := doctorPrinter{bars: true}
+	p := printer{bars: true}
 	for n, want := range map[int]string{0: "", 240: strings.Repeat("█", 30), 120: strings.Repeat("█", 15), 1: "▏", 12: "█▌"} {
 		if got := p.bar(n, 240); strings.TrimRight(got, " ") != want || len([]rune(got)) != barWidth {
 			t.Errorf("%d of 240: %q", n, got)
 		}
 	}
-	if p.bar(1, 0) != "" || (doctorPrinter{}).bar(1, 2) != "" {
+	if p.bar(1, 0) != "" || (printer{}).bar(1, 2) != "" {
 		t.Error("a bar of nothing, or in a pipe")
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package doctor
 
 import (
 	"bytes"
@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
-// doctorPrinter prints reports for people.
-type doctorPrinter struct {
+// printer prints reports for people.
+type printer struct {
 	w    io.Writer
 	bars bool // on a terminal
 }
@@ -25,7 +25,7 @@ const (
 	shownPlaces = 6
 )
 
-func (p doctorPrinter) print(r doctor.Whole) error {
+func (p printer) print(r doctor.Whole) error {
 	var b bytes.Buffer
 	if r.Upstreams != nil {
 		p.upstreams(&b, r)
@@ -85,7 +85,7 @@ func printRules(b *bytes.Buffer, rules []string) {
 
 // table prints rows of cells, numbers to the right; the first column and a bar
 // stand to the left.
-func (p doctorPrinter) table(b *bytes.Buffer, rows [][]any) {
+func (p printer) table(b *bytes.Buffer, rows [][]any) {
 	var cells bytes.Buffer
 	w := tabwriter.NewWriter(&cells, 0, 0, 2, ' ', tabwriter.AlignRight)
 	width := 0
@@ -106,7 +106,7 @@ func (p doctorPrinter) table(b *bytes.Buffer, rows [][]any) {
 }
 
 // bar returns a bar to the right of a row; empty unless on a terminal.
-func (p doctorPrinter) bar(n, largest int) string {
+func (p printer) bar(n, largest int) string {
 	if !p.bars || largest == 0 {
 		return ""
 	}
@@ -119,7 +119,7 @@ func (p doctorPrinter) bar(n, largest int) string {
 }
 
 // surfaces prints one column a surface and one row a family.
-func (p doctorPrinter) surfaces(b *bytes.Buffer, r doctor.Whole) {
+func (p printer) surfaces(b *bytes.Buffer, r doctor.Whole) {
 	var rows [][]any
 	row := func(name string, cell func(doctor.Surface) any) {
 		cells := []any{name}
@@ -148,7 +148,7 @@ func (p doctorPrinter) surfaces(b *bytes.Buffer, r doctor.Whole) {
 }
 
 // servers prints a row for each server and, below, one for each tool.
-func (p doctorPrinter) servers(b *bytes.Buffer, r doctor.Whole) {
+func (p printer) servers(b *bytes.Buffer, r doctor.Whole) {
 	if len(r.Servers) == 0 {
 		fmt.Fprintln(b, "no client has a server")
 	}
@@ -194,7 +194,7 @@ func (p doctorPrinter) servers(b *bytes.Buffer, r doctor.Whole) {
 }
 
 // sent prints what hosts make of a list.
-func (p doctorPrinter) sent(b *bytes.Buffer, s doctor.Server) {
+func (p printer) sent(b *bytes.Buffer, s doctor.Server) {
 	if len(s.Sent)+len(s.Shown) == 0 || len(s.List) == 0 {
 		return
 	}
@@ -213,7 +213,7 @@ func (p doctorPrinter) sent(b *bytes.Buffer, s doctor.Server) {
 	p.table(b, rows)
 }
 
-func (p doctorPrinter) findings(b *bytes.Buffer, server string, findings []doctor.Finding) {
+func (p printer) findings(b *bytes.Buffer, server string, findings []doctor.Finding) {
 	for i, f := range findings {
 		if i == 0 {
 			fmt.Fprintf(b, "\nfindings, %s\n", server)
@@ -231,7 +231,7 @@ func (p doctorPrinter) findings(b *bytes.Buffer, server string, findings []docto
 }
 
 // calls prints what calls took. Their tokens are estimates, as traces have them.
-func (p doctorPrinter) calls(b *bytes.Buffer, calls []doctor.CallCost) {
+func (p printer) calls(b *bytes.Buffer, calls []doctor.CallCost) {
 	if len(calls) == 0 {
 		fmt.Fprintln(b, "\nno calls in the traces")
 		return
@@ -244,7 +244,7 @@ func (p doctorPrinter) calls(b *bytes.Buffer, calls []doctor.CallCost) {
 	p.table(b, rows)
 }
 
-func (p doctorPrinter) comparison(b *bytes.Buffer, c doctor.Comparison) {
+func (p printer) comparison(b *bytes.Buffer, c doctor.Comparison) {
 	fmt.Fprintf(b, "\ncompared: %d → %d tokens (%+.1f %%), %d → %d tools\n", c.Before.Tokens, c.After.Tokens, c.Growth, c.Before.Tools,
 		c.After.Tools)
 	if len(c.Changes) == 0 {
