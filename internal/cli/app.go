@@ -10,6 +10,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/migrate"
 )
 
 // newApp returns the program with its commands. Run reports its errors.
@@ -22,7 +23,7 @@ func newApp(e *env.Env) *cli.App {
 	app.Commands = slices.Concat(
 		group("Serve", setupCommand(), serveCommand(), workerCommand(), upstreamCommand(), tokenCommand()),
 		group("Call actions", callCommand(), findCommand(), describeCommand(), toolsCommand(), hookCommand()),
-		group("Measure and move over", doctor.Command(), migrateCommand()),
+		group("Measure and move over", doctor.Command(), migrate.Command()),
 		group("Look after this machine", statusCommand(), trustCommand(), untrustCommand(), completionCommand(), versionCommand()),
 	)
 	app.Action = noCommand

@@ -84,6 +84,8 @@ var mayImport = map[string][]string{
 	"internal/cli/doctor": {".", "internal/", "internal/app", "internal/cli/clientfile", "internal/cli/env",
 		"internal/cli/servers", "internal/cli/settings", "internal/cli/workbench", "internal/storage", "tools/", "doctor",
 		"lazy", "surface", "upstream"},
+	"internal/cli/migrate": {"internal/", "internal/app", "internal/cli/docs", "internal/cli/env", "consolidate",
+		"migration", "migration/files"},
 	"internal/cli/screen":    {"internal/text/ordered"},
 	"internal/storage":       {".", "internal/", "internal/storage/queue", "tools/"},
 	"internal/storage/":      {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},

@@ -1,4 +1,5 @@
-package cli
+// Package migrate has the command migrate, which brings callers of legacy tools over.
+package migrate
 
 import (
 	"bufio"
@@ -17,7 +18,8 @@ import (
 	"github.com/toolfold/toolfold/migration"
 )
 
-func migrateCommand() *cli.Command {
+// Command returns the command.
+func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "migrate",
 		Usage: "bring callers of the legacy tools over",
