@@ -1,4 +1,4 @@
-package cli
+package upstream
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package cli
+package upstream
 
 import (
 	"crypto/sha256"
@@ -35,7 +35,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-func upstreamImportCommand() *cli.Command {
+func importCommand() *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "take over the servers that your clients have", ArgsUsage: "[FILE…]",
 		Description: "It reads the settings of the clients of this user, or a FILE as clients have it, starts the\n" +

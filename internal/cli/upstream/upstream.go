@@ -1,4 +1,5 @@
-package cli
+// Package upstream has the command upstream: servers whose tools are served too, how they are folded, and what of them is accepted.
+package upstream
 
 import (
 	"bufio"
@@ -32,7 +33,8 @@ import (
 // addressFlag is the flag with the address of a server.
 const addressFlag = "url"
 
-func upstreamCommand() *cli.Command {
+// Command returns the command.
+func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "upstream",
 		Usage: "serve the tools of other MCP servers too, folded",
@@ -87,7 +89,7 @@ func upstreamCommand() *cli.Command {
 				),
 				OnUsageError: env.OnUsageError, Action: approveUpstream,
 			},
-			upstreamImportCommand(),
+			importCommand(),
 			shareCommand(),
 			{
 				Name: "login", Usage: "log in at a server that wants it, in a browser", ArgsUsage: "NAME",
