@@ -89,6 +89,8 @@ var mayImport = map[string][]string{
 	"internal/cli/upstream": {".", "internal/", "internal/app", "internal/cli/clientfile", "internal/cli/env",
 		"internal/cli/heap", "internal/cli/screen", "internal/cli/servers", "internal/cli/settings", "internal/storage",
 		"tools/config", "doctor", "entry", "gateway", "gateway/fold", "surface", "upstream", "upstream/pool"},
+	"internal/cli/serve": {"internal/", "internal/cli/env", "internal/cli/heap", "internal/cli/settings",
+		"internal/cli/workbench", "serve", "surface"},
 	"internal/cli/screen":    {"internal/text/ordered"},
 	"internal/storage":       {".", "internal/", "internal/storage/queue", "tools/"},
 	"internal/storage/":      {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},

@@ -1,4 +1,4 @@
-package cli
+package serve
 
 import (
 	"fmt"
@@ -11,7 +11,8 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/workbench"
 )
 
-func workerCommand() *cli.Command {
+// WorkerCommand returns the command worker.
+func WorkerCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "worker",
 		Usage:       "run queued tasks of a workspace, against a shared store",

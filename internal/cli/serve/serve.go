@@ -1,4 +1,5 @@
-package cli
+// Package serve has the commands serve and worker.
+package serve
 
 import (
 	"context"
@@ -24,7 +25,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-func serveCommand() *cli.Command {
+// Command returns the command serve.
+func Command() *cli.Command {
 	return &cli.Command{
 		Name:   "serve",
 		Usage:  "serve MCP on standard input and output, or on --http",
