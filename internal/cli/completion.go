@@ -3,14 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/tools/config"
@@ -66,49 +62,6 @@ func completionCommand() *cli.Command {
 	}
 }
 
-// completeActions lists the names of actions, and the flags where the word at
-// the cursor begins one.
-func completeActions(c *cli.Context) {
-	if strings.HasPrefix(lastWord(), "-") {
-		cli.DefaultCompleteWithFlags(c.Command)(c)
-		return
-	}
-	for _, family := range app.Families() {
-		for _, action := range family.Actions {
-			fmt.Fprintln(c.App.Writer, action.FullName())
-		}
-	}
-}
-
-// completeCall lists names of actions, and after one its parameters that are not
-// given yet, as KEY= for texts and KEY:= for all else.
-func completeCall(c *cli.Context) {
-	if c.NArg() == 0 || strings.HasPrefix(lastWord(), "-") {
-		completeActions(c)
-		return
-	}
-	name, given := calledName(c.Args().Slice())
-	for _, family := range app.Families() {
-		for _, action := range family.Actions {
-			if action.FullName() != name {
-				continue
-			}
-			for _, p := range action.Params() {
-				sign := ":="
-				if p.Kind == toolfold.KindString {
-					sign = "="
-				}
-				if !slices.ContainsFunc(given, func(arg string) bool { return strings.HasPrefix(arg, p.Name+sign) }) {
-					fmt.Fprintln(c.App.Writer, p.Name+sign)
-				}
-			}
-		}
-	}
-}
-
-// lastWord returns the word of the command line that completion begins from.
-func lastWord() string { return os.Args[len(os.Args)-2] }
-
 // complete makes commands complete their flags and the values of these.
 func complete(commands []*cli.Command) {
 	for _, command := range commands {
@@ -124,9 +77,9 @@ func complete(commands []*cli.Command) {
 // the cursor is that flag, and all else as inner does.
 func completeValues(inner cli.BashCompleteFunc) cli.BashCompleteFunc {
 	return func(c *cli.Context) {
-		flag, is := strings.CutPrefix(lastWord(), "--")
+		flag, is := strings.CutPrefix(env.LastWord(), "--")
 		values := valuesOf(flag)
-		if !is || values == nil || !takesValue(c.Command, lastWord()) {
+		if !is || values == nil || !takesValue(c.Command, env.LastWord()) {
 			inner(c)
 			return
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/hooks"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 )
@@ -39,7 +40,7 @@ func setupCommand() *cli.Command {
 				DefaultText: "the client"},
 			&cli.BoolFlag{Name: "undo", Usage: "take the entry out of the client's file"},
 			&cli.BoolFlag{Name: "hooks", Usage: "have commits, or a client's edits, in this repository judged by guard.check (" +
-				strings.Join(hookNames(), ", ") + ")"},
+				strings.Join(hooks.Names(), ", ") + ")"},
 		},
 		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, strings.Join(hosts.Names(), "\n")) },
 		Action:       setupAction,

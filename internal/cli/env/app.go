@@ -2,6 +2,7 @@ package env
 
 import (
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -95,3 +96,6 @@ func OnUsageError(c *cli.Context, err error, _ bool) error {
 	}
 	return UsageError("unknown flag --%s; see %s --help", name, c.Command.HelpName)
 }
+
+// LastWord returns the word of the command line that completion begins from.
+func LastWord() string { return os.Args[len(os.Args)-2] }

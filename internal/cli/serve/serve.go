@@ -27,12 +27,9 @@ import (
 
 // Command returns the command serve.
 func Command() *cli.Command {
-	return &cli.Command{
-		Name:   "serve",
-		Usage:  "serve MCP on standard input and output, or on --http",
-		Flags:  settings.ServeFlags(),
-		Action: serveAction,
-	}
+	command := settings.ServeCommand()
+	command.Action = serveAction
+	return command
 }
 
 func serveAction(c *cli.Context) error {

@@ -8,8 +8,13 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 )
 
-// ServeFlags returns the flags of serve, which setup writes into the files of clients.
-func ServeFlags() []cli.Flag {
+// ServeCommand returns the command serve without its action: setup writes options of it into the files
+// of clients.
+func ServeCommand() *cli.Command {
+	return &cli.Command{Name: "serve", Usage: "serve MCP on standard input and output, or on --http", Flags: serveFlags()}
+}
+
+func serveFlags() []cli.Flag {
 	return append(Flags(slices.Concat(RunSettings, SurfaceSettings, []string{"for", "resources", "strictNames", "store", "http",
 		"httpTokenFile", "allowedHosts", "maxBodyBytes", "maxSessions", "maxConnections", "maxCalls", "drainMs",
 		"upstreamMegabytes", "upstreamWaitMs", "worker", "workspaceName"})...),
@@ -18,7 +23,7 @@ func ServeFlags() []cli.Flag {
 
 // RefusedByServe returns the error of serve for options that it would refuse.
 func RefusedByServe(e *env.Env, options []string) error {
-	return e.Refused(&cli.Command{Name: "serve", Flags: ServeFlags()}, func(c *cli.Context) error {
+	return e.Refused(ServeCommand(), func(c *cli.Context) error {
 		_, err := FilesOf(c)
 		return err
 	}, options)

@@ -91,6 +91,7 @@ var mayImport = map[string][]string{
 		"tools/config", "doctor", "entry", "gateway", "gateway/fold", "surface", "upstream", "upstream/pool"},
 	"internal/cli/serve": {"internal/", "internal/cli/env", "internal/cli/heap", "internal/cli/settings",
 		"internal/cli/workbench", "serve", "surface"},
+	"internal/cli/hooks":     {"internal/", "internal/cli/env", "internal/cli/settings"},
 	"internal/cli/screen":    {"internal/text/ordered"},
 	"internal/storage":       {".", "internal/", "internal/storage/queue", "tools/"},
 	"internal/storage/":      {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/env"
+)
+
+// completeActions lists the names of actions, and the flags where the word at
+// the cursor begins one.
+func completeActions(c *cli.Context) {
+	if strings.HasPrefix(env.LastWord(), "-") {
+		cli.DefaultCompleteWithFlags(c.Command)(c)
+		return
+	}
+	for _, family := range app.Families() {
+		for _, action := range family.Actions {
+			fmt.Fprintln(c.App.Writer, action.FullName())
+		}
+	}
+}
+
+// completeCall lists names of actions, and after one its parameters that are not
+// given yet, as KEY= for texts and KEY:= for all else.
+func completeCall(c *cli.Context) {
+	if c.NArg() == 0 || strings.HasPrefix(env.LastWord(), "-") {
+		completeActions(c)
+		return
+	}
+	name, given := calledName(c.Args().Slice())
+	for _, family := range app.Families() {
+		for _, action := range family.Actions {
+			if action.FullName() != name {
+				continue
+			}
+			for _, p := range action.Params() {
+				sign := ":="
+				if p.Kind == toolfold.KindString {
+					sign = "="
+				}
+				if !slices.ContainsFunc(given, func(arg string) bool { return strings.HasPrefix(arg, p.Name+sign) }) {
+					fmt.Fprintln(c.App.Writer, p.Name+sign)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,196 @@
+// Package hooks has what runs toolfold hook: the script of git and the hooks of clients, as text of their files.
+package hooks
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/code/git"
+	"github.com/toolfold/toolfold/internal/code/policy"
+	"github.com/toolfold/toolfold/internal/text/shell"
+)
+
+// Command returns the command hook without its action: setup writes options of it into the files that
+// run it.
+func Command() *cli.Command {
+	return &cli.Command{
+		Name:      "hook",
+		Usage:     "judge a commit or an edit; git and clients run it, see setup --hooks",
+		ArgsUsage: strings.Join(Names(), "|"),
+		Description: "For git it runs guard.check on what is staged, and exits with 1 where the commit must not be.\n" +
+			"For a client it reads what was edited from standard input, checks the lines that are not\n" +
+			"committed, and exits with 2 where the model has to mend them.",
+		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, strings.Join(Names(), "\n")) },
+		Flags: append(settings.Flags(),
+			&cli.StringFlag{Name: "policy", Usage: "what guard.check holds changes to: a built-in policy or one in " + policy.Folder,
+				Value: policy.Commit},
+			&cli.StringFlag{Name: "fail-on", Usage: "fail or warn: the status that stops", Value: "fail"}),
+	}
+}
+
+// Hook is something that runs toolfold hook.
+type Hook struct {
+	Name  string
+	Event bool // it tells what was edited on standard input
+
+	Local bool // its program keeps the file out of commits
+
+	// Path returns the file below a folder that holds the hook, or why there is none.
+	Path func(folder string) (string, error)
+
+	// Skeleton is the text of a file that has nothing in it. Put returns a text with the hook, in
+	// place of the one that it had, and Take returns a text without it: byte by byte as it was.
+	Skeleton string
+	put      func(text []byte, call Call) ([]byte, error)
+	Take     func(text []byte) ([]byte, error)
+
+	Next string // what is left to do
+}
+
+// Call is a call of toolfold hook by a hook.
+type Call struct {
+	Binary string   // an absolute path; empty = the toolfold on PATH
+	Args   []string // options and the name of the hook
+}
+
+// line returns the command line by which a POSIX shell runs the call with a program.
+func (c Call) line(program string) string {
+	line := shell.Word(program) + " hook"
+	for _, arg := range c.Args {
+		line += " " + shell.Word(arg)
+	}
+	return line
+}
+
+// With returns a text of the hook's file, which can be empty, with the hook.
+func (h *Hook) With(text []byte, call Call) ([]byte, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte(h.Skeleton)
+	}
+	return h.put(text, call)
+}
+
+// Has reports whether a text of the hook's file has the hook.
+func (h *Hook) Has(text []byte) bool {
+	left, err := h.Take(text)
+	return err != nil || !bytes.Equal(left, text)
+}
+
+// OnlyHook reports whether the hook is all that has changed in a file: putting it into the text
+// before and taking it out again gives the text that is left.
+func (h *Hook) OnlyHook(before, left []byte) bool {
+	put, err := h.With(before, Call{Args: []string{h.Name}})
+	if err != nil {
+		return false // somebody has made it another script since
+	}
+	taken, err := h.Take(put)
+	return err == nil && bytes.Equal(taken, left)
+}
+
+// Known returns the table of hooks; it is made when it is used, so that a start pays for none.
+func Known() []Hook {
+	return []Hook{{
+		Name: "git", Path: gitHook, Skeleton: "#!/bin/sh\n", put: putGitHook, Take: takeGitHook,
+		Next: "a commit that must not be is refused with the reason; git commit --no-verify passes the hook by",
+	}, {
+		Name: "claude-code", Event: true, Local: true, Path: below(".claude", "settings.local.json"),
+		Skeleton: "{}\n", put: putEvent("claude-code", "Edit|Write|MultiEdit|NotebookEdit"), Take: takeEvent("claude-code"),
+		Next: "start Claude Code again; /hooks shows it",
+	}, {
+		Name: "codex", Event: true, Path: below(".codex", "hooks.json"),
+		Skeleton: "{}\n", put: putEvent("codex", "apply_patch|Edit|Write"), Take: takeEvent("codex"),
+		Next: "start Codex in this folder, let it trust the folder, and approve the hook with /hooks; until then, and where setup " +
+			"changes the hook later, Codex runs without it, and codex exec says nothing of it",
+	}}
+}
+
+// Names returns the names of the hooks.
+func Names() []string {
+	var names []string
+	for _, h := range Known() {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+// Find returns the hook of a name; nil for none.
+func Find(name string) *Hook {
+	for _, h := range Known() {
+		if h.Name == name || name == "claude" && h.Name == "claude-code" {
+			return &h
+		}
+	}
+	return nil
+}
+
+func below(names ...string) func(string) (string, error) {
+	return func(folder string) (string, error) {
+		top, _ := git.Top(folder)
+		return filepath.Join(append([]string{top}, names...)...), nil
+	}
+}
+
+// The lines around what setup puts into a script of somebody else's.
+const (
+	hookBegins = "# toolfold: what is staged is judged; toolfold setup --hooks --undo git takes this out\n"
+	hookEnds   = "# toolfold: end\n"
+)
+
+// shells are the interpreters whose scripts take the lines of the hook.
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh"}
+
+// gitHookLines returns the lines that judge a commit. Where toolfold is not installed, as with
+// others who share the script, they let the commit pass.
+func gitHookLines(call Call) string {
+	condition := "if "
+	lines := hookBegins
+	if call.Binary != "" {
+		lines += "if [ -x " + shell.Word(call.Binary) + " ]; then\n  " + call.line(call.Binary) + " || exit 1\n"
+		condition = "elif "
+	}
+	return lines + condition + "command -v toolfold >/dev/null 2>&1; then\n  " + call.line("toolfold") + " || exit 1\n" +
+		"else\n  echo \"toolfold is not here: this commit was not checked; install it, or take its lines out of $0\" >&2\nfi\n" + hookEnds
+}
+
+// putGitHook puts the hook behind the first line of a script, before what may end it.
+func putGitHook(text []byte, call Call) ([]byte, error) {
+	had, err := takeGitHook(text)
+	if err != nil {
+		return nil, err
+	}
+	lines := []byte(gitHookLines(call))
+	first, rest, _ := bytes.Cut(had, []byte("\n"))
+	if !bytes.HasPrefix(first, []byte("#!")) { // as husky has them, which runs them with sh
+		return slices.Concat(lines, had), nil
+	}
+	words := strings.Fields(string(first[2:]))
+	if len(words) > 0 && filepath.Base(words[0]) == "env" {
+		words = words[1:]
+	}
+	if len(words) > 0 && slices.Contains(shells, filepath.Base(words[0])) {
+		return slices.Concat(first, []byte("\n"), lines, rest), nil
+	}
+	return nil, fmt.Errorf("it is a script of %s, which setup does not edit: have it run %s, and end with 1 where that does",
+		bytes.TrimSpace(first[2:]), call.line(cmp.Or(call.Binary, "toolfold")))
+}
+
+// takeGitHook takes the lines of the hook out of a script, wherever they stand.
+func takeGitHook(text []byte) ([]byte, error) {
+	for {
+		before, after, has := bytes.Cut(text, []byte(hookBegins))
+		if !has {
+			return text, nil
+		}
+		if _, after, has = bytes.Cut(after, []byte(hookEnds)); !has {
+			return nil, fmt.Errorf("the line %q is missing: take the hook out by hand", strings.TrimSpace(hookEnds))
+		}
+		text = slices.Concat(before, after)
+	}
+}
