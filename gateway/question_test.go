@@ -417,3 +417,30 @@ func dataOf(t *testing.T, response *http.Response) <-chan string {
 	}()
 	return data
 }
+
+// A client that asks a program and never comes back keeps others from asking it for the time that its user set, and their
+// questions and answers are their own.
+func TestAbsentClientOfProgram(t *testing.T) {
+	t.Parallel()
+	u, file := playing(t, "srv", `{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
+	u.QuestionTimeout = 100 * time.Millisecond
+	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
+	left, arguments := newAbsent(), json.RawMessage(`{"method":"elicitation/create"}`)
+	answers := make(chan toolfold.Answer, 1)
+	s.Client.Call(callctx.WithClient(t.Context(), person{}), "ask", arguments) // it is known from now on that it asks
+	stop, _ := hanging(t, s, file)                                             // calls of other tools change nothing
+	defer stop()
+	go func() { answers <- s.Client.Call(callctx.WithClient(t.Context(), left), "ask", arguments) }()
+	<-left.asked
+	answer := s.Client.Call(callctx.WithClient(t.Context(), person{}), "ask", arguments)
+	if !strings.Contains(string(answer.Reply), `"message":"srv asks"`) {
+		t.Errorf("another client is answered with %s %s", answer.Reply, answer.Content)
+	}
+	gone := <-answers
+	if gone.Err == nil || gone.Err.Code != toolfold.TimedOut || !strings.Contains(gone.Err.Message, "another call has to ask") {
+		t.Errorf("the client that never came back is answered with %s", gone.Content)
+	}
+	if len(left.asked) > 0 {
+		t.Errorf("it is asked %v too", <-left.asked)
+	}
+}

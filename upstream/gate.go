@@ -38,6 +38,7 @@ type gate struct {
 	calls   map[string]*call                  // running calls, by their progress token
 	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
 	asking  map[string]bool                   // tools that have asked, as far as this session knows
+	quiet   map[string]bool                   // tools that have answered a call and asked nothing in it
 	unsaid  bool                              // questions come without their call
 	queue   []*queued                         // calls of tools that ask, the next first
 	held    []*question                       // whose call is not known yet
@@ -93,7 +94,7 @@ func newGate(life context.Context, s Server, c Client, said io.Writer) *gate {
 	return &gate{
 		client: c, server: s, life: life, said: said,
 		waiting: map[jsonrpc.ID]*request{}, calls: map[string]*call{}, asked: map[jsonrpc.ID]context.CancelFunc{},
-		asking: map[string]bool{}, watches: map[string]*watch{},
+		asking: map[string]bool{}, quiet: map[string]bool{}, watches: map[string]*watch{},
 	}
 }
 
@@ -136,6 +137,7 @@ func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
 			_ = json.Unmarshal(m.Params, &params)
 			_ = json.Unmarshal(params.Meta, &token)
 			if r.call = g.calls[token.ProgressToken]; r.call != nil {
+				r.call.id = m.ID
 				return r.call.written(m, params.Meta)
 			}
 		case discover:
@@ -253,13 +255,19 @@ func (g *gate) agreed() string {
 // limit returns the bound of a message in bytes.
 func (g *gate) limit() int64 { return cmp.Or(g.server.MessageLimit, DefaultMessageLimit) }
 
-// leave ends a call, once its caller has heard of all events, and returns its result; nil if none came.
-func (g *gate) leave(token string) json.RawMessage {
+// leave ends a call, once its caller has heard of all events, and returns its result; nil if none came. Cancelled says
+// that its caller waits no more.
+func (g *gate) leave(token string, cancelled bool) json.RawMessage {
 	g.mu.Lock()
 	c := g.calls[token]
-	delete(g.calls, token)
-	g.exclude(c)
-	g.advance()
+	if c.result != nil && !c.asks && c.tool != "" {
+		g.quiet[c.tool] = true
+	}
+	if cancelled && c.result == nil && c.asks && g.unsaid {
+		g.haunt(token, c)
+	} else {
+		g.drop(token)
+	}
 	result, telling := c.result, c.telling
 	g.mu.Unlock()
 	if telling != nil {
@@ -445,6 +453,9 @@ func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out
 	g.mu.Lock()
 	r := g.waiting[id]
 	if !usable || r == nil {
+		if usable {
+			g.settleGhost(id)
+		}
 		g.mu.Unlock()
 		g.note(text)
 		return

@@ -142,8 +142,7 @@ func (g *gate) giveUpStuck() {
 	}
 }
 
-// giveUp refuses a question if its call is not known yet; why may be nil. If no call that asks is among those that it
-// may be of, the calls of all their tools run one at a time from then on. The lock is held.
+// giveUp refuses a question if its call is not known yet; why may be nil. The lock is held.
 func (g *gate) giveUp(q *question, why error) {
 	at := slices.Index(g.held, q)
 	if at < 0 {
@@ -157,19 +156,22 @@ func (g *gate) giveUp(q *question, why error) {
 	g.advance()
 }
 
-// notKnown returns the reason why a question is refused whose call is not known. The lock is held.
+// notKnown returns the reason why a question is refused whose call is not known. If no call that asks is among those that
+// it may be of, calls of their tools run one at a time from then on, except of tools that have answered and not asked. The lock
+// is held.
 func (g *gate) notKnown(q *question) error {
 	why := fmt.Sprintf("%d calls of this server run, in all sessions that share it, so it is not known whose client it asks", len(q.running))
 	if !slices.ContainsFunc(q.running, func(c *call) bool { return len(c.open) > 0 }) {
 		var tools []string
 		for _, c := range q.running {
-			if c.tool != "" && !slices.Contains(tools, c.tool) {
+			if c.tool != "" && !g.quiet[c.tool] && !slices.Contains(tools, c.tool) {
 				g.asking[c.tool] = true
 				tools = append(tools, c.tool)
 			}
 		}
-		slices.Sort(tools)
-		why += ": call again, calls of " + strings.Join(tools, ", ") + " run one at a time from now on"
+		if slices.Sort(tools); len(tools) > 0 {
+			why += ": call again, calls of " + strings.Join(tools, ", ") + " run one at a time from now on"
+		}
 	}
 	return errors.New(why)
 }
@@ -184,6 +186,49 @@ func (g *gate) exclude(c *call) {
 		}
 	}
 	g.giveUpStuck()
+}
+
+// ghostTime is the time in which a call that was cancelled may still ask. A program may not look at the cancellation,
+// and what it asks must not be taken for a question of the next call.
+const ghostTime = time.Second
+
+// haunt replaces a call that was cancelled by one whose questions are refused, for [ghostTime] or until the server
+// answers it. The lock is held.
+func (g *gate) haunt(token string, c *call) {
+	ghost := &call{id: c.id, ghost: true, asks: true, tell: func(event) {}, ask: func(context.Context, Question) (json.RawMessage, error) {
+		return nil, errors.New("the call that asks was cancelled")
+	}}
+	g.calls[token] = ghost
+	for _, q := range g.held {
+		if at := slices.Index(q.running, c); at >= 0 {
+			q.running[at] = ghost
+		}
+	}
+	time.AfterFunc(ghostTime, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.calls[token] == ghost {
+			g.drop(token)
+		}
+	})
+}
+
+// settleGhost ends a cancelled call that the server has answered after all. The lock is held.
+func (g *gate) settleGhost(id jsonrpc.ID) {
+	for token, c := range g.calls {
+		if c.ghost && c.id == id {
+			g.drop(token)
+			return
+		}
+	}
+}
+
+// drop forgets a call, and lets the next run. The lock is held.
+func (g *gate) drop(token string) {
+	c := g.calls[token]
+	delete(g.calls, token)
+	g.exclude(c)
+	g.advance()
 }
 
 // queued is a call that waits for its turn.
@@ -233,7 +278,7 @@ func (g *gate) unqueue(w *queued) {
 	_, runs := g.calls[w.token]
 	g.mu.Unlock()
 	if runs {
-		g.leave(w.token)
+		g.leave(w.token, false)
 	}
 }
 

@@ -45,6 +45,15 @@ func asks() *mcp.Server {
 	}
 	tool("ask", ask)
 	tool("ask too", ask)
+	tool("stubborn", func(ctx context.Context, r *mcp.CallToolRequest) (string, error) { // it does not look at its cancellation
+		ctx = context.WithoutCancel(ctx)
+		name, err := ask(ctx, r)
+		if err != nil {
+			r.Params.Arguments = json.RawMessage(`{"is":"again"}`)
+			name, err = ask(ctx, r)
+		}
+		return name, err
+	})
 	met, here := make(chan struct{}), atomic.Int32{}
 	for _, name := range []string{"meet", "meet too"} { // the first two ask at once
 		tool(name, func(ctx context.Context, r *mcp.CallToolRequest) (string, error) {
@@ -123,7 +132,7 @@ func (s asking) call(ctx context.Context, tool, is string, known bool) *running 
 	c := upstream.Call{
 		Tool: tool, Arguments: json.RawMessage(`{"is":"` + is + `"}`), Asks: known, Queue: func(waits bool) { queue <- waits },
 		Progress: func(upstream.Progress) { once.Do(func() { close(begun) }) },
-		Ask: func(ctx context.Context, q upstream.Question) (json.RawMessage, error) {
+		Ask: func(taken context.Context, q upstream.Question) (json.RawMessage, error) {
 			select {
 			case <-begun: // what was reported before is heard before
 			default:
@@ -134,6 +143,8 @@ func (s asking) call(ctx context.Context, tool, is string, known bool) *running 
 			select {
 			case name := <-answer:
 				return json.RawMessage(`{"action":"accept","content":{"name":"` + name + `"}}`), nil
+			case <-taken.Done():
+				return nil, taken.Err()
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
@@ -274,6 +285,21 @@ func TestFirstQuestionsAtOnce(t *testing.T) {
 	second := s.call(t.Context(), "meet too", "two", false)
 	<-q.Wanted
 	cancel() // it gives way
+	first.ends(t, context.Canceled.Error())
+	second.expect(t, "two")
+	second.ends(t, "for two")
+}
+
+// What a call asks that was cancelled is not asked of the client of the next.
+func TestQuestionAfterCancellation(t *testing.T) {
+	t.Parallel()
+	s := askingOf(t, false)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := s.call(ctx, "stubborn", "one", true)
+	q := <-first.asked
+	second := s.call(t.Context(), "stubborn", "two", true)
+	<-q.Wanted
+	cancel()
 	first.ends(t, context.Canceled.Error())
 	second.expect(t, "two")
 	second.ends(t, "for two")

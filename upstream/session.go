@@ -290,10 +290,12 @@ type call struct {
 	extra  []byte          // members of its params that the library does not write, each behind a comma
 	tell   func(event)     // tells the caller what the server reports
 
-	tool string // empty for another method
-	asks bool   // the tool asks, as far as is known
-	ask  func(context.Context, Question) (json.RawMessage, error)
-	open []*question // without an answer, of a connection that does not say their call
+	id    jsonrpc.ID // of its request, once that is sent
+	tool  string     // empty for another method
+	asks  bool       // the tool asks, as far as is known
+	ghost bool       // it stands for a call that was cancelled
+	ask   func(context.Context, Question) (json.RawMessage, error)
+	open  []*question // without an answer, of a connection that does not say their call
 
 	result  json.RawMessage // once it came
 	events  []event         // that the caller has not heard of
@@ -432,7 +434,7 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 		s.wantLog(ctx, c.LogLevel, meta)
 	}
 	_, err := s.session.CallTool(ctx, &mcp.CallToolParams{Meta: meta, Name: c.Tool, Arguments: c.Arguments})
-	if result := s.gate.leave(token); result != nil {
+	if result := s.gate.leave(token, ctx.Err() != nil); result != nil {
 		return result, nil
 	}
 	return nil, s.failed(ctx, err)

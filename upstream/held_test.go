@@ -1,0 +1,58 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// A question of which it stays unknown which call it is about is refused after a while. From then on calls of the tools that may
+// have asked run one at a time, and not those of a tool that has answered before and asked nothing.
+func TestHeldQuestion(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		life, end := context.WithCancel(t.Context())
+		defer end()
+		g := newGate(life, Server{Argv: []string{"x"}}, Client{Asks: []string{Elicit}}, nil)
+		answers := make(chan *jsonrpc.Response, 10)
+		g.answer = func(_ context.Context, m jsonrpc.Message) error {
+			answers <- m.(*jsonrpc.Response)
+			return nil
+		}
+		enter := func(token, tool string) *call {
+			c := &call{tool: tool, tell: func(event) {}}
+			if g.enter(token, c) != nil {
+				t.Errorf("a call of %s has to wait", tool)
+			}
+			return c
+		}
+		enter("0", "reads").result = json.RawMessage("{}")
+		g.leave("0", false)
+		enter("1", "reads")
+		enter("2", "other")
+		begun := time.Now()
+		g.take([]byte(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}`), nil, nil)
+		refused := <-answers
+		if took := time.Since(begun); took != holdTime {
+			t.Errorf("it was refused after %s", took)
+		}
+		const want = "2 calls of this server run, in all sessions that share it, so it is not known whose client it asks: " +
+			"call again, calls of other run one at a time from now on"
+		if refused.Error == nil || !strings.Contains(refused.Error.Error(), want) {
+			t.Errorf("it was refused with %v", refused.Error)
+		}
+		enter("3", "reads")
+		enter("4", "other")
+		w := g.enter("5", &call{tool: "other", tell: func(event) {}})
+		if w == nil {
+			t.Fatal("a second call of other does not wait for its turn")
+		}
+		g.leave("4", false)
+		<-w.turn
+	})
+}
