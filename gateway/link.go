@@ -500,6 +500,9 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 			return nil, l.failure(ctx, patience, c, err)
 		}
 		result, err := session.Call(patience, c)
+		if ended := new(toolfold.Error); errors.As(context.Cause(patience), &ended) { // also if the server answers that
+			return nil, l.failure(ctx, patience, c, err)
+		}
 		switch {
 		case err == nil:
 			l.note("")

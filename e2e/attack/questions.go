@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -17,8 +16,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Faults of questions.
@@ -104,46 +101,109 @@ func questions(ctx context.Context, p *place) error {
 	return nil
 }
 
-// listenAsking serves a tool that asks the user of its client, and answers with what it was called with and the user's
-// answer.
+// askingServer serves a tool that asks the user of its client, and answers with what it was called with and the user's
+// answer: in the result of the call, or else by a request in the stream of its response.
+type askingServer struct {
+	modern bool
+	last   atomic.Int64
+	open   sync.Map // questions without an answer, by id: of chan toAsking
+}
+
+// toAsking is a message to the server.
+type toAsking struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Arguments      struct{ Is string }
+		InputResponses struct{ Q *userAnswer }
+	}
+	Result userAnswer
+}
+
+type userAnswer struct{ Content struct{ Name string } }
+
+// listenAsking starts the server on loopback.
 func listenAsking(modern bool) (url string, stop func(), err error) {
-	s := mcp.NewServer(&mcp.Implementation{Name: "asks", Version: "1"}, nil)
-	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object","properties":{"is":{"type":"string"}}}`)},
-		func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			var arguments struct{ Is string }
-			_ = json.Unmarshal(r.Params.Arguments, &arguments)
-			schema := json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)
-			question := &mcp.ElicitParams{Message: arguments.Is, RequestedSchema: schema}
-			answer, answered := r.Params.InputResponses["q"].(*mcp.ElicitResult)
-			switch {
-			case answered:
-			case modern:
-				return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"q": question}, RequestState: arguments.Is}, nil
-			default:
-				var err error
-				if answer, err = r.Session.Elicit(ctx, question); err != nil {
-					return nil, err
-				}
-			}
-			text := fmt.Sprintf("%s for %v", arguments.Is, answer.Content["name"])
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
-		})
-	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{Stateless: modern})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}
-	web := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if !modern && bytes.Contains(body, []byte(`"server/discover"`)) {
-			http.Error(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such method"}}`, http.StatusBadRequest)
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		handler.ServeHTTP(w, r)
-	})}
+	web := &http.Server{Handler: &askingServer{modern: modern}}
 	go func() { _ = web.Serve(listener) }()
 	return "http://" + listener.Addr().String(), func() { _ = web.Close() }, nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *askingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m toAsking
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	question := map[string]any{"message": m.Params.Arguments.Is, "requestedSchema": map[string]any{"type": "object"}}
+	var result map[string]any
+	switch answer := m.Params.InputResponses.Q; {
+	case m.Method == "" || m.ID == nil:
+		if waits, known := s.open.LoadAndDelete(strings.Trim(string(m.ID), `"`)); known {
+			waits.(chan toAsking) <- m
+		}
+		w.WriteHeader(http.StatusAccepted)
+		return
+	case m.Method == "initialize" && !s.modern, m.Method == "server/discover" && s.modern:
+		w.Header().Set("Mcp-Session-Id", "one")
+		result = map[string]any{
+			"protocolVersion": legacyEra, "capabilities": map[string]any{"tools": map[string]any{}},
+			"serverInfo": map[string]any{"name": "asks", "version": "1"},
+		}
+		if s.modern {
+			w.Header().Del("Mcp-Session-Id")
+			delete(result, "protocolVersion")
+			result["supportedVersions"] = []string{modernEra}
+		}
+	case m.Method == "tools/list":
+		result = map[string]any{"tools": []any{map[string]any{"name": "ask", "inputSchema": map[string]any{"type": "object"}}}}
+	case m.Method != "tools/call":
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
+		return
+	case answer != nil:
+		result = said(m, *answer)
+	case s.modern:
+		input := map[string]any{"q": map[string]any{"method": "elicitation/create", "params": question}}
+		result = map[string]any{"resultType": "input_required", "requestState": "s", "inputRequests": input}
+	default:
+		s.askInStream(w, r, m, question)
+		return
+	}
+	if s.modern && result["resultType"] == nil {
+		result["resultType"] = "complete"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
+}
+
+// said is the result of a call.
+func said(m toAsking, answer userAnswer) map[string]any {
+	text := m.Params.Arguments.Is + " for " + answer.Content.Name
+	return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
+}
+
+// askInStream asks by a request, and answers when that is answered.
+func (s *askingServer) askInStream(w http.ResponseWriter, r *http.Request, m toAsking, question map[string]any) {
+	id, answer := fmt.Sprint("q", s.last.Add(1)), make(chan toAsking, 1)
+	s.open.Store(id, answer)
+	w.Header().Set("Content-Type", "text/event-stream")
+	event := func(message map[string]any) {
+		message["jsonrpc"] = "2.0"
+		text, _ := json.Marshal(message)
+		fmt.Fprintf(w, "data: %s\n\n", text)
+		_ = http.NewResponseController(w).Flush()
+	}
+	event(map[string]any{"id": id, "method": "elicitation/create", "params": question})
+	select {
+	case a := <-answer:
+		event(map[string]any{"id": m.ID, "result": said(m, a.Result)})
+	case <-r.Context().Done():
+	}
 }
 
 // asker is a client with a user.
