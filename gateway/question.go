@@ -124,15 +124,17 @@ func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage,
 		return nil, errors.New("no call of this server runs")
 	}
 	l.mu.Lock()
-	var any *openCall
+	var asking *openCall
 	for c := range l.open {
-		any = c
+		if client := callctx.ClientOf(c.ctx); asking == nil || client != nil && client.Offers(q.Method) {
+			asking = c
+		}
 	}
 	l.mu.Unlock()
-	if any == nil {
+	if asking == nil {
 		return nil, errors.New("no call of this server runs, whose client could be asked")
 	}
-	return l.askOf(taken, any, q)
+	return l.askOf(taken, asking, q)
 }
 
 // askOf asks the client of a call for the server. The call may take as long as the client does, unless another has to
@@ -341,7 +343,8 @@ func (l *link) completed(params json.RawMessage) {
 	_ = json.Unmarshal(params, &p)
 	client := l.pages.take(p.ElicitationID)
 	if client == nil {
-		return // of another process, or nobody was sent there
+		l.gateway.options.Log.Debug("a page is done to which no client of this process was sent", "upstream", l.Name)
+		return
 	}
 	if params, err := l.taken(method, params); err == nil {
 		client(params)
