@@ -17,7 +17,8 @@ func TestBadInputOverStdio(t *testing.T) {
 	good := `{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{"text":"still here"}}}`
 	for why, test := range map[string]struct{ line, want string }{
 		"no JSON":        {`garbage`, `-32700`},
-		"an empty batch": {`[]`, `-32700`},
+		"an empty batch": {`[]`, `batches are not served`},
+		"a batch":        {`[{"jsonrpc":"2.0","id":2,"method":"ping"}]`, `-32600,"message":"batches are not served`},
 		"no version":     {`{"id":1,"method":"tools/list"}`, `-32600`},
 		"unknown method": {`{"jsonrpc":"2.0","id":1,"method":"tools/nope"}`, `-32601`},
 		"deep nesting": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Repeat(`{"a":`, 200_000) + `1` +

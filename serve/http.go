@@ -180,8 +180,12 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 	defer s.bodies.Add(-int64(len(body)))
 	r := &request{message: readMessage(body), caller: callerOf(from.Context()), log: s.log, header: from.Header, out: &posted{w: w}}
 	t := &posting{web: s, w: w, from: from, request: r}
-	if r.message == nil { // no JSON object, which mcp-go refuses
-		t.pass(from.Context(), body)
+	if r.message == nil { // no JSON object
+		if refused := refusedBatch(body); refused != nil {
+			r.out.answer(refused, http.StatusBadRequest)
+		} else {
+			t.pass(from.Context(), body)
+		}
 		return
 	}
 	r.remote, _, _ = net.SplitHostPort(from.RemoteAddr)

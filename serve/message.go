@@ -140,6 +140,15 @@ func textOfJSON(raw json.RawMessage) string {
 	return text
 }
 
+// refusedBatch returns the answer to a batch of messages, which the protocol has had in one version only; nil for
+// other texts. That is mcp-go's to refuse, which says of both that they cannot be parsed.
+func refusedBatch(text []byte) []byte {
+	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '[' || !json.Valid(text) {
+		return nil
+	}
+	return failure(nil, mcp.INVALID_REQUEST, "batches are not served: send each message by itself")
+}
+
 // malformed returns why a message is no JSON-RPC; nil if it is. mcp-go lets some
 // of these go unanswered, and names Go types to others.
 func (m *message) malformed() *protocolError {

@@ -183,8 +183,12 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 	m := readMessage(line)
 	c.questions.heard()
 	switch {
-	case m == nil: // no JSON object, which mcp-go refuses
-		c.write(c.handle(ctx, line))
+	case m == nil: // no JSON object
+		refused := refusedBatch(line)
+		if refused == nil {
+			refused = c.handle(ctx, line)
+		}
+		c.write(refused)
 		return
 	case m.isAnswer() && m.id != nil:
 		c.questions.take(m) // answers to nothing that was asked are dropped

@@ -380,3 +380,42 @@ func TestAmbientCredentials(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is acknowledged that goes into a file which nobody will find: one that was removed, or replaced.
+func TestFileThatIsGone(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that is open cannot be removed")
+	}
+	db, path := openFile(t)
+	entry := memory.Entry{Namespace: "n", Key: "k", Value: []byte(`1`)}
+	put := func() error {
+		_, err := db.Memory().Put(t.Context(), entry)
+		return err
+	}
+	inTransaction := func() error {
+		return db.transact(t.Context(), func(e executor) error { _, err := e.exec(t.Context(), `DELETE FROM memory`); return err })
+	}
+	if err := errors.Join(put(), inTransaction(), put()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	const words, hint = "removed or replaced", "start toolfold again"
+	mendable(t, put(), words, hint)
+	mendable(t, inTransaction(), words, hint)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mendable(t, put(), words, hint)
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(); err != nil {
+		t.Errorf("with its file back it fails: %v", err)
+	}
+	if list, err := db.Memory().Entries(t.Context(), memory.Scope{}, memory.Page{Limit: 10}); err != nil || len(list) != 1 {
+		t.Errorf("%v: %d entries, of which none was deleted meanwhile", err, len(list))
+	}
+}

@@ -35,7 +35,8 @@ type executor struct {
 	querier
 	dialect    dialect
 	statements *statements
-	repeats    bool // queries are tried again, as none of them changes anything
+	repeats    bool         // queries are tried again, as none of them changes anything
+	there      func() error // fails where what is written would be lost, see [kept]; nil = it is not
 }
 
 func newExecutor(q querier, d dialect) executor {
@@ -111,7 +112,10 @@ func (db *DB) transact(ctx context.Context, do func(executor) error) error {
 		}
 		e := newExecutor(t, db.dialect)
 		e.statements.ready = db.writes.statements
-		if err := do(e); err != nil {
+		if err = do(e); err == nil && db.writes.there != nil {
+			err = db.writes.there()
+		}
+		if err != nil {
 			return errors.Join(err, t.Rollback())
 		}
 		if err := t.Commit(); err != nil {
@@ -157,6 +161,11 @@ func repeat(ctx context.Context, d dialect, again bool, do func(context.Context)
 func (e executor) exec(ctx context.Context, text string, args ...any) (changed int, err error) {
 	if err := checkTexts(args); err != nil {
 		return 0, err
+	}
+	if e.there != nil {
+		if err := e.there(); err != nil {
+			return 0, err
+		}
 	}
 	err = repeat(ctx, e.dialect, false, func(ctx context.Context) (err error) {
 		var result sql.Result
@@ -208,6 +217,11 @@ func checkTexts(args []any) error {
 func all[T any](ctx context.Context, e executor, q query, scan func(*sql.Rows) (T, error)) (list []T, err error) {
 	if err := checkTexts(q.args); err != nil {
 		return nil, err
+	}
+	if e.there != nil {
+		if err := e.there(); err != nil {
+			return nil, err
+		}
 	}
 	err = repeat(ctx, e.dialect, e.repeats, func(ctx context.Context) error {
 		rows, err := e.query(ctx, q)

@@ -123,7 +123,24 @@ func openSQLite(ctx context.Context, path string, log *slog.Logger) (db *DB, err
 	if err := prepareSQLite(ctx, db, path, log); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	if db.writes.there, err = kept(path); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return db, nil
+}
+
+// kept returns what fails when another file, or none, is at the path of a store that is open: SQLite goes on
+// with the old one, which is gone when the process ends.
+func kept(path string) (there func() error, err error) {
+	opened, err := os.Stat(path)
+	return func() error {
+		now, err := os.Stat(path)
+		if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(opened, now) {
+			return unavailable("the store's file was removed or replaced while it was open; nothing was changed").
+				WithHint("put the file back, or start toolfold again, which makes a new store where there is none")
+		}
+		return nil
+	}, err
 }
 
 // checkFolder makes the folder of a store in the user's data directory.
