@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/migrate"
 	"github.com/toolfold/toolfold/internal/cli/serve"
+	"github.com/toolfold/toolfold/internal/cli/setup"
 	"github.com/toolfold/toolfold/internal/cli/upstream"
 )
 
@@ -23,7 +24,7 @@ func newApp(e *env.Env) *cli.App {
 		"workspace for what is harmless, then the user's config file, then the default.\n\n" +
 		"Exit codes: 0 done, 1 the action or check failed, 2 the command line is wrong."
 	app.Commands = slices.Concat(
-		group("Serve", setupCommand(), serve.Command(), serve.WorkerCommand(), upstream.Command(), tokenCommand()),
+		group("Serve", setup.Command(), serve.Command(), serve.WorkerCommand(), upstream.Command(), tokenCommand()),
 		group("Call actions", callCommand(), findCommand(), describeCommand(), toolsCommand(), hookCommand()),
 		group("Measure and move over", doctor.Command(), migrate.Command()),
 		group("Look after this machine", statusCommand(), trustCommand(), untrustCommand(), completionCommand(), versionCommand()),

@@ -1,4 +1,5 @@
-package cli
+// Package setup has the command setup, which connects clients, and git and clients to the hook.
+package setup
 
 import (
 	"bufio"
@@ -21,7 +22,8 @@ import (
 	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
-func setupCommand() *cli.Command {
+// Command returns the command.
+func Command() *cli.Command {
 	return &cli.Command{
 		Name:      "setup",
 		Usage:     "connect a client: print what its settings need, or write it",
