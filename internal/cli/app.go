@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/cli/call"
 	"github.com/toolfold/toolfold/internal/cli/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/migrate"
@@ -25,7 +26,7 @@ func newApp(e *env.Env) *cli.App {
 		"Exit codes: 0 done, 1 the action or check failed, 2 the command line is wrong."
 	app.Commands = slices.Concat(
 		group("Serve", setup.Command(), serve.Command(), serve.WorkerCommand(), upstream.Command(), tokenCommand()),
-		group("Call actions", callCommand(), findCommand(), describeCommand(), toolsCommand(), hookCommand()),
+		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand(), call.ToolsCommand(), hookCommand()),
 		group("Measure and move over", doctor.Command(), migrate.Command()),
 		group("Look after this machine", statusCommand(), trustCommand(), untrustCommand(), completionCommand(), versionCommand()),
 	)

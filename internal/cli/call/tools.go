@@ -1,4 +1,4 @@
-package cli
+package call
 
 import (
 	"fmt"
@@ -17,7 +17,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-func toolsCommand() *cli.Command {
+// ToolsCommand returns the command tools.
+func ToolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "show what tools/list would show, and what it costs",

@@ -1,4 +1,5 @@
-package cli
+// Package call has the commands that call actions and find them: call, find, describe and tools.
+package call
 
 import (
 	"bytes"
@@ -26,7 +27,8 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-func callCommand() *cli.Command {
+// Command returns the command call.
+func Command() *cli.Command {
 	return &cli.Command{
 		Name:      "call",
 		Usage:     "run one action and print its result",

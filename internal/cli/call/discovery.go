@@ -1,4 +1,4 @@
-package cli
+package call
 
 import (
 	"encoding/json"
@@ -17,7 +17,8 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-func findCommand() *cli.Command {
+// FindCommand returns the command find.
+func FindCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "find",
 		Usage:     "find actions by what they do",
@@ -56,7 +57,8 @@ func findCommand() *cli.Command {
 	}
 }
 
-func describeCommand() *cli.Command {
+// DescribeCommand returns the command describe.
+func DescribeCommand() *cli.Command {
 	return &cli.Command{
 		Name:         "describe",
 		Usage:        "print the full account of tools and actions",
