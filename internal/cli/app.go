@@ -11,6 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/call"
 	"github.com/toolfold/toolfold/internal/cli/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/machine"
 	"github.com/toolfold/toolfold/internal/cli/migrate"
 	"github.com/toolfold/toolfold/internal/cli/serve"
 	"github.com/toolfold/toolfold/internal/cli/setup"
@@ -25,10 +26,11 @@ func newApp(e *env.Env) *cli.App {
 		"workspace for what is harmless, then the user's config file, then the default.\n\n" +
 		"Exit codes: 0 done, 1 the action or check failed, 2 the command line is wrong."
 	app.Commands = slices.Concat(
-		group("Serve", setup.Command(), serve.Command(), serve.WorkerCommand(), upstream.Command(), tokenCommand()),
-		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand(), call.ToolsCommand(), hookCommand()),
+		group("Serve", setup.Command(), serve.Command(), serve.WorkerCommand(), upstream.Command(), machine.TokenCommand()),
+		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand(), call.ToolsCommand(), machine.HookCommand()),
 		group("Measure and move over", doctor.Command(), migrate.Command()),
-		group("Look after this machine", statusCommand(), trustCommand(), untrustCommand(), completionCommand(), versionCommand()),
+		group("Look after this machine", machine.StatusCommand(), machine.TrustCommand(), machine.UntrustCommand(),
+			completionCommand(), versionCommand()),
 	)
 	app.Action = noCommand
 	env.RefuseWrong(app.Commands)

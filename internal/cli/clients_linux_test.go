@@ -30,7 +30,7 @@ func TestClientsFiles(t *testing.T) {
 	binary := regexp.MustCompile(`"/[^"]*/toolfold(\.test)?"`)
 	after := &txtar.Archive{Comment: []byte("The files of clients.txtar after setup --write.\n")}
 	for i := range hosts.Hosts {
-		h, m := &hosts.Hosts[i], newMachine(t)
+		h, m := &hosts.Hosts[i], newSandbox(t)
 		f, ok := files[h.Name]
 		if !ok {
 			out, err := m.command(t, "setup", "--write", h.Name).CombinedOutput()

@@ -21,7 +21,7 @@ type web struct {
 	calls, base string
 }
 
-func (m machine) web(t *testing.T, args ...string) web {
+func (m sandbox) web(t *testing.T, args ...string) web {
 	t.Helper()
 	w := web{t: t, calls: filepath.Join(m.home, "calls")}
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
@@ -83,7 +83,7 @@ func (w web) status() int {
 // A server that is told to stop says so to balancers, and answers what runs, and what comes meanwhile.
 func TestStopsWhenCallsHaveEnded(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
+	m := newSandbox(t)
 	w := m.web(t)
 	if got := w.status(); got != http.StatusOK {
 		t.Errorf("/readyz answers %d", got)
@@ -111,7 +111,7 @@ func TestStopsWhenCallsHaveEnded(t *testing.T) {
 // After the time that the setting gives, what runs is cancelled and named.
 func TestStopsAfterDrain(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
+	m := newSandbox(t)
 	w := m.web(t, "--drain-ms=200")
 	runs := w.begin("pay", filepath.Join(m.home, "never"))
 	w.signal(t, syscall.SIGTERM)
@@ -130,7 +130,7 @@ func TestStopsAfterDrain(t *testing.T) {
 // A second signal ends a server at once, whatever runs.
 func TestSecondSignalEndsDrain(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
+	m := newSandbox(t)
 	w := m.web(t, "--drain-ms=600000")
 	runs := w.begin("pay", filepath.Join(m.home, "never"))
 	w.signal(t, syscall.SIGTERM)

@@ -16,7 +16,7 @@ import (
 // with serve.
 func TestIsolatedOverHTTP(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
+	m := newSandbox(t)
 	mark := fmt.Sprintf("ISOLATED_BY=%d", os.Getpid())
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), fmt.Sprintf(
 		`{"upstreams":{"up":{"command":"count-mcp","isolate":"session","env":{"ISOLATED_BY":"%d"}}}}`, os.Getpid()))

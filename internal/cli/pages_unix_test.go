@@ -107,7 +107,7 @@ func TestPages(t *testing.T) {
 			delete(reader.left, page)
 			continue
 		}
-		reader.machine, reader.url, reader.result = newMachine(t), "", nil
+		reader.sandbox, reader.url, reader.result = newSandbox(t), "", nil
 		for _, f := range files.Files {
 			reader.write(t, reader.place(f.Name), string(f.Data))
 		}
@@ -127,7 +127,7 @@ func TestPages(t *testing.T) {
 
 // pageReader runs examples.
 type pageReader struct {
-	machine
+	sandbox
 	left   map[string]string // what is not run and was not met yet
 	url    string            // of a server that stands for those of others; empty until one is asked
 	result any               // of the last request
@@ -491,7 +491,7 @@ var announced = regexp.MustCompile(`http://\S+/mcp`)
 func (r *pageReader) server(t *testing.T) string {
 	t.Helper()
 	if r.url == "" {
-		p := start(t, newMachine(t).command(t, "serve", "--http", "127.0.0.1:0"), nil)
+		p := start(t, newSandbox(t).command(t, "serve", "--http", "127.0.0.1:0"), nil)
 		until(t, "a server says its address", func() bool { return announced.MatchString(p.stderr.String()) })
 		r.url = announced.FindString(p.stderr.String())
 	}

@@ -28,7 +28,7 @@ func killServers(t *testing.T, store string) {
 	if os.Getenv("TOOLFOLD_LOAD") != "" {
 		kills = 5
 	}
-	m := newMachine(t)
+	m := newSandbox(t)
 	m.store = store
 	diary, release := filepath.Join(m.home, "diary"), filepath.Join(m.home, "release")
 	script := fmt.Sprintf(`echo $$ $(cut -d" " -f4 /proc/$PPID/stat) $(pwd -P) >> %s; while [ ! -e %s ]; do sleep 0.1; done; echo done`,
@@ -37,7 +37,7 @@ func killServers(t *testing.T, store string) {
 		fmt.Sprintf(`{"defaultProvider":"sh","providers":{"sh":{"type":"command","command":["sh","-c",%q]}}}`, script))
 	here, there := m, m
 	there.workspace = t.TempDir()
-	call := func(m machine, name, args string) string {
+	call := func(m sandbox, name, args string) string {
 		out, err := m.command(t, "call", name, args).Output()
 		if err != nil {
 			t.Fatalf("%s: %v, %s", name, err, out)
@@ -47,7 +47,7 @@ func killServers(t *testing.T, store string) {
 	call(here, "agent.register", `{"agentId":"runner","description":"d","workflow":[{"stepId":"s","type":"prompt","config":{"prompt":"x"}}]}`)
 	call(here, "task.submit", `{"name":"here","agentId":"runner"}`)
 	servers := map[int]process{}
-	serve := func(m machine) {
+	serve := func(m sandbox) {
 		p := start(t, m.command(t, "serve"), nil)
 		fmt.Fprint(p.in, hello)
 		servers[p.Process.Pid] = p

@@ -24,20 +24,20 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// machine is a home and a workspace to run toolfold in.
-type machine struct {
+// sandbox is a home and a workspace to run toolfold in.
+type sandbox struct {
 	home, workspace string
 	store           string // URL; empty = the default one
 }
 
-func newMachine(t *testing.T) machine {
+func newSandbox(t *testing.T) sandbox {
 	t.Helper()
-	m := machine{home: t.TempDir(), workspace: t.TempDir()}
+	m := sandbox{home: t.TempDir(), workspace: t.TempDir()}
 	m.write(t, filepath.Join(m.home, "data", "keep"), "")
 	return m
 }
 
-func (m machine) write(t *testing.T, path, text string) {
+func (m sandbox) write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func (m machine) write(t *testing.T, path, text string) {
 }
 
 // command runs the test binary as toolfold, in the workspace.
-func (m machine) command(t *testing.T, args ...string) *exec.Cmd {
+func (m sandbox) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
@@ -160,7 +160,7 @@ func TestCleanEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, newMachine(t).command(t, args...), nil)
+			p := start(t, newSandbox(t).command(t, args...), nil)
 			_, _ = io.WriteString(p.in, hello)
 			if name == "stdio" {
 				_, _ = io.WriteString(p.in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_list","arguments":{}}}`+"\n")
@@ -189,7 +189,7 @@ func blocked(t *testing.T) process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close(); w.Close() })
-	p := start(t, newMachine(t).command(t, "serve"), w)
+	p := start(t, newSandbox(t).command(t, "serve"), w)
 	_, _ = io.WriteString(p.in, hello)
 	if _, err := r.Read(make([]byte, 1)); err != nil { // it serves
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 // Commands that wait for the lock of another process end with a signal.
 func TestSignalEndsWaitForLock(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
+	m := newSandbox(t)
 	lock := filepath.Join(m.home, "config", "toolfold", "config.json.lock")
 	m.write(t, lock, "")
 	held, err := lockedfile.OpenFile(lock, os.O_RDWR, 0)
@@ -274,9 +274,9 @@ func fan(n int) string {
 }
 
 // clone makes a workspace of a hostile repository.
-func clone(t *testing.T) machine {
+func clone(t *testing.T) sandbox {
 	t.Helper()
-	m := newMachine(t)
+	m := newSandbox(t)
 	for path, content := range hostile {
 		content = strings.ReplaceAll(content, "WORKSPACE", m.workspace)
 		m.write(t, filepath.Join(m.workspace, ".toolfold", filepath.FromSlash(path)), content)
@@ -284,7 +284,7 @@ func clone(t *testing.T) machine {
 	return m
 }
 
-func (m machine) files(t *testing.T) (names string) {
+func (m sandbox) files(t *testing.T) (names string) {
 	t.Helper()
 	for _, dir := range []string{m.home, m.workspace} {
 		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -310,7 +310,7 @@ func TestHostileClone(t *testing.T) {
 		t.Skip("waits until a worker would begin")
 	}
 	list := hello + `{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
-	serve := func(m machine) process {
+	serve := func(m sandbox) process {
 		p := start(t, m.command(t, "serve"), nil)
 		_, _ = io.WriteString(p.in, list)
 		until(t, "the tools are listed", func() bool { return strings.Contains(p.stdout.String(), `"id":2`) })
@@ -318,7 +318,7 @@ func TestHostileClone(t *testing.T) {
 	}
 	m := clone(t)
 	before := m.files(t)
-	theirs, plain := serve(m), serve(newMachine(t))
+	theirs, plain := serve(m), serve(newSandbox(t))
 	time.Sleep(workbench.WorkDelay + time.Second)
 	if theirs.stdout.String() != plain.stdout.String() {
 		t.Errorf("in a clone it answers otherwise: %s", theirs.stdout)
@@ -383,7 +383,7 @@ func TestHostileSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMachine(t)
+			m := newSandbox(t)
 			if err := os.Mkdir(filepath.Join(m.workspace, ".toolfold"), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -406,7 +406,7 @@ func TestHostileSettings(t *testing.T) {
 // A task is no word of the user's, even if the user submitted it.
 func TestTaskMaySetNothing(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
+	m := newSandbox(t)
 	run := func(args ...string) string {
 		out, err := m.command(t, args...).Output()
 		if err != nil {
@@ -433,8 +433,8 @@ func TestTaskMaySetNothing(t *testing.T) {
 // in another home.
 func TestExportFromTheShellIsWhole(t *testing.T) {
 	t.Parallel()
-	from, to := newMachine(t), newMachine(t)
-	run := func(m machine, in any, args ...string) []byte {
+	from, to := newSandbox(t), newSandbox(t)
+	run := func(m sandbox, in any, args ...string) []byte {
 		t.Helper()
 		cmd := m.command(t, args...)
 		if in != nil {

@@ -28,7 +28,7 @@ type client struct {
 	isError bool // the last answer
 }
 
-func (m machine) client(t *testing.T, args ...string) *client {
+func (m sandbox) client(t *testing.T, args ...string) *client {
 	t.Helper()
 	c := &client{process: start(t, m.command(t, append([]string{"serve", "--trust"}, args...)...), nil), asked: 1}
 	_, _ = io.WriteString(c.in, hello+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
@@ -124,10 +124,10 @@ func models(t *testing.T) string {
 	return server.URL
 }
 
-// place makes a machine with the workflows and models that the promises need.
-func place(t *testing.T, store string) machine {
+// place makes a sandbox with the workflows and models that the promises need.
+func place(t *testing.T, store string) sandbox {
 	t.Helper()
-	m := newMachine(t)
+	m := newSandbox(t)
 	m.store = store
 	url := models(t)
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), fmt.Sprintf(`{"providers":{
@@ -446,7 +446,7 @@ func TestTasksStayInTheirWorkspace(t *testing.T) {
 		here := place(t, store)
 		there := here
 		there.workspace = t.TempDir()
-		for m, name := range map[machine]string{here: "here", there: "there"} {
+		for m, name := range map[sandbox]string{here: "here", there: "there"} {
 			m.write(t, filepath.Join(m.workspace, ".toolfold", "workflows", "deploy.yaml"),
 				"name: D\nsteps: [{stepId: s, type: prompt, config: {provider: sh, prompt: \"echo "+name+" in $(pwd)\"}}]\n")
 		}
@@ -480,7 +480,7 @@ func TestUntrustedFoldersWorkTheirOwnTasks(t *testing.T) {
 		victim := place(t, store)
 		claimant, other := victim, victim
 		claimant.workspace, other.workspace = t.TempDir(), t.TempDir()
-		for _, m := range []machine{victim, claimant, other} {
+		for _, m := range []sandbox{victim, claimant, other} {
 			m.write(t, filepath.Join(m.workspace, ".git", "config"), "[remote \"origin\"]\n\turl = https://h.org/shop.git\n")
 		}
 		const counts = `{"name":"n","input":{"tool":"memory.stats","arguments":{}}}`
@@ -504,7 +504,7 @@ func TestStoreThatCannotBeOpened(t *testing.T) {
 		"postgres://nobody@127.0.0.1:1/none?sslmode=disable": "PostgreSQL cannot be reached",
 		"sqlite:///proc/none/t.db":                           "does not exist",
 	} {
-		m := newMachine(t)
+		m := newSandbox(t)
 		m.store = store
 		c := m.client(t)
 		for range 2 {

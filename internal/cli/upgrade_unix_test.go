@@ -20,12 +20,12 @@ import (
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 )
 
-// restore puts a store of an earlier version in the place of a machine's. Files
+// restore puts a store of an earlier version in the place of a sandbox's. Files
 // are named by the last schema step; their servers were killed with one task
 // ended, and the others open: running, due soon, scheduled for 2099, dependent, and
 // in a paused queue. Step 5 is from before workspaces; step 17 is of the workspace
 // "fixture" and has schedules and a workflow.
-func restore(t *testing.T, m *machine, step int) {
+func restore(t *testing.T, m *sandbox, step int) {
 	t.Helper()
 	read := func(ending string) []byte {
 		file, err := os.Open(filepath.Join("testdata", "stores", fmt.Sprintf("step%d.%s.gz", step, ending)))
@@ -88,9 +88,9 @@ func (c *client) status(t *testing.T, id string, want ...string) {
 	c.expect(t, "task.status", fmt.Sprintf(`{"taskId":%q}`, id), want...)
 }
 
-// oldPlace is a machine with a store of an earlier version.
-func oldPlace(t *testing.T, store string, step int) machine {
-	m := newMachine(t)
+// oldPlace is a sandbox with a store of an earlier version.
+func oldPlace(t *testing.T, store string, step int) sandbox {
+	m := newSandbox(t)
 	m.store = store
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), `{"providers":{"slow":{"type":"command","command":["cat"]}}}`)
 	m.write(t, filepath.Join(m.workspace, ".toolfold", "workflows", "two.yaml"), `name: Two

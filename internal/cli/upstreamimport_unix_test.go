@@ -45,7 +45,7 @@ func TestImportOffersRoots(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	m := newMachine(t)
+	m := newSandbox(t)
 	file := filepath.Join(m.home, "mcp.json")
 	m.write(t, file, fmt.Sprintf(`{"mcpServers":{"web":{"type":"http","url":%q}}}`, server.URL))
 	out, err := m.command(t, "upstream", "import", "--json", file).CombinedOutput()

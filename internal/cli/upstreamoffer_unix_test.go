@@ -12,7 +12,7 @@ import (
 // What is read of an upstream, and prompts that are asked of it, are traced and counted as calls are.
 func TestReadsOfUpstreamsAreRecorded(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
+	m := newSandbox(t)
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
 		`{"upstreams":{"up":{"command":"toolfold","args":["serve","--store=memory:","--resources=all"]}}}`)
 	m.learn(t)

@@ -10,7 +10,7 @@ import (
 // The store is opened for the calls of upstreams also where it could not be for the first.
 func TestUpstreamsAreRecordedLater(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
+	m := newSandbox(t)
 	dir := filepath.Join(m.home, "later")
 	m.store = "sqlite://" + filepath.Join(dir, "t.db")
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),

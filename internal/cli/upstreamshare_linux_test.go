@@ -48,7 +48,7 @@ func TestOneProcessForEachUpstream(t *testing.T) {
 	const sessions, programs = 20, 5
 	for _, killed := range []string{"client", "server", "host"} {
 		t.Run(killed, func(t *testing.T) {
-			m := newMachine(t)
+			m := newSandbox(t)
 			m.store = "memory:"
 			mark := fmt.Sprintf("SHARED_BY=%s%d", killed, os.Getpid())
 			var upstreams []string

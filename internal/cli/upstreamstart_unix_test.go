@@ -11,7 +11,7 @@ import (
 )
 
 // learn asks the upstreams of the settings for their tools, so that the next start knows them.
-func (m machine) learn(t *testing.T) {
+func (m sandbox) learn(t *testing.T) {
 	t.Helper()
 	if out, err := m.command(t, "upstream", "check").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -50,7 +50,7 @@ func TestFirstListWaits(t *testing.T) {
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			t.Parallel()
-			m := newMachine(t)
+			m := newSandbox(t)
 			m.store = "memory:"
 			asked, gate := filepath.Join(m.home, "asked"), filepath.Join(m.home, "gate")
 			script := fmt.Sprintf("touch '%s'; until test -e '%s'; do sleep 0.1; done; exec toolfold serve --store=memory: --tier=core", asked, gate)
@@ -78,7 +78,7 @@ func TestFirstListWaits(t *testing.T) {
 // tool of it by name.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t)
+	m := newSandbox(t)
 	m.store = "memory:"
 	gate := filepath.Join(m.home, "gate")
 	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), fmt.Sprintf(`{"upstreams":{

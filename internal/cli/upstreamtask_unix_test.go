@@ -20,7 +20,7 @@ type slow struct {
 	asked int
 }
 
-func (m machine) slow(t *testing.T) *slow {
+func (m sandbox) slow(t *testing.T) *slow {
 	t.Helper()
 	return &slow{process: start(t, m.command(t, "serve", "--tier=none"), nil)}
 }
@@ -89,7 +89,7 @@ func sameResult(t *testing.T, tool string, result json.RawMessage) {
 func TestCallsOfUpstreamsAsTasks(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, store string) {
-		m := newMachine(t)
+		m := newSandbox(t)
 		m.store = store
 		calls := filepath.Join(m.home, "calls")
 		m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), fmt.Sprintf(

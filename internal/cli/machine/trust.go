@@ -1,4 +1,4 @@
-package cli
+package machine
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/settings"
 )
 
-func trustCommand() *cli.Command {
+// TrustCommand returns the command trust.
+func TrustCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "trust",
 		Usage:     "let toolfold use a folder's agents, abilities and workflows",
@@ -46,7 +47,8 @@ func trustCommand() *cli.Command {
 	}
 }
 
-func untrustCommand() *cli.Command {
+// UntrustCommand returns the command untrust.
+func UntrustCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "untrust",
 		Usage:     "leave a folder's agents, abilities and workflows alone again",

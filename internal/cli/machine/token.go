@@ -1,4 +1,4 @@
-package cli
+package machine
 
 import (
 	"cmp"
@@ -25,7 +25,8 @@ import (
 	"github.com/toolfold/toolfold/permission"
 )
 
-func tokenCommand() *cli.Command {
+// TokenCommand returns the command token.
+func TokenCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "token",
 		Usage: "give callers over HTTP tokens with rights of their own",

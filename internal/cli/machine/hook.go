@@ -1,4 +1,4 @@
-package cli
+package machine
 
 import (
 	"cmp"
@@ -30,8 +30,8 @@ const maxEvent = 64 << 20
 // exitBlocked tells Claude Code and Codex to show the model what a hook wrote to standard error.
 const exitBlocked = 2
 
-// hookCommand returns the command hook.
-func hookCommand() *cli.Command {
+// HookCommand returns the command hook.
+func HookCommand() *cli.Command {
 	command := hooks.Command()
 	command.Action = hookAction
 	return command

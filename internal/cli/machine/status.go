@@ -1,4 +1,5 @@
-package cli
+// Package machine has the commands that look after this machine, and what is allowed on it: status, trust, token and hook.
+package machine
 
 import (
 	"cmp"
@@ -25,7 +26,8 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-func statusCommand() *cli.Command {
+// StatusCommand returns the command status.
+func StatusCommand() *cli.Command {
 	var names []string
 	for _, p := range config.Params(config.Settings) {
 		names = append(names, p.Name)
