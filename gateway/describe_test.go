@@ -78,3 +78,28 @@ func folded(t *testing.T, name string, tools []json.RawMessage) []*toolfold.Fami
 	}
 	return families
 }
+
+// What a tool does that says nothing of it is not known, whatever its hints are then.
+func TestEffectsOfTools(t *testing.T) {
+	t.Parallel()
+	for hints, want := range map[string]string{
+		``: `"effect":"not annotated"`,
+		`,"annotations":{"title":"readOnlyHint"}`:  `"effect":"not annotated"`,
+		`,"annotations":{"destructiveHint":true}`:  `"effect":"deletes"`,
+		`,"annotations":{"destructiveHint":false}`: `"effect":"adds"`,
+		`,"annotations":{"readOnlyHint":false}`:    `"effect":"deletes"`,
+		`,"annotations":{"readOnlyHint":true}`:     `"usage"`,
+		`,"annotations":{"idempotentHint":true}`:   `"effect":"not annotated"`,
+	} {
+		families := folded(t, "srv", []json.RawMessage{json.RawMessage(`{"name":"do","inputSchema":{"type":"object"}` + hints + `}`)})
+		s := surface.New(surface.Options{})
+		if err := s.Put(families...); err != nil {
+			t.Fatal(err)
+		}
+		described, failed := s.Discovery.View(t.Context()).Describe(families[0].Actions[0].FullName(), lazy.Account{})
+		if reads := !strings.Contains(want, "effect"); failed != nil || !strings.Contains(string(described), want) ||
+			reads == strings.Contains(string(described), "effect") {
+			t.Errorf("with %s it is described as %s, %v", hints, described, failed)
+		}
+	}
+}

@@ -481,7 +481,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	if asked := callctx.ClientOf(ctx); asked != nil {
 		c.Capabilities = asked.Declared()
 	}
-	c.Meta = metaOf(ctx)
+	c.Meta, c.Patience = metaOf(ctx), l.Timeout
 	log := callctx.Of[callctx.Log](ctx)
 	if c.LogLevel = log.Level; log.Tell != nil {
 		c.Log = func(params json.RawMessage) {

@@ -71,7 +71,7 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.E
 			}
 			for _, e := range entries {
 				doc.Actions = append(doc.Actions, ActionRow{e.In(entry.FormFlat).Usage(entry.DetailNames), e.Action.Summary,
-					e.Action.Effect.String()})
+					effectOf(e.Action)})
 			}
 			return doc
 		}
@@ -182,13 +182,30 @@ func inputSchema(e *entry.Entry) json.RawMessage {
 	return e.InputSchema()
 }
 
+// effectOf names what an action does. Of a tool of another server that says nothing of that, the protocol supposes
+// the worst, and hints are so; a reader is told that it is not known.
+func effectOf(a *toolfold.Action) string {
+	said := a.Definition == nil
+	ordered.Scan(a.Definition, func(name []byte, start, end int) {
+		if string(name) == "annotations" {
+			ordered.Scan(a.Definition[start:end], func(hint []byte, _, _ int) {
+				said = said || string(hint) == "readOnlyHint" || string(hint) == "destructiveHint"
+			})
+		}
+	})
+	if !said {
+		return "not annotated"
+	}
+	return a.Effect.String()
+}
+
 func actionDoc(e *entry.Entry, with Account) ActionDoc {
 	doc := ActionDoc{
 		Description: account(e.Action), Usage: e.Usage(entry.DetailBounds),
 		Returns: fieldNames(e.Action.Results(), with.Schema),
 	}
 	if e.Action.Effect != toolfold.Reads {
-		doc.Effect = e.Action.Effect.String()
+		doc.Effect = effectOf(e.Action)
 	}
 	var params ordered.Map
 	for _, p := range e.Listed() {

@@ -173,11 +173,15 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
+// forgotten is what to do where an answer is not kept.
+const forgotten = "the process that gave an answer keeps it for an hour, and as many as fit. Call again what only reads, " +
+	"with include_fields for less; do not repeat a change: read what it did"
+
 // Rest returns an answer that was cut.
 func (s *Service) Rest(ctx context.Context, in RestIn) (RestOut, error) {
 	answer, ok := s.discovery.Rest(ctx, in.ID)
 	if !ok {
-		return RestOut{Hint: "answers are kept for an hour, and as many as fit; what ran has to run again, with include_fields for less"}, nil
+		return RestOut{Hint: forgotten}, nil
 	}
 	return RestOut{Found: true, Answer: answer}, nil
 }

@@ -590,6 +590,29 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// A pause that is longer than the caller waits for news is named at once.
+func TestRetryAfterPatience(t *testing.T) {
+	t.Parallel()
+	at := web(t, func(w http.ResponseWriter, _ *http.Request, m message) {
+		if m.Method == "tools/call" {
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, ordinary(m))
+	})
+	session, err := upstream.Connect(t.Context(), upstream.Server{URL: at}, upstream.Client{Name: "test", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	began := time.Now()
+	_, err = session.Call(t.Context(), upstream.Call{Tool: "echo", Arguments: json.RawMessage(`{}`), Patience: 20 * time.Second})
+	if err == nil || !strings.Contains(err.Error(), "it asks for a pause of 30s") || time.Since(began) > 20*time.Second {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+}
+
 // The older transport names the address of messages, which may be no other server.
 func TestForeignEndpoint(t *testing.T) {
 	t.Parallel()

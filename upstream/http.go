@@ -334,9 +334,10 @@ func (r *remote) deliver(request *http.Request) (*http.Response, error) {
 
 const sessionID = "Mcp-Session-Id"
 
-// wait waits for a pause of the server, unless the context ends before it, or it is too long.
+// wait waits for a pause of the server, unless the context or the caller's patience ends before it, or it is too long.
 func (r *remote) wait(ctx context.Context, pause time.Duration) bool {
-	if end, bounded := ctx.Deadline(); pause > maxRetryAfter || bounded && time.Until(end) <= pause {
+	limit, impatient := ctx.Value(patienceKey{}).(time.Duration)
+	if end, bounded := ctx.Deadline(); pause > maxRetryAfter || bounded && time.Until(end) <= pause || impatient && limit <= pause {
 		return false
 	}
 	select {

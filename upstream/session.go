@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -278,10 +279,17 @@ type Call struct {
 	// versions know no more than that.
 	Capabilities json.RawMessage
 
+	// Patience is how long the caller waits for news of the call: a longer pause that the server asks for is
+	// the error of the call. 0 = as long as the context.
+	Patience time.Duration
+
 	// Mirrored says that the tool's definition wants arguments in headers too, which a session
 	// knows once it has listed the tools.
 	Mirrored bool
 }
+
+// patienceKey is the key of [Call.Patience] in the context of what is sent.
+type patienceKey struct{}
 
 // call is a call that runs. The gate's mutex guards what changes.
 type call struct {
@@ -411,6 +419,9 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 	case <-s.gone:
 		return nil, ErrGone
 	default:
+	}
+	if c.Patience > 0 {
+		ctx = context.WithValue(ctx, patienceKey{}, c.Patience)
 	}
 	token := strconv.FormatInt(s.last.Add(1), 10)
 	running := &call{method: c.Method, params: c.Params, extra: extra, tool: c.Tool, ask: c.Ask, asks: c.Asks, tell: func(e event) {
