@@ -109,7 +109,7 @@ type attack struct {
 }
 
 func main() {
-	if isForeign() {
+	if isForeign() || isAsking() {
 		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -32,35 +32,18 @@ const (
 	callsOfAsker = 25
 )
 
-// questions lets clients of both eras call tools that ask their users, at servers of both eras, and holds every question
-// and every answer to its call.
+// questions lets clients of both eras call tools that ask their users, at servers of both eras and at a program, and holds
+// every question and every answer to its call.
 func questions(ctx context.Context, p *place) error {
-	older, closeOlder, err := listenAsking(false)
+	stop, err := p.offerAsking()
+	defer stop()
 	if err != nil {
 		return err
 	}
-	defer closeOlder()
-	newer, closeNewer, err := listenAsking(true)
-	if err != nil {
-		return err
-	}
-	defer closeNewer()
-	folder := filepath.Join(p.dir, "config", "toolfold")
-	upstreams := map[string]any{"older": map[string]any{"url": older}, "newer": map[string]any{"url": newer}}
-	text, err := json.Marshal(map[string]any{"upstreams": upstreams})
-	if err == nil {
-		err = errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "config.json"), text, 0o600))
-	}
-	if err != nil {
-		return err
-	}
-	p.settings = append(p.settings, "TOOLFOLD_TIER=none", "TOOLFOLD_UPSTREAM_WAIT_MS=30000")
 	s, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	absentees, stop := context.WithCancel(ctx) // ends the requests of clients that never come back
-	defer stop()
 	var clients []*asker
 	for n := range askers {
 		c := &asker{server: s, report: p.report, number: n, modern: n%2 == 0, web: s.client().web}
@@ -69,36 +52,112 @@ func questions(ctx context.Context, p *place) error {
 		}
 		clients = append(clients, c)
 	}
-	var asked, rest sync.WaitGroup // absentees until they are asked, and until they are gone
-	for _, c := range clients[:askers/2] {
-		for n := range callsOfAsker {
-			asked.Add(1)
-			rest.Go(func() { c.leave(absentees, n, sync.OnceFunc(asked.Done)) })
+	gone, come := clients[:askers/2], clients[askers/2:]
+	took := ask(ctx, attempts(gone, callsOfAsker, "older.ask", "newer.ask"), attempts(come, callsOfAsker, "older.ask", "newer.ask"))
+	p.report.note("%d calls that ask at URLs, %d of clients that never come back; the others from call to result: %s",
+		askers*callsOfAsker, askers*callsOfAsker/2, took)
+	come[0].ask(ctx, "program.ask", "the first") // it is known from then on that the tool asks
+	took = ask(ctx, attempts(gone[:1], 1, "program.ask"), attempts(come, 2, "program.ask"))
+	p.report.note("%d calls that ask at a program, the first of a client that never comes back: %s", 1+2*len(come), took)
+	return nil
+}
+
+// attempt is a call that a client is to make.
+type attempt struct {
+	*asker
+	tool, is string
+}
+
+// attempts returns so many calls of each client, of the tools in turn.
+func attempts(clients []*asker, each int, tools ...string) (all []attempt) {
+	for _, c := range clients {
+		for n := range each {
+			all = append(all, attempt{c, tools[n%len(tools)], fmt.Sprintf("call %d of %s", n, c.name())})
 		}
+	}
+	return all
+}
+
+// ask has some calls made whose question is never answered, and beside them the others. It returns how long these took.
+func ask(ctx context.Context, left, made []attempt) string {
+	absentees, stop := context.WithCancel(ctx) // ends the requests of clients that never come back
+	var asked, rest sync.WaitGroup             // until they are asked, and until they are over
+	for _, a := range left {
+		asked.Add(1)
+		rest.Go(func() { a.leave(absentees, a.tool, a.is, sync.OnceFunc(asked.Done)) })
 	}
 	asked.Wait()
 	var took []time.Duration
 	var mu sync.Mutex
 	var calls sync.WaitGroup
-	for _, c := range clients[askers/2:] {
-		for n := range callsOfAsker {
-			calls.Go(func() {
-				begin := time.Now()
-				c.ask(ctx, n)
-				mu.Lock()
-				defer mu.Unlock()
-				took = append(took, time.Since(begin))
-			})
-		}
+	for _, a := range made {
+		calls.Go(func() {
+			begin := time.Now()
+			a.ask(ctx, a.tool, a.is)
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, time.Since(begin))
+		})
 	}
 	calls.Wait()
 	stop()
 	rest.Wait()
 	slices.Sort(took)
-	p.report.note("%d calls that ask, %d of clients that never come back; the others from call to result: p50 %s, p99 %s, the slowest %s",
-		askers*callsOfAsker, askers*callsOfAsker/2, took[len(took)/2].Round(time.Millisecond), took[len(took)*99/100].Round(time.Millisecond),
-		took[len(took)-1].Round(time.Millisecond))
-	return nil
+	return fmt.Sprintf("p50 %s, p99 %s, the slowest %s", took[len(took)/2].Round(time.Millisecond),
+		took[len(took)*99/100].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+}
+
+// offerAsking starts servers that ask, and writes the settings that name them.
+func (p *place) offerAsking() (stop func(), err error) {
+	run, err := os.MkdirTemp("", "tf-") // the path of a socket has to be short
+	if err != nil {
+		return func() {}, err
+	}
+	self, err := os.Executable()
+	older, closeOlder, failedOlder := listenAsking(false)
+	newer, closeNewer, failedNewer := listenAsking(true)
+	stop = func() {
+		closeOlder()
+		closeNewer()
+		_ = os.RemoveAll(run)
+	}
+	const gaveUp = 300 // ms
+	text, failed := json.Marshal(map[string]any{"upstreams": map[string]any{
+		"older": map[string]any{"url": older}, "newer": map[string]any{"url": newer},
+		"program": map[string]any{"command": self, "env": map[string]string{askingProgram: "1"}, "questionTimeoutMs": gaveUp},
+	}})
+	folder := filepath.Join(p.dir, "config", "toolfold")
+	p.settings = append(p.settings, "TOOLFOLD_TIER=none", "TOOLFOLD_UPSTREAM_WAIT_MS=30000", "XDG_RUNTIME_DIR="+run)
+	return stop, errors.Join(err, failedOlder, failedNewer, failed, os.MkdirAll(folder, 0o700),
+		os.WriteFile(filepath.Join(folder, "config.json"), text, 0o600))
+}
+
+// askingProgram is the variable that makes this program a server of 2025-11-25 that asks.
+const askingProgram = "TOOLFOLD_ATTACK_ASKS"
+
+// isAsking reports whether this process was such a server, and is over.
+func isAsking() bool {
+	if os.Getenv(askingProgram) == "" {
+		return false
+	}
+	var mu sync.Mutex
+	s := &askingServer{}
+	send := func(message map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = json.NewEncoder(os.Stdout).Encode(message)
+	}
+	for lines := json.NewDecoder(os.Stdin); ; {
+		var m toAsking
+		if lines.Decode(&m) != nil {
+			return true
+		}
+		if answer := s.answer(m); answer != nil {
+			send(answer)
+		} else if m.Method == "tools/call" {
+			go s.ask(context.Background(), m, send)
+		}
+	}
 }
 
 // askingServer serves a tool that asks the user of its client, and answers with what it was called with and the user's
@@ -133,52 +192,44 @@ func listenAsking(modern bool) (url string, stop func(), err error) {
 	return "http://" + listener.Addr().String(), func() { _ = web.Close() }, nil
 }
 
-// ServeHTTP implements [http.Handler].
-func (s *askingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var m toAsking
-	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	question := map[string]any{"message": m.Params.Arguments.Is, "requestedSchema": map[string]any{"type": "object"}}
+// answer returns the answer to a message; nil for one without an answer, and for a call that asks first.
+func (s *askingServer) answer(m toAsking) map[string]any {
 	var result map[string]any
-	switch answer := m.Params.InputResponses.Q; {
+	switch given := m.Params.InputResponses.Q; {
 	case m.Method == "" || m.ID == nil:
-		if waits, known := s.open.LoadAndDelete(strings.Trim(string(m.ID), `"`)); known {
+		if waits, known := s.open.LoadAndDelete(string(m.ID)); known {
 			waits.(chan toAsking) <- m
 		}
-		w.WriteHeader(http.StatusAccepted)
-		return
-	case m.Method == "initialize" && !s.modern, m.Method == "server/discover" && s.modern:
-		w.Header().Set("Mcp-Session-Id", "one")
-		result = map[string]any{
-			"protocolVersion": legacyEra, "capabilities": map[string]any{"tools": map[string]any{}},
-			"serverInfo": map[string]any{"name": "asks", "version": "1"},
-		}
-		if s.modern {
-			w.Header().Del("Mcp-Session-Id")
-			delete(result, "protocolVersion")
-			result["supportedVersions"] = []string{modernEra}
-		}
+		return nil
+	case m.Method == "initialize" && !s.modern:
+		result = map[string]any{"protocolVersion": legacyEra}
+	case m.Method == "server/discover" && s.modern:
+		result = map[string]any{"supportedVersions": []string{modernEra}}
 	case m.Method == "tools/list":
 		result = map[string]any{"tools": []any{map[string]any{"name": "ask", "inputSchema": map[string]any{"type": "object"}}}}
 	case m.Method != "tools/call":
-		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, m.ID)
-		return
-	case answer != nil:
-		result = said(m, *answer)
+		return map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32601, "message": "no such method"}}
+	case given != nil:
+		result = said(m, *given)
 	case s.modern:
-		input := map[string]any{"q": map[string]any{"method": "elicitation/create", "params": question}}
+		input := map[string]any{"q": map[string]any{"method": "elicitation/create", "params": question(m)}}
 		result = map[string]any{"resultType": "input_required", "requestState": "s", "inputRequests": input}
 	default:
-		s.askInStream(w, r, m, question)
-		return
+		return nil
+	}
+	if m.Method == "initialize" || m.Method == "server/discover" {
+		result["capabilities"] = map[string]any{"tools": map[string]any{}}
+		result["serverInfo"] = map[string]any{"name": "asks", "version": "1"}
 	}
 	if s.modern && result["resultType"] == nil {
 		result["resultType"] = "complete"
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
+	return map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result}
+}
+
+// question is what a call asks.
+func question(m toAsking) map[string]any {
+	return map[string]any{"message": m.Params.Arguments.Is, "requestedSchema": map[string]any{"type": "object"}}
 }
 
 // said is the result of a call.
@@ -187,22 +238,42 @@ func said(m toAsking, answer userAnswer) map[string]any {
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// askInStream asks by a request, and answers when that is answered.
-func (s *askingServer) askInStream(w http.ResponseWriter, r *http.Request, m toAsking, question map[string]any) {
-	id, answer := fmt.Sprint("q", s.last.Add(1)), make(chan toAsking, 1)
-	s.open.Store(id, answer)
-	w.Header().Set("Content-Type", "text/event-stream")
-	event := func(message map[string]any) {
-		message["jsonrpc"] = "2.0"
-		text, _ := json.Marshal(message)
-		fmt.Fprintf(w, "data: %s\n\n", text)
-		_ = http.NewResponseController(w).Flush()
-	}
-	event(map[string]any{"id": id, "method": "elicitation/create", "params": question})
+// ask asks by a request, and answers the call when that is answered.
+func (s *askingServer) ask(ctx context.Context, m toAsking, send func(map[string]any)) {
+	id, answer := s.last.Add(1), make(chan toAsking, 1)
+	s.open.Store(fmt.Sprint(id), answer)
+	send(map[string]any{"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": question(m)})
 	select {
 	case a := <-answer:
-		event(map[string]any{"id": m.ID, "result": said(m, a.Result)})
-	case <-r.Context().Done():
+		send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": said(m, a.Result)})
+	case <-ctx.Done():
+	}
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *askingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m toAsking
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	answer := s.answer(m)
+	switch {
+	case answer != nil:
+		if m.Method == "initialize" {
+			w.Header().Set("Mcp-Session-Id", "one")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer)
+	case m.Method != "tools/call":
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		w.Header().Set("Content-Type", "text/event-stream")
+		s.ask(r.Context(), m, func(message map[string]any) {
+			text, _ := json.Marshal(message)
+			fmt.Fprintf(w, "data: %s\n\n", text)
+			_ = http.NewResponseController(w).Flush()
+		})
 	}
 }
 
@@ -310,11 +381,6 @@ func (c *asker) call(ctx context.Context, tool, is string, more map[string]any, 
 	}
 }
 
-// called returns the tool of a call and what the call is.
-func (c *asker) called(n int) (tool, is string) {
-	return []string{"older.ask", "newer.ask"}[n%2], fmt.Sprintf("call %d of %s", n, c.name())
-}
-
 // questionIn returns the question that a message asks, and reports false if it asks none. It judges whose it is.
 func (c *asker) questionIn(m came, tool, is string) (key string, asks bool) {
 	text := m.Params.Message
@@ -332,11 +398,14 @@ func (c *asker) questionIn(m came, tool, is string) (key string, asks bool) {
 }
 
 // leave makes a call, and never answers its question.
-func (c *asker) leave(ctx context.Context, n int, asked func()) {
+func (c *asker) leave(ctx context.Context, tool, is string, asked func()) {
 	defer asked()
-	tool, is := c.called(n)
+	var heard bool
 	err := c.call(ctx, tool, is, nil, func(m came) bool {
-		if _, asks := c.questionIn(m, tool, is); !asks {
+		if heard { // the call has given way
+			return true
+		}
+		if _, heard = c.questionIn(m, tool, is); !heard {
 			c.report.bad(noQuestion, "%s is answered %v", is, m.Result)
 			return true
 		}
@@ -349,8 +418,7 @@ func (c *asker) leave(ctx context.Context, n int, asked func()) {
 }
 
 // ask makes a call, answers its question, and judges the result.
-func (c *asker) ask(ctx context.Context, n int) {
-	tool, is := c.called(n)
+func (c *asker) ask(ctx context.Context, tool, is string) {
 	answer := map[string]any{"action": "accept", "content": map[string]any{"name": c.name()}}
 	var goesOn map[string]any
 	asked := false
