@@ -633,9 +633,7 @@ func (g *gate) notified(method string, params json.RawMessage, stream *jsonrpc.R
 // logged returns the call that a log message in a stream is about; nil if that is not known. The lock is held.
 func (g *gate) logged(stream *jsonrpc.Request) *call {
 	if stream != nil {
-		if r := g.waiting[stream.ID]; r != nil && r.call != nil {
-			return r.call
-		}
+		return g.callOf(stream)
 	}
 	if len(g.calls) == 1 {
 		for _, c := range g.calls {

@@ -56,3 +56,28 @@ func TestHeldQuestion(t *testing.T) {
 		<-w.turn
 	})
 }
+
+// What comes in a stream whose call has ended is of no other call, however many run.
+func TestQuestionOfEndedStream(t *testing.T) {
+	t.Parallel()
+	life, end := context.WithCancel(t.Context())
+	defer end()
+	g := newGate(life, Server{URL: "x"}, Client{Asks: []string{Elicit}}, nil)
+	answers := make(chan *jsonrpc.Response, 1)
+	g.answer = func(_ context.Context, m jsonrpc.Message) error {
+		answers <- m.(*jsonrpc.Response)
+		return nil
+	}
+	g.enter("1", &call{tool: "other", tell: func(e event) { t.Errorf("another call hears %s", e.log) },
+		ask: func(_ context.Context, q Question) (json.RawMessage, error) {
+			t.Errorf("the client of another call is asked %s", q.Params)
+			return nil, nil
+		}})
+	ended := &jsonrpc.Request{ID: idOf(7)}
+	g.take([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"x"}}`), ended, nil)
+	g.take([]byte(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}`), ended, nil)
+	if refused := <-answers; refused.Error == nil || !strings.Contains(refused.Error.Error(), "the call of this stream has ended") {
+		t.Errorf("it is answered with %s %v", refused.Result, refused.Error)
+	}
+	g.leave("1", false)
+}

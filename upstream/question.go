@@ -58,15 +58,12 @@ func isQuestion(method string) bool { return method == Sample || method == Elici
 // match finds the call of a question that has just come, in the stream of the response to a request; nil = in none.
 // The lock is held.
 func (g *gate) match(q *question, stream *jsonrpc.Request) {
-	if stream != nil {
-		if r := g.waiting[stream.ID]; r != nil && r.call != nil {
-			q.of = r.call
-			q.known <- nil
-			return
-		}
-	}
-	if q.Method == Roots {
+	if q.of = g.callOf(stream); q.of != nil || q.Method == Roots {
 		q.known <- nil
+		return
+	}
+	if stream != nil {
+		q.known <- errors.New("the call of this stream has ended")
 		return
 	}
 	for _, c := range g.calls {
@@ -87,6 +84,14 @@ func (g *gate) match(q *question, stream *jsonrpc.Request) {
 		g.want()
 		g.giveUpStuck()
 	}
+}
+
+// callOf returns the call in the stream of whose response something came; nil if it is none, or has ended. The lock is held.
+func (g *gate) callOf(stream *jsonrpc.Request) *call {
+	if stream == nil || g.waiting[stream.ID] == nil {
+		return nil
+	}
+	return g.waiting[stream.ID].call
 }
 
 // turnOf returns the one call that asks and has no question without an answer; nil if it is not one.
