@@ -1,4 +1,4 @@
-// Package cli has the commands of toolfold.
+// Package cli puts the program together of its groups of commands, which have a package each.
 package cli
 
 import (

@@ -153,7 +153,7 @@ func statusAction(c *cli.Context) error {
 // lookWithin bounds how long a store may take to say how it is.
 const lookWithin = 5 * time.Second
 
-// settings.InForce adds what the settings come to: the list and its cost, the rights, the store.
+// inForce adds what the settings come to: the list and its cost, the rights, the store.
 func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Files) error {
 	o, err := settings.InForce(c, files, layers)
 	if err != nil {

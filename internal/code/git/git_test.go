@@ -222,3 +222,22 @@ func TestHooks(t *testing.T) {
 		}
 	}
 }
+
+func TestTop(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	below := filepath.Join(dir, "tree", "a", "b")
+	if err := os.MkdirAll(below, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if top, ok := Top(below); top != below || ok {
+		t.Errorf("without a working tree it is %s, %v", top, ok)
+	}
+	tree := filepath.Join(dir, "tree")
+	if err := os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: elsewhere\n"), 0o600); err != nil { // as of a worktree
+		t.Fatal(err)
+	}
+	if top, ok := Top(below); top != tree || !ok {
+		t.Errorf("below a working tree it is %s, %v, want %s", top, ok, tree)
+	}
+}
