@@ -3,12 +3,14 @@ package storagetest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 )
 
@@ -45,7 +47,8 @@ func withSearchPath(base, schema string) (string, error) {
 	return u.String(), nil
 }
 
-// admin runs a statement even when the test's own context has ended.
+// admin runs a statement even when the test's own context has ended. PostgreSQL ends a statement that waits for
+// one of a process that the test has killed, and that waits for this one: it is run again.
 func admin(t testing.TB, url, statement string) {
 	t.Helper()
 	db, err := sql.Open("pgx", url)
@@ -53,7 +56,18 @@ func admin(t testing.TB, url, statement string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(context.Background(), statement); err != nil {
-		t.Fatal(err)
+	const tries = 10
+	for try := 1; ; try++ {
+		_, err := db.ExecContext(context.Background(), statement)
+		var refused *pgconn.PgError
+		if err == nil {
+			return
+		}
+		if deadlock := errors.As(err, &refused) && refused.Code == deadlockDetected; !deadlock || try == tries {
+			t.Fatal(err)
+		}
 	}
 }
+
+// deadlockDetected is the SQLSTATE of a statement that PostgreSQL ended for another one.
+const deadlockDetected = "40P01"
