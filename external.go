@@ -37,7 +37,7 @@ type External struct {
 	Server      string // name of the server that has it, by which it is found too; empty = none
 	InputSchema json.RawMessage
 	Category    Category
-	Effect      Effect // zero counts as Deletes: assume the worst
+	Effect      Effect // zero: not stated, which counts as Deletes and is described as not annotated
 
 	// Run gets arguments that satisfy InputSchema and returns a JSON value.
 	Run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
@@ -135,7 +135,7 @@ func (x External) Action() (*Action, error) {
 		a.Completes = Handler{run: func(ctx context.Context, _ any, args json.RawMessage) (any, error) { return x.Completes(ctx, args) }}
 	}
 	if a.Effect == 0 {
-		a.Effect = Deletes
+		a.Effect, a.Unstated = Deletes, true // assume the worst
 	}
 	return a, nil
 }

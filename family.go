@@ -43,6 +43,10 @@ type Family struct {
 	// tools; empty where they do not. Nil = never.
 	Trouble func() string
 
+	// Server is the name of the other MCP server whose tools these are, and Instructions are the server's to the
+	// model. Both are empty for families of this program.
+	Server, Instructions string
+
 	// Asks are requests for its actions, one a line, below a line "# NAME" with the
 	// name of the action. They become [Action.Asks] of actions without any in copies that
 	// [Mount] and Declared return. An author mostly embeds them from a file.
@@ -154,6 +158,9 @@ type Action struct {
 	// Annotated are the hints that a tool declared elsewhere has. Nil = those of
 	// Effect.
 	Annotated *Hints
+
+	// Unstated says that the server of a tool declared elsewhere does not state what the tool does.
+	Unstated bool
 
 	// Spelt maps names and values in the schema of a tool declared elsewhere to their spellings in Input, where they
 	// have characters that a reader does not see. Calls may use both; Run gets the spelling of Input. Nil if Input has

@@ -72,8 +72,11 @@ func Tools(families []*toolfold.Family, fold Fold) []entry.Tool {
 				Entries: entries(folded[name], fold), Hints: FoldHints(folded[name]),
 				Schema: func() json.RawMessage { return Schema(folded[name]) },
 			}
-			if f.Bare && f.Apiece { // as it came
+			switch {
+			case f.Bare && f.Apiece && f.Doc != "": // as it came
 				t.Summary, t.Doc, t.Schema, t.Whole = f.Doc, "", t.Entries[0].InputSchema, true
+			case f.Bare && f.Apiece:
+				t.Summary, t.Doc, t.Schema = f.Actions[0].Summary, f.Actions[0].Doc, t.Entries[0].InputSchema
 			}
 			list = append(list, t)
 		}

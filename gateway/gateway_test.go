@@ -646,7 +646,7 @@ func TestServed(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
 			`"clientInfo":{"name":"t","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"srv","arguments":{"action":"get_a","params":{"z":1.0}}}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"srv_get_a","arguments":{"z":1.0}}}`,
 		`{"jsonrpc":"2.0","id":3,"method":"tools/describe","params":{"tool_name":"srv.get_a"}}`,
 	} {
 		if _, err := io.WriteString(feed, line+"\n"); err != nil {
@@ -660,7 +660,7 @@ func TestServed(t *testing.T) {
 	for _, want := range []string{
 		`{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"done"},{"type":"image","data":"AA==","mimeType":"image/png"}],` +
 			`"structuredContent":{"tool":"get_a","got":{"z":1.0}},"_meta":{"k":1.50}}}`,
-		`"schema":{"name":"srv.get_a","description":"` + long + `","inputSchema":{"type":"object"}}`,
+		`"schema":{"name":"srv_get_a","description":"` + long + `","inputSchema":{"type":"object"}}`,
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s lacks %s", out, want)
@@ -737,7 +737,7 @@ func TestRights(t *testing.T) {
 		{permission.Rules{Named: true, Allow: []string{"srv.*"}}, true},
 	} {
 		ctx := callctx.With(t.Context(), toolfold.Origin{Rights: test.rules.Rights()})
-		for _, name := range []string{"srv.do-it", "do-it", "srv_do_it", "srv.do_it"} {
+		for _, name := range []string{"srv.do-it", "do-it", "srv_do_it"} {
 			if answer := s.Client.Call(ctx, name, nil); (answer.Err == nil) != test.ok {
 				t.Errorf("%+v: %s is answered with %s", test.rules, name, answer.Content)
 			}

@@ -32,15 +32,16 @@ import (
 // kept holds the record of a server between starts. In its file it is a line of JSON, and
 // behind it are the tools, byte for byte as they were sent: a start does not parse them as a whole.
 type kept struct {
-	Source       string            `json:"source"`            // digest of how it is started or reached
-	Title        string            `json:"title,omitempty"`   // of the server
-	Instructions string            `json:"instructions"`      // of the server, for who asks
-	Version      string            `json:"version,omitempty"` // of the server
-	Legacy       bool              `json:"legacy,omitempty"`  // as of [upstream.Server]
-	Tools        []json.RawMessage `json:"tools,omitempty"`   // as they were sent last; nil = never. In files of older versions it is in the line
-	Sizes        []int             `json:"sizes,omitempty"`   // in bytes, of the tools behind the line
-	Sum          string            `json:"sum,omitempty"`     // digest of what is behind the line, empty for a file of an older version
-	Accepted     digests           `json:"accepted"`          // digests of what the user has accepted, see [kept.pinned]
+	Source       string            `json:"source"`                // digest of how it is started or reached
+	Title        string            `json:"title,omitempty"`       // of the server
+	Description  string            `json:"description,omitempty"` // of the server
+	Instructions string            `json:"instructions"`          // of the server, for who asks
+	Version      string            `json:"version,omitempty"`     // of the server
+	Legacy       bool              `json:"legacy,omitempty"`      // as of [upstream.Server]
+	Tools        []json.RawMessage `json:"tools,omitempty"`       // as they were sent last; nil = never. In files of older versions it is in the line
+	Sizes        []int             `json:"sizes,omitempty"`       // in bytes, of the tools behind the line
+	Sum          string            `json:"sum,omitempty"`         // digest of what is behind the line, empty for a file of an older version
+	Accepted     digests           `json:"accepted"`              // digests of what the user has accepted, see [kept.pinned]
 
 	// Differing has the digests of what is listed otherwise than accepted, so that a
 	// start needs to digest none; nil in files of versions that did not keep it.
@@ -90,6 +91,7 @@ func (d *digests) UnmarshalJSON(raw []byte) error {
 // Bounds of what is kept of a server, in bytes: maxKept of the file, which holds the tools
 // twice at most, maxTools of those, and maxOffered of each of the other lists.
 const (
+	bareSize   = 480 // of a tool that is listed as it came, though the user has not asked for that
 	maxKept    = 64 << 20
 	maxTools   = 16 << 20
 	maxOffered = 8 << 20
@@ -149,7 +151,11 @@ func (d definition) formerIdentity() string {
 	return sumOf(ordered.MustJSON([]any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, d.hints()}))
 }
 
+// effect returns the effect that the tool's annotations state; zero if they state none.
 func (d definition) effect() toolfold.Effect {
+	if !d.annotated() {
+		return 0
+	}
 	switch h := d.hints(); {
 	case h.ReadOnly:
 		return toolfold.Reads
@@ -222,8 +228,11 @@ func (k *kept) hold(tools []json.RawMessage) {
 
 // texts returns the title and the instructions of the server as a definition without a name.
 func (k kept) texts() definition {
-	raw := ordered.MustJSON(ordered.Map{{Key: "title", Value: k.Title}, {Key: "instructions", Value: k.Instructions}})
-	return definition{raw: raw, digest: k.own}
+	texts := ordered.Map{{Key: "title", Value: k.Title}, {Key: "instructions", Value: k.Instructions}}
+	if k.Description != "" {
+		texts = append(texts, ordered.Member{Key: "description", Value: k.Description})
+	}
+	return definition{raw: ordered.MustJSON(texts), digest: k.own}
 }
 
 // pinned returns all that a user accepts of the server: its tools, and its title and instructions.
@@ -248,7 +257,9 @@ func (k *kept) renew() {
 			k.Accepted[d.Name] = before.identity()
 		}
 	}
-	if k.Accepted[""] == sumOf([]byte(k.Instructions)) {
+	undescribed := *k
+	undescribed.Description = "" // versions before did not cover it
+	if was := k.Accepted[""]; was == sumOf([]byte(k.Instructions)) || was == undescribed.texts().identity() {
 		k.Accepted[""] = k.own
 	}
 }
@@ -423,7 +434,7 @@ func decode(text []byte) (k kept, ok bool) {
 	}
 	err := json.Unmarshal(line, &read)
 	k = read.kept
-	k.Plan = fold.Plan(read.Plan)
+	k.Plan = fold.Plan(read.Plan).WithoutMadeSummaries()
 	if err != nil || k.Sum == "" && len(tools) > 0 || k.Sum != "" && k.Sum != sumOf(tools) {
 		return kept{}, false
 	}
@@ -528,7 +539,8 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	for name, digest := range k.Accepted {
 		accepted[name] = digest
 	}
-	k.Source, k.Title, k.Instructions, k.Accepted = l.source(), answer.Title, answer.Instructions, accepted
+	k.Source, k.Accepted = l.source(), accepted
+	k.Title, k.Description, k.Instructions = answer.Title, answer.Description, answer.Instructions
 	k.Legacy = answer.Legacy && (unlisted || k.Version == answer.Version) // one that changed may know the newer era
 	k.Version = answer.Version
 	k.Left = slices.Clone(answer.Left)
@@ -771,14 +783,20 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 			byName[d.Name] = d
 		}
 	}
+	instructions := ""
+	if k.Accepted[""] == k.own {
+		instructions = unseen.Removed(k.Instructions)
+	}
 	var families []*toolfold.Family
-	for _, planned := range k.Plan.Families {
+	for i, planned := range k.Plan.Families {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		var tools []definition
 		f := toolfold.Family{
-			Name: planned.Name, Summary: unseen.Removed(planned.Summary), Words: l.Name, Category: l.category(), Tier: toolfold.Extended,
+			Name: planned.Name, Words: l.Name, Category: l.category(), Tier: toolfold.Extended,
 			Apiece: true, Bare: planned.Bare, ResultLimit: l.ResultLimit, Trouble: l.why,
+			Server: l.Name, Instructions: instructions,
 		}
 		for _, p := range planned.Actions {
 			d, ok := byName[p.Tool]
@@ -789,13 +807,16 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 			if err != nil {
 				return nil, err
 			}
-			if f.Actions = append(f.Actions, a); f.Bare {
+			tools = append(tools, d)
+			// A server's only tool is listed by its types: its texts can be long, and the user has not asked for them.
+			if f.Actions = append(f.Actions, a); f.Bare && (l.Alone || len(d.raw) <= bareSize) {
 				f.Doc = unseen.Removed(d.Description)
 			}
 		}
 		if len(f.Actions) == 0 {
 			continue
 		}
+		f.Summary = l.summary(k, i, tools)
 		mounted, err := toolfold.Mount(f, func(context.Context) (*link, error) { return l, nil })
 		if err == nil {
 			err = mounted.Validate()

@@ -22,7 +22,7 @@ func TestBadRecord(t *testing.T) {
 		"damaged":   func(path string, text []byte) error { return os.WriteFile(path, text[:len(text)-9], 0o600) },
 		"empty":     func(path string, _ []byte) error { return os.WriteFile(path, nil, 0o600) },
 		"no plan fits": func(path string, text []byte) error {
-			return os.WriteFile(path, bytes.Replace(text, []byte(`"Name":"two"`), []byte(`"Name":"X y"`), 1), 0o600)
+			return os.WriteFile(path, bytes.Replace(text, []byte(`"Name":"get_two"`), []byte(`"Name":"X y"`), 1), 0o600)
 		},
 		"a folder": func(path string, _ []byte) error {
 			if err := os.Remove(path); err != nil {

@@ -42,6 +42,20 @@ type ToolDoc struct {
 	Description string      `json:"description"`
 	Usage       string      `json:"usage"` // the call of any of its actions
 	Actions     []ActionRow `json:"actions"`
+	Server      *ServerDoc  `json:"server,omitempty"` // if the tool has the name of its server
+}
+
+// ServerDoc is the account of another server: its whole instructions and the tools that its own are folded to.
+type ServerDoc struct {
+	Name         string    `json:"name"`
+	Instructions string    `json:"instructions,omitempty"`
+	Tools        []ToolRow `json:"tools"`
+}
+
+// ToolRow is a tool in the account of its server.
+type ToolRow struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
 }
 
 // ActionRow is an action in the account of its tool.
@@ -59,15 +73,19 @@ type Definition struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 }
 
-// Describe returns the account of a tool, an action or a legacy name, as
+// Describe returns the account of a tool, an action, another server or a legacy name, as
 // JSON. An unknown name is an error that has the nearest one.
 func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.Error) {
+	server := v.serverDoc(name)
+	if server != nil && v.names.Lookup(name) == nil {
+		return ordered.MustJSON(server), nil
+	}
 	return v.render(fmt.Sprint(with), name, func(entries []*entry.Entry) any {
 		if entries[0].Selector != "" {
 			family := entries[0].Action.Family
 			doc := ToolDoc{
 				Name: entries[0].Tool, Description: join(family.Summary+".", family.Doc),
-				Usage: v.callable(v.entry(entries[0])).Pattern(),
+				Usage: v.callable(v.entry(entries[0])).Pattern(), Server: server,
 			}
 			for _, e := range entries {
 				doc.Actions = append(doc.Actions, ActionRow{e.In(entry.FormFlat).Usage(entry.DetailNames), e.Action.Summary,
@@ -77,6 +95,32 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.E
 		}
 		return actionDoc(v.callable(v.entry(entries[0])), with)
 	})
+}
+
+// serverDoc returns the account of the server with a name; nil if there is none.
+func (v *View) serverDoc(name string) *ServerDoc {
+	families := v.servers[name]
+	if len(families) == 0 {
+		return nil
+	}
+	doc := &ServerDoc{Name: name, Instructions: families[0].Instructions}
+	for _, t := range v.tools {
+		if slices.Contains(families, t.Entries[0].Action.Family) {
+			doc.Tools = append(doc.Tools, ToolRow{t.Name, t.Summary})
+		}
+	}
+	return doc
+}
+
+// notAnnotated is the effect of a tool whose server does not say what the tool does. Hosts and rules take the
+// worst of it.
+const notAnnotated = "not annotated"
+
+func effectOf(a *toolfold.Action) string {
+	if a.Unstated {
+		return notAnnotated
+	}
+	return a.Effect.String()
 }
 
 // Define returns the whole definition of a tool, an action or a legacy name,
@@ -180,23 +224,6 @@ func inputSchema(e *entry.Entry) json.RawMessage {
 		return legacy.Schema(e)
 	}
 	return e.InputSchema()
-}
-
-// effectOf names what an action does. Of a tool of another server that says nothing of that, the protocol supposes
-// the worst, and hints are so; a reader is told that it is not known.
-func effectOf(a *toolfold.Action) string {
-	said := a.Definition == nil
-	ordered.Scan(a.Definition, func(name []byte, start, end int) {
-		if string(name) == "annotations" {
-			ordered.Scan(a.Definition[start:end], func(hint []byte, _, _ int) {
-				said = said || string(hint) == "readOnlyHint" || string(hint) == "destructiveHint"
-			})
-		}
-	})
-	if !said {
-		return "not annotated"
-	}
-	return a.Effect.String()
 }
 
 func actionDoc(e *entry.Entry, with Account) ActionDoc {

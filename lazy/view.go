@@ -31,7 +31,8 @@ type View struct {
 	mirrored map[string]json.RawMessage // schemas as of [View.Mirrored], by tool
 
 	catalogue *Catalogue
-	byID      map[string]*toolfold.Action // actions that the caller may see, by full name
+	byID      map[string]*toolfold.Action   // actions that the caller may see, by full name
+	servers   map[string][]*toolfold.Family // of other servers that the caller may see, by the server's name
 
 	usages       sync.Map // of texts by *entry.Entry: how to call what find leads to
 	rendered     sync.Map // of json.RawMessage by what was asked for
@@ -63,7 +64,7 @@ func NewView(o ViewOptions) *View {
 		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names, absence: o.Absence,
 		listed:    List(Within(o.Tools, o.Tier), o.Level),
 		catalogue: o.Catalogue, byName: map[string]entry.Tool{}, entries: map[*toolfold.Action]*entry.Entry{},
-		byID: map[string]*toolfold.Action{},
+		byID: map[string]*toolfold.Action{}, servers: map[string][]*toolfold.Family{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
 	for _, t := range o.Tools {
@@ -86,6 +87,9 @@ func NewView(o ViewOptions) *View {
 		}
 	}
 	for _, f := range o.Families {
+		if f.Server != "" {
+			v.servers[f.Server] = append(v.servers[f.Server], f)
+		}
 		for _, a := range f.Actions {
 			v.byID[a.FullName()] = a
 			if v.entries[a] == nil {

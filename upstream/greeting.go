@@ -44,7 +44,7 @@ var sameVersion = map[string]string{"2024-10-07": "2024-11-05"}
 
 const serverInfo = "io.modelcontextprotocol/serverInfo"
 
-// implementation reads the name, the title and the version of a server, which may be of other types.
+// implementation reads what a server says of itself, which may be of other types.
 func implementation(raw json.RawMessage) map[string]string {
 	text := func(raw json.RawMessage) string {
 		s, ok := ordered.Text(raw)
@@ -56,9 +56,11 @@ func implementation(raw json.RawMessage) map[string]string {
 	if name, ok := ordered.Text(raw); ok {
 		return map[string]string{"name": name, "version": ""}
 	}
-	var info struct{ Name, Title, Version json.RawMessage }
+	var info struct{ Name, Title, Description, Version json.RawMessage }
 	_ = json.Unmarshal(raw, &info) // another type has none of them
-	return map[string]string{"name": text(info.Name), "title": text(info.Title), "version": text(info.Version)}
+	return map[string]string{
+		"name": text(info.Name), "title": text(info.Title), "description": text(info.Description), "version": text(info.Version),
+	}
 }
 
 // capabilities reads what a server offers: a capability that is no object counts as one without

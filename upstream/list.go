@@ -73,7 +73,8 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 	if hello := s.session.InitializeResult(); hello != nil {
 		answer.Instructions = hello.Instructions
 		if hello.ServerInfo != nil {
-			answer.Name, answer.Title, answer.Version = hello.ServerInfo.Name, hello.ServerInfo.Title, hello.ServerInfo.Version
+			info := hello.ServerInfo
+			answer.Name, answer.Title, answer.Description, answer.Version = info.Name, info.Title, info.Description, info.Version
 		}
 		answer.Legacy = s.legacy()
 		if c := hello.Capabilities; c != nil && c.Tools == nil {

@@ -47,6 +47,7 @@ const (
 type Answer struct {
 	Name         string            `json:"-"` // that the server gives itself; may be empty
 	Title        string            `json:"-"` // of the server, for people; may be empty
+	Description  string            `json:"-"` // of the server; may be empty
 	Version      string            `json:"-"` // of the server, as it gives it; may be empty
 	Legacy       bool              `json:"-"` // see [Server]; false = not known
 	Instructions string            `json:"instructions,omitempty"`

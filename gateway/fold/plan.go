@@ -44,6 +44,26 @@ func (p Plan) Clone() Plan {
 	return p
 }
 
+// WithoutMadeSummaries returns the plan without the summaries that earlier versions made: they are made
+// of the noun, the effect and the server's purpose when a family is listed.
+func (p Plan) WithoutMadeSummaries() Plan {
+	p = p.Clone()
+	for i, f := range p.Families {
+		rest, reads := strings.CutPrefix(f.Summary, "Read ")
+		if !reads {
+			rest, _ = strings.CutPrefix(f.Summary, "Change ")
+		}
+		switch {
+		case f.Bare && strings.HasPrefix(f.Summary, "Tool "), f.Summary == "Only reads", f.Summary == "Changes things",
+			rest != f.Summary && rest == f.Noun:
+			p.Families[i].Summary = ""
+		case rest != f.Summary && f.Noun == "" && strings.Contains(rest, " to "):
+			p.Families[i].Summary = rest
+		}
+	}
+	return p
+}
+
 // Tool returns the tool of a server, by the server's own name, that a name stands for: as family and
 // action, as the tool, or as that with the server's name. It is empty where the plan has none such.
 func (p Plan) Tool(server, name string) string {
@@ -64,10 +84,10 @@ func (p Plan) Tool(server, name string) string {
 // Family is one folded tool.
 type Family struct {
 	Name    string   `yaml:"name"`
-	Summary string   `yaml:"summary"`        // at most 60 characters, shown in every listing
-	Noun    string   `yaml:"noun,omitempty"` // later tools that act on it join; empty takes tools that join no other
-	Reads   bool     `yaml:"reads"`          // its tools only read; the others may do anything
-	Bare    bool     `yaml:"bare,omitempty"` // its one action is called without an action argument
+	Summary string   `yaml:"summary,omitempty"` // at most 60 characters; empty shows the noun and, first, what the server is for
+	Noun    string   `yaml:"noun,omitempty"`    // later tools that act on it join; empty takes tools that join no other
+	Reads   bool     `yaml:"reads"`             // its tools only read; the others may do anything
+	Bare    bool     `yaml:"bare,omitempty"`    // its one action is called without an action argument
 	Actions []Action `yaml:"actions"`
 }
 
@@ -78,21 +98,22 @@ type Action struct {
 }
 
 const (
-	maxSummary = 60 // characters
-	maxName    = 40 // characters of a family's name
-	maxBase    = 24 // of these, for the server
-	maxAction  = 64 // characters of an action's name
-	writeTwin  = "_write"
-	readTwin   = "_read"
-	elsewhere  = "_mcp" // follows a server's name that is one of ours
-	fewTools   = 14     // of one effect, that are one family whatever they act on
-	fewSmall   = 3      // tools that may cost less as they are
-	foldedSize = 240    // bytes of a folded tool in a list, without its actions
-	actionSize = 16     // and of each of these
-	leastGroup = 3      // tools that are worth a family of their own while many are left
-	niceGroup  = 4      // tools that always are, where there are more than a few
-	mostNouns  = 24     // families of one effect that have a noun of their own: each costs as much as seven actions
-	partSize   = 40     // tools of one family where more than these are left
+	maxSummary   = 60 // characters
+	maxName      = 40 // characters of a family's name
+	maxBase      = 24 // of these, for the server
+	maxAction    = 64 // characters of an action's name
+	writeTwin    = "_write"
+	readTwin     = "_read"
+	elsewhere    = "_mcp" // follows a server's name that is one of ours
+	fewTools     = 14     // of one effect, that are one family whatever they act on
+	fewSmall     = 3      // tools that may cost less as they are
+	foldedSize   = 240    // bytes of a folded tool in a list, without its actions
+	actionSize   = 16     // and of each of these
+	leastGroup   = 3      // tools that are worth a family of their own while many are left
+	niceGroup    = 4      // tools that always are, where there are more than a few
+	mostNouns    = 24     // families of one effect that have a noun of their own: each costs as much as seven actions
+	rangeLetters = 4      // at most, of the first and the last thing in the name of a family cut by the alphabet
+	partSize     = 40     // tools of one family where more than these are left
 )
 
 // Server holds the properties of a server that a plan depends on, beside its tools.
@@ -117,8 +138,9 @@ func Make(s Server, tools []Tool) Plan {
 // come back. The error is that of the context.
 func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, added []string, err error) {
 	b := builder{
-		ctx: ctx, server: s.Name, prefix: sharedPrefix(tools), taken: s.Taken, tools: map[string]bool{},
-		names: map[string]bool{}, paths: map[string]bool{}, counts: map[string]int{},
+		ctx: ctx, server: s.Name, prefix: sharedPrefix(tools), taken: s.Taken,
+		tools: map[string]bool{}, called: map[string]bool{}, subjects: map[string]bool{},
+		spelt: map[string]string{}, names: map[string]bool{}, paths: map[string]bool{}, counts: map[string]int{},
 	}
 	if b.taken == nil {
 		b.taken = func(string) bool { return false }
@@ -128,6 +150,7 @@ func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, ad
 		reads[t.Name] = t.Reads
 		b.tools[t.Name] = true
 	}
+	b.read(tools)
 	placed := map[string]bool{}
 	for _, f := range p.Families {
 		f.Actions = slices.DeleteFunc(slices.Clone(f.Actions), func(a Action) bool {
@@ -148,12 +171,10 @@ func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, ad
 			}
 			placed[t.Name] = true
 			added = append(added, t.Name)
-			words := b.words(t.Name)
-			nouns := subject(words)
-			rest = append(rest, subjected{t, words, nouns, " " + strings.Join(nouns, " ") + " "})
+			rest = append(rest, b.subjected(t))
 		}
-		if s.Alone {
-			b.separate(rest)
+		if only := len(tools) == 1 && len(p.Families) == 0; s.Alone || only {
+			b.separate(rest, only && !s.Alone)
 		} else {
 			b.place(rest, reading, len(p.Families) == 0)
 		}
@@ -171,23 +192,62 @@ type subjected struct {
 	text           string // the words of the subject, each between blanks
 }
 
+// subjected returns a tool with the words of its name.
+func (b *builder) subjected(t Tool) subjected {
+	words := b.words(t.Name)
+	nouns := subject(words, b.areas)
+	return subjected{t, words, nouns, " " + strings.Join(nouns, " ") + " "}
+}
+
 // has reports whether the tool acts on a noun, which may be several words.
-func (t subjected) has(noun string) bool {
+func (t subjected) has(noun string) bool { // in the singular
 	return strings.Contains(t.text, " "+noun+" ")
 }
 
 type builder struct {
 	ctx      context.Context // once it has ended, the plan is not finished
 	server   string
-	tools    map[string]bool // by the server's names
-	base     string          // that names of families begin with
-	prefix   int             // words that all names of tools begin with
+	tools    map[string]bool   // by the server's names
+	called   map[string]bool   // their words, in the singular
+	subjects map[string]bool   // what they act on, in the singular
+	spelt    map[string]string // words that occur in the plural alone, by their singular
+	areas    bool              // most names go from the area to the verb, such as acr_registry_list
+	base     string            // that names of families begin with
+	prefix   int               // words that all names of tools begin with
 	taken    func(string) bool
 	families []Family
 
 	names  map[string]bool // of the families, each with whether it reads
 	paths  map[string]bool // family_action, which leads to one action
 	counts map[string]int  // of numbers that were tried after a name
+}
+
+// read notes how the names of tools are written.
+func (b *builder) read(tools []Tool) {
+	first, last := 0, 0 // names with a verb there
+	said := map[string]bool{}
+	for _, t := range tools {
+		words := b.words(t.Name)
+		b.called[singulars(strings.Join(words, " "))] = true
+		switch {
+		case verbs()[words[0]] && !nounVerbs()[words[0]]:
+			first++
+		case verbs()[words[len(words)-1]]:
+			last++
+		}
+		for _, word := range words {
+			said[word] = true
+		}
+	}
+	b.areas = last > first
+	for _, t := range tools {
+		b.subjects[strings.TrimSpace(b.subjected(t).text)] = true
+	}
+	for word := range said {
+		if one := singular(word); !said[one] {
+			b.spelt[one] = word
+		}
+	}
 }
 
 // append adds a family.
@@ -259,36 +319,72 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 	if len(rest) == 0 {
 		return
 	}
-	f := b.family("", reading)
-	switch size := sizeOf(rest); {
-	case f == nil && len(rest) <= fewSmall && size > 0 && size < foldedSize+actionSize*len(rest):
-		b.separate(rest)
-		return
-	case f == nil:
-		f = b.open("", reading)
+	parts := b.partsOf(reading)
+	if len(parts) == 0 {
+		if size := sizeOf(rest); len(rest) <= fewSmall && size > 0 && size < foldedSize+actionSize*len(rest) {
+			b.separate(rest, false)
+			return
+		}
+		b.open("", reading)
+		parts = []part{{family: len(b.families) - 1}}
 	}
 	for _, t := range rest {
-		b.add(f, t)
+		later := slices.IndexFunc(parts[1:], func(p part) bool { return slices.Compare(p.from, t.subject) > 0 })
+		if later < 0 {
+			later = len(parts) - 1
+		}
+		b.add(&b.families[parts[later].family], t)
 	}
 }
 
 // part puts tools that are left into families of about the same size, by the alphabet of what they act
-// on. The first takes tools that come later.
+// on. Their names have the range.
 func (b *builder) part(tools []subjected, reading bool) {
 	slices.SortStableFunc(tools, func(x, y subjected) int {
 		return cmp.Or(slices.Compare(x.subject, y.subject), slices.Compare(x.words, y.words))
 	})
-	parts := (len(tools) + partSize - 1) / partSize
-	for i := range parts {
-		part := tools[i*len(tools)/parts : (i+1)*len(tools)/parts]
-		f := b.open("", reading)
-		if nouns := [2]string{strings.Join(part[0].subject, " "), strings.Join(part[len(part)-1].subject, " ")}; nouns[0] != nouns[1] {
-			f.Summary = cut(map[bool]string{true: "Read ", false: "Change "}[reading]+nouns[0]+" to "+nouns[1], maxSummary)
-		}
-		for _, t := range part {
+	n := (len(tools) + partSize - 1) / partSize
+	var parts [][]subjected
+	for i := range n {
+		parts = append(parts, tools[i*len(tools)/n:(i+1)*len(tools)/n])
+	}
+	letters := 1
+	for ; letters < rangeLetters && !apart(parts, letters); letters++ {
+	}
+	for _, tools := range parts {
+		first, last := tools[0].subject[0], tools[len(tools)-1].subject[0]
+		f := b.append(Family{Name: b.nameOf(cut(first, letters)+" "+cut(last, letters), reading), Reads: reading})
+		f.Summary = cut(strings.ToUpper(first[:1])+b.spelling(first)[1:]+" to "+b.spelling(last), maxSummary)
+		for _, t := range tools {
 			b.add(f, t)
 		}
 	}
+}
+
+// apart reports whether parts differ by so many letters of the first and the last thing that their tools act on.
+func apart(parts [][]subjected, letters int) bool {
+	seen := map[string]bool{}
+	for _, tools := range parts {
+		seen[cut(tools[0].subject[0], letters)+" "+cut(tools[len(tools)-1].subject[0], letters)] = true
+	}
+	return len(seen) == len(parts)
+}
+
+// part is a family of tools without a noun of their own.
+type part struct {
+	family int
+	from   []string // what its first tool acts on
+}
+
+// partsOf returns the families that take tools without a noun, in the order of their ranges.
+func (b *builder) partsOf(reading bool) (parts []part) {
+	for i, f := range b.families {
+		if f.Noun == "" && f.Reads == reading && !f.Bare && len(f.Actions) > 0 {
+			parts = append(parts, part{i, b.subjected(Tool{Name: f.Actions[0].Tool}).subject})
+		}
+	}
+	slices.SortStableFunc(parts, func(x, y part) int { return slices.Compare(x.from, y.from) })
+	return parts
 }
 
 // sizeOf adds up the sizes of tools; 0 where one is not known.
@@ -303,17 +399,20 @@ func sizeOf(tools []subjected) (size int) {
 }
 
 // separate gives every tool a family of its own, under its own name where that is free: a
-// longer one would cost more.
-func (b *builder) separate(tools []subjected) {
+// longer one would cost more. The only tool of a server has the server's name in it.
+func (b *builder) separate(tools []subjected, only bool) {
 	for _, t := range tools {
-		noun := strings.Join(t.words, " ")
-		name := b.nameOf(noun, t.Reads)
-		if plainName().MatchString(t.Name) && len(t.Name) <= maxName && !b.taken(t.Name) && !b.taken(t.Name+writeTwin) && !b.named(t.Name) {
+		name := b.nameOf(strings.Join(t.words, " "), t.Reads)
+		free := plainName().MatchString(t.Name) && len(t.Name) <= maxName && !b.taken(t.Name) && !b.taken(t.Name+writeTwin) && !b.named(t.Name)
+		if free && (!only || strings.Contains(joined(t.Name), joined(b.base))) {
 			name = t.Name
 		}
-		b.add(b.append(Family{Name: name, Summary: cut("Tool "+noun, maxSummary), Reads: t.Reads, Bare: true}), t)
+		b.add(b.append(Family{Name: name, Reads: t.Reads, Bare: true}), t)
 	}
 }
+
+// joined returns a name without what separates its words.
+func joined(name string) string { return strings.ReplaceAll(name, "_", "") }
 
 // familyFor returns the family of the longest noun that a tool acts on; nil for
 // none.
@@ -321,25 +420,16 @@ func (b *builder) familyFor(t subjected, reading bool) *Family {
 	var best *Family
 	for i := range b.families {
 		f := &b.families[i]
-		if f.Reads == reading && f.Noun != "" && t.has(f.Noun) && (best == nil || len(f.Noun) > len(best.Noun)) {
+		if f.Reads == reading && f.Noun != "" && t.has(singulars(f.Noun)) && (best == nil || len(f.Noun) > len(best.Noun)) {
 			best = f
 		}
 	}
 	return best
 }
 
-func (b *builder) family(noun string, reading bool) *Family {
-	for i := range b.families {
-		if f := &b.families[i]; f.Noun == noun && f.Reads == reading && !f.Bare {
-			return f
-		}
-	}
-	return nil
-}
-
 // placeByNouns opens families of the nouns that most tools share, and returns the other tools.
 func (b *builder) placeByNouns(tools []subjected, reading bool) (rest []subjected) {
-	shared := phrasesOf(tools)
+	shared := phrasesOf(tools, wordsOf(b.server), b.areas)
 	placed, left := make([]bool, len(tools)), len(tools)
 	for opened := 0; opened < mostNouns && b.ctx.Err() == nil; opened++ {
 		least := leastGroup
@@ -386,12 +476,17 @@ type phrase struct {
 // share is the part of one tool in the score of a phrase.
 type share struct{ phrase, score int }
 
-// phrasesOf returns the phrases of tools. One at the end of a subject counts more.
-func phrasesOf(tools []subjected) *phrases {
+// phrasesOf returns the phrases of tools that can be the noun of a family: neither the server's
+// name nor a verb. A phrase counts more at the end of a subject, and most at the beginning of a
+// name that goes by area, such as acr_registry_list.
+func phrasesOf(tools []subjected, server []string, areas bool) *phrases {
 	p, known := &phrases{of: make([][]share, len(tools))}, map[string]int{}
 	for i, t := range tools {
 		for from := range t.subject {
 			for to := from + 1; to <= min(from+3, len(t.subject)); to++ {
+				if !isNoun(t.subject[from:to], server) {
+					continue
+				}
 				text := strings.Join(t.subject[from:to], " ")
 				at, is := known[text]
 				if !is {
@@ -400,7 +495,12 @@ func phrasesOf(tools []subjected) *phrases {
 					p.list = append(p.list, phrase{text: text})
 				}
 				score := 2
-				if to == len(t.subject) {
+				switch {
+				case from == 0 && (areas || !verbs()[t.words[0]]):
+					score = 4
+				case areas:
+					score = 1
+				case to == len(t.subject):
 					score = 3
 				}
 				p.add(i, share{at, score})
@@ -452,13 +552,18 @@ func (p *phrases) best(least int) (best *phrase) {
 
 // open adds a family without actions.
 func (b *builder) open(noun string, reading bool) *Family {
-	summary := map[bool]string{true: "Read", false: "Change"}[reading]
-	if noun == "" {
-		summary = map[bool]string{true: "Only reads", false: "Changes things"}[reading]
-	} else {
-		summary += " " + noun
+	noun = b.spelling(noun)
+	return b.append(Family{Name: b.nameOf(noun, reading), Noun: noun, Reads: reading})
+}
+
+// spelling returns a noun as the names of tools have it: in the plural if they know no singular,
+// as of postgres.
+func (b *builder) spelling(noun string) string {
+	words := strings.Fields(noun)
+	for i, word := range words {
+		words[i] = cmp.Or(b.spelt[word], word)
 	}
-	return b.append(Family{Name: b.nameOf(noun, reading), Summary: cut(summary, maxSummary), Noun: noun, Reads: reading})
+	return strings.Join(words, " ")
 }
 
 // nameOf returns a free name for a family: server or server_noun, with _write
@@ -516,8 +621,11 @@ func (b *builder) add(f *Family, t subjected) {
 		}
 		return b.paths[f.Name+"_"+name] || b.taken(f.Name+"."+name) || b.taken(f.Name+"_"+name)
 	}
-	short, long := actionName(t.words, f.Noun), actionName(t.words, "")
-	name, tried := short, f.Name+"."+long
+	long := actionName(t.words)
+	name, tried := long, f.Name+"."+long
+	if short := withoutNoun(t.words, strings.Fields(f.Noun)); !b.misleads(short) {
+		name = actionName(short)
+	}
 	for n := 1; b.ctx.Err() == nil && (name == "" || used(name)); n++ {
 		if n == 1 {
 			name = long
@@ -532,35 +640,41 @@ func (b *builder) add(f *Family, t subjected) {
 	f.Actions = append(f.Actions, Action{name, t.Name})
 }
 
-// actionName joins the words of a tool's name, without a noun and what leads to it, and
-// without articles; empty where nothing is left.
-func actionName(words []string, noun string) string {
-	nouns := strings.Fields(noun)
-	for i := 0; len(nouns) > 0 && i+len(nouns) <= len(words); i++ {
-		same := true
-		for j, word := range nouns {
-			same = same && singular(words[i+j]) == word
-		}
-		if !same {
-			continue
-		}
-		before, after := words[:i], words[i+len(nouns):]
-		for len(before) > 0 && len(after) == 0 && fillers()[before[len(before)-1]] {
-			before = before[:len(before)-1]
-		}
-		for len(after) > 0 && len(before) == 0 && fillers()[after[0]] {
-			after = after[1:]
-		}
-		words = slices.Concat(before, after)
-		break
+// misleads reports whether what is left of a name reads as another tool, or acts on a thing of other tools:
+// delete_issue for delete_issue_note, where there are issues too.
+func (b *builder) misleads(words []string) bool {
+	acts := strings.Join(subject(words, b.areas), " ")
+	return b.called[singulars(strings.Join(words, " "))] || len(words) > 1 && b.subjects[acts]
+}
+
+// withoutNoun returns the words of a tool's name without a noun that they begin or end with, and
+// the fillers beside it. A noun in the middle stays: without it, create_issue_note would read as
+// create_note.
+func withoutNoun(words, noun []string) []string {
+	is := func(words []string) bool {
+		return slices.EqualFunc(words, noun, func(word, of string) bool { return singular(word) == singular(of) })
 	}
-	var kept []string
-	for i, word := range words {
-		if article := word == "a" || word == "an" || word == "the"; !article || i == len(words)-1 {
-			kept = append(kept, word)
+	n := len(words) - len(noun)
+	switch {
+	case len(noun) == 0 || n < 1:
+		return words
+	case is(words[n:]):
+		words = words[:n]
+		for len(words) > 1 && fillers()[words[len(words)-1]] {
+			words = words[:len(words)-1]
+		}
+	case is(words[:len(noun)]):
+		words = words[len(noun):]
+		for len(words) > 1 && fillers()[words[0]] {
+			words = words[1:]
 		}
 	}
-	name := strings.Join(kept, "_")
+	return words
+}
+
+// actionName joins words to the name of an action; empty for no words.
+func actionName(words []string) string {
+	name := strings.Join(words, "_")
 	if name != "" && name[0] < 'a' {
 		name = "tool_" + name
 	}

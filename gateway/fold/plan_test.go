@@ -24,7 +24,11 @@ func written(names ...string) []Tool {
 func show(p Plan) string {
 	var b strings.Builder
 	for _, f := range p.Families {
-		fmt.Fprintf(&b, "%s (%s):", f.Name, f.Summary)
+		b.WriteString(f.Name)
+		if f.Summary != "" {
+			fmt.Fprintf(&b, " (%s)", f.Summary)
+		}
+		b.WriteByte(':')
 		for _, a := range f.Actions {
 			fmt.Fprintf(&b, " %s=%s", a.Name, a.Tool)
 		}
@@ -41,21 +45,21 @@ func TestMake(t *testing.T) {
 		want   string
 	}{
 		{"Web Browser", written("browser_click!", "browser_snapshot", "browser_navigate_back!"), `
-web_browser (Only reads): snapshot=browser_snapshot
-web_browser_write (Changes things): click=browser_click navigate_back=browser_navigate_back
+web_browser: snapshot=browser_snapshot
+web_browser_write: click=browser_click navigate_back=browser_navigate_back
 `},
 		{"notes", written("API-retrieve-a-page", "API-update-a-page!", "API-get-HTTPLog", "API-getUser"), `
-notes (Only reads): retrieve_page=API-retrieve-a-page get_http_log=API-get-HTTPLog get_user=API-getUser
-notes_write (Changes things): update_page=API-update-a-page
+notes: retrieve_a_page=API-retrieve-a-page get_http_log=API-get-HTTPLog get_user=API-getUser
+notes_write: update_a_page=API-update-a-page
 `},
 		{"calc", written("add!", "sub.tract!"), `
-calc (Changes things): add=add sub_tract=sub.tract
+calc: add=add sub_tract=sub.tract
 `},
 		{"same", written("get_a", "get-a", "getA", "get a"), `
-same (Only reads): a=get_a get=get-a
+same: a=get_a get=get-a
 `},
 		{"日本", written("検索", "検索2", "1st_thing"), `
-mcp (Only reads): tool=検索 tool_2=検索2 tool_1st_thing=1st_thing
+mcp: tool=検索 tool_2=検索2 tool_1st_thing=1st_thing
 `},
 		{"tracker", written(
 			"list_issues", "get_issue", "search_issues", "create_issue!", "update_issue!", "delete_issue!", "add_issue_comment!",
@@ -63,11 +67,11 @@ mcp (Only reads): tool=検索 tool_2=検索2 tool_1st_thing=1st_thing
 			"list_projects", "get_project", "list_project_members", "list_labels", "get_label", "get_server_info", "ping", "set_label!",
 			"invite_user!", "remove_user!", "mute!", "get_issue_history", "watch_issue!", "export_board",
 		), `
-tracker_board (Read board): list=list_boards get=get_board search=search_boards export=export_board
-tracker_issue (Read issue): list=list_issues get=get_issue search=search_issues get_history=get_issue_history
-tracker (Only reads): list_users=list_users get_me=get_me list_projects=list_projects get_project=get_project ` +
+tracker_board: list=list_boards get=get_board search=search_boards export=export_board
+tracker_issue: list=list_issues get=get_issue search=search_issues get_issue_history=get_issue_history
+tracker: list_users=list_users get_me=get_me list_projects=list_projects get_project=get_project ` +
 			`list_project_members=list_project_members list_labels=list_labels get_label=get_label get_server_info=get_server_info ping=ping
-tracker_write (Changes things): create_issue=create_issue update_issue=update_issue delete_issue=delete_issue ` +
+tracker_write: create_issue=create_issue update_issue=update_issue delete_issue=delete_issue ` +
 			`add_issue_comment=add_issue_comment create_board=create_board rename_board=rename_board archive_board=archive_board ` +
 			`set_label=set_label invite_user=invite_user remove_user=remove_user mute=mute watch_issue=watch_issue
 `},
@@ -109,6 +113,39 @@ func random(r *rand.Rand, n int) []Tool {
 	return tools
 }
 
+// checkNoun fails for a family whose noun is a verb or the server's name.
+func checkNoun(t *testing.T, server string, f Family) {
+	t.Helper()
+	if words := strings.Fields(f.Noun); len(words) == 1 && verbs()[words[0]] && !nounVerbs()[words[0]] {
+		t.Errorf("%s has a verb as its noun", f.Name)
+	}
+	for _, word := range strings.Fields(f.Noun) {
+		if slices.Contains(wordsOf(server), word) {
+			t.Errorf("%s has the server's name as its noun", f.Name)
+		}
+	}
+}
+
+// checkAction fails for an action with words cut from the middle of its tool's name, or one that
+// reads like another tool.
+func checkAction(t *testing.T, tools []Tool, a Action) {
+	t.Helper()
+	words := wordsOf(strings.TrimPrefix(a.Name, "tool_"))
+	for len(words) > 1 && len(words[len(words)-1]) < 3 && strings.Trim(words[len(words)-1], "0123456789") == "" {
+		words = words[:len(words)-1] // tells tools of the same words apart
+	}
+	of := wordsOf(a.Tool)
+	if text := " " + strings.Join(of, " ") + " "; len(of) > 0 && !strings.Contains(text, " "+strings.Join(words, " ")+" ") {
+		t.Errorf("%s is not in one piece in %q", a.Name, a.Tool)
+	}
+	for _, other := range tools {
+		named := wordsOf(other.Name)
+		if other.Name != a.Tool && slices.Equal(named, words) && !slices.Equal(named, of) {
+			t.Errorf("%s stands for %q and reads like %q", a.Name, a.Tool, other.Name)
+		}
+	}
+}
+
 // Whatever a server calls its tools, each is one action, no name is one of ours or
 // twice there, and a plan is what its own check takes. Later tools rename nothing.
 func TestEveryToolOnce(t *testing.T) {
@@ -126,13 +163,15 @@ func TestEveryToolOnce(t *testing.T) {
 			t.Fatalf("%s of %v: %v\n%s", server, tools, err, show(plan))
 		}
 		for _, f := range plan.Families {
-			if f.Summary == "" || len(f.Summary) > 60 || len(f.Actions) == 0 {
+			if len(f.Summary) > 60 || len(f.Actions) == 0 {
 				t.Errorf("family %+v", f)
 			}
+			checkNoun(t, server, f)
 			for _, a := range f.Actions {
 				if taken(f.Name + "_" + a.Name) {
 					t.Errorf("%s with %s reads as a name of others", f.Name, a.Name)
 				}
+				checkAction(t, tools, a)
 			}
 		}
 		if diff := cmp.Diff(plan, Make(srv, slices.Clone(tools))); diff != "" {
@@ -160,8 +199,6 @@ func TestEveryToolOnce(t *testing.T) {
 	}
 }
 
-// A tool that no longer says that it only reads leaves the family that does; one
-// that is gone keeps its place.
 // A server of hundreds of tools is folded to a number that hosts take, none of them endless.
 func TestHundreds(t *testing.T) {
 	t.Parallel()
@@ -183,7 +220,7 @@ func TestHundreds(t *testing.T) {
 	if n := len(plan.Families); n > 2*(mostNouns+(300-3*mostNouns)/partSize+1) {
 		t.Errorf("%d families", n)
 	}
-	if last := plan.Families[len(plan.Families)-1]; last.Summary != "Change thingih to thingjj" || last.Name != "srv6_write" {
+	if last := plan.Families[len(plan.Families)-1]; last.Summary != "Thingih to thingjj" || last.Name != "srv_thin_thin6_write" {
 		t.Errorf("the last is %q: %v", last.Summary, last.Actions)
 	}
 	joined, _, _ := plan.Join(t.Context(), Server{Name: "srv"}, append(tools, written("get_other!")...))
@@ -192,11 +229,13 @@ func TestHundreds(t *testing.T) {
 	}
 }
 
+// A tool that no longer says that it only reads leaves the family that does; one
+// that is gone keeps its place.
 func TestJoinMoves(t *testing.T) {
 	t.Parallel()
 	plan := Make(Server{Name: "s"}, written("get_x", "get_y", "set_x!"))
 	joined, added, _ := plan.Join(t.Context(), Server{Name: "s"}, written("get_x!", "set_x!"))
-	want := "s (Only reads): get_y=get_y\ns_write (Changes things): set_x=set_x get_x=get_x\n"
+	want := "s: get_y=get_y\ns_write: set_x=set_x get_x=get_x\n"
 	if got := show(joined); got != want || !slices.Equal(added, []string{"get_x"}) {
 		t.Errorf("added %v:\n%s", added, got)
 	}
@@ -220,5 +259,94 @@ func TestCheck(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %q", err, test.want)
 		}
+	}
+}
+
+// Names that go from the area to the verb are folded by area; a noun that a server writes in the
+// plural alone stays in the plural; a comment on a thing does not read like the thing.
+func TestNouns(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		server string
+		tools  []Tool
+		want   []string // lines of the plan
+	}{
+		{"cloud", written(
+			"postgres_server_list", "postgres_server_get", "postgres_database_query", "postgres_table_list",
+			"storage_account_list", "storage_blob_get", "storage_blob_list",
+			"storage_file_get", "monitor_metrics_query", "monitor_logs_query", "vm_list", "vm_get", "dns_zone_list",
+			"cloud_quota_list", "cloud_limits_list", "cloud_region_list", "cloud_price_get",
+		), []string{
+			"cloud_storage: account_list=storage_account_list blob_get=storage_blob_get blob_list=storage_blob_list file_get=storage_file_get",
+			"cloud_postgres: server_list=postgres_server_list server_get=postgres_server_get database_query=postgres_database_query " +
+				"table_list=postgres_table_list",
+			"cloud: monitor_metrics_query=monitor_metrics_query monitor_logs_query=monitor_logs_query vm_list=vm_list vm_get=vm_get " +
+				"dns_zone_list=dns_zone_list cloud_quota_list=cloud_quota_list cloud_limits_list=cloud_limits_list " +
+				"cloud_region_list=cloud_region_list cloud_price_get=cloud_price_get",
+		}},
+		{"forge", written(
+			"create_issue!", "close_issue!", "create_merge_request!", "close_merge_request!", "create_merge_request_note!", "create_issue_note!",
+			"delete_issue_note!", "update_merge_request_note!", "create_branch!", "delete_branch!", "create_label!", "delete_label!",
+			"create_pipeline!", "cancel_pipeline!", "retry_job!",
+		), []string{
+			"forge_note: create_merge_request_note=create_merge_request_note create_issue_note=create_issue_note " +
+				"delete_issue_note=delete_issue_note update_merge_request_note=update_merge_request_note",
+		}},
+		{"one", written("think!"), []string{"one_think: think=think"}},
+		{"deep-thought", written("deepthought!"), []string{"deepthought: deepthought=deepthought"}},
+	} {
+		got := show(Make(Server{Name: test.server}, test.tools))
+		for _, line := range test.want {
+			if !strings.Contains("\n"+got, "\n"+line+"\n") {
+				t.Errorf("%s: no line %s in\n%s", test.server, line, got)
+			}
+		}
+	}
+}
+
+// A later tool joins the part whose range has what it acts on.
+func TestJoinRange(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 90 {
+		names = append(names, fmt.Sprintf("get_%c%c", 'a'+i/4, 'a'+i%4))
+	}
+	plan := Make(Server{Name: "srv"}, written(names...))
+	joined, _, _ := plan.Join(t.Context(), Server{Name: "srv"}, written(append(names, "get_mz", "get_zz", "get_0")...))
+	at := map[string]string{}
+	for _, f := range joined.Families {
+		for _, a := range f.Actions {
+			at[a.Tool] = f.Name
+		}
+	}
+	for tool, beside := range map[string]string{"get_mz": "get_ma", "get_zz": "get_wb", "get_0": "get_aa"} {
+		if at[tool] != at[beside] {
+			t.Errorf("%s is in %s, %s in %s", tool, at[tool], beside, at[beside])
+		}
+	}
+	if at["get_aa"] != "srv_a_h" || at["get_wb"] != "srv_p_w" {
+		t.Errorf("the parts are %s to %s", at["get_aa"], at["get_wb"])
+	}
+}
+
+// Summaries that a version before made of the noun and the effect are made again; those that a user
+// wrote stay.
+func TestWithoutMadeSummaries(t *testing.T) {
+	t.Parallel()
+	plan := Plan{[]Family{
+		{Name: "a", Summary: "Only reads", Reads: true}, {Name: "b", Summary: "Changes things"},
+		{Name: "c", Summary: "Read issue", Noun: "issue", Reads: true},
+		{Name: "d", Summary: "Change alerts to zones"}, {Name: "e", Summary: "Read our wiki"},
+		{Name: "f", Summary: "Read issue of others", Noun: "issue"},
+	}}
+	var got []string
+	for _, f := range plan.WithoutMadeSummaries().Families {
+		got = append(got, f.Summary)
+	}
+	if want := []string{"", "", "", "alerts to zones", "Read our wiki", "Read issue of others"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if plan.Families[0].Summary == "" {
+		t.Error("the plan itself is changed")
 	}
 }

@@ -62,6 +62,28 @@ var fillers = sync.OnceValue(func() map[string]bool {
 	return wordSet("a an the to for from of in on by with and or at into as is my")
 })
 
+// nounVerbs are verbs that name things too: a tool may act on a commit or a release. Other verbs
+// are no noun of a family.
+var nounVerbs = sync.OnceValue(func() map[string]bool {
+	return wordSet(`
+	archive batch block build call change check commit diff export filter fork format import index link load lock log login
+	patch pin poll post preview process push query release report request scan schedule search snapshot star store stream tag
+	test trigger type upload view`)
+})
+
+// vague are words that name no thing of their own: they say which side of a thing is meant.
+var vague = sync.OnceValue(func() map[string]bool {
+	return wordSet("all batch bulk by detail details id info information list many multiple new one single tool")
+})
+
+// isNoun reports whether a phrase can be the noun of a family of a server with a name of these words.
+func isNoun(phrase, server []string) bool {
+	named := func(word string) bool { return slices.Contains(server, word) || slices.Contains(server, word+"s") }
+	names := func(word string) bool { return (!verbs()[word] || nounVerbs()[word]) && !vague()[word] }
+	twice := len(slices.Compact(slices.Clone(phrase))) < len(phrase)
+	return !twice && !slices.ContainsFunc(phrase, named) && names(phrase[0]) && names(phrase[len(phrase)-1])
+}
+
 func wordSet(text string) map[string]bool {
 	set := map[string]bool{}
 	for _, word := range strings.Fields(text) {
@@ -88,13 +110,22 @@ func singular(word string) string {
 	return word
 }
 
+// singulars returns the words of a noun in the singular.
+func singulars(noun string) string {
+	words := strings.Fields(noun)
+	for i, word := range words {
+		words[i] = singular(word)
+	}
+	return strings.Join(words, " ")
+}
+
 // subject returns the words for what a tool acts on, in the singular: the verb at
-// the beginning or else at the end, and fillers, left out. A verb alone is its
-// own subject.
-func subject(words []string) []string {
+// the beginning or else at the end, and fillers, left out. Of names that go from the area to the
+// verb the one at the end is left out. A verb or filler alone is its own subject.
+func subject(words []string, areas bool) []string {
 	rest := words
 	switch {
-	case len(rest) > 1 && verbs()[rest[0]]:
+	case len(rest) > 1 && verbs()[rest[0]] && !(areas && verbs()[rest[len(rest)-1]]):
 		rest = rest[1:]
 	case len(rest) > 1 && verbs()[rest[len(rest)-1]]:
 		rest = rest[:len(rest)-1]
@@ -104,6 +135,9 @@ func subject(words []string) []string {
 		if !fillers()[word] {
 			nouns = append(nouns, singular(word))
 		}
+	}
+	if len(nouns) == 0 {
+		return words
 	}
 	return nouns
 }

@@ -1,0 +1,160 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// listOnly is a session of a server that only lists.
+type listOnly struct{ answer upstream.Answer }
+
+func (l listOnly) List(context.Context) (upstream.Answer, error) { return l.answer, nil }
+func (listOnly) Call(context.Context, upstream.Call) (json.RawMessage, error) {
+	return json.RawMessage(`{"content":[]}`), nil
+}
+func (listOnly) Watch(context.Context, string, bool) error { return nil }
+func (listOnly) Gone() <-chan struct{}                     { return nil }
+func (listOnly) Close()                                    {}
+
+// familiesOf returns the families of servers, each with its answer.
+func familiesOf(t *testing.T, servers []gateway.Upstream, answers map[string]upstream.Answer) []*toolfold.Family {
+	t.Helper()
+	g, err := gateway.New(gateway.Options{
+		Upstreams: servers,
+		Connect: func(_ context.Context, u gateway.Upstream, _ upstream.Client) (gateway.Session, error) {
+			return listOnly{answers[u.Name]}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	if err := g.Learn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return g.Families()
+}
+
+// twoTools are a tool that reads and one that does not say what it does.
+func twoTools() []json.RawMessage {
+	return []json.RawMessage{
+		json.RawMessage(`{"name":"get_a","description":"` + long + `","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`),
+		json.RawMessage(`{"name":"set_a","description":"` + long + `","inputSchema":{"type":"object"}}`),
+	}
+}
+
+// The first family of a server begins with what the server is for, by its own texts; the effect is shown
+// if the tools state it.
+func TestPurpose(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ title, description, instructions, want string }{
+		{"", "", "", "Srv, reads"},
+		{"Chrome DevTools MCP server", "", "", "Chrome DevTools, reads"},
+		{"MCP Server", "", "", "Srv, reads"},
+		{"Docs", "Context7 provides up-to-date documentation and code examples for libraries and frameworks.", "",
+			"Up-to-date documentation and code examples, reads"},
+		{"", "", "Use this server to search the Web for various types of data via the API.", "Search the Web for various types of data, reads"},
+		{"", "Gives AI coding agents access to Figma design data, providing layout.", "", "Figma design data, providing layout, reads"},
+		{"", "", "This server provides tools to manage Jira issues.\nMore follows.", "Manage Jira issues, reads"},
+		{"", "", "IMPORTANT", "Srv, reads"},
+		{"Bad\u200b\x1b[31m title", "", "", "Bad [31m title, reads"},
+	} {
+		families := familiesOf(t, []gateway.Upstream{{Name: "srv"}}, map[string]upstream.Answer{"srv": {
+			Title: test.title, Description: test.description, Instructions: test.instructions, Tools: twoTools(),
+		}})
+		if got := families[0].Summary; got != test.want {
+			t.Errorf("%+v is summed up as %q", test, got)
+		}
+		if got := families[1].Summary; got != "Srv" {
+			t.Errorf("the other family is summed up as %q", got)
+		}
+	}
+}
+
+// Servers of one kind are told apart by folder or host, and by nothing that may be a secret.
+func TestDistinction(t *testing.T) {
+	t.Parallel()
+	program := func(argv ...string) upstream.Server { return upstream.Server{Argv: argv} }
+	for _, test := range []struct {
+		one, other upstream.Server
+		want       string
+	}{
+		{program("npx", "-y", "files", "/home/me/work"), program("npx", "-y", "files", "/home/me/private"), "One (work), reads"},
+		{program("npx", "-y", "files", "/home/me/work"), program("npx", "-y", "other", "/home/me/private"), "One, reads"},
+		{program("npx", "-y", "files", "sk-123"), program("npx", "-y", "files", "sk-456"), "One, reads"},
+		{program("npx", "files", "--token", "/x/sk-123"), program("npx", "files", "--token", "/x/sk-456"), "One, reads"},
+		{program("npx", "files", "--token=/x/sk-123"), program("npx", "files"), "One, reads"},
+		{upstream.Server{Argv: []string{"files"}, Dir: "/srv/a"}, upstream.Server{Argv: []string{"files"}, Dir: "/srv/b"}, "One (a), reads"},
+		{upstream.Server{URL: "https://me:pw@eu.example.com/mcp?key=1"}, upstream.Server{URL: "https://us.example.com/mcp?key=2"},
+			"One (eu.example.com), reads"},
+		{upstream.Server{Argv: []string{"files"}, Env: []string{"T=1"}}, upstream.Server{Argv: []string{"files"}, Env: []string{"T=2"}},
+			"One, reads"},
+		{program(`C:\files.exe`, `D:\work`), program(`C:\files.exe`, `D:\home`), "One (work), reads"},
+	} {
+		families := familiesOf(t, []gateway.Upstream{{Name: "one", Server: test.one}, {Name: "other", Server: test.other}},
+			map[string]upstream.Answer{"one": {Tools: twoTools()}, "other": {Tools: twoTools()}})
+		if got := families[0].Summary; got != test.want {
+			t.Errorf("%v beside %v is summed up as %q, want %q", test.one, test.other, got, test.want)
+		}
+	}
+}
+
+// A server is described by its name, with its whole instructions, and a tool that states no effect is not said to
+// delete.
+func TestDescribeServer(t *testing.T) {
+	t.Parallel()
+	instructions := "Use it with care.\n" + strings.Repeat("It is long. ", 100)
+	families := familiesOf(t, []gateway.Upstream{{Name: "srv"}, {Name: "many_x"}}, map[string]upstream.Answer{
+		"srv": {Instructions: instructions, Tools: twoTools()}, "many_x": {Instructions: "Of many.", Tools: manyTools()},
+	})
+	s := surface.New(surface.Options{})
+	if err := s.Put(families...); err != nil {
+		t.Fatal(err)
+	}
+	describe := func(name string) string {
+		text, err := s.Discovery.View(t.Context()).Describe(name, lazy.Account{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return string(text)
+	}
+	quoted, err := json.Marshal(instructions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, wants := range map[string][]string{
+		"srv":       {`"instructions":` + string(quoted), `{"name":"srv_write","summary":"Srv"}`, `"usage":"srv(`},
+		"many_x":    {`{"name":"many_x","instructions":"Of many.","tools":[{"name":"many_x_bird","summary":"Many x: bird, reads"}`},
+		"srv.set_a": {`"effect":"not annotated"`},
+		"srv_write": {`"effect":"not annotated"`},
+	} {
+		for _, want := range wants {
+			if got := describe(name); !strings.Contains(got, want) {
+				t.Errorf("%s is described as %s, want %s", name, got, want)
+			}
+		}
+	}
+	if got := describe("srv_write"); strings.Contains(got, "instructions") {
+		t.Errorf("a tool that has not the server's name has its instructions: %s", got)
+	}
+}
+
+// manyTools are tools of two nouns, so that no family has the server's name alone.
+func manyTools() (tools []json.RawMessage) {
+	for _, noun := range []string{"bird", "fish"} {
+		for _, verb := range []string{"get", "list", "find", "read", "view", "count", "watch", "show"} {
+			tools = append(tools, json.RawMessage(fmt.Sprintf(
+				`{"name":"%s_%s","description":%q,"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`, verb, noun, long)))
+		}
+	}
+	return tools
+}
