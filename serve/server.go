@@ -32,7 +32,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// MaxInstructions is the most characters of server instructions: they are
+// MaxInstructions is the most characters that server instructions should have, apart from texts of other servers: they are
 // billed on every turn of every client.
 const MaxInstructions = 400
 
@@ -44,7 +44,7 @@ const anyTool = "toolfold"
 type Options struct {
 	Name         string // empty = toolfold
 	Version      string
-	Instructions string // at most [MaxInstructions] characters
+	Instructions string // for the model; see [MaxInstructions]
 
 	// Families are offered by the server, as [toolfold.Mount] returns them, in
 	// the order of listings.

@@ -159,7 +159,7 @@ func TestShow(t *testing.T) {
 	write(t, files, Global, `{"listing": "full", "tool_mode": "legacy"}`)
 	for _, test := range []struct{ name, args, want string }{
 		{"merged", `{}`, `{"scope":"merged","config":{"alwaysLoad":"discovery","drainMs":25000,` +
-			`"fold":"family","listing":"full","maxBodyBytes":4194304,` +
+			`"fold":"family","instructionTokens":400,"listing":"full","maxBodyBytes":4194304,` +
 			`"maxCalls":256,` +
 			`"maxConnections":1024,"maxInterruptions":5,"maxSessions":1000,"metricDays":90,"metricPoints":1000000,"params":"object",` +
 			`"readOnly":false,"resources":"work","resultLimit":28000,"strictNames":false,"structured":false,"taskRetentionDays":30,` +

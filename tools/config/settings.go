@@ -111,6 +111,10 @@ var Settings = append([]Setting{
 		Name: "upstreamWaitMs", Doc: "Most milliseconds that a first start waits for the tools of upstreams, if tools/list shows them.",
 		Max: 60_000,
 	}.With(toolfold.Default(1000)), User},
+	{toolfold.Int{
+		Name: "instructionTokens", Doc: "Most tokens of the first sentences of upstreams' instructions in the server's own; 0 = none.",
+		Max: 10_000,
+	}.With(toolfold.Default(400)), User},
 	{toolfold.String{
 		Name: "workspaceName", Doc: "Name of the workspace that tasks and notes belong to; else a trusted repository's " +
 			"origin, or machine and path.",
@@ -263,6 +267,7 @@ type Options struct {
 	DrainMs           int                        `json:"drainMs"`
 	UpstreamMegabytes int                        `json:"upstreamMegabytes"`
 	UpstreamWaitMs    int                        `json:"upstreamWaitMs"`
+	InstructionTokens int                        `json:"instructionTokens"`
 	WorkspaceName     string                     `json:"workspaceName"`   // empty = derived from the workspace
 	MemoryNamespace   string                     `json:"memoryNamespace"` // empty = the family's own defaults
 	TraceArguments    bool                       `json:"traceArguments"`

@@ -94,3 +94,55 @@ func lowerFirst(text string) string {
 	r, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToLower(r)) + text[size:]
 }
+
+// quoted returns the first sentence of the instructions of each other server, quoted under the server's
+// name, in at most so many tokens, as estimated. It names the servers whose sentence has no room.
+func quoted(families []*toolfold.Family, room int) string {
+	var text strings.Builder
+	var left []string
+	last := ""
+	for _, f := range families {
+		if f.Instructions == "" || f.Server == last || room == 0 {
+			continue
+		}
+		last = f.Server
+		line := fmt.Sprintf("\n%s says: %q", f.Server, firstSentence(f.Instructions))
+		if estimate.Tokens([]byte(text.String()+line)) > room-leftRoom {
+			left = append(left, f.Server)
+			continue
+		}
+		text.WriteString(line)
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(&text, "\ntools.describe has the instructions of %s.", listed(left, leftRoom-20))
+	}
+	return text.String()
+}
+
+// leftRoom is the part of the room for quotations that names servers without one, in tokens.
+const leftRoom = 60
+
+// listed joins names as far as there is room, in tokens, and counts the others.
+func listed(names []string, room int) string {
+	for n := len(names); n > 0; n-- {
+		text := strings.Join(names[:n], ", ")
+		if n < len(names) {
+			text += fmt.Sprintf(" and %d more servers", len(names)-n)
+		}
+		if estimate.Tokens([]byte(text)) <= room {
+			return text
+		}
+	}
+	return fmt.Sprintf("%d servers", len(names))
+}
+
+// firstSentence returns the first sentence of a text as one line.
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	for i := range text {
+		if i > 0 && text[i] == ' ' && strings.IndexByte(".!?:", text[i-1]) >= 0 && i > 20 {
+			return text[:i]
+		}
+	}
+	return text
+}

@@ -69,3 +69,37 @@ func TestInstructionsNameFamilies(t *testing.T) {
 		}
 	}
 }
+
+// Other servers' instructions are quoted under their names, each with its first sentence; the room bounds
+// all of it, and what has no room is named.
+func TestInstructionsQuote(t *testing.T) {
+	t.Parallel()
+	family := func(name, text string) *toolfold.Family {
+		return &toolfold.Family{Name: name, Server: name, Instructions: text}
+	}
+	docs := family("docs", "Use this server to fetch\ndocumentation. It has \"two\" tools.")
+	twice := &toolfold.Family{Name: "docs_write", Server: "docs", Instructions: docs.Instructions}
+	for _, test := range []struct {
+		families []*toolfold.Family
+		room     int
+		want     string
+	}{
+		{[]*toolfold.Family{docs, twice, family("quiet", ""), {Name: "memory"}}, 400, "\ndocs says: \"Use this server to fetch documentation.\""},
+		{[]*toolfold.Family{family("q", `Say "yes" to all`)}, 400, "\nq says: \"Say \\\"yes\\\" to all\""},
+		{[]*toolfold.Family{docs}, 0, ""},
+		{[]*toolfold.Family{family("long", strings.Repeat("word ", 500)), docs}, 400,
+			"\ndocs says: \"Use this server to fetch documentation.\"\ntools.describe has the instructions of long."},
+	} {
+		if got := quoted(test.families, test.room); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+	var many []*toolfold.Family
+	for i := range 300 {
+		many = append(many, family(fmt.Sprintf("server_%d", i), "Use this server whenever the user asks about a thing."))
+	}
+	text := quoted(many, 400)
+	if n, err := tokens.Count(text); err != nil || n > 400 || n < 200 || !strings.Contains(text, "more servers") {
+		t.Errorf("%d tokens, %v: %s", n, err, text)
+	}
+}

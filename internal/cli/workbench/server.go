@@ -16,10 +16,11 @@ const promptsWatched = 5 * time.Second
 
 // NewServer returns the server of the workbench, which tells its clients of what changes until ctx ends.
 func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.Server, error) {
+	families := settings.Rules(o.Options).Rights().Filter(b.Families())
 	served := serve.Options{
-		Version: env.Version(), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured, Tasks: b.tasks,
-		Instructions: Instructions(b.Surface, o.Kind(), settings.Rules(o.Options).Rights().Filter(b.Families())),
-		AlwaysLoad:   serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == hosts.Deferring,
+		Instructions: Instructions(b.Surface, o.Kind(), families) + quoted(families, o.InstructionTokens),
+		Version:      env.Version(), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured, Tasks: b.tasks,
+		AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == hosts.Deferring,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	}
 	if o.Files.Workspace != "" {
