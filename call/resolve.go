@@ -25,6 +25,8 @@ type Resolver struct {
 	names  []string                     // all of them, for suggestions
 	home   map[*toolfold.Action]*target // the first way to call an action
 
+	senses func() senses // of the actions of other servers
+
 	// refuse words the refusal of a name that leads to no permitted action; nil
 	// where the name is not known either.
 	refuse func(name string, args *arguments) *toolfold.Error
@@ -209,6 +211,7 @@ func NewResolver(entries []*entry.Entry) *Resolver {
 			r.home[e.Action] = t
 		}
 	}
+	r.senses = sync.OnceValue(func() senses { return sensesOf(r) })
 	return r
 }
 
@@ -261,6 +264,12 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 		return r.pick(f, args)
 	}
 	if t, ok := r.single[name]; ok {
+		if action, _ := args.values[callctx.ArgAction].(string); t.Action.Definition != nil && !t.Takes(callctx.ArgAction) && action != "" {
+			if meant := r.sense(t.Action.Family.Category, action); meant != nil && meant.Action != t.Action {
+				args.take(callctx.ArgAction)
+				return meant.redirect(name, action, args)
+			}
+		}
 		if !t.Takes(callctx.ArgParams) {
 			args.unfold()
 		}
@@ -272,6 +281,11 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 	}
 	if err := r.Absence(name); err != nil {
 		return nil, err
+	}
+	if _, selects := args.values[callctx.ArgAction]; !selects {
+		if t := r.anySense(name); t != nil {
+			return t.redirect("", name, args)
+		}
 	}
 	if f, verb := r.family(name); f != nil {
 		args.unfold()
@@ -436,6 +450,9 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 		return nil, err
 	}
 	if t == nil && isText {
+		if meant := r.sense(f.family.Category, name); meant != nil {
+			return meant.redirect(f.tool, name, args)
+		}
 		if err := r.notPermitted(f.tool+"."+name, args); err != nil {
 			return nil, err
 		}

@@ -34,20 +34,30 @@ const (
 var levels = []lazy.Level{lazy.Lazy, lazy.Signature, lazy.Full}
 
 func main() {
+	calls := flag.Bool("calls", false, "call tools of the lists wrongly, and print how many answers lead to the right one")
+	verbose := flag.Bool("v", false, "with -calls: print the other answers")
 	flag.Parse()
-	if err := run(flag.Args()); err != nil {
+	files, err := filesIn(flag.Args())
+	switch {
+	case err != nil:
+	case *calls:
+		err = runCalls(files, *verbose)
+	default:
+		err = run(files)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "folds:", err)
 		os.Exit(1)
 	}
 }
 
-func run(paths []string) error {
-	var files []string
+// filesIn returns the files of arguments that are files or folders of them.
+func filesIn(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			inside, err := filepath.Glob(filepath.Join(path, "*.json"))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			files = append(files, inside...)
 		} else {
@@ -55,8 +65,13 @@ func run(paths []string) error {
 		}
 	}
 	if len(files) == 0 {
-		return errors.New("name files with answers to tools/list, or folders of them")
+		return nil, errors.New("name files with answers to tools/list, or folders of them")
 	}
+	return files, nil
+}
+
+// run prints what the lists in files cost.
+func run(files []string) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "list\ttools\ttokens\tfolded\tlazy\t%\tsignature\t%\tfull\t%\t")
 	var faults []error

@@ -13,7 +13,14 @@ func TestLists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run([]string{filepath.Join(dir, "gateway", "testdata")}); err != nil {
+	files, err := filesIn([]string{filepath.Join(dir, "gateway", "testdata")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run(files); err != nil {
+		t.Error(err)
+	}
+	if err := runCalls(files, true); err != nil {
 		t.Error(err)
 	}
 }

@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"e2e/attack":      {".", "e2e/product", "entry", "internal/", "internal/app", "internal/storage", "serve", "tools/"},
 	"e2e/bench":       {"e2e/bench/plain", "e2e/product", "internal/text/regex"},
 	"e2e/conformance": {".", "ask", "content", "lazy", "serve", "surface"}, // as somebody else's server
-	"e2e/folds":       {"doctor", "gateway", "lazy", "surface", "upstream"},
+	"e2e/folds":       {"doctor", "gateway", "gateway/fold", "lazy", "surface", "upstream"},
 	"e2e/planted":     {"e2e/product", "internal/code/scan"},
 
 	// What lies under the families, from the lowest folder up.

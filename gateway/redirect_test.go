@@ -1,0 +1,67 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/permission"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// A call that asks the wrong tool of a server for an action, or asks for it by the words of its name in another order,
+// is answered with the right tool and its usage; an action that only reads runs. Nobody learns of, or runs, what is
+// not permitted.
+func TestWrongTool(t *testing.T) {
+	t.Parallel()
+	tool := func(name, hint string) json.RawMessage {
+		return json.RawMessage(`{"name":"` + name + `","description":"` + long + `","inputSchema":{"type":"object",` +
+			`"properties":{"x":{"type":"string"}}},"annotations":{"readOnlyHint":` + hint + `}}`)
+	}
+	families := familiesOf(t, []gateway.Upstream{{Name: "forge"}, {Name: "other"}}, map[string]upstream.Answer{
+		"forge": {Tools: []json.RawMessage{tool("list_issues", "true"), tool("get_branch", "true"), tool("get_branches", "true"),
+			tool("create_issue", "false"), tool("forge_ping", "false")}},
+		"other": {Tools: []json.RawMessage{tool("look", "true"), tool("create_issue", "false"), tool("wipe", "false")}},
+	})
+	s := surface.New(surface.Options{})
+	if err := s.Put(families...); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ tool, args, want string }{
+		{"forge", `{"action":"create_issue"}`, `"message":"create_issue is an action of forge_write"`},
+		{"forge", `{"action":"issues.create","params":{"x":"1"}}`, `call forge_write with action \"create_issue\"`},
+		{"forge", `{"action":"ping"}`, `call forge_write with action \"forge_ping\"`},
+		{"forge_write", `{"action":"list_issues"}`, ``},
+		{"forge_write", `{"action":"issues.list","x":"1"}`, ``},
+		{"forge", `{"action":"listIssues"}`, ``},
+		{"forge", `{"action":"branch_get"}`, ``},
+		{"forge", `{"action":"branches.get"}`, ``},
+		{"other", `{"action":"forge.list_issues"}`, `INVALID_ACTION`},
+		{"issue_list", `{}`, ``},
+		{"issues.create", `{}`, `UNKNOWN_TOOL`}, // two servers have it
+		{"wipe.other", `{}`, `call other_write with action \"wipe\"`},
+	} {
+		answer := s.Client.Call(t.Context(), test.tool, json.RawMessage(test.args))
+		if (test.want == "") != (answer.Err == nil) || !strings.Contains(string(answer.Content), test.want) {
+			t.Errorf("%s %s is answered %s, want %q", test.tool, test.args, answer.Content, test.want)
+		}
+		if strings.Contains(test.want, "forge_write") && !strings.Contains(string(answer.Content), `"usage":`) {
+			t.Errorf("%s %s is answered without usage: %s", test.tool, test.args, answer.Content)
+		}
+	}
+	for _, rules := range []permission.Rules{{Deny: []string{"forge.list_issues", "forge.create_issue"}}, {Named: true, Allow: []string{"forge.get_branch"}}} {
+		ctx := callctx.With(t.Context(), toolfold.Origin{Rights: rules.Rights()})
+		for tool, args := range map[string]string{
+			"forge_write": `{"action":"list_issues"}`, "forge": `{"action":"issues.list"}`, "issue_list": `{}`, "issues.create": `{"action":"x"}`,
+		} {
+			answer := s.Client.Call(ctx, tool, json.RawMessage(args))
+			if answer.Err == nil || strings.Contains(string(answer.Content), "usage\":\"list_issues") {
+				t.Errorf("%+v: %s %s is answered %s", rules, tool, args, answer.Content)
+			}
+		}
+	}
+}
