@@ -53,7 +53,9 @@ func TestWrongTool(t *testing.T) {
 			t.Errorf("%s %s is answered without usage: %s", test.tool, test.args, answer.Content)
 		}
 	}
-	for _, rules := range []permission.Rules{{Deny: []string{"forge.list_issues", "forge.create_issue"}}, {Named: true, Allow: []string{"forge.get_branch"}}} {
+	for _, rules := range []permission.Rules{
+		{Deny: []string{"forge.list_issues", "forge.create_issue"}}, {Named: true, Allow: []string{"forge.get_branch"}},
+	} {
 		ctx := callctx.With(t.Context(), toolfold.Origin{Rights: rules.Rights()})
 		for tool, args := range map[string]string{
 			"forge_write": `{"action":"list_issues"}`, "forge": `{"action":"issues.list"}`, "issue_list": `{}`, "issues.create": `{"action":"x"}`,

@@ -81,7 +81,8 @@ func heading(setting string) string {
 	switch {
 	case slices.Contains(PermissionSettings, setting):
 		return "What callers may do"
-	case slices.Contains(SurfaceSettings, setting), slices.Contains([]string{"for", "resources", "strictNames", "upstreamWaitMs", "instructionTokens"}, setting):
+	case slices.Contains(SurfaceSettings, setting),
+		slices.Contains([]string{"for", "resources", "strictNames", "upstreamWaitMs", "instructionTokens"}, setting):
 		return "What clients are shown"
 	case strings.HasPrefix(setting, "http"), strings.HasPrefix(setting, "max") && setting != "maxInterruptions",
 		setting == "allowedHosts", setting == "drainMs":
