@@ -469,6 +469,8 @@ func (p *keptPlan) UnmarshalJSON(raw []byte) error {
 					f.Name, _ = ordered.Text(value)
 				case "Summary":
 					f.Summary, _ = ordered.Text(value)
+				case "Range":
+					f.Range, _ = ordered.Text(value)
 				case "Noun":
 					f.Noun, _ = ordered.Text(value)
 				case "Reads":
@@ -788,7 +790,7 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 		instructions = unseen.Removed(k.Instructions)
 	}
 	var families []*toolfold.Family
-	for i, planned := range k.Plan.Families {
+	for _, planned := range k.Plan.Families {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -816,7 +818,7 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 		if len(f.Actions) == 0 {
 			continue
 		}
-		f.Summary = l.summary(k, i, tools)
+		f.Summary = l.summary(k, planned, tools, len(families) == 0)
 		mounted, err := toolfold.Mount(f, func(context.Context) (*link, error) { return l, nil })
 		if err == nil {
 			err = mounted.Validate()

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/unseen"
 )
@@ -24,19 +25,20 @@ const (
 // summary returns the text that a family of a plan is listed with, unless its user wrote one: in
 // the first family of the server what the server is for, in another the noun, and what
 // the family does if its tools are annotated.
-func (l *link) summary(k kept, family int, tools []definition) string {
-	planned := k.Plan.Families[family]
-	subject := cmp.Or(planned.Summary, upperFirst(planned.Noun))
-	if family == 0 {
+func (l *link) summary(k kept, planned fold.Family, tools []definition, first bool) string {
+	if planned.Summary != "" {
+		return unseen.Removed(planned.Summary)
+	}
+	subject := upperFirst(cmp.Or(planned.Noun, planned.Range))
+	if first {
 		purpose := l.purpose(k)
 		if at := l.distinction(); at != "" {
 			purpose += " (" + at + ")"
 		}
-		if planned.Noun == "" && planned.Summary == "" || subject == "" {
-			subject = purpose
-		} else {
-			subject = purpose + ": " + lowerFirst(subject)
+		if subject != "" {
+			purpose += ": " + lowerFirst(subject)
 		}
+		subject = purpose
 	}
 	subject = cmp.Or(subject, l.title())
 	effect := ""
@@ -96,6 +98,9 @@ func purposeIn(text string) string {
 	}
 	if end := strings.IndexAny(phrase, ".;:!?([{\n—"); end >= 0 {
 		phrase = phrase[:end]
+	}
+	if part, _, found := strings.Cut(phrase, ","); found && len(strings.Fields(part)) > 2 {
+		phrase = part
 	}
 	words := strings.Fields(phrase)
 	words = words[:min(len(words), purposeWords)]

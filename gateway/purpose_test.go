@@ -63,8 +63,9 @@ func TestPurpose(t *testing.T) {
 		{"Docs", "Context7 provides up-to-date documentation and code examples for libraries and frameworks.", "",
 			"Up-to-date documentation and code examples, reads"},
 		{"", "", "Use this server to search the Web for various types of data via the API.", "Search the Web for various types of data, reads"},
-		{"", "Gives AI coding agents access to Figma design data, providing layout.", "", "Figma design data, providing layout, reads"},
+		{"", "Gives AI coding agents access to Figma design data, providing layout.", "", "Figma design data, reads"},
 		{"", "", "This server provides tools to manage Jira issues.\nMore follows.", "Manage Jira issues, reads"},
+		{"", "", "Provides scraping, crawling, and extraction tools for AI.", "Scraping, crawling, and extraction tools, reads"},
 		{"", "", "IMPORTANT", "Srv, reads"},
 		{"Bad\u200b\x1b[31m title", "", "", "Bad [31m title, reads"},
 	} {
@@ -76,6 +77,34 @@ func TestPurpose(t *testing.T) {
 		}
 		if got := families[1].Summary; got != "Srv" {
 			t.Errorf("the other family is summed up as %q", got)
+		}
+	}
+}
+
+// A summary that the user of a server wrote is listed as it is written.
+func TestSummaryOfUser(t *testing.T) {
+	t.Parallel()
+	g, err := gateway.New(gateway.Options{
+		Upstreams: []gateway.Upstream{{Name: "srv"}},
+		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {
+			return listOnly{upstream.Answer{Title: "Docs", Tools: twoTools()}}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	if err := g.Learn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	plan, _ := g.Plan("srv")
+	plan.Families[0].Summary = "our wiki, mind the gap"
+	if err := g.UsePlan("srv", plan); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"our wiki, mind the gap", "Srv"} {
+		if got := g.Families()[i].Summary; got != want {
+			t.Errorf("family %d is listed as %q, want %q", i, got, want)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (p Plan) WithoutMadeSummaries() Plan {
 			rest != f.Summary && rest == f.Noun:
 			p.Families[i].Summary = ""
 		case rest != f.Summary && f.Noun == "" && strings.Contains(rest, " to "):
-			p.Families[i].Summary = rest
+			p.Families[i].Summary, p.Families[i].Range = "", rest
 		}
 	}
 	return p
@@ -84,8 +84,9 @@ func (p Plan) Tool(server, name string) string {
 // Family is one folded tool.
 type Family struct {
 	Name    string   `yaml:"name"`
-	Summary string   `yaml:"summary,omitempty"` // at most 60 characters; empty shows the noun and, first, what the server is for
+	Summary string   `yaml:"summary,omitempty"` // at most 60 characters; empty lists the noun, and what the server is for
 	Noun    string   `yaml:"noun,omitempty"`    // later tools that act on it join; empty takes tools that join no other
+	Range   string   `yaml:"range,omitempty"`   // of a part by the alphabet: its first and its last noun
 	Reads   bool     `yaml:"reads"`             // its tools only read; the others may do anything
 	Bare    bool     `yaml:"bare,omitempty"`    // its one action is called without an action argument
 	Actions []Action `yaml:"actions"`
@@ -173,11 +174,16 @@ func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, ad
 			added = append(added, t.Name)
 			rest = append(rest, b.subjected(t))
 		}
-		if only := len(tools) == 1 && len(p.Families) == 0; s.Alone || only {
+		start, anew := len(b.families), len(p.Families) == 0
+		if only := len(tools) == 1 && anew; s.Alone || only {
 			b.separate(rest, only && !s.Alone)
-		} else {
-			b.place(rest, reading, len(p.Families) == 0)
+			continue
 		}
+		b.place(rest, reading, anew)
+		// The family of the server's name comes first: it says what the server is for.
+		slices.SortStableFunc(b.families[start:], func(x, y Family) int {
+			return cmp.Compare(min(len(x.Noun), 1), min(len(y.Noun), 1))
+		})
 	}
 	if err := ctx.Err(); err != nil {
 		return Plan{}, nil, err
@@ -211,6 +217,7 @@ type builder struct {
 	called   map[string]bool   // their words, in the singular
 	subjects map[string]bool   // what they act on, in the singular
 	spelt    map[string]string // words that occur in the plural alone, by their singular
+	mixed    bool              // some tools only read, and others do not
 	areas    bool              // most names go from the area to the verb, such as acr_registry_list
 	base     string            // that names of families begin with
 	prefix   int               // words that all names of tools begin with
@@ -227,6 +234,7 @@ func (b *builder) read(tools []Tool) {
 	first, last := 0, 0 // names with a verb there
 	said := map[string]bool{}
 	for _, t := range tools {
+		b.mixed = b.mixed || t.Reads != tools[0].Reads
 		words := b.words(t.Name)
 		b.called[singulars(strings.Join(words, " "))] = true
 		switch {
@@ -354,7 +362,7 @@ func (b *builder) part(tools []subjected, reading bool) {
 	for _, tools := range parts {
 		first, last := tools[0].subject[0], tools[len(tools)-1].subject[0]
 		f := b.append(Family{Name: b.nameOf(cut(first, letters)+" "+cut(last, letters), reading), Reads: reading})
-		f.Summary = cut(strings.ToUpper(first[:1])+b.spelling(first)[1:]+" to "+b.spelling(last), maxSummary)
+		f.Range = cut(b.spelling(first)+" to "+b.spelling(last), maxSummary)
 		for _, t := range tools {
 			b.add(f, t)
 		}
@@ -478,13 +486,13 @@ type share struct{ phrase, score int }
 
 // phrasesOf returns the phrases of tools that can be the noun of a family: neither the server's
 // name nor a verb. A phrase counts more at the end of a subject, and most at the beginning of a
-// name that goes by area, such as acr_registry_list.
+// name without a verb there. Of names that go by area, such as acr_registry_list, only the area counts.
 func phrasesOf(tools []subjected, server []string, areas bool) *phrases {
 	p, known := &phrases{of: make([][]share, len(tools))}, map[string]int{}
 	for i, t := range tools {
 		for from := range t.subject {
 			for to := from + 1; to <= min(from+3, len(t.subject)); to++ {
-				if !isNoun(t.subject[from:to], server) {
+				if areas && from > 0 || !isNoun(t.subject[from:to], server, areas) {
 					continue
 				}
 				text := strings.Join(t.subject[from:to], " ")
@@ -498,8 +506,6 @@ func phrasesOf(tools []subjected, server []string, areas bool) *phrases {
 				switch {
 				case from == 0 && (areas || !verbs()[t.words[0]]):
 					score = 4
-				case areas:
-					score = 1
 				case to == len(t.subject):
 					score = 3
 				}
@@ -566,8 +572,8 @@ func (b *builder) spelling(noun string) string {
 	return strings.Join(words, " ")
 }
 
-// nameOf returns a free name for a family: server or server_noun, with _write
-// where the other effect has that name.
+// nameOf returns a free name for a family: server or server_noun, with _write for what does more than read if the
+// server has tools of both kinds.
 func (b *builder) nameOf(noun string, reading bool) string {
 	twin := map[bool]string{true: readTwin, false: writeTwin}[reading]
 	stem := b.base
@@ -583,7 +589,7 @@ func (b *builder) nameOf(noun string, reading bool) string {
 		if n > 1 {
 			name = fmt.Sprintf("%s%d", stem, n)
 		}
-		if free(name) {
+		if free(name) && (reading || !b.mixed) {
 			return name
 		}
 		reads, is := b.names[name]

@@ -76,10 +76,18 @@ var vague = sync.OnceValue(func() map[string]bool {
 	return wordSet("all batch bulk by detail details id info information list many multiple new one single tool")
 })
 
-// isNoun reports whether a phrase can be the noun of a family of a server with a name of these words.
-func isNoun(phrase, server []string) bool {
+// never are verbs that name no thing and no area.
+var never = sync.OnceValue(func() map[string]bool {
+	return wordSet("add create delete describe fetch find get list read remove set show update")
+})
+
+// isNoun reports whether a phrase can be the noun of a family of a server with a name of these words. Names that go
+// from the area to the verb may have areas such as monitor.
+func isNoun(phrase, server []string, areas bool) bool {
 	named := func(word string) bool { return slices.Contains(server, word) || slices.Contains(server, word+"s") }
-	names := func(word string) bool { return (!verbs()[word] || nounVerbs()[word]) && !vague()[word] }
+	names := func(word string) bool {
+		return !vague()[word] && !never()[word] && (areas || !verbs()[word] || nounVerbs()[word])
+	}
 	twice := len(slices.Compact(slices.Clone(phrase))) < len(phrase)
 	return !twice && !slices.ContainsFunc(phrase, named) && names(phrase[0]) && names(phrase[len(phrase)-1])
 }
