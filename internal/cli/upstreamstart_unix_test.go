@@ -106,7 +106,7 @@ func TestFirstStart(t *testing.T) {
 	})
 	m.write(t, gate, "")
 	until(t, "a change of the list is told", func() bool { return strings.Contains(c.stdout.String(), "notifications/tools/list_changed") })
-	if next := c.list(t); !strings.Contains(next, `"name":"late"`) {
+	if next := c.list(t); !strings.Contains(next, `"name":"late_write"`) {
 		t.Errorf("the next list is %s", next)
 	}
 	c.expect(t, "tool_call", `{"name":"late.memory","arguments":{"action":"list"}}`)
