@@ -7,7 +7,10 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/text/estimate"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/rank"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Weights of the texts of an action, beside its name.
@@ -40,6 +43,9 @@ type Found struct {
 	Summary string  `json:"summary,omitempty" doc:"What it does; of the best three."`
 	Score   float64 `json:"score" doc:"From 0 to 1; below 0.5 mostly unrelated."`
 
+	// Params describes the required parameters of another server's action, by name.
+	Params map[string]string `json:"params,omitempty" doc:"Required parameters; of other servers' best, as far as there is room."`
+
 	action *toolfold.Action
 }
 
@@ -59,6 +65,39 @@ func (v *View) Find(query string, limit int) []Found {
 		list = append(list, Found{Name: e.Title(), Usage: v.usage(e), Summary: m.action.Summary, Score: score, action: m.action})
 	}
 	return list
+}
+
+// Bounds of the descriptions of parameters in an answer of tools.find.
+const (
+	describedRoom = 700 // tokens of the whole answer, as estimated: beyond it no action gets descriptions
+	describedText = 120 // characters of a description
+)
+
+// describeParams describes the required parameters of other servers' actions, the best action first, so that they
+// can be called without a call of describe. The usages of own actions say enough. An action whose descriptions have
+// no room gets none: a part of them would look like all.
+func (v *View) describeParams(out *FindOut) {
+	spent := 0
+	for i, f := range out.Results {
+		if f.action.Input == nil {
+			continue
+		}
+		params := map[string]string{}
+		for _, p := range v.entries[f.action].Required() {
+			if text := strings.Join(strings.Fields(p.Doc), " "); text != "" {
+				params[p.Name] = shorten.Words(text, describedText)
+			}
+		}
+		if len(params) == 0 {
+			continue
+		}
+		if spent == 0 {
+			spent = estimate.Tokens(ordered.MustJSON(out))
+		}
+		if cost := estimate.Tokens(slices.Concat([]byte(`,"params":`), ordered.MustJSON(params))); spent+cost <= describedRoom {
+			out.Results[i].Params, spent = params, spent+cost
+		}
+	}
 }
 
 // also returns the names of the other actions of the first result's family;

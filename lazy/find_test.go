@@ -1,9 +1,14 @@
 package lazy_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/lazy"
 )
 
@@ -44,6 +49,58 @@ func TestFindForeignTools(t *testing.T) {
 	} {
 		if found := view.Find(query, 3); len(found) == 0 || found[0].Name != want {
 			t.Errorf("%q wants %s, got %v", query, want, found)
+		}
+	}
+}
+
+// An answer describes the required parameters of other servers' actions, as far as there is room. Cut texts
+// have a mark.
+func TestFindDescribesParametersOfForeignTools(t *testing.T) {
+	t.Parallel()
+	const names = 30
+	long := strings.Repeat("of the people who work there ", 20)
+	s := withDiscovery(t)
+	for i := range names {
+		f, err := toolfold.External{
+			Name: fmt.Sprintf("book_parking_%d", i), Description: "Book a parking permit.", Server: "Personio", Category: "elsewhere",
+			InputSchema: json.RawMessage(`{"type":"object","required":["until","holder","size"],"properties":{
+				"until":{"type":"string","description":"Last day,\n ISO 8601"},
+				"holder":{"type":"string","description":"Name ` + long + `"},
+				"size":{"type":"integer"},
+				"note":{"type":"string","description":"Shown on the permit."}}}`),
+		}.Family()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Put(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const room = 700
+	for _, c := range []struct{ limit, least, most int }{{1, 1, 1}, {5, 5, 5}, {12, 2, 11}, {names, 0, 0}} {
+		answer := s.Runner.Call(t.Context(), "tools.find", fmt.Appendf(nil, `{"query":"book a parking permit","limit":%d}`, c.limit))
+		var out lazy.FindOut
+		if err := json.Unmarshal(answer.Content, &out); err != nil || len(out.Results) != c.limit {
+			t.Fatalf("limit %d: %v: %s", c.limit, err, answer.Content)
+		}
+		described := 0
+		for i, f := range out.Results {
+			if f.Params == nil {
+				continue
+			}
+			if described++; described <= i {
+				t.Errorf("limit %d: one before hit %d is not described", c.limit, i)
+			}
+			holder := strings.TrimSpace("Name "+strings.Repeat("of the people who work there ", 4)) + "…"
+			if want := map[string]string{"until": "Last day, ISO 8601", "holder": holder}; !maps.Equal(f.Params, want) {
+				t.Errorf("got %v, want %v", f.Params, want)
+			}
+		}
+		if described < c.least || described > c.most {
+			t.Errorf("limit %d: %d actions are described, want %d to %d", c.limit, described, c.least, c.most)
+		}
+		if cost := estimate.Tokens(answer.Content); described > 0 && cost > room {
+			t.Errorf("limit %d: about %d tokens, more than %d", c.limit, cost, room)
 		}
 	}
 }

@@ -20,6 +20,19 @@ func To(s string, n int) string {
 	return s
 }
 
+// Words cuts s to at most n characters, behind the last word that fits, and marks the cut. A text without a
+// blank in the second half of these is cut within its word.
+func Words(s string, n int) string {
+	if To(s, n) == s {
+		return s
+	}
+	cut := strings.TrimSuffix(To(s, n), "…")
+	if at := strings.LastIndexByte(cut, ' '); s[len(cut)] != ' ' && at > len(cut)/2 {
+		cut = cut[:at]
+	}
+	return strings.TrimRight(cut, " ,;:") + "…"
+}
+
 // What stands at the end of a text that was cut, around a number.
 const (
 	cutMark    = "… [cut: "
