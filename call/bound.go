@@ -50,8 +50,12 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 	if own := c.Entry.Action.Family.ResultLimit; own > 0 && c.bound.Bytes > 0 {
 		c.bound.Bytes = own
 	}
+	if c.reply != nil && c.reply.failed { // fields and filters are for results: they would leave nothing of its words
+		c.input.fields, c.input.filter = nil, ""
+	}
+	c.warnUnmatched(raw)
 	content := Project(raw, c.input.fields)
-	filtered := c.input.filter != "" && !c.failed && (c.reply == nil || !c.reply.failed)
+	filtered := c.input.filter != "" && !c.failed
 	if filtered {
 		var err error
 		if content, err = c.filter(ctx, raw, content); err != nil {

@@ -89,13 +89,18 @@ func parseRange(text string) (part extent, ok bool) {
 // plain returns the path of a field without its ranges.
 func plain(field string) (path string, ok bool) {
 	steps, ok := parseField(field)
+	return namesOf(steps), ok
+}
+
+// namesOf returns the path of steps without ranges.
+func namesOf(steps []step) string {
 	var names []string
 	for _, s := range steps {
 		if s.part == nil {
 			names = append(names, s.name)
 		}
 	}
-	return strings.Join(names, "."), ok
+	return strings.Join(names, ".")
 }
 
 // plainPaths returns the paths of fields without their ranges.

@@ -77,6 +77,12 @@ func TestReply(t *testing.T) {
 			`{"content":[{"type":"text","text":"34"},` + image + `]}`},
 		{"one of several blocks", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, `["content[1:]"]`,
 			`{"content":[{"type":"text","text":"b"}]}`},
+		{"fields that are not there", `{"content":[{"type":"text","text":"{\"items\":[{\"id\":1},{\"id\":2,\"title\":\"t\"}],\"total\":2}"}]}`,
+			`["items.nope","total","none"]`, `{"content":[{"type":"text","text":"{\"items\":[{},{}],\"total\":2}"},` +
+				`{"type":"text","text":"{\"warnings\":[\"include_fields: nothing is at items.nope: items has id, title\",` +
+				`\"include_fields: nothing is at none: the answer has items, total\"]}"}]}`},
+		{"an error", `{"content":[{"type":"text","text":"no such repository"}],"isError":true}`, `["items"]`,
+			`{"content":[{"type":"text","text":"no such repository"}],"isError":true}`},
 	} {
 		f := foreign(t, "srv", &got, map[string]string{"x": test.result}, nil)
 		args := `{"action":"x"}`
@@ -84,7 +90,8 @@ func TestReply(t *testing.T) {
 			args = `{"action":"x","include_fields":` + test.fields + `}`
 		}
 		answer := runnerOf(f).Bounded(call.Bound{Bytes: 2000}).Call(t.Context(), "srv", json.RawMessage(args))
-		if diff := cmp.Diff(test.want, string(answer.Reply)); diff != "" || answer.Err != nil {
+		failed := strings.Contains(test.result, `"isError":true`)
+		if diff := cmp.Diff(test.want, string(answer.Reply)); diff != "" || (answer.Err != nil) != failed {
 			t.Errorf("%s: %v (-want +got):\n%s", test.name, answer.Err, diff)
 		}
 	}

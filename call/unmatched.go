@@ -1,0 +1,122 @@
+package call
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/schema"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// maxThere bounds the members that a warning of a field names.
+const maxThere = 12
+
+// warnUnmatched warns of fields that lead to nothing in a result, and names the members that are there. A declared
+// field may be absent. Whether an undeclared one exists, as in results of other servers, only the result shows.
+func (c *Call) warnUnmatched(raw json.RawMessage) {
+	if len(c.input.fields) == 0 {
+		return
+	}
+	declared := schema.Paths(c.Entry.Action.Results())
+	for _, field := range c.input.fields {
+		steps, _ := parseField(field)
+		i, there := unmatched(raw, steps)
+		if i < 0 || slices.Contains(declared, namesOf(steps[:i+1])) {
+			continue
+		}
+		has := "no members"
+		if len(there) > 0 {
+			has = strings.Join(there[:min(len(there), maxThere)], ", ")
+		}
+		if more := len(there) - maxThere; more > 0 {
+			has += fmt.Sprintf(" and %d more", more)
+		}
+		where := "the answer"
+		if i > 0 {
+			where = namesOf(steps[:i])
+		}
+		c.input.warn("%s: nothing is at %s: %s has %s", callctx.ArgFields, shorten.To(namesOf(steps[:i+1]), maxCutPath),
+			shorten.To(where, maxCutPath), has)
+	}
+}
+
+// unmatched returns the first step that leads to nothing in a whole result, and the members that are where the steps
+// before it led, in order of appearance. It returns -1 if all steps match, if a range is empty, and if the steps led
+// only to null or empty lists, which show no members.
+func unmatched(raw json.RawMessage, steps []step) (i int, there []string) {
+	values := [][]byte{raw}
+	for i, s := range steps {
+		var next [][]byte
+		if s.part != nil {
+			for _, value := range values {
+				next = append(next, within(value, *s.part)...)
+			}
+			if values = next; len(values) == 0 {
+				return -1, nil
+			}
+			continue
+		}
+		values = slices.DeleteFunc(itemsOf(values), func(value []byte) bool { return value[0] == 'n' })
+		for _, value := range values {
+			ordered.Scan(value, func(name []byte, start, end int) {
+				if string(name) == s.name {
+					next = append(next, value[start:end])
+				}
+			})
+		}
+		switch {
+		case len(values) == 0:
+			return -1, nil
+		case len(next) == 0:
+			return i, membersOf(values)
+		}
+		values = next
+	}
+	return -1, nil
+}
+
+// itemsOf returns the values with the items of lists, also of lists in lists, in place of the lists.
+func itemsOf(values [][]byte) (items [][]byte) {
+	for _, value := range values {
+		var inside [][]byte
+		if ordered.Items(value, func(item []byte) { inside = append(inside, item) }) {
+			items = append(items, itemsOf(inside)...)
+		} else {
+			items = append(items, value)
+		}
+	}
+	return items
+}
+
+// within returns the items of a list, or the members of an object, that are in an extent; any other value as it is.
+func within(value []byte, part extent) (list [][]byte) {
+	i := 0
+	add := func(inner []byte) {
+		if part.has(i) {
+			list = append(list, inner)
+		}
+		i++
+	}
+	if ordered.Items(value, add) || ordered.Scan(value, func(_ []byte, start, end int) { add(value[start:end]) }) {
+		return list
+	}
+	return [][]byte{value}
+}
+
+// membersOf returns the names of the members of objects, each once.
+func membersOf(objects [][]byte) (names []string) {
+	known := map[string]bool{}
+	for _, object := range objects {
+		ordered.Scan(object, func(name []byte, _, _ int) {
+			if !known[string(name)] {
+				known[string(name)] = true
+				names = append(names, shorten.Quoted(string(name)))
+			}
+		})
+	}
+	return names
+}
