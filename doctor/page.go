@@ -31,6 +31,8 @@ type Whole struct {
 
 	LegacyCalls []LegacyCall `json:"legacyCalls,omitempty"`
 
+	Advice string `json:"advice,omitempty"` // what to do about a long list of toolfold's own; empty = nothing
+
 	Rules []string `json:"rules,omitempty"` // that allow no tool of another server by its name, with what to write
 
 	Upstreams   []Upstream `json:"upstreams,omitempty"`   // of the settings; nil = they were not looked at

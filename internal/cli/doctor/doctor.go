@@ -101,6 +101,7 @@ func action(c *cli.Context) error {
 			return err
 		}
 		report.Surfaces, report.Choices = own.Surfaces, own.Choices
+		report.Advice = settings.ListAdvice(report.Servers[0].Tokens, o.SurfaceOptions().Level)
 		if report.LegacyCalls, err = legacyCalls(c.Context, o); err != nil {
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: calls by legacy names: %v\n", err)
 		}

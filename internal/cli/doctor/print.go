@@ -29,6 +29,7 @@ func (p printer) print(r doctor.Whole) error {
 	var b bytes.Buffer
 	if r.Upstreams != nil {
 		p.upstreams(&b, r)
+		printAdvice(&b, r.Advice)
 		printRules(&b, r.Rules)
 		fmt.Fprintf(&b, "\n%s\n", r.Method)
 		_, err := p.w.Write(b.Bytes())
@@ -40,6 +41,7 @@ func (p printer) print(r doctor.Whole) error {
 	} else {
 		p.servers(&b, r)
 	}
+	printAdvice(&b, r.Advice)
 	for _, s := range r.Servers {
 		p.sent(&b, s)
 		p.findings(&b, s.Name, s.Findings)
@@ -74,6 +76,13 @@ func (p printer) print(r doctor.Whole) error {
 	}
 	_, err := p.w.Write(b.Bytes())
 	return err
+}
+
+// printAdvice prints what to do about a long list, if anything.
+func printAdvice(b *bytes.Buffer, advice string) {
+	if advice != "" {
+		fmt.Fprintf(b, "\n%s\n", advice)
+	}
 }
 
 // printRules prints the rules that do not allow what they seem to, one a line.

@@ -63,8 +63,18 @@ func addUpstreams(c *cli.Context, report *doctor.Whole) error {
 		return err
 	}
 	report.TracedCalls = new(len(calls))
-	report.Upstreams, err = doctor.Upstreams(folded, calls)
-	return err
+	if report.Upstreams, err = doctor.Upstreams(folded, calls); err != nil {
+		return err
+	}
+	own, err := doctor.CostOf(ownList(o))
+	if err != nil {
+		return err
+	}
+	for _, u := range report.Upstreams {
+		own = own.Add(u.Folded)
+	}
+	report.Advice = settings.ListAdvice(own.Tokens, o.SurfaceOptions().Level)
+	return nil
 }
 
 // mostWeighty is the number of the dearest tools that are printed of a server.

@@ -19,6 +19,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/lazy"
@@ -54,13 +55,14 @@ type status struct {
 	Settings  []settings.Setting `json:"settings,omitempty"`
 }
 
-// listStatus says what clients are listed, without what upstreams add.
+// listStatus says what clients are listed. Tools and Tokens are without what upstreams add.
 type listStatus struct {
 	Mode      surface.Mode `json:"mode"`
 	Level     lazy.Level   `json:"level"`
 	Tools     int          `json:"tools"`
 	Tokens    int          `json:"tokens"`
 	Upstreams int          `json:"upstreams,omitempty"`
+	Advice    string       `json:"advice,omitempty"` // if the list is long, with what upstreams add
 }
 
 type storeStatus struct {
@@ -167,7 +169,12 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	if err != nil {
 		return err
 	}
-	s.List = &listStatus{offer.Mode, offer.Level, cost.Tools, cost.Tokens, len(o.Upstreams)}
+	s.List = &listStatus{Mode: offer.Mode, Level: offer.Level, Tools: cost.Tools, Tokens: cost.Tokens, Upstreams: len(o.Upstreams)}
+	added, err := upstreamTokens(c, o)
+	if err != nil {
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: upstreams: %v\n", err)
+	}
+	s.List.Advice = settings.ListAdvice(cost.Tokens+added, offer.Level)
 	count := func(families []*toolfold.Family) (n int) {
 		for _, f := range families {
 			n += len(f.Actions)
@@ -191,6 +198,21 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	return nil
 }
 
+// upstreamTokens counts what the servers of the settings add to the list, as far as it is known on this machine. It
+// starts none.
+func upstreamTokens(c *cli.Context, o *settings.Options) (int, error) {
+	if len(o.Upstreams) == 0 {
+		return 0, nil
+	}
+	_, g, err := servers.OpenGateway(c, "")
+	if err != nil {
+		return 0, err
+	}
+	defer g.Close()
+	cost, err := doctor.Count(surface.List(settings.Rules(o.Options).Rights().Filter(g.Families()), o.SurfaceOptions()))
+	return cost.Tokens, err
+}
+
 func (s status) print(c *cli.Context) error {
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	all := c.Bool("all")
@@ -199,6 +221,9 @@ func (s status) print(c *cli.Context) error {
 		fmt.Fprintf(w, "\t%d tools listed, %d tokens: %s, %s listing", s.List.Tools, s.List.Tokens, s.List.Mode, s.List.Level)
 		if s.List.Upstreams > 0 {
 			fmt.Fprintf(w, "; upstreams (%d) add theirs: toolfold doctor --upstreams", s.List.Upstreams)
+		}
+		if s.List.Advice != "" {
+			fmt.Fprintf(w, "\n\t\t%s", s.List.Advice)
 		}
 	}
 	fmt.Fprintf(w, "\nworkspace\t%s\t%s\n", s.Workspace.Path, s.Workspace.From)

@@ -108,4 +108,7 @@ func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, tokenFile st
 	}
 	// To count them would load a vocabulary, which is most of the memory of a server at rest.
 	fmt.Fprintf(out, "%s tools, %s listing: %d tools, about %d tokens; toolfold doctor counts\n", b.Mode, b.Level, len(tools), tokens)
+	if advice := settings.ListAdvice(tokens, b.Level); advice != "" {
+		fmt.Fprintln(out, advice)
+	}
 }
