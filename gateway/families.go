@@ -1,0 +1,197 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/unseen"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// tools returns what a plan has to know of the tools.
+func (k kept) tools() (tools []fold.Tool) {
+	for _, d := range k.definitions {
+		size := len(d.Name) + len(d.Description) + len(d.InputSchema)
+		tools = append(tools, fold.Tool{Name: d.Name, Reads: d.hints().ReadOnly, Size: size})
+	}
+	return tools
+}
+
+// adopt plans, offers and keeps what is accepted. changing is held. What takes long holds no lock
+// that other servers or calls wait for: where another server has taken a name meanwhile, the plan
+// is made again.
+func (l *link) adopt(ctx context.Context, k kept) error {
+	defer l.gateway.lookAgain()
+	tools, planned := k.tools(), k.Plan
+	for {
+		taken := l.gateway.taken(l)
+		if slices.ContainsFunc(planned.Families, func(f fold.Family) bool { return taken(f.Name) }) {
+			planned = fold.Plan{} // another has the name since
+		}
+		plan, _, err := planned.Join(ctx, fold.Server{Name: l.Name, Alone: l.Alone, Taken: taken}, tools)
+		if err != nil {
+			return err
+		}
+		k.Plan = plan
+		families, err := l.build(ctx, k)
+		if err != nil {
+			return err
+		}
+		if !l.reserve(plan) {
+			continue
+		}
+		text, err := l.record(&k)
+		if err == nil && text != nil {
+			err = l.save(text) // before it is offered: what was seen is not forgotten
+		}
+		l.noteUnkept(err)
+		l.offerAll(k, families)
+		return nil
+	}
+}
+
+// reserve takes the names of a plan. It reports false, and takes none, where another server has one.
+func (l *link) reserve(plan fold.Plan) bool {
+	l.gateway.planning.Lock()
+	defer l.gateway.planning.Unlock()
+	taken := l.gateway.named(l)
+	if slices.ContainsFunc(plan.Families, func(f fold.Family) bool { return taken[f.Name] }) {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.names = map[string]bool{}
+	for _, f := range slices.Concat(l.kept.Plan.Families, plan.Families) {
+		l.names[f.Name] = true
+	}
+	return true
+}
+
+// offerAll takes over a record and what it offers.
+func (l *link) offerAll(k kept, families []*toolfold.Family) {
+	live, names, offer := map[string]string{}, map[string]bool{}, l.offerOf(k)
+	for _, d := range k.definitions {
+		if k.Accepted[d.Name] == d.digest {
+			live[d.Name] = d.digest
+		}
+	}
+	for _, f := range k.Plan.Families {
+		names[f.Name] = true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept, l.families, l.live, l.names, l.trouble, l.offer = k, families, live, names, "", offer
+}
+
+// build makes the families of a plan, of the tools that are accepted and let through.
+func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
+	byName := map[string]definition{}
+	for _, d := range k.definitions {
+		if k.Accepted[d.Name] == d.digest && l.shows("", d.Name) {
+			byName[d.Name] = d
+		}
+	}
+	instructions := ""
+	if k.Accepted[""] == k.own {
+		instructions = unseen.Removed(k.Instructions)
+	}
+	var families []*toolfold.Family
+	for _, planned := range k.Plan.Families {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var tools []definition
+		f := toolfold.Family{
+			Name: planned.Name, Words: l.Name, Category: l.category(), Tier: toolfold.Extended,
+			Apiece: true, Bare: planned.Bare, ResultLimit: l.ResultLimit, Trouble: l.why,
+			Server: l.Name, Instructions: instructions,
+		}
+		for _, p := range planned.Actions {
+			d, ok := byName[p.Tool]
+			if !ok {
+				continue
+			}
+			a, err := l.action(p.Name, d, slices.Contains(k.Asking, d.Name))
+			if err != nil {
+				return nil, err
+			}
+			tools = append(tools, d)
+			// A server's only tool is listed by its types: its texts can be long, and the user has not asked for them.
+			if f.Actions = append(f.Actions, a); f.Bare && (l.Alone || len(d.raw) <= bareSize) {
+				f.Doc = unseen.Removed(d.Description)
+			}
+		}
+		if len(f.Actions) == 0 {
+			continue
+		}
+		f.Summary = l.summary(k, planned, tools, len(families) == 0)
+		mounted, err := toolfold.Mount(f, func(context.Context) (*link, error) { return l, nil })
+		if err == nil {
+			err = mounted.Validate()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("folding its tools: %w", err)
+		}
+		families = append(families, mounted)
+	}
+	return families, nil
+}
+
+// category is the server's name, by which lists of tools are filtered.
+func (l *link) category() toolfold.Category {
+	if name := toolfold.Category(l.Name); name != callctx.Discovery {
+		return name
+	}
+	return callctx.Discovery + "_mcp"
+}
+
+// action returns a tool as an action. A tool that asks its client does not become a task.
+func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, error) {
+	hints, digest := d.hints(), d.digest
+	text := unseen.Removed(d.Description)
+	if strings.TrimSpace(text) == "" {
+		text = unseen.Removed(d.Title + d.Annotations.Title)
+	}
+	if strings.TrimSpace(text) == "" {
+		text = strings.ReplaceAll(name, "_", " ")
+	}
+	mirrored := sync.OnceValue(func() bool { return bytes.Contains(d.InputSchema, []byte(`"x-mcp-header"`)) })
+	listed := d.raw
+	if d.meta {
+		listed = l.outMeta(d.raw)
+	}
+	input, spelt := unseen.JSON(d.InputSchema)
+	original := map[string]string{}
+	for was, now := range spelt {
+		original[now] = was
+	}
+	a, err := toolfold.External{
+		Name: name, Description: text, Server: l.Name, InputSchema: input, Spelt: spelt, Category: l.category(),
+		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: listed, Aliases: l.aliases(d.Name),
+		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
+			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it
+				return toolfold.Reply{}, toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s has changed it", d.Name, l.Name).
+					WithHint("tools.list says what is held back until the user approves")
+			}
+			if len(original) > 0 {
+				args = unseen.Respelt(args, original)
+			}
+			result, err := l.call(ctx, upstream.Call{Tool: d.Name, Arguments: args, Mirrored: mirrored()})
+			return toolfold.Reply{Result: l.outResult(result)}, err
+		},
+	}.Action()
+	if err != nil {
+		return nil, err
+	}
+	a.Once = matches(l.Repeat, d.Name)
+	a.BecomesTask, a.Grants = !asks && !l.perSession(), l.grants(d.Name)
+	return a, nil
+}

@@ -1,0 +1,352 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// definition holds the members of a tool that are read.
+type definition struct {
+	Name, Title, Description string
+	InputSchema              json.RawMessage
+	OutputSchema             json.RawMessage
+	Annotations              struct {
+		Title                                                        string
+		ReadOnlyHint, DestructiveHint, IdempotentHint, OpenWorldHint *bool
+	}
+	raw    json.RawMessage
+	meta   bool   // it has _meta
+	digest string // identifies what a user has accepted of the tool: all that says what it does
+}
+
+// hints returns what a tool says of itself; what it does not say counts as the protocol
+// has it. A tool that only reads destroys nothing, unless it says so.
+func (d definition) hints() toolfold.Hints {
+	is := func(hint *bool, otherwise bool) bool {
+		if hint == nil {
+			return otherwise
+		}
+		return *hint
+	}
+	a := d.Annotations
+	reads := is(a.ReadOnlyHint, false)
+	return toolfold.Hints{
+		ReadOnly: reads, Destructive: is(a.DestructiveHint, !reads),
+		Idempotent: is(a.IdempotentHint, false), OpenWorld: is(a.OpenWorldHint, true),
+	}
+}
+
+// digestMark begins a digest of a whole definition. Digests of older versions are plain hex.
+const digestMark = "2-"
+
+// identity returns the digest of the whole definition.
+func (d definition) identity() string { return identityOf(d.raw) }
+
+// identityOf returns the digest of a JSON object. The order of its members does not count.
+func identityOf(raw json.RawMessage) string {
+	type member struct {
+		Name  string
+		Value json.RawMessage
+	}
+	var members []member
+	ordered.Scan(raw, func(name []byte, start, end int) { members = append(members, member{string(name), raw[start:end]}) })
+	slices.SortStableFunc(members, func(a, b member) int { return cmp.Compare(a.Name, b.Name) })
+	return digestMark + sumOf(ordered.MustJSON(members))
+}
+
+// formerIdentity returns the digest by which older versions accepted a definition. It covers less.
+func (d definition) formerIdentity() string {
+	return sumOf(ordered.MustJSON([]any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, d.hints()}))
+}
+
+// effect returns the effect that the tool's annotations state; zero if they state none.
+func (d definition) effect() toolfold.Effect {
+	if !d.annotated() {
+		return 0
+	}
+	switch h := d.hints(); {
+	case h.ReadOnly:
+		return toolfold.Reads
+	case h.Destructive:
+		return toolfold.Deletes
+	}
+	return toolfold.Adds
+}
+
+// readDefinition reads the members by their exact names, as clients do: one in other letters
+// must not stand for another in what is accepted. The tool is valid JSON. It reports false for
+// what is no tool.
+func readDefinition(tool json.RawMessage) (d definition, ok bool) {
+	d.raw, ok = tool, true
+	text := func(value []byte, to *string) {
+		read, is := ordered.Text(value)
+		*to, ok = read, ok && (is || string(value) == "null")
+	}
+	hint := func(value []byte, to **bool) {
+		switch string(value) {
+		case "true", "false":
+			*to = new(string(value) == "true")
+		case "null":
+			*to = nil
+		default:
+			ok = false
+		}
+	}
+	ordered.Scan(tool, func(name []byte, start, end int) {
+		switch value := tool[start:end:end]; string(name) {
+		case "name":
+			text(value, &d.Name)
+		case "title":
+			text(value, &d.Title)
+		case "description":
+			text(value, &d.Description)
+		case "inputSchema":
+			d.InputSchema = value
+		case "outputSchema":
+			d.OutputSchema = value
+		case "_meta":
+			d.meta = true
+		case "annotations":
+			a := &d.Annotations
+			ordered.Scan(value, func(name []byte, start, end int) {
+				switch value := value[start:end]; string(name) {
+				case "title":
+					text(value, &a.Title)
+				case "readOnlyHint":
+					hint(value, &a.ReadOnlyHint)
+				case "destructiveHint":
+					hint(value, &a.DestructiveHint)
+				case "idempotentHint":
+					hint(value, &a.IdempotentHint)
+				case "openWorldHint":
+					hint(value, &a.OpenWorldHint)
+				}
+			})
+		}
+	})
+	return d, ok && d.Name != ""
+}
+
+// hold takes over the tools that were sent. Of two of one name the first counts; what is
+// no tool is left out.
+func (k *kept) hold(tools []json.RawMessage) {
+	k.read(tools, definition.identity)
+	k.own = k.texts().identity()
+}
+
+// texts returns the title and the instructions of the server as a definition without a name.
+func (k kept) texts() definition {
+	texts := ordered.Map{{Key: "title", Value: k.Title}, {Key: "instructions", Value: k.Instructions}}
+	if k.Description != "" {
+		texts = append(texts, ordered.Member{Key: "description", Value: k.Description})
+	}
+	return definition{raw: ordered.MustJSON(texts), digest: k.own}
+}
+
+// pinned returns all that a user accepts of the server: its tools, and its title and instructions.
+func (k kept) pinned() []definition {
+	if k.Tools == nil {
+		return nil
+	}
+	return append(slices.Clip(k.definitions), k.texts())
+}
+
+// renew replaces digests of older versions, for what is listed as it was accepted then, or was
+// accepted before it changed.
+func (k *kept) renew() {
+	for _, d := range k.definitions {
+		was := k.Accepted[d.Name]
+		if was == "" || strings.HasPrefix(was, digestMark) {
+			continue
+		}
+		if d.formerIdentity() == was {
+			k.Accepted[d.Name] = d.digest
+		} else if before, ok := readDefinition(k.Before[d.Name]); ok && before.formerIdentity() == was {
+			k.Accepted[d.Name] = before.identity()
+		}
+	}
+	undescribed := *k
+	undescribed.Description = "" // versions before did not cover it
+	if was := k.Accepted[""]; was == sumOf([]byte(k.Instructions)) || was == undescribed.texts().identity() {
+		k.Accepted[""] = k.own
+	}
+}
+
+// read takes over tools with their digests.
+func (k *kept) read(tools []json.RawMessage, digest func(definition) string) {
+	k.Tools, k.definitions, k.odd = tools, nil, nil
+	seen := map[string]bool{}
+	for _, raw := range tools {
+		switch d, ok := readDefinition(raw); {
+		case !ok:
+			k.odd = append(k.odd, "a tool without a name")
+		case seen[d.Name]:
+			k.odd = append(k.odd, fmt.Sprintf("%q is listed twice", shorten.Quoted(d.Name)))
+		default:
+			seen[d.Name] = true
+			d.digest = digest(d)
+			k.definitions = append(k.definitions, d)
+		}
+	}
+}
+
+// heldTool is a tool that is not offered.
+type heldTool struct{ Name, why string }
+
+// held lists the tools that wait for approval.
+func (k kept) held() []heldTool {
+	var list []heldTool
+	for _, d := range k.pinned() {
+		name := shorten.Quoted(d.Name)
+		if d.Name == "" {
+			name = "its title and instructions"
+		}
+		switch accepted, ok := k.Accepted[d.Name]; {
+		case !ok:
+			list = append(list, heldTool{name, "new"})
+		case accepted != d.digest:
+			list = append(list, heldTool{name, "changed since it was accepted"})
+		}
+	}
+	return list
+}
+
+// take accepts a list that the server sent: all of the first one, unless it has to be looked at, later what has
+// not changed.
+func (l *link) take(ctx context.Context, answer upstream.Answer) error {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	if size := sizeOf(answer.Tools); size > maxTools {
+		return fmt.Errorf("its list of tools has %d bytes, more than the %d that are kept", size, maxTools)
+	}
+	for _, list := range []*[]json.RawMessage{&answer.Tools, &answer.Prompts, &answer.Resources, &answer.Templates} {
+		valid := slices.DeleteFunc(slices.Clone(*list), func(entry json.RawMessage) bool { return !json.Valid(entry) })
+		if left := len(*list) - len(valid); left > 0 {
+			answer.Left = append(slices.Clone(answer.Left), fmt.Sprintf("%d entries that are not valid JSON are left out", left))
+			*list = valid
+		}
+	}
+	k := l.latest()
+	first, unlisted, before := k.Accepted == nil, k.Tools == nil, k.acceptedTools()
+	accepted := map[string]string{}
+	for name, digest := range k.Accepted {
+		accepted[name] = digest
+	}
+	k.Source, k.Accepted = l.source(), accepted
+	k.Title, k.Description, k.Instructions = answer.Title, answer.Description, answer.Instructions
+	k.Legacy = answer.Legacy && (unlisted || k.Version == answer.Version) // one that changed may know the newer era
+	k.Version = answer.Version
+	k.Left = slices.Clone(answer.Left)
+	k.limitInstructions(l.Limits.Instructions)
+	if k.hold(answer.Tools); k.Tools == nil {
+		k.Tools = []json.RawMessage{}
+	}
+	k.limitTools(l.Limits)
+	k.renew()
+	k.Prompts, k.Resources, k.Templates = answer.Prompts, answer.Resources, answer.Templates
+	for _, list := range []*[]json.RawMessage{&k.Prompts, &k.Resources, &k.Templates} {
+		if size := sizeOf(*list); size > maxOffered {
+			k.Left = append(k.Left, fmt.Sprintf("a list of %d bytes is left out: at most %d are kept", size, maxOffered))
+			*list = nil
+		}
+	}
+	for _, text := range slices.Concat(answer.Problems, k.Left) {
+		l.gateway.options.Log.Warn("listing what an upstream offers", "upstream", l.Name, "err", text)
+	}
+	for _, text := range k.odd {
+		l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "left out", text)
+	}
+	k.New = k.New || first && l.FirstList == Hold
+	for _, d := range k.pinned() {
+		if !k.New && (first || l.Changes != Hold) {
+			if before, ok := accepted[d.Name]; !first && (!ok || before != d.digest) && l.Changes == Warn {
+				what := "a tool"
+				if d.Name == "" {
+					what = "the title or the instructions"
+				}
+				l.gateway.options.Log.Warn(what+" of an upstream has changed", "upstream", l.Name, "tool", d.Name)
+			}
+			accepted[d.Name] = d.digest
+		}
+	}
+	k.remember(before)
+	return l.adopt(ctx, k)
+}
+
+// acceptedTools returns the definitions that are accepted, by name.
+func (k kept) acceptedTools() map[string]json.RawMessage {
+	tools := maps.Clone(k.Before)
+	if tools == nil {
+		tools = map[string]json.RawMessage{}
+	}
+	for _, d := range k.pinned() {
+		if k.Accepted[d.Name] == d.digest {
+			tools[d.Name] = d.raw
+		}
+	}
+	return tools
+}
+
+// remember keeps the definitions that were accepted of what is held back.
+func (k *kept) remember(accepted map[string]json.RawMessage) {
+	k.Before = map[string]json.RawMessage{}
+	for _, d := range k.pinned() {
+		if was := accepted[d.Name]; was != nil && k.Accepted[d.Name] != d.digest {
+			k.Before[d.Name] = was
+		}
+	}
+}
+
+// approve accepts tools as they were shown.
+func (l *link) approve(shown []HeldTool) ([]string, error) {
+	taken, err := l.accept(shown)
+	if err == nil {
+		l.gateway.tell()
+	}
+	return taken, err
+}
+
+// accept accepts tools as they were shown, and returns their names.
+func (l *link) accept(shown []HeldTool) (taken []string, err error) {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	k := l.latest()
+	before := k.acceptedTools()
+	accepted := map[string]string{}
+	for name, digest := range k.Accepted {
+		accepted[name] = digest
+	}
+	listed := k.pinned()
+	for _, h := range shown {
+		if !slices.ContainsFunc(listed, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
+			return nil, fmt.Errorf("the server %s has changed %q since it was shown: look at it again", l.Name, h.Name)
+		}
+		if accepted[h.Name] != h.digest {
+			accepted[h.Name] = h.digest
+			taken = append(taken, h.Name)
+		}
+	}
+	k.Accepted, k.New = accepted, k.New && len(taken) == 0
+	k.remember(before)
+	if err := l.adopt(l.gateway.life, k); err != nil {
+		return nil, err
+	}
+	return taken, nil
+}
+
+// offers reports whether a tool with this digest is listed and accepted now.
+func (l *link) offers(tool, digest string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.live[tool] == digest
+}
