@@ -229,7 +229,7 @@ type Detail int
 const (
 	DetailRequired Detail = iota // a signature: the required parameters by name
 	DetailNames                  // all by name; of a usage, the required ones with types
-	DetailTypes                  // all with types
+	DetailTypes                  // all with types; of a signature of another server's tool, the members of objects too
 	DetailCall                   // a usage: as DetailTypes, of the whole call with tool and action
 	DetailBounds                 // a usage: as DetailCall, with bounds, defaults and members of objects
 )
@@ -272,7 +272,7 @@ func (e *Entry) Parameters(d Detail, printed map[string]bool) string {
 		show = func(name string, p toolfold.Param) string {
 			word := TypeWord(p)
 			if e.Action.Family.Apiece {
-				return typedOnce(name, p, word, printed)
+				return typedOnce(name, p, shapeWord(p), printed)
 			}
 			if p.Kind == toolfold.KindString && word == string(toolfold.KindString) || printed[p.Name+word] {
 				return name
@@ -350,6 +350,39 @@ func TypeWord(p toolfold.Param) string {
 		return strings.Join(words, "|")
 	}
 	return string(p.Kind)
+}
+
+// mostShape is the most bytes of the members of an object in a signature. An object of more is
+// shown by its required members, as far as these have room; describe has all of it.
+const mostShape = 100
+
+// shapeWord returns the type of a parameter as TypeWord does, with the members of objects:
+// {name,observations:string[]}[]. Members that are left out are marked: {name,…}.
+func shapeWord(p toolfold.Param) string {
+	if p.Kind == toolfold.KindArray {
+		item := shapeWord(*p.Items)
+		if strings.Contains(item, "|") && !strings.HasPrefix(item, "{") {
+			item = "(" + item + ")"
+		}
+		return item + "[]"
+	}
+	if p.Kind != toolfold.KindObject || len(p.Members()) == 0 {
+		return TypeWord(p)
+	}
+	show := func(name string, member toolfold.Param) string {
+		if word := shapeWord(member); word != string(toolfold.KindString) {
+			return name + ":" + word
+		}
+		return name
+	}
+	shape := strings.ReplaceAll(signature(p.Required, p.Optional, show), ", ", ",")
+	if len(shape) > mostShape {
+		shape = strings.ReplaceAll(signature(p.Required, nil, show), ", ", ",") + ",…"
+	}
+	if len(shape) > mostShape || len(p.Required) == 0 && strings.HasSuffix(shape, "…") {
+		return TypeWord(p)
+	}
+	return "{" + shape + "}"
 }
 
 // ToCanonical is the reverse of FromCanonical: flat arguments of this entry as the

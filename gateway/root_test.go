@@ -115,7 +115,7 @@ func TestReferencesOfParameters(t *testing.T) {
 		{"find", view.Find("search issues", 1)[0].Usage, `order?: asc|desc`},
 		{"find", view.Find("paint it", 1)[0].Usage, `scheme?: light|dark`},
 		{"describe", described("shop.paint"), `"anyOf":[{"enum":["light","dark"]},{"type":"null"}]`},
-		{"signature", listed, `filter:object`},
+		{"signature", listed, `filter:{state:open|closed,limit?:integer}`},
 		{"an error", string(s.Client.Call(t.Context(), "shop.search", nil).Content), `order?: asc|desc`},
 	} {
 		if !strings.Contains(test.got, test.want) {
@@ -124,5 +124,39 @@ func TestReferencesOfParameters(t *testing.T) {
 	}
 	if got := described("shop.search"); strings.Contains(got, "inputSchema") {
 		t.Errorf("described with the schema too: %s", got)
+	}
+}
+
+// What a listing with types has of a tool is all that a call of it takes: objects are shown with their members, and what
+// has no room is marked.
+func TestSignaturesHaveMembers(t *testing.T) {
+	t.Parallel()
+	var long []string
+	for i := range 12 {
+		long = append(long, fmt.Sprintf(`"member_number_%d":{"type":"string"}`, i))
+	}
+	many := strings.Join(long, ",")
+	for _, test := range []struct{ schema, want string }{
+		{`{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"notes":{"type":"array","items":{"type":"string"}},` +
+			`"at":{"type":"object","properties":{"line":{"type":"integer"}}}},"required":["name"]}}`,
+			`p:{name,notes?:string[],at?:{line?:integer}}[]`},
+		{`{"type":"object","properties":{"state":{"enum":["on","off"],"type":"string"}},"required":["state"]}`, `p:{state:on|off}`},
+		{`{"type":"object","properties":{"id":{"type":"string"},` + many + `},"required":["id"]}`, `p:{id,…}`},
+		{`{"type":"object","properties":{` + many + `}}`, `p:object`},
+		{`{"type":"object","properties":{"a":{"type":"object","properties":{` + many + `}}}}`, `p:{a?:object}`},
+	} {
+		definition := fmt.Sprintf(`{"name":"%%s","inputSchema":{"type":"object","properties":{"p":%s},"required":["p"]}}`, test.schema)
+		s := surface.New(surface.Options{Level: lazy.Signature})
+		tools := []json.RawMessage{[]byte(fmt.Sprintf(definition, "add_it")), []byte(fmt.Sprintf(definition, "drop_it"))}
+		if err := s.Put(folded(t, "shop", tools)...); err != nil {
+			t.Fatal(err)
+		}
+		listed := s.Discovery.View(t.Context()).ListAt(lazy.Signature)[0].Description
+		if want := "(" + test.want + ") "; !strings.Contains(listed, want) {
+			t.Errorf("%s, want %s", listed, want)
+		}
+		if want := "(p)"; !strings.HasSuffix(listed, want) {
+			t.Errorf("%s, want the shape once", listed)
+		}
 	}
 }
