@@ -56,7 +56,9 @@ type Listed struct {
 	Discovery bool          `json:"-"` // whether it leads to the other tools
 	Tier      toolfold.Tier `json:"-"`
 	External  bool          `json:"-"` // whether it is another server's
-	Words     string        `json:"-"` // other words for what its actions do, by which hosts may look for it
+
+	// Words returns other words for what its actions do, by which hosts may look for it. Nil in [Stubs].
+	Words func() string `json:"-"`
 
 	// Definition is the tool as another server defines it, where the tool is just that; nil for
 	// all others.
@@ -67,9 +69,12 @@ type Listed struct {
 // discovery and the core tier.
 func List(surface []entry.Tool, level Level) []Listed {
 	list := make([]Listed, 0, len(surface))
+	purposes := sync.OnceValue(func() map[string]string { return purposes(surface) })
 	for _, t := range surface {
 		if level != Search || t.Tier == toolfold.Core || t.Category == callctx.Discovery {
-			list = append(list, show(t, level))
+			l := show(t, level)
+			l.Words = func() string { return hint(t, purposes, l.Description) }
+			list = append(list, l)
 		}
 	}
 	return list
@@ -95,7 +100,7 @@ func Stubs(surface []entry.Tool) []Listed {
 	for i, t := range surface {
 		list[i] = Listed{
 			Name: t.Name, Description: t.Summary, InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)),
-			Hints: t.Hints, Discovery: t.Category == callctx.Discovery, Tier: t.Tier, External: external(t), Words: wordsOf(t),
+			Hints: t.Hints, Discovery: t.Category == callctx.Discovery, Tier: t.Tier, External: external(t),
 		}
 	}
 	return list
@@ -110,7 +115,6 @@ func Stubs(surface []entry.Tool) []Listed {
 func show(t entry.Tool, level Level) Listed {
 	l := Listed{
 		Name: t.Name, Description: described(t), Hints: t.Hints, Discovery: t.Category == callctx.Discovery, Tier: t.Tier, External: external(t),
-		Words: wordsOf(t),
 	}
 	switch {
 	case t.Dispatches():

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
@@ -142,11 +143,12 @@ func (d *Discovery) List(ctx context.Context) []Listed {
 		if !ok {
 			continue // it is gone since
 		}
+		whole := List([]entry.Tool{tool}, Full)[0]
 		i := slices.IndexFunc(list, func(l Listed) bool { return l.Name == name })
 		if i < 0 {
-			list = append(list, show(tool, Full))
+			list = append(list, whole)
 		} else {
-			list[i] = show(tool, Full)
+			whole.Words, list[i] = list[i].Words, whole
 		}
 	}
 	return list

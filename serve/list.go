@@ -152,8 +152,10 @@ func (s *Server) listed(ctx context.Context, asked string) toolList {
 		switch {
 		case s.loads.holds(l):
 			list[i].Meta = alwaysLoad
-		case s.hints && list[i].Meta == nil && l.Words != "":
-			list[i].Meta = searchHint(l.Words)
+		case s.hints && list[i].Meta == nil && l.Words != nil:
+			if words := l.Words(); words != "" {
+				list[i].Meta = searchHint(words)
+			}
 		}
 	}
 	text, err := foreign.JSON(ordered.MustJSON(list)) // what others define may have a member twice
