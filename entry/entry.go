@@ -229,7 +229,7 @@ type Detail int
 const (
 	DetailRequired Detail = iota // a signature: the required parameters by name
 	DetailNames                  // all by name; of a usage, the required ones with types
-	DetailTypes                  // all with types; of a signature of another server's tool, the members of objects too
+	DetailTypes                  // all with types; of another server's tool, the members of objects too
 	DetailCall                   // a usage: as DetailTypes, of the whole call with tool and action
 	DetailBounds                 // a usage: as DetailCall, with bounds, defaults and members of objects
 )
@@ -327,6 +327,8 @@ func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 func bare(name string, _ toolfold.Param) string { return name }
 
 func typed(name string, p toolfold.Param) string { return name + ": " + TypeWord(p) }
+
+func shaped(name string, p toolfold.Param) string { return name + ": " + shapeWord(p) }
 
 // TypeWord returns the type of a parameter as usage lines spell it: string,
 // string[], uuid, a|b|c.

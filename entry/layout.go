@@ -89,6 +89,9 @@ func (e *Entry) CalledBy() string { return e.layout().tool }
 // little, spaces and the type string: name,limit?:1..100=10.
 func (e *Entry) Usage(d Detail) string {
 	required, optional := typed, typed
+	if e.Action.Family.Apiece {
+		required, optional = shaped, shaped
+	}
 	switch d {
 	case DetailNames:
 		optional = bare

@@ -73,7 +73,7 @@ func List(surface []entry.Tool, level Level) []Listed {
 	for _, t := range surface {
 		if level != Search || t.Tier == toolfold.Core || t.Category == callctx.Discovery {
 			l := show(t, level)
-			l.Words = func() string { return hint(t, purposes, l.Description) }
+			l.Words = func() string { return hint(t, purposes) }
 			list = append(list, l)
 		}
 	}
