@@ -25,7 +25,8 @@ func Instructions(s *surface.Surface, kind hosts.Kind, families []*toolfold.Fami
 		if s.Fold == consolidate.None || s.Mode == surface.Legacy {
 			how = "A tool is a family and an action: memory_get."
 		}
-		return subjects(families, maxSubjects) + " " + how
+		listed := slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Server == "" && f.Tier > s.Tier })
+		return subjects(listed, maxSubjects) + " " + how
 	}
 	common := "A wrong call answers with usage and an example. "
 	if s.Mode == surface.Legacy || s.Fold != consolidate.None || s.Level != lazy.Full {

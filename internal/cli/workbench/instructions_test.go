@@ -70,6 +70,16 @@ func TestInstructionsNameFamilies(t *testing.T) {
 	}
 }
 
+// Families of this program that are not listed are not named: hosts that look for tools would look for them.
+func TestInstructionsNameListed(t *testing.T) {
+	t.Parallel()
+	families := append(app.Families(), &toolfold.Family{Name: "memory_mcp", Server: "memory", Summary: "Knowledge graph"})
+	s := surface.New(surface.Options{Level: lazy.Full, Tier: lazy.NoTier})
+	if text := Instructions(s, hosts.Deferring, families); !strings.HasPrefix(text, "Look here for: memory_mcp (knowledge graph). ") {
+		t.Errorf("%s", text)
+	}
+}
+
 // Other servers' instructions are quoted under their names, each with its first sentence; the room bounds
 // all of it, and what has no room is named.
 func TestInstructionsQuote(t *testing.T) {
