@@ -41,11 +41,11 @@ func Instructions(s *surface.Surface, kind hosts.Kind, families []*toolfold.Fami
 		if s.Level == lazy.Full && s.Tier == toolfold.Extended {
 			return text + common
 		}
-		return text + "tool_find finds tools by what they do, tool_describe describes them. " + unlisted + common
+		return text + "Use `tool_find` to find tools by what they do and `tool_describe` to describe them. " + unlisted + common
 	}
 	if s.Fold == consolidate.None {
-		return "Tools of an agent's workbench. tools_find finds tools by what they do, tools_describe describes them, tool_call runs any. " +
-			unlisted + common
+		return "Tools of an agent's workbench. Use `tools_find` to find tools by what they do, `tools_describe` to describe them " +
+			"and `tool_call` to run any. " + unlisted + common
 	}
 	named := "required ones are in its description. "
 	if s.Level == lazy.Signature || s.Level == lazy.Full {
@@ -55,7 +55,7 @@ func Instructions(s *surface.Surface, kind hosts.Kind, families []*toolfold.Fami
 		entry.FormObject: "params, an object of that action's parameters; ",
 		entry.FormText:   "params, that action's parameters as JSON text; ",
 		entry.FormFlat:   "that action's parameters; ",
-	}[s.Params] + named + "The tool tools finds actions and describes them, tool_call runs any. " + common
+	}[s.Params] + named + "Use `tools` to find and describe actions and `tool_call` to run any of them. " + common
 }
 
 // maxSubjects is the most tokens, as estimated, of the families in instructions.
