@@ -43,16 +43,11 @@ type led struct{ calls, right int }
 // of the server that does not have it and by itself, and counts the answers that lead to it: it ran, or the
 // error has the tool, its action and its usage. Failures are passed to missed.
 func misdirected(file string, missed func(call, answer string)) (own, guessed led, err error) {
-	text, err := os.ReadFile(file)
+	server, answer, err := read(file)
 	if err != nil {
 		return own, guessed, err
 	}
-	var answer upstream.Answer
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return own, guessed, err
-	}
 	called := ""
-	server := strings.TrimSuffix(filepath.Base(file), ".json")
 	g, err := gateway.New(gateway.Options{
 		Upstreams: []gateway.Upstream{{Name: server}},
 		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,12 +37,15 @@ var levels = []lazy.Level{lazy.Lazy, lazy.Signature, lazy.Full}
 func main() {
 	calls := flag.Bool("calls", false, "call tools of the lists wrongly, and print how many answers lead to the right one")
 	verbose := flag.Bool("v", false, "with -calls: print the other answers")
+	lines := flag.Bool("lines", false, "print the folded lists, a line for each tool, as a model reads them")
 	flag.Parse()
 	files, err := filesIn(flag.Args())
 	switch {
 	case err != nil:
 	case *calls:
 		err = runCalls(files, *verbose)
+	case *lines:
+		err = printLines(os.Stdout, files)
 	default:
 		err = run(files)
 	}
@@ -131,17 +135,48 @@ func (c cost) print(w *tabwriter.Writer) {
 	fmt.Fprintln(w, "\t")
 }
 
-// measure counts a list in a file, which is named after its server.
-func measure(file string) (cost, error) {
+// printLines prints folded lists at the lazy level. Two versions are compared by what they print.
+func printLines(w io.Writer, files []string) error {
+	for _, file := range files {
+		name, answer, err := read(file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		families, _, err := gateway.Fold(gateway.Upstream{Name: name}, answer, nil)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		for _, l := range surface.List(families, surface.Options{Level: lazy.Lazy}) {
+			fmt.Fprintf(w, "%s: %s\n", l.Name, strings.Join(strings.Fields(l.Description), " "))
+		}
+	}
+	return nil
+}
+
+// read reads the list in a file, which is named after its server. What the server says of itself may stand beside it,
+// as server and instructions.
+func read(file string) (name string, answer upstream.Answer, err error) {
 	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", answer, err
+	}
+	var about struct {
+		Server struct{ Title, Description string }
+	}
+	if err := errors.Join(json.Unmarshal(text, &answer), json.Unmarshal(text, &about)); err != nil {
+		return "", answer, fmt.Errorf("reading an answer to tools/list: %w", err)
+	}
+	answer.Title, answer.Description = about.Server.Title, about.Server.Description
+	return strings.TrimSuffix(filepath.Base(file), ".json"), answer, nil
+}
+
+// measure counts a list in a file.
+func measure(file string) (cost, error) {
+	name, answer, err := read(file)
 	if err != nil {
 		return cost{}, err
 	}
-	var answer upstream.Answer
-	if err := json.Unmarshal(text, &answer); err != nil {
-		return cost{}, fmt.Errorf("reading an answer to tools/list: %w", err)
-	}
-	c := cost{name: strings.TrimSuffix(filepath.Base(file), ".json"), levels: map[lazy.Level]doctor.Cost{}}
+	c := cost{name: name, levels: map[lazy.Level]doctor.Cost{}}
 	var listed []lazy.Listed
 	for _, raw := range answer.Tools {
 		var l lazy.Listed
