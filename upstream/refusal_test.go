@@ -7,7 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,7 +92,10 @@ func TestLogInWithScopes(t *testing.T) {
 	follow := browse(t)
 	show := func(at string) { address = at; follow(at) }
 	login := upstream.Login{Server: s, Scopes: []string{"read", "write"}, Show: show}
-	if err := s.Account.LogIn(t.Context(), login); err != nil || !strings.Contains(address, "scope=read+write") {
+	err := s.Account.LogIn(t.Context(), login)
+	shown, _ := url.Parse(address)
+	if scopes := strings.Fields(shown.Query().Get("scope")); err != nil || len(scopes) != 2 || // in any order
+		!slices.Contains(scopes, "read") || !slices.Contains(scopes, "write") {
 		t.Errorf("%s, %v", address, err)
 	}
 	var closed *httptest.Server
@@ -108,7 +113,7 @@ func TestLogInWithScopes(t *testing.T) {
 	}))
 	defer closed.Close()
 	s = upstream.Server{URL: closed.URL, Account: accounts.Of("closed", closed.URL)}
-	err := s.Account.LogIn(t.Context(), upstream.Login{Server: s, Show: func(string) {}})
+	err = s.Account.LogIn(t.Context(), upstream.Login{Server: s, Show: func(string) {}})
 	if err == nil || !strings.Contains(err.Error(), "--client-id ID") {
 		t.Error(err)
 	}
