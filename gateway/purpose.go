@@ -19,7 +19,8 @@ import (
 const (
 	purposeWords = 8
 	purposeBytes = 44
-	mostSummary  = 60 // bytes of a family's summary, as the root package has it
+	textBytes    = 400 // of a text that are searched for the purpose
+	mostSummary  = 60  // bytes of a family's summary, as the root package has it
 )
 
 // summary returns the text that a family of a plan is listed with, unless its user wrote one: in
@@ -29,9 +30,9 @@ func (l *link) summary(k kept, planned fold.Family, tools []definition, first bo
 	if planned.Summary != "" {
 		return unseen.Removed(planned.Summary)
 	}
-	subject := upperFirst(cmp.Or(planned.Noun, planned.Range))
+	subject := upperFirst(telling(cmp.Or(planned.Noun, planned.Range)))
 	if first {
-		purpose := l.purpose(k)
+		purpose := cmp.Or(l.purpose(k), planned.Name)
 		if at := l.distinction(); at != "" {
 			purpose += " (" + at + ")"
 		}
@@ -40,12 +41,12 @@ func (l *link) summary(k kept, planned fold.Family, tools []definition, first bo
 		}
 		subject = purpose
 	}
-	subject = cmp.Or(subject, l.title())
+	subject = telling(cmp.Or(subject, l.title(), planned.Name))
 	effect := ""
 	if slices.ContainsFunc(tools, definition.annotated) {
 		effect = map[bool]string{true: ", reads", false: ", changes"}[planned.Reads]
 	}
-	return unseen.Removed(wholeWords(subject, mostSummary-len(effect)) + effect)
+	return wholeWords(subject, mostSummary-len(effect)) + effect
 }
 
 // annotated reports whether a tool says that it reads or changes something.
@@ -54,7 +55,8 @@ func (d definition) annotated() bool {
 }
 
 // purpose returns what the server is for, in its own words: of its description or its instructions,
-// or else its title, or else its name. Texts count only as far as they are accepted.
+// or else its title, or else its name; empty if not even the name has a letter. Texts count only as far
+// as they are accepted.
 func (l *link) purpose(k kept) string {
 	if k.Accepted[""] == k.own {
 		for _, text := range []string{k.Description, k.Instructions} {
@@ -69,9 +71,18 @@ func (l *link) purpose(k kept) string {
 	return l.title()
 }
 
-// title returns the user's name of the server as words.
+// title returns the user's name of the server as words; empty if it has no letter or digit.
 func (l *link) title() string {
-	return upperFirst(strings.NewReplacer("_", " ", "-", " ").Replace(l.Name))
+	return upperFirst(telling(strings.NewReplacer("_", " ", "-", " ").Replace(l.Name)))
+}
+
+// telling returns a text as its reader sees it, on one line; empty if it has no letter or digit.
+func telling(text string) string {
+	text = strings.ToValidUTF8(unseen.Removed(text), "")
+	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return ""
+	}
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // purposeAt finds the words behind which a text says what a server is for, and fillers behind these.
@@ -86,8 +97,7 @@ var accessTo = regex.Lazy(`^(?:\S+ ){0,4}access to `)
 // purposeIn returns the words of a text's first sentences that say what its server is for; empty if
 // none do.
 func purposeIn(text string) string {
-	text = strings.Join(strings.Fields(unseen.Removed(text)), " ")
-	text = text[:min(len(text), 400)]
+	text = wholeWords(telling(text), textBytes)
 	at := purposeAt().FindStringIndex(text)
 	if at == nil {
 		return ""
@@ -102,9 +112,11 @@ func purposeIn(text string) string {
 	if part, _, found := strings.Cut(phrase, ","); found && len(strings.Fields(part)) > 2 {
 		phrase = part
 	}
-	words := strings.Fields(phrase)
-	words = words[:min(len(words), purposeWords)]
-	phrase = wholeWords(strings.Join(words, " "), purposeBytes)
+	phrase = strings.TrimRight(phrase, " ,-–")
+	if words := strings.Fields(phrase); len(words) > purposeWords {
+		phrase = withoutSmallEnd(strings.Join(words[:purposeWords], " "))
+	}
+	phrase = wholeWords(phrase, purposeBytes)
 	if len(strings.Fields(phrase)) < 2 {
 		return ""
 	}
@@ -113,19 +125,27 @@ func purposeIn(text string) string {
 
 // withoutServer returns a title without words that every server's title may have.
 func withoutServer(title string) string {
-	words := slices.DeleteFunc(strings.Fields(unseen.Removed(title)), func(word string) bool {
+	words := slices.DeleteFunc(strings.Fields(telling(title)), func(word string) bool {
 		return slices.Contains([]string{"mcp", "server", "the", "mcp-server"}, strings.ToLower(word))
 	})
 	return strings.Join(words, " ")
 }
 
-// wholeWords returns the words of a text that fit into a number of bytes, without a small word or
-// a comma at the end.
+// wholeWords returns a text if it fits into a number of bytes, and else the words of it that fit. A
+// first word that does not fit is cut at a whole character.
 func wholeWords(text string, most int) string {
-	if len(text) > most {
-		text = text[:most+1]
-		text = strings.ToValidUTF8(text[:max(strings.LastIndexByte(text, ' '), 0)], "")
+	if len(text) <= most {
+		return text
 	}
+	cut := strings.ToValidUTF8(text[:most], "")
+	if blank := strings.LastIndexByte(text[:most+1], ' '); blank > 0 {
+		cut = text[:blank]
+	}
+	return cmp.Or(withoutSmallEnd(cut), cut)
+}
+
+// withoutSmallEnd returns a text that was cut, without the small words, commas and dashes at its end.
+func withoutSmallEnd(text string) string {
 	for {
 		text = strings.TrimRight(text, " ,-–")
 		last := text[strings.LastIndexByte(text, ' ')+1:]
@@ -153,7 +173,8 @@ func lowerFirst(text string) string {
 }
 
 // distinction returns the folder or host by which the server differs from another of the same kind;
-// empty if there is none. It shows no flag, environment, header or query, which may hold secrets.
+// empty if there is none. It shows no flag, environment, header,
+// path of a URL or query, which may hold secrets.
 func (l *link) distinction() string {
 	mine := l.places()
 	for _, other := range l.gateway.links {
@@ -173,13 +194,14 @@ func (l *link) distinction() string {
 // launchers are programs that run another, which their first argument names.
 var launchers = strings.Fields("bun bunx deno docker go node npx pipx pnpm podman python python3 uv uvx yarn")
 
-// twin reports whether two servers are of one kind: the same program, or the same path at another host.
+// twin reports whether two servers are of one kind: the same program, or the same path at another host. Servers at
+// one host are not: what tells them apart is in the path or the query, which may hold secrets.
 func (l *link) twin(other *link) bool {
 	mine, theirs := l.Server, other.Server
 	if mine.URL != "" || theirs.URL != "" {
 		a, err := url.Parse(mine.URL)
 		b, err2 := url.Parse(theirs.URL)
-		return err == nil && err2 == nil && a.Host != "" && b.Host != "" && (a.Host == b.Host || a.Path == b.Path)
+		return err == nil && err2 == nil && a.Host != "" && b.Host != "" && a.Hostname() != b.Hostname() && a.Path == b.Path
 	}
 	if len(mine.Argv) == 0 || len(theirs.Argv) == 0 || mine.Argv[0] != theirs.Argv[0] {
 		return false
@@ -205,10 +227,11 @@ var secretFlag = regex.Lazy(`(?i)^-.*(?:key|token|secret|pass|cred|auth)`)
 // folder matches an argument that is a path and nothing else.
 var folder = regex.Lazy(`^(?:\.{0,2}/|~/|[A-Za-z]:[\\/])`)
 
-// places returns the folders and the host that the server is started with or reached at, each by the end of its name.
+// places returns the host that the server is reached at, or the folders that it is started with, each by the end of
+// its name. It never returns the path of a URL: with some services the path is the key.
 func (l *link) places() (places []string) {
 	if at, err := url.Parse(l.Server.URL); err == nil && at.Host != "" {
-		return []string{at.Hostname(), strings.Trim(at.Path, "/")}
+		return []string{at.Hostname()}
 	}
 	for i, arg := range l.Server.Argv {
 		if i == 0 || !folder().MatchString(arg) || secretFlag().MatchString(l.Server.Argv[i-1]) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
@@ -67,6 +68,10 @@ func TestPurpose(t *testing.T) {
 		{"", "", "This server provides tools to manage Jira issues.\nMore follows.", "Manage Jira issues, reads"},
 		{"", "", "Provides scraping, crawling, and extraction tools for AI.", "Scraping, crawling, and extraction tools, reads"},
 		{"", "", "IMPORTANT", "Srv, reads"},
+		{"Sign in", "", "", "Sign in, reads"},
+		{"", "Lets users sign in.", "", "Sign in, reads"},
+		{"", "Lets users read the notes and the plans of the people", "", "Read the notes and the plans, reads"},
+		{"", "", strings.Repeat("é", 194) + " provides ééé ééé", "Srv, reads"}, // the bound of the text is within a character
 		{"Bad\u200b\x1b[31m title", "", "", "Bad [31m title, reads"},
 	} {
 		families := familiesOf(t, []gateway.Upstream{{Name: "srv"}}, map[string]upstream.Answer{"srv": {
@@ -77,6 +82,35 @@ func TestPurpose(t *testing.T) {
 		}
 		if got := families[1].Summary; got != "Srv" {
 			t.Errorf("the other family is summed up as %q", got)
+		}
+	}
+}
+
+// A server is offered whatever its name and title are: with a summary of legible text within the limit.
+func TestSummaryOfAnyName(t *testing.T) {
+	t.Parallel()
+	hostile := []string{
+		"", "-", "_-_", " ", "\u200b", "\u200b\u200b-", "\x1b[2J", "…", "🚀", "of", "a of the", "mcp server", "Sign in",
+		strings.Repeat("x", 43), strings.Repeat("x", 90), strings.Repeat("é", 90), strings.Repeat("語", 90), strings.Repeat("-", 90),
+		"a" + strings.Repeat("-", 90), strings.Repeat("of ", 30), "x" + strings.Repeat("🚀", 30), strings.Repeat("é", 30) + " of the",
+		"bad \xff\xfe bytes", strings.Repeat("\xff", 90),
+	}
+	for _, name := range append(hostile, "srv") {
+		for _, title := range hostile {
+			if name == "" || name != "srv" && title != "" && title != name {
+				continue
+			}
+			families := familiesOf(t, []gateway.Upstream{{Name: name}}, map[string]upstream.Answer{
+				name: {Title: title, Description: "Provides " + title, Instructions: title, Tools: twoTools()},
+			})
+			if len(families) != 2 {
+				t.Errorf("%q with title %q has %d families", name, title, len(families))
+			}
+			for _, f := range families {
+				if text := f.Summary; strings.TrimSpace(text) == "" || strings.HasPrefix(text, ",") || len(text) > 60 || !utf8.ValidString(text) {
+					t.Errorf("%q with title %q is summed up as %q", name, title, text)
+				}
+			}
 		}
 	}
 }
@@ -125,6 +159,13 @@ func TestDistinction(t *testing.T) {
 		{upstream.Server{Argv: []string{"files"}, Dir: "/srv/a"}, upstream.Server{Argv: []string{"files"}, Dir: "/srv/b"}, "One (a), reads"},
 		{upstream.Server{URL: "https://me:pw@eu.example.com/mcp?key=1"}, upstream.Server{URL: "https://us.example.com/mcp?key=2"},
 			"One (eu.example.com), reads"},
+		{upstream.Server{URL: "https://hooks.example.com/mcp/SECRET1"}, upstream.Server{URL: "https://hooks.example.com/mcp/SECRET2"},
+			"One, reads"},
+		{upstream.Server{URL: "https://hooks.example.com/SECRET1/mcp"}, upstream.Server{URL: "https://us.example.com/SECRET2/mcp"},
+			"One, reads"},
+		{upstream.Server{URL: "https://eu.example.com/SECRET"}, upstream.Server{URL: "https://us.example.com/SECRET"},
+			"One (eu.example.com), reads"},
+		{upstream.Server{URL: "https://example.com:1/mcp"}, upstream.Server{URL: "https://example.com:2/mcp"}, "One, reads"},
 		{upstream.Server{Argv: []string{"files"}, Env: []string{"T=1"}}, upstream.Server{Argv: []string{"files"}, Env: []string{"T=2"}},
 			"One, reads"},
 		{program(`C:\files.exe`, `D:\work`), program(`C:\files.exe`, `D:\home`), "One (work), reads"},
