@@ -265,9 +265,8 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 	}
 	if t, ok := r.single[name]; ok {
 		if action, _ := args.values[callctx.ArgAction].(string); t.Action.Definition != nil && !t.Takes(callctx.ArgAction) && action != "" {
-			if meant := r.sense(t.Action.Family.Category, action); meant != nil && meant.Action != t.Action {
-				args.take(callctx.ArgAction)
-				return meant.redirect(name, action, args)
+			if meant, ok := r.sense(t.Action.Family.Category, action); ok && meant.Action != t.Action {
+				return nil, meant.elsewhere(name, action) // which of the two is meant cannot be told
 			}
 		}
 		if !t.Takes(callctx.ArgParams) {
@@ -283,8 +282,8 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 		return nil, err
 	}
 	if _, selects := args.values[callctx.ArgAction]; !selects {
-		if t := r.anySense(name); t != nil {
-			return t.redirect("", name, args)
+		if meant, ok := r.anySense(name); ok {
+			return meant.redirect("", name, args)
 		}
 	}
 	if f, verb := r.family(name); f != nil {
@@ -450,7 +449,7 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 		return nil, err
 	}
 	if t == nil && isText {
-		if meant := r.sense(f.family.Category, name); meant != nil {
+		if meant, ok := r.sense(f.family.Category, name); ok {
 			return meant.redirect(f.tool, name, args)
 		}
 		if err := r.notPermitted(f.tool+"."+name, args); err != nil {

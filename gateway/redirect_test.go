@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,6 +45,10 @@ func TestWrongTool(t *testing.T) {
 		{"issue_list", `{}`, ``},
 		{"issues.create", `{}`, `UNKNOWN_TOOL`}, // two servers have it
 		{"wipe.other", `{}`, `call other_write with action \"wipe\"`},
+		{"a.list_issues", `{}`, `UNKNOWN_TOOL`},
+		{"api.list_issues", `{}`, `call forge with action \"list_issues\"`},
+		{"a.list_issues", `{}`, `"usage":"forge(action: 'list_issues'`},
+		{"list_the_issues", `{}`, `UNKNOWN_TOOL`},
 	} {
 		answer := s.Client.Call(t.Context(), test.tool, json.RawMessage(test.args))
 		if (test.want == "") != (answer.Err == nil) || !strings.Contains(string(answer.Content), test.want) {
@@ -64,6 +69,54 @@ func TestWrongTool(t *testing.T) {
 			if answer.Err == nil || strings.Contains(string(answer.Content), "usage\":\"list_issues") {
 				t.Errorf("%+v: %s %s is answered %s", rules, tool, args, answer.Content)
 			}
+		}
+	}
+}
+
+// The words of an action alone can mean another thing in each family, so no action of another family runs by them: the
+// error has the right tool. The other half of the same family is no other thing.
+func TestActionOfAnotherFamily(t *testing.T) {
+	t.Parallel()
+	var tools []json.RawMessage
+	add := func(reads bool, names ...string) {
+		for _, name := range names {
+			tools = append(tools, json.RawMessage(fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":{"type":"object",`+
+				`"properties":{"x":{"type":"string"}}},"annotations":{"readOnlyHint":%t}}`, name, long, reads)))
+		}
+	}
+	add(true, "list_issues", "get_issue", "search_issues", "count_issues", "get_branch", "find_branch", "read_branch", "compare_branch",
+		"show_branch", "watch_branch", "check_issue", "check_branch", "view_issue", "view_branch", "scan_issue")
+	add(false, "create_issue", "update_issue", "close_issue", "lock_issue", "create_branch", "rename_branch", "delete_branch",
+		"merge_branch", "push_branch", "protect_branch", "assign_issue", "move_issue", "label_issue", "pin_issue", "revert_branch")
+	families := familiesOf(t, []gateway.Upstream{{Name: "forge"}, {Name: "one"}}, map[string]upstream.Answer{
+		"forge": {Tools: tools},
+		"one": {Tools: []json.RawMessage{json.RawMessage(`{"name":"look","description":"Look.","inputSchema":{"type":"object"},` +
+			`"annotations":{"readOnlyHint":true}}`), json.RawMessage(`{"name":"peek","description":"Peek.","inputSchema":{"type":"object"},` +
+			`"annotations":{"readOnlyHint":true}}`)}},
+	})
+	var names []string
+	for _, f := range families {
+		names = append(names, f.Name)
+	}
+	s := surface.New(surface.Options{})
+	if err := s.Put(families...); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ tool, args, want string }{
+		{"forge_branch", `{"action":"list"}`, `INVALID_ACTION`},
+		{"forge_branch_write", `{"action":"list"}`, `"list is an action of forge_issue"`},
+		{"forge_branch_write", `{"action":"list"}`, `"usage":"forge_issue(action: 'list'`},
+		{"forge_issue_write", `{"action":"list"}`, ``},
+		{"forge_branch", `{"action":"list_issues"}`, ``},
+		{"forge_branch", `{"action":"issue_list"}`, ``},
+		{"list", `{}`, `UNKNOWN_TOOL`},
+		{"look", `{"action":"peek"}`, `call the tool peek`},
+		{"look", `{"action":"peek"}`, `INVALID_ACTION`},
+		{"look", `{"action":"look"}`, ``},
+	} {
+		answer := s.Client.Call(t.Context(), test.tool, json.RawMessage(test.args))
+		if (test.want == "") != (answer.Err == nil) || !strings.Contains(string(answer.Content), test.want) {
+			t.Errorf("%s %s is answered %s, want %q of %q", test.tool, test.args, answer.Content, test.want, names)
 		}
 	}
 }
