@@ -218,6 +218,88 @@ func TestDescribeServer(t *testing.T) {
 	}
 }
 
+// The only tool of a server is described with the server's instructions, by the server's name alone.
+func TestDescribeServerOfOneTool(t *testing.T) {
+	t.Parallel()
+	s := surface.New(surface.Options{})
+	if err := s.Put(familiesOf(t, []gateway.Upstream{{Name: "thinking"}, {Name: "silent"}, {Name: "other"}}, map[string]upstream.Answer{
+		"thinking": {Instructions: "Think first.", Tools: oneTool("thinking")}, "silent": {Tools: oneTool("silent")},
+		"other": {Instructions: "Not this.", Tools: oneTool("get_a")},
+	})...); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"thinking": true, "thinking.thinking": false, "silent": false, "get_a": false} {
+		text, err := s.Discovery.View(t.Context()).Describe(name, lazy.Account{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := strings.Contains(string(text), `"server":{"name":"thinking","instructions":"Think first."`); got != want {
+			t.Errorf("%s is described as %s", name, text)
+		}
+		if !want && strings.Contains(string(text), `"server":`) {
+			t.Errorf("%s is described with a server: %s", name, text)
+		}
+	}
+}
+
+// A family of this program has not the instructions of a server with its name: these are in the account of that
+// server's first family.
+func TestDescribeNamesake(t *testing.T) {
+	t.Parallel()
+	type nothing struct{}
+	run := toolfold.Method(func(nothing, context.Context, struct{}) (out struct {
+		Done bool `json:"done" doc:"Done."`
+	}, err error) {
+		return out, nil
+	})
+	asks := []string{"which notes are there", "what does the note say"}
+	own, err := toolfold.Mount(toolfold.Family{
+		Name: "memory", Summary: "Notes", Category: "memory", Tier: toolfold.Core,
+		Actions: []*toolfold.Action{
+			{Name: "get", Summary: "Get a note.", Asks: asks, Effect: toolfold.Reads, Example: "{}", Run: run},
+			{Name: "list", Summary: "List notes.", Asks: asks, Effect: toolfold.Reads, Example: "{}", Run: run},
+		},
+	}, func(context.Context) (nothing, error) { return nothing{}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tools := range [][]json.RawMessage{twoTools(), oneTool("memory"), oneTool("get_a")} {
+		g, err := gateway.New(gateway.Options{
+			Upstreams: []gateway.Upstream{{Name: "memory"}}, Ours: []*toolfold.Family{own},
+			Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {
+				return listOnly{upstream.Answer{Instructions: "Of a graph.", Tools: tools}}, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(g.Close)
+		if err := g.Learn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s := surface.New(surface.Options{})
+		if err := s.Put(append([]*toolfold.Family{own}, g.Families()...)...); err != nil {
+			t.Fatal(err)
+		}
+		first := g.Families()[0].Name
+		for name, want := range map[string]bool{"memory": false, "memory.get": false, first: true} {
+			text, err := s.Discovery.View(t.Context()).Describe(name, lazy.Account{})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if got := strings.Contains(string(text), `"server":{"name":"memory","instructions":"Of a graph."`); got != want {
+				t.Errorf("%s is described as %s", name, text)
+			}
+		}
+	}
+}
+
+// oneTool is a list of one tool that reads.
+func oneTool(name string) []json.RawMessage {
+	return []json.RawMessage{json.RawMessage(fmt.Sprintf(
+		`{"name":%q,"description":"It looks.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`, name))}
+}
+
 // manyTools are tools of two nouns, so that no family has the server's name alone.
 func manyTools() (tools []json.RawMessage) {
 	for _, noun := range []string{"bird", "fish"} {

@@ -34,6 +34,7 @@ type ActionDoc struct {
 	Returns     string          `json:"returns,omitempty"`      // result fields; inner ones in brackets
 	Effect      string          `json:"effect,omitempty"`       // absent if it only reads
 	Example     json.RawMessage `json:"example,omitempty"`
+	Server      *ServerDoc      `json:"server,omitempty"` // with its instructions, if the action is all that the name of its server leads to
 }
 
 // ToolDoc is the account of a tool with several actions.
@@ -42,7 +43,7 @@ type ToolDoc struct {
 	Description string      `json:"description"`
 	Usage       string      `json:"usage"` // the call of any of its actions
 	Actions     []ActionRow `json:"actions"`
-	Server      *ServerDoc  `json:"server,omitempty"` // if the tool has the name of its server
+	Server      *ServerDoc  `json:"server,omitempty"` // if the name of the server leads to the tool, or another has that name
 }
 
 // ServerDoc is the account of another server: its whole instructions and the tools that its own are folded to.
@@ -76,13 +77,13 @@ type Definition struct {
 // Describe returns the account of a tool, an action, another server or a legacy name, as
 // JSON. An unknown name is an error that has the nearest one.
 func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.Error) {
-	server := v.serverDoc(name)
-	if server != nil && v.names.Lookup(name) == nil {
+	if server := v.serverDoc(name); server != nil && v.names.Lookup(name) == nil {
 		return ordered.MustJSON(server), nil
 	}
 	return v.render(fmt.Sprint(with), name, func(entries []*entry.Entry) any {
+		family := entries[0].Action.Family
+		server := v.serverOf(name, family)
 		if entries[0].Selector != "" {
-			family := entries[0].Action.Family
 			doc := ToolDoc{
 				Name: entries[0].Tool, Description: join(family.Summary+".", family.Doc),
 				Usage: v.callable(v.entry(entries[0])).Pattern(), Server: server,
@@ -93,8 +94,32 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.E
 			}
 			return doc
 		}
-		return actionDoc(v.callable(v.entry(entries[0])), with)
+		doc := actionDoc(v.callable(v.entry(entries[0])), with)
+		if server != nil && server.Instructions != "" {
+			doc.Server = server
+		}
+		return doc
 	})
+}
+
+// serverOf returns the account of the server of a family that a name leads to, if it belongs into the account of the
+// family: the name is the server's, or it is the name of the server's first family and what has the server's name
+// is not of the server. It is nil for other names.
+func (v *View) serverOf(name string, family *toolfold.Family) *ServerDoc {
+	families := v.servers[family.Server]
+	switch {
+	case len(families) == 0:
+		return nil
+	case name != family.Server && (name != family.Name || family != families[0] || !v.namesake(family.Server)):
+		return nil
+	}
+	return v.serverDoc(family.Server)
+}
+
+// namesake reports whether the name of a server leads to a tool or action that is not the server's.
+func (v *View) namesake(server string) bool {
+	entries := v.names.Lookup(server)
+	return len(entries) > 0 && entries[0].Action.Family.Server != server
 }
 
 // serverDoc returns the account of the server with a name; nil if there is none.
