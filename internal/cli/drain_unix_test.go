@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // web is a toolfold over HTTP whose only upstream is [slowServer], and that server's calls.
@@ -28,7 +30,7 @@ func (m sandbox) web(t *testing.T, args ...string) web {
 		fmt.Sprintf(`{"upstreams":{"up":{"command":"slow-mcp","args":[%q]}}}`, w.calls))
 	m.learn(t)
 	w.process = start(t, m.command(t, append([]string{"serve", "--tier=none", "--http=127.0.0.1:0"}, args...)...), nil)
-	until(t, "it serves", func() bool { return strings.Contains(w.stderr.String(), "serving MCP at ") })
+	testwait.Until(t, "it serves", func() bool { return strings.Contains(w.stderr.String(), "serving MCP at ") })
 	_, at, _ := strings.Cut(w.stderr.String(), "serving MCP at ")
 	at, _, _ = strings.Cut(at, "\n")
 	w.base = strings.TrimSuffix(at, "/mcp")
@@ -63,7 +65,7 @@ func (w web) begin(tool, release string) <-chan string {
 	w.t.Helper()
 	answer := make(chan string, 1)
 	go func() { answer <- w.call(tool, release) }()
-	until(w.t, "the call has arrived", func() bool {
+	testwait.Until(w.t, "the call has arrived", func() bool {
 		text, _ := os.ReadFile(w.calls)
 		return strings.Contains(string(text), tool+"\n")
 	})
@@ -91,7 +93,7 @@ func TestStopsWhenCallsHaveEnded(t *testing.T) {
 	release := filepath.Join(m.home, "release")
 	runs := w.begin("pay", release)
 	w.signal(t, syscall.SIGTERM)
-	until(t, "it drains", func() bool { return w.status() == http.StatusServiceUnavailable })
+	testwait.Until(t, "it drains", func() bool { return w.status() == http.StatusServiceUnavailable })
 	if text := w.call("send", ""); !strings.Contains(text, "send is done") {
 		t.Errorf("a call while it drains is answered %s", text)
 	}
@@ -99,7 +101,7 @@ func TestStopsWhenCallsHaveEnded(t *testing.T) {
 	if text := <-runs; !strings.Contains(text, "pay is done") || !json.Valid([]byte(text)) {
 		t.Errorf("the call that ran is answered %s", text)
 	}
-	if !w.ends(patient) || w.ProcessState.ExitCode() != 0 {
+	if !w.ends(testwait.Limit) || w.ProcessState.ExitCode() != 0 {
 		t.Errorf("ended with %v: %s", w.ProcessState, w.stderr)
 	}
 	w.endedInTime(t)
@@ -118,7 +120,7 @@ func TestStopsAfterDrain(t *testing.T) {
 	if text := <-runs; !strings.Contains(text, "CANCELLED") {
 		t.Errorf("the call is answered %q", text)
 	}
-	if !w.ends(patient) || w.ProcessState.ExitCode() != 0 {
+	if !w.ends(testwait.Limit) || w.ProcessState.ExitCode() != 0 {
 		t.Errorf("ended with %v: %s", w.ProcessState, w.stderr)
 	}
 	w.endedInTime(t)
@@ -134,9 +136,9 @@ func TestSecondSignalEndsDrain(t *testing.T) {
 	w := m.web(t, "--drain-ms=600000")
 	runs := w.begin("pay", filepath.Join(m.home, "never"))
 	w.signal(t, syscall.SIGTERM)
-	until(t, "it drains", func() bool { return w.status() == http.StatusServiceUnavailable })
+	testwait.Until(t, "it drains", func() bool { return w.status() == http.StatusServiceUnavailable })
 	w.signal(t, syscall.SIGTERM)
-	if !w.ends(patient) {
+	if !w.ends(testwait.Limit) {
 		t.Fatal("it goes on")
 	}
 	if text := <-runs; text != "" {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // Over HTTP each session has a process of a server with "isolate": "session", which ends with it, and all end
@@ -22,7 +23,7 @@ func TestIsolatedOverHTTP(t *testing.T) {
 		`{"upstreams":{"up":{"command":"count-mcp","isolate":"session","env":{"ISOLATED_BY":"%d"}}}}`, os.Getpid()))
 	m.learn(t)
 	p := start(t, m.command(t, "serve", "--tier=none", "--http=127.0.0.1:0"), nil)
-	until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), "serving MCP at ") })
+	testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), "serving MCP at ") })
 	_, at, _ := strings.Cut(p.stderr.String(), "serving MCP at ")
 	at, _, _ = strings.Cut(at, "\n")
 	const call = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"up.count","arguments":{}}}`
@@ -44,15 +45,15 @@ func TestIsolatedOverHTTP(t *testing.T) {
 		"Mcp-Name", "up.count"); !strings.Contains(answer, "this call has no session") {
 		t.Errorf("a call of no session is answered %s", answer)
 	}
-	until(t, "no program runs for the list", func() bool { return len(having(mark)) <= 2 })
+	testwait.Until(t, "no program runs for the list", func() bool { return len(having(mark)) <= 2 })
 	if status := one.Send(http.MethodDelete, "/mcp", "Mcp-Session-Id", one.Session).StatusCode; status != http.StatusOK {
 		t.Errorf("deleting a session is answered %d", status)
 	}
-	until(t, "the program of an ended session has ended", func() bool { return len(having(mark)) == 1 })
+	testwait.Until(t, "the program of an ended session has ended", func() bool { return len(having(mark)) == 1 })
 	expect(other, "count 2")
 	p.signal(t, syscall.SIGTERM)
-	if !p.ends(patient) || p.ProcessState.ExitCode() != 0 {
+	if !p.ends(testwait.Limit) || p.ProcessState.ExitCode() != 0 {
 		t.Errorf("ended with %v: %s", p.ProcessState, p.stderr)
 	}
-	until(t, "no program runs", func() bool { return len(having(mark)) == 0 })
+	testwait.Until(t, "no program runs", func() bool { return len(having(mark)) == 0 })
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // An example is a fenced block of a page. The word behind its language names the reader
@@ -471,7 +472,7 @@ func (r *pageReader) line(t *testing.T, command, want string) error {
 	if lasting.MatchString(here) {
 		shell.Args[2] = "exec " + here
 		p := start(t, shell, nil)
-		until(t, command+" says that it runs", func() bool { return running.MatchString(p.stderr.String()) })
+		testwait.Until(t, command+" says that it runs", func() bool { return running.MatchString(p.stderr.String()) })
 		p.signal(t, syscall.SIGTERM)
 		if <-p.ended; !p.ProcessState.Success() {
 			return fmt.Errorf("%s: %v\n%s", command, p.ProcessState, p.stderr)
@@ -492,7 +493,7 @@ func (r *pageReader) server(t *testing.T) string {
 	t.Helper()
 	if r.url == "" {
 		p := start(t, newSandbox(t).command(t, "serve", "--http", "127.0.0.1:0"), nil)
-		until(t, "a server says its address", func() bool { return announced.MatchString(p.stderr.String()) })
+		testwait.Until(t, "a server says its address", func() bool { return announced.MatchString(p.stderr.String()) })
 		r.url = announced.FindString(p.stderr.String())
 	}
 	return r.url

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // Servers in two workspaces share one store, and the one whose task runs a
@@ -79,7 +81,7 @@ func killServers(t *testing.T, store string) {
 		t.Fatal(err)
 	}
 	for n := range kills + 1 {
-		until(t, fmt.Sprintf("run %d begins", n+1), func() bool { return len(runs()) > n })
+		testwait.Until(t, fmt.Sprintf("run %d begins", n+1), func() bool { return len(runs()) > n })
 		list := runs()
 		last := list[n]
 		if len(list) != n+1 || last.dir != dir {
@@ -101,12 +103,12 @@ func killServers(t *testing.T, store string) {
 			t.Fatal(err)
 		}
 		<-server.ended
-		until(t, "the command ends with its server", func() bool { return gone(last.pid) })
+		testwait.Until(t, "the command ends with its server", func() bool { return gone(last.pid) })
 		serve(here)
 	}
 	m.write(t, release, "")
 	call(there, "task.submit", `{"name":"there","agentId":"runner"}`)
-	until(t, "both tasks have completed",
+	testwait.Until(t, "both tasks have completed",
 		func() bool { return strings.Contains(call(here, "task.list", `{"status":["completed"]}`), `"total":2`) })
 	if list := runs(); len(list) != kills+2 || list[kills+1].dir == dir {
 		t.Errorf("the runs were %v", list)
@@ -127,11 +129,11 @@ func killServers(t *testing.T, store string) {
 	} {
 		n := len(runs())
 		call(here, "task.submit", fmt.Sprintf(`{"name":"stopped %d","agentId":"runner"}`, i))
-		until(t, "a command runs", func() bool { return len(runs()) > n })
+		testwait.Until(t, "a command runs", func() bool { return len(runs()) > n })
 		last := runs()[n]
 		stopped := time.Now()
 		stop(servers[last.server])
-		if !servers[last.server].ends(patient) {
+		if !servers[last.server].ends(testwait.Limit) {
 			t.Fatal("the server did not end")
 		}
 		t.Logf("stopped within %v", time.Since(stopped).Round(time.Millisecond))
@@ -139,9 +141,9 @@ func killServers(t *testing.T, store string) {
 			t.Error("a command outlived its server")
 		}
 		serve(here)
-		until(t, "another server runs it at once", func() bool { return len(runs()) > n+1 })
+		testwait.Until(t, "another server runs it at once", func() bool { return len(runs()) > n+1 })
 		m.write(t, release, "")
-		until(t, "it completes", func() bool {
+		testwait.Until(t, "it completes", func() bool {
 			return strings.Contains(call(here, "task.list", `{"status":["completed"]}`), fmt.Sprintf(`"total":%d`, 3+i))
 		})
 		if err := os.Remove(release); err != nil {

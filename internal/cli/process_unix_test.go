@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"github.com/toolfold/toolfold/internal/cli/workbench"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
@@ -136,19 +137,6 @@ func (p process) endedInTime(t *testing.T) {
 	}
 }
 
-// patient bounds what is waited for, so that a test ends also where it does not come.
-const patient = 2 * time.Minute
-
-// until waits for what must become true.
-func until(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patient); !done(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
-
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
 	`"clientInfo":{"name":"t","version":"1"}}}` + "\n"
 
@@ -165,13 +153,13 @@ func TestCleanEnd(t *testing.T) {
 			if name == "stdio" {
 				_, _ = io.WriteString(p.in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_list","arguments":{}}}`+"\n")
 			}
-			until(t, "it runs", func() bool {
+			testwait.Until(t, "it runs", func() bool {
 				said := map[string]string{"stdio": p.stdout.String(), "http": p.stderr.String(), "worker": p.stderr.String()}
 				runs := map[string]string{"stdio": `"id":2`, "http": "serving MCP at", "worker": "toolfold (devel): "}
 				return strings.Contains(said[name], runs[name])
 			})
 			p.signal(t, syscall.SIGTERM)
-			if !p.ends(patient) || p.ProcessState.ExitCode() != 0 {
+			if !p.ends(testwait.Limit) || p.ProcessState.ExitCode() != 0 {
 				t.Errorf("ended with %v", p.ProcessState)
 			}
 			if said := p.stderr.String(); strings.Contains(said, "level=") {
@@ -207,7 +195,7 @@ func TestSignalEndsBlockedServer(t *testing.T) {
 	}
 	p := blocked(t)
 	p.signal(t, syscall.SIGTERM)
-	if !p.ends(patient) {
+	if !p.ends(testwait.Limit) {
 		t.Error("a server whose client does not read did not end")
 	}
 }
@@ -237,7 +225,7 @@ func TestSignalEndsWaitForLock(t *testing.T) {
 		t.Fatalf("it did not wait: %s", p.stdout)
 	}
 	p.signal(t, syscall.SIGTERM)
-	if !p.ends(patient) {
+	if !p.ends(testwait.Limit) {
 		t.Fatal("it still waits")
 	}
 	p.endedInTime(t)
@@ -313,7 +301,7 @@ func TestHostileClone(t *testing.T) {
 	serve := func(m sandbox) process {
 		p := start(t, m.command(t, "serve"), nil)
 		_, _ = io.WriteString(p.in, list)
-		until(t, "the tools are listed", func() bool { return strings.Contains(p.stdout.String(), `"id":2`) })
+		testwait.Until(t, "the tools are listed", func() bool { return strings.Contains(p.stdout.String(), `"id":2`) })
 		return p
 	}
 	m := clone(t)
@@ -345,7 +333,7 @@ func TestHostileClone(t *testing.T) {
 		fmt.Fprintf(theirs.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", i+10, call.name,
 			call.args)
 		id, answer := fmt.Sprintf(`"id":%d,`, i+10), ""
-		until(t, call.name+" is answered", func() bool {
+		testwait.Until(t, call.name+" is answered", func() bool {
 			_, answer, _ = strings.Cut(theirs.stdout.String(), id)
 			return strings.Contains(answer, "\n")
 		})
@@ -365,7 +353,7 @@ func TestHostileClone(t *testing.T) {
 		t.Errorf("calls left files: %s", now)
 	}
 	_ = theirs.in.Close()
-	if !theirs.ends(patient) || theirs.ProcessState.ExitCode() != 0 {
+	if !theirs.ends(testwait.Limit) || theirs.ProcessState.ExitCode() != 0 {
 		t.Errorf("ended with %v", theirs.ProcessState)
 	}
 }
@@ -393,7 +381,7 @@ func TestHostileSettings(t *testing.T) {
 			p := start(t, m.command(t, "serve"), nil)
 			_, _ = io.WriteString(p.in, hello)
 			_ = p.in.Close()
-			if !p.ends(patient) || p.ProcessState.ExitCode() != 0 || !strings.Contains(p.stdout.String(), `"id":1`) {
+			if !p.ends(testwait.Limit) || p.ProcessState.ExitCode() != 0 || !strings.Contains(p.stdout.String(), `"id":1`) {
 				t.Fatalf("%v, answered %s", p.ProcessState, p.stdout)
 			}
 			if said := p.stderr.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "config.json: left out ") {
@@ -417,7 +405,7 @@ func TestTaskMaySetNothing(t *testing.T) {
 	run("call", "task.submit", `{"name":"x","input":{"tool":"config.set","arguments":{"path":"store","value":"memory:"}}}`)
 	start(t, m.command(t, "worker"), nil)
 	listed := ""
-	until(t, "the task has ended", func() bool {
+	testwait.Until(t, "the task has ended", func() bool {
 		listed = run("call", "task.list", `{"status":["failed","completed"]}`)
 		return strings.Contains(listed, `"taskId"`)
 	})

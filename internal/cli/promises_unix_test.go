@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/storage/storagetest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
@@ -47,7 +48,7 @@ func (c *client) call(t *testing.T, name, args string) string {
 		}
 		Error any
 	}
-	until(t, name+" "+args+" is answered", func() bool {
+	testwait.Until(t, name+" "+args+" is answered", func() bool {
 		_, rest, _ := strings.Cut(c.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, id))
 		line, _, whole := strings.Cut(rest, "\n")
 		return whole && json.Unmarshal([]byte("{"+line), &answer) == nil

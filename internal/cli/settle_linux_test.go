@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // restMegabytes is the most memory of its own that a server has resident which has
@@ -52,7 +54,7 @@ func TestRest(t *testing.T) {
 	list(firstLists)
 	started := residentKB(t, command.Process.Pid, "RssFile")
 	own, file := 0, 0
-	for deadline := time.Now().Add(patient); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(testwait.Limit); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		own, file = residentKB(t, command.Process.Pid, "RssAnon"), residentKB(t, command.Process.Pid, "RssFile")
 		if own <= restMegabytes*1000 && file <= started/2 {
 			break

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // What is read of an upstream, and prompts that are asked of it, are traced and counted as calls are.
@@ -22,7 +24,7 @@ func TestReadsOfUpstreamsAreRecorded(t *testing.T) {
 		t.Helper()
 		c.asked++
 		fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.asked, method, params)
-		until(t, method+" is answered", func() bool {
+		testwait.Until(t, method+" is answered", func() bool {
 			return strings.Contains(c.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, c.asked))
 		})
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // The store is opened for the calls of upstreams also where it could not be for the first.
@@ -23,7 +25,7 @@ func TestUpstreamsAreRecordedLater(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the store is opened", func() bool {
+	testwait.Until(t, "the store is opened", func() bool {
 		list()
 		_, err := os.Stat(filepath.Join(dir, "t.db"))
 		return err == nil

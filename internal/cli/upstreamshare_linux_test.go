@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // sharers lists the processes that share servers at a socket below a folder.
@@ -99,12 +101,12 @@ func TestOneProcessForEachUpstream(t *testing.T) {
 			case "host":
 				_ = syscall.Kill(sharing[0], syscall.SIGKILL)
 			}
-			until(t, "no upstream runs", func() bool { return len(having(mark)) == 0 })
+			testwait.Until(t, "no upstream runs", func() bool { return len(having(mark)) == 0 })
 			if killed == "host" { // the sessions go on
 				clients[3].expect(t, "tool_call", `{"name":"up2.memory","arguments":{"action":"list"}}`)
 				return
 			}
-			until(t, "no host runs", func() bool { return len(sharers(filepath.Join(m.home, "run"))) == 0 })
+			testwait.Until(t, "no host runs", func() bool { return len(sharers(filepath.Join(m.home, "run"))) == 0 })
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // learn asks the upstreams of the settings for their tools, so that the next start knows them.
@@ -24,7 +26,7 @@ func (c *client) list(t *testing.T) string {
 	c.asked++
 	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", c.asked)
 	var line string
-	until(t, "tools/list is answered", func() bool {
+	testwait.Until(t, "tools/list is answered", func() bool {
 		_, rest, _ := strings.Cut(c.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, c.asked))
 		var whole bool
 		line, _, whole = strings.Cut(rest, "\n")
@@ -64,7 +66,7 @@ func TestFirstListWaits(t *testing.T) {
 				m.write(t, gate, "")
 				return
 			}
-			until(t, "the server was asked", func() bool { _, err := os.Stat(asked); return err == nil })
+			testwait.Until(t, "the server was asked", func() bool { _, err := os.Stat(asked); return err == nil })
 			m.write(t, gate, "")
 			if first := c.list(t); !strings.Contains(first, `"name":"late`) {
 				t.Errorf("the first list is %s", first)
@@ -89,7 +91,7 @@ func TestFirstStart(t *testing.T) {
 	if first := c.list(t); !strings.Contains(first, `"name":"tools"`) || strings.Contains(first, `"name":"late"`) {
 		t.Errorf("the first list is %s", first)
 	}
-	until(t, "the silent one was asked", func() bool {
+	testwait.Until(t, "the silent one was asked", func() bool {
 		return strings.Contains(c.call(t, "tools", `{"action":"list"}`), `"name":"silent","summary":"Tools of another server.",`+
 			`"category":"silent","enabled":false,"reason":"it is still starting: call again in some seconds; `+
 			`its tools are offered as soon as it has listed them"`)
@@ -100,12 +102,14 @@ func TestFirstStart(t *testing.T) {
 			"tools.list names late")
 	}
 	c.expect(t, "task.submit", `{"name":"n","input":{"tool":"late.memory"}}`, "the server late offers none now: it is still starting")
-	until(t, "the reason of the broken one is said", func() bool {
+	testwait.Until(t, "the reason of the broken one is said", func() bool {
 		answer := c.call(t, "broken.thing", `{}`)
 		return strings.Contains(answer, "the server broken offers none now: it ended: exit status 3; it said: no key; it is asked again in ")
 	})
 	m.write(t, gate, "")
-	until(t, "a change of the list is told", func() bool { return strings.Contains(c.stdout.String(), "notifications/tools/list_changed") })
+	testwait.Until(t, "a change of the list is told", func() bool {
+		return strings.Contains(c.stdout.String(), "notifications/tools/list_changed")
+	})
 	if next := c.list(t); !strings.Contains(next, `"name":"late_write"`) {
 		t.Errorf("the next list is %s", next)
 	}

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
 // slow is a server whose only upstream is [slowServer].
@@ -37,7 +38,7 @@ func (s *slow) ask(t *testing.T, method, params string) (result map[string]json.
 		Result map[string]json.RawMessage
 		Error  json.RawMessage
 	}
-	until(t, method+" is answered", func() bool {
+	testwait.Until(t, method+" is answered", func() bool {
 		_, rest, _ := strings.Cut(s.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, s.asked))
 		line, _, whole := strings.Cut(rest, "\n")
 		return whole && json.Unmarshal([]byte("{"+line), &answer) == nil
@@ -57,13 +58,12 @@ func (s *slow) call(t *testing.T, tool, until string) map[string]json.RawMessage
 // ended returns a task when it has ended. Tasks of a process that died wait for its lease.
 func (s *slow) ended(t *testing.T, id json.RawMessage) map[string]json.RawMessage {
 	t.Helper()
-	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-		if task := s.ask(t, "tasks/get", `"taskId":`+string(id)); string(task["status"]) != `"working"` {
-			return task
-		}
-	}
-	t.Fatalf("task %s goes on", id)
-	return nil
+	var task map[string]json.RawMessage
+	testwait.Until(t, "task "+string(id)+" ends", func() bool {
+		task = s.ask(t, "tasks/get", `"taskId":`+string(id))
+		return string(task["status"]) != `"working"`
+	})
+	return task
 }
 
 // sameResult compares the result of a task with what the tool of the upstream answered.
@@ -123,7 +123,7 @@ func TestCallsOfUpstreamsAsTasks(t *testing.T) {
 		for _, tool := range []string{"report", "pay", "send"} {
 			ids[tool] = s.call(t, tool, release)["taskId"]
 		}
-		until(t, "the upstream has all calls", func() bool {
+		testwait.Until(t, "the upstream has all calls", func() bool {
 			made, _ := os.ReadFile(calls)
 			return bytes.Count(made, []byte("\n")) == 6 // pay and fail were called before
 		})

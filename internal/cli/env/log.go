@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
+// LogLevelFlag sets the least level of the log lines on standard error. Without it the level is warn.
 var LogLevelFlag = &cli.StringFlag{
 	Name: "log-level", Usage: "least level of what is logged on standard error: debug, info, warn or error", DefaultText: "warn",
 	EnvVars: []string{"TOOLFOLD_LOG_LEVEL"},
@@ -25,6 +26,8 @@ var LogLevelFlag = &cli.StringFlag{
 	},
 }
 
+// VerboseFlag logs from info on, if --log-level does not log more already, and shows the progress of long calls also if
+// standard error is not a terminal.
 var VerboseFlag = &cli.BoolFlag{
 	Name: "verbose", Usage: "log from info on, and report progress where standard error is no terminal too",
 	Action: func(c *cli.Context, verbose bool) error {
