@@ -104,17 +104,17 @@ func (c *Call) answered(content json.RawMessage, changed bool) toolfold.Answer {
 // tooLong is the error in place of an answer that would be cut, where an output
 // schema promises a whole one. It says how to read on.
 func (c *Call) tooLong(ctx context.Context, whole json.RawMessage) *toolfold.Error {
-	err := toolfold.Errorf(codeTooLong, "%s: the answer has %d bytes, of at most %d", c.Entry.Title(), len(whole), c.bound.Bytes)
+	err := toolfold.Errorf(codeTooLong, "%s: the answer has %d bytes, the limit is %d", c.Entry.Title(), len(whole), c.bound.Bytes)
 	if c.Entry.Action.Effect == toolfold.Reads {
-		return err.WithHint("call %s by its full name or through tool_call, which answer parts of it, with %s",
+		return err.WithHint("call %s by its full name or through tool_call, and choose parts with %s",
 			c.Entry.Action.FullName(), callctx.ArgFields)
 	}
 	if c.bound.Keep != nil {
 		if _, usage := c.bound.Keep(ctx, whole, false); usage != "" {
-			return err.WithHint("it was done; %s has the answer for a while", usage)
+			return err.WithHint("the action has run; read its answer with %s", usage)
 		}
 	}
-	return err.WithHint("it was done, and the answer is not kept")
+	return err.WithHint("the action has run; its answer was not stored")
 }
 
 // cut cuts the long parts of a result, and adds the warning that says how to
@@ -185,7 +185,7 @@ func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room i
 		if len(c.input.fields) > 0 {
 			c.input.fields = append(slices.Clone(c.input.fields), hasMore, nextCursor)
 		}
-		c.input.warnings = append(c.input.warnings, fmt.Sprintf("%d of %d entries fit into the answer: %s leads on", fitting, all, nextCursor))
+		c.input.warnings = append(c.input.warnings, fmt.Sprintf("%d of %d entries fit: continue with %s", fitting, all, nextCursor))
 	}
 	return raw, nil
 }

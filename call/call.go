@@ -136,7 +136,7 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 		c.target, c.refused = names.resolve(name, c.args)
 	}
 	if c.target != nil && r.listed != nil && !r.listed(ctx, name) {
-		c.target, c.refused = nil, toolfold.Errorf(toolfold.UnknownTool, "%s is not listed", name).WithHint("tool_call runs it by its name")
+		c.target, c.refused = nil, toolfold.Errorf(toolfold.UnknownTool, "%s is not listed", name).WithHint("run it with tool_call")
 	}
 	if c.target != nil {
 		c.Entry = c.target.Entry
@@ -263,7 +263,7 @@ func (c *Call) invoke(ctx context.Context) (json.RawMessage, *callctx.Forward, e
 	}
 	if came, ok := result.(toolfold.Reply); ok {
 		if c.reply, ok = readReply(came.Result); !ok {
-			return nil, nil, toolfold.Errorf(toolfold.UpstreamError, "%s: its server answered with no result of a tool", c.Entry.Title())
+			return nil, nil, toolfold.Errorf(toolfold.UpstreamError, "%s: the server's answer is not a tool result", c.Entry.Title())
 		}
 		return c.reply.value(), nil, nil
 	}
@@ -304,7 +304,7 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) toolfold.Answer {
 	}
 	id := uuid.NewString()
 	r.log.Error("action failed", "action", c.Entry.Action.FullName(), "id", id, "err", err)
-	return toolfold.Errorf(toolfold.Internal, "%s failed; the server's log has it under %s", c.Entry.Title(), id).Answer()
+	return toolfold.Errorf(toolfold.Internal, "%s failed: see %s in the server's log", c.Entry.Title(), id).Answer()
 }
 
 // Refusal returns why a call would be refused before its action runs; nil where

@@ -70,7 +70,7 @@ func (c *Call) Recall(ctx context.Context, result json.RawMessage, failed bool) 
 	}
 	var members ordered.Map
 	if json.Unmarshal(result, &members) != nil {
-		return c.Fail(ctx, toolfold.Errorf(toolfold.Internal, "what is kept of %s is no result", c.Entry.Title()))
+		return c.Fail(ctx, toolfold.Errorf(toolfold.Internal, "the stored answer of %s is not a result", c.Entry.Title()))
 	}
 	if _, isError := members.Get("error"); isError && len(members) == 1 {
 		return toolfold.Answer{Content: result, Failed: true}

@@ -53,7 +53,7 @@ func (p *normalised) takeFilter(args *arguments) {
 // Raw is the result before fields were chosen: it says whether a list goes on.
 func (c *Call) filter(ctx context.Context, raw, content json.RawMessage) (json.RawMessage, error) {
 	var values []json.RawMessage
-	err := fmt.Errorf("the result has %d bytes, more than %d", len(content), maxFiltered)
+	err := fmt.Errorf("the result has %d bytes, the limit is %d", len(content), maxFiltered)
 	if len(content) <= maxFiltered {
 		values, err = jq.Run(ctx, c.input.filter, content)
 	}
@@ -74,7 +74,7 @@ func (c *Call) filter(ctx context.Context, raw, content json.RawMessage) (json.R
 				WithHint("call again, or choose parts with %s", callctx.ArgFields)
 		}
 		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %s: %v; %s", c.Entry.Title(), callctx.ArgJQ, err, has).
-			About(toolfold.ProblemRefused, callctx.ArgJQ).WithHint("mend %s, or leave it out to see the result", callctx.ArgJQ)
+			About(toolfold.ProblemRefused, callctx.ArgJQ).WithHint("correct %s, or omit it to see the result", callctx.ArgJQ)
 	case err != nil:
 		c.input.warn("it was done, and this is the whole result: %s failed: %v", callctx.ArgJQ, err)
 		return content, nil

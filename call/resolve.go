@@ -66,7 +66,7 @@ func (r *Resolver) Absence(name string) *toolfold.Error {
 	err := entry.Unknown(name)
 	err.Code = toolfold.UpstreamError
 	err.Message += ": " + why
-	return err.WithHint("tools.list names %s, and why, until it offers tools", server)
+	return err.WithHint("tools.list shows %s and the reason until it offers tools", server)
 }
 
 // absence returns the server without tools whose name an unknown one begins with, and says why
@@ -86,7 +86,7 @@ func (r *Resolver) absence(name string) (server, why string) {
 	if server == "" {
 		return "", ""
 	}
-	return server, fmt.Sprintf("the server %s offers none now: %s", server, shorten.To(reasons[server], maxReason))
+	return server, fmt.Sprintf("the server %s offers no tools now: %s", server, shorten.To(reasons[server], maxReason))
 }
 
 // Explaining returns a resolver that says of a name which is left out from all

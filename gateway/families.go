@@ -178,8 +178,8 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: listed, Aliases: l.aliases(d.Name),
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it
-				return toolfold.Reply{}, toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s has changed it", d.Name, l.Name).
-					WithHint("tools.list says what is held back until the user approves")
+				return toolfold.Reply{}, toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s has changed this tool", d.Name, l.Name).
+					WithHint("tools.list shows what is held back until the user approves it")
 			}
 			if len(original) > 0 {
 				args = unseen.Respelt(args, original)

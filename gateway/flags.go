@@ -91,9 +91,9 @@ func described(schema any) (list []string) {
 // flagsOf lists what in a text of a server is unusual whatever it is about.
 func flagsOf(text string) (found []string) {
 	if r, hides := unseen.First(text); hides {
-		found = append(found, fmt.Sprintf("characters that are not seen, such as U+%04X", r))
+		found = append(found, fmt.Sprintf("invisible characters, such as U+%04X", r))
 	} else if i := strings.IndexFunc(text, func(r rune) bool { return unicode.Is(unicode.Co, r) }); i >= 0 {
-		found = append(found, fmt.Sprintf("characters without a meaning, such as U+%04X", []rune(text[i:])[0]))
+		found = append(found, fmt.Sprintf("private-use characters, such as U+%04X", []rune(text[i:])[0]))
 	}
 	if orders().MatchString(text) {
 		found = append(found, "instructions to the model")

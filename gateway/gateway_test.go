@@ -804,7 +804,7 @@ func TestQuestions(t *testing.T) {
 			t.Errorf("%s: %s %s, want %s", method, answer.Reply, answer.Content, why)
 		}
 	}
-	refused(t.Context(), "elicitation/create", "the client of this call does not offer elicitation/create")
+	refused(t.Context(), "elicitation/create", "the client of this call does not support elicitation/create")
 	refused(with, "roots/list", "roots/list is not passed on to clients here")
 	testwait.Until(t, "the tool that asks becomes no task", func() bool { // a task could ask nobody
 		tasks := map[string]bool{}

@@ -130,15 +130,15 @@ func (s *isolated) enter(of owner, c *upstream.Call) (*member, error) {
 		return nil, &upstream.Lost{Why: "the gateway is closed"}
 	case of == owner{}:
 		return nil, toolfold.Errorf(toolfold.UpstreamError, "the server %s has a process for each session, and this call has no session", s.name).
-			WithHint("connect with protocol 2025-11-25, or with a bearer token; or its user takes isolate out of the settings of %s", s.name)
+			WithHint("connect with protocol 2025-11-25 or with a bearer token, or remove isolate from the settings of %s", s.name)
 	case lost:
 		delete(s.lost, of)
 		return nil, s.begunAgain(why)
 	case m == nil && pause > 0:
-		return nil, &upstream.Lost{Why: fmt.Sprintf("%s; it is started again in %s", s.trouble, pause.Round(time.Second)+time.Second)}
+		return nil, &upstream.Lost{Why: fmt.Sprintf("%s; next start in %s", s.trouble, pause.Round(time.Second)+time.Second)}
 	case m == nil && len(s.members) >= s.limit:
-		return nil, toolfold.Errorf(toolfold.UpstreamError, "%d sessions have a process of the server %s, which is the most", s.limit, s.name).
-			WithHint("call again when a session has ended, or had no call for %s; the setting maxSessions of %s allows more", s.idle, s.name)
+		return nil, toolfold.Errorf(toolfold.UpstreamError, "the server %s has %d processes, the limit of maxSessions", s.name, s.limit).
+			WithHint("call again later: a process ends with its session, or after %s without a call", s.idle)
 	case m == nil:
 		m = &member{started: make(chan struct{}), calls: map[*upstream.Call]bool{}}
 		m.idle = time.AfterFunc(s.idle, func() { s.endIdle(of, m) })
@@ -152,8 +152,8 @@ func (s *isolated) enter(of owner, c *upstream.Call) (*member, error) {
 
 // begunAgain is the error of a call whose session with the server has ended since the last one.
 func (s *isolated) begunAgain(why string) error {
-	return toolfold.Errorf(toolfold.UpstreamError, "the process of %s for this session has ended, and its state with it: %s", s.name, why).
-		WithHint("nothing was done: call again, which starts a new one")
+	return toolfold.Errorf(toolfold.UpstreamError, "the process of %s for this session has ended, and its state is lost: %s", s.name, why).
+		WithHint("the call was not sent: call again to start a new process")
 }
 
 func (s *isolated) leave(m *member, c *upstream.Call) {
@@ -219,7 +219,7 @@ func (s *isolated) ask(m *member, taken context.Context, q upstream.Question) (j
 	count := len(m.calls)
 	s.mu.Unlock()
 	if count != 1 {
-		return nil, fmt.Errorf("%d calls of this session run, so it is not known which asks", count)
+		return nil, fmt.Errorf("%d calls of this session are running: it is unknown which one asks", count)
 	}
 	return asking.Ask(taken, q)
 }
@@ -229,7 +229,7 @@ func (s *isolated) endIdle(of owner, m *member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(m.calls) == 0 {
-		s.drop(of, m, fmt.Sprintf("it had no call for %s", s.idle))
+		s.drop(of, m, fmt.Sprintf("it was idle for %s", s.idle))
 	}
 }
 

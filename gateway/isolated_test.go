@@ -152,7 +152,7 @@ func TestSessionsAreIsolated(t *testing.T) {
 		expect(t, none, "this call has no session")
 		expect(t, none, "with a bearer token")
 		third := call(toolfold.Origin{Session: "c"}, "count")
-		expect(t, third, "2 sessions have a process of the server srv, which is the most")
+		expect(t, third, "the server srv has 2 processes, the limit of maxSessions")
 		expect(t, third, "maxSessions of srv allows more")
 		expect(t, call(a, "ask"), "elicitation/create")
 	})
@@ -196,7 +196,7 @@ func TestIdleProgramsEnd(t *testing.T) {
 			t.Errorf("%d programs run when one was idle", f.runs())
 		}
 		again := call(a, "count")
-		expect(t, again, "its state with it: it had no call for 1m0s")
+		expect(t, again, "its state is lost: it was idle for 1m0s")
 		expect(t, again, "call again")
 		expect(t, call(a, "count"), "count 1")
 		expect(t, call(b, "count"), "count 3")
@@ -221,7 +221,7 @@ func TestIsolatedProgramsThatDoNotStart(t *testing.T) {
 		f.broken = errors.New("no such program")
 		before := f.started
 		expect(t, call(toolfold.Origin{Session: "a"}, "count"), "no such program")
-		expect(t, call(toolfold.Origin{Session: "b"}, "count"), "no such program; it is started again in")
+		expect(t, call(toolfold.Origin{Session: "b"}, "count"), "no such program; next start in")
 		if got := f.started - before; got != 1 {
 			t.Errorf("%d starts", got)
 		}

@@ -136,7 +136,7 @@ func (l *link) forget(k kept, err error) {
 	if k.Accepted == nil {
 		k.Accepted = digests{}
 	}
-	l.kept, l.trouble = kept{Accepted: k.Accepted, Before: k.acceptedTools()}, fmt.Sprintf("its record %s cannot be used: %s", l.file(), err)
+	l.kept, l.trouble = kept{Accepted: k.Accepted, Before: k.acceptedTools()}, fmt.Sprintf("its cached list %s is unusable: %s", l.file(), err)
 }
 
 // read reads what is kept of the server; false for nothing.
@@ -167,7 +167,7 @@ func (l *link) read() (k kept, found bool, err error) {
 		return k, false, err
 	}
 	if k, found = decode(text); !found {
-		return kept{}, false, errors.New("it is damaged")
+		return kept{}, false, errors.New("the file is damaged")
 	}
 	if file != l.file() {
 		k.former = true

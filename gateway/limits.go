@@ -76,7 +76,7 @@ func (k *kept) limitInstructions(limit int) {
 		return
 	}
 	k.Instructions = strings.ToValidUTF8(k.Instructions[:limit], "")
-	k.Left = append(k.Left, fmt.Sprintf("of its instructions %d bytes are left out: there are more than %d (instructionsLimit)",
+	k.Left = append(k.Left, fmt.Sprintf("%d bytes of its instructions are left out: the limit is %d (instructionsLimit)",
 		size-len(k.Instructions), limit))
 }
 

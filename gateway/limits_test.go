@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A record that cannot be used costs its own server: it is asked again, what is not known to be accepted is held
+// A record that is unusable costs its own server: it is asked again, what is not known to be accepted is held
 // back, and the others are offered from theirs.
 func TestBadRecord(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestBadRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if why := g.Absent()["two"]; !strings.Contains(why, "cannot be used") || len(g.Families()) != 2 {
+			if why := g.Absent()["two"]; !strings.Contains(why, "is unusable") || len(g.Families()) != 2 {
 				t.Errorf("%d families, two: %q", len(g.Families()), why)
 			}
 			if !strings.Contains(log.String(), filepath.Base(record)) {

@@ -104,7 +104,7 @@ func (l *link) asksAgain() string {
 	if pause <= 0 || l.kept.Tools != nil {
 		return ""
 	}
-	return fmt.Sprintf("; it is asked again in %s", (pause + time.Second).Truncate(time.Second))
+	return fmt.Sprintf("; next try in %s", (pause + time.Second).Truncate(time.Second))
 }
 
 func (l *link) offered() []*toolfold.Family {
@@ -208,7 +208,7 @@ func (l *link) connected(ctx context.Context) (Session, error) {
 		return nil, errors.New("the gateway is closed")
 	case l.attempt == nil && pause > 0:
 		defer l.mu.Unlock()
-		return nil, fmt.Errorf("%s; it is started again in %s", l.trouble, pause.Round(time.Second)+time.Second)
+		return nil, fmt.Errorf("%s; next start in %s", l.trouble, pause.Round(time.Second)+time.Second)
 	case l.attempt == nil:
 		l.attempt = make(chan struct{})
 		l.gateway.work.Go(l.connect)
@@ -318,7 +318,7 @@ func (l *link) refresh(ctx context.Context) error {
 	}
 	if err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			err = errors.New("it did not answer in time")
+			err = errors.New("no answer in time")
 		}
 		if session != nil && l.gateway.life.Err() == nil { // without a session that is logged already
 			l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "err", err)
@@ -462,7 +462,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	defer end.Stop()
 	open := &openCall{link: l, ctx: patience, end: gaveUp, alive: alive, tool: c.Tool}
 	if !open.run() {
-		return nil, l.failure(ctx, patience, c, fmt.Errorf("%d calls of it run already", cap(l.slots)))
+		return nil, l.failure(ctx, patience, c, fmt.Errorf("%d calls are running, the limit of maxConcurrency", cap(l.slots)))
 	}
 	defer open.stop()
 	defer l.enter(open)()
@@ -614,7 +614,7 @@ func (l *link) failure(ctx, patience context.Context, c upstream.Call, err error
 		return ours
 	case patience.Err() != nil:
 		return toolfold.Errorf(toolfold.TimedOut, "%s: the server %s did not answer within %s, the call was cancelled", what, l.Name, l.Timeout).
-			WithHint("whether it was done is not known; other tools are not affected")
+			WithHint("it may have been done: check before you call again; other tools work")
 	case errors.As(err, &refused):
 		failed := toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s refused the call: %s", what, l.Name,
 			shorten.To(refused.Error(), 500))
@@ -629,7 +629,7 @@ func (l *link) failure(ctx, patience context.Context, c upstream.Call, err error
 			failed.Code, failed.Lacking = toolfold.ClientLacks, refused.Lacking
 			return failed.WithHint("call from a client that supports %s", refused.Lacking)
 		case len(pages) > 0:
-			return failed.WithHint("the user opens %s, and then the call is made again", strings.Join(pages, ", "))
+			return failed.WithHint("ask the user to open %s, then call again", strings.Join(pages, ", "))
 		case c.Tool != "" && len(failed.Data) > maxData: // a model reads it
 			failed.Data = ordered.MustJSON(shorten.To(string(failed.Data), maxData))
 		}

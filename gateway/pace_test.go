@@ -138,9 +138,9 @@ func TestAbsent(t *testing.T) {
 			t.Errorf("there is no list: %v", err)
 		}
 		time.Sleep(time.Millisecond)
-		says("no list; it is asked again in 2s")
+		says("no list; next try in 2s")
 		time.Sleep(time.Second)
-		says("no list; it is asked again in 1s")
+		says("no list; next try in 1s")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		says("no list")

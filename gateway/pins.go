@@ -227,7 +227,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	if size := sizeOf(answer.Tools); size > maxTools {
-		return fmt.Errorf("its list of tools has %d bytes, more than the %d that are kept", size, maxTools)
+		return fmt.Errorf("its tool list has %d bytes, the limit is %d", size, maxTools)
 	}
 	for _, list := range []*[]json.RawMessage{&answer.Tools, &answer.Prompts, &answer.Resources, &answer.Templates} {
 		valid := slices.DeleteFunc(slices.Clone(*list), func(entry json.RawMessage) bool { return !json.Valid(entry) })
@@ -256,7 +256,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	k.Prompts, k.Resources, k.Templates = answer.Prompts, answer.Resources, answer.Templates
 	for _, list := range []*[]json.RawMessage{&k.Prompts, &k.Resources, &k.Templates} {
 		if size := sizeOf(*list); size > maxOffered {
-			k.Left = append(k.Left, fmt.Sprintf("a list of %d bytes is left out: at most %d are kept", size, maxOffered))
+			k.Left = append(k.Left, fmt.Sprintf("a list of %d bytes is left out: the limit is %d", size, maxOffered))
 			*list = nil
 		}
 	}
@@ -329,7 +329,7 @@ func (l *link) accept(shown []HeldTool) (taken []string, err error) {
 	listed := k.pinned()
 	for _, h := range shown {
 		if !slices.ContainsFunc(listed, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
-			return nil, fmt.Errorf("the server %s has changed %q since it was shown: look at it again", l.Name, h.Name)
+			return nil, fmt.Errorf("the server %s has changed %q since it was shown: review it again", l.Name, h.Name)
 		}
 		if accepted[h.Name] != h.digest {
 			accepted[h.Name] = h.digest

@@ -121,7 +121,7 @@ func (l *link) enter(c *openCall) (leave func()) {
 // client.
 func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage, error) {
 	if q.Method != upstream.Roots {
-		return nil, errors.New("no call of this server runs")
+		return nil, errors.New("the server has no running call")
 	}
 	l.mu.Lock()
 	var asking *openCall
@@ -132,7 +132,7 @@ func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage,
 	}
 	l.mu.Unlock()
 	if asking == nil {
-		return nil, errors.New("no call of this server runs, whose client could be asked")
+		return nil, errors.New("the server has no running call whose client could answer")
 	}
 	return l.askOf(taken, asking, q)
 }
@@ -147,15 +147,15 @@ func (l *link) askOf(taken context.Context, c *openCall, q upstream.Question) (j
 	asked := callctx.ClientOf(c.ctx)
 	switch offered := asked != nil && asked.Offers(q.Method); {
 	case asks && !c.count():
-		err := toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s asked its client more than %d times in this call, which was cancelled",
-			c.tool, l.Name, maxQuestions).WithHint("whether it was done is not known; other tools are not affected")
+		err := toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s asked more than %d questions in this call; the call was cancelled",
+			c.tool, l.Name, maxQuestions).WithHint("it may have been done: check before you call again; other tools work")
 		c.end(err)
 		return nil, err
 	case !offered && asks && c.tool != "":
-		return nil, fmt.Errorf("the client of this call does not offer %s, or the call runs as a task and has none; "+
-			"%s becomes no task from now on", q.Method, c.tool)
+		return nil, fmt.Errorf("the client of this call does not support %s, or the call runs as a task without a client; "+
+			"%s will not run as a task from now on", q.Method, c.tool)
 	case !offered:
-		return nil, fmt.Errorf("the client of this request does not offer %s", q.Method)
+		return nil, fmt.Errorf("the client of this request does not support %s", q.Method)
 	}
 	question := callctx.Question{Key: q.Key, Method: q.Method}
 	if len(q.Params) > 0 || asks { // clients take none for null
@@ -196,9 +196,9 @@ func (l *link) giveWay(ctx context.Context, c *openCall, asked callctx.Client, w
 		}
 		left := l.QuestionTimeout - time.Since(sign)
 		if left <= 0 {
-			c.end(toolfold.Errorf(toolfold.TimedOut, "%s: the call was cancelled, as its client did not answer a question of the server %s "+
-				"nor send anything for %s, and another call has to ask", c.tool, l.Name, l.QuestionTimeout).
-				WithHint("whether it was done is not known: call again when the user is there to answer"))
+			c.end(toolfold.Errorf(toolfold.TimedOut, "%s: the call was cancelled: its client left a question of the server %s unanswered "+
+				"and sent nothing for %s, and another call is waiting to ask", c.tool, l.Name, l.QuestionTimeout).
+				WithHint("it may have been done: check, and call again when the user can answer"))
 			return
 		}
 		select {

@@ -121,7 +121,7 @@ func TestSilentClientGivesWay(t *testing.T) {
 					t.Errorf("it ended after %s, want %s", took, test.ends)
 				}
 				if answer.Err == nil || answer.Err.Code != toolfold.TimedOut || !strings.Contains(answer.Err.Message,
-					"ask: the call was cancelled, as its client did not answer a question of the server srv nor send anything for 1m0s") {
+					"ask: the call was cancelled: its client left a question of the server srv unanswered and sent nothing for 1m0s") {
 					t.Errorf("it is answered with %s", answer.Content)
 				}
 			})
@@ -201,7 +201,7 @@ func TestTooManyQuestions(t *testing.T) {
 			})
 			answer := s.Client.Call(callctx.WithClient(t.Context(), person{}), "ask", nil)
 			if answer.Err == nil || answer.Err.Code != toolfold.UpstreamError || !strings.Contains(answer.Err.Message,
-				"ask: the server srv asked its client more than 20 times in this call, which was cancelled") {
+				"ask: the server srv asked more than 20 questions in this call; the call was cancelled") {
 				t.Errorf("it is answered with %s", answer.Content)
 			}
 			if n := answered.Load(); n > 20 || n < 20 && !atOnce {
@@ -437,7 +437,7 @@ func TestAbsentClientOfProgram(t *testing.T) {
 		t.Errorf("another client is answered with %s %s", answer.Reply, answer.Content)
 	}
 	gone := <-answers
-	if gone.Err == nil || gone.Err.Code != toolfold.TimedOut || !strings.Contains(gone.Err.Message, "another call has to ask") {
+	if gone.Err == nil || gone.Err.Code != toolfold.TimedOut || !strings.Contains(gone.Err.Message, "another call is waiting to ask") {
 		t.Errorf("the client that never came back is answered with %s", gone.Content)
 	}
 	if len(left.asked) > 0 {

@@ -77,15 +77,15 @@ func (g *Gateway) Withheld(name string) *toolfold.Error {
 		case tool == "" || k.Tools == nil:
 			continue
 		case at < 0:
-			return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s does not list it any more", shorten.Quoted(name), l.Name).
-				WithHint("tools.find finds others")
+			return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s no longer lists it", shorten.Quoted(name), l.Name).
+				WithHint("use tools.find to find another tool")
 		case k.Accepted[tool] != k.definitions[at].digest:
 			did := "has added it"
 			if k.Accepted[tool] != "" {
 				did = "has changed it since it was accepted"
 			}
 			return toolfold.Errorf(toolfold.UpstreamError, "%s is held back: the server %s %s", shorten.Quoted(name), l.Name, did).
-				WithHint("the user looks at it and lets it through with: toolfold upstream approve %s", l.Name)
+				WithHint("ask the user to review it: toolfold upstream approve %s", l.Name)
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func TestWithheld(t *testing.T) {
 	for tool, want := range map[string]string{
 		"set_b": "%s is held back: the server srv has changed it since it was accepted",
 		"set_d": "%s is held back: the server srv has added it",
-		"set_c": "%s: the server srv does not list it any more",
+		"set_c": "%s: the server srv no longer lists it",
 		"set_e": "",
 	} {
 		for _, name := range []string{tool, "srv." + tool, "srv_" + tool} {

@@ -49,7 +49,7 @@ func TestLimitInstructions(t *testing.T) {
 	k := kept{Instructions: "日本日本"}
 	k.limitInstructions(7)
 	if k.Instructions != "日本" || !utf8.ValidString(k.Instructions) || len(k.Left) != 1 ||
-		!strings.Contains(k.Left[0], "6 bytes are left out: there are more than 7 (instructionsLimit)") {
+		!strings.Contains(k.Left[0], "6 bytes of its instructions are left out: the limit is 7 (instructionsLimit)") {
 		t.Errorf("%q, %q", k.Instructions, k.Left)
 	}
 	k = kept{Instructions: "日本"}

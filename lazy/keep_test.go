@@ -107,13 +107,13 @@ func TestNamedWhileAbsent(t *testing.T) {
 			{Name: "tools", Reason: "it is another"}}
 	}, nil)
 	for _, test := range []struct{ name, code, want string }{
-		{"late", "UPSTREAM_ERROR", `there is no tool \"late\": the server late offers none now: it is still starting"`},
-		{"late.tools", "UPSTREAM_ERROR", `the server late offers none now: it is still starting","hint":"tools.list names late, and why`},
-		{"lateFind", "UPSTREAM_ERROR", `the server late offers none now`},
-		{"late_two.find", "UPSTREAM_ERROR", `the server late-two offers none now: it does not start`},
+		{"late", "UPSTREAM_ERROR", `there is no tool \"late\": the server late offers no tools now: it is still starting"`},
+		{"late.tools", "UPSTREAM_ERROR", `the server late offers no tools now: it is still starting","hint":"tools.list shows late`},
+		{"lateFind", "UPSTREAM_ERROR", `the server late offers no tools now`},
+		{"late_two.find", "UPSTREAM_ERROR", `the server late-two offers no tools now: it does not start`},
 		{"later.find", "UNKNOWN_TOOL", ``},
 		{"tools.search", "UNKNOWN_TOOL", `call tools with action \"find\"`},
-		{"tools.search", "UNKNOWN_TOOL", `"hint":"the server tools offers none now: it is another"`},
+		{"tools.search", "UNKNOWN_TOOL", `"hint":"the server tools offers no tools now: it is another"`},
 	} {
 		named := json.RawMessage(fmt.Sprintf(`{"name":%q}`, test.name))
 		for way, answer := range map[string]toolfold.Answer{

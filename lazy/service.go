@@ -92,7 +92,7 @@ func several(name string, names []string) ([]string, error) {
 	case len(list) == 0:
 		return nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{Path: "/name", Kind: toolfold.ProblemMissing}}}
 	case len(list) > maxNames:
-		return nil, toolfold.Errorf(toolfold.InvalidInput, "%d names are too many: at most %d a call", len(list), maxNames)
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "%d names given: at most %d are allowed in one call", len(list), maxNames)
 	}
 	return list, nil
 }

@@ -63,7 +63,7 @@ type registration struct {
 }
 
 // ErrLogin is returned where a server wants a login that is not there, or is over.
-var ErrLogin = errors.New("it wants a login")
+var ErrLogin = errors.New("it requires a login")
 
 // maxAccounts bounds the file of the logins, in bytes.
 const maxAccounts = 1 << 20

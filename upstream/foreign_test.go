@@ -185,7 +185,8 @@ func TestOddTools(t *testing.T) {
 		t.Fatalf("%s, %v", answer.Tools, err)
 	}
 	want := []string{
-		"tool 1 is left out: it is no object", "tool 2 is left out: its name is a number and not a text", "tool 3 is left out: it has no name",
+		"tool 1 is left out: it is not an object",
+		"tool 2 is left out: its name is a number and not a text", "tool 3 is left out: it has no name",
 		"tool shy is left out: its readOnlyHint is a text and not a boolean",
 	}
 	if strings.Join(answer.Left, "\n") != strings.Join(want, "\n") {
@@ -628,7 +629,7 @@ func TestForeignEndpoint(t *testing.T) {
 	defer at.CloseClientConnections()
 	s := upstream.Server{URL: at.URL, SSE: true, Header: http.Header{"Authorization": {"Bearer secretsecret"}}}
 	_, err := upstream.List(t.Context(), s, "1")
-	if err == nil || !strings.Contains(err.Error(), "for messages, which is another server and is not given the headers") {
+	if err == nil || !strings.Contains(err.Error(), "to which no headers are sent") {
 		t.Error(err)
 	}
 	if len(asked) > 0 {

@@ -61,7 +61,7 @@ func reach(s Server, g *gate, memory *Memory) (mcp.Transport, error) {
 			to := r.URL.Scheme + "://" + r.URL.Host
 			switch {
 			case !sameOrigin(r.URL, at):
-				return fmt.Errorf("it redirects to another server, %s, which is not given the headers: use that URL", to)
+				return fmt.Errorf("it redirects to another server, %s, to which no headers are sent: use that URL", to)
 			case r.Method != via[0].Method:
 				return fmt.Errorf("it redirects to the page %s%s: is there an MCP server at this URL?", to, r.URL.Path)
 			case len(via) > maxRedirects:
@@ -234,7 +234,7 @@ func isStream(r *http.Response) bool {
 // pause is asked again after it.
 func (r *remote) send(request *http.Request) (*http.Response, error) {
 	if !sameOrigin(request.URL, r.origin) {
-		return nil, fmt.Errorf("it names %s://%s for messages, which is another server and is not given the headers",
+		return nil, fmt.Errorf("its endpoint for messages is at another server, %s://%s, to which no headers are sent",
 			request.URL.Scheme, request.URL.Host)
 	}
 	request = request.Clone(request.Context())
@@ -485,7 +485,7 @@ func (r *remote) lacksScope(response *http.Response) string {
 		switch scope := c.Params["scope"]; {
 		case c.Params["error"] != "insufficient_scope":
 		case scope == "":
-			return "it answered 403 Forbidden: the login lacks a scope, which it does not name"
+			return "it answered 403 Forbidden: the login lacks a scope, and the answer does not name it"
 		case r.server.Account == nil || r.server.Header.Get("Authorization") != "":
 			return fmt.Sprintf("it answered 403 Forbidden: its header Authorization needs the scope %q", scope)
 		default:

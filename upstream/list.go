@@ -165,7 +165,7 @@ func oddity(entry json.RawMessage) (odd string) {
 	})
 	switch {
 	case !is:
-		return "it is no object"
+		return "it is not an object"
 	case odd == "" && !named:
 		return "it has no name"
 	}
@@ -239,7 +239,7 @@ func (s *Session) listOf(ctx context.Context, method, member string) ([]json.Raw
 func (s *Session) Watch(ctx context.Context, uri string, watch bool) error {
 	hello := s.session.InitializeResult()
 	if hello == nil || hello.Capabilities == nil || hello.Capabilities.Resources == nil || !hello.Capabilities.Resources.Subscribe {
-		return errors.New("it does not tell of changed resources")
+		return errors.New("it does not support resource subscriptions")
 	}
 	var err error
 	if watch {

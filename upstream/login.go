@@ -112,7 +112,7 @@ func (a *Account) LogIn(ctx context.Context, l Login) error {
 }
 
 // ErrNoLogin is returned where a server answers without a login.
-var ErrNoLogin = errors.New("it wants no login")
+var ErrNoLogin = errors.New("it requires no login")
 
 // challenge asks a server for what it refuses without a login.
 func challenge(ctx context.Context, s Server) (*http.Request, *http.Response, error) {

@@ -72,7 +72,7 @@ func (g *gate) match(q *question, stream *jsonrpc.Request) {
 	g.unsaid = g.unsaid || len(q.running) > 0
 	switch {
 	case len(q.running) == 0:
-		q.known <- errors.New("no call of this server runs")
+		q.known <- errors.New("the server has no running call")
 	case len(q.running) == 1:
 		g.attribute(q, q.running[0])
 	default:

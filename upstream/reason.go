@@ -31,7 +31,7 @@ func (s Server) reason(err error, output string) error {
 	text := err.Error()
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		text = "it did not answer in time"
+		text = "no answer in time"
 	case errors.As(err, &unstarted):
 		text = fmt.Sprintf("it does not start: %s (%s)", text, filepath.Base(s.Argv[0]))
 	case errors.As(err, &exit):

@@ -34,7 +34,7 @@ func TestRefusedCalls(t *testing.T) {
 		account, header bool
 		want, data      string
 	}{
-		"401": {response{401, "", "{}"}, true, false, "it wants a login: toolfold upstream login files", ""},
+		"401": {response{401, "", "{}"}, true, false, "it requires a login: toolfold upstream login files", ""},
 		"401, no account": {response{401, "", "{}"}, false, false,
 			"it answered 401 Unauthorized: it wants a header Authorization, or toolfold upstream add and then login", ""},
 		"scope": {response{403, insufficient, `{"error":"insufficient_scope"}`}, true, false,
@@ -42,7 +42,7 @@ func TestRefusedCalls(t *testing.T) {
 		"scope, header": {response{403, insufficient, "{}"}, true, true,
 			`it answered 403 Forbidden: its header Authorization needs the scope "read write"`, ""},
 		"no scope": {response{403, `Bearer error="insufficient_scope"`, ""}, true, false,
-			"it answered 403 Forbidden: the login lacks a scope, which it does not name", ""},
+			"it answered 403 Forbidden: the login lacks a scope, and the answer does not name it", ""},
 		"403": {response{403, "", "no"}, true, false, "it answered 403 Forbidden", ""},
 		"data": {response{200, "", "{\"jsonrpc\":\"2.0\",\"id\":ID,\"error\":{\"code\":-32602,\"message\":\"bad\",\"data\":{\"issues\":\n[1]}}}"},
 			false, false, "bad (-32602)", `{"issues":[1]}`},

@@ -321,7 +321,7 @@ func TestTimeLimit(t *testing.T) {
 	defer stuck.Close()
 	for _, s := range []upstream.Server{play("silent"), {URL: stuck.URL}} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		if _, err := upstream.List(ctx, s, "1"); err == nil || err.Error() != "it did not answer in time" {
+		if _, err := upstream.List(ctx, s, "1"); err == nil || err.Error() != "no answer in time" {
 			t.Error(err)
 		}
 		cancel()

@@ -98,13 +98,13 @@ func TestFirstStart(t *testing.T) {
 	})
 	for _, name := range []string{"late.memory", "late"} {
 		c.expect(t, "tool_call", fmt.Sprintf(`{"name":%q,"arguments":{"action":"list"}}`, name), `"UPSTREAM_ERROR"`,
-			fmt.Sprintf(`there is no tool \"%s\": the server late offers none now: it is still starting: call again in some seconds`, name),
-			"tools.list names late")
+			fmt.Sprintf(`there is no tool \"%s\": the server late offers no tools now: it is still starting: call again in some seconds`, name),
+			"tools.list shows late")
 	}
-	c.expect(t, "task.submit", `{"name":"n","input":{"tool":"late.memory"}}`, "the server late offers none now: it is still starting")
+	c.expect(t, "task.submit", `{"name":"n","input":{"tool":"late.memory"}}`, "the server late offers no tools now: it is still starting")
 	testwait.Until(t, "the reason of the broken one is said", func() bool {
 		answer := c.call(t, "broken.thing", `{}`)
-		return strings.Contains(answer, "the server broken offers none now: it ended: exit status 3; it said: no key; it is asked again in ")
+		return strings.Contains(answer, "the server broken offers no tools now: it ended: exit status 3; it said: no key; next try in ")
 	})
 	m.write(t, gate, "")
 	testwait.Until(t, "a change of the list is told", func() bool {

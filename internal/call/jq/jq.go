@@ -104,7 +104,7 @@ func answered(ctx context.Context, q question) (a answer) {
 			return answer{Failure: err.Error()}
 		}
 		if room -= len(encoded) + 1; room < 0 {
-			return answer{Failure: fmt.Sprintf("it makes more than %d bytes", maxOutput)}
+			return answer{Failure: fmt.Sprintf("its output exceeds %d bytes", maxOutput)}
 		}
 		a.Values = append(a.Values, encoded)
 	}

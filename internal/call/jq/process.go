@@ -131,7 +131,7 @@ func ask(ctx context.Context, q question) (a answer, err error) {
 		case p.used: // it ended as nothing came, or as somebody ended it, which need not be for this question
 			continue
 		}
-		return a, fmt.Errorf("the process that ran it ended: %s; call again", p.command.ProcessState)
+		return a, fmt.Errorf("the filter's process ended: %s; call again", p.command.ProcessState)
 	}
 }
 

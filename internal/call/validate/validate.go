@@ -121,10 +121,10 @@ func closedSchema(part any) error {
 		for name, inner := range part {
 			target, isText := inner.(string)
 			if isText && (name == "$ref" || name == "$dynamicRef") && !strings.HasPrefix(target, "#") {
-				return fmt.Errorf("%s leads out of the schema: %s", name, shorten.Quoted(target))
+				return fmt.Errorf("%s refers to another document: %s", name, shorten.Quoted(target))
 			}
 			if isText && (name == "$id" || name == "$schema" && !strings.Contains(target, "json-schema.org")) {
-				return fmt.Errorf("%s is not taken", name)
+				return fmt.Errorf("%s is not supported", name)
 			}
 			if err := closedSchema(inner); err != nil {
 				return err

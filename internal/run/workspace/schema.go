@@ -115,7 +115,7 @@ func (m *measuring) survey(part any) error {
 		}
 	case map[string]any:
 		if version, ok := part["$schema"].(string); ok && strings.Contains(version, "draft-04") {
-			return errors.New("draft-04 of JSON Schema is not taken: use 2020-12")
+			return errors.New("draft-04 of JSON Schema is not supported: use 2020-12")
 		}
 		if anchor, ok := part["$anchor"].(string); ok {
 			m.anchors[anchor] = part
@@ -159,7 +159,7 @@ func (m *measuring) cost(part any) (sum cost, err error) {
 		case isText && keyword == "$ref":
 			err = add(m.target(text))
 		case keyword == "$dynamicRef" || keyword == "$recursiveRef":
-			err = fmt.Errorf("%s is not taken: use $ref", keyword)
+			err = fmt.Errorf("%s is not supported: use $ref", keyword)
 		case isText && keyword == "pattern":
 			err = add(cost{1, instructions(text)}, nil)
 		case slices.Contains(namedKeywords, keyword):
