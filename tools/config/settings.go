@@ -150,6 +150,10 @@ var Settings = append([]Setting{
 		},
 	}, User},
 	{toolfold.Map{Name: "upstreams", Doc: "Other MCP servers whose tools are served too, by name.", Of: upstreamSettings}, User},
+	{toolfold.Map{
+		Name: "sets", Doc: "Groups of upstreams, by name: lists of upstreams, and of tools of them such as files.read_*.",
+		Of: toolfold.List{Of: toolfold.String{MinLen: 1, MaxLen: 500}, MinItems: 1, MaxItems: 1000},
+	}, User},
 }, providerSettings()...)
 
 // upstreamSettings declares one member of upstreams: [Upstream].
@@ -283,6 +287,7 @@ type Options struct {
 	Providers         map[string]json.RawMessage `json:"providers"`
 	DefaultProvider   string                     `json:"defaultProvider"`
 	Upstreams         map[string]Upstream        `json:"upstreams"` // empty = none
+	Sets              map[string][]string        `json:"sets"`      // members by the name of the set; empty = none
 	Embeddings        Embeddings                 `json:"embeddings"`
 }
 
