@@ -50,7 +50,9 @@ func Tools(families []*toolfold.Family, o Options) []entry.Tool {
 	var list []entry.Tool
 	switch {
 	case o.Mode == Consolidated:
-		list = consolidate.Tools(families, o.Fold)
+		for _, f := range families {
+			list = append(list, consolidate.Tools([]*toolfold.Family{f}, o.foldOf(f))...)
+		}
 	case o.Level == lazy.Full && o.Tier == toolfold.Extended:
 		list = legacy.Tools(slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Category == callctx.Discovery }))
 	default:
@@ -79,6 +81,9 @@ type Options struct {
 	Params entry.Form       // of calls where a list does not declare every parameter; empty = in an object
 	Strict bool             // clients may not use names that are not listed
 
+	// FoldOthers is the fold of the tools of other servers; empty = Fold.
+	FoldOthers consolidate.Fold
+
 	// Structured lists output schemas in legacy mode too. The consolidated tools that
 	// are one action have them wherever whole schemas are listed.
 	Structured bool
@@ -101,10 +106,19 @@ func (o Options) complete() Options {
 	o.Level = cmp.Or(o.Level, o.Mode.DefaultLevel())
 	o.Tier = cmp.Or(o.Tier, toolfold.Extended)
 	o.Fold = cmp.Or(o.Fold, consolidate.ByFamily)
+	o.FoldOthers = cmp.Or(o.FoldOthers, o.Fold)
 	o.Params = cmp.Or(o.Params, entry.FormObject)
 	o.ResultLimit = cmp.Or(o.ResultLimit, callctx.DefaultRoom)
 	o.Params = o.form(o.Mode == Consolidated)
 	return o
+}
+
+// foldOf returns the fold of a family.
+func (o Options) foldOf(f *toolfold.Family) consolidate.Fold {
+	if f.Server != "" {
+		return o.FoldOthers
+	}
+	return o.Fold
 }
 
 // form returns the form in which calls of tools are shown: flat where the list
@@ -125,12 +139,14 @@ func (o Options) typed(e *entry.Entry) bool {
 // Surface offers families to the clients of one server. Put families into it
 // at any time; readers get a snapshot and are never blocked.
 type Surface struct {
-	Mode      Mode
-	Level     lazy.Level
-	Tier      toolfold.Tier
-	Fold      consolidate.Fold
-	Params    entry.Form // in which calls are shown
-	Discovery *lazy.Discovery
+	Mode   Mode
+	Level  lazy.Level
+	Tier   toolfold.Tier
+	Fold   consolidate.Fold
+	Params entry.Form // in which calls are shown
+	// FoldOthers is the fold of the tools of other servers.
+	FoldOthers consolidate.Fold
+	Discovery  *lazy.Discovery
 
 	// Runner calls under every name, and answers in full; Client is for calls
 	// of clients: it bounds answers, holds tools that are split by effect to
@@ -167,7 +183,8 @@ type view struct {
 // New returns a surface without families. It opens nothing.
 func New(o Options) *Surface {
 	o = o.complete()
-	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Fold: o.Fold, Params: o.Params, options: o, rights: o.Rights,
+	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Fold: o.Fold, FoldOthers: o.FoldOthers, Params: o.Params,
+		options: o, rights: o.Rights,
 		onGrow: func(context.Context) {}, catalogue: lazy.NewCatalogue()}
 	if o.Meaning != nil {
 		s.catalogue.Understand(o.Meaning)
@@ -261,8 +278,10 @@ type resolvers struct{ every, client, names *call.Resolver }
 func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *toolfold.Rights) resolvers {
 	var folded, split []*entry.Entry
 	for _, f := range families {
-		folded = append(folded, consolidate.Entries(f, consolidate.ByFamily)...)
-		split = append(split, consolidate.Entries(f, s.options.Fold)...)
+		if s.options.foldOf(f) != consolidate.ByFamily {
+			folded = append(folded, consolidate.Entries(f, consolidate.ByFamily)...)
+		}
+		split = append(split, consolidate.Entries(f, s.options.foldOf(f))...)
 	}
 	old := legacy.Entries(families)
 	entries := map[Mode][]*entry.Entry{Consolidated: split, Legacy: old}[s.Mode]
@@ -278,7 +297,7 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 		}
 		return call.NewResolver(slices.Concat(list, old, call.FullNames(families)))
 	}
-	all := sync.OnceValue(func() *call.Resolver { return resolverOf(now.families, s.options.Fold) })
+	all := sync.OnceValue(func() *call.Resolver { return s.options.resolverOf(now.families) })
 	worded := func(names *call.Resolver) *call.Resolver {
 		if r == nil {
 			names = names.Lacking(s.Discovery.Absent, s.Discovery.Withheld)
@@ -329,10 +348,10 @@ func (s *Surface) refused(now *snapshot, r *toolfold.Rights) map[string][]string
 
 // resolverOf returns the names of families, by which it is told what rights
 // leave out.
-func resolverOf(families []*toolfold.Family, fold consolidate.Fold) *call.Resolver {
+func (o Options) resolverOf(families []*toolfold.Family) *call.Resolver {
 	var entries []*entry.Entry
 	for _, f := range families {
-		entries = append(entries, consolidate.Entries(f, fold)...)
+		entries = append(entries, consolidate.Entries(f, o.foldOf(f))...)
 	}
 	return call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families)))
 }

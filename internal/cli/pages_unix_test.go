@@ -212,7 +212,7 @@ func eachLine(text string, do func(string) error) error {
 // connects holds the entry of a client's file to what serve takes.
 func connects(h *hosts.Host, text string) error {
 	entry := h.Entry([]byte(text))
-	if h.Syntax() == "yaml" { // which setup prints and does not read
+	if h.Path == nil && h.Syntax() == "yaml" { // which setup prints and does not read
 		var file struct {
 			MCPServers []struct {
 				Name, Command string

@@ -153,12 +153,18 @@ func (f Files) Load() (*Layers, error) {
 	}, nil
 }
 
+// ofHost begins the source of settings that suit a host.
+const ofHost = "for "
+
+// ForHost reports whether the host that is served decides a setting.
+func (l *Layers) ForHost(name string) bool { return strings.HasPrefix(l.From(name), ofHost) }
+
 // forHost returns the settings that suit the host that the strongest source names:
 // weaker than all that somebody has set.
 func forHost(sources []layer) []layer {
 	for _, source := range sources {
 		if name, ok := source.values["for"].(string); ok {
-			return []layer{{"for " + name, hosts.FindTarget(name).Surface.Settings()}}
+			return []layer{{ofHost + name, hosts.FindTarget(name).Surface.Settings()}}
 		}
 	}
 	return nil

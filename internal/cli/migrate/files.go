@@ -193,7 +193,7 @@ var runsToolfold = regex.Lazy(`(^|[/\\@])toolfold([:@.].*)?$`)
 // servers takes the names that a client's file has for this server.
 func (r *repository) servers(path string, text []byte) {
 	switch filepath.Ext(path) {
-	case ".json", ".jsonc", ".toml":
+	case ".json", ".jsonc", ".toml", ".yaml", ".yml":
 	default:
 		return
 	}

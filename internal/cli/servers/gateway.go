@@ -57,6 +57,19 @@ func asServed(ctx context.Context, u gateway.Upstream, c upstream.Client) (gatew
 	return gateway.Connect(ctx, u, c)
 }
 
+// ListCost counts what the options of a command list, with the tools of upstreams as far as they are known
+// on this machine; unknown names the other upstreams. It starts none.
+func ListCost(c *cli.Context) (cost doctor.Cost, unknown []string, err error) {
+	o, g, err := OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
+	if err != nil {
+		return cost, nil, err
+	}
+	defer g.Close()
+	families := settings.Rules(o.Options).Rights().Filter(slices.Concat(app.Families(), g.Families()))
+	cost, err = doctor.Count(surface.List(families, o.SurfaceOptions()))
+	return cost, g.Unknown(), err
+}
+
 // Costs counts the tools of a server as they are, and folded as the options list them.
 func Costs(answer upstream.Answer, families []*toolfold.Family, o *settings.Options) (raw, folded doctor.Cost, err error) {
 	l, err := ListOf(answer)

@@ -23,8 +23,13 @@ func serveFlags() []cli.Flag {
 
 // RefusedByServe returns the error of serve for options that it would refuse.
 func RefusedByServe(e *env.Env, options []string) error {
-	return e.Refused(ServeCommand(), func(c *cli.Context) error {
+	return AsServe(e, options, func(c *cli.Context) error {
 		_, err := FilesOf(c)
 		return err
-	}, options)
+	})
+}
+
+// AsServe runs read as the action of serve with options.
+func AsServe(e *env.Env, options []string, read cli.ActionFunc) error {
+	return e.Refused(ServeCommand(), read, options)
 }

@@ -283,6 +283,9 @@ func (o *Options) SurfaceOptions() surface.Options {
 	offer := surface.Options{
 		Mode: mode, Level: level, Params: entry.Form(o.Params), Fold: consolidate.Fold(o.Fold), Structured: o.Structured,
 	}
+	if o.Layers != nil && o.Layers.ForHost("fold") { // a host's best fold was found for our own tools alone
+		offer.FoldOthers = consolidate.ByFamily
+	}
 	if o.Tier == "none" {
 		offer.Tier = lazy.NoTier
 	}

@@ -18,8 +18,10 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/hooks"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
 // Command returns the command.
@@ -32,7 +34,8 @@ func Command() *cli.Command {
 			"--write the entry is put into the client's own file after a backup; what an entry\n" +
 			"had stays, and so do comments. Without CLIENT it asks on a terminal for each client found.\n" +
 			"--undo brings back what was there. The entry serves --for the client, which chooses the list\n" +
-			"that suits it. What follows -- goes to toolfold serve too, with --hooks to toolfold hook.\n\n" +
+			"that suits it. What follows -- goes to toolfold serve too, with --hooks to toolfold hook. For a\n" +
+			"CLIENT that it does not know it prints the entry that most clients take.\n\n" +
 			"toolfold setup codex\n" +
 			"toolfold setup --write qwen -- --listing=full\n" +
 			"toolfold setup --hooks --write git",
@@ -79,9 +82,10 @@ func setupAction(c *cli.Context) error {
 		return setupWithoutClient(c, options)
 	}
 	h := hosts.Find(name)
+	if h == nil {
+		return setupUnknown(c, name, options)
+	}
 	switch {
-	case h == nil:
-		return env.UsageError("unknown client %q: one of %s", name, strings.Join(hosts.Names(), ", "))
 	case (c.Bool("write") || c.Bool("undo")) && h.Path == nil:
 		return env.UsageError("%s has no file that setup writes: %s", h.Title, h.Manual)
 	case c.Bool("undo"):
@@ -93,9 +97,36 @@ func setupAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	args, target := entryArgs(c, h)
-	fmt.Fprint(c.App.Writer, h.Snippet(binary, append(args, options...)))
-	return explain(c, h, target, "")
+	args, target := entryArgs(c, h.Name)
+	args = append(args, options...)
+	fmt.Fprint(c.App.Writer, h.Snippet(binary, args))
+	return explain(c, h, target, args, "")
+}
+
+// setupUnknown prints the entry that most clients take, for a client that is not in the table. A name
+// close to one in it is an error.
+func setupUnknown(c *cli.Context, name string, options []string) error {
+	if near := suggest.Nearest(name, hosts.Names()); near != "" {
+		return env.UsageError("unknown client %q, did you mean %q?", name, near)
+	}
+	if c.Bool("write") || c.Bool("undo") {
+		return env.UsageError("the file of %q is not known: toolfold setup %s prints an entry to paste; setup writes for %s", name, name,
+			strings.Join(hosts.Readable(), ", "))
+	}
+	binary, err := clientfile.Binary()
+	if err != nil {
+		return err
+	}
+	args, target := entryArgs(c, string(hosts.Eager))
+	args = append(args, options...)
+	fmt.Fprint(c.App.Writer, hosts.Plain().Snippet(binary, args))
+	w := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "client\t%s is not known here; this is the entry that most clients take\n", name)
+	fmt.Fprintf(w, "goes into\tthe client's list of MCP servers: often mcp.json in its folder in your home (~/.%s/mcp.json),\n",
+		strings.ToLower(name))
+	fmt.Fprintf(w, "\tmcpServers in its settings, or a page such as Settings | MCP; its documentation says which\n")
+	fmt.Fprintf(w, "cost\t%s\nlist\t%s\n", costText(c, args), target.Text())
+	return w.Flush()
 }
 
 // setupWithoutClient lists the clients. With --write it asks on a terminal which of those
@@ -146,11 +177,27 @@ func setupWithoutClient(c *cli.Context, options []string) error {
 }
 
 // entryArgs returns the arguments of the entry, and the row of the table of lists that
-// they name.
-func entryArgs(c *cli.Context, h *hosts.Host) ([]string, *hosts.Target) {
-	args, target := h.Args(), hosts.FindTarget(cmp.Or(c.String("for"), h.Name))
-	args[len(args)-1] = "--for=" + target.Name
-	return args, target
+// they name: --for, or else what suits.
+func entryArgs(c *cli.Context, suits string) ([]string, *hosts.Target) {
+	target := hosts.FindTarget(cmp.Or(c.String("for"), suits))
+	return []string{"serve", "--for=" + target.Name}, target
+}
+
+// costText returns what a server with these arguments lists, in tokens, with the tools of upstreams as
+// far as they are known on this machine. It starts no server.
+func costText(c *cli.Context, args []string) string {
+	text := ""
+	err := settings.AsServe(env.Of(c), args[1:], func(c *cli.Context) error {
+		cost, unknown, err := servers.ListCost(c)
+		if text = fmt.Sprintf("%d tokens in %d tools", cost.Tokens, cost.Tools); len(unknown) > 0 {
+			text += fmt.Sprintf("; not counted, since they were not asked yet: %s", strings.Join(unknown, ", "))
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Sprintf("not known: %v", err)
+	}
+	return text
 }
 
 // connect puts the entry into the client's file. Nil options keep those of the entry.
@@ -159,7 +206,7 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 	if err != nil {
 		return err
 	}
-	args, target := entryArgs(c, h)
+	args, target := entryArgs(c, h.Name)
 	return writeClient(c, h, target, func(text []byte) ([]byte, error) {
 		had, words := h.Options(text), options
 		if words == nil {
@@ -179,7 +226,7 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 
 // explain prints what the user has to know and do beside the entry: once it is written
 // what is left.
-func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, written string) error {
+func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, args []string, written string) error {
 	w := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', 0)
 	where, add, next := h.Manual, h.Add, ""
 	if written != "" {
@@ -195,7 +242,8 @@ func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, written string
 		where = path + ", or: toolfold setup --write " + h.Name
 	}
 	for _, row := range [][2]string{
-		{"goes into", where}, {"or run", add}, {"next", next}, {"approval", h.Approve}, {"list", target.Text()}, {"rules", h.Rules},
+		{"goes into", where}, {"or run", add}, {"next", next}, {"cost", h.Title + ": " + costText(c, args)}, {"approval", h.Approve},
+		{"list", target.Text()}, {"rules", h.Rules},
 		{"note", h.Note},
 	} {
 		if row[1] != "" {
@@ -281,7 +329,11 @@ func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func(
 	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.Path); err != nil {
 		return err
 	}
-	return explain(c, h, target, done.Path)
+	text, err := clientfile.Read(done.Path)
+	if err != nil {
+		return err
+	}
+	return explain(c, h, target, h.Entry(text).Command[1:], done.Path)
 }
 
 // isMadeBySetup reports whether a client's file holds what setup writes where there was

@@ -25,6 +25,10 @@ func Instructions(s *surface.Surface, kind hosts.Kind, families []*toolfold.Fami
 		if s.Fold == consolidate.None || s.Mode == surface.Legacy {
 			how = "A tool is a family and an action: memory_get."
 		}
+		others := slices.ContainsFunc(families, func(f *toolfold.Family) bool { return f.Server != "" })
+		if s.Fold == consolidate.None && s.FoldOthers != consolidate.None && others {
+			how += " Tools of other servers take action and " + callctx.ArgParams + "."
+		}
 		listed := slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Server == "" && f.Tier > s.Tier })
 		return subjects(listed, maxSubjects) + " " + how
 	}

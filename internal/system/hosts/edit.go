@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/yamledit"
 )
 
 // format is the format of a host's file.
@@ -21,9 +22,53 @@ type format int
 const (
 	jsonFile format = iota
 	tomlFile
-	yamlFile
-	nothing // the host has no such file
+	yamlFile // a mapping of servers by name
+	yamlList // a list of servers with names, which is not edited
+	nothing  // the host has no such file
 )
+
+// editor edits the values of a file at paths of keys. Values are JSON.
+type editor struct {
+	get    func(text []byte, path ...string) ([]byte, error)
+	set    func(text, value []byte, path ...string) ([]byte, error)
+	remove func(text []byte, path ...string) ([]byte, error)
+}
+
+// edit returns the editor of the host's file. TOML has none.
+func (h *Host) edit() editor {
+	if h.format == yamlFile {
+		return editor{yamledit.Get, yamledit.Set, yamledit.Remove}
+	}
+	return editor{jsonedit.Get, jsonedit.Set, jsonedit.Remove}
+}
+
+// list returns the path of the list of servers in the host's file, and of a place in it.
+func (h *Host) list(inner ...string) []string {
+	if h.within != nil {
+		return slices.Concat(h.within, inner)
+	}
+	return append([]string{h.key}, inner...)
+}
+
+// in returns the host with the layout that a text of its file has: the one with an entry of the server, or
+// else the last that is there.
+func (h *Host) in(text []byte, server string) *Host {
+	if h.forms == nil {
+		return h
+	}
+	all, _ := settings(text, h.format) // who uses the layout finds the error
+	found := h
+	for _, f := range h.forms {
+		other := *h
+		other.within, other.entry, other.forms = f.path, f.entry, nil
+		list := inside(all, f.path...)
+		isHere := inside(all, found.list(server)...) != nil
+		if list != nil && !isServer(list) && (!isHere || list[server] != nil) {
+			found = &other
+		}
+	}
+	return found
+}
 
 // errByHand refuses a file that could lose something.
 var errByHand = errors.New("its layout would not survive the edit: paste the entry by hand")
@@ -49,6 +94,7 @@ func (h *Host) Keeps() bool { return h.hand != nil }
 // empty text is a new file. The same text comes back when the entry is there already.
 // It refuses what it cannot read, and an entry that is at a URL.
 func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
+	h = h.in(text, Server)
 	has, err := h.Has(text, Server)
 	if err != nil {
 		return nil, err
@@ -68,19 +114,19 @@ func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
 	case len(bytes.TrimSpace(text)) == 0:
 		return []byte(h.Snippet(command, args)), nil
 	case has:
-		return putMembers(text, h.entry(command, args), h.key, Server)
+		return h.putMembers(text, h.entry(command, args), h.list(Server)...)
 	}
-	return jsonedit.Set(text, ordered.MustJSON(h.entry(command, args)), h.key, Server)
+	return h.edit().set(text, ordered.MustJSON(h.entry(command, args)), h.list(Server)...)
 }
 
 // putMembers puts members into the object at a path, and those of objects into theirs.
-func putMembers(text []byte, members ordered.Map, path ...string) (_ []byte, err error) {
+func (h *Host) putMembers(text []byte, members ordered.Map, path ...string) (_ []byte, err error) {
 	for _, m := range members {
 		to := append(slices.Clone(path), m.Key)
 		if inner, ok := m.Value.(ordered.Map); ok {
-			text, err = putMembers(text, inner, to...)
+			text, err = h.putMembers(text, inner, to...)
 		} else {
-			text, err = jsonedit.Set(text, ordered.MustJSON(m.Value), to...)
+			text, err = h.edit().set(text, ordered.MustJSON(m.Value), to...)
 		}
 		if err != nil {
 			return nil, err
@@ -92,6 +138,7 @@ func putMembers(text []byte, members ordered.Map, path ...string) (_ []byte, err
 // Restore returns the text of the host's file with the entry as a former text has it,
 // and without one where that has none or is empty.
 func (h *Host) Restore(text, former []byte) ([]byte, error) {
+	h = h.in(text, Server)
 	had, err := h.Has(former, Server)
 	switch {
 	case err != nil:
@@ -99,25 +146,25 @@ func (h *Host) Restore(text, former []byte) ([]byte, error) {
 	case had && h.format == tomlFile:
 		return nil, errByHand
 	case had:
-		entry, err := jsonedit.Get(former, h.key, Server)
+		entry, err := h.edit().get(former, h.list(Server)...)
 		if err != nil {
 			return nil, err
 		}
-		return jsonedit.Set(text, entry, h.key, Server)
+		return h.edit().set(text, entry, h.list(Server)...)
 	}
 	without, err := h.Remove(text, Server)
 	if err != nil || h.format == tomlFile {
 		return without, err
 	}
 	if len(bytes.TrimSpace(former)) > 0 {
-		if list, err := jsonedit.Get(former, h.key); list != nil || err != nil {
+		if list, err := h.edit().get(former, h.list()...); list != nil || err != nil {
 			return without, err
 		}
 	}
-	if list, err := jsonedit.Get(without, h.key); string(list) != "{}" || err != nil {
+	if list, err := h.edit().get(without, h.list()...); string(list) != "{}" || err != nil {
 		return without, err
 	}
-	return jsonedit.Remove(without, h.key)
+	return h.edit().remove(without, h.list()...)
 }
 
 // newline returns how the lines of a text end.
@@ -170,8 +217,9 @@ func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byt
 
 // Entry returns the entry in the text of the host's file; an empty one without.
 func (h *Host) Entry(text []byte) Entry {
+	h = h.in(text, Server)
 	all, err := settings(text, h.format)
-	entry := object(object(all, h.key), Server)
+	entry := inside(all, h.list(Server)...)
 	if err != nil || entry == nil {
 		return Entry{}
 	}
@@ -208,7 +256,8 @@ func (h *Host) Remove(text []byte, server string) ([]byte, error) {
 	if h.format == tomlFile {
 		return h.removeTable(text, server)
 	}
-	return jsonedit.Remove(text, h.key, server)
+	h = h.in(text, server)
+	return h.edit().remove(text, h.list(server)...)
 }
 
 // Has reports whether the text of the host's file has an entry of a server.
@@ -223,7 +272,8 @@ func (h *Host) Has(text []byte, server string) (bool, error) {
 		}
 		return h.server(all, server) != nil, nil
 	}
-	entry, err := jsonedit.Get(text, h.key, server)
+	h = h.in(text, server)
+	entry, err := h.edit().get(text, h.list(server)...)
 	return entry != nil, err
 }
 

@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
 // Server is the name of the entry.
@@ -20,14 +22,19 @@ const Server = "toolfold"
 
 // Host is a program that starts MCP servers.
 type Host struct {
-	Name    string // as setup takes it
+	Name    string   // as setup takes it
+	Aliases []string // other names that setup takes
 	Title   string
 	Program string // its command; empty = its name
 
-	// Path returns the user's file with the list of servers. Nil means that
-	// setup cannot write it; Manual says what the user does instead.
-	Path   func() (string, error)
+	// Paths has the user's file with the list of servers. If it is empty, setup cannot
+	// write the file, and Manual says what the user does instead.
+	Paths  Paths
 	Manual string
+
+	// Path returns the file of Paths on this machine: the newest that is there, or else the
+	// newest. It is nil without Paths.
+	Path func() (string, error)
 
 	// Project are its files in a workspace, by path in it.
 	Project []string
@@ -35,6 +42,8 @@ type Host struct {
 	format format
 	key    string // of the list of servers
 	entry  func(command string, args []string) ordered.Map
+	forms  []form   // other layouts of the file; key and entry are those of a new one
+	within []string // path of the list of servers in another layout; nil = key
 
 	// hand returns the member of an entry by which the server gets variables that the host keeps from
 	// servers; nil where it gets those of the host. It was tried with the version that Sends names.
@@ -47,10 +56,16 @@ type Host struct {
 	Sends   *Sends // nil where it was not seen
 }
 
+// form is another layout of a host's file.
+type form struct {
+	path  []string // of the list of servers
+	entry func(command string, args []string) ordered.Map
+}
+
 // Hosts lists the hosts.
-var Hosts = []Host{{
-	Name: "claude-code", Title: "Claude Code", Program: "claude", key: "mcpServers", entry: withType("stdio"),
-	Path:    inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"),
+var Hosts = located([]Host{{
+	Name: "claude-code", Aliases: []string{"claude"}, Title: "Claude Code", Program: "claude", key: "mcpServers", entry: withType("stdio"),
+	Paths:   everywhere("${CLAUDE_CONFIG_DIR:-~}/.claude.json"),
 	Project: []string{".mcp.json"},
 	Add:     "claude mcp add --scope user toolfold -- toolfold serve --for=claude-code",
 	Approve: "Asks at the first call of each tool. Headless (`claude -p`): `--allowedTools mcp__toolfold`, or for one tool " +
@@ -63,7 +78,7 @@ var Hosts = []Host{{
 }, {
 	Name: "codex", Title: "Codex", format: tomlFile, key: "mcp_servers", entry: plain,
 	hand:    func(variables []string) ordered.Member { return ordered.Member{Key: "env_vars", Value: variables} },
-	Path:    inHome("CODEX_HOME", ".codex", "config.toml"),
+	Paths:   everywhere("${CODEX_HOME:-~/.codex}/config.toml"),
 	Project: []string{".codex/config.toml"},
 	Add:     "codex mcp add toolfold -- toolfold serve --for=codex",
 	Approve: "Asks for every call of a tool that can remove something. `codex exec` refuses those unless the table " +
@@ -83,7 +98,7 @@ var Hosts = []Host{{
 		}
 		return ordered.Member{Key: "env", Value: env}
 	},
-	Path:    inHome("", ".gemini", "settings.json"),
+	Paths:   everywhere("~/.gemini/settings.json"),
 	Project: []string{".gemini/settings.json"},
 	Add:     "gemini mcp add --scope user toolfold toolfold serve --for=gemini",
 	Approve: "Asks; `\"trust\": true` in the entry allows all, `--approval-mode=yolo` everything. The folder must be trusted.",
@@ -93,11 +108,9 @@ var Hosts = []Host{{
 		Also: "adds wait_for_previous to every tool",
 	},
 }, {
-	Name: "opencode", Title: "OpenCode", key: "mcp", entry: func(command string, args []string) ordered.Map {
-		return ordered.Map{{Key: "type", Value: "local"}, {Key: "command", Value: append([]string{command}, args...)},
-			{Key: "enabled", Value: true}}
-	},
-	Path:    orWithComments(inHome("XDG_CONFIG_HOME", ".config", "opencode/opencode.json")),
+	Name: "opencode", Title: "OpenCode", key: "mcp", entry: enabled(local),
+	forms:   []form{{path: []string{"mcp", "servers"}, entry: local}}, // of OpenCode 2
+	Paths:   everywhere(xdgConfig+"/opencode/opencode.json", xdgConfig+"/opencode/opencode.jsonc"),
 	Project: []string{"opencode.json", "opencode.jsonc"},
 	Approve: "Allowed unless `permission` in its settings says `ask` or `deny`.",
 	Rules:   "By tool name with patterns: `toolfold_memory`, `toolfold_*`.",
@@ -107,7 +120,7 @@ var Hosts = []Host{{
 	},
 }, {
 	Name: "qwen", Title: "Qwen Code", key: "mcpServers", entry: plain,
-	Path:    inHome("", ".qwen", "settings.json"),
+	Paths:   everywhere("~/.qwen/settings.json"),
 	Project: []string{".qwen/settings.json"},
 	Add:     "qwen mcp add --scope user toolfold toolfold serve --for=qwen",
 	Approve: "Asks; `\"trust\": true` in the entry or `--yolo` allows all.",
@@ -119,7 +132,7 @@ var Hosts = []Host{{
 	Name: "copilot", Title: "Copilot CLI", key: "mcpServers", entry: func(command string, args []string) ordered.Map {
 		return append(ordered.Map{{Key: "tools", Value: []string{"*"}}}, withType("local")(command, args)...)
 	},
-	Path:    inHome("", ".copilot", "mcp-config.json"),
+	Paths:   everywhere("~/.copilot/mcp-config.json"),
 	Approve: "Asks; headless: `--allow-tool=toolfold`, or `--allow-tool='toolfold(memory)'` for one tool.",
 	Rules:   "By tool.",
 	Sends: &Sends{
@@ -130,7 +143,7 @@ var Hosts = []Host{{
 	Name: "cline", Title: "Cline", key: "mcpServers", entry: func(command string, args []string) ordered.Map {
 		return ordered.Map{{Key: "transport", Value: withType("stdio")(command, args)}}
 	},
-	Path:    inHome("", ".cline", "data/settings/cline_mcp_settings.json"),
+	Paths:   everywhere("~/.cline/data/settings/cline_mcp_settings.json"),
 	Add:     "cline mcp add --yes toolfold -- toolfold serve --for=cline",
 	Approve: "Asks; `autoApprove` in the entry lists tools that need no question.",
 	Rules:   "By tool, with `autoApprove`.",
@@ -139,25 +152,100 @@ var Hosts = []Host{{
 	},
 }, {
 	Name: "cursor", Title: "Cursor", key: "mcpServers", entry: plain,
-	Path:    inHome("", ".cursor", "mcp.json"),
+	Paths:   everywhere("~/.cursor/mcp.json"),
 	Project: []string{".cursor/mcp.json"},
 	Approve: "Asks, unless auto-run is on in its settings.",
 	Rules:   "By tool.",
 }, {
 	Name: "vscode", Title: "VS Code", Program: "code", key: "servers", entry: withType("stdio"),
-	Path:    inConfig("Code/User/mcp.json"),
+	Paths:   inConfig("Code/User/mcp.json"),
 	Project: []string{".vscode/mcp.json"},
 	Add:     `code --add-mcp '{"name":"toolfold","command":"toolfold","args":["serve","--for=vscode"]}'`,
 	Approve: "Asks, with the choice to allow a tool for the session, the workspace or always.",
 	Rules:   "By tool.",
 }, {
 	Name: "claude-desktop", Title: "Claude Desktop", key: "mcpServers", entry: plain,
-	Path:    inConfig("Claude/claude_desktop_config.json"),
+	Paths:   inConfig("Claude/claude_desktop_config.json"),
 	Approve: "Asks, with the choice to allow a tool always.",
 	Rules:   "By tool.",
 	Note:    "It does not use the PATH of a shell: the command is an absolute path.",
 }, {
-	Name: "continue", Title: "Continue", format: yamlFile, key: "mcpServers", entry: plain,
+	Name: "antigravity", Title: "Antigravity", Program: "agy", key: "mcpServers", entry: plain,
+	Paths:   everywhere("~/.gemini/config/mcp_config.json", "~/.gemini/antigravity/mcp_config.json"),
+	Project: []string{".agents/mcp_config.json"},
+	Approve: "Asks, unless `toolPermission` in its settings is `always-proceed`.",
+	Rules:   "By tool, with `disabledTools` in the entry.",
+}, {
+	Name: "devin", Aliases: []string{"windsurf", "devin-desktop"}, Title: "Devin Desktop (Windsurf)", key: "mcpServers", entry: plain,
+	Paths: Paths{
+		Linux:   []string{"~/.config/devin/mcp_config.json"},
+		MacOS:   []string{"~/.config/devin/mcp_config.json"},
+		Windows: []string{roamingData + "/devin/mcp_config.json"},
+	}.or(everywhere("~/.codeium/windsurf/mcp_config.json")),
+	Project: []string{".devin/mcp_config.json"},
+	Approve: "Asks at the first call of a tool, with the choice to allow it, or the whole server, for the session or always.",
+	Rules:   "By tool.",
+	Note:    "Windsurf before its new name reads the older file, with `serverUrl` for servers at a URL.",
+}, {
+	Name: "zed", Title: "Zed", key: "context_servers", entry: plain,
+	Paths:   apart(xdgConfig+"/zed/settings.json", "~/.config/zed/settings.json", roamingData+"/Zed/settings.json"),
+	Project: []string{".zed/settings.json"},
+	Approve: "In its agent settings.",
+	Rules:   "By tool, in a profile: `tools` in `agent.profiles.NAME.context_servers.toolfold`.",
+	Note:    "Servers that come with extensions have no command in the settings: they stay with Zed.",
+}, {
+	Name: "kiro", Title: "Kiro", key: "mcpServers", entry: plain,
+	Paths:   everywhere("~/.kiro/settings/mcp.json"),
+	Project: []string{".kiro/settings/mcp.json"},
+	Approve: "Asks; `autoApprove` in the entry lists tools that need no question.",
+	Rules:   "By tool, with `autoApprove` and `disabledTools` in the entry.",
+}, {
+	Name: "junie", Aliases: []string{"jetbrains"}, Title: "Junie (JetBrains)", key: "mcpServers", entry: plain,
+	Paths:   everywhere("~/.junie/mcp/mcp.json"),
+	Approve: "Asks, unless its action allowlist lets MCP tools run.",
+	Rules:   "By its action allowlist.",
+	Note: "AI Assistant keeps its servers in the settings of the IDE: paste the entry as JSON into Settings | Tools | AI Assistant | " +
+		"Model Context Protocol (MCP).",
+}, {
+	Name: "warp", Title: "Warp", key: "mcpServers", entry: plain,
+	Paths:   everywhere("~/.warp/.mcp.json"),
+	Project: []string{".warp/.mcp.json"},
+	Approve: "In its settings, Agents.",
+	Rules:   "By server.",
+}, {
+	Name: "lm-studio", Aliases: []string{"lmstudio"}, Title: "LM Studio", key: "mcpServers", entry: plain,
+	Paths:   everywhere("~/.lmstudio/mcp.json"),
+	Approve: "In its settings.",
+	Rules:   "By tool.",
+	Note:    "Models here often run under a grammar: `--for=strict` suits them if calls lack parameters.",
+}, {
+	Name: "goose", Title: "Goose", format: yamlFile, key: "extensions", entry: extension,
+	Paths:   apart(xdgConfig+"/goose/config.yaml", xdgConfig+"/goose/config.yaml", roamingData+"/Block/goose/config/config.yaml"),
+	Approve: "By `GOOSE_MODE` in its settings: `auto`, the default, asks for nothing; `approve` and `smart_approve` ask.",
+	Rules:   "By tool, in its `permission.yaml`; `available_tools` in the entry limits what is shown.",
+}, {
+	Name: "amp", Title: "Amp", key: "amp.mcpServers", entry: plain,
+	Paths:   everywhere("~/.config/amp/settings.json", "~/.config/amp/settings.jsonc"),
+	Project: []string{".amp/settings.json"},
+	Add:     "amp mcp add toolfold -- toolfold serve --for=amp",
+	Approve: "In its settings; servers in a workspace need approval.",
+	Rules:   "By tool, with `includeTools` in the entry.",
+}, {
+	Name: "roo", Title: "Roo Code", Program: "roo", key: "mcpServers", entry: plain,
+	Paths:   inConfig("Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"),
+	Project: []string{".roo/mcp.json"},
+	Approve: "Asks; `alwaysAllow` in the entry lists tools that need no question.",
+	Rules:   "By tool, with `alwaysAllow` and `disabledTools` in the entry.",
+}, {
+	Name: "kilo", Title: "Kilo Code", key: "mcp", entry: enabled(local),
+	forms: []form{{path: []string{"mcpServers"}, entry: plain}}, // of the extension before 2026
+	Paths: everywhere(xdgConfig+"/kilo/kilo.jsonc", xdgConfig+"/kilo/kilo.json").
+		or(inConfig("Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json")),
+	Project: []string{"kilo.jsonc", "kilo.json", ".kilo/kilo.jsonc", ".kilo/kilo.json", ".kilocode/mcp.json"},
+	Approve: "Asks; `permission` in its settings allows tools: `\"toolfold_*\": \"allow\"`.",
+	Rules:   "By tool name with patterns: `toolfold_memory`, `toolfold_*`.",
+}, {
+	Name: "continue", Title: "Continue", format: yamlList, key: "mcpServers", entry: plain,
 	Manual:  "paste it into ~/.continue/config.yaml: as YAML with comments it is not rewritten",
 	Approve: "By its tool policies: ask, automatic or excluded, for each tool.",
 	Rules:   "By tool.",
@@ -169,12 +257,22 @@ var Hosts = []Host{{
 	Rules:   "By tool.",
 	Note: "Serve with `toolfold serve --for=n8n --http 127.0.0.1:8137`. From a container, name the host's address in `--http` and " +
 		"`--allowed-hosts`.",
-}}
+}})
+
+// located gives each host with Paths its Path.
+func located(hosts []Host) []Host {
+	for i := range hosts {
+		if paths := hosts[i].Paths; len(paths.Linux) > 0 {
+			hosts[i].Path = paths.existing
+		}
+	}
+	return hosts
+}
 
 // Find returns the host of a name; nil when there is none.
 func Find(name string) *Host {
 	for i := range Hosts {
-		if Hosts[i].Name == name || Hosts[i].Name == "claude-code" && name == "claude" { // as its command is called
+		if Hosts[i].Name == name || slices.Contains(Hosts[i].Aliases, name) {
 			return &Hosts[i]
 		}
 	}
@@ -194,71 +292,29 @@ func Names() []string {
 	return names
 }
 
-// inHome returns the path of a file in a folder of the user's home. A variable
-// that is set names another folder in its place.
-func inHome(variable, folder, file string) func() (string, error) {
-	return func() (string, error) {
-		if dir := os.Getenv(variable); variable != "" && dir != "" {
-			return filepath.Join(dir, filepath.FromSlash(file)), nil
-		}
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", fmt.Errorf("finding the home directory: %w", err)
-		}
-		return filepath.Join(home, folder, filepath.FromSlash(file)), nil
-	}
-}
-
-// orWithComments returns the path of a .json file, or of the .jsonc file in its place
-// where there is only that.
-func orWithComments(path func() (string, error)) func() (string, error) {
-	return func() (string, error) {
-		file, err := path()
-		if err != nil {
-			return "", err
-		}
-		if _, err := os.Stat(file); err != nil {
-			if _, err := os.Stat(file + "c"); err == nil {
-				return file + "c", nil
-			}
-		}
-		return file, nil
-	}
-}
-
 // Installed reports whether the host seems to be installed: its file is there, or the
 // folder that it made for it, or its program.
 func (h *Host) Installed() bool {
 	if h.Path == nil {
 		return false
 	}
-	path, err := h.Path()
+	files, err := h.Paths.here()
 	if err != nil {
 		return false
 	}
-	if _, err := os.Stat(path); err == nil {
-		return true
-	}
-	dir := filepath.Dir(path)
-	if home, err := os.UserHomeDir(); err == nil && dir != home {
-		if _, err := os.Stat(dir); err == nil {
+	home, homeErr := os.UserHomeDir()
+	for _, file := range files {
+		if _, err := os.Stat(file); err == nil {
 			return true
+		}
+		if dir := filepath.Dir(file); homeErr == nil && dir != home {
+			if _, err := os.Stat(dir); err == nil {
+				return true
+			}
 		}
 	}
 	_, err = exec.LookPath(cmp.Or(h.Program, h.Name))
 	return err == nil
-}
-
-// inConfig returns the path of a file in the folder that the system has for
-// the settings of programs.
-func inConfig(file string) func() (string, error) {
-	return func() (string, error) {
-		dir, err := os.UserConfigDir()
-		if err != nil {
-			return "", fmt.Errorf("finding the settings directory: %w", err)
-		}
-		return filepath.Join(dir, filepath.FromSlash(file)), nil
-	}
 }
 
 func plain(command string, args []string) ordered.Map {
@@ -275,6 +331,24 @@ func withType(kind string) func(string, []string) ordered.Map {
 	}
 }
 
+// local is the entry of OpenCode 2, and with enabled of OpenCode.
+func local(command string, args []string) ordered.Map {
+	return ordered.Map{{Key: "type", Value: "local"}, {Key: "command", Value: append([]string{command}, args...)}}
+}
+
+// enabled adds the member enabled to an entry.
+func enabled(entry func(string, []string) ordered.Map) func(string, []string) ordered.Map {
+	return func(command string, args []string) ordered.Map {
+		return append(entry(command, args), ordered.Member{Key: "enabled", Value: true})
+	}
+}
+
+// extension is the entry of Goose.
+func extension(command string, args []string) ordered.Map {
+	return ordered.Map{{Key: "type", Value: "stdio"}, {Key: "name", Value: Server}, {Key: "enabled", Value: true},
+		{Key: "cmd", Value: command}, {Key: "args", Value: plain(command, args)[1].Value}}
+}
+
 // Snippet returns what a user pastes into the host's file; empty for a host
 // that has none.
 func (h *Host) Snippet(command string, args []string) string {
@@ -282,6 +356,10 @@ func (h *Host) Snippet(command string, args []string) string {
 	case tomlFile:
 		return h.table(command, args)
 	case yamlFile:
+		return string(yamlx.FromJSON(ordered.MustJSON(ordered.Map{{Key: h.key, Value: ordered.Map{
+			{Key: Server, Value: h.entry(command, args)},
+		}}})))
+	case yamlList:
 		list := ""
 		for _, arg := range args {
 			list += "\n      - " + quoted(arg)
@@ -290,7 +368,7 @@ func (h *Host) Snippet(command string, args []string) string {
 	case nothing:
 		return ""
 	}
-	text, _ := jsonedit.Set([]byte("{}"), ordered.MustJSON(h.entry(command, args)), h.key, Server) // an empty object takes any
+	text, _ := jsonedit.Set([]byte("{}"), ordered.MustJSON(h.entry(command, args)), h.list(Server)...) // an empty object takes any
 	return string(text) + "\n"
 }
 
@@ -299,7 +377,7 @@ func (h *Host) Syntax() string {
 	switch h.format {
 	case tomlFile:
 		return "toml"
-	case yamlFile:
+	case yamlFile, yamlList:
 		return "yaml"
 	}
 	return "json"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/tools/txtar"
 
 	"github.com/toolfold/toolfold/internal/test/golden"
@@ -49,6 +50,12 @@ var others = map[format][]string{
 		"", "# mine\nmodel = \"m\"\n",
 		"# mine\nmodel = \"m\"\n\n[mcp_servers.other]\ncommand = \"x\" # theirs\n\n[profiles.a]\nb = [\n  1,\n]\n",
 		"# mine\r\nmodel = \"m\"\r\n",
+	},
+	yamlFile: {
+		"", "# mine\nmodel: m\n", "model: m", "KEY: {}\nz: 1\n",
+		"# mine\nmodel: m # mine too\n\nKEY:\n    # theirs\n    other:\n        cmd: x\n        args:\n        - a\n\n# of z\nz:\n- 1\n",
+		"KEY:\n  other:\n    cmd: |\n      x\n\n      y\n",
+		"# mine\r\nKEY:\r\n  other:\r\n    cmd: x # theirs\r\n",
 	},
 }
 
@@ -133,6 +140,8 @@ func parsed(t *testing.T, h *Host, text string) map[string]any {
 	case text == "":
 	case h.format == tomlFile:
 		err = toml.Unmarshal([]byte(text), &values)
+	case h.format == yamlFile:
+		err = yaml.Unmarshal([]byte(text), &values)
 	default:
 		dec := json.NewDecoder(bytes.NewReader(jsonedit.Plain([]byte(text))))
 		dec.UseNumber()
@@ -164,7 +173,7 @@ func TestSnippets(t *testing.T) {
 				t.Errorf("%s lacks %s:\n%s", h.Name, word, snippet)
 			}
 		}
-		if h.format != yamlFile {
+		if h.format != yamlList {
 			parsed(t, h, snippet)
 		}
 	}

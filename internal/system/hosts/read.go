@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
 	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/internal/text/yamledit"
 )
 
 // Entry is a server as a host's settings name it.
@@ -81,7 +82,7 @@ func (h *Host) Named(text []byte, workspace string) ([]Entry, error) {
 			entries = h.entries(object(object(object(all, "projects"), absolute), h.key))
 		}
 	}
-	for _, e := range h.entries(object(all, h.key)) {
+	for _, e := range h.entries(h.servers(all)) {
 		if !slices.ContainsFunc(entries, func(known Entry) bool { return known.Name == e.Name }) {
 			entries = append(entries, e)
 		}
@@ -95,6 +96,42 @@ func (h *Host) Named(text []byte, workspace string) ([]Entry, error) {
 		}
 	}
 	return entries, nil
+}
+
+// servers returns the entries in every layout of the host's file, by name.
+func (h *Host) servers(all map[string]any) map[string]any {
+	servers := maps.Clone(object(all, h.key))
+	for _, f := range h.forms {
+		list := inside(all, f.path...)
+		if list == nil || isServer(list) {
+			continue
+		}
+		if f.path[0] == h.key { // besides the list, that has other settings too
+			maps.DeleteFunc(servers, func(_ string, value any) bool { entry, _ := value.(map[string]any); return !isServer(entry) })
+		}
+		if servers == nil {
+			servers = map[string]any{}
+		}
+		maps.Copy(servers, list)
+	}
+	if h.Name == "goose" { // the rest is part of it
+		maps.DeleteFunc(servers, func(_ string, value any) bool {
+			entry, _ := value.(map[string]any)
+			return entry["cmd"] == nil && entry["uri"] == nil
+		})
+	}
+	return servers
+}
+
+// isServer reports whether an object says how a server is started or reached.
+func isServer(entry map[string]any) bool {
+	for _, member := range []string{"command", "url", "type"} {
+		switch entry[member].(type) {
+		case string, []any:
+			return true
+		}
+	}
+	return false
 }
 
 // likeGemini reports whether the host reads its settings as Gemini CLI does.
@@ -115,6 +152,9 @@ func Readable() []string {
 // anybody is the host of files that name servers as many hosts do, and are the own file of none.
 var anybody = Host{Name: "mcpServers", Title: "A file with mcpServers", key: "mcpServers", entry: plain}
 
+// Plain returns the host of files that name servers as most clients do.
+func Plain() *Host { return &anybody }
+
 // Owner returns the host that a file belongs to by its path and its text: of the hosts that
 // name servers as the text does, the host whose own file ends most alike. A name that several
 // have for their files, such as mcp.json, tells nothing without its folder. It is nil where
@@ -124,22 +164,20 @@ func Owner(path string, text []byte) *Host {
 	most := -1
 	for i := range Hosts {
 		h := &Hosts[i]
-		if h.format == yamlFile || h.format == nothing || (h.format == tomlFile) != (filepath.Ext(path) == ".toml") {
+		if h.format != formatOf(path) || h.Path == nil {
 			continue
 		}
 		all, err := settings(text, h.format)
-		if err != nil || object(all, h.key) == nil {
+		if err != nil || h.in(text, "").inside(all) == nil {
 			continue
 		}
-		own := h.Project
-		if user, err := h.Path(); err == nil {
-			own = append(slices.Clone(own), user)
-		}
+		files, _ := h.Paths.here() // without a home it has none
+		own := slices.Concat(h.Project, files)
 		alike := 0
 		for _, file := range own {
 			alike = max(alike, sameEnd(file, path))
 		}
-		if h.key == anybody.key && (alike == 0 || alike == 1 && sharedName(filepath.Base(path))) {
+		if h.in(text, "").list()[0] == anybody.key && (alike == 0 || alike == 1 && sharedName(filepath.Base(path))) {
 			h, alike = &anybody, 0
 		}
 		if alike > most {
@@ -149,8 +187,21 @@ func Owner(path string, text []byte) *Host {
 	return owner
 }
 
+// formatOf returns the format of a file by the end of its name.
+func formatOf(path string) format {
+	switch filepath.Ext(path) {
+	case ".toml":
+		return tomlFile
+	case ".yaml", ".yml":
+		return yamlFile
+	}
+	return jsonFile
+}
+
 // sharedName reports whether files of more than one host can have a name.
-func sharedName(name string) bool { return name == "mcp.json" || name == "settings.json" }
+func sharedName(name string) bool {
+	return slices.Contains([]string{"mcp.json", "settings.json", "mcp_config.json", "mcp_settings.json"}, name)
+}
 
 // sameEnd counts the names at the end of two paths that are the same.
 func sameEnd(a, b string) (n int) {
@@ -178,6 +229,16 @@ func settings(text []byte, format format) (map[string]any, error) {
 		if err := dec.Decode(&all); err != nil || len(bytes.TrimSpace(plain[dec.InputOffset():])) > 0 {
 			return nil, errors.New("it is no JSON object") // the error itself could quote a secret
 		}
+	case yamlFile:
+		plain, err := yamledit.JSON(text)
+		if err != nil {
+			return nil, err
+		}
+		dec := json.NewDecoder(bytes.NewReader(plain))
+		dec.UseNumber()
+		if err := dec.Decode(&all); err != nil {
+			return nil, errors.New("it is no YAML mapping")
+		}
 	default:
 		return nil, errors.New("it has no file that is read")
 	}
@@ -196,8 +257,9 @@ func (h *Host) entries(servers map[string]any) []Entry {
 // readMembers are the members of entries that are read, or say nothing that matters here.
 var readMembers = strings.Fields(`command args env environment env_vars envFile cwd url httpUrl serverUrl type transport
 	headers http_headers env_http_headers bearer_token_env_var headersHelper disabled enabled
-	includeTools excludeTools enabled_tools disabled_tools tools autoApprove alwaysAllow autoAllow trust default_tools_approval_mode
-	name description`)
+	cmd envs env_keys uri working_directory source remote bundled display_name
+	includeTools excludeTools enabled_tools disabled_tools disabledTools available_tools tools
+	autoApprove alwaysAllow autoAllow trust default_tools_approval_mode name description`)
 
 // bareVariable matches a variable as shells write it, which Gemini CLI and Qwen Code fill in.
 var bareVariable = regex.Lazy(`\$([A-Za-z_][A-Za-z0-9_]*)`)
@@ -214,15 +276,16 @@ func (h *Host) read(name string, entry map[string]any) Entry {
 	enabled, set := entry["enabled"].(bool)
 	text := func(member string) string { value, _ := entry[member].(string); return value }
 	e := Entry{
-		Name: name, Off: entry["disabled"] == true || set && !enabled, Dir: text("cwd"), Header: map[string]string{},
-		Only:   append(texts(entry["includeTools"]), append(texts(entry["enabled_tools"]), texts(entry["tools"])...)...),
-		Except: append(texts(entry["excludeTools"]), texts(entry["disabled_tools"])...),
+		Name: name, Off: entry["disabled"] == true || set && !enabled, Header: map[string]string{},
+		Dir:    cmp.Or(text("cwd"), text("working_directory")),
+		Only:   allTexts(entry, "includeTools", "enabled_tools", "available_tools", "tools"),
+		Except: allTexts(entry, "excludeTools", "disabled_tools", "disabledTools"),
 	}
 	e.Command = texts(entry["command"]) // OpenCode: with the arguments
-	if program := text("command"); program != "" {
+	if program := cmp.Or(text("command"), text("cmd")); program != "" {
 		e.Command = append([]string{program}, texts(entry["args"])...)
 	}
-	for _, member := range []string{"env", "environment"} {
+	for _, member := range []string{"env", "environment", "envs"} {
 		variables := object(entry, member)
 		for _, name := range slices.Sorted(maps.Keys(variables)) {
 			if variables[name] != nil { // null: VS Code takes it out
@@ -233,7 +296,12 @@ func (h *Host) read(name string, entry map[string]any) Entry {
 	for _, variable := range texts(entry["env_vars"]) { // Codex: passed on where they are set
 		e.Env = append(e.Env, fmt.Sprintf("%s=${%s:-}", variable, variable))
 	}
-	e.URL = cmp.Or(text("httpUrl"), text("serverUrl"), text("url"))
+	for _, variable := range texts(entry["env_keys"]) { // Goose: its keyring or the environment has them
+		e.Env = append(e.Env, fmt.Sprintf("%s=${%s}", variable, variable))
+	}
+	if e.URL = cmp.Or(text("httpUrl"), text("serverUrl"), text("url"), text("uri")); text("serverUrl") != "" {
+		e.Command = nil // Antigravity reaches a server that has both
+	}
 	kind := text("type")
 	e.SSE = kind == "sse" || h.Name == "gemini" && kind == "" && entry["httpUrl"] == nil && e.URL != ""
 	for _, member := range []string{"headers", "http_headers"} {
@@ -267,7 +335,7 @@ func (h *Host) read(name string, entry map[string]any) Entry {
 		e.Problem = "its variables are in a file, envFile, which only the client reads: name them in env, as ${NAME}"
 	case entry["headersHelper"] != nil:
 		e.Problem = "its headers come of a program, headersHelper, which only the client runs"
-	case h.Name == "opencode" && mentions(entry, "{file:"):
+	case (h.Name == "opencode" || h.Name == "kilo") && mentions(entry, "{file:"):
 		e.Problem = "it has the content of a file in it, {file:…}, which only the client reads: use {env:NAME}"
 	}
 	return e
@@ -278,7 +346,7 @@ func (h *Host) limit() (member string, unit time.Duration) {
 	switch h.Name {
 	case "claude-code", "gemini", "qwen":
 		return "timeout", time.Millisecond
-	case "cline":
+	case "cline", "roo", "zed", "goose":
 		return "timeout", time.Second
 	case "codex":
 		return "tool_timeout_sec", time.Second
@@ -382,6 +450,25 @@ func (x *expander) filled(e Entry) Entry {
 func object(value map[string]any, member string) map[string]any {
 	inner, _ := value[member].(map[string]any)
 	return inner
+}
+
+// inside returns the object at a path of members; nil if there is none.
+func inside(value map[string]any, path ...string) map[string]any {
+	for _, member := range path {
+		value = object(value, member)
+	}
+	return value
+}
+
+// inside returns the list of servers in the host's layout.
+func (h *Host) inside(all map[string]any) map[string]any { return inside(all, h.list()...) }
+
+// allTexts lists the texts in several members.
+func allTexts(entry map[string]any, members ...string) (list []string) {
+	for _, member := range members {
+		list = append(list, texts(entry[member])...)
+	}
+	return list
 }
 
 func texts(value any) []string {

@@ -89,6 +89,48 @@ func TestServers(t *testing.T) {
 		{"cline", `{"mcpServers":{"a":{"command":"a","timeout":120}}}`, []Entry{
 			{Name: "a", Command: []string{"a"}, Timeout: 2 * time.Minute},
 		}},
+		{"opencode", `{"mcp":{"old":{"type":"local","command":["o"]},"timeout":{"catalog":1},"servers":{"a":{"type":"local",` +
+			`"command":["a"]},"off":{"command":["x"],"disabled":true}}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}}, {Name: "old", Command: []string{"o"}},
+		}},
+		{"opencode", `{"mcp":{"servers":{"type":"local","command":["s"]}}}`, []Entry{{Name: "servers", Command: []string{"s"}}}},
+		{"antigravity", `{"mcpServers":{"a":{"serverUrl":"https://x","command":"no","headers":{"K":"${HOSTS_SET}"},"disabledTools":["d"]},` +
+			`"off":{"command":"x","disabled":true}}}`, []Entry{
+			{Name: "a", URL: "https://x", Header: map[string]string{"K": "value"}, Except: []string{"d"}},
+		}},
+		{"devin", `{"mcpServers":{"a":{"command":"a","env":{"K":"${env:HOSTS_SET}"}}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Env: []string{"K=value"}},
+		}},
+		{"zed", "// mine\n" + `{"context_servers":{"a":{"command":"a","args":["b"],"env":{"K":"v"},"enabled":true,"timeout":90},` +
+			`"ext":{"enabled":true,"settings":{}},"off":{"command":"x","enabled":false},},}`, []Entry{
+			{Name: "a", Command: []string{"a", "b"}, Env: []string{"K=v"}, Timeout: 90 * time.Second},
+			{Name: "ext", Problem: "the entry has neither a command nor a URL", Unread: map[string]any{"settings": map[string]any{}}},
+		}},
+		{"kiro", `{"mcpServers":{"a":{"command":"a","autoApprove":["g"],"disabledTools":["d"],"disabled":false}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Except: []string{"d"}, Approvals: map[string][]string{"autoApprove": {"g"}}},
+		}},
+		{"warp", `{"mcpServers":{"a":{"command":"a","working_directory":"sub"}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Dir: filepath.Join(workspace, "sub")},
+		}},
+		{"amp", `{"amp.mcpServers":{"a":{"command":"a","includeTools":["g"]}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Only: []string{"g"}},
+		}},
+		{"roo", `{"mcpServers":{"a":{"type":"streamable-http","url":"https://x","alwaysAllow":["g"],"disabledTools":["d"],` +
+			`"timeout":120}}}`, []Entry{
+			{Name: "a", URL: "https://x", Except: []string{"d"}, Timeout: 2 * time.Minute, Approvals: map[string][]string{"alwaysAllow": {"g"}}},
+		}},
+		{"kilo", `{"mcp":{"a":{"type":"local","command":["a"],"environment":{"K":"{env:HOSTS_SET}"},"enabled":true}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Env: []string{"K=value"}},
+		}},
+		{"kilo", `{"mcpServers":{"a":{"command":"a","alwaysAllow":["g"]}}}`, []Entry{
+			{Name: "a", Command: []string{"a"}, Approvals: map[string][]string{"alwaysAllow": {"g"}}},
+		}},
+		{"goose", "extensions:\n  developer:\n    type: builtin\n    enabled: true\n  a:\n    type: stdio\n    cmd: a\n    args: [\"1\", b]\n" +
+			"    envs: {N: 1}\n    env_keys: [HOSTS_SET]\n    timeout: 300\n    available_tools: [get]\n  off:\n    type: streamable_http\n" +
+			"    uri: https://x\n    enabled: false\n  web:\n    type: streamable_http\n    uri: https://w\n    headers: {K: v}\n", []Entry{
+			{Name: "a", Command: []string{"a", "1", "b"}, Env: []string{"N=1", "HOSTS_SET=value"}, Timeout: 5 * time.Minute, Only: []string{"get"}},
+			{Name: "web", URL: "https://w", Header: map[string]string{"K": "v"}},
+		}},
 	} {
 		got, err := Find(test.host).Servers([]byte(test.text), workspace)
 		if err != nil {
@@ -155,6 +197,15 @@ func TestOwner(t *testing.T) {
 		"data/cline_mcp_settings.json": {`{"mcpServers":{}}`, "cline"},
 		"a/mcp-config.json":            {`{"mcpServers":{}}`, "copilot"},
 		"empty.toml":                   {``, ""},
+		"x/.warp/.mcp.json":            {`{"mcpServers":{}}`, "warp"},
+		"config/mcp_config.json":       {`{"mcpServers":{}}`, "antigravity"},
+		"mcp_config.json":              {`{"mcpServers":{}}`, "mcpServers"},
+		"settings/mcp_settings.json":   {`{"mcpServers":{}}`, "roo"},
+		"kilo.jsonc":                   {`{"mcp":{}}`, "kilo"},
+		"opencode.jsonc":               {`{"mcp":{"servers":{}}}`, "opencode"},
+		"goose/config.yaml":            {"extensions: {}", "goose"},
+		"x/settings.json":              {`{"context_servers":{}}`, "zed"},
+		"amp/settings.json":            {`{"amp.mcpServers":{}}`, "amp"},
 	} {
 		got := ""
 		if h := Owner(path, []byte(test.text)); h != nil {
