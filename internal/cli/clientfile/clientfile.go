@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/code/git"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/safefile"
+	"github.com/toolfold/toolfold/internal/text/jsonedit"
 )
 
 // maxClientFile bounds the file of a client, in bytes.
@@ -123,16 +124,33 @@ func RemoveBackups(path string) error {
 }
 
 // Followed returns the path of a file with links followed: dotfiles are often links. It
-// refuses a link to nothing, in whose place a file would come.
+// refuses a link to nothing, in whose place a file would come, also as a folder of the path.
 func Followed(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
 		return real, nil
 	}
-	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return "", fmt.Errorf("%s is a link to nothing: make its target, or remove the link", path)
+	for at := path; ; at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		switch {
+		case err == nil && info.Mode()&fs.ModeSymlink != 0:
+			if _, err := os.Stat(at); err == nil || errors.Is(err, fs.ErrNotExist) {
+				return "", fmt.Errorf("%s is a link to nothing: make its target, or remove the link", at)
+			}
+			return "", fmt.Errorf("%s is a link that leads to no file, perhaps in a circle: remove it, or let it lead to the file", at)
+		case err == nil || filepath.Dir(at) == at:
+			return path, nil
+		}
 	}
-	return path, nil
+}
+
+// At returns an error about a file with its path in front, and as PATH:LINE:COLUMN if it has a place in the file.
+func At(path string, err error) error {
+	var fault *jsonedit.SyntaxError
+	if errors.As(err, &fault) {
+		return fmt.Errorf("%s:%d:%d: %s", path, fault.Line, fault.Column, fault.Reason)
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // Edited holds the outcome of an edit of the file of a client.
@@ -159,39 +177,65 @@ func Edit(path, ending string, edit func([]byte) ([]byte, error)) (done Edited, 
 		}
 		done.Path, done.IsNew = path, isNew
 		if done.After, err = edit(before); err != nil {
-			return done, fmt.Errorf("%s: %w", path, err)
+			return done, At(path, err)
 		}
 		if bytes.Equal(before, done.After) {
 			return done, nil
 		}
 		if now, err := Read(path); isNew != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, before) {
-			continue
+			continue // before a backup is made
 		}
 		if !isNew && ending != "" {
-			if done.Backup, err = backUp(path, ending, before); err != nil {
+			if done.Backup, err = BackUp(path, ending, before); err != nil {
 				return done, fmt.Errorf("backing up %s: %w", path, err)
 			}
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		if err := Replace(path, before, done.After); errors.Is(err, ErrChanged) {
+			continue
+		} else if err != nil {
 			return done, err
-		}
-		root, err := os.OpenRoot(filepath.Dir(path))
-		if err != nil {
-			return done, err
-		}
-		defer root.Close()
-		if err := safefile.Replace(root, filepath.Base(path), done.After); err != nil {
-			return done, fmt.Errorf("writing %s: %w", path, err)
 		}
 		done.Changed = true
 		return done, nil
 	}
-	return done, fmt.Errorf("%s changes all the time: close the programs that write it, and try again", path)
+	return done, Restless(path)
 }
 
-// backUp keeps the text of a file, with the file's mode, and returns where; empty where a backup
+// Restless returns the error of a file that never stays as it was read.
+func Restless(path string) error {
+	return fmt.Errorf("%s changes all the time: close the programs that write it, and try again", path)
+}
+
+// ErrChanged is the error of [Replace] for a file with another text.
+var ErrChanged = errors.New("it was changed meanwhile")
+
+// Replace replaces the text of a file, or makes the file if before is empty. It refuses with [ErrChanged] if the file
+// has another text than before.
+func Replace(path string, before, after []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	now, err := safefile.Read(root, filepath.Base(path), maxClientFile)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("reading %s: %w", path, err)
+	case !bytes.Equal(now, before):
+		return fmt.Errorf("%s: %w", path, ErrChanged)
+	}
+	if err := safefile.Replace(root, filepath.Base(path), after); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// BackUp keeps the text of a file, with the file's mode, and returns where; empty where a backup
 // is there already, which stays.
-func backUp(path, ending string, text []byte) (string, error) {
+func BackUp(path, ending string, text []byte) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", err

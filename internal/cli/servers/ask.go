@@ -3,6 +3,9 @@ package servers
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -21,7 +25,23 @@ var TimeoutFlag = &cli.DurationFlag{Name: "timeout", Usage: "how long each serve
 func Ask(c *cli.Context, s upstream.Server, more ...string) (upstream.Answer, error) {
 	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
 	defer cancel()
-	return upstream.List(ctx, s, env.Version(), more...)
+	answer, err := upstream.List(ctx, s, env.Version(), more...)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		limit := c.Duration("timeout")
+		err = fmt.Errorf("no answer in %s; --timeout=%s waits longer", brief(limit), brief(4*limit))
+	}
+	return answer, err
+}
+
+// brief returns a duration without the units of which it has none.
+func brief(d time.Duration) string {
+	text := d.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = strings.TrimSuffix(text, none[1:])
+		}
+	}
+	return text
 }
 
 // ListOf returns the list that a server has answered with, as doctor reads it.
@@ -36,12 +56,13 @@ func ListOf(answer upstream.Answer) (doctor.List, error) {
 }
 
 // AskAll asks every server of a list without a problem for its tools, some at a
-// time, and returns the answers by their place. One that does not answer is a list with
+// time, and returns the answers by their place. It prints a line on standard error as each answers. One that does not answer is a list with
 // a problem. Offers returns the methods that each is offered besides, see [upstream.List].
 func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offers func(i int) []string) []upstream.Answer {
 	answers := make([]upstream.Answer, len(lists))
 	const atOnce = 4
 	var wait sync.WaitGroup
+	var said sync.Mutex // one line at a time
 	room := make(chan struct{}, atOnce)
 	for i := range lists {
 		if lists[i].Problem != "" {
@@ -55,14 +76,26 @@ func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offe
 			if err == nil {
 				l, err = ListOf(answer)
 			}
+			said.Lock()
+			defer said.Unlock()
 			if err != nil {
 				lists[i].Problem = err.Error()
+				fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), lists[i].Problem)
 				return
 			}
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), plural(len(l.Tools), "tool"))
 			answers[i] = answer
 			lists[i].Instructions, lists[i].Tools = l.Instructions, l.Tools
 		})
 	}
 	wait.Wait()
 	return answers
+}
+
+// plural returns a number of things.
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -38,6 +38,14 @@ var UpstreamsFlag = &cli.StringFlag{
 	EnvVars: []string{"TOOLFOLD_UPSTREAMS"}, TakesFile: true,
 }
 
+// Folder returns the folder of the user's settings; empty if the system names none.
+func Folder() string {
+	if global := config.DefaultFiles("").Global; global != "" {
+		return filepath.Dir(global)
+	}
+	return ""
+}
+
 // UpstreamName matches the names that upstreams may have: names of tools begin
 // with them.
 var UpstreamName = regex.Lazy(`^[a-z][a-z0-9_-]{0,31}$`)

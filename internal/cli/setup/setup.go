@@ -5,6 +5,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -151,7 +152,7 @@ func setupWithoutClient(c *cli.Context, options []string) error {
 	if info, err := os.Stdin.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return env.UsageError("name a client to write to; found are %s", strings.Join(names, ", "))
 	}
-	answers, chosen := bufio.NewScanner(os.Stdin), 0
+	answers, chosen, failed := bufio.NewScanner(os.Stdin), 0, false
 	for _, h := range found {
 		path, err := h.Path()
 		if err != nil {
@@ -166,14 +167,18 @@ func setupWithoutClient(c *cli.Context, options []string) error {
 			continue
 		}
 		chosen++
-		if err := connect(c, h, options); err != nil {
-			return err
+		if err := connect(c, h, options); err != nil { // the other clients' files may be well
+			failed = true
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %v\n", h.Title, err)
 		}
 	}
 	if chosen == 0 {
 		fmt.Fprintln(c.App.ErrWriter, "nothing is written")
 	}
-	return answers.Err()
+	if err := answers.Err(); err != nil || !failed {
+		return err
+	}
+	return cli.Exit("", env.ExitFailed)
 }
 
 // entryArgs returns the arguments of the entry, and the row of the table of lists that
@@ -303,11 +308,15 @@ func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func(
 		return err
 	}
 	ending := clientfile.Backup
+	var was json.RawMessage
 	if text, err := clientfile.Read(path); err == nil {
 		has, err := h.Has(text, hosts.Server)
+		if err == nil {
+			was, err = h.Value(text, hosts.Server)
+		}
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: %w", path, err)
+			return clientfile.At(path, err)
 		case !has: // an older backup is of another time
 			if err := clientfile.RemoveBackups(path); err != nil {
 				return err
@@ -325,6 +334,11 @@ func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func(
 		return err
 	case done.Backup != "":
 		fmt.Fprintf(c.App.Writer, "backup   %s\n", done.Backup)
+	}
+	if own, err := h.Value(done.After, hosts.Server); err != nil {
+		return err
+	} else if err := clientfile.RecordOwn(settings.Folder(), done.Path, was, own); err != nil {
+		return err
 	}
 	if _, err = fmt.Fprintf(c.App.Writer, "written  %s\n", done.Path); err != nil {
 		return err
@@ -384,6 +398,15 @@ func undoClient(c *cli.Context, h *hosts.Host) error {
 		return err
 	case !done.Changed:
 		_, err = fmt.Fprintf(c.App.Writer, "%s is as it should be\n", done.Path)
+		return err
+	}
+	was, err := h.Value(now, hosts.Server)
+	if err != nil {
+		return err
+	}
+	if own, err := h.Value(done.After, hosts.Server); err != nil {
+		return err
+	} else if err := clientfile.RecordOwn(settings.Folder(), done.Path, was, own); err != nil {
 		return err
 	}
 	if hadFile { // what is there now is newer, but for the entry, which is as it was

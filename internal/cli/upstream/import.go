@@ -1,8 +1,6 @@
 package upstream
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,11 +8,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,9 +23,10 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
-	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/redact"
 	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/internal/text/shell"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/upstream"
@@ -41,11 +38,12 @@ func importCommand() *cli.Command {
 		Description: "It reads the settings of the clients of this user, or a FILE as clients have it, starts the\n" +
 			"servers as the client would, and shows what their tools cost. With --write they become\n" +
 			"upstreams, and the client's file gets toolfold in their place, after a backup beside it;\n" +
-			"--undo puts back what the last import changed. Servers that a folder has stay there.",
+			"--undo puts their entries back, and leaves what else has changed in the files since.\n" +
+			"Servers that a folder has stay there.",
 		Flags: append(settings.Flags("listing"), servers.TimeoutFlag, env.JSONFlag,
 			&cli.StringSliceFlag{Name: "client", Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
 			&cli.BoolFlag{Name: "write", Usage: "take them over"},
-			&cli.BoolFlag{Name: "undo", Usage: "put back what the last import changed"},
+			&cli.BoolFlag{Name: "undo", Usage: "put back what imports have changed"},
 		),
 		OnUsageError: env.OnUsageError, Action: importUpstreams,
 	}
@@ -54,9 +52,10 @@ func importCommand() *cli.Command {
 // taking is a server in a client's file, and what import makes of it.
 type taking struct {
 	host     *hosts.Host
-	path     string // of the client's file
+	path     string // of the client's file, with links followed
 	entry    hosts.Entry
-	name     string // of the upstream; empty = it stays with the client
+	value    json.RawMessage // of the entry, see [hosts.Host.Value]
+	name     string          // of the upstream; empty = it stays with the client
 	upstream config.Upstream
 	unread   []string // members of the entry that are not taken over
 	why      string   // why it stays, or what is to be known of it
@@ -79,45 +78,45 @@ func importUpstreams(c *cli.Context) error {
 		}
 		return undoImport(c, o)
 	}
-	found, err := takings(c, o)
+	files, err := clientsFiles(c)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 {
-		_, err := fmt.Fprintln(c.App.Writer, "no client of yours names a server; toolfold upstream add names one")
+	found := survey{}
+	found.read(files, o)
+	found.printProblems(c.App.ErrWriter)
+	if err := countTakings(c, o, found.takings); err != nil {
 		return err
 	}
-	if err := countTakings(c, o, found); err != nil {
+	if err := found.print(c); err != nil {
 		return err
 	}
-	if err := printTakings(c, found); err != nil || !c.Bool("write") {
-		return err
+	if c.Bool("write") && len(found.takings) > 0 {
+		if err := writeTakings(c, o, found.takings); err != nil {
+			return err
+		}
 	}
-	return writeTakings(c, o, found)
+	if found.isIncomplete() {
+		return cli.Exit("", env.ExitFailed)
+	}
+	return nil
 }
 
-// takings lists the servers in the files that the command names, in order, and
-// decides what each becomes.
-func takings(c *cli.Context, o *settings.Options) ([]taking, error) {
-	type file struct {
-		host *hosts.Host
-		path string
-	}
-	var files []file
+// file is a file of a client that import reads.
+type file struct {
+	host  *hosts.Host // nil = the one that names servers as the file does
+	path  string
+	named bool // the command names it, so that it has to be read
+}
+
+// clientsFiles lists the files that the command names; without any, those of all clients.
+func clientsFiles(c *cli.Context) (files []file, err error) {
 	for _, path := range c.Args().Slice() {
-		text, err := clientfile.Read(path)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", path, err)
-		}
-		h := hosts.Owner(path, text)
-		if h == nil {
-			return nil, fmt.Errorf("%s names no servers as any client does", path)
-		}
-		files = append(files, file{h, path})
+		files = append(files, file{path: path, named: true})
 	}
-	clients := c.StringSlice("client")
+	clients, named := c.StringSlice("client"), true
 	if len(files) == 0 && len(clients) == 0 {
-		clients = hosts.Readable()
+		clients, named = hosts.Readable(), false
 	}
 	for _, name := range clients {
 		h := hosts.Find(name)
@@ -128,40 +127,127 @@ func takings(c *cli.Context, o *settings.Options) ([]taking, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file{h, path})
+		files = append(files, file{h, path, named})
 	}
-	var list []taking
-	names := map[string]config.Upstream{}
-	for name, u := range o.Upstreams {
-		names[name] = u
-	}
-	for _, f := range files {
-		text, err := clientfile.Read(f.path)
-		if missing(err) {
-			continue
-		}
-		var entries []hosts.Entry
-		if err == nil {
-			entries, err = f.host.Named(text, o.Files.Workspace)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", f.path, err)
-		}
-		for _, e := range entries {
-			t := taking{host: f.host, path: f.path, entry: e, listed: doctor.List{Server: e.Name, Source: f.path, Host: f.host.Name}}
-			t.decide(text, names)
-			list = append(list, t)
-		}
-	}
-	return list, nil
+	return files, nil
 }
 
-// decide says what becomes of a server of a client's file. Names are those of the
-// upstreams so far; it adds its own.
-func (t *taking) decide(text []byte, names map[string]config.Upstream) {
+// survey is what import finds in the files of clients.
+type survey struct {
+	takings []taking
+	skipped []skippedFile
+	folders []string // one line for each folder with servers that stay there
+}
+
+// skippedFile is a file that is not read.
+type skippedFile struct {
+	Path    string `json:"path"`
+	Problem string `json:"problem"` // begins with the path
+	named   bool
+}
+
+// isIncomplete reports whether a file that the command names is skipped.
+func (s *survey) isIncomplete() bool {
+	return slices.ContainsFunc(s.skipped, func(f skippedFile) bool { return f.named })
+}
+
+// read lists the servers in files, in order, and decides what each becomes. A file that cannot be read is skipped.
+func (s *survey) read(files []file, o *settings.Options) {
+	names := maps.Clone(o.Upstreams)
+	if names == nil {
+		names = map[string]config.Upstream{}
+	}
+	owners := map[string]string{} // of the files read so far, by path
+	for _, f := range files {
+		path, err := filepath.Abs(f.path) // undo may run elsewhere
+		if err == nil {
+			path, err = clientfile.Followed(path)
+		}
+		if err == nil && owners[path] != "" {
+			err = fmt.Errorf("it is the file %s of %s, which is read already", path, owners[path])
+			f.named = false
+		}
+		var text []byte
+		if err == nil {
+			text, err = clientfile.Read(path)
+		}
+		if missing(err) && !f.named {
+			continue
+		}
+		if err == nil {
+			err = s.readFile(&f, path, text, o, names)
+		}
+		if err != nil {
+			s.skipped = append(s.skipped, skippedFile{f.path, clientfile.At(f.path, err).Error(), f.named})
+			continue
+		}
+		owners[path] = f.host.Title
+	}
+}
+
+func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options, names map[string]config.Upstream) error {
+	if err := hosts.Check(path, text); err != nil {
+		return err
+	}
+	if f.host == nil {
+		if f.host = hosts.Owner(f.path, text); f.host == nil {
+			return errors.New("it names no servers as any client does")
+		}
+	}
+	entries, err := f.host.Named(text, o.Files.Workspace)
+	if err != nil {
+		return err
+	}
+	var cannotPut error // toolfold into the file
+	if has, err := f.host.Has(text, hosts.Server); err != nil {
+		return err
+	} else if _, err = f.host.Put(text, hosts.Server, nil); err != nil && !has { // an entry that is there stays
+		cannotPut = fmt.Errorf("toolfold cannot be put into the file: %w", err)
+	}
+	for _, e := range entries {
+		t := taking{host: f.host, path: path, entry: e, listed: doctor.List{Server: e.Name, Source: path, Host: f.host.Name}}
+		t.decide(text, cannotPut, names)
+		s.takings = append(s.takings, t)
+	}
+	s.folders = append(s.folders, foldersOf(f.host, text, o.Files.Workspace)...)
+	return nil
+}
+
+// foldersOf says for which folders, other than the workspace, a client has servers.
+func foldersOf(h *hosts.Host, text []byte, workspace string) (lines []string) {
+	here, _ := filepath.Abs(workspace) // fails only without a current folder
+	home, _ := os.UserHomeDir()
+	servers := h.Folders(text)
+	for _, folder := range slices.Sorted(maps.Keys(servers)) {
+		if folder == here {
+			continue
+		}
+		count, shown := "1 server", folder
+		if n := servers[folder]; n > 1 {
+			count = fmt.Sprintf("%d servers", n)
+		}
+		if inside, err := filepath.Rel(home, folder); err == nil && home != "" && filepath.IsLocal(inside) {
+			shown = inside
+		}
+		lines = append(lines, fmt.Sprintf("%s of %s for the folder %s: run it there", count, h.Title, shown))
+	}
+	return lines
+}
+
+// decide says what becomes of a server of a client's file. CannotPut is why the file cannot get toolfold's entry. Names
+// are those of the upstreams so far; it adds its own.
+func (t *taking) decide(text []byte, cannotPut error, names map[string]config.Upstream) {
 	e := t.entry
 	has, err := t.host.Has(text, e.Name)
-	filled := e.Filled(".").Problem
+	if err == nil && has {
+		t.value, err = t.host.Value(text, e.Name)
+	}
+	if err == nil && has {
+		if _, _, err = t.host.Take(text, e.Name); err == nil {
+			err = cannotPut
+		}
+	}
+	filled := e.Filled(".")
 	switch {
 	case servers.IsOwn(e):
 		t.why = "it is toolfold itself"
@@ -173,10 +259,8 @@ func (t *taking) decide(text []byte, names map[string]config.Upstream) {
 		t.why = err.Error()
 	case !has:
 		t.why = "the client has it for one folder only"
-	case strings.HasPrefix(filled, "its client asks"):
-		t.why = filled + "; add it with a variable of the environment"
-	case filled != "": // it could not be tried
-		t.why = filled
+	case filled.Problem != "": // it could not be tried
+		t.why = t.unfilled(filled.Problem, names)
 	default:
 		if t.upstream, t.unread, err = servers.UpstreamOf(e); err != nil {
 			t.why = err.Error()
@@ -187,36 +271,98 @@ func (t *taking) decide(text []byte, names map[string]config.Upstream) {
 	}
 }
 
-// note says why the server stays, or what of its entry is not taken over.
-func (t taking) note() string {
-	if t.name == "" || len(t.unread) == 0 {
-		return t.why
+// unfilled says what to do about a server with a variable that cannot be filled in.
+func (t *taking) unfilled(problem string, names map[string]config.Upstream) string {
+	var asked []string
+	e := t.entry
+	name := nameFrom(e.Name)
+	words := []string{"toolfold", "upstream", "add", name}
+	for _, in := range e.Inputs() {
+		if !slices.Contains(asked, in.ID) {
+			asked = append(asked, in.ID)
+		}
+		switch {
+		case in.Env != "":
+			i := slices.IndexFunc(e.Env, func(variable string) bool { return strings.HasPrefix(variable, in.Env+"=") })
+			_, value, _ := strings.Cut(e.Env[i], "=")
+			words = append(words, "--env", shell.Word(in.Env)+"="+shell.Word(hosts.WithInputs(value, variableOf)))
+		case in.Header != "":
+			words = append(words, "--header", shell.Word(in.Header+": "+hosts.WithInputs(e.Header[in.Header], variableOf)))
+		}
 	}
-	return "not taken over: " + strings.Join(t.unread, ", ")
+	if len(asked) == 0 {
+		return problem
+	}
+	if _, known := names[name]; known {
+		words[2] = "set"
+	} else if e.URL != "" {
+		words = append(words, "--url", shell.Word(hosts.WithInputs(redact.Text(e.URL), variableOf)))
+	} else {
+		words = append(words, "--")
+		for _, word := range redact.Value(texts(e.Command)).([]any) {
+			words = append(words, shell.Word(hosts.WithInputs(word.(string), variableOf)))
+		}
+	}
+	return fmt.Sprintf("%s prompts for %s: %s", t.host.Title, strings.Join(asked, ", "), strings.Join(words, " "))
+}
+
+// texts returns texts as JSON has them.
+func texts(list []string) []any {
+	values := make([]any, len(list))
+	for i, text := range list {
+		values[i] = text
+	}
+	return values
+}
+
+// variableOf returns the variable of the environment that stands for a value that a client asks its user for.
+func variableOf(id string) string {
+	return "${" + strings.ToUpper(strings.Trim(unfitVariable().ReplaceAllString(id, "_"), "_")) + "}"
+}
+
+// unfitVariable matches what the name of a variable cannot have.
+var unfitVariable = regex.Lazy(`[^A-Za-z0-9]+`)
+
+// note says why the server stays, or what of its entry has no counterpart.
+func (t taking) note() string {
+	switch {
+	case t.name == "" || len(t.unread) == 0:
+		return t.why
+	case len(t.unread) == 1:
+		return "setting " + t.unread[0] + " has no counterpart"
+	}
+	return "settings " + strings.Join(t.unread, ", ") + " have no counterpart"
 }
 
 // unfit matches what the name of an upstream cannot have.
 var unfit = regex.Lazy(`[^a-z0-9]+`)
 
+// nameFrom returns a name that an upstream can have, from any text.
+func nameFrom(text string) string {
+	name := strings.Trim(unfit().ReplaceAllString(strings.ToLower(text), "-"), "-")
+	if name == "" || name[0] < 'a' {
+		name = strings.TrimRight("mcp-"+name, "-")
+	}
+	return cut(name, 32)
+}
+
+// cut returns at most so many bytes of a name.
+func cut(name string, most int) string { return strings.TrimRight(name[:min(len(name), most)], "-") }
+
 // freeName returns the name of an upstream: that of its entry in small letters,
 // with the client's where another server has it. The same server has the same name.
 func freeName(u config.Upstream, entry, host string, names map[string]config.Upstream) string {
-	base := strings.Trim(unfit().ReplaceAllString(strings.ToLower(entry), "-"), "-")
-	if base == "" || base[0] < 'a' {
-		base = "mcp-" + base
-	}
-	name := base
-	for n := 1; ; n++ {
-		if len(name) > 32 {
-			name = strings.TrimRight(name[:32], "-")
+	base := nameFrom(entry)
+	for n := 0; ; n++ {
+		name := base
+		if suffix := "-" + nameFrom(host); n == 1 {
+			name = cut(base, 32-len(suffix)) + suffix
+		} else if n > 1 {
+			name = fmt.Sprintf("%s%d", cut(base, 28), n)
 		}
 		known, taken := names[name]
-		if !taken || reflect.DeepEqual(string(ordered.MustJSON(known)), string(ordered.MustJSON(u))) {
+		if name != hosts.Server && (!taken || string(ordered.MustJSON(known)) == string(ordered.MustJSON(u))) {
 			return name
-		}
-		name = fmt.Sprintf("%s-%s", base, host)
-		if n > 1 {
-			name = fmt.Sprintf("%s%d", base[:min(len(base), 28)], n)
 		}
 	}
 }
@@ -315,7 +461,33 @@ func shown(names []string) string {
 	return text
 }
 
-func printTakings(c *cli.Context, found []taking) error {
+// printProblems names the files that are not read.
+func (s *survey) printProblems(w io.Writer) {
+	for _, f := range s.skipped {
+		fmt.Fprintf(w, "toolfold: skipped %s\n", f.Problem)
+	}
+}
+
+// print prints what becomes of each server, and what it costs before and after.
+func (s *survey) print(c *cli.Context) error {
+	if c.Bool(env.JSONFlag.Name) || len(s.takings) > 0 {
+		if err := s.printTakings(c); err != nil || c.Bool(env.JSONFlag.Name) {
+			return err
+		}
+	} else if len(s.skipped) == 0 {
+		fmt.Fprintln(c.App.Writer, "no client of yours names a server; toolfold upstream add names one")
+	}
+	for _, line := range s.folders {
+		fmt.Fprintln(c.App.Writer, line)
+	}
+	if len(s.takings) > 0 && !c.Bool("write") {
+		fmt.Fprintln(c.App.Writer, "nothing is written; --write takes over those with an upstream")
+	}
+	return nil
+}
+
+func (s *survey) printTakings(c *cli.Context) error {
+	found := s.takings
 	type row struct {
 		Client   string `json:"client"`
 		Server   string `json:"server"`
@@ -339,7 +511,14 @@ func printTakings(c *cli.Context, found []taking) error {
 		}
 	}
 	if c.Bool(env.JSONFlag.Name) {
-		return env.PrintJSON(c, map[string]any{"servers": rows, "before": before, "after": after})
+		values := map[string]any{"servers": rows, "before": before, "after": after}
+		if len(s.skipped) > 0 {
+			values["skipped"] = s.skipped
+		}
+		if len(s.folders) > 0 {
+			values["folders"] = s.folders
+		}
+		return env.PrintJSON(c, values)
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "client\tserver\tupstream\ttools\ttokens\tfolded\ttokens\tnote")
@@ -347,197 +526,16 @@ func printTakings(c *cli.Context, found []taking) error {
 		if r.Upstream == "" {
 			r.Upstream = "-"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\n", r.Client, r.Server, r.Upstream, r.Tools, r.Tokens, r.Folded, r.After, r.Note)
+		counts := "-\t-\t-\t-" // it was not asked, or did not answer
+		if r.Tools > 0 || r.Upstream != "-" {
+			counts = fmt.Sprintf("%d\t%d\t%d\t%d", r.Tools, r.Tokens, r.Folded, r.After)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Client, r.Server, r.Upstream, counts, r.Note)
 	}
 	fmt.Fprintf(w, "taken over\t\t\t%d\t%d\t%d\t%d\t\n", before.Tools, before.Tokens, after.Tools, after.Tokens)
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	printApprovals(c.App.Writer, found)
-	if !c.Bool("write") {
-		_, err := fmt.Fprintln(c.App.Writer, "nothing is written; --write takes over those with an upstream")
-		return err
-	}
 	return nil
-}
-
-// imported holds the changes of the last import, for undo.
-type imported struct {
-	Files     []importedFile             `json:"files"`
-	Upstreams map[string]config.Upstream `json:"upstreams"` // that were not there before
-}
-
-type importedFile struct {
-	Path   string `json:"path"`
-	Backup string `json:"backup"`
-	SHA256 string `json:"sha256"` // of the text that import wrote
-}
-
-// importRecord is the name of the file with what the last import changed, beside
-// the user's settings.
-const importRecord = "import.json"
-
-// writeTakings makes upstreams of what is taken over and edits the files of the
-// clients. What it has changed is recorded as it goes, so that undo finds it also
-// after an error.
-func writeTakings(c *cli.Context, o *settings.Options, found []taking) error {
-	binary, err := clientfile.Binary()
-	if err != nil {
-		return err
-	}
-	record := imported{Upstreams: map[string]config.Upstream{}}
-	byPath := map[string][]taking{}
-	var paths []string
-	for _, t := range found {
-		if t.name == "" {
-			continue
-		}
-		if _, known := o.Upstreams[t.name]; !known {
-			record.Upstreams[t.name] = t.upstream
-		}
-		if byPath[t.path] == nil {
-			paths = append(paths, t.path)
-		}
-		byPath[t.path] = append(byPath[t.path], t)
-	}
-	if len(paths) == 0 {
-		return errors.New("there is nothing to take over")
-	}
-	if err := putUpstreams(c, o.Files, record.Upstreams); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.App.Writer, "written  %s\n", o.Files.Global)
-	if err := keepTakings(c, found); err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "toolfold: %v; the first start asks the servers again\n", err)
-	}
-	keep := func() error {
-		root, err := os.OpenRoot(filepath.Dir(o.Files.Global))
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		return safefile.Replace(root, importRecord, append(ordered.MustJSON(record), '\n'))
-	}
-	if err := keep(); err != nil {
-		return fmt.Errorf("recording what import changes: %w", err)
-	}
-	variables := needed(o.Upstreams, record.Upstreams)
-	for _, path := range paths {
-		taken := byPath[path]
-		h := taken[0].host
-		stays := false
-		done, err := clientfile.Edit(path, "."+time.Now().UTC().Format("20060102T150405.000000")+".bak", func(text []byte) ([]byte, error) {
-			for _, t := range taken {
-				if text, err = h.Remove(text, t.entry.Name); err != nil {
-					return nil, err
-				}
-			}
-			if stays, err = h.Has(text, hosts.Server); stays || err != nil {
-				return text, err
-			}
-			return h.Handing(variables).Put(text, binary, []string{"serve"})
-		})
-		if err != nil {
-			return fmt.Errorf("%w; the servers are upstreams, and the client has them still", err)
-		}
-		sum := sha256.Sum256(done.After)
-		record.Files = append(record.Files, importedFile{done.Path, done.Backup, hex.EncodeToString(sum[:])})
-		if err := keep(); err != nil {
-			return fmt.Errorf("recording what import changes: %w", err)
-		}
-		fmt.Fprintf(c.App.Writer, "backup   %s\nwritten  %s\n", done.Backup, done.Path)
-		if stays && h.Keeps() && len(variables) > 0 {
-			fmt.Fprintf(c.App.Writer, "%s keeps variables from servers, and its entry %s stays: put in it %s\n",
-				h.Title, hosts.Server, strings.Join(variables, ", "))
-		}
-	}
-	_, err = fmt.Fprintln(c.App.Writer, "restart the clients; toolfold upstream import --undo puts their files back")
-	return err
-}
-
-// needed lists the variables of the environment that a server needs for upstreams: variables in their
-// settings, and the ones that say where settings and data are.
-func needed(lists ...map[string]config.Upstream) (names []string) {
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
-		if os.Getenv(name) != "" {
-			names = append(names, name)
-		}
-	}
-	for _, list := range lists {
-		for name, u := range list {
-			names = append(names, servers.EntryOf(name, u).Variables()...)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// keepTakings keeps what the servers have listed, so that the first start does not wait for
-// them.
-func keepTakings(c *cli.Context, found []taking) error {
-	_, g, err := servers.OpenGateway(c, "")
-	if err != nil {
-		return err
-	}
-	defer g.Close()
-	for _, t := range found {
-		if t.name != "" {
-			err = errors.Join(err, g.Keep(t.name, t.answer))
-		}
-	}
-	return err
-}
-
-// undoImport puts back the files that the last import wrote, and takes its
-// upstreams out. A file that was changed since stays as it is.
-func undoImport(c *cli.Context, o *settings.Options) error {
-	dir := filepath.Dir(o.Files.Global)
-	text, err := clientfile.Read(filepath.Join(dir, importRecord))
-	if missing(err) {
-		return errors.New("there is no import to undo")
-	}
-	var record imported
-	if err == nil {
-		err = json.Unmarshal(text, &record)
-	}
-	if err != nil {
-		return fmt.Errorf("reading what import changed: %w", err)
-	}
-	stays := false
-	for _, f := range record.Files {
-		now, err := clientfile.Read(f.Path)
-		sum := sha256.Sum256(now)
-		if err != nil || hex.EncodeToString(sum[:]) != f.SHA256 {
-			stays = true
-			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s was changed since: put back by hand what you want of %s\n", f.Path, f.Backup)
-			continue
-		}
-		before, err := clientfile.Read(f.Backup)
-		if err != nil {
-			return fmt.Errorf("reading the backup: %w", err)
-		}
-		root, err := os.OpenRoot(filepath.Dir(f.Path))
-		if err != nil {
-			return err
-		}
-		err = errors.Join(safefile.Replace(root, filepath.Base(f.Path), before), root.Remove(filepath.Base(f.Backup)), root.Close())
-		if err != nil {
-			return fmt.Errorf("putting back %s: %w", f.Path, err)
-		}
-		fmt.Fprintf(c.App.Writer, "put back %s\n", f.Path)
-	}
-	if stays { // a client may use them through toolfold
-		return errors.New("the upstreams stay: toolfold upstream remove takes one out")
-	}
-	service := config.New(o.Files, nil)
-	for name, u := range record.Upstreams {
-		if now, known := o.Upstreams[name]; !known || string(ordered.MustJSON(now)) != string(ordered.MustJSON(u)) {
-			continue // it is gone, or the user has made it another
-		}
-		if _, err := service.Unset(config.ByUser(c.Context), config.UnsetIn{Path: "upstreams." + name, Scope: config.Global}); err != nil {
-			return err
-		}
-		fmt.Fprintf(c.App.Writer, "removed  %s\n", name)
-	}
-	return os.Remove(filepath.Join(dir, importRecord))
 }

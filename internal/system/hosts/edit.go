@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -92,8 +93,17 @@ func (h *Host) Keeps() bool { return h.hand != nil }
 // Put returns the text of the host's file with the entry in it; all else stays
 // as it is, in an entry that is there everything but the command and its arguments. An
 // empty text is a new file. The same text comes back when the entry is there already.
-// It refuses what it cannot read, and an entry that is at a URL.
+// It refuses what it cannot read, and an entry that is at a URL. A host that lists the servers it allows gets the
+// entry's name there.
 func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
+	with, err := h.put(text, command, args)
+	if err != nil {
+		return nil, err
+	}
+	return h.admit(with)
+}
+
+func (h *Host) put(text []byte, command string, args []string) ([]byte, error) {
 	h = h.in(text, Server)
 	has, err := h.Has(text, Server)
 	if err != nil {
@@ -153,6 +163,9 @@ func (h *Host) Restore(text, former []byte) ([]byte, error) {
 		return h.edit().set(text, entry, h.list(Server)...)
 	}
 	without, err := h.Remove(text, Server)
+	if names, _ := h.allowed(former); err == nil && !slices.Contains(names, Server) {
+		without, err = h.Dismiss(without)
+	}
 	if err != nil || h.format == tomlFile {
 		return without, err
 	}
@@ -254,7 +267,8 @@ func (h *Host) Remove(text []byte, server string) ([]byte, error) {
 		return text, err
 	}
 	if h.format == tomlFile {
-		return h.removeTable(text, server)
+		rest, _, _, err := h.cutTable(text, server)
+		return rest, err
 	}
 	h = h.in(text, server)
 	return h.edit().remove(text, h.list(server)...)
@@ -266,11 +280,8 @@ func (h *Host) Has(text []byte, server string) (bool, error) {
 		return false, nil
 	}
 	if h.format == tomlFile {
-		var all map[string]any
-		if err := toml.Unmarshal(text, &all); err != nil {
-			return false, fmt.Errorf("reading TOML: %w", err)
-		}
-		return h.server(all, server) != nil, nil
+		all, err := settings(text, h.format)
+		return h.server(all, server) != nil, err
 	}
 	h = h.in(text, server)
 	entry, err := h.edit().get(text, h.list(server)...)
@@ -283,24 +294,29 @@ func (h *Host) server(all map[string]any, server string) any {
 	return list[server]
 }
 
-// removeTable takes out the lines of the entry's tables but comments behind its last
-// setting, which are about what follows. It refuses where that would change anything else.
-func (h *Host) removeTable(text []byte, server string) ([]byte, error) {
-	header := regexp.MustCompile(`^\s*\[`)
-	ours := regexp.MustCompile(`^\s*\[\s*` + h.key + `\s*\.\s*["']?` + regexp.QuoteMeta(server) + `["']?\s*[.\]]`)
-	var result strings.Builder
+// cutTable takes out the lines of the entry's tables but comments behind its last setting, which are about what
+// follows. It returns the lines that are left and those that are not, and the header that follows. It refuses where
+// that would change anything else.
+func (h *Host) cutTable(text []byte, server string) (rest []byte, cut, next string, err error) {
+	ours := h.tableHeader(server)
+	var result, removed strings.Builder
 	inside, comments := false, "" // comments: behind the last setting of our tables
 	for line := range strings.Lines(string(text)) {
-		rest := strings.TrimSpace(line)
-		switch isHeader := header.MatchString(line); {
+		trimmed := strings.TrimSpace(line)
+		switch isHeader := strings.HasPrefix(trimmed, "["); {
 		case isHeader && ours.MatchString(line):
+			removed.WriteString(comments + line)
 			inside, comments = true, ""
 		case isHeader || !inside:
+			if inside {
+				next = cmp.Or(next, trimmed)
+			}
 			result.WriteString(comments + line)
 			inside, comments = false, ""
-		case strings.HasPrefix(rest, "#"), rest == "" && comments != "":
+		case strings.HasPrefix(trimmed, "#"), trimmed == "" && comments != "":
 			comments += line
-		case rest != "":
+		default:
+			removed.WriteString(comments + line)
 			comments = ""
 		}
 	}
@@ -314,15 +330,15 @@ func (h *Host) removeTable(text []byte, server string) ([]byte, error) {
 		}
 	}
 	var before, after map[string]any
-	if err := toml.Unmarshal(text, &before); err != nil {
-		return nil, fmt.Errorf("reading TOML: %w", err)
+	if before, err = settings(text, tomlFile); err != nil {
+		return nil, "", "", err
 	}
 	list := before[h.key].(map[string]any)
 	if delete(list, server); len(list) == 0 {
 		delete(before, h.key)
 	}
 	if toml.Unmarshal([]byte(result.String()), &after) != nil || !reflect.DeepEqual(before, after) && len(before)+len(after) > 0 {
-		return nil, errByHand
+		return nil, "", "", errByHand
 	}
-	return []byte(result.String()), nil
+	return []byte(result.String()), removed.String(), next, nil
 }

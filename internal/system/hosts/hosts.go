@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -48,6 +49,12 @@ type Host struct {
 	// hand returns the member of an entry by which the server gets variables that the host keeps from
 	// servers; nil where it gets those of the host. It was tried with the version that Sends names.
 	hand func(variables []string) ordered.Member
+
+	// allow is the path to the list of the servers that the host starts, in its file; nil if it has no such list.
+	allow []string
+
+	// process is the name by which the host's program runs; empty = its command.
+	process string
 
 	Add     string // the host's own command for an entry; empty without one
 	Approve string // how calls are approved, with and without a person
@@ -99,6 +106,7 @@ var Hosts = located([]Host{{
 		return ordered.Member{Key: "env", Value: env}
 	},
 	Paths:   everywhere("~/.gemini/settings.json"),
+	allow:   []string{"mcp", "allowed"},
 	Project: []string{".gemini/settings.json"},
 	Add:     "gemini mcp add --scope user toolfold toolfold serve --for=gemini",
 	Approve: "Asks; `\"trust\": true` in the entry allows all, `--approval-mode=yolo` everything. The folder must be trusted.",
@@ -121,6 +129,7 @@ var Hosts = located([]Host{{
 }, {
 	Name: "qwen", Title: "Qwen Code", key: "mcpServers", entry: plain,
 	Paths:   everywhere("~/.qwen/settings.json"),
+	allow:   []string{"mcp", "allowed"},
 	Project: []string{".qwen/settings.json"},
 	Add:     "qwen mcp add --scope user toolfold toolfold serve --for=qwen",
 	Approve: "Asks; `\"trust\": true` in the entry or `--yolo` allows all.",
@@ -151,20 +160,20 @@ var Hosts = located([]Host{{
 		Version: "3.0.65", name: joined("", "__"), definition: chat,
 	},
 }, {
-	Name: "cursor", Title: "Cursor", key: "mcpServers", entry: plain,
+	Name: "cursor", Title: "Cursor", process: desktop("cursor", "Cursor"), key: "mcpServers", entry: plain,
 	Paths:   everywhere("~/.cursor/mcp.json"),
 	Project: []string{".cursor/mcp.json"},
 	Approve: "Asks, unless auto-run is on in its settings.",
 	Rules:   "By tool.",
 }, {
-	Name: "vscode", Title: "VS Code", Program: "code", key: "servers", entry: withType("stdio"),
+	Name: "vscode", Title: "VS Code", Program: "code", process: desktop("code", "Code"), key: "servers", entry: withType("stdio"),
 	Paths:   inConfig("Code/User/mcp.json"),
 	Project: []string{".vscode/mcp.json"},
 	Add:     `code --add-mcp '{"name":"toolfold","command":"toolfold","args":["serve","--for=vscode"]}'`,
 	Approve: "Asks, with the choice to allow a tool for the session, the workspace or always.",
 	Rules:   "By tool.",
 }, {
-	Name: "claude-desktop", Title: "Claude Desktop", key: "mcpServers", entry: plain,
+	Name: "claude-desktop", Title: "Claude Desktop", process: desktop("claude-desktop", "Claude"), key: "mcpServers", entry: plain,
 	Paths:   inConfig("Claude/claude_desktop_config.json"),
 	Approve: "Asks, with the choice to allow a tool always.",
 	Rules:   "By tool.",
@@ -269,6 +278,14 @@ func located(hosts []Host) []Host {
 	return hosts
 }
 
+// desktop returns the name of a program with windows: as Linux has it, or as macOS and Windows do.
+func desktop(linux, elsewhere string) string {
+	if runtime.GOOS == "linux" {
+		return linux
+	}
+	return elsewhere
+}
+
 // Find returns the host of a name; nil when there is none.
 func Find(name string) *Host {
 	for i := range Hosts {
@@ -277,6 +294,14 @@ func Find(name string) *Host {
 		}
 	}
 	return nil
+}
+
+// OfFile returns the host that a file was read as, see [Owner]; nil when there is none of that name.
+func OfFile(name string) *Host {
+	if name == anybody.Name {
+		return &anybody
+	}
+	return Find(name)
 }
 
 // Args returns the arguments of the program in the host's entry: the surface is

@@ -217,16 +217,18 @@ func settings(text []byte, format format) (map[string]any, error) {
 	switch format {
 	case tomlFile:
 		if err := toml.Unmarshal(text, &all); err != nil {
-			return nil, fmt.Errorf("reading TOML: %w", err)
+			return nil, tomlFault(err)
 		}
 	case jsonFile:
 		if len(strings.TrimSpace(string(text))) == 0 {
 			return nil, nil
 		}
-		plain := jsonedit.Plain(text)
-		dec := json.NewDecoder(bytes.NewReader(plain))
+		if err := jsonedit.Check(text); err != nil {
+			return nil, err
+		}
+		dec := json.NewDecoder(bytes.NewReader(jsonedit.Plain(text)))
 		dec.UseNumber() // so that they are written as they stand
-		if err := dec.Decode(&all); err != nil || len(bytes.TrimSpace(plain[dec.InputOffset():])) > 0 {
+		if err := dec.Decode(&all); err != nil {
 			return nil, errors.New("it is no JSON object") // the error itself could quote a secret
 		}
 	case yamlFile:
@@ -243,6 +245,42 @@ func settings(text []byte, format format) (map[string]any, error) {
 		return nil, errors.New("it has no file that is read")
 	}
 	return all, nil
+}
+
+// tomlFault returns a fault of TOML with its place.
+func tomlFault(err error) error {
+	var fault *toml.DecodeError
+	if !errors.As(err, &fault) {
+		return fmt.Errorf("reading TOML: %w", err)
+	}
+	line, column := fault.Position()
+	reason := "it is not TOML: " + strings.TrimPrefix(fault.Error(), "toml: ")
+	return &jsonedit.SyntaxError{Line: line, Column: column, Reason: reason}
+}
+
+// Check returns the first fault of syntax of a client's file, as a [jsonedit.SyntaxError]; nil if there is none.
+func Check(path string, text []byte) error {
+	if filepath.Ext(path) != ".toml" {
+		return jsonedit.Check(text)
+	}
+	_, err := settings(text, tomlFile)
+	return err
+}
+
+// Folders returns how many servers the host's file has for single folders, by folder.
+func (h *Host) Folders(text []byte) map[string]int {
+	all, err := settings(text, h.format)
+	if err != nil || h.Name != "claude-code" {
+		return nil
+	}
+	found := map[string]int{}
+	projects := object(all, "projects")
+	for folder := range projects {
+		if n := len(object(object(projects, folder), h.key)); n > 0 {
+			found[folder] = n
+		}
+	}
+	return found
 }
 
 func (h *Host) entries(servers map[string]any) []Entry {
@@ -423,6 +461,43 @@ func (e Entry) Variables() []string {
 	x.filled(e)
 	slices.Sort(x.found)
 	return slices.Compact(x.found)
+}
+
+// Input is a value of an entry for which the host asks its user.
+type Input struct {
+	ID          string
+	Env, Header string // the variable or the header that it is part of; both empty elsewhere
+}
+
+// input matches the place of such a value, as VS Code writes it.
+var input = regex.Lazy(`\$\{input:([^}]*)\}`)
+
+// Inputs lists the values of the entry for which the host asks its user.
+func (e Entry) Inputs() (list []Input) {
+	add := func(text string, in Input) {
+		for _, match := range input().FindAllStringSubmatch(text, -1) {
+			in.ID = match[1]
+			list = append(list, in)
+		}
+	}
+	for _, variable := range e.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		add(value, Input{Env: name})
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Header)) {
+		add(e.Header[name], Input{Header: name})
+	}
+	for _, text := range append(slices.Clone(e.Command), e.URL) {
+		add(text, Input{})
+	}
+	return list
+}
+
+// WithInputs returns a text of an entry with what replace returns in the place of each value that the host asks for.
+func WithInputs(text string, replace func(id string) string) string {
+	return input().ReplaceAllStringFunc(text, func(match string) string {
+		return replace(strings.TrimSuffix(strings.TrimPrefix(match, "${input:"), "}"))
+	})
 }
 
 func (x *expander) filled(e Entry) Entry {

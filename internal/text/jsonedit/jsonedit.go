@@ -235,7 +235,7 @@ func (d document) object(in span) (object, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
 	if kind := dec.PeekKind(); kind != '{' {
 		if _, err := dec.ReadToken(); err != nil && len(bytes.TrimSpace(text)) > 0 {
-			return object{}, broken(err)
+			return object{}, d.broken(in, err)
 		}
 		return object{}, errors.New("it is not an object")
 	}
@@ -244,22 +244,22 @@ func (d document) object(in span) (object, error) {
 	for dec.PeekKind() != '}' {
 		key, err := dec.ReadValue()
 		if err != nil {
-			return object{}, broken(err)
+			return object{}, d.broken(in, err)
 		}
 		m := member{start: in.start + int(dec.InputOffset()) - len(key)}
 		if err := json.Unmarshal(key, &m.key); err != nil {
-			return object{}, broken(err)
+			return object{}, d.broken(in, err)
 		}
 		value, err := dec.ReadValue()
 		if err != nil {
-			return object{}, broken(err)
+			return object{}, d.broken(in, err)
 		}
 		m.value.end = in.start + int(dec.InputOffset())
 		m.value.start = m.value.end - len(value)
 		o.members = append(o.members, m)
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return object{}, broken(err)
+		return object{}, d.broken(in, err)
 	}
 	o.close = in.start + int(dec.InputOffset()) - 1
 	if len(bytes.TrimSpace(d.plain[o.close+1:in.end])) > 0 {
@@ -279,7 +279,7 @@ func (d document) list(in span) (object, error) {
 	for dec.PeekKind() != ']' {
 		value, err := dec.ReadValue()
 		if err != nil {
-			return object{}, broken(err)
+			return object{}, d.broken(in, err)
 		}
 		end := in.start + int(dec.InputOffset())
 		l.members = append(l.members, member{start: end - len(value), value: span{end - len(value), end}})
@@ -296,12 +296,14 @@ func (d document) items(l object) []json.RawMessage {
 	return items
 }
 
-// broken names the place of a fault of syntax, but nothing of the text, which may hold
-// secrets.
-func broken(err error) error {
+// broken names the place of a fault of syntax in a stretch of the text, see [SyntaxError].
+func (d document) broken(in span, err error) error {
+	if fault := Check(d.text); fault != nil {
+		return fault
+	}
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
-		return fmt.Errorf("it is not JSON (byte %d)", syntactic.ByteOffset)
+		return faultAt(d.text, in.start+int(syntactic.ByteOffset), "it is not JSON")
 	}
 	return errors.New("it is not JSON")
 }

@@ -166,9 +166,11 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		``: "it is not an object", `// mine`: "it is not an object", `[]`: "it is not an object", `{"s": []}`: "s: it is not an object",
-		`{secret`: "it is not JSON (byte 1)", `{"s": {}} {}`: "something follows its last bracket",
+		`{secret`:            "line 1, column 2: it is not JSON: invalid character 's' looking for beginning of object key string",
+		`{"s": {}} {}`:       "something follows its last bracket",
 		`{"s": {}, "s": {}}`: `it has "s" twice: take one out`, `{"s": {"k": 1, "k": 2}}`: `s: it has "k" twice: take one out`,
-		"{\"\xff\": 1}": "it is not JSON (byte 2)", `{"s": {} /* no end }`: "it is not JSON (byte 9)",
+		"{\"\xff\": 1}":        "line 1, column 3: it is not JSON",
+		`{"s": {} /* no end }`: "line 1, column 10: it is not JSON: invalid character '/' after object key:value pair",
 	} {
 		for what, edit := range map[string]func() ([]byte, error){
 			"set":    func() ([]byte, error) { return Set([]byte(text), []byte("1"), "s", "k") },

@@ -77,3 +77,35 @@ func TestGet(t *testing.T) {
 		t.Error("a value inside itself has an end")
 	}
 }
+
+// A key that is taken out comes back as it was written, also if others have changed meanwhile.
+func TestTakeAndGive(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"a:\n  # of b\n  # and c\n  b: # mine\n    x: 1 # one\n\n    y: [1, 2]\n  c: 1\n",
+		"a:\n    c: 1\n    b:\n    - 1\n    d: {}\nz: 1\n",
+		"a:\r\n  c: 1\r\n  b: 1",
+		"a:\n  b: 1\n",
+	} {
+		rest, taken, err := Take([]byte(text), "a", "b")
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		back, err := Give(rest, taken, "a")
+		if string(back) != text || err != nil {
+			t.Errorf("%q became\n%q, then\n%q, %v", text, rest, back, err)
+		}
+		if _, err := Give([]byte(text), taken, "a"); err == nil {
+			t.Errorf("%q has b twice", text)
+		}
+		other := []byte("a: {}\n")
+		if got, err := Give(other, taken, "a"); err != nil {
+			t.Errorf("into %q: %v", other, err)
+		} else if again, _, err := Take(got, "a", "b"); string(again) != "a: {}\n" || err != nil {
+			t.Errorf("%q became %q, %v", got, again, err)
+		}
+	}
+	if _, _, err := Take([]byte("a:\n  c: 1\n"), "a", "b"); err == nil {
+		t.Error("a key that is not there is taken out")
+	}
+}

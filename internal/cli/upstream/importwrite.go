@@ -1,0 +1,327 @@
+package upstream
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
+	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// edit is what import is going to change in a file of a client.
+type edit struct {
+	host          *hosts.Host
+	takings       []taking
+	before, after []byte
+	record        *clientfile.Imported
+}
+
+// writeTakings makes upstreams of what is taken over and edits the files of the clients: all of it or nothing. The
+// edits are made in memory first. What is going to change is recorded before the first write, so that undo finds it
+// also if the process is killed.
+func writeTakings(c *cli.Context, o *settings.Options, found []taking) error {
+	edits, added, err := planned(o, found)
+	if err != nil {
+		return err
+	}
+	var clients []*hosts.Host
+	for _, e := range edits {
+		clients = append(clients, e.host)
+	}
+	if err := confirmRunning(c, clients); err != nil {
+		return err
+	}
+	folder := filepath.Dir(o.Files.Global)
+	former, err := clientfile.ReadImports(folder)
+	if err != nil {
+		return err
+	}
+	mine := &clientfile.Imports{Upstreams: added.recorded()}
+	for _, e := range edits {
+		mine.Files = append(mine.Files, e.record)
+	}
+	if err := backUp(edits); err != nil {
+		return err
+	}
+	if err := joined(former, mine).Write(folder); err != nil {
+		return errors.Join(err, removeBackups(mine))
+	}
+	if err := write(c, o, edits, added, func() error { return joined(former, mine).Write(folder) }); err != nil {
+		return rollBack(c, o, folder, former, mine, err)
+	}
+	if err := keepTakings(c, found); err != nil {
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: %v; the first start asks the servers again\n", err)
+	}
+	printEdits(c, o, edits, added)
+	_, err = fmt.Fprintln(c.App.Writer, "restart the clients; toolfold upstream import --undo puts their files back")
+	return err
+}
+
+// additions are the upstreams that import adds to the settings.
+type additions map[string]config.Upstream
+
+// recorded returns the upstreams as the record has them.
+func (a additions) recorded() map[string]json.RawMessage {
+	list := map[string]json.RawMessage{}
+	for name, u := range a {
+		list[name] = ordered.MustJSON(u)
+	}
+	return list
+}
+
+// planned returns the edits of the clients' files, and the upstreams to add.
+func planned(o *settings.Options, found []taking) (edits []*edit, added additions, err error) {
+	binary, err := clientfile.Binary()
+	if err != nil {
+		return nil, nil, err
+	}
+	added = additions{}
+	byPath := map[string]*edit{}
+	for _, t := range found {
+		if t.name == "" {
+			continue
+		}
+		if _, known := o.Upstreams[t.name]; !known {
+			added[t.name] = t.upstream
+		}
+		if byPath[t.path] == nil {
+			byPath[t.path] = &edit{host: t.host, record: &clientfile.Imported{Path: t.path}}
+			edits = append(edits, byPath[t.path])
+		}
+		byPath[t.path].takings = append(byPath[t.path].takings, t)
+	}
+	if len(edits) == 0 {
+		return nil, nil, errors.New("there is nothing to take over")
+	}
+	variables := needed(o.Upstreams, added)
+	for _, e := range edits {
+		if err := e.plan(binary, variables); err != nil {
+			return nil, nil, fmt.Errorf("nothing is written: %w", clientfile.At(e.record.Path, err))
+		}
+	}
+	return edits, added, nil
+}
+
+// plan makes the edit of the file as it is now: the entries that are taken over go, and toolfold's comes.
+func (e *edit) plan(binary string, variables []string) error {
+	text, err := clientfile.Read(e.record.Path)
+	if err != nil {
+		return err
+	}
+	r := &clientfile.Imported{Path: e.record.Path, Host: e.host.Name, Backup: e.record.Backup, Before: clientfile.Sum(text)}
+	after := text
+	for _, t := range e.takings {
+		now, err := e.host.Value(text, t.entry.Name)
+		if err != nil {
+			return err
+		}
+		if string(now) != string(t.value) {
+			return fmt.Errorf("its entry %s was changed meanwhile: import again", t.entry.Name)
+		}
+		var part hosts.Part
+		if after, part, err = e.host.Take(after, t.entry.Name); err != nil {
+			return err
+		}
+		if back, err := e.host.ValueOf(part); err != nil || string(back) != string(now) {
+			return fmt.Errorf("its entry %s could not be put back later: take it over by hand", t.entry.Name)
+		}
+		r.Entries = append([]clientfile.ImportedEntry{{Part: part, Upstream: t.name}}, r.Entries...)
+	}
+	has, err := e.host.Has(after, hosts.Server)
+	if err != nil {
+		return err
+	}
+	admitted, err := e.host.Admits(after, hosts.Server)
+	if err != nil {
+		return err
+	}
+	if !has {
+		if after, err = e.host.Handing(variables).Put(after, binary, []string{"serve"}); err != nil {
+			return err
+		}
+		if r.Own, err = e.host.Value(after, hosts.Server); err != nil {
+			return err
+		}
+		r.Allowed = !admitted
+	}
+	if err := hosts.Check(e.record.Path, after); err != nil {
+		return fmt.Errorf("the edit would break it: %w", err)
+	}
+	r.SHA256 = clientfile.Sum(after)
+	e.before, e.after, *e.record = text, after, *r
+	return nil
+}
+
+// backUp makes a backup of each file.
+func backUp(edits []*edit) (err error) {
+	ending := "." + time.Now().UTC().Format("20060102T150405.000000") + ".bak"
+	for i, e := range edits {
+		if e.record.Backup, err = clientfile.BackUp(e.record.Path, ending, e.before); err != nil {
+			err = fmt.Errorf("backing up %s: %w", e.record.Path, err)
+			for _, done := range edits[:i] {
+				err = errors.Join(err, os.Remove(done.record.Backup))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// removeBackups removes the backups that a record names.
+func removeBackups(record *clientfile.Imports) (err error) {
+	for _, f := range record.Files {
+		err = errors.Join(err, os.Remove(f.Backup))
+	}
+	return err
+}
+
+// joined returns the record of a former import, nil if there was none, and of this one.
+func joined(former, mine *clientfile.Imports) *clientfile.Imports {
+	if former == nil {
+		return mine
+	}
+	both := &clientfile.Imports{Files: append(slices.Clone(former.Files), mine.Files...), Upstreams: maps.Clone(former.Upstreams)}
+	if both.Upstreams == nil {
+		both.Upstreams = map[string]json.RawMessage{}
+	}
+	maps.Copy(both.Upstreams, mine.Upstreams)
+	return both
+}
+
+// write writes the upstreams and the files of the clients. A file that its client has written meanwhile is edited
+// again as it is now, and recorded so.
+func write(c *cli.Context, o *settings.Options, edits []*edit, added additions, record func() error) error {
+	if err := putUpstreams(c, o.Files, added); err != nil {
+		return err
+	}
+	binary, err := clientfile.Binary()
+	if err != nil {
+		return err
+	}
+	for _, e := range edits {
+		for tries := 0; ; tries++ {
+			err := clientfile.Replace(e.record.Path, e.before, e.after)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, clientfile.ErrChanged) {
+				return err
+			}
+			if tries == 5 {
+				return clientfile.Restless(e.record.Path)
+			}
+			if err := e.replan(binary, needed(o.Upstreams, added)); err != nil {
+				return clientfile.At(e.record.Path, err)
+			}
+			if err := record(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// replan makes the edit again, and the backup of the text that it is made of.
+func (e *edit) replan(binary string, variables []string) error {
+	if err := e.plan(binary, variables); err != nil {
+		return err
+	}
+	old := e.record.Backup
+	if err := backUp([]*edit{e}); err != nil {
+		return err
+	}
+	return os.Remove(old)
+}
+
+// rollBack puts back what a failed import has written, and returns why it failed.
+func rollBack(c *cli.Context, o *settings.Options, folder string, former, mine *clientfile.Imports, why error) error {
+	u := undoing{out: c.App.ErrWriter, problems: c.App.ErrWriter, options: o}
+	err := u.run(c, mine, func() error { return joined(former, mine).Write(folder) })
+	if err == nil && u.left == 0 {
+		return fmt.Errorf("%w; nothing is taken over", why)
+	}
+	return errors.Join(fmt.Errorf("%w; toolfold upstream import --undo puts back what is written", why), err)
+}
+
+// printEdits says what is written, and what is left to do by hand.
+func printEdits(c *cli.Context, o *settings.Options, edits []*edit, added additions) {
+	fmt.Fprintf(c.App.Writer, "written  %s\n", o.Files.Global)
+	variables := needed(o.Upstreams, added)
+	for _, e := range edits {
+		fmt.Fprintf(c.App.Writer, "backup   %s\nwritten  %s\n", e.record.Backup, e.record.Path)
+		if e.record.Own == nil && e.host.Keeps() && len(variables) > 0 {
+			fmt.Fprintf(c.App.Writer, "%s keeps variables from servers, and its entry %s stays: put in it %s\n",
+				e.host.Title, hosts.Server, strings.Join(variables, ", "))
+		}
+	}
+}
+
+// confirmRunning asks whether to go on while clients run, as they write their files too. Without a terminal it warns.
+func confirmRunning(c *cli.Context, clients []*hosts.Host) error {
+	running := hosts.Running(c.Context)
+	var names []string
+	for _, h := range clients {
+		if running.Has(h) && !slices.Contains(names, h.Title) {
+			names = append(names, h.Title)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s is running: close it, since it writes its file\n", h.Title)
+		}
+	}
+	if len(names) == 0 || c.Bool(env.JSONFlag.Name) || !term.IsTerminal(int(os.Stdin.Fd())) {
+		return nil
+	}
+	fmt.Fprint(c.App.ErrWriter, "go on? [y/N] ")
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no line is no
+	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+		return errors.New("nothing is written")
+	}
+	return nil
+}
+
+// needed lists the variables of the environment that a server needs for upstreams: variables in their
+// settings, and the ones that say where settings and data are.
+func needed(lists ...map[string]config.Upstream) (names []string) {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
+		if os.Getenv(name) != "" {
+			names = append(names, name)
+		}
+	}
+	for _, list := range lists {
+		for name, u := range list {
+			names = append(names, servers.EntryOf(name, u).Variables()...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// keepTakings keeps what the servers have listed, so that the first start does not wait for
+// them.
+func keepTakings(c *cli.Context, found []taking) error {
+	_, g, err := servers.OpenGateway(c, "")
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	for _, t := range found {
+		if t.name != "" {
+			err = errors.Join(err, g.Keep(t.name, t.answer))
+		}
+	}
+	return err
+}

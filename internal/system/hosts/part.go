@@ -1,0 +1,188 @@
+package hosts
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/toolfold/toolfold/internal/text/jsonedit"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/yamledit"
+)
+
+// Part is the entry of a server as a host's file has it, so that [Host.Give] can put it back after [Host.Take].
+type Part struct {
+	jsonedit.Member          // in TOML, Text has the lines of its tables, and After is empty; in YAML its lines
+	List            []string `json:"list,omitempty"` // path of the list of servers that it was in
+	Next            string   `json:"next,omitempty"` // in TOML, the header of the table that followed; empty if none did
+}
+
+// Take takes the entry of a server out of the text of the host's file, with the comments that belong to it: the
+// lines directly above it, and the rest of its line. It refuses where that would change anything else.
+func (h *Host) Take(text []byte, server string) (rest []byte, p Part, err error) {
+	switch h = h.in(text, server); h.format {
+	case jsonFile:
+		p.List = h.list()
+		rest, p.Member, err = jsonedit.Take(text, h.list(server)...)
+		return rest, p, err
+	case yamlFile:
+		p.List = h.list()
+		rest, lines, err := yamledit.Take(text, h.list(server)...)
+		p.Key, p.After, p.Text = lines.Key, lines.After, lines.Text
+		return rest, p, err
+	}
+	if p.Key = server; !slices.ContainsFunc(slices.Collect(strings.Lines(string(text))), h.tableHeader(server).MatchString) {
+		return nil, p, errByHand
+	}
+	bare, lead := h.withoutLead(string(text), server)
+	rest, p.Text, p.Next, err = h.cutTable([]byte(bare), server)
+	p.Lead = lead
+	return rest, p, err
+}
+
+// withoutLead returns a text without the comment lines directly above the first table of a server, and those lines.
+func (h *Host) withoutLead(text, server string) (bare, lead string) {
+	var before strings.Builder
+	for line := range strings.Lines(text) {
+		if h.tableHeader(server).MatchString(line) {
+			break
+		}
+		before.WriteString(line)
+		if lead += line; !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			lead = ""
+		}
+	}
+	end := before.Len()
+	return text[:end-len(lead)] + text[end:], lead
+}
+
+// tableHeader matches the line with the header of a table of a server's entry.
+func (h *Host) tableHeader(server string) *regexp.Regexp {
+	return regexp.MustCompile(`^\s*\[\s*` + h.key + `\s*\.\s*["']?` + regexp.QuoteMeta(server) + `["']?\s*[.\]]`)
+}
+
+// Give puts an entry that [Host.Take] returned back into the text of the host's file: where it was, or at the end if
+// its neighbour is gone. An empty text is a new file. It refuses where the file has an entry of that name.
+func (h *Host) Give(text []byte, p Part) ([]byte, error) {
+	if p.List == nil {
+		p.List = h.list()
+	}
+	switch h.format {
+	case jsonFile:
+		return jsonedit.Give(text, p.Member, p.List...)
+	case yamlFile:
+		return yamledit.Give(text, yamledit.Lines{Key: p.Key, After: p.After, Text: p.Text}, p.List...)
+	}
+	if has, err := h.Has(text, p.Key); has || err != nil {
+		return nil, cmp.Or(err, fmt.Errorf("it has %q already", p.Key))
+	}
+	end := newline(text)
+	block := p.Lead + p.Text
+	given := strings.TrimRight(string(text), "\r\n")
+	if given != "" {
+		given += end + end
+	}
+	given += strings.TrimRight(block, "\r\n") + end
+	if before, behind, found := splitAtHeader(string(text), p.Next); found {
+		given = before + block + behind
+	}
+	var want, got, entry map[string]any
+	if err := errors.Join(toml.Unmarshal(text, &want), toml.Unmarshal([]byte(p.Text), &entry)); err != nil {
+		return nil, errByHand
+	}
+	list := map[string]any{p.Key: h.server(entry, p.Key)}
+	maps.Copy(list, object(want, h.key))
+	if want == nil {
+		want = map[string]any{}
+	}
+	if want[h.key] = list; toml.Unmarshal([]byte(given), &got) != nil || !reflect.DeepEqual(want, got) {
+		return nil, errByHand
+	}
+	return []byte(given), nil
+}
+
+// splitAtHeader splits a text at the one line that is a header, with the comments directly above it.
+func splitAtHeader(text, header string) (before, behind string, found bool) {
+	start, lead := 0, 0 // of the line, and of the comments above it
+	for line := range strings.Lines(text) {
+		switch rest := strings.TrimSpace(line); {
+		case rest == header && header != "":
+			if found {
+				return "", "", false
+			}
+			before, behind, found = text[:lead], text[lead:], true
+		case strings.HasPrefix(rest, "#"):
+			start += len(line)
+			continue
+		}
+		start += len(line)
+		lead = start
+	}
+	return before, behind, found
+}
+
+// Value returns what the entry of a server says, as JSON with its members in the order of their names; nil without an
+// entry.
+func (h *Host) Value(text []byte, server string) (json.RawMessage, error) {
+	all, err := settings(text, h.format)
+	if err != nil {
+		return nil, err
+	}
+	value, has := inside(all, h.in(text, server).list()...)[server]
+	if !has {
+		return nil, nil
+	}
+	return ordered.MustJSON(value), nil
+}
+
+// ValueOf returns what a part says, as [Host.Value] does.
+func (h *Host) ValueOf(p Part) (json.RawMessage, error) {
+	text, err := h.Give(nil, p)
+	if err != nil {
+		return nil, err
+	}
+	return h.Value(text, p.Key)
+}
+
+// Admits reports whether the host starts a server by the text of its file: those it allows are listed there, or it
+// allows all.
+func (h *Host) Admits(text []byte, server string) (bool, error) {
+	allowed, err := h.allowed(text)
+	return len(allowed) == 0 || slices.Contains(allowed, server), err
+}
+
+// allowed lists the servers that the host allows; without one it allows all.
+func (h *Host) allowed(text []byte) ([]string, error) {
+	if h.allow == nil || len(bytes.TrimSpace(text)) == 0 {
+		return nil, nil
+	}
+	list, err := jsonedit.Get(text, h.allow...)
+	names, _ := ordered.Texts(list)
+	return names, err
+}
+
+// admit puts the entry's name into the list of the servers that the host allows, if it has one.
+func (h *Host) admit(text []byte) ([]byte, error) {
+	if admits, err := h.Admits(text, Server); admits || err != nil {
+		return text, err
+	}
+	return jsonedit.Append(text, ordered.MustJSON(Server), h.allow...)
+}
+
+// Dismiss takes the entry's name out of the list of the servers that the host allows.
+func (h *Host) Dismiss(text []byte) ([]byte, error) {
+	allowed, err := h.allowed(text)
+	if i := slices.Index(allowed, Server); i >= 0 && err == nil {
+		return jsonedit.Drop(text, i, h.allow...)
+	}
+	return text, err
+}

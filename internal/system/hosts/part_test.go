@@ -1,0 +1,177 @@
+package hosts
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// laidOut are files with servers as people write them, by format. KEY is the host's list.
+var laidOut = map[format][]string{
+	jsonFile: {
+		"{\n  \"numStartups\": 412,\n  \"KEY\": {\n" +
+			"    \"a\": {\n      \"command\": \"x\",\n      \"args\": [\"1\"]\n    },\n    \"b\": {\"command\": \"y\"},\n" +
+			"    \"stays\": {\"command\": \"z\"}\n  }ALLOW\n}\n",
+		"// mine\n{\n\t\"KEY\": {\n\t\t// the first\n\t\t\"a\": {\"command\": \"x\"}, // of work\n\n\t\t/* the second */\n\t\t\"b\": {\n" +
+			"\t\t\t\"command\": \"y\", // why\n\t\t},\n\t\t\"stays\": {},\n\t},\n\t\"other\": 1,\n}\n",
+		`{"KEY":{"a":{"command":"x"},"b":{"command":"y"}},"numStartups":1}`,
+	},
+	yamlFile: {
+		"# mine\nmodel: m\nKEY:\n  # of work\n  a: # first\n    cmd: x\n    args:\n    - \"1\"\n\n  b: {cmd: y}\n  stays:\n    cmd: z\n\n" +
+			"# other\nnumStartups: 1\n",
+		"KEY:\r\n    stays: {}\r\n    a:\r\n        cmd: x\r\n    b:\r\n        cmd: y",
+	},
+	tomlFile: {
+		"# mine\nmodel = \"m\"\n\n# of work\n" +
+			"[KEY.a] # first\ncommand = \"x\"\nargs = [\n  \"1\",\n]\n\n[KEY.a.env]\nK = \"v\"\n\n# the second\n" +
+			"[KEY.\"b\"]\ncommand = \"y\"\n\n# profiles\n[profiles.fast]\nmodel = \"n\"\n",
+		"[KEY.a]\r\ncommand = \"x\"\r\n\r\n[KEY.b]\r\ncommand = \"y\"\r\n",
+		"[KEY.b]\ncommand = \"y\"\n[KEY.stays]\ncommand = \"z\"\n\n[KEY.a]\ncommand = \"x\"",
+	},
+}
+
+// What import takes comes back where it was, with its comments, and so does what a host allows.
+func TestTakeAndGive(t *testing.T) {
+	t.Parallel()
+	for i := range Hosts {
+		h := &Hosts[i]
+		if h.Path == nil {
+			continue
+		}
+		for _, text := range laidOut[h.format] {
+			text = strings.ReplaceAll(text, "KEY", h.key)
+			allow := ""
+			if h.allow != nil {
+				allow = ",\n  \"mcp\": {\"allowed\": [\"a\", \"b\"]}"
+			}
+			text = strings.ReplaceAll(text, "ALLOW", allow)
+			rest, parts := take(t, h, []byte(text), "a", "b")
+			with, err := h.Put(rest, binary, args)
+			if err != nil {
+				t.Fatalf("%s: %v in\n%s", h.Name, err, rest)
+			}
+			if admits, err := h.Admits(with, Server); !admits || err != nil {
+				t.Errorf("%s does not start it: %v\n%s", h.Name, err, with)
+			}
+			without, err := h.Remove(with, Server)
+			if err == nil {
+				without, err = h.Dismiss(without)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", h.Name, err)
+			}
+			back := giveBack(t, h, without, parts)
+			if diff := cmp.Diff(strings.TrimRight(text, "\r\n"), strings.TrimRight(string(back), "\r\n")); diff != "" {
+				t.Errorf("%s put back (-want +got):\n%s", h.Name, diff)
+			}
+			for _, p := range parts {
+				want, _ := h.Value([]byte(text), p.Key)
+				if got, err := h.ValueOf(p); err != nil || string(got) != string(want) {
+					t.Errorf("%s: %s is %s (%v), want %s", h.Name, p.Key, got, err, want)
+				}
+			}
+			for _, other := range []string{"", string(with)} { // its neighbours may be gone
+				back := giveBack(t, h, []byte(other), parts)
+				for _, p := range parts {
+					if value, err := h.Value(back, p.Key); value == nil || err != nil {
+						t.Errorf("%s: %s is not in\n%s", h.Name, p.Key, back)
+					}
+				}
+			}
+		}
+	}
+}
+
+func take(t *testing.T, h *Host, text []byte, names ...string) (rest []byte, parts []Part) {
+	t.Helper()
+	for _, name := range names {
+		less, p, err := h.Take(text, name)
+		if err != nil {
+			t.Fatalf("%s: %v in\n%s", h.Name, err, text)
+		}
+		text, parts = less, append([]Part{p}, parts...)
+	}
+	return text, parts
+}
+
+func giveBack(t *testing.T, h *Host, text []byte, parts []Part) []byte {
+	t.Helper()
+	for _, p := range parts {
+		more, err := h.Give(text, p)
+		if err != nil {
+			t.Fatalf("%s: %v, with %+v in\n%s", h.Name, err, p, text)
+		}
+		if again, err := h.Give(more, p); err == nil {
+			t.Errorf("%s has %s twice:\n%s", h.Name, p.Key, again)
+		}
+		text = more
+	}
+	return text
+}
+
+// Each server in a file of each client can be taken out and put back.
+func TestTakeFromClientsFiles(t *testing.T) {
+	t.Parallel()
+	for i := range Hosts {
+		h := &Hosts[i]
+		if h.Path == nil {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join("testdata", "clients", h.Name+".txtar"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := txtar.Parse(raw).Files[0].Data
+		entries, err := h.Named(text, ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			rest, parts := take(t, h, text, e.Name)
+			back := giveBack(t, h, rest, parts)
+			if diff := cmp.Diff(parsed(t, h, string(text)), parsed(t, h, string(back))); diff != "" {
+				t.Errorf("%s became\n%s", h.Name, back)
+			}
+		}
+	}
+}
+
+// A file that a host cannot read is named with the place of its fault.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for path, texts := range map[string][2]string{
+		"mcp.json":    {"{\n  \"mcpServers\": {\n    \"a\": }\n}", "line 3, column 10: it is not JSON"},
+		"config.toml": {"a = 1\nb = \n", "line 2, column 5: it is not TOML"},
+	} {
+		if err := Check(path, []byte(texts[0])); err == nil || !strings.HasPrefix(err.Error(), texts[1]) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, path := range []string{"mcp.json", "config.toml"} {
+		if err := Check(path, nil); err != nil {
+			t.Errorf("an empty %s: %v", path, err)
+		}
+	}
+}
+
+// Servers that a client has for single folders are counted by folder.
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	text := []byte(`{"projects": {"/home/me/shop": {"mcpServers": {"a": {"command": "x"}}}, "/none": {"mcpServers": {}}}}`)
+	if diff := cmp.Diff(map[string]int{"/home/me/shop": 1}, Find("claude-code").Folders(text)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A tool that a client has switched off is not offered.
+func TestDisabledTools(t *testing.T) {
+	t.Parallel()
+	e := Find("cursor").Entry([]byte(`{"mcpServers": {"toolfold": {"command": "x", "disabledTools": ["drop"]}}}`))
+	if e.Shows("drop") || !e.Shows("list") || len(e.Unread) > 0 {
+		t.Errorf("got %+v", e)
+	}
+}
