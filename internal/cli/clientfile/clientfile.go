@@ -65,9 +65,9 @@ func Read(path string) ([]byte, error) {
 // setup wrote to it.
 const Backup = ".toolfold.bak"
 
-// backupPath returns where the backup of a file with that ending goes: beside the file, or into
+// BackupPath returns where the backup of a file with that ending goes: beside the file, or into
 // the data folder if the file is in a working tree of git, where a commit could take it.
-func backupPath(path, ending string) (string, error) {
+func BackupPath(path, ending string) (string, error) {
 	folder := filepath.Dir(path)
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = real
@@ -87,7 +87,7 @@ func backupPath(path, ending string) (string, error) {
 // backupPlaces returns the paths at which the backup of setup can be: where it goes now, and beside
 // the file, where older versions put it.
 func backupPlaces(path string) ([]string, error) {
-	place, err := backupPath(path, Backup)
+	place, err := BackupPath(path, Backup)
 	return []string{place, path + Backup}, err
 }
 
@@ -163,7 +163,7 @@ type Edited struct {
 }
 
 // Edit replaces a file by what edit makes of it, after a backup with that ending, see
-// backupPath: one that is there stays, and an empty ending makes none. A file that is not there
+// BackupPath: one that is there stays, and an empty ending makes none. A file that is not there
 // is empty. Where another program writes the file meanwhile, edit sees its text.
 func Edit(path, ending string, edit func([]byte) ([]byte, error)) (done Edited, err error) {
 	if path, err = Followed(path); err != nil {
@@ -240,7 +240,7 @@ func BackUp(path, ending string, text []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	backup, err := backupPath(path, ending)
+	backup, err := BackupPath(path, ending)
 	if err != nil {
 		return "", err
 	}

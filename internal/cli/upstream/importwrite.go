@@ -29,6 +29,7 @@ type edit struct {
 	host          *hosts.Host
 	takings       []taking
 	before, after []byte
+	ending        string // of the backup
 	record        *clientfile.Imported
 }
 
@@ -56,11 +57,8 @@ func writeTakings(c *cli.Context, o *settings.Options, found []taking) error {
 	for _, e := range edits {
 		mine.Files = append(mine.Files, e.record)
 	}
-	if err := backUp(edits); err != nil {
-		return err
-	}
 	if err := joined(former, mine).Write(folder); err != nil {
-		return errors.Join(err, removeBackups(mine))
+		return err
 	}
 	if err := write(c, o, edits, added, func() error { return joined(former, mine).Write(folder) }); err != nil {
 		return rollBack(c, o, folder, former, mine, err)
@@ -92,6 +90,7 @@ func planned(o *settings.Options, found []taking) (edits []*edit, added addition
 		return nil, nil, err
 	}
 	added = additions{}
+	ending := "." + time.Now().UTC().Format("20060102T150405.000000") + ".bak"
 	byPath := map[string]*edit{}
 	for _, t := range found {
 		if t.name == "" {
@@ -101,7 +100,7 @@ func planned(o *settings.Options, found []taking) (edits []*edit, added addition
 			added[t.name] = t.upstream
 		}
 		if byPath[t.path] == nil {
-			byPath[t.path] = &edit{host: t.host, record: &clientfile.Imported{Path: t.path}}
+			byPath[t.path] = &edit{host: t.host, ending: ending, record: &clientfile.Imported{Path: t.path}}
 			edits = append(edits, byPath[t.path])
 		}
 		byPath[t.path].takings = append(byPath[t.path].takings, t)
@@ -124,7 +123,10 @@ func (e *edit) plan(binary string, variables []string) error {
 	if err != nil {
 		return err
 	}
-	r := &clientfile.Imported{Path: e.record.Path, Host: e.host.Name, Backup: e.record.Backup, Before: clientfile.Sum(text)}
+	r := &clientfile.Imported{Path: e.record.Path, Host: e.host.Name, Before: clientfile.Sum(text)}
+	if r.Backup, err = clientfile.BackupPath(r.Path, e.ending); err != nil {
+		return err
+	}
 	after := text
 	for _, t := range e.takings {
 		now, err := e.host.Value(text, t.entry.Name)
@@ -168,29 +170,6 @@ func (e *edit) plan(binary string, variables []string) error {
 	return nil
 }
 
-// backUp makes a backup of each file.
-func backUp(edits []*edit) (err error) {
-	ending := "." + time.Now().UTC().Format("20060102T150405.000000") + ".bak"
-	for i, e := range edits {
-		if e.record.Backup, err = clientfile.BackUp(e.record.Path, ending, e.before); err != nil {
-			err = fmt.Errorf("backing up %s: %w", e.record.Path, err)
-			for _, done := range edits[:i] {
-				err = errors.Join(err, os.Remove(done.record.Backup))
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// removeBackups removes the backups that a record names.
-func removeBackups(record *clientfile.Imports) (err error) {
-	for _, f := range record.Files {
-		err = errors.Join(err, os.Remove(f.Backup))
-	}
-	return err
-}
-
 // joined returns the record of a former import, nil if there was none, and of this one.
 func joined(former, mine *clientfile.Imports) *clientfile.Imports {
 	if former == nil {
@@ -215,38 +194,34 @@ func write(c *cli.Context, o *settings.Options, edits []*edit, added additions, 
 		return err
 	}
 	for _, e := range edits {
-		for tries := 0; ; tries++ {
-			err := clientfile.Replace(e.record.Path, e.before, e.after)
-			if err == nil {
-				break
-			}
-			if !errors.Is(err, clientfile.ErrChanged) {
-				return err
-			}
-			if tries == 5 {
-				return clientfile.Restless(e.record.Path)
-			}
-			if err := e.replan(binary, needed(o.Upstreams, added)); err != nil {
-				return clientfile.At(e.record.Path, err)
-			}
-			if err := record(); err != nil {
-				return err
-			}
+		if err := e.write(binary, needed(o.Upstreams, added), record); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// replan makes the edit again, and the backup of the text that it is made of.
-func (e *edit) replan(binary string, variables []string) error {
-	if err := e.plan(binary, variables); err != nil {
-		return err
+// write writes the file, after a backup.
+func (e *edit) write(binary string, variables []string, record func() error) error {
+	for range 5 {
+		if _, err := clientfile.BackUp(e.record.Path, e.ending, e.before); err != nil {
+			return fmt.Errorf("backing up %s: %w", e.record.Path, err)
+		}
+		err := clientfile.Replace(e.record.Path, e.before, e.after)
+		if !errors.Is(err, clientfile.ErrChanged) {
+			return err
+		}
+		if err := os.Remove(e.record.Backup); err != nil { // it is of an older text
+			return err
+		}
+		if err := e.plan(binary, variables); err != nil {
+			return clientfile.At(e.record.Path, err)
+		}
+		if err := record(); err != nil {
+			return err
+		}
 	}
-	old := e.record.Backup
-	if err := backUp([]*edit{e}); err != nil {
-		return err
-	}
-	return os.Remove(old)
+	return clientfile.Restless(e.record.Path)
 }
 
 // rollBack puts back what a failed import has written, and returns why it failed.
