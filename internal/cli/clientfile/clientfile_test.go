@@ -45,3 +45,69 @@ func TestEditFileSeesChanges(t *testing.T) {
 		t.Errorf("it has a backup: %v", err)
 	}
 }
+
+// Links are followed; one to nothing and one in a circle are refused, also as a folder, and what is not there is new.
+func TestFollowed(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
+	if err := os.WriteFile(in("file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"link": "file", "gone": "nothing", "circle": "circle"} {
+		if err := os.Symlink(target, in(name)); err != nil {
+			t.Skip(err) // Windows, for users without that right
+		}
+	}
+	for path, want := range map[string]string{
+		in("link"): in("file"), in("file"): in("file"), in("new", "file"): in("new", "file"),
+		in("gone"): "", in("circle"): "", in("gone", "file"): "",
+	} {
+		if got, err := Followed(path); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s leads to %q (%v), want %q", path, got, err, want)
+		}
+	}
+}
+
+// A file that has another text than was read is not replaced.
+func TestReplaceRefusesChanges(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "folder", "file")
+	if err := Replace(path, nil, []byte("one")); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(path, []byte("other"), []byte("two")); !errors.Is(err, ErrChanged) {
+		t.Error(err)
+	}
+	if text, err := Read(path); err != nil || string(text) != "one" {
+		t.Errorf("it has %q (%v)", text, err)
+	}
+}
+
+// Setup's change of an entry of import is recorded, and no other.
+func TestRecordOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	record := &Imports{Files: []*Imported{{Path: "a", Own: []byte(`1`)}, {Path: "a"}, {Path: "b", Own: []byte(`1`)}}}
+	if err := record.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range [][3]string{{"a", "2", "3"}, {"a", "1", "4"}, {"c", "1", "5"}} {
+		if err := RecordOwn(dir, change[0], []byte(change[1]), []byte(change[2])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, err := ReadImports(dir)
+	if err != nil || string(now.Files[0].Own) != "4" || now.Files[1].Own != nil || string(now.Files[2].Own) != "1" {
+		t.Errorf("%v: %+v", err, now)
+	}
+	if err := (&Imports{}).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := ReadImports(dir); now != nil || err != nil {
+		t.Errorf("an empty record is there: %v, %v", now, err)
+	}
+}
