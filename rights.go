@@ -27,6 +27,25 @@ type Rights struct {
 	// Why returns why an action is not allowed, for errors. Nil or an empty text is
 	// the reason that the rights do not include it.
 	Why func(*Action) string
+
+	// Within is the part of the rights that decides what exists for a caller: actions that it leaves out
+	// are not named even as not permitted. Nil leaves out nothing. It has no Within itself.
+	Within *Rights
+
+	// Title names the rights in errors of calls that they do not include; empty = no name.
+	Title string
+
+	// Told says that callers may know what the rights leave out, and why: the rights follow from the
+	// address that a caller uses, and not from who the caller is.
+	Told bool
+}
+
+// Bounds returns [Rights.Within]; nil for nil rights.
+func (r *Rights) Bounds() *Rights {
+	if r == nil {
+		return nil
+	}
+	return r.Within
 }
 
 // Restrain returns a context for calls that may only read where the rights say so, and else ctx.
@@ -68,6 +87,9 @@ func (r *Rights) And(other *Rights) *Rights {
 		OnlyReads: r.OnlyReads || other.OnlyReads,
 		Allows:    func(a *Action) bool { return r.Allows(a) && other.Allows(a) },
 		Why:       func(a *Action) string { return cmp.Or(r.Reason(a), other.Reason(a)) },
+		Within:    r.Within.And(other.Within),
+		Title:     cmp.Or(r.Title, other.Title),
+		Told:      r.Told && other.Told,
 	}
 	if r.Text != "" && other.Text != "" {
 		if both.Text = uniteLines(r.Text, other.Text); both.Text == r.Text {

@@ -111,8 +111,11 @@ func (r *Resolver) Explaining(all func() *Resolver, why func(*toolfold.Action) s
 
 // Silent returns a resolver that says of every name which leads nowhere that it is
 // not permitted, whether or not there is such an action in all. Names that mean
-// an action for which allows is true are told which.
-func (r *Resolver) Silent(all func() *Resolver, allows func(*toolfold.Action) bool) *Resolver {
+// an action for which allows is true are told which. Title names what the caller is served; empty names nothing.
+func (r *Resolver) Silent(all func() *Resolver, allows func(*toolfold.Action) bool, title string) *Resolver {
+	if title != "" {
+		title = ": only " + title + " is served to this caller"
+	}
 	other := *r
 	other.refuse = func(name string, args *arguments) *toolfold.Error {
 		if a := all().action(name, args); a != nil {
@@ -124,7 +127,8 @@ func (r *Resolver) Silent(all func() *Resolver, allows func(*toolfold.Action) bo
 				return nil
 			}
 		}
-		return toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted", shorten.Quoted(name)).WithHint("only the user can permit it")
+		return toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted%s", shorten.Quoted(name), title).
+			WithHint("only the user can permit it")
 	}
 	return &other
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/pattern"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/internal/text/unseen"
@@ -75,12 +76,12 @@ func (l *link) right(kind, name string) *toolfold.Action {
 	if kind == resourceKind {
 		name = "read"
 	}
-	f := &toolfold.Family{Name: l.Name + "." + kind + "s", Category: l.category()}
-	written := kind + "s." + ruleText(name)
+	f := &toolfold.Family{Name: l.Name + "." + kind + "s", Category: l.category(), Server: l.Name}
+	written := kind + "s." + pattern.Name(name)
 	a := &toolfold.Action{
 		Name: name, Effect: toolfold.Reads, Family: f, Definition: json.RawMessage("{}"), Aliases: []string{l.titles[0] + "." + written},
 		Grants: func(_ *toolfold.Action, text string) bool {
-			p := asRule(text)
+			p := pattern.AsIs(text)
 			return (l.titled(p, written) || l.titled(p, kind+"s")) && !l.gateway.elsewhere(p, l)
 		},
 	}
@@ -123,7 +124,7 @@ func (l *link) absent() (all []*toolfold.Family) {
 		}
 	}
 	for _, planned := range l.planned().Families {
-		f := &toolfold.Family{Name: planned.Name, Category: l.category(), Bare: planned.Bare}
+		f := &toolfold.Family{Name: planned.Name, Category: l.category(), Server: l.Name, Bare: planned.Bare}
 		for _, a := range planned.Actions {
 			if !offered[a.Tool] {
 				f.Actions = append(f.Actions, &toolfold.Action{Name: a.Name, Effect: toolfold.Deletes, Family: f,

@@ -65,8 +65,8 @@ func (g *Gateway) Held(server string) ([]HeldTool, error) {
 }
 
 // Withheld returns the error of a call by the name of a tool that is known and not offered, since it waits
-// for approval or its server lists it no more; nil for other names.
-func (g *Gateway) Withheld(name string) *toolfold.Error {
+// for approval or its server lists it no more; nil for other names, and for tools that within does not include.
+func (g *Gateway) Withheld(name string, within *toolfold.Rights) *toolfold.Error {
 	for _, l := range g.links {
 		l.mu.Lock()
 		k := l.kept
@@ -75,6 +75,8 @@ func (g *Gateway) Withheld(name string) *toolfold.Error {
 		at := slices.IndexFunc(k.definitions, func(d definition) bool { return d.Name == tool })
 		switch {
 		case tool == "" || k.Tools == nil:
+			continue
+		case !within.Allow(&toolfold.Action{Family: &toolfold.Family{Name: l.Name, Server: l.Name}, Aliases: l.aliases(tool)}):
 			continue
 		case at < 0:
 			return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s no longer lists it", shorten.Quoted(name), l.Name).

@@ -1,10 +1,8 @@
 package gateway
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/text/pattern"
@@ -27,12 +25,12 @@ func (l *link) aliases(tool string) []string {
 }
 
 // written returns SERVER.tool as rules write it.
-func (l *link) written(tool string) string { return l.titles[0] + "." + ruleText(tool) }
+func (l *link) written(tool string) string { return l.titles[0] + "." + pattern.Name(tool) }
 
 // titles returns the names of a server as rules write them. Where a name is one of ours, so that
 // what it begins is for ours, the server goes by another one first.
 func (g *Gateway) titles(server string) []string {
-	name := ruleText(server)
+	name := pattern.Name(server)
 	if _, is := slices.BinarySearch(g.ours, name); is {
 		return []string{name + "_mcp", name}
 	}
@@ -44,39 +42,12 @@ func (l *link) titled(p pattern.Pattern, rest string) bool {
 	return slices.ContainsFunc(l.titles, func(title string) bool { return p.Match(title + "." + rest) })
 }
 
-// ruleText returns a name as rules write it: * and %, and what separates rules or is not seen, as
-// in URLs.
-func ruleText(name string) string { return escaped(name, "*%") }
-
-// escaped returns a text in which commas, blanks, characters that are not seen, and more, are
-// written as in URLs.
-func escaped(text, more string) string {
-	plain := func(r rune) bool { return r != ' ' && r != ',' && unicode.IsPrint(r) && !strings.ContainsRune(more, r) }
-	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if plain(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, octet := range []byte(string(r)) {
-			fmt.Fprintf(&b, "%%%02X", octet)
-		}
-	}
-	return b.String()
-}
-
-// asRule reads a pattern, in which settings may have a name as it is.
-func asRule(text string) pattern.Pattern { return pattern.Pattern(escaped(text, "")) }
-
 // grants returns the [toolfold.Action.Grants] of a tool. What it reports changes with what the
 // servers list.
 func (l *link) grants(tool string) func(*toolfold.Action, string) bool {
-	written := ruleText(tool)
+	written := pattern.Name(tool)
 	return func(a *toolfold.Action, text string) bool {
-		p := asRule(text)
+		p := pattern.AsIs(text)
 		family, joined := a.Family.Name, a.Family.Name+"_"+a.Name
 		var named, folded bool
 		if !a.Family.Bare || l.gateway.owner(family) == l { // else the server has chosen the name

@@ -23,10 +23,10 @@ const (
 )
 
 // keptAnswer is the whole of an answer that was cut. A caller reads it with the id, which
-// cannot be guessed, and the token of the call that was answered.
+// cannot be guessed, and the token and the rights of the call that was answered.
 type keptAnswer struct {
 	id     string
-	token  string // of [toolfold.Origin]
+	reader string // as of reader
 	answer json.RawMessage
 	until  time.Time
 	again  bool // the call that was answered can be made again
@@ -41,8 +41,8 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool
 	defer d.mu.Unlock()
 	d.forget()
 	id = uuid.NewString()
-	token := toolfold.OriginOf(ctx).Token
-	same := slices.IndexFunc(d.answers, func(k keptAnswer) bool { return k.token == token && bytes.Equal(k.answer, answer) })
+	reader := reader(ctx)
+	same := slices.IndexFunc(d.answers, func(k keptAnswer) bool { return k.reader == reader && bytes.Equal(k.answer, answer) })
 	if same >= 0 {
 		id = d.answers[same].id
 	}
@@ -54,7 +54,7 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool
 		again = again && d.answers[same].again
 		d.answers = slices.Delete(d.answers, same, same+1)
 	}
-	d.answers = append(d.answers, keptAnswer{id, token, answer, d.now().Add(keptFor), again})
+	d.answers = append(d.answers, keptAnswer{id, reader, answer, d.now().Add(keptFor), again})
 	size := 0
 	for _, k := range d.answers {
 		size += len(k.answer)
@@ -82,13 +82,22 @@ func (d *Discovery) Written(ctx context.Context, action string, arguments any) s
 	return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(arguments)))
 }
 
-// Rest returns a kept answer. Only callers with the token of the call that it answered find it.
+// reader tells apart who may read an answer on: one token can have other rights at another address.
+func reader(ctx context.Context) string {
+	from := toolfold.OriginOf(ctx)
+	if from.Rights == nil {
+		return from.Token
+	}
+	return from.Token + "\n" + from.Rights.Text
+}
+
+// Rest returns a kept answer. Only callers with the token and the rights of the call that it answered find it.
 func (d *Discovery) Rest(ctx context.Context, id string) (answer json.RawMessage, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget()
 	for _, k := range d.answers {
-		if k.id == id && k.token == toolfold.OriginOf(ctx).Token {
+		if k.id == id && k.reader == reader(ctx) {
 			return k.answer, true
 		}
 	}

@@ -153,22 +153,29 @@ func TestKeptWhatCannotBeCalledAgain(t *testing.T) {
 	}
 }
 
-// An answer is read on with the token of the call that was answered, by no other caller.
+// An answer is read on with the token and the rights of the call that was answered, by no other caller.
 func TestKeptForAToken(t *testing.T) {
 	t.Parallel()
 	d := withDiscovery(t).Discovery
 	one := callctx.With(t.Context(), toolfold.Origin{Token: "one"})
 	two := callctx.With(t.Context(), toolfold.Origin{Token: "two"})
+	less := callctx.With(t.Context(), toolfold.Origin{Token: "one", Rights: &toolfold.Rights{
+		Text: "less", Allows: func(*toolfold.Action) bool { return true },
+	}})
 	first, _ := d.Keep(one, json.RawMessage(`{"n":1}`), false)
 	second, _ := d.Keep(two, json.RawMessage(`{"n":1}`), false)
-	if first == second {
+	third, _ := d.Keep(less, json.RawMessage(`{"n":1}`), false)
+	if first == second || first == third {
 		t.Error("two callers have one id")
 	}
 	for _, c := range []struct {
 		ctx  context.Context
 		id   string
 		want bool
-	}{{one, first, true}, {two, second, true}, {two, first, false}, {one, second, false}, {t.Context(), first, false}} {
+	}{
+		{one, first, true}, {two, second, true}, {two, first, false}, {one, second, false}, {t.Context(), first, false},
+		{less, third, true}, {less, first, false}, {one, third, false},
+	} {
 		if _, ok := d.Rest(c.ctx, c.id); ok != c.want {
 			t.Errorf("%s is found: %v", c.id, ok)
 		}

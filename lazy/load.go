@@ -1,6 +1,7 @@
 package lazy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,7 +21,7 @@ type Discovery struct {
 
 	now      func() time.Time
 	absent   func() []Row // nil for none
-	withheld func(name string) *toolfold.Error
+	withheld func(name string, within *toolfold.Rights) *toolfold.Error
 
 	mu      sync.Mutex
 	loaded  map[string][]string // names of tools, by session
@@ -34,31 +35,38 @@ func NewDiscovery(view func(*toolfold.Rights) *View, onGrow func(context.Context
 	return &Discovery{view: view, onGrow: onGrow, now: time.Now, loaded: map[string][]string{}}
 }
 
-// ListAbsent names what offers no tools, and why, to callers with all rights who ask for the
-// list of tools, or for a tool of it by name. Withheld returns the error of a name of a tool that is known
-// and not offered just now, nil for other names; nil knows of none. It is called before the surface is served.
-func (d *Discovery) ListAbsent(absent func() []Row, withheld func(name string) *toolfold.Error) {
+// ListAbsent names servers that offer no tools, and why, to callers who may know of them and ask for the
+// list of tools, or for a tool of one by name. Withheld returns the error of a name of a tool that is known
+// and not offered just now, nil for other names and for tools that within does not include; nil knows of none.
+// It is called before the surface is served.
+func (d *Discovery) ListAbsent(absent func() []Row, withheld func(name string, within *toolfold.Rights) *toolfold.Error) {
 	d.absent, d.withheld = absent, withheld
 }
 
 // Withheld returns the error of a name, as [Discovery.ListAbsent] was told.
-func (d *Discovery) Withheld(name string) *toolfold.Error {
+func (d *Discovery) Withheld(name string, within *toolfold.Rights) *toolfold.Error {
 	if d.withheld == nil {
 		return nil
 	}
-	return d.withheld(name)
+	return d.withheld(name, within)
 }
 
-// Absent returns what [Discovery.ListAbsent] names, with the reasons.
-func (d *Discovery) Absent() map[string]string {
+// Absent returns the servers that [Discovery.ListAbsent] names, with the reasons. The reason of one that within
+// does not include is that.
+func (d *Discovery) Absent(within *toolfold.Rights) map[string]string {
 	if d.absent == nil {
 		return nil
 	}
 	reasons := map[string]string{}
 	for _, row := range d.absent() {
-		reasons[row.Name] = row.Reason
+		reasons[row.Name] = cmp.Or(within.Reason(anyOf(row.Name)), row.Reason)
 	}
 	return reasons
+}
+
+// anyOf stands for a server in rights: they include it if they include any of its tools.
+func anyOf(server string) *toolfold.Action {
+	return &toolfold.Action{Family: &toolfold.Family{Name: server, Server: server}}
 }
 
 // View returns the surface as the caller of ctx sees it now.

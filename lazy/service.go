@@ -141,9 +141,10 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Tools: []Row{}}
 	var categories []string
 	reasons := map[string]string{} // names of the first tools that have them
-	rows := s.discovery.View(ctx).Rows()
-	if s.discovery.absent != nil && toolfold.OriginOf(ctx).Rights == nil {
-		rows = append(rows, s.discovery.absent()...)
+	view := s.discovery.View(ctx)
+	rows := view.Rows()
+	if rights := toolfold.OriginOf(ctx).Rights; s.discovery.absent != nil && (rights == nil || rights.Told) {
+		rows = append(rows, slices.DeleteFunc(s.discovery.absent(), func(r Row) bool { return !view.within.Allow(anyOf(r.Name)) })...)
 	}
 	for _, r := range rows {
 		if !slices.Contains(categories, string(r.Category)) {

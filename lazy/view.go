@@ -22,6 +22,7 @@ type View struct {
 	refused  map[string][]string // by family
 	names    entry.Names
 	absence  func(name string) *toolfold.Error // as of [ViewOptions]
+	within   *toolfold.Rights                  // as of [ViewOptions]
 
 	listed  []Listed                          // what tools/list shows
 	byName  map[string]entry.Tool             // of tools
@@ -53,6 +54,9 @@ type ViewOptions struct {
 	// just now, and nil for others; it may be nil.
 	Absence func(name string) *toolfold.Error
 
+	// Within is what there is at all for the caller, see [toolfold.Rights]: nil = everything.
+	Within *toolfold.Rights
+
 	// Refused has the actions that are not permitted, with the reason, by family; nil
 	// where the caller is not to know.
 	Refused map[string][]string
@@ -62,6 +66,7 @@ type ViewOptions struct {
 func NewView(o ViewOptions) *View {
 	v := &View{
 		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names, absence: o.Absence,
+		within:    o.Within,
 		listed:    List(Within(o.Tools, o.Tier), o.Level),
 		catalogue: o.Catalogue, byName: map[string]entry.Tool{}, entries: map[*toolfold.Action]*entry.Entry{},
 		byID: map[string]*toolfold.Action{}, servers: map[string][]*toolfold.Family{},

@@ -38,15 +38,27 @@ type Rules struct {
 	// Named permits tools of other servers only where Allow names them: who has rights of
 	// their own was given them for what is known here.
 	Named bool `json:"named,omitempty"`
+
+	// Set permits of other servers only what it has. Nil permits all.
+	Set *Set `json:"set,omitempty"`
 }
 
 // Rights returns the rights of callers: nil where everything is permitted. The
 // actions that find, describe and call others stay, unless denied, because what
 // they call is checked in its turn.
 func (r Rules) Rights() *toolfold.Rights {
-	if !r.ReadOnly && len(r.Allow) == 0 && len(r.Deny) == 0 && !r.Named {
+	if !r.ReadOnly && len(r.Allow) == 0 && len(r.Deny) == 0 && !r.Named && r.Set == nil {
 		return nil
 	}
+	rights := r.rights()
+	if r.Set != nil {
+		rights.Within, rights.Title = Rules{Set: r.Set}.rights(), r.Set.Title()
+	}
+	return rights
+}
+
+// rights returns the rights of rules that do not permit everything.
+func (r Rules) rights() *toolfold.Rights {
 	var known sync.Map // of bool by full name: every call asks
 	why := func(a *toolfold.Action) string {
 		_, why := r.Reason(a)
@@ -82,6 +94,11 @@ func Parse(text string) (*toolfold.Rights, error) {
 // Reason returns the setting that excludes an action, and why it does; both are
 // empty when the action is permitted.
 func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
+	if r.Set != nil {
+		if why := r.Set.Reason(a); why != "" {
+			return "set", why
+		}
+	}
 	if i := slices.IndexFunc(r.Deny, a.Matches); i >= 0 {
 		return "deny", fmt.Sprintf("deny %q", r.Deny[i])
 	}

@@ -30,7 +30,8 @@ const MaxTokenFile = 256 << 10
 type Token struct {
 	Name  string            // of the caller; empty for a plain token
 	Hash  [sha256.Size]byte // of the token
-	Rules Rules             // that narrow those of the server
+	Rules Rules             // that narrow those of the server; Set is nil
+	Sets  []string          // names of the sets that it is limited to; empty = no limit
 }
 
 const (
@@ -38,6 +39,7 @@ const (
 	readOnlyWord = "read-only"
 	allowWord    = "allow="
 	denyWord     = "deny="
+	setWord      = "set="
 )
 
 var tokenName = regex.Lazy(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
@@ -52,7 +54,16 @@ func CheckTokenName(name string) error {
 
 // String returns the line of the token in a file. Plain tokens have none.
 func (t Token) String() string {
-	return strings.TrimRight(t.Name+" "+hashPrefix+hex.EncodeToString(t.Hash[:])+" "+t.Rules.String(), " ")
+	return strings.TrimRight(t.Name+" "+hashPrefix+hex.EncodeToString(t.Hash[:])+" "+t.Permits(), " ")
+}
+
+// Permits returns the sets and the rules of the token as its line has them; empty for a token with all rights.
+func (t Token) Permits() string {
+	words := t.Rules.String()
+	if len(t.Sets) > 0 {
+		words = strings.TrimSpace(setWord + strings.Join(t.Sets, ",") + " " + words)
+	}
+	return words
 }
 
 // String returns the rules as a line of a file with tokens has them; empty for
@@ -167,12 +178,15 @@ func parseToken(line string) (t Token, err error) {
 			into, patterns = &t.Rules.Allow, word[len(allowWord):]
 		case strings.HasPrefix(word, denyWord):
 			into, patterns = &t.Rules.Deny, word[len(denyWord):]
+		case strings.HasPrefix(word, setWord):
+			into, patterns = &t.Sets, word[len(setWord):]
 		default:
-			return t, fmt.Errorf("%q of %s is none of %s, %sPATTERNS, %sPATTERNS", shorten.Quoted(word), t.Name, readOnlyWord, allowWord, denyWord)
+			return t, fmt.Errorf("%q of %s is none of %s, %sPATTERNS, %sPATTERNS, %sNAMES", shorten.Quoted(word), t.Name, readOnlyWord,
+				allowWord, denyWord, setWord)
 		}
 		for pattern := range strings.SplitSeq(patterns, ",") {
-			if pattern == "" { // an empty allow would permit all
-				return t, fmt.Errorf("%q of %s has an empty pattern", shorten.Quoted(word), t.Name)
+			if pattern == "" { // an empty allow or set would permit all
+				return t, fmt.Errorf("%q of %s has an empty pattern or name", shorten.Quoted(word), t.Name)
 			}
 			*into = append(*into, pattern)
 		}

@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/permission"
 )
 
 // sameOrigin refuses requests under a name that is not the server's, and those
@@ -137,6 +139,26 @@ func endWithToken(ctx context.Context, end context.CancelFunc, token tokens, cre
 			}
 		}
 	}
+}
+
+// inSet lets a request through with the rights of the set that its path names, whatever else the request belongs to, such as
+// a session that began elsewhere. A caller that is limited to sets cannot tell other sets from unknown names.
+func inSet(sets map[string]permission.Set, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, from := r.PathValue("set"), callerOf(r.Context())
+		if from.sets != nil && !slices.Contains(from.sets, name) {
+			refuse(w, r, fmt.Sprintf("this bearer token is not for the set %.100q: it is limited to %s, and /mcp serves all of that",
+				name, strings.Join(from.sets, ", ")), http.StatusForbidden)
+			return
+		}
+		set, known := sets[name]
+		if !known {
+			refuse(w, r, fmt.Sprintf("there is no set %.100q: use /mcp, or a set that toolfold upstream sets shows; a new one is served after "+
+				"the next start", name), http.StatusNotFound)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(callctx.With(r.Context(), from.at(set))))
+	})
 }
 
 // unlimited lets only callers with all rights through.

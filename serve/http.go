@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/permission"
 )
 
 const (
@@ -41,6 +42,10 @@ type HTTP struct {
 	// changes. Empty asks for none, and then only loopback addresses are allowed.
 	TokenFile string
 
+	// Sets are the sets of upstreams that are served at /mcp/NAME, by name, and that tokens can be limited to. A caller
+	// has the rights there that it has at /mcp, without what the set leaves out.
+	Sets map[string]permission.Set
+
 	// Hosts are the names, with or without a port, that clients may reach the
 	// server by, such as those of a proxy in front of it. Its own address, and
 	// localhost where that is one, are always allowed.
@@ -54,7 +59,7 @@ type HTTP struct {
 	Ready func(net.Addr)
 }
 
-// HTTP serves streamable HTTP at /mcp, with /healthz, /readyz and /metrics, until ctx
+// HTTP serves streamable HTTP at /mcp, and sets at /mcp/NAME, with /healthz, /readyz and /metrics, until ctx
 // is done. Then /readyz answers 503, streams and questions to clients end, and calls go on
 // for [HTTP.Drain] at most. New requests are served as long as a call from before runs; after that
 // the listener is closed.
@@ -62,7 +67,7 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if err := h.Check(s.ruled()); err != nil {
 		return err
 	}
-	token, err := openToken(h.TokenFile, s.ruled, s.log)
+	token, err := openToken(h.TokenFile, s.ruled, h.Sets, s.log)
 	if err != nil {
 		return err
 	}
@@ -70,7 +75,7 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", h.Addr, err)
 	}
-	serving, handler := s.web(token, h.Hosts)
+	serving, handler := s.web(token, h.Sets, h.Hosts)
 	fresh := &freshConns{}
 	web := &http.Server{
 		Handler: handler, ConnState: fresh.track, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
@@ -97,12 +102,12 @@ func (s *Server) Handler(token string, hosts ...string) http.Handler {
 	if token != "" {
 		fixed = fixedToken(sha256.Sum256([]byte(token)))
 	}
-	_, handler := s.web(fixed, hosts)
+	_, handler := s.web(fixed, nil, hosts)
 	return handler
 }
 
 // web returns what serves /mcp, and the handler with everything in front of it.
-func (s *Server) web(token tokens, hosts []string) (*web, http.Handler) {
+func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []string) (*web, http.Handler) {
 	w := &web{Server: s, sessions: newSessions(s.limits.Sessions, time.Now), drain: newDrain()}
 	w.streamable = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManager(w.sessions),
@@ -112,6 +117,7 @@ func (s *Server) web(token tokens, hosts []string) (*web, http.Handler) {
 	w.sessions.ended = s.ended
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", w.browsed(token, bearer(token, w)))
+	mux.Handle("/mcp/{set}", bearer(token, inSet(sets, w.browsed(token, w))))
 	mux.Handle("GET /metrics", bearer(token, unlimited(s.metrics.handler())))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -490,7 +496,7 @@ func (h HTTP) Check(families []*toolfold.Family) error {
 	if h.TokenFile == "" && !loopback(h.Addr) {
 		return fmt.Errorf("%s is not a loopback address: others could call every tool; give a bearer token with --http-token-file", h.Addr)
 	}
-	_, err := openToken(h.TokenFile, func() []*toolfold.Family { return families }, slog.New(slog.DiscardHandler))
+	_, err := openToken(h.TokenFile, func() []*toolfold.Family { return families }, h.Sets, slog.New(slog.DiscardHandler))
 	return err
 }
 

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"path"
 	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // pageHead begins the page: name and version in the title and the headline, and the address of
@@ -39,7 +43,7 @@ func (s *web) browsed(token tokens, next http.Handler) http.Handler {
 		if token != nil {
 			option, headers = ` --header "Authorization: Bearer $TOKEN"`, `, "headers": {"Authorization": "Bearer …"}`
 		} else {
-			list := s.surface.Discovery.List(r.Context())
+			list := s.surface.Discovery.List(callctx.With(r.Context(), toolfold.Origin{Rights: callerOf(r.Context()).rights}))
 			var rows strings.Builder
 			for _, tool := range list {
 				fmt.Fprintf(&rows, "<tr><td><code>%s</code></td><td>%s</td></tr>\n",
@@ -50,7 +54,7 @@ func (s *web) browsed(token tokens, next http.Handler) http.Handler {
 
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-		name, url := html.EscapeString(s.name), html.EscapeString(scheme+"://"+r.Host+"/mcp")
+		name, url := html.EscapeString(s.name), html.EscapeString(scheme+"://"+r.Host+path.Join("/mcp", r.PathValue("set")))
 		fmt.Fprintf(w, pageHead, name, html.EscapeString(s.version), url)
 		fmt.Fprintf(w, "<p>Claude Code:</p><pre>claude mcp add --transport http %s %s%s</pre>\n", name, url, option)
 		fmt.Fprintf(w, "<p>Others, in their configuration:</p>\n"+

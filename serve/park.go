@@ -162,6 +162,9 @@ func (s *Server) callModern(
 	ctx context.Context, r *request, name string, run func(context.Context) toolfold.Answer,
 ) (answer toolfold.Answer, asks *ordered.Map, failed *protocolError) {
 	tool, state := name+" "+r.caller.id, textOfJSON(r.params.state) // what one caller parked no other goes on with
+	if r.caller.rights != nil {                                     // nor the same one with other rights, at another address
+		tool += " " + r.caller.rights.Text
+	}
 	responses, failed := readResponses(r.params.responses)
 	if failed != nil {
 		return answer, nil, failed

@@ -46,6 +46,10 @@ type Options struct {
 	Version      string
 	Instructions string // for the model; see [MaxInstructions]
 
+	// InstructionsFor returns the instructions for callers with limited rights, in place of Instructions. Nil = all
+	// callers have the same.
+	InstructionsFor func(*toolfold.Rights) string
+
 	// Families are offered by the server, as [toolfold.Mount] returns them, in
 	// the order of listings.
 	Families []*toolfold.Family
@@ -162,6 +166,8 @@ type Server struct {
 	ended     func(session string) // see [Options.SessionEnded]
 	watches   watches
 
+	instructions func(*toolfold.Rights) string // see [Options.InstructionsFor]
+
 	structured bool
 	loads      Loads
 	hints      bool // whether search hints are listed
@@ -252,7 +258,7 @@ func New(o Options) (*Server, error) {
 		loads: o.AlwaysLoad, hints: o.SearchHints,
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
-		skills: o.Skills, others: o.Others, kept: o.Kept, ended: o.SessionEnded,
+		skills: o.Skills, others: o.Others, kept: o.Kept, ended: o.SessionEnded, instructions: o.InstructionsFor,
 		parking: parking{process: uuid.NewString()[:8] + "-"},
 	}
 	if o.Others != nil {
@@ -265,6 +271,12 @@ func New(o Options) (*Server, error) {
 	hooks.AddBeforeAny(inOrder)
 	hooks.AddBeforeCallTool(func(_ context.Context, _ any, call *mcp.CallToolRequest) { call.Params.Name = anyTool })
 	hooks.AddAfterInitialize(began)
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, result *mcp.InitializeResult) {
+		s.instruct(ctx, &result.Instructions)
+	})
+	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, result *mcp.DiscoverResult) {
+		s.instruct(ctx, &result.Instructions)
+	})
 	hooks.AddOnUnregisterSession(s.forget)
 	hooks.AddBeforeSubscriptionsListen(s.listen)
 	s.mcp = server.NewMCPServer(o.Name, o.Version, append(o.capabilities(),
@@ -282,4 +294,11 @@ func New(o Options) (*Server, error) {
 		s.mcp.SendNotificationToAllClients(mcp.MethodNotificationToolsListChanged, nil)
 	})
 	return s, nil
+}
+
+// instruct replaces the instructions for a caller with limited rights.
+func (s *Server) instruct(ctx context.Context, text *string) {
+	if r := requestOf(ctx); r != nil && r.caller.rights != nil && s.instructions != nil {
+		*text = s.instructions(r.caller.rights)
+	}
 }

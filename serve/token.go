@@ -19,6 +19,14 @@ type caller struct {
 	id     string           // of the token; empty where none is asked for
 	name   string           // of the token; empty where it has none
 	rights *toolfold.Rights // nil = all that the server offers
+	sets   []string         // that it is limited to; nil = no limit
+}
+
+// at returns the caller at the address of a set: what it may do elsewhere, without what the set leaves out.
+func (c *caller) at(set permission.Set) *caller {
+	there := *c
+	there.rights = c.rights.And(set.Rights())
+	return &there
 }
 
 // tokens find who a bearer token belongs to.
@@ -43,6 +51,7 @@ func (t fixedToken) caller(token string) (*caller, error) {
 type tokenFile struct {
 	path     string
 	families func() []*toolfold.Family // that rules have to match; nil = rules are not checked
+	sets     map[string]permission.Set // that there are, by name
 	log      *slog.Logger
 	every    time.Duration // between two looks
 
@@ -51,18 +60,24 @@ type tokenFile struct {
 	time    time.Time // of the file as it was read
 	size    int64
 	callers map[[sha256.Size]byte]*caller
+	unknown error // a token is limited to a set that there is not; nil for none
 	err     error
 }
 
-// openToken reads the file at path; nil for an empty path.
-func openToken(path string, families func() []*toolfold.Family, log *slog.Logger) (tokens, error) {
+// openToken reads the file at path; nil for an empty path. An unknown set of a token is an error. One that a later
+// version of the file has may be newer than the server: its token gets nothing of it, and the log says so.
+func openToken(path string, families func() []*toolfold.Family, sets map[string]permission.Set, log *slog.Logger) (tokens, error) {
 	if path == "" {
 		return nil, nil
 	}
-	t := &tokenFile{path: path, families: families, log: log, every: time.Second}
+	t := &tokenFile{path: path, families: families, sets: sets, log: slog.New(slog.DiscardHandler), every: time.Second}
 	if _, err := t.now(); err != nil {
 		return nil, err
 	}
+	if t.unknown != nil {
+		return nil, t.unknown
+	}
+	t.log = log
 	return t, nil
 }
 
@@ -110,21 +125,39 @@ func (t *tokenFile) read(info fs.FileInfo) (map[[sha256.Size]byte]*caller, error
 		return nil, err
 	}
 	callers := map[[sha256.Size]byte]*caller{}
+	t.unknown = nil
 	for _, token := range list {
 		if t.families != nil {
 			if err := token.Rules.Check(t.families()); err != nil {
 				return nil, fmt.Errorf("%s: token %s: %w", t.path, token.Name, err)
 			}
 		}
-		callers[token.Hash] = &caller{id: string(token.Hash[:]), name: token.Name, rights: rightsOf(token)}
+		callers[token.Hash] = &caller{id: string(token.Hash[:]), name: token.Name, rights: t.rightsOf(token), sets: token.Sets}
+	}
+	if t.unknown != nil {
+		t.log.Warn("a token gets nothing of an unknown set; one that is new is served after the next start", "err", t.unknown)
 	}
 	return callers, nil
 }
 
-// rightsOf returns the rights of a token. One that has some reaches the tools of other
-// servers only by allow.
-func rightsOf(token permission.Token) *toolfold.Rights {
+// rightsOf returns the rights of a token. One that has rules reaches the tools of other servers only by allow, or by the
+// sets that it is limited to.
+func (t *tokenFile) rightsOf(token permission.Token) *toolfold.Rights {
 	rules := token.Rules
-	rules.Named = rules.ReadOnly || len(rules.Allow) > 0 || len(rules.Deny) > 0
-	return rules.Rights()
+	if len(token.Sets) == 0 {
+		rules.Named = rules.ReadOnly || len(rules.Allow) > 0 || len(rules.Deny) > 0
+		return rules.Rights()
+	}
+	var sets []permission.Set
+	for _, name := range token.Sets {
+		set, known := t.sets[name]
+		if !known {
+			t.unknown = fmt.Errorf("%s: token %s is limited to the set %q, which is not in the settings: toolfold upstream sets shows "+
+				"the sets", t.path, token.Name, name)
+			continue
+		}
+		sets = append(sets, set)
+	}
+	limit := permission.Rules{Set: new(permission.Unite(sets...))}
+	return rules.Rights().And(limit.Rights())
 }

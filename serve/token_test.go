@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
@@ -40,6 +43,9 @@ func TestTokenFiles(t *testing.T) {
 		"twice the token": {"ci sha256:" + strings.Repeat("0a", 32) + "\ncd sha256:" + strings.Repeat("0a", 32), 0o600, "twice"},
 		"a misspelt rule": {"ci sha256:" + strings.Repeat("0a", 32) + " alow=note", 0o600, "none of read-only, allow="},
 		"an empty rule":   {"ci sha256:" + strings.Repeat("0a", 32) + " allow=", 0o600, "empty pattern"},
+		"a set":           {"ci sha256:" + strings.Repeat("0a", 32) + " set=dev read-only", 0o600, ""},
+		"an unknown set": {"ci sha256:" + strings.Repeat("0a", 32) + " set=dev,ops", 0o600,
+			`token ci is limited to the set "ops", which is not in the settings: toolfold upstream sets`},
 		"a rule for nothing": {"ci sha256:" + strings.Repeat("0a", 32) + " deny=nota", 0o600,
 			`token ci: deny: "nota" matches no action, did you mean "note"?`},
 		"readable for everybody": {"0123456789abcdef", 0o644, "chmod 600"},
@@ -55,13 +61,13 @@ func TestTokenFiles(t *testing.T) {
 		if err := os.Chmod(path, test.mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := openToken(path, families, quietLog)
+		_, err := openToken(path, families, map[string]permission.Set{"dev": {Names: []string{"dev"}}}, quietLog)
 		if (err == nil) != (test.want == "") || err != nil &&
 			(!strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%s: %v, want %q", why, err, test.want)
 		}
 	}
-	if _, err := openToken(t.TempDir(), nil, quietLog); err == nil || !strings.Contains(err.Error(), "plain file") {
+	if _, err := openToken(t.TempDir(), nil, nil, quietLog); err == nil || !strings.Contains(err.Error(), "plain file") {
 		t.Errorf("a folder: %v", err)
 	}
 }
@@ -81,11 +87,11 @@ func TestTokenChanges(t *testing.T) {
 		}
 	}
 	write("the first token of all")
-	if _, err := openToken(path, nil, quietLog); err == nil {
+	if _, err := openToken(path, nil, nil, quietLog); err == nil {
 		t.Fatal("white space is taken")
 	}
 	write("first-token-of-all")
-	token, err := openToken(path, nil, quietLog)
+	token, err := openToken(path, nil, nil, quietLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,5 +120,11 @@ func TestTokenChanges(t *testing.T) {
 	}
 	if from, err := token.caller("fourth-token-of-all"); err != nil || from == nil {
 		t.Errorf("the new token does not apply: %v", err)
+	}
+	sum := sha256.Sum256([]byte("fifth-token-of-all")) // of a set that is newer than the server
+	write("ci sha256:" + hex.EncodeToString(sum[:]) + " set=new")
+	from, err := token.caller("fifth-token-of-all")
+	if err != nil || from == nil || from.rights.Allow(&toolfold.Action{Family: &toolfold.Family{Server: "any"}}) {
+		t.Errorf("a token of an unknown set reaches other servers: %v", err)
 	}
 }

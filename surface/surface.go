@@ -167,8 +167,14 @@ type Surface struct {
 // snapshot is the surface at one moment.
 type snapshot struct {
 	families []*toolfold.Family
-	views    sync.Map // of func() *view by the text of rights, or else by *toolfold.Rights
+	views    sync.Map // of func() *view by viewKey, or else by *toolfold.Rights
 	count    atomic.Int32
+}
+
+// viewKey has what a view depends on, of the rights of a caller.
+type viewKey struct {
+	text string
+	told bool
 }
 
 // maxViews bounds the views of a snapshot: beyond it all are made anew.
@@ -234,7 +240,7 @@ func (s *Surface) view(r *toolfold.Rights) *view {
 	now := s.snapshot.Load()
 	var key any = r
 	if r != nil && r.Text != "" { // rights that are read anew are the same
-		key = r.Text
+		key = viewKey{r.Text, r.Told}
 	}
 	known, ok := now.views.Load(key)
 	if !ok { // many may ask at once, at the start: one of them makes it
@@ -248,17 +254,19 @@ func (s *Surface) view(r *toolfold.Rights) *view {
 
 // newView makes the view of a snapshot for callers with the given rights.
 func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
-	families := r.Filter(s.rights.Filter(now.families))
+	within := s.rights.Bounds().And(r.Bounds())
+	there := within.Filter(now.families)
+	families := r.Filter(s.rights.Filter(there))
 	listed := Tools(families, s.options)
 	var disabled []entry.Tool
 	if r != nil || s.rights != nil {
-		disabled = slices.DeleteFunc(Tools(now.families, s.options), func(t entry.Tool) bool {
+		disabled = slices.DeleteFunc(Tools(there, s.options), func(t entry.Tool) bool {
 			return slices.ContainsFunc(listed, func(other entry.Tool) bool { return other.Name == t.Name })
 		})
 	}
 	v := &view{resolvers: sync.OnceValue(func() resolvers { return s.resolversOf(now, families, r) })}
 	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: listed,
-		Disabled: disabled, Refused: s.refused(now, r), Names: v, Absence: func(name string) *toolfold.Error {
+		Disabled: disabled, Refused: s.refused(there, r), Within: within, Names: v, Absence: func(name string) *toolfold.Error {
 			return v.resolvers().names.Absence(name)
 		}})
 	return v
@@ -298,15 +306,15 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 		return call.NewResolver(slices.Concat(list, old, call.FullNames(families)))
 	}
 	all := sync.OnceValue(func() *call.Resolver { return s.options.resolverOf(now.families) })
+	within, told := s.rights.Bounds().And(r.Bounds()), r == nil || r.Told
 	worded := func(names *call.Resolver) *call.Resolver {
-		if r == nil {
-			names = names.Lacking(s.Discovery.Absent, s.Discovery.Withheld)
+		if !told {
+			return names.Silent(all, func(a *toolfold.Action) bool { return r.Allow(a) && s.rights.Allow(a) }, r.Title)
 		}
-		switch {
-		case r != nil:
-			return names.Silent(all, func(a *toolfold.Action) bool { return r.Allow(a) && s.rights.Allow(a) })
-		case s.rights != nil:
-			return names.Explaining(all, s.rights.Reason)
+		names = names.Lacking(func() map[string]string { return s.Discovery.Absent(within) },
+			func(name string) *toolfold.Error { return s.Discovery.Withheld(name, within) })
+		if both := s.rights.And(r); both != nil {
+			return names.Explaining(all, both.Reason)
 		}
 		return names
 	}
@@ -331,12 +339,12 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 
 // refused lists what the rights of the surface leave out, with the reason, by
 // family. Callers with rights of their own are not told.
-func (s *Surface) refused(now *snapshot, r *toolfold.Rights) map[string][]string {
+func (s *Surface) refused(there []*toolfold.Family, r *toolfold.Rights) map[string][]string {
 	if r != nil || s.rights == nil {
 		return nil
 	}
 	refused := map[string][]string{}
-	for _, f := range now.families {
+	for _, f := range there {
 		for _, a := range f.Actions {
 			if why := s.rights.Reason(a); why != "" {
 				refused[f.Name] = append(refused[f.Name], a.Name+": "+why)

@@ -60,6 +60,9 @@ func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, 
 		return t, false, err
 	}
 	const status, wait = "task.status", "task.wait"
+	if kept.Called != nil && !k.within(ctx, kept) {
+		return t, false, nil
+	}
 	if kept.Called == nil && !k.permits(ctx, wait) || kept.Called != nil && !k.ownerOf(ctx, kept) && !k.permits(ctx, status) {
 		return t, false, nil
 	}
@@ -142,6 +145,16 @@ func (k keeper) Answer(ctx context.Context, id string, answers map[string]json.R
 	return service.Answer(ctx, id, answers)
 }
 
+// within reports whether what a task runs exists for a caller, see [toolfold.Rights.Within].
+func (k keeper) within(ctx context.Context, kept task.Kept) bool {
+	bounds := toolfold.OriginOf(ctx).Rights.And(k.rights).Bounds()
+	if bounds == nil {
+		return true
+	}
+	var c task.Call
+	return json.Unmarshal(kept.Input, &c) == nil && k.includes(bounds, c.Tool)
+}
+
 // ownerOf reports whether a caller may call what a task runs, and has here at least the
 // rights that the task was kept with.
 func (k keeper) ownerOf(ctx context.Context, kept task.Kept) bool {
@@ -155,8 +168,12 @@ func (k keeper) ownerOf(ctx context.Context, kept task.Kept) bool {
 
 // permits reports whether the caller may call an action.
 func (k keeper) permits(ctx context.Context, action string) bool {
-	rights := toolfold.OriginOf(ctx).Rights
-	for _, e := range k.caller.Lookup(action) { // of what the server offers at all
+	return k.includes(toolfold.OriginOf(ctx).Rights, action)
+}
+
+// includes reports whether the server offers an action that is among the rights.
+func (k keeper) includes(rights *toolfold.Rights, action string) bool {
+	for _, e := range k.caller.Lookup(action) {
 		if e.Action.FullName() == action && rights.Allow(e.Action) {
 			return true
 		}

@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 		"toolfold":  func() { os.Exit(run(context.Background(), env.New(), os.Args)) },
 		"slow-mcp":  slowServer,
 		"count-mcp": countServer,
+		"small-mcp": smallServer,
 	})
 }
 

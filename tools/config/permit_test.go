@@ -29,7 +29,7 @@ var samples = map[string]any{
 	"workspaceName": "x", "memoryNamespace": "x", "worker": false,
 	"traceArguments": true, "traceCalls": false, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "taskRetentionDays": 2,
 	"maxInterruptions": 2, "metricPoints": 2000, "defaultProvider": "x",
-	"readOnly": true, "allow": []any{"memory.*"}, "deny": []any{"*.delete"},
+	"set": "x", "readOnly": true, "allow": []any{"memory.*"}, "deny": []any{"*.delete"},
 	"providers":  map[string]any{"x": map[string]any{"type": "command", "command": []any{"sh"}}},
 	"embeddings": map[string]any{"baseURL": "http://127.0.0.1:1/v1", "model": "x"},
 	"upstreams":  map[string]any{"x": map[string]any{"command": "x", "env": map[string]any{"A": "b"}}},

@@ -92,6 +92,7 @@ var Settings = append([]Setting{
 		With(toolfold.MaxItems(200)), User},
 	{toolfold.Strings("deny", "Do not offer these actions, under any name: patterns such as *.delete.").With(toolfold.MaxItems(200)),
 		Narrowing},
+	{toolfold.String{Name: "set", Doc: "Start and offer only the upstreams of this set, see sets.", MinLen: 1}, User},
 	{toolfold.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1}, User},
 	{toolfold.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1}, User},
 	{toolfold.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1}, User},
@@ -152,7 +153,7 @@ var Settings = append([]Setting{
 	{toolfold.Map{Name: "upstreams", Doc: "Other MCP servers whose tools are served too, by name.", Of: upstreamSettings}, User},
 	{toolfold.Map{
 		Name: "sets", Doc: "Groups of upstreams, by name: lists of upstreams, and of tools of them such as files.read_*.",
-		Of: toolfold.List{Of: toolfold.String{MinLen: 1, MaxLen: 500}, MinItems: 1, MaxItems: 1000},
+		Of: toolfold.List{Of: toolfold.String{MinLen: 1, MaxLen: 500}, MaxItems: 1000},
 	}, User},
 }, providerSettings()...)
 
@@ -260,6 +261,7 @@ type Options struct {
 	ReadOnly          bool                       `json:"readOnly"`
 	Allow             []string                   `json:"allow"` // empty = all
 	Deny              []string                   `json:"deny"`
+	Set               string                     `json:"set"`   // empty = all upstreams
 	Store             string                     `json:"store"` // empty = the default store
 	HTTP              string                     `json:"http"`  // empty = standard input and output
 	HTTPTokenFile     string                     `json:"httpTokenFile"`

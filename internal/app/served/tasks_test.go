@@ -456,6 +456,25 @@ func TestKeptCallsBelongToTheirRights(t *testing.T) {
 	})
 }
 
+// A kept call of what a set leaves out is not there for callers who are served the set, whatever they may do with tasks.
+func TestKeptCallsStayInTheirSet(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		order := func() *toolfold.Family {
+			f := shop(t, toolfold.Reads, "Which ")
+			f.Server = "shop"
+			return f
+		}
+		id, _ := newMachine(t, store, permission.Rules{}, 0, order()).call(takes(`,"elicitation":{}`), "order", `{}`)["taskId"].(string)
+		for server, seen := range map[string]bool{"shop": true, "other": false} {
+			m := newMachine(t, store, permission.Rules{Set: &permission.Set{Upstreams: map[string][]string{server: nil}}}, 0, order())
+			m.rest()
+			if got := stable(m.task(id)); id == "" || strings.Contains(got, "there is no task") == seen {
+				t.Errorf("with a set of %s it is answered %s", server, got)
+			}
+		}
+	})
+}
+
 // shop returns a tool that takes an order, and asks for its size and its colour, as an
 // action with an effect.
 func shop(t *testing.T, effect toolfold.Effect, question string) *toolfold.Family {

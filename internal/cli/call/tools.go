@@ -23,7 +23,7 @@ func ToolsCommand() *cli.Command {
 		Name:  "tools",
 		Usage: "show what tools/list would show, and what it costs",
 		Flags: append(settings.Flags(append(settings.PermissionSettings, append(slices.Clone(settings.SurfaceSettings), "for")...)...),
-			env.OutputFlag(env.AsTable), env.JSONFlag,
+			settings.UpstreamsFlag, env.OutputFlag(env.AsTable), env.JSONFlag,
 			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
 		Action: func(c *cli.Context) error {
 			form, err := env.OutputOf(c)
@@ -39,7 +39,7 @@ func ToolsCommand() *cli.Command {
 				return err
 			}
 			defer b.Close()
-			rules, families := settings.Rules(o.Options), b.Families()
+			rules, families := o.Rules(), b.Families()
 			offer := o.SurfaceOptions()
 			l := listing{Mode: offer.Mode, Level: offer.Level}
 			permitted := rules.Rights().Filter(families)
@@ -105,7 +105,7 @@ func (l *listing) explain(o *settings.Options, families, permitted []*toolfold.F
 	}
 	for _, f := range families {
 		for _, a := range f.Actions {
-			if setting, reason := settings.Rules(o.Options).Reason(a); setting != "" {
+			if setting, reason := o.Rules().Reason(a); setting != "" {
 				l.LeftOut = append(l.LeftOut, leftOut{a.FullName(), reason, denies(o, setting, a)})
 			}
 		}

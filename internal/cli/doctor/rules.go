@@ -29,5 +29,5 @@ func lapsedRules(c *cli.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return settings.Lapses(slices.Concat(app.Families(), g.Families(), g.Named()), settings.Rules(o.Options), tokens), nil
+	return settings.Lapses(slices.Concat(app.Families(), g.Families(), g.Named()), o.Rules(), tokens), nil
 }

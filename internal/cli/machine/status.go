@@ -62,6 +62,7 @@ type listStatus struct {
 	Tools     int          `json:"tools"`
 	Tokens    int          `json:"tokens"`
 	Upstreams int          `json:"upstreams,omitempty"`
+	Set       string       `json:"set,omitempty"`    // of upstreams that is served; empty = all
 	Advice    string       `json:"advice,omitempty"` // if the list is long, with what upstreams add
 }
 
@@ -161,7 +162,7 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	if err != nil {
 		return err
 	}
-	offer, rules := o.SurfaceOptions(), settings.Rules(o.Options)
+	offer, rules := o.SurfaceOptions(), o.Rules()
 	families := app.Families()
 	permitted := rules.Rights().Filter(families)
 	listed := surface.List(permitted, offer)
@@ -174,6 +175,7 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	if err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: upstreams: %v\n", err)
 	}
+	s.List.Set = o.Set
 	s.List.Advice = settings.ListAdvice(cost.Tokens+added, offer.Level)
 	count := func(families []*toolfold.Family) (n int) {
 		for _, f := range families {
@@ -204,12 +206,12 @@ func upstreamTokens(c *cli.Context, o *settings.Options) (int, error) {
 	if len(o.Upstreams) == 0 {
 		return 0, nil
 	}
-	_, g, err := servers.OpenGateway(c, "")
+	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return 0, err
 	}
 	defer g.Close()
-	cost, err := doctor.Count(surface.List(settings.Rules(o.Options).Rights().Filter(g.Families()), o.SurfaceOptions()))
+	cost, err := doctor.Count(surface.List(o.Rules().Rights().Filter(g.Families()), o.SurfaceOptions()))
 	return cost.Tokens, err
 }
 
@@ -221,6 +223,9 @@ func (s status) print(c *cli.Context) error {
 		fmt.Fprintf(w, "\t%d tools listed, %d tokens: %s, %s listing", s.List.Tools, s.List.Tokens, s.List.Mode, s.List.Level)
 		if s.List.Upstreams > 0 {
 			fmt.Fprintf(w, "; upstreams (%d) add theirs: toolfold doctor --upstreams", s.List.Upstreams)
+		}
+		if s.List.Set != "" {
+			fmt.Fprintf(w, "\n\t\tset %s: other upstreams are not served", s.List.Set)
 		}
 		if s.List.Advice != "" {
 			fmt.Fprintf(w, "\n\t\t%s", s.List.Advice)

@@ -36,11 +36,13 @@ func TokenCommand() *cli.Command {
 				Description: "The rules narrow those of the server, for this caller. A server that runs reads the file\n" +
 					"again. The file keeps a hash.\n\n" +
 					"toolfold token add ci --read-only\n" +
-					"toolfold token add desk --allow memory,task --deny '*.clear'",
+					"toolfold token add desk --allow memory,task --deny '*.clear'\n" +
+					"toolfold token add dev --set dev",
 				Flags: append(settings.Flags("httpTokenFile"),
 					&cli.BoolFlag{Name: "read-only", Usage: "permit only what merely reads"},
 					&cli.StringSliceFlag{Name: "allow", Usage: "permit only these actions: names or patterns, separated by commas; may be repeated"},
-					&cli.StringSliceFlag{Name: "deny", Usage: "do not permit these actions; may be repeated"}),
+					&cli.StringSliceFlag{Name: "deny", Usage: "do not permit these actions; may be repeated"},
+					&cli.StringSliceFlag{Name: "set", Usage: "of upstreams permit only those of this set; may be repeated"}),
 				Action: addToken,
 			},
 			{
@@ -106,16 +108,22 @@ func addToken(c *cli.Context) error {
 		return strings.FieldsFunc(strings.Join(c.StringSlice(flag), ","), func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	rules := permission.Rules{ReadOnly: c.Bool("read-only"), Allow: patterns("allow"), Deny: patterns("deny")}
-	for flag, names := range map[string][]string{"allow": rules.Allow, "deny": rules.Deny} {
+	sets := patterns("set")
+	for flag, names := range map[string][]string{"allow": rules.Allow, "deny": rules.Deny, "set": sets} {
 		if c.IsSet(flag) && len(names) == 0 { // an empty allow would permit all
 			return env.UsageError("--%s names nothing", flag)
 		}
 	}
-	_, g, err := servers.OpenGateway(c, "")
+	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return err
 	}
 	defer g.Close()
+	for _, set := range sets {
+		if err := settings.UnknownSet(o.Sets, set); err != nil {
+			return env.UsageError("%v", err)
+		}
+	}
 	families := slices.Concat(app.Families(), g.Families(), g.Named())
 	if err := rules.Check(families); err != nil {
 		return env.UsageError("%v", err)
@@ -139,7 +147,7 @@ func addToken(c *cli.Context) error {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		return text + permission.Token{Name: name, Hash: sha256.Sum256([]byte(token)), Rules: rules}.String() + "\n", nil
+		return text + permission.Token{Name: name, Hash: sha256.Sum256([]byte(token)), Rules: rules, Sets: sets}.String() + "\n", nil
 	})
 	if err != nil {
 		return err
@@ -152,8 +160,9 @@ func addToken(c *cli.Context) error {
 
 // tokenRow is a token in the output of token list.
 type tokenRow struct {
-	Name             string `json:"name"` // empty for a plain token
-	permission.Rules        // all empty = all that the server offers
+	Name             string   `json:"name"` // empty for a plain token
+	permission.Rules          // all empty = all that the server offers
+	Sets             []string `json:"sets,omitempty"` // that it is limited to; empty = no limit
 }
 
 func listTokens(c *cli.Context) error {
@@ -171,12 +180,13 @@ func listTokens(c *cli.Context) error {
 	}
 	rows := []tokenRow{}
 	for _, t := range list {
-		rows = append(rows, tokenRow{t.Name, t.Rules})
+		rows = append(rows, tokenRow{t.Name, t.Rules, t.Sets})
 	}
 	return env.PrintAs(c, form, rows, func(s screen.Screen) error {
 		t := screen.Table{Header: []string{"token", "permits"}}
 		for _, row := range rows {
-			t.Rows = append(t.Rows, []string{cmp.Or(row.Name, "(plain token)"), cmp.Or(row.Rules.String(), "all that the server offers")})
+			permits := permission.Token{Rules: row.Rules, Sets: row.Sets}.Permits()
+			t.Rows = append(t.Rows, []string{cmp.Or(row.Name, "(plain token)"), cmp.Or(permits, "all that the server offers")})
 		}
 		_, err := s.Table(t)
 		return err

@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -82,8 +84,10 @@ func serveAction(c *cli.Context) error {
 	}
 	if o.HTTP != "" {
 		allowed := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
-		ready := func(addr net.Addr) { announce(c.App.ErrWriter, b, addr, o.HTTPTokenFile) }
-		return server.HTTP(ctx, serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Hosts: allowed, Ready: ready, Drain: grace})
+		ready := func(addr net.Addr) { announce(c.App.ErrWriter, b, addr, o) }
+		return server.HTTP(ctx, serve.HTTP{
+			Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: o.Servable(), Hosts: allowed, Ready: ready, Drain: grace,
+		})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 		fmt.Fprintln(c.App.ErrWriter, "waiting for an MCP client on standard input: clients start this command themselves; "+
@@ -94,12 +98,14 @@ func serveAction(c *cli.Context) error {
 	return server.Stdio(ctx, in, env.Of(c).Out.Writer)
 }
 
-// announce prints where the server is and what its list costs a model. An empty tokenFile
-// asks callers for no token.
-func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, tokenFile string) {
+// announce prints where the server is and what its list costs a model.
+func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, o *settings.Options) {
 	fmt.Fprintf(out, "serving MCP at http://%s/mcp\n", addr)
-	if tokenFile != "" {
-		fmt.Fprintf(out, "callers need a token of %s\n", tokenFile)
+	if len(o.Sets) > 0 {
+		fmt.Fprintf(out, "sets of upstreams: /mcp/%s\n", strings.Join(slices.Sorted(maps.Keys(o.Sets)), ", /mcp/"))
+	}
+	if o.HTTPTokenFile != "" {
+		fmt.Fprintf(out, "callers need a token of %s\n", o.HTTPTokenFile)
 	}
 	tools := b.Discovery.List(context.Background())
 	tokens := 0

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -41,6 +42,9 @@ func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gatew
 	all, problems, err := WithFile(c, o, path)
 	if err != nil {
 		return nil, nil, err
+	}
+	if _, err := o.Choose(slices.Collect(maps.Keys(all))); err != nil {
+		return nil, nil, env.UsageError("%v", err)
 	}
 	list := taken(o, all, problems)
 	o.Upstreams = all

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
+	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/tools/config"
@@ -40,13 +41,22 @@ func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) 
 	if err != nil {
 		return nil, err
 	}
+	missing, err := o.Choose(slices.Collect(maps.Keys(all)))
+	if err != nil {
+		return nil, env.UsageError("%v", err)
+	}
 	list := taken(o, all, problems)
-	sayProblems(c, list)
+	sayProblems(c, o, list)
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: the set %s names what is no upstream: %s; toolfold upstream sets --remove %s %s takes it out\n",
+			name, strings.Join(missing[name], ", "), name, strings.Join(missing[name], " "))
+	}
 	return list, nil
 }
 
 // taken returns upstreams as the gateway takes them: those of the settings first, in the order of their names.
-// Problems has what keeps some from being used, by name.
+// Problems has what keeps some from being used, by name. Those that are not in the set that is served are never started:
+// the gateway knows them so that no other gets a name of theirs.
 func taken(o *settings.Options, all map[string]config.Upstream, problems map[string]string) (list []gateway.Upstream) {
 	names := slices.Sorted(maps.Keys(o.Upstreams))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -57,6 +67,9 @@ func taken(o *settings.Options, all map[string]config.Upstream, problems map[str
 	for _, name := range names {
 		u := upstreamFrom(name, all[name], o.Files.Workspace)
 		u.Problem = cmp.Or(problems[name], u.Problem)
+		if set := o.Served(); set != nil && !set.Has(name) {
+			u.Problem = set.Lacks(name)
+		}
 		list = append(list, u)
 	}
 	return list
@@ -111,10 +124,10 @@ func WithFile(c *cli.Context, o *settings.Options, path string) (all map[string]
 	return all, problems, nil
 }
 
-// sayProblems says on standard error which upstreams cannot be started or reached.
-func sayProblems(c *cli.Context, list []gateway.Upstream) {
+// sayProblems says on standard error which upstreams that are served cannot be started or reached.
+func sayProblems(c *cli.Context, o *settings.Options, list []gateway.Upstream) {
 	for _, u := range list {
-		if u.Problem != "" {
+		if set := o.Served(); u.Problem != "" && (set == nil || set.Has(u.Name)) {
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s cannot be used: %s\n", u.Name, u.Problem)
 		}
 	}

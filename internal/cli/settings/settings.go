@@ -150,6 +150,9 @@ type Options struct {
 	Trusted func() bool // whether the user trusts the workspace, now
 
 	ManyClients bool // calls are of several clients, as over HTTP
+
+	sets   map[string]permission.Set // that can be served, by name; nil before Choose
+	served *permission.Set           // that is served; nil = all upstreams
 }
 
 // Load reads flags, environment and settings files, and says on standard
@@ -214,12 +217,16 @@ func FilesOf(c *cli.Context) (config.Files, error) {
 			continue // a flag and a variable of that name have a file
 		}
 		flag, variable := FlagName(p.Name), envName(p.Name)
+		several := false // a flag of another command that has this name, as --set of token add, is not of the setting
+		if c.IsSet(flag) {
+			_, several = c.Value(flag).(cli.StringSlice)
+		}
 		for _, source := range []struct {
 			values     map[string]any
 			name, text string
 			isSet      bool
 		}{
-			{files.Flags, "--" + flag, flagText(c, p.Name), c.IsSet(flag)},
+			{files.Flags, "--" + flag, flagText(c, p.Name), c.IsSet(flag) && several == addsUp[p.Name]},
 			{files.Env, variable, os.Getenv(variable), true},
 		} {
 			if !source.isSet || source.text == "" {
@@ -310,7 +317,7 @@ func (o *Options) SurfaceOptions() surface.Options {
 var SurfaceSettings = []string{"toolMode", "listing", "params", "tier", "fold", "alwaysLoad", "structured", "resultLimit"}
 
 // PermissionSettings are the settings that say what callers may see and call.
-var PermissionSettings = []string{"readOnly", "allow", "deny"}
+var PermissionSettings = []string{"readOnly", "allow", "deny", "set"}
 
 // RunSettings are those of every command that runs calls.
 var RunSettings = append([]string{"memoryNamespace", "traceArguments", "traceCalls", "traceDays", "traceMegabytes", "taskRetentionDays",
@@ -321,10 +328,17 @@ func Rules(o config.Options) permission.Rules {
 	return permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}
 }
 
+// Rules returns what the options permit, and the set that they serve.
+func (o *Options) Rules() permission.Rules {
+	rules := Rules(o.Options)
+	rules.Set = o.served
+	return rules
+}
+
 // Rights returns what callers may see and call. Several sources allow only what each of them allows.
 // With others the tools of other servers are served too, of which it is not known beforehand which these are.
 func (o *Options) Rights(others bool) *toolfold.Rights {
-	rights := Rules(o.Options).Rights()
+	rights := o.Rules().Rights()
 	if _, lists := o.Layers.Lists("allow"); others && len(o.Allow) > 0 && len(lists) > 1 {
 		for _, allow := range lists {
 			rights = rights.And(permission.Rules{Allow: allow}.Rights())
@@ -361,10 +375,13 @@ func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 			return fmt.Errorf("upstreams.%s: it takes either a command or a url", name)
 		}
 	}
+	if err := checkSets(o); err != nil {
+		return err
+	}
 	if o.HTTP == "" {
 		return nil
 	}
-	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile}).Check(families); err != nil {
+	if err := (serve.HTTP{Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: setsOf(o.Sets, nil)}).Check(families); err != nil {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil

@@ -89,6 +89,7 @@ func Command() *cli.Command {
 				),
 				OnUsageError: env.OnUsageError, Action: approveUpstream,
 			},
+			setsCommand(),
 			importCommand(),
 			shareCommand(),
 			{
@@ -301,8 +302,10 @@ func removeUpstream(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "removed %s from %s\n", name, o.Files.Global)
-	return err
+	if _, err := fmt.Fprintf(c.App.Writer, "removed %s from %s\n", name, o.Files.Global); err != nil {
+		return err
+	}
+	return leaveSets(c, o, name)
 }
 
 func listUpstreams(c *cli.Context) error {

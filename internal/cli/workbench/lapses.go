@@ -23,7 +23,7 @@ func (b *Workbench) sayLapses(o *settings.Options) {
 	if o.HTTP != "" && o.HTTPTokenFile != "" {
 		tokens, _ = settings.ReadTokens(o.HTTPTokenFile) // the server says what is wrong with it
 	}
-	lines := settings.Lapses(b.Ruled(), settings.Rules(o.Options), tokens)
+	lines := settings.Lapses(b.Ruled(), o.Rules(), tokens)
 	b.lapses.mu.Lock()
 	defer b.lapses.mu.Unlock()
 	if b.lapses.said == nil {

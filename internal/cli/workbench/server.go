@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
@@ -16,10 +17,14 @@ const promptsWatched = 5 * time.Second
 
 // NewServer returns the server of the workbench, which tells its clients of what changes until ctx ends.
 func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.Server, error) {
-	families := settings.Rules(o.Options).Rights().Filter(b.Families())
+	families := o.Rules().Rights().Filter(b.Families())
+	instructions := func(families []*toolfold.Family) string {
+		return Instructions(b.Surface, o.Kind(), families) + quoted(families, o.InstructionTokens)
+	}
 	served := serve.Options{
-		Instructions: Instructions(b.Surface, o.Kind(), families) + quoted(families, o.InstructionTokens),
-		Version:      env.Version(), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured, Tasks: b.tasks,
+		Instructions:    instructions(families),
+		InstructionsFor: func(r *toolfold.Rights) string { return instructions(r.Filter(families)) },
+		Version:         env.Version(), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured, Tasks: b.tasks,
 		AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == hosts.Deferring,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	}

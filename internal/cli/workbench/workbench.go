@@ -149,7 +149,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 			return nil, err
 		}
 	}
-	if err := b.checkRules(settings.Rules(o.Options)); err != nil {
+	if err := b.checkRules(o.Rules()); err != nil {
 		return nil, env.UsageError("%v", err)
 	}
 	return b, nil

@@ -2,7 +2,9 @@
 package pattern
 
 import (
+	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
@@ -21,6 +23,32 @@ func Parse(text string) Pattern {
 		text = hostPrefix().ReplaceAllString(text, "")
 	}
 	return Pattern(text)
+}
+
+// AsIs reads a pattern in which settings may have a name with blanks and commas.
+func AsIs(text string) Pattern { return Pattern(escaped(text, "")) }
+
+// Name returns a name as rules write it: * and %, what separates rules and what is not seen, as in URLs.
+func Name(name string) string { return escaped(name, "*%") }
+
+// escaped returns a text in which commas, blanks, characters that are not seen, and more, are
+// written as in URLs.
+func escaped(text, more string) string {
+	plain := func(r rune) bool { return r != ' ' && r != ',' && unicode.IsPrint(r) && !strings.ContainsRune(more, r) }
+	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if plain(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, octet := range []byte(string(r)) {
+			fmt.Fprintf(&b, "%%%02X", octet)
+		}
+	}
+	return b.String()
 }
 
 // Start returns the text before the first *, which is the whole of a pattern without one.

@@ -1,0 +1,106 @@
+package permission
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/text/pattern"
+)
+
+// Set is a group of upstreams and of their tools: what is left of other servers where it is served. The zero value
+// leaves nothing of them.
+type Set struct {
+	Names []string `json:"names"` // of the sets that it unites, sorted
+
+	// Upstreams has patterns of tools by the name of their server, sorted. No patterns stand for the whole
+	// server, with its prompts and resources.
+	Upstreams map[string][]string `json:"upstreams"`
+}
+
+// Unite returns the set that has what any of the sets has.
+func Unite(sets ...Set) Set {
+	all := Set{Upstreams: map[string][]string{}}
+	for _, s := range sets {
+		all.Names = append(all.Names, s.Names...)
+		for server, patterns := range s.Upstreams {
+			before, has := all.Upstreams[server]
+			if has && len(before) == 0 || len(patterns) == 0 {
+				all.Upstreams[server] = nil
+				continue
+			}
+			both := slices.Concat(before, patterns)
+			slices.Sort(both)
+			all.Upstreams[server] = slices.Compact(both)
+		}
+	}
+	slices.Sort(all.Names)
+	all.Names = slices.Compact(all.Names)
+	return all
+}
+
+// Title names the set in texts.
+func (s Set) Title() string {
+	switch len(s.Names) {
+	case 0:
+		return "no set"
+	case 1:
+		return "the set " + s.Names[0]
+	}
+	return "the sets " + strings.Join(s.Names, ", ")
+}
+
+// Rights returns the rights of callers at the address of the set. Callers may know what these leave out.
+func (s Set) Rights() *toolfold.Rights {
+	rights := Rules{Set: &s}.Rights()
+	rights.Told = true
+	return rights
+}
+
+// Has reports whether the set has some tool of a server.
+func (s Set) Has(server string) bool {
+	_, has := s.Upstreams[server]
+	return has
+}
+
+// Lacks says that a server is not in the set.
+func (s Set) Lacks(server string) string {
+	return fmt.Sprintf("the server %s is not in %s", server, s.Title())
+}
+
+// Reason returns why the set does not have an action; empty for one that it has, and for all that is not of another
+// server. An action without aliases stands for a server of which some tool is in the set.
+func (s Set) Reason(a *toolfold.Action) string {
+	server := a.Family.Server
+	if server == "" {
+		return ""
+	}
+	patterns := s.Upstreams[server]
+	switch {
+	case !s.Has(server):
+		return s.Lacks(server)
+	case len(patterns) == 0, len(a.Aliases) == 0:
+		return ""
+	case len(a.Aliases) > 1: // SERVER.tool, tool: prompts and resources have one
+		tool := pattern.Name(a.Aliases[1])
+		if slices.ContainsFunc(patterns, func(text string) bool { return pattern.AsIs(text).Match(tool) }) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("%s has only %s of the server %s", s.Title(), strings.Join(patterns, ", "), server)
+}
+
+// Members returns the members of the set as settings have them, sorted.
+func (s Set) Members() (list []string) {
+	for _, server := range slices.Sorted(maps.Keys(s.Upstreams)) {
+		if len(s.Upstreams[server]) == 0 {
+			list = append(list, server)
+		}
+		for _, text := range s.Upstreams[server] {
+			list = append(list, server+"."+text)
+		}
+	}
+	return list
+}
