@@ -55,6 +55,12 @@ func TestWithheld(t *testing.T) {
 			t.Errorf("%s is an action: %s, want %s", tool, answer.Content, want)
 		}
 	}
+	within := permission.Set{Upstreams: map[string][]string{"srv": {"set_b"}}}.Rights() // which has no set_d
+	for name, there := range map[string]bool{"set_b": true, "srv_set_b": true, "set_d": false, "srv.set_d": false} {
+		if err := g.Withheld(name, within); (err != nil) != there {
+			t.Errorf("in a set %s is answered %v", name, err)
+		}
+	}
 	for name, known := range map[string]bool{"srv.set_b": true, "set_c": true, "srv_set_d": true, "srv.set_e": false} {
 		if err := (permission.Rules{Deny: []string{name}}).Check(slices.Concat(s.Families(), g.Named())); (err == nil) != known {
 			t.Errorf("a rule names %s: %v", name, err)

@@ -69,7 +69,7 @@ func (r Rules) rights() *toolfold.Rights {
 			return allowed.(bool)
 		}
 		setting, _ := r.Reason(a)
-		if a.Grants == nil { // else it depends on what servers list now
+		if a.Grants == nil && a.Family.Server == "" { // else it depends on what servers list now, and on more names than the full one
 			known.Store(a.FullName(), setting == "")
 		}
 		return setting == ""

@@ -80,7 +80,7 @@ func TestSetsTogether(t *testing.T) {
 		t.Errorf("what is left behind has the rights %s", there.Text)
 	}
 	writes := toolOf("one", "y")
-	writes.Name, writes.Effect = "undo", toolfold.Sets
+	writes.Effect = toolfold.Sets // under the same name
 	if there.Allow(writes) || !there.Bounds().Allow(writes) {
 		t.Error("a rule is taken for a set")
 	}

@@ -39,7 +39,8 @@ func (w *watches) told(from toolfold.Origin, uri string, watch bool) {
 // watch holds the subscriptions of one session, or of one stream of 2026-07-28.
 type watch struct {
 	from toolfold.Origin
-	uris []string // guarded by the lock of watches
+	uris []string                   // guarded by the lock of watches
+	by   map[string]toolfold.Origin // who watches a URI: a session can have other rights at another address; guarded by that lock
 	send func(mcp.JSONRPCNotification)
 
 	mu   sync.Mutex         // one look at a time
@@ -61,7 +62,7 @@ func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotifi
 	}
 	one := w.byKey[key]
 	if one == nil {
-		one = &watch{from: from, send: send, seen: map[string]version{}}
+		one = &watch{from: from, send: send, seen: map[string]version{}, by: map[string]toolfold.Origin{}}
 		w.byKey[key] = one
 	}
 	for _, uri := range uris {
@@ -71,7 +72,7 @@ func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotifi
 		if len(one.uris) >= maxWatched {
 			return nil
 		}
-		one.uris = append(one.uris, uri)
+		one.uris, one.by[uri] = append(one.uris, uri), from
 		w.told(from, uri, true)
 	}
 	return one
@@ -102,9 +103,13 @@ func (w *watches) without(key any, uri string) *watch {
 		delete(w.byKey, key)
 	}
 	for _, gone := range before {
-		if len(w.locked(gone)) == 0 {
-			w.told(one.from, gone, false)
+		if slices.Contains(one.uris, gone) {
+			continue
 		}
+		if len(w.locked(gone)) == 0 {
+			w.told(one.by[gone], gone, false)
+		}
+		delete(one.by, gone)
 	}
 	return one
 }

@@ -47,6 +47,11 @@ func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) 
 	}
 	list := taken(o, all, problems)
 	sayProblems(c, o, list)
+	for i, u := range list {
+		if set := o.Served(); set != nil && !set.Has(u.Name) {
+			list[i].Problem = set.Lacks(u.Name) // never started, but known, so that no other gets a name of it
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: the set %s names what is no upstream: %s; toolfold upstream sets --remove %s %s takes it out\n",
 			name, strings.Join(missing[name], ", "), name, strings.Join(missing[name], " "))
@@ -55,8 +60,7 @@ func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) 
 }
 
 // taken returns upstreams as the gateway takes them: those of the settings first, in the order of their names.
-// Problems has what keeps some from being used, by name. Those that are not in the set that is served are never started:
-// the gateway knows them so that no other gets a name of theirs.
+// Problems has what keeps some from being used, by name.
 func taken(o *settings.Options, all map[string]config.Upstream, problems map[string]string) (list []gateway.Upstream) {
 	names := slices.Sorted(maps.Keys(o.Upstreams))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -67,9 +71,6 @@ func taken(o *settings.Options, all map[string]config.Upstream, problems map[str
 	for _, name := range names {
 		u := upstreamFrom(name, all[name], o.Files.Workspace)
 		u.Problem = cmp.Or(problems[name], u.Problem)
-		if set := o.Served(); set != nil && !set.Has(name) {
-			u.Problem = set.Lacks(name)
-		}
 		list = append(list, u)
 	}
 	return list
