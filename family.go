@@ -47,6 +47,10 @@ type Family struct {
 	// model. Both are empty for families of this program.
 	Server, Instructions string
 
+	// Also is another name of the family of another server. Its tools can be called by names with it in the place
+	// of Name, unless something else has these names. Empty = it has no other name.
+	Also string
+
 	// Asks are requests for its actions, one a line, below a line "# NAME" with the
 	// name of the action. They become [Action.Asks] of actions without any in copies that
 	// [Mount] and Declared return. An author mostly embeds them from a file.

@@ -2,6 +2,7 @@ package toolfold
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/toolfold/toolfold/internal/text/pattern"
 )
@@ -34,5 +35,13 @@ func (a *Action) Names() []string {
 	for _, old := range a.Legacy {
 		list = append(list, old.Name)
 	}
-	return append(list, a.Aliases...)
+	list = append(list, a.Aliases...)
+	if also := a.Family.Also; also != "" {
+		for _, name := range slices.Clone(list) {
+			if rest, is := strings.CutPrefix(name, a.Family.Name); is {
+				list = append(list, also+rest)
+			}
+		}
+	}
+	return list
 }

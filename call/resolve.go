@@ -35,6 +35,16 @@ type Resolver struct {
 	// a name of a tool that is not offered just now; nil where the caller is not to know.
 	absent   func() map[string]string
 	withheld func(name string) *toolfold.Error
+
+	off func(name string) *toolfold.Error // nil = nothing is switched off
+}
+
+// Without returns a resolver that answers a name of something that is switched off with an error of its own. Off
+// returns that error, and nil for all other names.
+func (r *Resolver) Without(off func(name string) *toolfold.Error) *Resolver {
+	other := *r
+	other.off = off
+	return &other
 }
 
 // Lacking returns a resolver that says of a name which leads nowhere, and begins with that of a
@@ -50,10 +60,14 @@ func (r *Resolver) Lacking(absent func() map[string]string, withheld func(name s
 // maxReason bounds the characters of the reason why a server offers no tools.
 const maxReason = 430
 
-// Absence returns the error of an unknown name that is one of a tool which is not offered just now, or
-// begins with that of a server which offers no tools; nil where there is none such, or a tool
-// has the name of the server.
+// Absence returns the error of an unknown name that is one of a tool which is not offered just now,
+// begins with that of a server which offers no tools and whose name no tool has, or is one of something
+// that is switched off; nil for all others.
 func (r *Resolver) Absence(name string) *toolfold.Error {
+	return cmp.Or(r.lacking(name), r.switchedOff(name))
+}
+
+func (r *Resolver) lacking(name string) *toolfold.Error {
 	if r.withheld != nil {
 		if err := r.withheld(name); err != nil {
 			return err
@@ -67,6 +81,14 @@ func (r *Resolver) Absence(name string) *toolfold.Error {
 	err.Code = toolfold.UpstreamError
 	err.Message += ": " + why
 	return err.WithHint("tools.list shows %s and the reason until it offers tools", server)
+}
+
+// switchedOff returns the error of a name of something that is switched off; nil for all others.
+func (r *Resolver) switchedOff(name string) *toolfold.Error {
+	if r.off == nil {
+		return nil
+	}
+	return r.off(name)
 }
 
 // absence returns the server without tools whose name an unknown one begins with, and says why
@@ -122,6 +144,8 @@ func (r *Resolver) Silent(all func() *Resolver, allows func(*toolfold.Action) bo
 			if allows(a) {
 				return nil
 			}
+		} else if r.switchedOff(name) != nil {
+			return nil
 		} else if f, _ := r.family(name); f == nil {
 			if near := r.Nearest(name); near != "" && near == all().Nearest(name) {
 				return nil
@@ -282,8 +306,11 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 		return nil, toolfold.Errorf(toolfold.UnknownTool, "%q is a tool of several servers: call %s",
 			shorten.Quoted(name), strings.Join(names[:min(len(names), maxAllowed)], " or "))
 	}
-	if err := r.Absence(name); err != nil {
+	if err := r.lacking(name); err != nil {
 		return nil, err
+	}
+	if err := r.switchedOff(name); err != nil {
+		return nil, cmp.Or(r.notPermitted(name, args), err)
 	}
 	if _, selects := args.values[callctx.ArgAction]; !selects {
 		if meant, ok := r.anySense(name); ok {
@@ -463,6 +490,9 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 			if err := r.withheld(f.tool + "." + name); err != nil {
 				return nil, err
 			}
+		}
+		if err := r.switchedOff(f.tool + "." + name); err != nil {
+			return nil, err
 		}
 	}
 	problem := toolfold.Problem{Path: "/" + callctx.ArgAction, Allowed: f.actions}

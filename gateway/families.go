@@ -112,7 +112,7 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 		f := toolfold.Family{
 			Name: planned.Name, Words: l.Name, Category: l.category(), Tier: toolfold.Extended,
 			Apiece: true, Bare: planned.Bare, ResultLimit: l.ResultLimit, Trouble: l.why,
-			Server: l.Name, Instructions: instructions,
+			Server: l.Name, Instructions: instructions, Also: l.also(planned.Name),
 		}
 		for _, p := range planned.Actions {
 			d, ok := byName[p.Tool]
@@ -143,6 +143,16 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 		families = append(families, mounted)
 	}
 	return families, nil
+}
+
+// also returns the name that a family has besides its own: where the name of its server stands aside for one
+// of ours that is not served, the name that it would have without. Empty = it has no other name.
+func (l *link) also(family string) string {
+	rest, is := strings.CutPrefix(family, l.base+fold.Elsewhere)
+	if _, ours := slices.BinarySearch(l.gateway.ours, l.base); !is || !ours || !l.gateway.options.OursOff {
+		return ""
+	}
+	return l.base + rest
 }
 
 // category is the server's name, by which lists of tools are filtered.

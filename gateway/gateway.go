@@ -107,11 +107,16 @@ func Connect(ctx context.Context, u Upstream, c upstream.Client) (Session, error
 type Options struct {
 	Upstreams []Upstream
 	Dir       string             // where lists and plans are kept, made when it is needed; empty keeps none
-	Ours      []*toolfold.Family // served too: no family of a server gets a name of theirs, and rules for them allow no tool
+	Ours      []*toolfold.Family // served too, unless OursOff: no family of a server gets a name of theirs, and rules for them allow no tool
 	Version   string             // of this client
-	Rights    *toolfold.Rights   // of all callers, to prompts and resources; tools are filtered by who offers them
-	Log       *slog.Logger       // nil = the default logger
-	Now       func() time.Time   // nil = time.Now
+
+	// OursOff says that Ours are not served. A server that has the name of one of them keeps the names of its
+	// families, which plans hold, and can be called by its own name too.
+	OursOff bool
+
+	Rights *toolfold.Rights // of all callers, to prompts and resources; tools are filtered by who offers them
+	Log    *slog.Logger     // nil = the default logger
+	Now    func() time.Time // nil = time.Now
 
 	// Unread says that clients can read no resources here: URIs in answers stay those of their server.
 	Unread bool

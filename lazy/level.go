@@ -80,9 +80,6 @@ func List(surface []entry.Tool, level Level) []Listed {
 	return list
 }
 
-// NoTier is before all tiers: what is listed whatever the tier.
-const NoTier toolfold.Tier = -1
-
 // Within returns the tools of a tier and those before it, which tools/list may
 // show. Discovery and the tools of other servers are in every tier.
 func Within(surface []entry.Tool, tier toolfold.Tier) []entry.Tool {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -74,12 +75,14 @@ func List(families []*toolfold.Family, o Options) []lazy.Listed {
 // Options say what a surface shows and accepts. The zero value is the default
 // surface.
 type Options struct {
-	Mode   Mode             // empty = Consolidated
-	Level  lazy.Level       // empty = the mode's own
-	Tier   toolfold.Tier    // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
-	Fold   consolidate.Fold // of the consolidated tools; empty = by family
-	Params entry.Form       // of calls where a list does not declare every parameter; empty = in an object
-	Strict bool             // clients may not use names that are not listed
+	Mode   Mode               // empty = Consolidated
+	Level  lazy.Level         // empty = the mode's own
+	Tier   toolfold.Tier      // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
+	Off    []*toolfold.Family // that are not offered; calls by a name of theirs are answered with WhyOff. Nil = none
+	WhyOff string             // says why Off is not offered
+	Fold   consolidate.Fold   // of the consolidated tools; empty = by family
+	Params entry.Form         // of calls where a list does not declare every parameter; empty = in an object
+	Strict bool               // clients may not use names that are not listed
 
 	// FoldOthers is the fold of the tools of other servers; empty = Fold.
 	FoldOthers consolidate.Fold
@@ -156,6 +159,7 @@ type Surface struct {
 
 	options   Options
 	rights    *toolfold.Rights
+	off       func(name string) *toolfold.Error // the error of a name of [Options.Off]; nil for others
 	snapshot  atomic.Pointer[snapshot]
 	catalogue *lazy.Catalogue // of all families
 	onGrow    func(context.Context)
@@ -191,7 +195,7 @@ func New(o Options) *Surface {
 	o = o.complete()
 	s := &Surface{Mode: o.Mode, Level: o.Level, Tier: o.Tier, Fold: o.Fold, FoldOthers: o.FoldOthers, Params: o.Params,
 		options: o, rights: o.Rights,
-		onGrow: func(context.Context) {}, catalogue: lazy.NewCatalogue()}
+		onGrow: func(context.Context) {}, catalogue: lazy.NewCatalogue(), off: switchedOff(o.Off, o.WhyOff)}
 	if o.Meaning != nil {
 		s.catalogue.Understand(o.Meaning)
 	}
@@ -212,6 +216,9 @@ func New(o Options) *Surface {
 	}
 	return s
 }
+
+// Off reports whether families are switched off, see [Options.Off].
+func (s *Surface) Off() bool { return len(s.options.Off) > 0 }
 
 // lists reports whether the caller's session is listed a tool. Discovery counts as
 // listed everywhere.
@@ -303,11 +310,12 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 		if s.options.Fold == consolidate.None { // a family is not listed, so none of its hints can be broken
 			list = slices.Concat(split, folded)
 		}
-		return call.NewResolver(slices.Concat(list, old, call.FullNames(families)))
+		return call.NewResolver(withAlso(now.families, slices.Concat(list, old, call.FullNames(families))))
 	}
 	all := sync.OnceValue(func() *call.Resolver { return s.options.resolverOf(now.families) })
 	within, told := s.rights.Bounds().And(r.Bounds()), r == nil || r.Told
 	worded := func(names *call.Resolver) *call.Resolver {
+		names = names.Without(s.off)
 		if !told {
 			return names.Silent(all, func(a *toolfold.Action) bool { return r.Allow(a) && s.rights.Allow(a) }, r.Title)
 		}
@@ -321,7 +329,7 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 	names := worded(resolver())
 	by := resolvers{every: names, client: names, names: names}
 	if s.options.Fold == consolidate.ByEffect { // what is written down for tasks, workflows and agents goes by either fold
-		by.every = worded(call.NewResolver(slices.Concat(split, folded, old, call.FullNames(families))))
+		by.every = worded(call.NewResolver(withAlso(now.families, slices.Concat(split, folded, old, call.FullNames(families)))))
 	}
 	if s.Level == lazy.Full { // calls from within are answered as ever
 		for i, e := range entries {
@@ -335,6 +343,44 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 		by.client = worded(call.NewResolver(entries))
 	}
 	return by
+}
+
+// withAlso returns entries of families, and behind them entries for the names that the families have besides
+// their own, see [toolfold.Family.Also]. All has all families of the surface, whose names go first.
+func withAlso(all []*toolfold.Family, entries []*entry.Entry) []*entry.Entry {
+	taken := map[string]bool{}
+	for _, f := range all {
+		for _, a := range f.Actions {
+			taken[f.Name], taken[a.ToolByEffect()] = true, true
+		}
+	}
+	for _, e := range entries {
+		f := e.Action.Family
+		rest, is := strings.CutPrefix(e.Tool, f.Name)
+		if name := f.Also + rest; f.Also != "" && is && !taken[name] {
+			other := *e
+			other.Tool = name
+			entries = append(entries, &other)
+		}
+	}
+	return entries
+}
+
+// switchedOff returns what returns the error of a name of families that are not offered, and nil for other names.
+func switchedOff(families []*toolfold.Family, why string) func(name string) *toolfold.Error {
+	names := sync.OnceValue(func() *call.Resolver {
+		var split []*entry.Entry
+		for _, f := range families {
+			split = append(split, consolidate.Entries(f, consolidate.ByEffect)...)
+		}
+		return call.NewResolver(slices.Concat(split, Options{Fold: consolidate.ByFamily}.namesOf(families)))
+	})
+	return func(name string) *toolfold.Error {
+		if len(families) == 0 || names().Lookup(name) == nil {
+			return nil
+		}
+		return entry.Unknown(name).WithHint("%s", why)
+	}
 }
 
 // refused lists what the rights of the surface leave out, with the reason, by
@@ -357,11 +403,15 @@ func (s *Surface) refused(there []*toolfold.Family, r *toolfold.Rights) map[stri
 // resolverOf returns the names of families, by which it is told what rights
 // leave out.
 func (o Options) resolverOf(families []*toolfold.Family) *call.Resolver {
-	var entries []*entry.Entry
+	return call.NewResolver(withAlso(families, o.namesOf(families)))
+}
+
+// namesOf returns entries for all names of families, without those of [toolfold.Family.Also].
+func (o Options) namesOf(families []*toolfold.Family) (entries []*entry.Entry) {
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f, o.foldOf(f))...)
 	}
-	return call.NewResolver(slices.Concat(entries, legacy.Entries(families), call.FullNames(families)))
+	return slices.Concat(entries, legacy.Entries(families), call.FullNames(families))
 }
 
 // OnGrow sets what is called when a call has added to the list of its session.

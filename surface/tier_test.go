@@ -3,13 +3,16 @@ package surface_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -95,12 +98,11 @@ func TestCallsAreShownAsListed(t *testing.T) {
 	}
 }
 
-// Tools of other servers, which have a whole definition, are listed in every tier, and
-// discovery alone beside them where there is none.
+// Tools of other servers, which have a whole definition, are listed in every tier.
 func TestToolsOfOtherServersHaveNoTier(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
-		s := live(t, surface.Options{Mode: mode, Tier: lazy.NoTier, Level: lazy.Lazy})
+		s := live(t, surface.Options{Mode: mode, Tier: toolfold.Core, Level: lazy.Lazy})
 		foreign, err := toolfold.External{
 			Name: "tide_table", Description: "Tides of a harbour.", Category: "harbour", Effect: toolfold.Reads,
 			InputSchema: json.RawMessage(`{"type":"object"}`), Aliases: []string{"harbour.tide_table"},
@@ -124,4 +126,88 @@ func TestToolsOfOtherServersHaveNoTier(t *testing.T) {
 			t.Errorf("%s does not list tide_table", mode)
 		}
 	}
+}
+
+// Names of families that are switched off are answered with the reason, for callers with and without rights of their
+// own, and in calls, calls by way of discovery and descriptions.
+func TestSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for _, fold := range consolidate.Folds() {
+		s := live(t, surface.Options{Fold: fold, Off: []*toolfold.Family{things(t, "thing", "")}, WhyOff: "it is off"})
+		some := permission.Rules{Allow: []string{"weather_report", "tools"}}.Rights()
+		for who, ctx := range map[string]context.Context{
+			"all": t.Context(), "some": callctx.With(t.Context(), toolfold.Origin{Rights: some}),
+		} {
+			for _, name := range []string{"thing", "thing_write", "thing.look", "thing_mend"} {
+				for tool, arguments := range map[string]string{
+					name: `{"key":"k"}`, "tool_call": fmt.Sprintf(`{"name":%q,"arguments":{}}`, name),
+					"tools.describe": fmt.Sprintf(`{"name":%q}`, name),
+				} {
+					answer := string(s.Client.Call(ctx, tool, json.RawMessage(arguments)).Content)
+					if !strings.Contains(answer, "there is no tool") || !strings.Contains(answer, "it is off") && tool != "tools.describe" {
+						t.Errorf("%s %s: %s %s answered %s", fold, who, tool, arguments, answer)
+					}
+				}
+			}
+			if answer := s.Client.Call(ctx, "weather_report", json.RawMessage(`{"city":"Kiel"}`)); answer.IsError() {
+				t.Errorf("%s %s: %s", fold, who, answer.Content)
+			}
+		}
+	}
+}
+
+// A family is called by its other name too in every fold, unless another family has it; rules that deny take it.
+func TestOtherNames(t *testing.T) {
+	t.Parallel()
+	calls := map[consolidate.Fold][]string{
+		consolidate.ByFamily: {`thing {"action":"look","params":{"city":"Kiel"}}`, `thing {"action":"mend","params":{"city":"Kiel"}}`},
+		consolidate.ByEffect: {`thing {"action":"look","params":{"city":"Kiel"}}`, `thing_write {"action":"mend","params":{"city":"Kiel"}}`},
+		consolidate.None:     {`thing_look {"city":"Kiel"}`, `thing.mend {"city":"Kiel"}`},
+	}
+	for fold, list := range calls {
+		for _, text := range list {
+			tool, arguments, _ := strings.Cut(text, " ")
+			call := func(rules permission.Rules, more ...*toolfold.Family) string {
+				s := live(t, surface.Options{Fold: fold, Rights: rules.Rights()})
+				for _, f := range append(more, things(t, "thing_mcp", "thing")) {
+					put(t, s, f)
+				}
+				return string(s.Client.Call(t.Context(), tool, json.RawMessage(arguments)).Content)
+			}
+			if answer := call(permission.Rules{}); !strings.Contains(answer, `"tool":"`) {
+				t.Errorf("%s: %s answered %s", fold, text, answer)
+			}
+			for _, rule := range []string{"thing", "thing*", "thing_mcp"} {
+				if answer := call(permission.Rules{Deny: []string{rule}}); !strings.Contains(answer, "PERMISSION_DENIED") {
+					t.Errorf("%s, %s denied: %s answered %s", fold, rule, text, answer)
+				}
+			}
+		}
+	}
+	s := live(t, surface.Options{})
+	put(t, s, things(t, "thing_mcp", "thing"))
+	put(t, s, external(t, "thing", "Another thing."))
+	answer := string(s.Client.Call(t.Context(), "thing", json.RawMessage(`{"city":"Kiel"}`)).Content)
+	if !strings.Contains(answer, `"tool":"thing"`) {
+		t.Errorf("the name of another family answered %s", answer)
+	}
+}
+
+// things is a family with an action that reads and one that changes something, and with another name.
+func things(t *testing.T, name, also string) *toolfold.Family {
+	t.Helper()
+	var actions []*toolfold.Action
+	for verb, effect := range map[string]toolfold.Effect{"look": toolfold.Reads, "mend": toolfold.Sets} {
+		f := external(t, verb, "Does "+verb+".")
+		actions = append(actions, f.Actions[0])
+		actions[len(actions)-1].Effect = effect
+	}
+	slices.SortFunc(actions, func(a, b *toolfold.Action) int { return strings.Compare(a.Name, b.Name) })
+	f := toolfold.Family{Name: name, Summary: "Things", Category: "elsewhere", Tier: toolfold.Extended, Apiece: true, Server: also,
+		Also: also, Actions: actions}
+	mounted, err := toolfold.Mount(f, func(context.Context) (*struct{}, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mounted
 }

@@ -105,16 +105,15 @@ const (
 	maxAction    = 64 // characters of an action's name
 	writeTwin    = "_write"
 	readTwin     = "_read"
-	elsewhere    = "_mcp" // follows a server's name that is one of ours
-	fewTools     = 14     // of one effect, that are one family whatever they act on
-	fewSmall     = 3      // tools that may cost less as they are
-	foldedSize   = 240    // bytes of a folded tool in a list, without its actions
-	actionSize   = 16     // and of each of these
-	leastGroup   = 3      // tools that are worth a family of their own while many are left
-	niceGroup    = 4      // tools that always are, where there are more than a few
-	mostNouns    = 24     // families of one effect that have a noun of their own: each costs as much as seven actions
-	rangeLetters = 4      // at most, of the first and the last thing in the name of a family cut by the alphabet
-	partSize     = 40     // tools of one family where more than these are left
+	fewTools     = 14  // of one effect, that are one family whatever they act on
+	fewSmall     = 3   // tools that may cost less as they are
+	foldedSize   = 240 // bytes of a folded tool in a list, without its actions
+	actionSize   = 16  // and of each of these
+	leastGroup   = 3   // tools that are worth a family of their own while many are left
+	niceGroup    = 4   // tools that always are, where there are more than a few
+	mostNouns    = 24  // families of one effect that have a noun of their own: each costs as much as seven actions
+	rangeLetters = 4   // at most, of the first and the last thing in the name of a family cut by the alphabet
+	partSize     = 40  // tools of one family where more than these are left
 )
 
 // Server holds the properties of a server that a plan depends on, beside its tools.
@@ -599,12 +598,15 @@ func (b *builder) nameOf(noun string, reading bool) string {
 	}
 }
 
+// Elsewhere follows the name of a server that is one of ours, in the names of its families.
+const Elsewhere = "_mcp"
+
 // baseOf returns what the names of a server's families begin with: its name in
 // small letters, and _mcp after one that is ours.
 func (b *builder) baseOf(server string) string {
 	base := Base(server)
 	if b.taken(base) {
-		base += elsewhere
+		base += Elsewhere
 	}
 	return base
 }

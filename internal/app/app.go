@@ -75,6 +75,9 @@ type Host struct {
 
 	Metrics metric.Retention // zero keeps all points
 
+	// GatewayOnly leaves the workbench out: discovery alone is mounted.
+	GatewayOnly bool
+
 	Caller    *call.Runner // runs the steps of tasks, agents and workflows
 	Discovery *lazy.Discovery
 	Log       *slog.Logger // of steps that break down
@@ -82,9 +85,12 @@ type Host struct {
 	NewID     func() string // UUIDs
 }
 
-// Mount returns every family, bound to the host, in the order of listings. It
+// Mount returns every family that the host offers, bound to it, in the order of listings. It
 // opens nothing.
 func Mount(h Host) ([]*toolfold.Family, error) {
+	if h.GatewayOnly {
+		return []*toolfold.Family{lazy.Mount(h.Discovery)}, nil
+	}
 	runner := h.runner()
 	var m mounting
 	mount(&m, memory.Family, stored(h, func(db *storage.DB) *memory.Service {

@@ -20,6 +20,7 @@ func TestMain(m *testing.M) {
 		"slow-mcp":  slowServer,
 		"count-mcp": countServer,
 		"small-mcp": smallServer,
+		"graph-mcp": graphServer,
 	})
 }
 

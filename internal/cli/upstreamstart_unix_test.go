@@ -87,7 +87,7 @@ func TestFirstStart(t *testing.T) {
 		"late":{"command":"sh","args":["-c","until test -e '%s'; do sleep 0.1; done; exec toolfold serve --store=memory: --tier=core"]},
 		"broken":{"command":"sh","args":["-c","echo no key >&2; exit 3"]},
 		"silent":{"command":"sh","args":["-c","cat >'%s'"]}}}`, gate, filepath.Join(m.home, "heard")))
-	c := m.client(t, "--tier=none", "--upstream-wait-ms=0")
+	c := m.client(t, "--tier=core", "--upstream-wait-ms=0")
 	if first := c.list(t); !strings.Contains(first, `"name":"tools"`) || strings.Contains(first, `"name":"late"`) {
 		t.Errorf("the first list is %s", first)
 	}

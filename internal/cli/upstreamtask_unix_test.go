@@ -23,7 +23,7 @@ type slow struct {
 
 func (m sandbox) slow(t *testing.T) *slow {
 	t.Helper()
-	return &slow{process: start(t, m.command(t, "serve", "--tier=none"), nil)}
+	return &slow{process: start(t, m.command(t, "serve", "--tier=core"), nil)}
 }
 
 // ask returns the result of a request of a client that takes tasks.

@@ -62,7 +62,8 @@ var Settings = append([]Setting{
 		Enum: []string{"object", "text", "flat"},
 	}.With(toolfold.Default("object")), Client},
 	{toolfold.String{
-		Name: "tier", Doc: "How many tools tools/list shows beside those of upstreams; the others are found and called all the same.",
+		Name: "tier", Doc: "How many tools of the workbench tools/list shows; the others are found and called all the same. With none " +
+			"the workbench is off: only upstreams are served.",
 		Enum: []string{"none", "core", "standard", "extended"},
 	}.With(toolfold.Default("extended")), Client},
 	{toolfold.String{

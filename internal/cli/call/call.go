@@ -25,6 +25,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/trace"
 )
 
 // Command returns the command call.
@@ -90,6 +91,9 @@ func callAction(c *cli.Context) error {
 	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) })
 	if ofSettings { // the user's own settings stay theirs, whatever they permit others
 		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
+	}
+	if ofSettings || slices.ContainsFunc(trace.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) }) {
+		o.Tier = toolfold.Extended.String() // settings, and traces of other servers, are there whatever is served
 	}
 	b, err := workbench.Open(c, o)
 	if err != nil {

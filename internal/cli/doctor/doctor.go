@@ -346,7 +346,7 @@ func askServer(c *cli.Context) (doctor.List, error) {
 // ownList returns the list of the surface that the options choose.
 func ownList(o *settings.Options) doctor.List {
 	so := o.SurfaceOptions()
-	families := app.Families()
+	families := o.Families()
 	l := doctor.ListOf(hosts.Server, workbench.Instructions(surface.New(so), o.Kind(), families), surface.List(families, so),
 		len(surface.Tools(families, so)))
 	l.Source = fmt.Sprintf("%s tools at listing %s", so.Mode, so.Level)

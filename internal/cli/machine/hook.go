@@ -79,6 +79,7 @@ func hookAction(c *cli.Context) error {
 	if _, err := storage.DefaultURL(); err != nil && o.Store == "" {
 		o.Store = "memory:" // git can run without HOME, and a check needs nothing that is stored
 	}
+	o.Tier = toolfold.Extended.String() // what clients are served decides nothing about checks
 	b, err := workbench.New(o, nil)
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ func serveAction(c *cli.Context) error {
 		fmt.Fprintln(c.App.ErrWriter, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, "+
 			"toolfold doctor who still calls old names")
 	}
-	if found := settings.Definitions(o.Files.Workspace); found != "" && !o.Trusted() {
+	if found := settings.Definitions(o.Files.Workspace); found != "" && !o.Trusted() && !o.GatewayOnly() {
 		dir, _ := filepath.Abs(o.Files.Workspace)
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s is not trusted: %s left out; to use: toolfold trust %s\n", dir, found, dir)
 	}
@@ -72,7 +72,7 @@ func serveAction(c *cli.Context) error {
 	defer done()
 	defer runtime.KeepAlive(heap.Reserve(env.Of(c).Garbage))
 	b.Learn(ctx, time.Duration(o.UpstreamWaitMs)*time.Millisecond)
-	if o.Worker {
+	if o.Worker && !o.GatewayOnly() {
 		working, stop := context.WithCancel(ctx)
 		var work sync.WaitGroup
 		work.Go(func() { b.WorkWhileServing(working, o.Store, taskGrace) })

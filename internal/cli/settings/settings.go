@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/app"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
@@ -292,17 +293,36 @@ func (o *Options) Kind() hosts.Kind {
 	return ""
 }
 
+// NoWorkbench is the value of the setting tier with which other servers and discovery are all that is served.
+const NoWorkbench = "none"
+
+// GatewayOnly reports whether the workbench is off.
+func (o *Options) GatewayOnly() bool { return o.Tier == NoWorkbench }
+
+// Families returns the declarations of the families of this program that are served.
+func (o *Options) Families() []*toolfold.Family {
+	return slices.DeleteFunc(app.Families(), func(f *toolfold.Family) bool {
+		return o.GatewayOnly() && f.Category != callctx.Discovery
+	})
+}
+
+// Off returns the declarations of the families of this program that are not served.
+func (o *Options) Off() []*toolfold.Family {
+	if !o.GatewayOnly() {
+		return nil
+	}
+	return slices.DeleteFunc(app.Families(), func(f *toolfold.Family) bool { return f.Category == callctx.Discovery })
+}
+
 // SurfaceOptions returns what tools/list offers under the options.
 func (o *Options) SurfaceOptions() surface.Options {
 	mode, level := o.surface()
 	offer := surface.Options{
 		Mode: mode, Level: level, Params: entry.Form(o.Params), Fold: consolidate.Fold(o.Fold), Structured: o.Structured,
+		Off: o.Off(), WhyOff: "the workbench is off: --tier=" + NoWorkbench,
 	}
 	if o.Layers != nil && o.Layers.ForHost("fold") { // a host's best fold was found for our own tools alone
 		offer.FoldOthers = consolidate.ByFamily
-	}
-	if o.Tier == "none" {
-		offer.Tier = lazy.NoTier
 	}
 	for _, tier := range []toolfold.Tier{toolfold.Core, toolfold.Standard, toolfold.Extended} {
 		if tier.String() == o.Tier {
@@ -350,6 +370,9 @@ func (o *Options) Rights(others bool) *toolfold.Rights {
 // checkStart refuses options with which no server could start. Which patterns of rights
 // match is not known where tools of other servers are served too.
 func checkStart(o config.Options) error {
+	if err := CheckTier(o); err != nil {
+		return err
+	}
 	families := app.Families()
 	if len(o.Upstreams) > 0 {
 		return CheckPlaces(o, nil)
@@ -358,6 +381,15 @@ func checkStart(o config.Options) error {
 		return err
 	}
 	return CheckPlaces(o, families)
+}
+
+// CheckTier refuses legacy mode without a workbench.
+func CheckTier(o config.Options) error {
+	if o.Tier == NoWorkbench && surface.Mode(o.ToolMode) == surface.Legacy {
+		return fmt.Errorf("--tier=%s switches the workbench off, and --tool-mode=%s lists it by its old names: leave one of the two out",
+			NoWorkbench, surface.Legacy)
+	}
+	return nil
 }
 
 // CheckPlaces refuses a store, upstreams and an address that cannot be; the rights of the

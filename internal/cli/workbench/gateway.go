@@ -27,7 +27,7 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 	var err error
 	b.gateway, err = servers.NewGateway(gateway.Options{Upstreams: others, Log: b.log, Connect: servers.Sharing(b.log),
 		OneClient: !o.ManyClients, Memory: int64(o.UpstreamMegabytes) << 20, Rights: o.Rights(true), Unread: o.Resources == "none",
-		Around: b.record})
+		Around: b.record, OursOff: o.GatewayOnly()})
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,11 @@ func (b *Workbench) Learn(ctx context.Context, wait time.Duration) {
 	_ = b.gateway.Learn(ctx) // what fails is in the log, and in tools.list
 }
 
-// Ruled returns what rules can name.
-func (b *Workbench) Ruled() []*toolfold.Family {
+// Ruled returns what rules can name: what is served, and the workbench where it is off.
+func (b *Workbench) Ruled() []*toolfold.Family { return slices.Concat(b.served(), b.off) }
+
+// served returns what is served, with what the prompts and the resources of other servers are to rules.
+func (b *Workbench) served() []*toolfold.Family {
 	if b.gateway == nil {
 		return b.Families()
 	}
@@ -126,12 +129,16 @@ func (b *Workbench) Ruled() []*toolfold.Family {
 // checkRules refuses a pattern of rights that matches no action. What begins with the name of
 // a server that has not listed its tools yet is let through, and said.
 func (b *Workbench) checkRules(r permission.Rules) error {
-	if b.gateway != nil {
-		for _, pattern := range slices.Concat(r.Allow, r.Deny) {
-			if slices.ContainsFunc(b.gateway.Unknown(), func(name string) bool { return strings.HasPrefix(pattern, name) }) {
-				fmt.Fprintf(b.env.Err, "toolfold: what %q matches is not known before the server lists its tools\n", pattern)
-			}
+	for _, pattern := range slices.Concat(r.Allow, r.Deny) {
+		if b.isOfUnknown(pattern) {
+			fmt.Fprintf(b.env.Err, "toolfold: what %q matches is not known before the server lists its tools\n", pattern)
 		}
 	}
 	return r.Check(b.Ruled())
+}
+
+// isOfUnknown reports whether a pattern begins with the name of a server that has not listed its tools yet.
+func (b *Workbench) isOfUnknown(pattern string) bool {
+	return b.gateway != nil &&
+		slices.ContainsFunc(b.gateway.Unknown(), func(name string) bool { return strings.HasPrefix(pattern, name) })
 }

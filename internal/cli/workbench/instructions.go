@@ -48,7 +48,11 @@ func Instructions(s *surface.Surface, kind hosts.Kind, families []*toolfold.Fami
 		return text + "Use `tool_find` to find tools by what they do and `tool_describe` to describe them. " + unlisted + common
 	}
 	if s.Fold == consolidate.None {
-		return "Tools of an agent's workbench. Use `tools_find` to find tools by what they do, `tools_describe` to describe them " +
+		text := "Tools of an agent's workbench. "
+		if s.Off() {
+			text = "Tools of other servers. "
+		}
+		return text + "Use `tools_find` to find tools by what they do, `tools_describe` to describe them " +
 			"and `tool_call` to run any. " + unlisted + common
 	}
 	named := "required ones are in its description. "

@@ -74,8 +74,8 @@ func TestInstructionsNameFamilies(t *testing.T) {
 func TestInstructionsNameListed(t *testing.T) {
 	t.Parallel()
 	families := append(app.Families(), &toolfold.Family{Name: "memory_mcp", Server: "memory", Summary: "Knowledge graph"})
-	s := surface.New(surface.Options{Level: lazy.Full, Tier: lazy.NoTier})
-	if text := Instructions(s, hosts.Deferring, families); !strings.HasPrefix(text, "Look here for: memory_mcp (knowledge graph). ") {
+	text := Instructions(surface.New(surface.Options{Level: lazy.Full, Tier: toolfold.Core}), hosts.Deferring, families)
+	if !strings.Contains(text, "memory_mcp (knowledge graph)") || !strings.Contains(text, " task ") || strings.Contains(text, "design") {
 		t.Errorf("%s", text)
 	}
 }

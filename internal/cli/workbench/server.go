@@ -28,7 +28,7 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == hosts.Deferring,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	}
-	if o.Files.Workspace != "" {
+	if o.Files.Workspace != "" && !o.GatewayOnly() {
 		served.Prompts = b.offer.Prompts
 	}
 	if b.gateway != nil {
@@ -38,7 +38,10 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		}
 	}
 	if o.Resources != "none" {
-		served.Resources, served.Kept, served.Skills = b.offer.Resources, offer.Kept, b.offer.Skills
+		served.Resources, served.Kept = b.offer.Resources, offer.Kept
+		if !o.GatewayOnly() {
+			served.Skills = b.offer.Skills
+		}
 	}
 	server, err := serve.New(served)
 	if err != nil {
@@ -46,6 +49,8 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 	}
 	b.server.Store(server)
 	b.sayLapses(o)
-	go b.offer.Watch(ctx, promptsWatched, server.PromptsChanged)
+	if !o.GatewayOnly() {
+		go b.offer.Watch(ctx, promptsWatched, server.PromptsChanged)
+	}
 	return server, nil
 }

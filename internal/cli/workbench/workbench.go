@@ -48,6 +48,7 @@ type Workbench struct {
 	gateway   *gateway.Gateway             // to the servers whose tools are offered too; nil without any
 	log       *slog.Logger
 	lapses    lapses
+	off       []*toolfold.Family // the workbench's, where other servers are all that is served
 
 	opening   atomic.Bool    // the store, for the traces of upstreams
 	recording sync.WaitGroup // until it is open
@@ -65,6 +66,9 @@ func Open(c *cli.Context, o *settings.Options) (*Workbench, error) {
 // New returns a workbench, with the tools of others too. It opens nothing: the store is
 // opened by the first call that needs it.
 func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
+	if err := settings.CheckTier(o.Options); err != nil {
+		return nil, env.UsageError("%v", err)
+	}
 	b := &Workbench{
 		env:       o.Env,
 		store:     storage.Lazy(o.Store, o.StoreOptions()...),
@@ -72,6 +76,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
 		metrics:   serve.NewMetrics(),
 		log:       o.Env.Log(),
+		off:       o.Off(),
 	}
 	var err error
 	b.tracing, err = telemetry.New(telemetry.Options{
@@ -93,7 +98,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 			select {
 			case <-b.store.Opened():
 			default:
-				if !storage.MayHold(o.Store) {
+				if o.GatewayOnly() || !storage.MayHold(o.Store) {
 					return nil, nil
 				}
 			}
@@ -127,10 +132,12 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
 		Trusted: o.Trusted, Vectors: vectors, Rights: shown.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
-		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, Caller: b.Runner, Discovery: b.Discovery, Log: b.log,
-		Now: time.Now, NewID: uuid.NewString,
+		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, GatewayOnly: o.GatewayOnly(),
+		Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	}
-	b.tasks = host.Tasks(o.Worker)
+	if !o.GatewayOnly() {
+		b.tasks = host.Tasks(o.Worker)
+	}
 	b.offer = offer.Offer{
 		Caller: b.Runner, Discovery: b.Discovery, Workflows: host.Workflows(), Memory: o.Resources == "all",
 		Abilities: func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, b.holds(o.Store)) },
@@ -152,6 +159,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	if err := b.checkRules(o.Rules()); err != nil {
 		return nil, env.UsageError("%v", err)
 	}
+	b.sayOff(o, len(others))
 	return b, nil
 }
 

@@ -1,0 +1,58 @@
+package workbench
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/permission"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// sayOff names on standard error the options that do nothing because the workbench is off: it serves so many other
+// servers.
+func (b *Workbench) sayOff(o *settings.Options, others int) {
+	if !o.GatewayOnly() {
+		return
+	}
+	if others == 0 {
+		fmt.Fprintf(b.env.Err, "toolfold: --tier=%s serves other servers only, and there is none: toolfold upstream add, or another --tier\n",
+			settings.NoWorkbench)
+	}
+	if o.Worker && o.Layers.From("worker") != config.Default {
+		fmt.Fprintf(b.env.Err, "toolfold: worker (%s) does nothing: the workbench is off, and with it tasks (--tier=%s)\n",
+			o.Layers.From("worker"), settings.NoWorkbench)
+	}
+	b.sayOffRules("", settings.Rules(o.Options))
+	if o.HTTP != "" && o.HTTPTokenFile != "" {
+		tokens, _ := settings.ReadTokens(o.HTTPTokenFile) // the server says what is wrong with it
+		for _, t := range tokens {
+			b.sayOffRules("token "+t.Name+": ", t.Rules)
+		}
+	}
+}
+
+// sayOffRules names the rules that name the workbench alone. Owner begins each line.
+func (b *Workbench) sayOffRules(owner string, r permission.Rules) {
+	served := b.served()
+	for _, rules := range []struct {
+		setting  string
+		patterns []string
+		does     string
+	}{{"allow", r.Allow, "allows"}, {"deny", r.Deny, "denies"}} {
+		for _, pattern := range rules.patterns {
+			if matches(b.off, pattern) && !matches(served, pattern) && !b.isOfUnknown(pattern) {
+				fmt.Fprintf(b.env.Err, "toolfold: %s%s: %q %s nothing: it names the workbench, which is off (--tier=%s)\n",
+					owner, rules.setting, pattern, rules.does, settings.NoWorkbench)
+			}
+		}
+	}
+}
+
+// matches reports whether a pattern matches an action of the families.
+func matches(families []*toolfold.Family, pattern string) bool {
+	return slices.ContainsFunc(families, func(f *toolfold.Family) bool {
+		return slices.ContainsFunc(f.Actions, func(a *toolfold.Action) bool { return a.Matches(pattern) })
+	})
+}
