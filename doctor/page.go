@@ -36,6 +36,7 @@ type Whole struct {
 	Rules []string `json:"rules,omitempty"` // that allow no tool of another server by its name, with what to write
 
 	Upstreams   []Upstream `json:"upstreams,omitempty"`   // of the settings; nil = they were not looked at
+	Served      *Served    `json:"served,omitempty"`      // what clients get with the tools of Upstreams; nil with them
 	TracedCalls *int       `json:"tracedCalls,omitempty"` // that were held against Upstreams; nil with them
 }
 

@@ -8,6 +8,8 @@ import (
 // Folded is a server whose tools are served too: its own list, and what became of it.
 type Folded struct {
 	List    List
+	Held    int               // tools that wait for the user's approval
+	Fails   string            // why it cannot be used, or failed when it was asked last; empty = it did not
 	Cost    Cost              // as the surface lists it
 	Actions map[string]string // full names of the actions that its tools are offered as, by tool
 }
@@ -15,7 +17,9 @@ type Folded struct {
 // Upstream says what a server costs as it is and folded, and what is called of it.
 type Upstream struct {
 	Name    string    `json:"name"`
-	Problem string    `json:"problem,omitempty"` // why nothing is known of it; the rest is empty then
+	Problem string    `json:"problem,omitempty"` // why nothing is known of it; all below Fails is empty then
+	Fails   string    `json:"fails,omitempty"`   // why it cannot be used, or failed when it was asked last
+	Held    int       `json:"held,omitempty"`    // tools that wait for the user's approval
 	Raw     Cost      `json:"raw"`
 	Folded  Cost      `json:"folded"`
 	Calls   int       `json:"calls"` // of its tools, among the calls counted
@@ -31,7 +35,7 @@ type ToolUse struct {
 	Calls  int    `json:"calls"`
 }
 
-// Upstreams holds servers against the calls that were made.
+// Upstreams holds servers against the calls that were made. The servers whose lists cost the most go first.
 func Upstreams(servers []Folded, calls []Call) ([]Upstream, error) {
 	made := map[string]int{}
 	for _, c := range calls {
@@ -39,7 +43,8 @@ func Upstreams(servers []Folded, calls []Call) ([]Upstream, error) {
 	}
 	list := []Upstream{}
 	for _, f := range servers {
-		u := Upstream{Name: f.List.Server, Problem: f.List.Problem, Folded: f.Cost, Tools: []ToolUse{}, Never: []string{}}
+		u := Upstream{Name: f.List.Server, Problem: f.List.Problem, Fails: f.Fails, Held: f.Held, Folded: f.Cost,
+			Tools: []ToolUse{}, Never: []string{}}
 		var err error
 		if u.Raw, err = CostOf(f.List); err != nil {
 			return nil, err
@@ -58,5 +63,6 @@ func Upstreams(servers []Folded, calls []Call) ([]Upstream, error) {
 		slices.SortStableFunc(u.Tools, func(a, b ToolUse) int { return cmp.Compare(b.Tokens, a.Tokens) })
 		list = append(list, u)
 	}
+	slices.SortStableFunc(list, func(a, b Upstream) int { return cmp.Compare(b.Raw.Tokens, a.Raw.Tokens) })
 	return list, nil
 }

@@ -116,6 +116,7 @@ type Options struct {
 
 	Rights *toolfold.Rights // of all callers, to prompts and resources; tools are filtered by who offers them
 	Log    *slog.Logger     // nil = the default logger
+	Quiet  bool             // callers of Refresh and Learn report why a server fails: the log has it at debug level
 	Now    func() time.Time // nil = time.Now
 
 	// Unread says that clients can read no resources here: URIs in answers stay those of their server.

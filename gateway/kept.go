@@ -291,7 +291,10 @@ func sumOf(text []byte) string {
 }
 
 // save writes the record of the server.
-func (l *link) save(text []byte) error {
+func (l *link) save(text []byte) error { return l.saveAs(l.file(), text) }
+
+// saveAs writes a file about the server.
+func (l *link) saveAs(name string, text []byte) error {
 	dir := l.gateway.options.Dir
 	if dir == "" {
 		return nil
@@ -304,7 +307,7 @@ func (l *link) save(text []byte) error {
 		return err
 	}
 	defer root.Close()
-	return safefile.Replace(root, l.file(), text)
+	return safefile.Replace(root, name, text)
 }
 
 // lists returns what the server has listed.

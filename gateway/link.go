@@ -63,6 +63,7 @@ type link struct {
 	session  Session
 	attempt  chan struct{} // closed when the attempt that runs has ended; nil for none
 	trouble  string        // why the last attempt failed
+	fault    string        // what failed last; empty once the server has listed its tools
 	unkept   string        // why its record could not be written; empty = it was
 	unusable bool          // the record on disk cannot be used
 	failures int           // in a row
@@ -242,6 +243,9 @@ func (l *link) connect() {
 		Stray:  l.stray,
 		Memory: l.gateway.memory,
 	})
+	if err != nil && l.gateway.life.Err() == nil { // before callers hear of it, who may end the process
+		l.failed("starting an upstream", err)
+	}
 	l.mu.Lock()
 	if l.closed && session != nil {
 		l.mu.Unlock()
@@ -253,9 +257,6 @@ func (l *link) connect() {
 		l.session, l.trouble = nil, err.Error()
 		l.retry = l.gateway.options.Now().Add(min(firstPause<<min(l.failures, 10), mostPause))
 		l.failures++
-		if l.gateway.life.Err() == nil {
-			l.gateway.options.Log.Warn("starting an upstream", "upstream", l.Name, "err", err)
-		}
 	} else {
 		l.trouble, l.failures, l.retry = "", 0, time.Time{}
 	}
@@ -321,11 +322,12 @@ func (l *link) refresh(ctx context.Context) error {
 			err = errors.New("no answer in time")
 		}
 		if session != nil && l.gateway.life.Err() == nil { // without a session that is logged already
-			l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "err", err)
+			l.failed("listing the tools of an upstream", err)
 		}
 		l.note(err.Error())
 		return err
 	}
+	l.works()
 	l.mu.Lock()
 	same := before != nil && maps.Equal(before, l.live) && reflect.DeepEqual(plan, l.kept.Plan) // rules depend on names of all
 	l.mu.Unlock()

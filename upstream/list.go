@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -59,6 +60,13 @@ func (s *Session) List(ctx context.Context) (Answer, error) {
 	ask(offers.Resources != nil, "resources/templates/list", "resourceTemplates", &answer.Templates)
 	wait.Wait()
 	return answer, nil
+}
+
+// lacks reports whether an error says that a server does not have a method. Many declare resources without having
+// templates of them.
+func lacks(err error) bool {
+	refused, ok := errors.AsType[*Refused](err)
+	return ok && refused.Code == jsonrpc.CodeMethodNotFound
 }
 
 // listTools asks for all tools.
@@ -207,7 +215,9 @@ func (s *Session) listOf(ctx context.Context, method, member string) ([]json.Raw
 			params.Set("cursor", cursor)
 		}
 		result, err := s.Call(ctx, Call{Method: method, Params: ordered.MustJSON(params)})
-		if err != nil {
+		if lacks(err) {
+			return list, nil
+		} else if err != nil {
 			return list, s.server.reason(err, "")
 		}
 		var page map[string]json.RawMessage

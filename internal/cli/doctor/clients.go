@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,9 +40,13 @@ func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, probl
 		if h == nil || h.Path == nil {
 			return nil, nil, env.UsageError("unknown client %q: one of %s, or all", name, strings.Join(hosts.Readable(), ", "))
 		}
+		own, err := h.Path()
+		if err != nil {
+			return nil, nil, err
+		}
 		for _, file := range h.Project {
 			path := filepath.Join(o.Files.Workspace, filepath.FromSlash(file))
-			if _, err := clientfile.Read(path); errors.Is(err, fs.ErrNotExist) {
+			if _, err := clientfile.Read(path); errors.Is(err, fs.ErrNotExist) || isSame(path, own) {
 				continue
 			}
 			if !o.Trusted() {
@@ -53,11 +58,7 @@ func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, probl
 			}
 			files = append(files, clientFile{h, path, false})
 		}
-		path, err := h.Path()
-		if err != nil {
-			return nil, nil, err
-		}
-		files = append(files, clientFile{h, path, false})
+		files = append(files, clientFile{h, own, false})
 	}
 	for _, path := range c.StringSlice(configFlag) {
 		text, err := clientfile.Read(path)
@@ -71,6 +72,17 @@ func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, probl
 		files = append(files, clientFile{h, path, true})
 	}
 	return files, problems, nil
+}
+
+// isSame reports whether two paths lead to the same file: in the user's home directory, the file of a client for
+// that folder can be the user's own.
+func isSame(path, other string) bool {
+	a, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(other)
+	return err == nil && os.SameFile(a, b)
 }
 
 // askClients asks every server that clients name, some at a time. A server that

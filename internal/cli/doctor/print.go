@@ -104,6 +104,12 @@ func (p printer) table(b *bytes.Buffer, rows [][]any) {
 	for _, row := range rows {
 		fmt.Fprintf(w, "%-*v\t", width, row[0])
 		for _, cell := range row[1:] {
+			if text, is := cell.(note); is {
+				if text != "" {
+					fmt.Fprintf(w, "  %s", text)
+				}
+				continue
+			}
 			fmt.Fprintf(w, "%v\t", cell)
 		}
 		fmt.Fprintln(w)

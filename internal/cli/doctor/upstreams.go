@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,37 +11,33 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 )
 
-// foldedUpstreams returns what is known on this machine of the servers of the settings. It
-// starts none.
-func foldedUpstreams(c *cli.Context) (*settings.Options, []doctor.Folded, error) {
-	o, g, err := servers.OpenGateway(c, "")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer g.Close()
-	var folded []doctor.Folded
+// foldedUpstreams returns what is known on this machine of the servers of a gateway. It starts none.
+func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.Folded, err error) {
+	fails := g.Failures()
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 		answer, families, known := g.Listed(name)
 		if !known {
-			problem := "it has not listed its tools yet: toolfold upstream check " + name
-			if _, err := servers.OfUpstream(name, o.Upstreams[name], o.Files.Workspace); err != nil {
-				problem = err.Error()
-			}
+			problem := cmp.Or(fails[name], "it has not listed its tools yet: toolfold upstream check "+name)
 			folded = append(folded, doctor.Folded{List: doctor.List{Server: name, Problem: problem}})
 			continue
 		}
 		l, err := servers.ListOf(answer)
 		if err != nil {
-			return nil, nil, fmt.Errorf("upstream %s: %w", name, err)
+			return nil, fmt.Errorf("upstream %s: %w", name, err)
 		}
 		l.Server = name
-		f := doctor.Folded{List: l, Actions: map[string]string{}}
-		if _, f.Cost, err = servers.Costs(answer, families, o); err != nil {
-			return nil, nil, fmt.Errorf("upstream %s: %w", name, err)
+		held, err := g.Held(name)
+		if err != nil {
+			return nil, fmt.Errorf("upstream %s: %w", name, err)
+		}
+		f := doctor.Folded{List: l, Held: len(held), Fails: fails[name], Actions: map[string]string{}}
+		if _, f.Cost, err = servers.Costs(answer, o.Rights(true).Filter(families), o); err != nil {
+			return nil, fmt.Errorf("upstream %s: %w", name, err)
 		}
 		for _, family := range families {
 			for _, a := range family.Actions {
@@ -49,12 +46,17 @@ func foldedUpstreams(c *cli.Context) (*settings.Options, []doctor.Folded, error)
 		}
 		folded = append(folded, f)
 	}
-	return o, folded, nil
+	return folded, nil
 }
 
 // addUpstreams adds to a report what the servers of the settings cost, and what is called.
 func addUpstreams(c *cli.Context, report *doctor.Whole) error {
-	o, folded, err := foldedUpstreams(c)
+	o, g, err := servers.OpenGateway(c, "")
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	folded, err := foldedUpstreams(o, g)
 	if err != nil {
 		return err
 	}
@@ -66,43 +68,79 @@ func addUpstreams(c *cli.Context, report *doctor.Whole) error {
 	if report.Upstreams, err = doctor.Upstreams(folded, calls); err != nil {
 		return err
 	}
-	own, err := doctor.CostOf(ownList(o))
+	served, err := servers.Served(o, g)
 	if err != nil {
 		return err
 	}
-	for _, u := range report.Upstreams {
-		own = own.Add(u.Folded)
-	}
-	report.Advice = settings.ListAdvice(own.Tokens, o.SurfaceOptions().Level)
+	report.Served, report.Advice = &served, settings.ListAdvice(served.Tokens, o.SurfaceOptions().Level)
 	return nil
 }
 
-// mostWeighty is the number of the dearest tools that are printed of a server.
+// mostWeighty is the number of the dearest tools that are printed.
 const mostWeighty = 5
+
+// note is the last cell of a row: it is not aligned.
+type note string
 
 // upstreams prints what upstreams cost and what is called of them.
 func (p printer) upstreams(b *bytes.Buffer, r doctor.Whole) {
+	fmt.Fprintf(b, "%s\n\n", r.Served)
 	rows := [][]any{{"upstream", "tools", "tokens", "folded", "tokens", "calls", "never called"}}
+	var raw, folded doctor.Cost
+	var calls, never int
 	for _, u := range r.Upstreams {
-		if u.Problem == "" {
-			rows = append(rows, []any{u.Name, u.Raw.Tools, u.Raw.Tokens, u.Folded.Tools, u.Folded.Tokens, u.Calls, len(u.Never)})
+		if u.Problem != "" {
+			rows = append(rows, []any{u.Name, "-", "-", "-", "-", "-", "-", note(u.Problem)})
+			continue
 		}
+		rows = append(rows, []any{u.Name, u.Raw.Tools, u.Raw.Tokens, u.Folded.Tools, u.Folded.Tokens, u.Calls, len(u.Never), remark(u)})
+		raw, folded, calls, never = raw.Add(u.Raw), folded.Add(u.Folded), calls+u.Calls, never+len(u.Never)
+	}
+	if len(r.Upstreams) > 1 {
+		rows = append(rows, []any{"total", raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, calls, never})
 	}
 	p.table(b, rows)
 	fmt.Fprintf(b, "calls are those in the newest %d traces of the store, %d in all\n", newestTraces, *r.TracedCalls)
+	p.weighty(b, r.Upstreams)
 	for _, u := range r.Upstreams {
-		if u.Problem != "" {
-			fmt.Fprintf(b, "\n%s: %s\n", u.Name, u.Problem)
-			continue
-		}
-		fmt.Fprintf(b, "\n%s, what weighs most\n", u.Name)
-		var tools [][]any
-		for _, tool := range u.Tools[:min(mostWeighty, len(u.Tools))] {
-			tools = append(tools, []any{tool.Name, tool.Tokens, "tokens", tool.Calls, "calls"})
-		}
-		p.table(b, tools)
 		if *r.TracedCalls > 0 && len(u.Never) > 0 {
-			fmt.Fprintf(b, "never called: %s\n", strings.Join(u.Never, ", "))
+			fmt.Fprintf(b, "\n%s, never called: %s\n", u.Name, strings.Join(u.Never, ", "))
 		}
 	}
+}
+
+// remark says what is held back of a server, and why it fails.
+func remark(u doctor.Upstream) note {
+	var parts []string
+	if u.Held > 0 {
+		parts = append(parts, fmt.Sprintf("%d held back: toolfold upstream approve %s", u.Held, u.Name))
+	}
+	if u.Fails != "" {
+		parts = append(parts, "fails: "+u.Fails)
+	}
+	return note(strings.Join(parts, "; "))
+}
+
+// weighty prints the tools that cost the most, of all servers.
+func (p printer) weighty(b *bytes.Buffer, upstreams []doctor.Upstream) {
+	type owned struct {
+		server string
+		doctor.ToolUse
+	}
+	var tools []owned
+	for _, u := range upstreams {
+		for _, tool := range u.Tools {
+			tools = append(tools, owned{u.Name, tool})
+		}
+	}
+	if len(tools) == 0 {
+		return
+	}
+	slices.SortStableFunc(tools, func(a, b owned) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	fmt.Fprint(b, "\nwhat weighs most\n")
+	var rows [][]any
+	for _, tool := range tools[:min(mostWeighty, len(tools))] {
+		rows = append(rows, []any{tool.server + "." + tool.Name, tool.Tokens, "tokens", tool.Calls, "calls"})
+	}
+	p.table(b, rows)
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
-	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
@@ -55,15 +54,14 @@ type status struct {
 	Settings  []settings.Setting `json:"settings,omitempty"`
 }
 
-// listStatus says what clients are listed. Tools and Tokens are without what upstreams add.
+// listStatus says what clients are listed, those of other servers included.
 type listStatus struct {
-	Mode      surface.Mode `json:"mode"`
-	Level     lazy.Level   `json:"level"`
-	Tools     int          `json:"tools"`
-	Tokens    int          `json:"tokens"`
-	Upstreams int          `json:"upstreams,omitempty"`
-	Set       string       `json:"set,omitempty"`    // of upstreams that is served; empty = all
-	Advice    string       `json:"advice,omitempty"` // if the list is long, with what upstreams add
+	Mode  surface.Mode `json:"mode"`
+	Level lazy.Level   `json:"level"`
+	doctor.Served
+	Upstreams int    `json:"upstreams,omitempty"` // in the settings
+	Set       string `json:"set,omitempty"`       // of upstreams that is served; empty = all
+	Advice    string `json:"advice,omitempty"`    // if the list is long
 }
 
 type storeStatus struct {
@@ -162,21 +160,16 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	if err != nil {
 		return err
 	}
-	offer, rules := o.SurfaceOptions(), o.Rules()
-	families := app.Families()
-	permitted := rules.Rights().Filter(families)
-	listed := surface.List(permitted, offer)
-	cost, err := doctor.Count(listed)
+	offer, families := o.SurfaceOptions(), o.Families()
+	permitted := o.Rules().Rights().Filter(families)
+	served, err := servedNow(c, o)
 	if err != nil {
 		return err
 	}
-	s.List = &listStatus{Mode: offer.Mode, Level: offer.Level, Tools: cost.Tools, Tokens: cost.Tokens, Upstreams: len(o.Upstreams)}
-	added, err := upstreamTokens(c, o)
-	if err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "toolfold: upstreams: %v\n", err)
+	s.List = &listStatus{
+		Mode: offer.Mode, Level: offer.Level, Served: served, Upstreams: len(o.Upstreams), Set: o.Set,
+		Advice: settings.ListAdvice(served.Tokens, offer.Level),
 	}
-	s.List.Set = o.Set
-	s.List.Advice = settings.ListAdvice(cost.Tokens+added, offer.Level)
 	count := func(families []*toolfold.Family) (n int) {
 		for _, f := range families {
 			n += len(f.Actions)
@@ -200,19 +193,14 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	return nil
 }
 
-// upstreamTokens counts what the servers of the settings add to the list, as far as it is known on this machine. It
-// starts none.
-func upstreamTokens(c *cli.Context, o *settings.Options) (int, error) {
-	if len(o.Upstreams) == 0 {
-		return 0, nil
-	}
-	o, g, err := servers.OpenGateway(c, "")
+// servedNow counts what serve lists, as far as the lists of other servers are known on this machine. It starts no server.
+func servedNow(c *cli.Context, o *settings.Options) (doctor.Served, error) {
+	_, g, err := servers.OpenGateway(c, "")
 	if err != nil {
-		return 0, err
+		return doctor.Served{}, fmt.Errorf("upstreams: %w", err)
 	}
 	defer g.Close()
-	cost, err := doctor.Count(surface.List(o.Rules().Rights().Filter(g.Families()), o.SurfaceOptions()))
-	return cost.Tokens, err
+	return servers.Served(o, g)
 }
 
 func (s status) print(c *cli.Context) error {
@@ -220,15 +208,15 @@ func (s status) print(c *cli.Context) error {
 	all := c.Bool("all")
 	fmt.Fprintf(w, "toolfold\t%s", s.Version)
 	if s.List != nil {
-		fmt.Fprintf(w, "\t%d tools listed, %d tokens: %s, %s listing", s.List.Tools, s.List.Tokens, s.List.Mode, s.List.Level)
+		fmt.Fprintf(w, "\t%s\nlist\t%s, %s listing", s.List.Served, s.List.Mode, s.List.Level)
 		if s.List.Upstreams > 0 {
-			fmt.Fprintf(w, "; upstreams (%d) add theirs: toolfold doctor --upstreams", s.List.Upstreams)
+			fmt.Fprintf(w, "\ttoolfold doctor --upstreams has a row for each server")
 		}
 		if s.List.Set != "" {
 			fmt.Fprintf(w, "\n\t\tset %s: other upstreams are not served", s.List.Set)
 		}
 		if s.List.Advice != "" {
-			fmt.Fprintf(w, "\n\t\t%s", s.List.Advice)
+			fmt.Fprintf(w, "\n\t%s", s.List.Advice)
 		}
 	}
 	fmt.Fprintf(w, "\nworkspace\t%s\t%s\n", s.Workspace.Path, s.Workspace.From)

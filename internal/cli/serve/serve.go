@@ -17,12 +17,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/heap"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
-	"github.com/toolfold/toolfold/internal/text/estimate"
-	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/tokens"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -107,14 +107,15 @@ func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, o *settings.
 	if o.HTTPTokenFile != "" {
 		fmt.Fprintf(out, "callers need a token of %s\n", o.HTTPTokenFile)
 	}
-	tools := b.Discovery.List(context.Background())
-	tokens := 0
-	for _, l := range tools {
-		tokens += estimate.Tokens(ordered.MustJSON(l))
+	served, err := doctor.CountServed(b.Discovery.List(context.Background()), b.Families())
+	served.Fails = b.Failures()
+	tokens.Release()
+	if err != nil {
+		fmt.Fprintf(out, "toolfold: %v\n", err)
+		return
 	}
-	// To count them would load a vocabulary, which is most of the memory of a server at rest.
-	fmt.Fprintf(out, "%s tools, %s listing: %d tools, about %d tokens; toolfold doctor counts\n", b.Mode, b.Level, len(tools), tokens)
-	if advice := settings.ListAdvice(tokens, b.Level); advice != "" {
+	fmt.Fprintf(out, "%s tools, %s listing: %s\n", b.Mode, b.Level, served)
+	if advice := settings.ListAdvice(served.Tokens, b.Level); advice != "" {
 		fmt.Fprintln(out, advice)
 	}
 }

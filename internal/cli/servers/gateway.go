@@ -48,7 +48,7 @@ func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gatew
 	}
 	list := taken(o, all, problems)
 	o.Upstreams = all
-	g, err := NewGateway(gateway.Options{Upstreams: list, Log: env.Of(c).Log(), OneClient: true,
+	g, err := NewGateway(gateway.Options{Upstreams: list, Log: env.Of(c).Log(), Quiet: true, OneClient: true,
 		Connect: asServed, OursOff: o.GatewayOnly()})
 	return o, g, err
 }

@@ -15,6 +15,6 @@ func ListAdvice(tokens int, level lazy.Level) string {
 	if tokens <= longList || level == lazy.Search {
 		return ""
 	}
-	return fmt.Sprintf("the list costs about %d tokens: --listing=search lists only discovery and the core tools, and clients "+
+	return fmt.Sprintf("the list costs %d tokens: --listing=search lists only discovery and the core tools, and clients "+
 		"find the others", tokens)
 }

@@ -137,6 +137,14 @@ func (b *Workbench) checkRules(r permission.Rules) error {
 	return r.Check(b.Ruled())
 }
 
+// Failures names the servers whose tools are offered too and that cannot be used, or failed when they were asked last.
+func (b *Workbench) Failures() []string {
+	if b.gateway == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(b.gateway.Failures()))
+}
+
 // isOfUnknown reports whether a pattern begins with the name of a server that has not listed its tools yet.
 func (b *Workbench) isOfUnknown(pattern string) bool {
 	return b.gateway != nil &&

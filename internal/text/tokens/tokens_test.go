@@ -64,7 +64,7 @@ func TestVocabulary(t *testing.T) {
 		}
 		return
 	}
-	ranks, err := vocabulary()
+	ranks, err := vocabulary.get()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,5 +163,19 @@ func BenchmarkUnpack(b *testing.B) {
 		if _, err := unpack(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A count after the vocabulary was released is the same as before.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	const text = "counted before and after"
+	before, err := Count(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Release()
+	if after, err := Count(text); err != nil || after != before {
+		t.Errorf("%d tokens, %v, and %d before", after, err, before)
 	}
 }

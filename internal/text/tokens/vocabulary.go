@@ -31,7 +31,32 @@ type vocab struct {
 	seed  maphash.Seed
 }
 
-var vocabulary = sync.OnceValues(unpack)
+// vocabulary is the one that counts use.
+var vocabulary cache
+
+// cache keeps a vocabulary once it is unpacked.
+type cache struct {
+	mu    sync.Mutex
+	vocab *vocab // nil = not unpacked
+}
+
+func (c *cache) get() (*vocab, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.vocab != nil {
+		return c.vocab, nil
+	}
+	v, err := unpack()
+	c.vocab = v
+	return v, err
+}
+
+// Release gives up the memory of the vocabulary. The next count unpacks it again.
+func Release() {
+	vocabulary.mu.Lock()
+	defer vocabulary.mu.Unlock()
+	vocabulary.vocab = nil
+}
 
 func unpack() (*vocab, error) {
 	all, err := io.ReadAll(flate.NewReader(strings.NewReader(packed)))

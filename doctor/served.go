@@ -1,0 +1,86 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/lazy"
+)
+
+// Served says what the list that clients get costs, and whose tools are in it.
+type Served struct {
+	Cost
+	Own     Cost     `json:"own"`               // toolfold's tools
+	Folded  Cost     `json:"folded"`            // tools of other servers, as they are listed
+	Servers int      `json:"servers,omitempty"` // other servers that have tools in the list
+	Raw     *Cost    `json:"raw,omitempty"`     // the lists of the other servers as they are; nil = not counted
+	Held    int      `json:"held,omitempty"`    // tools that wait for the user's approval
+	Fails   []string `json:"fails,omitempty"`   // servers that cannot be used, or failed when they were asked last
+	Unasked []string `json:"unasked,omitempty"` // other servers that have never listed their tools
+}
+
+// CountServed counts a list of tools of the families.
+func CountServed(list []lazy.Listed, families []*toolfold.Family) (Served, error) {
+	var s Served
+	for _, l := range list {
+		cost, err := Count([]lazy.Listed{l})
+		if err != nil {
+			return s, err
+		}
+		s.Cost = s.Add(cost)
+		if l.External {
+			s.Folded = s.Folded.Add(cost)
+		} else {
+			s.Own = s.Own.Add(cost)
+		}
+	}
+	var servers []string
+	for _, f := range families {
+		if f.Server != "" && len(f.Actions) > 0 && !slices.Contains(servers, f.Server) {
+			servers = append(servers, f.Server)
+		}
+	}
+	s.Servers = len(servers)
+	return s, nil
+}
+
+// String returns it in a line, such as "56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers".
+func (s Served) String() string {
+	text := fmt.Sprintf("%d tools, %s tokens", s.Tools, grouped(s.Tokens))
+	if s.Servers > 0 {
+		text += fmt.Sprintf(": %d of toolfold, %d of %s", s.Own.Tools, s.Folded.Tools, counted(s.Servers, "server", "servers"))
+		if s.Raw != nil {
+			text += fmt.Sprintf(" (%s as they are)", grouped(s.Raw.Tokens))
+		}
+	}
+	if s.Held > 0 {
+		text += fmt.Sprintf("; %s held back", counted(s.Held, "tool is", "tools are"))
+	}
+	if len(s.Fails) > 0 {
+		text += fmt.Sprintf("; %s: %s", counted(len(s.Fails), "server fails", "servers fail"), strings.Join(s.Fails, ", "))
+	}
+	if len(s.Unasked) > 0 {
+		text += fmt.Sprintf("; %s not listed tools yet: %s", counted(len(s.Unasked), "server has", "servers have"), strings.Join(s.Unasked, ", "))
+	}
+	return text
+}
+
+// counted returns a number with the noun that goes with it.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// grouped returns a number with a comma before every three digits.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}

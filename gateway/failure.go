@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/system/safefile"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+)
+
+// failure is the record of a server that could not be started, or did not list its tools, when it was asked last. It
+// stands in a file until the server lists its tools, so that other processes can tell without starting it.
+type failure struct {
+	Source string `json:"source"` // as of [kept]
+	Why    string `json:"why"`
+}
+
+// Files of failures end in failureSuffix and have at most maxFailure bytes.
+const (
+	failureSuffix = ".failed.json"
+	maxFailure    = 64 << 10
+)
+
+// failureFile is the name of the file that has the last failure of the server.
+func (l *link) failureFile() string {
+	return strings.TrimSuffix(l.file(), recordSuffix) + failureSuffix
+}
+
+// failed logs and keeps why the server cannot be used, unless the failure before was the same.
+func (l *link) failed(doing string, err error) {
+	l.mu.Lock()
+	again := l.fault == err.Error()
+	l.fault = err.Error()
+	l.mu.Unlock()
+	level, log := slog.LevelWarn, l.gateway.options.Log
+	if again || l.gateway.options.Quiet {
+		level = slog.LevelDebug
+	}
+	log.Log(context.Background(), level, doing, "upstream", l.Name, "err", err)
+	if text := ordered.MustJSON(failure{l.source(), err.Error()}); !again && len(text) <= maxFailure {
+		if err := l.saveAs(l.failureFile(), text); err != nil {
+			log.Debug("keeping why an upstream failed", "upstream", l.Name, "err", err)
+		}
+	}
+}
+
+// works forgets the last failure.
+func (l *link) works() {
+	l.mu.Lock()
+	l.fault = ""
+	l.mu.Unlock()
+	if dir := l.gateway.options.Dir; dir != "" {
+		_ = os.Remove(filepath.Join(dir, l.failureFile())) // mostly there is none
+	}
+}
+
+// lastFailure returns why the server could not be used when a process of this machine asked it last; empty if it could
+// be used, or was not asked.
+func (l *link) lastFailure() string {
+	l.mu.Lock()
+	why := l.fault
+	l.mu.Unlock()
+	if why != "" || l.gateway.options.Dir == "" {
+		return why
+	}
+	root, err := os.OpenRoot(l.gateway.options.Dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	text, err := safefile.Read(root, l.failureFile(), maxFailure)
+	var f failure
+	if err != nil || json.Unmarshal(text, &f) != nil || f.Source != l.source() {
+		return ""
+	}
+	return f.Why
+}
+
+// Failures says of each server that cannot be used why, by name: what its settings lack, or why it failed when a process
+// of this machine asked it last. Tools that such a server listed before are offered all the same.
+func (g *Gateway) Failures() map[string]string {
+	all := map[string]string{}
+	for _, l := range g.links {
+		if why := cmp.Or(l.Problem, l.lastFailure()); why != "" {
+			all[l.Name] = why
+		}
+	}
+	return all
+}
