@@ -21,6 +21,7 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -36,6 +37,10 @@ type Upstream struct {
 	// Problem says why the server cannot be started or reached; empty = it can, as far as is known. What
 	// it listed before stays listed, and calls are answered with it.
 	Problem string
+
+	// Off says that its user has switched it off: it is not started or reached, and what it listed before is not
+	// offered. Its plan and what is accepted of it stay.
+	Off bool
 
 	// Patterns, as of [path.Match]: of tools, of prompts as prompt:NAME, and of resources as
 	// resource:URI, where * stands for slashes too. Each kind that Include does not name is
@@ -134,6 +139,10 @@ type Options struct {
 	// [upstream.DefaultMemory].
 	Memory int64
 
+	// Off returns the names of the servers that are switched off now, all others are on. It is called every two seconds
+	// once there is a follower and a Dir. Nil changes nothing.
+	Off func() map[string]bool
+
 	// Connect starts or reaches a server; nil = [Connect].
 	Connect func(context.Context, Upstream, upstream.Client) (Session, error)
 }
@@ -154,6 +163,7 @@ type Gateway struct {
 	follower Follower // set by Follow
 	told     told     // what it was told of last
 	work     sync.WaitGroup
+	learns   atomic.Bool // servers are asked for their first list, see Learn
 	stop     context.CancelFunc
 	life     context.Context
 }
@@ -303,8 +313,9 @@ func (g *Gateway) tell() {
 func (g *Gateway) Learn(ctx context.Context) error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(g.links))
+	g.learns.Store(true)
 	for i, l := range g.links {
-		if l.known() || l.Problem != "" {
+		if l.known() || l.Problem != "" || l.isOff() {
 			continue
 		}
 		first := make(chan error, 1)
@@ -332,12 +343,12 @@ const (
 	unlisted = "it has not listed its tools yet"
 )
 
-// Unknown names the servers that have never listed their tools, but for those with a
-// [Upstream.Problem].
+// Unknown names the servers that have never listed their tools, except those with a
+// [Upstream.Problem] and those that are switched off.
 func (g *Gateway) Unknown() []string {
 	var names []string
 	for _, l := range g.links {
-		if !l.known() && l.Problem == "" {
+		if !l.known() && l.Problem == "" && !l.isOff() {
 			names = append(names, l.Name)
 		}
 	}

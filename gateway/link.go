@@ -77,10 +77,13 @@ type link struct {
 	bare     []string      // tools whose schemas are listed without members; looked for with flags
 	retry    time.Time     // not before
 	closed   bool
+	off      bool // its user has switched it off; at first as [Upstream] has it
 }
 
 func newLink(g *Gateway, u Upstream) *link {
-	return &link{Upstream: u, base: fold.Base(u.Name), titles: g.titles(u.Name), gateway: g, slots: make(chan struct{}, u.MaxConcurrency)}
+	return &link{
+		Upstream: u, base: fold.Base(u.Name), titles: g.titles(u.Name), gateway: g, slots: make(chan struct{}, u.MaxConcurrency), off: u.Off,
+	}
 }
 
 func (l *link) known() bool {
@@ -108,9 +111,13 @@ func (l *link) asksAgain() string {
 	return fmt.Sprintf("; next try in %s", (pause + time.Second).Truncate(time.Second))
 }
 
+// offered returns the families of the server; nil if it is switched off.
 func (l *link) offered() []*toolfold.Family {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.off {
+		return nil
+	}
 	return slices.Clone(l.families)
 }
 
@@ -156,6 +163,9 @@ func (l *link) why() string {
 	flagged := l.flagged()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if off := l.offReason(); off != "" {
+		return off
+	}
 	var parts []string
 	if trouble := cmp.Or(l.Problem, l.trouble); trouble != "" {
 		parts = append(parts, trouble)
@@ -201,6 +211,9 @@ func (l *link) connected(ctx context.Context) (Session, error) {
 		}
 	}
 	switch pause := l.retry.Sub(l.gateway.options.Now()); {
+	case l.off:
+		defer l.mu.Unlock()
+		return nil, errors.New(l.offReason())
 	case l.Problem != "":
 		l.mu.Unlock()
 		return nil, errors.New(l.Problem)
@@ -348,12 +361,13 @@ func (l *link) learn(first chan<- error) {
 		err := l.refresh(l.gateway.life)
 		l.mu.Lock()
 		l.learning, l.next = false, l.gateway.options.Now().Add(pause)
+		off := l.off
 		l.mu.Unlock()
 		select {
 		case first <- err:
 		default: // it was told already
 		}
-		if err == nil || l.known() {
+		if err == nil || off || l.known() {
 			return
 		}
 		select {
@@ -456,6 +470,9 @@ func (l *link) flagged() []string {
 
 // call calls a tool, or makes another request, for the caller of the context.
 func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
+	if off := l.switchedOff(cmp.Or(c.Tool, c.Method)); off != nil {
+		return nil, off
+	}
 	patience, gaveUp := context.WithCancelCause(ctx)
 	defer gaveUp(nil)
 	alive := time.AfterFunc(l.Timeout, func() { gaveUp(context.DeadlineExceeded) })

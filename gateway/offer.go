@@ -64,9 +64,13 @@ func (l *link) offerOf(k kept) offer {
 	}
 }
 
+// offering returns the prompts and resources of the server; none if it is switched off.
 func (l *link) offering() offer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.off {
+		return offer{}
+	}
 	return l.offer
 }
 

@@ -65,7 +65,8 @@ func (g *Gateway) Held(server string) ([]HeldTool, error) {
 }
 
 // Withheld returns the error of a call by the name of a tool that is known and not offered, since it waits
-// for approval or its server lists it no more; nil for other names, and for tools that within does not include.
+// for approval, or its server no longer lists it or is switched off; nil for other names, and for tools that within does
+// not include.
 func (g *Gateway) Withheld(name string, within *toolfold.Rights) *toolfold.Error {
 	for _, l := range g.links {
 		l.mu.Lock()
@@ -78,6 +79,8 @@ func (g *Gateway) Withheld(name string, within *toolfold.Rights) *toolfold.Error
 			continue
 		case !within.Allow(&toolfold.Action{Family: &toolfold.Family{Name: l.Name, Server: l.Name}, Aliases: l.aliases(tool)}):
 			continue
+		case l.isOff():
+			return l.switchedOff(name)
 		case at < 0:
 			return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s no longer lists it", shorten.Quoted(name), l.Name).
 				WithHint("use tools.find to find another tool")
@@ -102,11 +105,14 @@ func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*too
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.off {
+		families = slices.Clone(l.families)
+	}
 	answer = upstream.Answer{
 		Name: l.Name, Instructions: l.kept.Instructions, Tools: l.kept.Tools,
 		Prompts: l.kept.Prompts, Resources: l.kept.Resources, Templates: l.kept.Templates,
 	}
-	return answer, slices.Clone(l.families), true
+	return answer, families, true
 }
 
 // Offered is a prompt, a resource or a template that a server offers beside its tools.
@@ -218,12 +224,12 @@ func (l *link) replan(plan fold.Plan, taken func(string) bool) error {
 // watchEvery is the pause between looks at the files of what is kept.
 const watchEvery = 2 * time.Second
 
-// watch takes over what other processes approve and plan.
+// watch takes over what other processes approve and plan, and which servers are switched off.
 func (g *Gateway) watch() {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	for {
-		changed := false
+		changed := g.switchLinks()
 		for _, l := range g.links {
 			if l.changedOnDisk() {
 				changed = l.takeOver() || changed

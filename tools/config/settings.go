@@ -214,6 +214,8 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 		Min: 1, Max: 10_000},
 	toolfold.Int{Name: "sessionIdleMs", Doc: "With isolate: time without a call after which the process of such a session ends: 600000 " +
 		"unless set.", Min: 1, Max: 86_400_000},
+	toolfold.Bool{Name: "disabled", Doc: "Switch it off: it is not started and nothing of it is offered, but its settings and what is " +
+		"accepted of it stay."},
 }}
 
 // providerSettings declares the settings of package provider.
@@ -334,13 +336,18 @@ type Upstream struct {
 	// Zero stands for the default.
 	MaxSessions   int `json:"maxSessions,omitempty"`
 	SessionIdleMs int `json:"sessionIdleMs,omitempty"`
+
+	Disabled bool `json:"disabled,omitempty"`
 }
+
+// UpstreamSettings returns the declarations of the settings of an upstream, in order.
+func UpstreamSettings() []toolfold.Param { return upstreamSettings.Param().Optional }
 
 // Adopt takes over the members of another file's entry that are settings of an upstream, apart from
 // what starts or reaches it, and returns the names of the other members. The error names a value that
 // is not allowed; nothing is taken over then.
 func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
-	settings := upstreamSettings.Param().Optional
+	settings := UpstreamSettings()
 	values := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		reaches := slices.Contains([]string{"command", "args", "env", "cwd", "url", "headers", "type"}, name)

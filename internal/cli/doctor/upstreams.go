@@ -21,6 +21,10 @@ func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.F
 	fails := g.Failures()
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 		answer, families, known := g.Listed(name)
+		if o.Upstreams[name].Disabled {
+			folded = append(folded, doctor.Folded{List: doctor.List{Server: name, Problem: g.Trouble()[name]}})
+			continue
+		}
 		if !known {
 			problem := cmp.Or(fails[name], "it has not listed its tools yet: toolfold upstream check "+name)
 			folded = append(folded, doctor.Folded{List: doctor.List{Server: name, Problem: problem}})

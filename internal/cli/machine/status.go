@@ -59,9 +59,10 @@ type listStatus struct {
 	Mode  surface.Mode `json:"mode"`
 	Level lazy.Level   `json:"level"`
 	doctor.Served
-	Upstreams int    `json:"upstreams,omitempty"` // in the settings
-	Set       string `json:"set,omitempty"`       // of upstreams that is served; empty = all
-	Advice    string `json:"advice,omitempty"`    // if the list is long
+	Upstreams int    `json:"upstreams,omitempty"`    // in the settings
+	Off       int    `json:"upstreamsOff,omitempty"` // of the upstreams, those that are switched off
+	Set       string `json:"set,omitempty"`          // of upstreams that is served; empty = all
+	Advice    string `json:"advice,omitempty"`       // if the list is long
 }
 
 type storeStatus struct {
@@ -170,6 +171,11 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 		Mode: offer.Mode, Level: offer.Level, Served: served, Upstreams: len(o.Upstreams), Set: o.Set,
 		Advice: settings.ListAdvice(served.Tokens, offer.Level),
 	}
+	for _, u := range o.Upstreams {
+		if u.Disabled {
+			s.List.Off++
+		}
+	}
 	count := func(families []*toolfold.Family) (n int) {
 		for _, f := range families {
 			n += len(f.Actions)
@@ -211,6 +217,9 @@ func (s status) print(c *cli.Context) error {
 		fmt.Fprintf(w, "\t%s\nlist\t%s, %s listing", s.List.Served, s.List.Mode, s.List.Level)
 		if s.List.Upstreams > 0 {
 			fmt.Fprintf(w, "\ttoolfold doctor --upstreams has a row for each server")
+			if s.List.Off > 0 {
+				fmt.Fprintf(w, "; %d switched off", s.List.Off)
+			}
 		}
 		if s.List.Set != "" {
 			fmt.Fprintf(w, "\n\t\tset %s: other upstreams are not served", s.List.Set)

@@ -32,7 +32,7 @@ func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.
 	server.MessageLimit, server.ProbeTimeout = int64(u.MessageLimit), time.Duration(u.ProbeTimeoutMs)*time.Millisecond
 	server.Env, server.EnvOnly = slices.Concat(ownEnv(), server.Env, []string{asUpstream + "=1"}), true
 	return gateway.Upstream{
-		Name: name, Server: server, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
+		Name: name, Server: server, Off: u.Disabled, Include: u.Include, Exclude: u.Exclude, Repeat: u.Repeat,
 		Timeout:         time.Duration(u.TimeoutMs) * time.Millisecond,
 		QuestionTimeout: time.Duration(u.QuestionTimeoutMs) * time.Millisecond,
 		MaxConcurrency:  u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",

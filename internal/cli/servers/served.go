@@ -20,8 +20,8 @@ func Served(o *settings.Options, g *gateway.Gateway) (doctor.Served, error) {
 	}
 	fails := g.Failures()
 	unknown := g.Unknown()
-	for name := range o.Upstreams {
-		if set := o.Served(); set != nil && !set.Has(name) {
+	for name, u := range o.Upstreams {
+		if set := o.Served(); u.Disabled || set != nil && !set.Has(name) {
 			continue
 		}
 		if _, failed := fails[name]; failed {

@@ -125,10 +125,10 @@ func WithFile(c *cli.Context, o *settings.Options, path string) (all map[string]
 	return all, problems, nil
 }
 
-// sayProblems says on standard error which upstreams that are served cannot be started or reached.
+// sayProblems says on standard error which upstreams that are served and switched on cannot be started or reached.
 func sayProblems(c *cli.Context, o *settings.Options, list []gateway.Upstream) {
 	for _, u := range list {
-		if set := o.Served(); u.Problem != "" && (set == nil || set.Has(u.Name)) {
+		if set := o.Served(); u.Problem != "" && !u.Off && (set == nil || set.Has(u.Name)) {
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s cannot be used: %s\n", u.Name, u.Problem)
 		}
 	}

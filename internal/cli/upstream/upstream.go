@@ -38,7 +38,7 @@ func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "upstream",
 		Usage: "serve the tools of other MCP servers too, folded",
-		Subcommands: []*cli.Command{
+		Subcommands: append([]*cli.Command{
 			{
 				Name: "add", Usage: "name a server whose tools are served too", ArgsUsage: "NAME [-- PROGRAM ARG…]",
 				Description: "What starts the server gets the variables named with --env and those that every program\n" +
@@ -110,7 +110,7 @@ func Command() *cli.Command {
 				Name: "logout", Usage: "forget the login at a server", ArgsUsage: "NAME",
 				Flags: settings.Flags(), OnUsageError: env.OnUsageError, Action: logoutUpstream,
 			},
-		},
+		}, switchCommands()...),
 		HideHelpCommand: true,
 		OnUsageError:    env.OnUsageError,
 		Action:          env.UnknownCommand,
@@ -331,7 +331,9 @@ func listUpstreams(c *cli.Context) error {
 		for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 			u := o.Upstreams[name]
 			state := ""
-			if _, problem := servers.OfUpstream(name, u, o.Files.Workspace); problem != nil {
+			if _, problem := servers.OfUpstream(name, u, o.Files.Workspace); u.Disabled {
+				state = "switched off: toolfold upstream enable " + name
+			} else if problem != nil {
 				state = problem.Error()
 			}
 			t.Rows = append(t.Rows, []string{name, where(u), state})

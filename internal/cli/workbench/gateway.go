@@ -27,7 +27,7 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 	var err error
 	b.gateway, err = servers.NewGateway(gateway.Options{Upstreams: others, Log: b.log, Connect: servers.Sharing(b.log),
 		OneClient: !o.ManyClients, Memory: int64(o.UpstreamMegabytes) << 20, Rights: o.Rights(true), Unread: o.Resources == "none",
-		Around: b.record, OursOff: o.GatewayOnly()})
+		Around: b.record, OursOff: o.GatewayOnly(), Off: servers.SwitchedOff(o)})
 	if err != nil {
 		return err
 	}

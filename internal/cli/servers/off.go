@@ -1,0 +1,51 @@
+package servers
+
+import (
+	"maps"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// SwitchedOff returns a function that returns the names of the upstreams that the settings switch off now. It reads the
+// user's file again only when that has changed; while the file cannot be read, the last names stay, at first those of
+// the options.
+func SwitchedOff(o *settings.Options) func() map[string]bool {
+	var mu sync.Mutex
+	var size int64
+	var changed time.Time
+	files, off := o.Files, offOf(o.Options)
+	return func() map[string]bool {
+		mu.Lock()
+		defer mu.Unlock()
+		info, err := os.Stat(files.Global)
+		if err != nil || info.Size() == size && info.ModTime().Equal(changed) {
+			return maps.Clone(off)
+		}
+		layers, err := files.Load()
+		if err != nil {
+			return maps.Clone(off)
+		}
+		o, err := layers.Options()
+		if err != nil {
+			return maps.Clone(off)
+		}
+		size, changed = info.Size(), info.ModTime()
+		off = offOf(o)
+		return maps.Clone(off)
+	}
+}
+
+// offOf returns the names of the upstreams that settings switch off.
+func offOf(o config.Options) map[string]bool {
+	off := map[string]bool{}
+	for name, u := range o.Upstreams {
+		if u.Disabled {
+			off[name] = true
+		}
+	}
+	return off
+}

@@ -1,0 +1,56 @@
+package upstream
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// switchCommands are enable and disable.
+func switchCommands() []*cli.Command {
+	command := func(name, usage string, disabled bool) *cli.Command {
+		return &cli.Command{
+			Name: name, Usage: usage, ArgsUsage: "NAME", Flags: settings.Flags(), OnUsageError: env.OnUsageError,
+			Description: "Servers of toolfold that run take it up within a few seconds.",
+			Action:      func(c *cli.Context) error { return switchUpstream(c, disabled) },
+		}
+	}
+	return []*cli.Command{
+		command("enable", "switch on a server that was switched off", false),
+		command("disable", "switch a server off: its settings stay, and what is accepted of it", true),
+	}
+}
+
+// switchUpstream switches a server off or on in the user's settings.
+func switchUpstream(c *cli.Context, disabled bool) error {
+	o, err := settings.Load(c)
+	if err != nil {
+		return err
+	}
+	name := c.Args().First()
+	u, known := o.Upstreams[name]
+	if !known || c.NArg() != 1 {
+		return upstreamUnknown(o, name)
+	}
+	state := map[bool]string{true: "off", false: "on"}[disabled]
+	if u.Disabled == disabled {
+		_, err := fmt.Fprintf(c.App.Writer, "%s is switched %s already\n", name, state)
+		return err
+	}
+	service, path := config.New(o.Files, nil), "upstreams."+name+".disabled"
+	if disabled {
+		_, err = service.Set(config.ByUser(c.Context), config.SetIn{Path: path, Value: ordered.MustJSON(true), Scope: config.Global})
+	} else {
+		_, err = service.Unset(config.ByUser(c.Context), config.UnsetIn{Path: path, Scope: config.Global})
+	}
+	if err != nil {
+		return fmt.Errorf("switching %s %s: %w", name, state, err)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "switched %s %s; servers of toolfold that run take it up within a few seconds\n", name, state)
+	return err
+}
