@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -197,6 +198,9 @@ func New(o Options) (*Gateway, error) {
 		u.QuestionTimeout = cmp.Or(u.QuestionTimeout, DefaultQuestionTimeout)
 		u.MaxSessions, u.SessionIdle = cmp.Or(u.MaxSessions, DefaultSessions), cmp.Or(u.SessionIdle, DefaultSessionIdle)
 		u.Limits = u.Limits.orDefault()
+		if u.Server.Name = u.Name; o.Dir != "" {
+			u.Server.Journal = filepath.Join(o.Dir, fileOf(u.Name, journalSuffix))
+		}
 		g.links = append(g.links, newLink(g, u))
 	}
 	g.restore()
@@ -411,6 +415,16 @@ func (g *Gateway) Keep(server string, answer upstream.Answer) error {
 		return fmt.Errorf("keeping what %s lists: %w", server, err)
 	}
 	return nil
+}
+
+// Journal returns the last lines of what a server wrote on standard error, why it failed and what it refused, as
+// [upstream.ReadJournal] does. Every process that runs the server writes them.
+func (g *Gateway) Journal(server string, lines int) ([]string, error) {
+	l, err := g.link(server)
+	if err != nil || l.Server.Journal == "" {
+		return nil, err
+	}
+	return upstream.ReadJournal(l.Server.Journal, lines)
 }
 
 // link returns the server of a name.

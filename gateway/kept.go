@@ -99,10 +99,16 @@ func (l *link) source() string {
 var unsafeName = regex.Lazy(`[^A-Za-z0-9_-]+`)
 
 // file is the name of the file that keeps what is known of the server.
-func (l *link) file() string {
-	sum := sha256.Sum256([]byte(l.Name))
-	return strings.Trim(shorten.To(unsafeName().ReplaceAllString(l.Name, "_"), 40), "…") + "-" + hex.EncodeToString(sum[:4]) + recordSuffix
+func (l *link) file() string { return fileOf(l.Name, recordSuffix) }
+
+// fileOf returns the name of a file of a server.
+func fileOf(server, suffix string) string {
+	sum := sha256.Sum256([]byte(server))
+	return strings.Trim(shorten.To(unsafeName().ReplaceAllString(server, "_"), 40), "…") + "-" + hex.EncodeToString(sum[:4]) + suffix
 }
+
+// journalSuffix ends the names of the files with what servers say beside their protocol.
+const journalSuffix = ".log"
 
 // Files of records end in recordSuffix. Those of versions whose digests covered less end in formerSuffix; they are
 // left as they are for sessions of these versions that still run.

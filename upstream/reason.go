@@ -49,10 +49,7 @@ func (s Server) reason(err error, output string) error {
 	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
 		text = strings.ReplaceAll(text, s.URL, at.Scheme+"://"+at.Host)
 	}
-	for _, secret := range s.secrets() {
-		text = strings.ReplaceAll(text, secret, redact.Hidden)
-	}
-	text = redact.Text(text)
+	text = s.masked(text, s.secrets())
 	if runes := []rune(text); len(runes) > maxWhy {
 		text = string(runes[:maxWhy]) + "…"
 	}

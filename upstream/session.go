@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -66,6 +67,8 @@ type Session struct {
 	session *mcp.ClientSession
 	gate    *gate
 	stderr  *child.Tail
+	journal *journal
+	open    bool         // it was opened; set once
 	ended   func() error // ends the program and returns how it ended
 	stop    context.CancelFunc
 	last    atomic.Int64
@@ -86,6 +89,15 @@ type Session struct {
 // answers neither within its start timeout, is started again and sent initialize alone. A server at a
 // URL that refuses requests as servers of the older transport do is asked by that.
 func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
+	session, err := begin(ctx, s, c)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		s.journal().note(failedEntry, err.Error())
+	}
+	return session, err
+}
+
+// begin is Connect without a word in the journal.
+func begin(ctx context.Context, s Server, c Client) (*Session, error) {
 	if s.Argv != nil {
 		return startSession(ctx, s, c)
 	}
@@ -133,9 +145,14 @@ func startSession(ctx context.Context, s Server, c Client) (*Session, error) {
 // connect makes one attempt, and returns what came of the first requests.
 func connect(ctx context.Context, s Server, c Client) (*Session, handshake, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	said := &child.Tail{Keep: maxSaid}
+	tail, log := &child.Tail{Keep: maxSaid}, s.journal()
+	var said io.Writer = tail
+	if log != nil {
+		said = io.MultiWriter(tail, log)
+	}
 	session := &Session{
-		server: s, gate: newGate(life, s, c, said), stderr: said, stop: stop, gone: make(chan struct{}), listing: make(chan struct{}, 1),
+		server: s, gate: newGate(life, s, c, said), stderr: tail, journal: log, stop: stop, gone: make(chan struct{}),
+		listing: make(chan struct{}, 1),
 	}
 	if s.Argv == nil {
 		session.gate.said = nil // it would be taken for what a program says
@@ -143,7 +160,7 @@ func connect(ctx context.Context, s Server, c Client) (*Session, handshake, erro
 	var transport mcp.Transport
 	var err error
 	if s.Argv != nil {
-		transport, session.ended, err = start(life, stop, s, session.gate, c.Memory, session.stderr)
+		transport, session.ended, err = start(life, stop, s, session.gate, c.Memory, said)
 	} else {
 		session.ended = func() error { return nil }
 		transport, err = reach(s, session.gate, c.Memory)
@@ -164,6 +181,7 @@ func connect(ctx context.Context, s Server, c Client) (*Session, handshake, erro
 		heard.unstarted = errors.As(session.how, &unstarted)
 		return nil, heard, err
 	}
+	session.open = true
 	go func() {
 		_ = session.session.Wait()
 		close(session.gone)
@@ -202,26 +220,39 @@ func (c Client) options() *mcp.ClientOptions {
 
 // fail ends a session that is of no use any more and returns why.
 func (s *Session) fail(ctx context.Context, err error) error {
-	end := s.end()
+	end := s.end(err)
 	if end != nil && ctx.Err() == nil {
 		err = end // a program that failed says more than a connection that was closed
 	}
 	return s.server.reason(err, s.stderr.String())
 }
 
-func (s *Session) end() error {
+// end ends the session and returns how its program ended. The journal gets the error that the session failed with, and
+// that a program has ended before; nil is no error.
+func (s *Session) end(failed error) error {
 	s.once.Do(func() {
+		select {
+		case <-s.gone:
+			if s.server.Argv != nil {
+				failed = cmp.Or(failed, errors.New("it ended"))
+			}
+		default:
+		}
 		if s.session != nil {
 			_ = s.session.Close()
 		}
 		s.how = s.ended()
 		s.stop()
+		s.journal.end()
+		if failed != nil && s.open {
+			s.journal.note(failedEntry, s.server.reason(cmp.Or(s.how, failed), "").Error())
+		}
 	})
 	return s.how
 }
 
 // Close ends the session. Programs that it started have ended when it returns.
-func (s *Session) Close() { _ = s.end() }
+func (s *Session) Close() { _ = s.end(nil) }
 
 // Gone is closed when the server has ended the session, or it was closed.
 func (s *Session) Gone() <-chan struct{} { return s.gone }
@@ -363,9 +394,10 @@ func (s *Session) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 	var refused *Refused
 	if errors.As(err, &refused) && refused.Code == mcp.CodeHeaderMismatch && c.Tool != "" { // the tool wants others by now
 		if _, failed := s.listTools(ctx); failed == nil {
-			return s.answered(ctx, c)
+			result, err = s.answered(ctx, c)
 		}
 	}
+	s.journal.note(refusedEntry, refusedText(c, err))
 	return result, err
 }
 

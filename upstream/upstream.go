@@ -20,6 +20,10 @@ type Server struct {
 	// EnvOnly says that Env is the whole environment.
 	EnvOnly bool
 
+	// Name is how its user calls it, and Journal the path of the file that keeps the last lines of its standard error, why
+	// it failed, and what it refused, see [ReadJournal]. Empty is none.
+	Name, Journal string
+
 	URL    string
 	Header http.Header
 	SSE    bool // the older transport, HTTP with server-sent events

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/upstream"
 )
 
@@ -124,6 +125,10 @@ func (h *host) visit(l *line) {
 	first, err := l.read()
 	_ = l.conn.SetReadDeadline(time.Time{})
 	var o opening
+	if err == nil && first.Kind == kindRestart { // by any version: this host is not replaced for it
+		_ = l.write(frame{Kind: kindResult, Body: ordered.MustJSON(h.restart(first.Text))})
+		return
+	}
 	if err != nil || first.Kind != kindOpen || json.Unmarshal(first.Body, &o) != nil {
 		return
 	}
@@ -160,7 +165,11 @@ func (v *visitor) attend(ctx context.Context, s *shared) {
 		return
 	}
 	if s.err != nil {
-		_ = v.line.write(frame{Kind: kindFailed, Text: s.err.Error()})
+		failed := frame{Kind: kindFailed, Text: s.err.Error()}
+		if s.isRestarted() {
+			failed = frame{Kind: kindGone} // the session is opened again
+		}
+		_ = v.line.write(failed)
 		_ = v.line.conn.Close()
 		return
 	}
@@ -229,8 +238,13 @@ func (v *visitor) take(ctx context.Context, s *shared, f frame, work *sync.WaitG
 	}
 }
 
-// run makes a request of the server.
+// run makes a request of the server, unless that is being restarted: it is not taken then, and made again by another
+// session.
 func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
+	if !s.calls.enter(ctx) {
+		return frame{Kind: kindGone}
+	}
+	defer s.calls.leave()
 	var body []byte
 	var err error
 	switch f.Kind {
@@ -265,6 +279,8 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 		return frame{Kind: kindRefused, Text: refused.Message, Code: refused.Code, Lacking: refused.Lacking, Body: refused.Data}
 	case errors.Is(err, upstream.ErrGone):
 		return frame{Kind: kindGone}
+	case s.isRestarted() && ctx.Err() == nil:
+		return frame{Kind: kindFailed, Text: "it was restarted by its user: whether the call was done is not known"}
 	}
 	return frame{Kind: kindFailed, Text: err.Error()}
 }
@@ -356,6 +372,7 @@ func (n *news) tell(l *line) {
 // shared is a server that sessions share.
 type shared struct {
 	host  *host
+	name  string // of the server, as its user calls it
 	key   string
 	ready chan struct{} // closed once it has started, or failed
 	stop  context.CancelFunc
@@ -363,6 +380,7 @@ type shared struct {
 	session *upstream.Session // once it is ready; nil where err is not
 	err     error
 
+	calls    calls
 	watching sync.Mutex // held while the server is told what is watched
 
 	mu      sync.Mutex
@@ -374,7 +392,7 @@ type shared struct {
 // join returns the server that an opening asks for, and starts it where it does not run.
 func (h *host) join(v *visitor, o opening) *shared {
 	env := slices.Sorted(slices.Values(o.Server.Env))
-	same, _ := json.Marshal([]any{o.Server.Argv, o.Server.Dir, env})
+	same, _ := json.Marshal([]any{o.Server.Name, o.Server.Argv, o.Server.Dir, env})
 	sum := sha256.Sum256(same)
 	key := string(sum[:])
 	h.mu.Lock()
@@ -387,8 +405,8 @@ func (h *host) join(v *visitor, o opening) *shared {
 	}
 	memory := h.memory
 	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
-	s := &shared{host: h, key: key, ready: make(chan struct{}), stop: cancel, users: map[*visitor]bool{v: true},
-		watched: map[string]map[*visitor]bool{}}
+	s := &shared{host: h, name: o.Server.Name, key: key, calls: newCalls(), ready: make(chan struct{}), stop: cancel,
+		users: map[*visitor]bool{v: true}, watched: map[string]map[*visitor]bool{}}
 	h.shared[key] = s
 	h.work.Go(func() {
 		defer cancel()

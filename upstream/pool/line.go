@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// frame is a message between a session and the host. Both are of one version, but for
-// [kindOpen] and [kindGone].
+// frame is a message between a session and the host. Both are of one version, except for
+// [kindOpen], [kindGone], [kindRestart] and its [kindResult].
 type frame struct {
 	Kind     kind
 	ID       int64              `json:",omitempty"` // of a request or question, which its result repeats
@@ -38,7 +38,8 @@ type frame struct {
 type kind string
 
 const (
-	kindOpen    kind = "open" // the first of a session, an [opening]
+	kindOpen    kind = "open"    // the first of a session, an [opening]
+	kindRestart kind = "restart" // the only one of its connection: of the servers with the name in Text
 	kindList    kind = "list"
 	kindCall    kind = "call"
 	kindWatch   kind = "watch" // a resource

@@ -2,7 +2,7 @@
 //
 // The sessions reach the servers by way of a background process of the same binary, the
 // host, which the first of them starts on a socket that only the user can open. A server
-// is shared where its command, environment and folder are equal. The host ends a server
+// is shared where its name, command, environment and folder are equal. The host ends a server
 // [linger] after its last session has ended, however that ended, and then itself; where
 // the host is killed, the servers that it started end with it (package child). A host of
 // another version takes no new sessions, and ends with the ones that it has.
@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/system/child"
@@ -165,6 +166,7 @@ type Session struct {
 	line   *line
 	client upstream.Client
 	gone   chan struct{}
+	leaves atomic.Bool // the host takes no more requests, answers the ones it has, and ends the session
 
 	mu    sync.Mutex
 	last  int64
@@ -319,6 +321,9 @@ func (s *Session) listen() {
 				r.add(f)
 			}
 		default:
+			if f.Kind == kindGone {
+				s.leaves.Store(true)
+			}
 			if r != nil {
 				r.answer <- f
 				s.forget(f.ID)
@@ -454,6 +459,14 @@ func (s *Session) Gone() <-chan struct{} { return s.gone }
 
 // Close ends the session. The server goes on for the others that share it.
 func (s *Session) Close() {
+	if s.leaves.Load() { // other requests have their answers first
+		late := time.NewTimer(restartTime)
+		defer late.Stop()
+		select {
+		case <-s.gone:
+		case <-late.C:
+		}
+	}
 	_ = s.line.conn.Close()
 	<-s.gone
 }

@@ -41,12 +41,8 @@ func Sharing(log *slog.Logger) connecting {
 		if !IsShared(u) {
 			return gateway.Connect(ctx, u, c)
 		}
-		dir, err := storage.DataDir()
+		p, err := thePool()
 		if err == nil {
-			dir, err = pool.Dir(dir)
-		}
-		if err == nil {
-			p := pool.Pool{Dir: dir, Version: ThisBinary(), Start: func(socket string) []string { return []string{"upstream", "share", socket} }}
 			var session *pool.Session
 			if session, err = p.Connect(ctx, u.Server, c); err == nil {
 				return session, nil
@@ -58,6 +54,25 @@ func Sharing(log *slog.Logger) connecting {
 		log.Warn("upstreams are not shared with other sessions", "err", err)
 		return gateway.Connect(ctx, u, c)
 	}
+}
+
+// thePool returns how the processes that sessions share are reached.
+func thePool() (p pool.Pool, err error) {
+	dir, err := storage.DataDir()
+	if err == nil {
+		dir, err = pool.Dir(dir)
+	}
+	start := func(socket string) []string { return []string{"upstream", "share", socket} }
+	return pool.Pool{Dir: dir, Version: ThisBinary(), Start: start}, err
+}
+
+// Restart ends the processes of a server that sessions share, see [pool.Pool.Restart].
+func Restart(ctx context.Context, name string) (pool.Restarted, error) {
+	p, err := thePool()
+	if err != nil {
+		return pool.Restarted{}, fmt.Errorf("finding the process that shares servers: %w", err)
+	}
+	return p.Restart(ctx, name)
 }
 
 // everyProgram lists the variables that every program gets; a * ends the beginning of

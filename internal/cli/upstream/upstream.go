@@ -110,7 +110,7 @@ func Command() *cli.Command {
 				Name: "logout", Usage: "forget the login at a server", ArgsUsage: "NAME",
 				Flags: settings.Flags(), OnUsageError: env.OnUsageError, Action: logoutUpstream,
 			},
-		}, switchCommands()...),
+		}, append(switchCommands(), restartCommand(), logCommand())...),
 		HideHelpCommand: true,
 		OnUsageError:    env.OnUsageError,
 		Action:          env.UnknownCommand,

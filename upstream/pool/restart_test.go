@@ -1,0 +1,99 @@
+//go:build unix
+
+package pool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"path/filepath"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
+	"github.com/toolfold/toolfold/upstream"
+	"github.com/toolfold/toolfold/upstream/pool"
+)
+
+// A restart waits for a call that runs, takes no other, and ends the process and its sessions. Those that come meanwhile
+// have another process. A program of another version restarts too, and does not replace the host.
+func TestRestart(t *testing.T) {
+	p, dir := newPool(t, "1"), t.TempDir()
+	if did, err := p.Restart(t.Context(), "files"); err != nil || did != (pool.Restarted{}) {
+		t.Errorf("without a host: %+v, %v", did, err)
+	}
+	server := playing(dir)
+	server.Name = "files"
+	asked, answer := make(chan bool), make(chan bool)
+	a := connect(t, p, server, upstream.Client{Name: "t", Ask: func(context.Context, upstream.Question) (json.RawMessage, error) {
+		asked <- true
+		<-answer
+		return json.RawMessage(`{"action":"accept","content":{}}`), nil
+	}})
+	b := connect(t, p, server, upstream.Client{Name: "t"})
+	pid := call(t, b, "pid")
+	failed := make(chan error, 2)
+	go func() {
+		_, err := a.Call(t.Context(), upstream.Call{Tool: "ask", Arguments: json.RawMessage(`{}`)})
+		failed <- err
+	}()
+	<-asked
+	type result struct {
+		did pool.Restarted
+		err error
+	}
+	restarted := make(chan result, 1)
+	go func() {
+		did, err := at(p.Dir, "2").Restart(t.Context(), "files")
+		restarted <- result{did, err}
+	}()
+	testwait.Until(t, "who comes has another process", func() bool {
+		c := connect(t, p, server, upstream.Client{Name: "t"})
+		defer c.Close()
+		return call(t, c, "pid") != pid
+	})
+	held := make(chan error, 1)
+	go func() {
+		_, err := b.Call(t.Context(), upstream.Call{Tool: "pid", Arguments: json.RawMessage(`{}`)})
+		held <- err
+	}()
+	close(answer)
+	if err := <-failed; err != nil {
+		t.Errorf("the call that ran: %v", err)
+	}
+	if err := <-held; !errors.Is(err, upstream.ErrGone) {
+		t.Errorf("a call during the restart: %v", err)
+	}
+	// Sessions that looked for another process, and their calls, may be among those of the first.
+	if r := <-restarted; r.err != nil || r.did.Processes != 1 || r.did.Sessions < 2 || r.did.Waited < 1 || r.did.Cut != 0 {
+		t.Errorf("it did %+v, %v", r.did, r.err)
+	}
+	<-a.Gone()
+	<-b.Gone()
+	again := connect(t, p, server, upstream.Client{Name: "t"})
+	if call(t, again, "pid") == pid {
+		t.Error("the process still runs")
+	}
+	if did, err := p.Restart(t.Context(), "other"); err != nil || did.Processes != 0 {
+		t.Errorf("a server that does not run: %+v, %v", did, err)
+	}
+}
+
+// A host of an older version, which does not know the request, is named.
+func TestRestartAtOldHost(t *testing.T) {
+	p := newPool(t, "1")
+	listener, err := net.Listen("unix", filepath.Join(p.Dir, "upstreams.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		if conn, err := listener.Accept(); err == nil {
+			_, _ = conn.Read(make([]byte, 1000))
+			_ = conn.Close()
+		}
+	}()
+	if _, err := p.Restart(t.Context(), "files"); !errors.Is(err, pool.ErrOldHost) {
+		t.Errorf("it says %v", err)
+	}
+}
