@@ -60,36 +60,44 @@ func ListOf(answer upstream.Answer) (doctor.List, error) {
 // a problem. Offers returns the methods that each is offered besides, see [upstream.List].
 func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offers func(i int) []string) []upstream.Answer {
 	answers := make([]upstream.Answer, len(lists))
+	var line sync.Mutex // one at a time
+	SomeAtOnce(len(lists), func(i int) {
+		if lists[i].Problem != "" {
+			return
+		}
+		answer, err := Ask(c, servers[i], offers(i)...)
+		var l doctor.List
+		if err == nil {
+			l, err = ListOf(answer)
+		}
+		line.Lock()
+		defer line.Unlock()
+		if err != nil {
+			lists[i].Problem = err.Error()
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), lists[i].Problem)
+			return
+		}
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), plural(len(l.Tools), "tool"))
+		answers[i] = answer
+		lists[i].Instructions, lists[i].Tools = l.Instructions, l.Tools
+	})
+	return answers
+}
+
+// SomeAtOnce calls run with each number below n, four at a time, and returns when all calls have. Servers that start
+// all at once make each other late.
+func SomeAtOnce(n int, run func(i int)) {
 	const atOnce = 4
 	var wait sync.WaitGroup
-	var said sync.Mutex // one line at a time
 	room := make(chan struct{}, atOnce)
-	for i := range lists {
-		if lists[i].Problem != "" {
-			continue
-		}
+	for i := range n {
+		room <- struct{}{}
 		wait.Go(func() {
-			room <- struct{}{}
 			defer func() { <-room }()
-			answer, err := Ask(c, servers[i], offers(i)...)
-			var l doctor.List
-			if err == nil {
-				l, err = ListOf(answer)
-			}
-			said.Lock()
-			defer said.Unlock()
-			if err != nil {
-				lists[i].Problem = err.Error()
-				fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), lists[i].Problem)
-				return
-			}
-			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), plural(len(l.Tools), "tool"))
-			answers[i] = answer
-			lists[i].Instructions, lists[i].Tools = l.Instructions, l.Tools
+			run(i)
 		})
 	}
 	wait.Wait()
-	return answers
 }
 
 // plural returns a number of things.

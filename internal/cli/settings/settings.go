@@ -4,6 +4,7 @@ package settings
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -201,6 +202,16 @@ func InForce(c *cli.Context, files config.Files, layers *config.Layers) (*Option
 	}
 	o.narrowAllow()
 	return o, nil
+}
+
+// WithoutFlags returns the context of a command whose flags are named as settings are and mean something else: of its
+// flags, only the workspace counts.
+func WithoutFlags(c *cli.Context) *cli.Context {
+	flags := flag.NewFlagSet(c.Command.Name, flag.ContinueOnError)
+	flags.String(WorkspaceFlag, c.String(WorkspaceFlag), "")
+	bare := cli.NewContext(c.App, flags, nil)
+	bare.Context, bare.Command = c.Context, c.Command
+	return bare
 }
 
 // FilesOf reads the flags and the environment. Empty values count as not

@@ -4,24 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
-	"sync"
-	"text/tabwriter"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
 
-	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
@@ -32,81 +27,6 @@ import (
 	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
-
-// checkUpstreams asks servers for their tools, keeps the lists, and prints what they cost
-// as they are and folded.
-func checkUpstreams(c *cli.Context) error {
-	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
-	if err != nil {
-		return err
-	}
-	defer g.Close()
-	names := c.Args().Slice()
-	if len(names) == 0 {
-		names = slices.Sorted(maps.Keys(o.Upstreams))
-	}
-	problems, changed := make([]string, len(names)), make([][]string, len(names))
-	var wait sync.WaitGroup
-	for i, name := range names {
-		if _, known := o.Upstreams[name]; !known {
-			return upstreamUnknown(o, name)
-		}
-		wait.Go(func() {
-			ctx, cancel := context.WithTimeout(c.Context, c.Duration(servers.TimeoutFlag.Name))
-			defer cancel()
-			_, _, known := g.Listed(name)
-			before := g.Offers(name)
-			if err := g.Refresh(ctx, name); err != nil {
-				problems[i] = err.Error()
-				return
-			}
-			if !known { // all of it would be new
-				before = g.Offers(name)
-			}
-			changed[i] = gateway.Changed(before, g.Offers(name))
-		})
-	}
-	wait.Wait()
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "upstream\ttools\ttokens\tfolded\ttokens\tprompts\tresources\tnote")
-	var before, after doctor.Cost
-	for i, name := range names {
-		if problems[i] != "" {
-			fmt.Fprintf(w, "%s\t-\t-\t-\t-\t-\t-\t%s\n", name, problems[i])
-			continue
-		}
-		answer, families, _ := g.Listed(name)
-		raw, folded, err := servers.Costs(answer, families, o)
-		if err != nil {
-			return err
-		}
-		var prompts int
-		offers := g.Offers(name)
-		for _, o := range offers {
-			if o.Kind == "prompt" {
-				prompts++
-			}
-		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, prompts, len(offers)-prompts,
-			g.Trouble()[name])
-		before, after = before.Add(raw), after.Add(folded)
-	}
-	if len(names) > 1 {
-		fmt.Fprintf(w, "total\t%d\t%d\t%d\t%d\t\t\t\n", before.Tools, before.Tokens, after.Tools, after.Tokens)
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for i, name := range names {
-		for _, line := range changed[i] {
-			fmt.Fprintf(c.App.Writer, "%s: %s\n", name, line)
-		}
-	}
-	if slices.ContainsFunc(problems, func(problem string) bool { return problem != "" }) {
-		return cli.Exit("", env.ExitFailed)
-	}
-	return nil
-}
 
 // named returns the one upstream that a command is given.
 func named(c *cli.Context, o *settings.Options) (string, error) {

@@ -30,29 +30,13 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// addressFlag is the flag with the address of a server.
-const addressFlag = "url"
-
 // Command returns the command.
 func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "upstream",
 		Usage: "serve the tools of other MCP servers too, folded",
 		Subcommands: append([]*cli.Command{
-			{
-				Name: "add", Usage: "name a server whose tools are served too", ArgsUsage: "NAME [-- PROGRAM ARG…]",
-				Description: "What starts the server gets the variables named with --env and those that every program\n" +
-					"has. ${NAME} in a value stands for a variable of yours, so that no secret is written down.\n\n" +
-					"toolfold upstream add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n" +
-					"toolfold upstream add github --url https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
-				Flags: append(settings.Flags(),
-					&cli.StringFlag{Name: addressFlag, Usage: "address of the server, in place of a program"},
-					&cli.StringSliceFlag{Name: "header", Usage: "with --url: send this header, as Name: value; may be repeated"},
-					&cli.StringSliceFlag{Name: "env", Usage: "give the program this variable, as NAME=value; may be repeated"},
-					&cli.StringFlag{Name: "fold", Usage: "what one tool of it holds: effect, or none for its tools as they are"},
-				),
-				OnUsageError: env.OnUsageError, Action: addUpstream,
-			},
+			addCommand(),
 			{
 				Name: "list", Usage: "list the servers whose tools are served too",
 				Flags: append(settings.Flags(), env.OutputFlag(env.AsTable), env.JSONFlag), OnUsageError: env.OnUsageError, Action: listUpstreams,
@@ -110,61 +94,11 @@ func Command() *cli.Command {
 				Name: "logout", Usage: "forget the login at a server", ArgsUsage: "NAME",
 				Flags: settings.Flags(), OnUsageError: env.OnUsageError, Action: logoutUpstream,
 			},
-		}, append(switchCommands(), restartCommand(), logCommand())...),
+		}, append(switchCommands(), setCommand(), restartCommand(), logCommand())...),
 		HideHelpCommand: true,
 		OnUsageError:    env.OnUsageError,
 		Action:          env.UnknownCommand,
 	}
-}
-
-func addUpstream(c *cli.Context) error {
-	name, rest := c.Args().First(), c.Args().Tail()
-	if len(rest) > 0 && rest[0] == "--" {
-		rest = rest[1:]
-	}
-	switch {
-	case !settings.UpstreamName().MatchString(name):
-		return env.UsageError("add takes a NAME of at most 32 small letters, digits, - and _, which begins with a letter; got %q", name)
-	case name == hosts.Server:
-		return env.UsageError("%s is this server itself", name)
-	case (len(rest) > 0) == (c.String(addressFlag) != ""):
-		return env.UsageError("add takes either a program after --, or --url")
-	case len(c.StringSlice("header")) > 0 && len(rest) > 0:
-		return env.UsageError("--header goes with --url; a program gets --env")
-	case len(c.StringSlice("env")) > 0 && len(rest) == 0:
-		return env.UsageError("--env goes with a program; --url takes --header")
-	}
-	u := config.Upstream{URL: c.String(addressFlag), Fold: c.String("fold")}
-	if len(rest) > 0 {
-		u.Command, u.Args = rest[0], rest[1:]
-	}
-	for flag, to := range map[string]struct {
-		values *map[string]string
-		sep    string
-	}{"env": {&u.Env, "="}, "header": {&u.Headers, ":"}} {
-		for _, text := range c.StringSlice(flag) {
-			key, value, ok := strings.Cut(text, to.sep)
-			if key = strings.TrimSpace(key); !ok || key == "" {
-				return env.UsageError("--%s takes NAME%svalue, got %q", flag, to.sep, redact.Text(text))
-			}
-			if *to.values == nil {
-				*to.values = map[string]string{}
-			}
-			(*to.values)[key] = strings.TrimSpace(value)
-		}
-	}
-	o, err := settings.Load(c)
-	if err != nil {
-		return err
-	}
-	if _, known := o.Upstreams[name]; known {
-		return env.UsageError("there is an upstream %s: toolfold upstream remove %s, or choose another name", name, name)
-	}
-	if err := putUpstreams(c, o.Files, map[string]config.Upstream{name: u}); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(c.App.Writer, "added %s to %s; toolfold upstream check %s asks it for its tools\n", name, o.Files.Global, name)
-	return err
 }
 
 // putUpstreams writes upstreams into the user's file. A file that holds what looks

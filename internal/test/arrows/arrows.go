@@ -101,7 +101,7 @@ var mayImport = map[string][]string{
 		"internal/cli/workbench", "doctor", "serve", "surface"},
 	"internal/cli/setup": {"internal/", "internal/cli/clientfile", "internal/cli/env", "internal/cli/hooks",
 		"internal/cli/servers", "internal/cli/settings"},
-	"internal/cli/upstream": {"internal/", "internal/app", "internal/cli/clientfile", "internal/cli/env",
+	"internal/cli/upstream": {".", "internal/", "internal/app", "internal/cli/clientfile", "internal/cli/env",
 		"internal/cli/heap", "internal/cli/screen", "internal/cli/servers", "internal/cli/settings", "tools/config",
 		"doctor", "entry", "gateway", "gateway/fold", "surface", "upstream", "upstream/pool"},
 	"internal/cli": {".", "internal/", "internal/app", "internal/cli/", "tools/config"},

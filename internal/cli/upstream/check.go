@@ -1,0 +1,134 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+)
+
+// checked says what came of asking a server.
+type checked struct {
+	name    string
+	off     bool     // it is switched off, and was not asked
+	problem string   // why it gave no list; empty = it did
+	changed []string // what it offers otherwise than before
+}
+
+// checkUpstreams asks servers for their tools, keeps the lists, and prints what they cost
+// as they are and folded. Servers that are switched off are asked only by name, which says so.
+func checkUpstreams(c *cli.Context) error {
+	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	names := c.Args().Slice()
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(o.Upstreams))
+	}
+	list := make([]checked, len(names))
+	for i, name := range names {
+		u, known := o.Upstreams[name]
+		if !known {
+			return upstreamUnknown(o, name)
+		}
+		list[i] = checked{name: name, off: u.Disabled && c.NArg() == 0}
+	}
+	var printing sync.Mutex
+	servers.SomeAtOnce(len(list), func(i int) {
+		if list[i].off {
+			return
+		}
+		list[i].ask(c, g)
+		printing.Lock()
+		defer printing.Unlock()
+		fmt.Fprintln(c.App.ErrWriter, list[i].line(g))
+	})
+	if err := printChecked(c, o, g, list); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(list, func(s checked) bool { return s.problem != "" }) {
+		return cli.Exit("", env.ExitFailed)
+	}
+	return nil
+}
+
+// ask asks the server for its tools, within --timeout.
+func (s *checked) ask(c *cli.Context, g *gateway.Gateway) {
+	ctx, cancel := context.WithTimeout(c.Context, c.Duration(servers.TimeoutFlag.Name))
+	defer cancel()
+	_, _, known := g.Listed(s.name)
+	before := g.Offers(s.name)
+	if err := g.Refresh(ctx, s.name); err != nil {
+		s.problem = err.Error()
+		return
+	}
+	if !known { // all of it would be new
+		before = g.Offers(s.name)
+	}
+	s.changed = gateway.Changed(before, g.Offers(s.name))
+}
+
+// line says what came of it, while others are asked still.
+func (s *checked) line(g *gateway.Gateway) string {
+	if s.problem != "" {
+		return s.name + " failed: " + s.problem
+	}
+	answer, _, _ := g.Listed(s.name)
+	return s.name + " " + toolsText(len(answer.Tools))
+}
+
+// printChecked prints a table of what the servers cost, and what they offer otherwise than before.
+func printChecked(c *cli.Context, o *settings.Options, g *gateway.Gateway, list []checked) error {
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "upstream\ttools\ttokens\tfolded\ttokens\tprompts\tresources\tnote")
+	var before, after doctor.Cost
+	for _, s := range list {
+		note := s.problem
+		if s.off {
+			note = g.Trouble()[s.name]
+		}
+		if note != "" {
+			fmt.Fprintf(w, "%s\t-\t-\t-\t-\t-\t-\t%s\n", s.name, note)
+			continue
+		}
+		answer, families, _ := g.Listed(s.name)
+		raw, folded, err := servers.Costs(answer, families, o)
+		if err != nil {
+			return err
+		}
+		var prompts int
+		offers := g.Offers(s.name)
+		for _, o := range offers {
+			if o.Kind == "prompt" {
+				prompts++
+			}
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", s.name, raw.Tools, raw.Tokens, folded.Tools, folded.Tokens, prompts,
+			len(offers)-prompts, g.Trouble()[s.name])
+		before, after = before.Add(raw), after.Add(folded)
+	}
+	if len(list) > 1 {
+		fmt.Fprintf(w, "total\t%d\t%d\t%d\t%d\t\t\t\n", before.Tools, before.Tokens, after.Tools, after.Tokens)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, s := range list {
+		for _, line := range s.changed {
+			fmt.Fprintf(c.App.Writer, "%s: %s\n", s.name, line)
+		}
+	}
+	return nil
+}
