@@ -245,6 +245,10 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 		return frame{Kind: kindGone}
 	}
 	defer s.calls.leave()
+	client := ctx
+	ctx, cancel := context.WithCancel(client)
+	defer cancel()
+	defer context.AfterFunc(s.calls.life, cancel)()
 	var body []byte
 	var err error
 	switch f.Kind {
@@ -279,7 +283,7 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 		return frame{Kind: kindRefused, Text: refused.Message, Code: refused.Code, Lacking: refused.Lacking, Body: refused.Data}
 	case errors.Is(err, upstream.ErrGone):
 		return frame{Kind: kindGone}
-	case s.isRestarted() && ctx.Err() == nil:
+	case s.isRestarted() && client.Err() == nil:
 		return frame{Kind: kindFailed, Text: "it was restarted by its user: whether the call was done is not known"}
 	}
 	return frame{Kind: kindFailed, Text: err.Error()}

@@ -96,6 +96,7 @@ func (s *shared) restart() (did Restarted) {
 	case <-over:
 	case <-late.C:
 		did.Cut = s.calls.running()
+		s.calls.cut() // the session would wait for them
 	}
 	did.Waited = running - did.Cut
 	s.calls.open()
@@ -115,10 +116,14 @@ type calls struct {
 	closed chan struct{} // closed when a restart begins
 	over   chan struct{} // closed when none runs after that
 	opened chan struct{} // closed when those that wait are let go
+
+	life context.Context // ends the requests that run
+	cut  context.CancelFunc
 }
 
 func newCalls() calls {
-	return calls{closed: make(chan struct{}), over: make(chan struct{}), opened: make(chan struct{})}
+	life, cut := context.WithCancel(context.Background())
+	return calls{closed: make(chan struct{}), over: make(chan struct{}), opened: make(chan struct{}), life: life, cut: cut}
 }
 
 // enter counts a request. It reports false if the server is restarted: at once when no request runs there any more, so

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/toolfold/toolfold/internal/test/testwait"
@@ -73,6 +74,20 @@ func TestRestart(t *testing.T) {
 	again := connect(t, p, server, upstream.Client{Name: "t"})
 	if call(t, again, "pid") == pid {
 		t.Error("the process still runs")
+	}
+	begun := make(chan bool, 1)
+	go func() {
+		_, err := again.Call(t.Context(), upstream.Call{
+			Tool: "wait", Arguments: json.RawMessage(`{}`), Progress: func(upstream.Progress) { begun <- true },
+		})
+		failed <- err
+	}()
+	<-begun
+	if did, err := p.Restart(t.Context(), "files"); err != nil || did.Sessions != 1 || did.Waited != 0 || did.Cut != 1 {
+		t.Errorf("with a call that does not end it did %+v, %v", did, err)
+	}
+	if err := <-failed; err == nil || !strings.Contains(err.Error(), "it was restarted by its user") {
+		t.Errorf("the call that did not end: %v", err)
 	}
 	if did, err := p.Restart(t.Context(), "other"); err != nil || did.Processes != 0 {
 		t.Errorf("a server that does not run: %+v, %v", did, err)
