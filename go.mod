@@ -32,6 +32,7 @@ require (
 	github.com/tiktoken-go/tokenizer v0.10.0 // tests: token counts to compare with, and the vocabulary
 	github.com/urfave/cli/v2 v2.27.7 // commands, flags, environment
 	github.com/yuin/goldmark v1.8.7 // pages in Markdown, with places
+	github.com/zalando/go-keyring v0.2.8 // the keyrings of macOS, Windows and desktops with a Secret Service, without cgo
 	go.opentelemetry.io/otel v1.47.0 // attributes and codes of spans, contexts of traces on the wire
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0 // spans as OTLP has them; otlptracehttp would link gRPC, 5 MB
 	go.opentelemetry.io/otel/sdk v1.47.0 // spans that are recorded
@@ -57,9 +58,11 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
+	github.com/danieljoos/wincred v1.2.3 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/godbus/dbus/v5 v5.2.2 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/itchyny/timefmt-go v0.1.9 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect

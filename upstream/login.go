@@ -37,7 +37,10 @@ type Login struct {
 
 // LogIn lets a user log in at the server of an account, and keeps the login. It
 // returns ErrNoLogin where the server wants none.
-func (a *Account) LogIn(ctx context.Context, l Login) error {
+func (a *Account) LogIn(ctx context.Context, l Login) (err error) {
+	if l.Server, err = l.Server.Filled(ctx); err != nil {
+		return err
+	}
 	request, response, err := challenge(ctx, l.Server)
 	switch {
 	case errors.Is(err, ErrNoLogin):

@@ -91,9 +91,9 @@ func explanation(output string) string {
 }
 
 // secrets lists what must not stand in an error, the longest first: the values of the environment, of
-// headers and of the URL's query, and arguments that look like secrets.
+// headers and of the URL's query, arguments that look like secrets, and what the server itself names.
 func (s Server) secrets() []string {
-	var secrets []string
+	secrets := slices.Clone(s.Hidden)
 	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
 		secrets = append(secrets, at.RequestURI(), at.RawQuery)
 		for _, values := range at.Query() {

@@ -89,7 +89,12 @@ type Session struct {
 // answers neither within its start timeout, is started again and sent initialize alone. A server at a
 // URL that refuses requests as servers of the older transport do is asked by that.
 func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
-	session, err := begin(ctx, s, c)
+	filled, err := s.Filled(ctx)
+	var session *Session
+	if err == nil {
+		s = filled
+		session, err = begin(ctx, s, c)
+	}
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		s.journal().note(failedEntry, err.Error())
 	}

@@ -30,6 +30,11 @@ type Server struct {
 
 	Account *Account // the user's login at URL; nil for none
 
+	// Fill returns the server with what is read only when it is started or reached, such as secrets of a
+	// keyring; nil = nothing is missing. The settings without it tell servers apart.
+	Fill   func(context.Context, Server) (Server, error) `json:"-"`
+	Hidden []string                                      // what no error of the server may have, beside what looks like a secret
+
 	// Legacy says that the server is known to answer initialize and not server/discover, which is
 	// not sent then.
 	Legacy bool
@@ -37,6 +42,16 @@ type Server struct {
 	ProbeTimeout time.Duration // for the answer to server/discover; 0 = DefaultProbeTimeout
 	StartTimeout time.Duration // for a program to answer anything; 0 = DefaultStartTimeout
 	MessageLimit int64         // bytes of one message; 0 = DefaultMessageLimit
+}
+
+// Filled returns the server with what Fill reads.
+func (s Server) Filled(ctx context.Context) (Server, error) {
+	if s.Fill == nil {
+		return s, nil
+	}
+	fill := s.Fill
+	s.Fill = nil
+	return fill(ctx, s)
 }
 
 // Limits of a [Server], unless the user sets others.

@@ -26,7 +26,8 @@ func newApp(e *env.Env) *cli.App {
 		"workspace for what is harmless, then the user's config file, then the default.\n\n" +
 		"Exit codes: 0 done, 1 the action or check failed, 2 the command line is wrong."
 	app.Commands = slices.Concat(
-		group("Serve", setup.Command(), serve.Command(), serve.WorkerCommand(), upstream.Command(), machine.TokenCommand()),
+		group("Serve", setup.Command(), serve.Command(), serve.WorkerCommand(), upstream.Command(), upstream.SecretCommand(),
+			machine.TokenCommand()),
 		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand(), call.ToolsCommand(), machine.HookCommand()),
 		group("Measure and move over", doctor.Command(), migrate.Command()),
 		group("Look after this machine", machine.StatusCommand(), machine.TrustCommand(), machine.UntrustCommand(),

@@ -58,7 +58,10 @@ func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client)
 	if err := s.Check(); err != nil { // it may name what settled changes
 		return nil, err
 	}
-	s, err := settled(s)
+	s, err := s.Filled(ctx) // the process may have no way to the keyring
+	if err == nil {
+		s, err = settled(s)
+	}
 	if err != nil {
 		return nil, err
 	}

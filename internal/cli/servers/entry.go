@@ -2,6 +2,7 @@ package servers
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"maps"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/keyring"
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/upstream"
 )
@@ -58,7 +60,7 @@ func OfUpstream(name string, u config.Upstream, workspace string) (upstream.Serv
 
 // EntryOf returns an upstream as an entry of a client, with its variables.
 func EntryOf(name string, u config.Upstream) hosts.Entry {
-	e := hosts.Entry{Name: name, Dir: cmp.Or(u.Cwd, "."), URL: u.URL, Header: u.Headers, SSE: u.Type == "sse"}
+	e := hosts.Entry{Name: name, Own: true, Dir: cmp.Or(u.Cwd, "."), URL: u.URL, Header: u.Headers, SSE: u.Type == "sse"}
 	if u.Command != "" {
 		e.Command = append([]string{u.Command}, u.Args...)
 	}
@@ -80,7 +82,25 @@ func OfEntry(e hosts.Entry) upstream.Server {
 	for name, value := range e.Header {
 		s.Header.Set(name, value)
 	}
+	if e.HasSecrets() {
+		s.Fill = func(ctx context.Context, s upstream.Server) (upstream.Server, error) { return revealed(ctx, e, s) }
+	}
 	return s
+}
+
+// revealed returns a server of an entry with the secrets of the keyring that the entry has references to.
+func revealed(ctx context.Context, e hosts.Entry, s upstream.Server) (upstream.Server, error) {
+	full, secrets, err := e.Revealed(func(name string) (string, error) { return keyring.Get(ctx, name) })
+	if err != nil {
+		return s, err
+	}
+	with := OfEntry(full)
+	s.Argv, s.Dir, s.URL, s.Header, s.Hidden = with.Argv, with.Dir, with.URL, with.Header, secrets
+	s.Env = slices.Clone(s.Env) // which has more than the entry
+	for i, variable := range e.Env {
+		s.Env[slices.Index(s.Env, variable)] = with.Env[i]
+	}
+	return s, nil
 }
 
 // maxTimeout is the longest time limit of calls that the settings of an upstream can have.

@@ -44,6 +44,7 @@ func importCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "client", Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
 			&cli.BoolFlag{Name: "write", Usage: "take them over"},
 			&cli.BoolFlag{Name: "undo", Usage: "put back what imports have changed"},
+			keyringFlag,
 		),
 		OnUsageError: env.OnUsageError, Action: importUpstreams,
 	}
@@ -92,6 +93,9 @@ func importUpstreams(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("write") && len(found.takings) > 0 {
+		if err := moveSecrets(c, o, found.takings); err != nil {
+			return err
+		}
 		if err := writeTakings(c, o, found.takings); err != nil {
 			return err
 		}

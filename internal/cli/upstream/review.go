@@ -1,21 +1,18 @@
 package upstream
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
-	"golang.org/x/term"
 
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/gateway/fold"
@@ -168,14 +165,10 @@ func approveUpstream(c *cli.Context) error {
 	case c.Bool("dry-run"):
 		_, err := fmt.Fprintf(c.App.Writer, "nothing is approved; to accept what is shown: %s\n", again)
 		return err
-	case !term.IsTerminal(int(os.Stdin.Fd())):
+	case !canAsk():
 		return fmt.Errorf("nothing is approved, as nobody can be asked without a terminal; to accept what is shown: %s", again)
-	default:
-		fmt.Fprintf(c.App.ErrWriter, "accept %s? [y/N] ", unseen.Escaped(strings.Join(pinNames(shown), ", ")))
-		line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no line is no
-		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-			return errors.New("nothing is approved")
-		}
+	case !agrees(c, fmt.Sprintf("accept %s?", unseen.Escaped(strings.Join(pinNames(shown), ", ")))):
+		return errors.New("nothing is approved")
 	}
 	if _, err := g.Approve(name, shown...); err != nil {
 		return err

@@ -235,6 +235,9 @@ func (u *undoing) removeUpstreams(c *cli.Context, record *clientfile.Imports) er
 			return err
 		}
 		fmt.Fprintf(u.out, "removed  %s\n", name)
+		if err := removeSecrets(c.Context, map[string]config.Upstream{name: o.Upstreams[name]}); err != nil {
+			fmt.Fprintf(u.problems, "toolfold: %v\n", err)
+		}
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/toolfold/toolfold/internal/system/keyring"
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/yamledit"
@@ -36,6 +37,8 @@ type Entry struct {
 
 	Off bool // the settings switch it off
 
+	Own bool // it is of the user's own settings of toolfold, where ${keyring:NAME} is a secret of the system's keyring
+
 	Timeout time.Duration  // of a call; 0 = the host's
 	Unread  map[string]any // members of the entry that are not read here
 
@@ -44,6 +47,14 @@ type Entry struct {
 	// Approvals has what the entry says of calls that need no question, by the member that says so:
 	// names of tools, or * for all.
 	Approvals map[string][]string
+
+	Unrevealed *Unrevealed // of an entry that was filled in, and refers to secrets; nil = it refers to none
+}
+
+// Unrevealed is an entry as it was before [Entry.Filled], which reads no secrets.
+type Unrevealed struct {
+	Entry     Entry
+	Workspace string
 }
 
 // Approved reports whether the settings let calls of a tool pass without a question.
@@ -448,17 +459,52 @@ func approvals(entry map[string]any) map[string][]string {
 // Filled returns the entry with its variables filled in as hosts do, from the
 // environment. Problem says which cannot be. The user's other settings that have
 // servers mean the same by ${NAME}, ${NAME:-default} and ${workspaceFolder}, and by $NAME where
-// that is the whole value of a variable or of a header.
+// that is the whole value of a variable or of a header. References to secrets of the keyring stay:
+// see [Entry.Revealed].
 func (e Entry) Filled(workspace string) Entry {
-	x := expander{workspace: workspace}
-	return x.filled(e)
+	x := expander{workspace: workspace, own: e.Own}
+	filled := x.filled(e)
+	if len(x.secrets) > 0 {
+		filled.Unrevealed = &Unrevealed{e, workspace}
+	}
+	return filled
 }
 
-// Variables lists the variables of the environment that [Entry.Filled] fills in, as far as they are
-// set, in the order of the alphabet.
-func (e Entry) Variables() []string {
-	var x expander
+// HasSecrets reports whether an entry that was filled in has references to secrets of the keyring.
+func (e Entry) HasSecrets() bool { return e.Unrevealed != nil }
+
+// Revealed returns an entry that was filled in with its secrets in place of the references, and the
+// secrets. It fills the entry in once more: a variable whose value looks like a reference is none.
+func (e Entry) Revealed(read func(name string) (string, error)) (revealed Entry, secrets []string, err error) {
+	if e.Unrevealed == nil {
+		return e, nil, nil
+	}
+	x := expander{workspace: e.Unrevealed.Workspace, own: true, read: func(name string) (string, error) {
+		secret, err := read(name)
+		secrets = append(secrets, secret)
+		return secret, err
+	}}
+	revealed = x.filled(e.Unrevealed.Entry)
+	return revealed, secrets, x.failed
+}
+
+// Secrets lists the names of the secrets of the keyring that the entry has references to, in the order of the
+// alphabet.
+func (e Entry) Secrets() []string {
+	x := expander{own: e.Own}
 	x.filled(e)
+	slices.Sort(x.secrets)
+	return slices.Compact(x.secrets)
+}
+
+// Variables lists the variables of the environment that [Entry.Filled] fills in, and the ones that lead to
+// the keyring where it has secrets, as far as they are set, in the order of the alphabet.
+func (e Entry) Variables() []string {
+	x := expander{own: e.Own}
+	x.filled(e)
+	if len(x.secrets) > 0 {
+		x.found = append(x.found, keyring.Environment()...)
+	}
 	slices.Sort(x.found)
 	return slices.Compact(x.found)
 }
@@ -561,9 +607,33 @@ type expander struct {
 	workspace string
 	problem   string
 	found     []string
+
+	own     bool     // the entry may have references to secrets; see [Entry]
+	secrets []string // the names in the references
+	read    func(name string) (string, error)
+	failed  error // of read; nil = none
 }
 
-// placeholder matches ${NAME}, ${NAME:-default}, ${env:NAME}, ${input:id} and
+// secret returns the secret of a reference, or the reference where secrets are not read.
+func (x *expander) secret(name, reference string) string {
+	switch {
+	case !x.own:
+		x.problem = reference + " is a secret of the keyring, which only upstreams of toolfold get"
+		return ""
+	case !keyring.IsName(name):
+		x.problem = reference + " names no secret: ${keyring:NAME} takes letters, digits, _, . and -"
+		return ""
+	}
+	x.secrets = append(x.secrets, name)
+	if x.read == nil {
+		return reference
+	}
+	secret, err := x.read(name)
+	x.failed = cmp.Or(x.failed, err)
+	return secret
+}
+
+// placeholder matches ${NAME}, ${NAME:-default}, ${env:NAME}, ${keyring:NAME}, ${input:id} and
 // {env:NAME}, which OpenCode has.
 var placeholder = regex.Lazy(`\$\{([^}]*)\}|\{(env:[^}]*)\}`)
 
@@ -596,6 +666,9 @@ func (x *expander) text(text string) string {
 		if id, ok := strings.CutPrefix(name, "input:"); ok {
 			x.problem = fmt.Sprintf("its client asks the user for %q", id)
 			return ""
+		}
+		if secret, ok := strings.CutPrefix(name, "keyring:"); ok {
+			return x.secret(secret, match)
 		}
 		name, otherwise, has := strings.Cut(strings.TrimPrefix(name, "env:"), ":-")
 		value, set := os.LookupEnv(name)
