@@ -34,6 +34,7 @@ var samples = map[string]any{
 	"embeddings": map[string]any{"baseURL": "http://127.0.0.1:1/v1", "model": "x"},
 	"upstreams":  map[string]any{"x": map[string]any{"command": "x", "env": map[string]any{"A": "b"}}},
 	"sets":       map[string]any{"x": []any{"github", "files.read_*"}},
+	"registry":   "https://example.com",
 }
 
 // byWorkspace and byClient are all that a cloned repository and a client may

@@ -156,6 +156,11 @@ var Settings = append([]Setting{
 		Name: "sets", Doc: "Groups of upstreams, by name: lists of upstreams, and of tools of them such as files.read_*.",
 		Of: toolfold.List{Of: toolfold.String{MinLen: 1, MaxLen: 500}, MaxItems: 1000},
 	}, User},
+	{toolfold.String{
+		Name: "registry", Doc: "Address of the registry of MCP servers that upstream search and add --from-registry ask: the official one " +
+			"unless set.",
+		MinLen: 1,
+	}, User},
 }, providerSettings()...)
 
 // upstreamSettings declares one member of upstreams: [Upstream].
@@ -293,6 +298,7 @@ type Options struct {
 	DefaultProvider   string                     `json:"defaultProvider"`
 	Upstreams         map[string]Upstream        `json:"upstreams"` // empty = none
 	Sets              map[string][]string        `json:"sets"`      // members by the name of the set; empty = none
+	Registry          string                     `json:"registry"`  // empty = the official one
 	Embeddings        Embeddings                 `json:"embeddings"`
 }
 

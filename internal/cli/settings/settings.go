@@ -23,6 +23,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/registry"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
@@ -205,10 +206,16 @@ func InForce(c *cli.Context, files config.Files, layers *config.Layers) (*Option
 }
 
 // WithoutFlags returns the context of a command whose flags are named as settings are and mean something else: of its
-// flags, only the workspace counts.
-func WithoutFlags(c *cli.Context) *cli.Context {
+// flags, only the workspace and those of the named settings count, which are texts.
+func WithoutFlags(c *cli.Context, except ...string) *cli.Context {
 	flags := flag.NewFlagSet(c.Command.Name, flag.ContinueOnError)
 	flags.String(WorkspaceFlag, c.String(WorkspaceFlag), "")
+	for _, setting := range except {
+		flags.String(FlagName(setting), "", "")
+		if c.IsSet(FlagName(setting)) {
+			_ = flags.Set(FlagName(setting), c.String(FlagName(setting))) // it takes any text
+		}
+	}
 	bare := cli.NewContext(c.App, flags, nil)
 	bare.Context, bare.Command = c.Context, c.Command
 	return bare
@@ -408,6 +415,11 @@ func CheckTier(o config.Options) error {
 func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 	if err := storage.CheckURL(o.Store); err != nil {
 		return fmt.Errorf("store: %w", err)
+	}
+	if o.Registry != "" {
+		if err := registry.CheckURL(o.Registry); err != nil {
+			return fmt.Errorf("registry: %w", err)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 		u := o.Upstreams[name]

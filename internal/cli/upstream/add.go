@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -26,14 +27,18 @@ func addCommand() *cli.Command {
 			"The server is asked for its tools once. One that does not answer stays in the settings, and\n" +
 			"the exit code is 1.\n\n" +
 			"toolfold upstream add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n" +
-			"toolfold upstream add github --url https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'",
-		Flags: append(append(settings.Flags(), settingFlags()...), servers.TimeoutFlag,
-			&cli.BoolFlag{Name: noCheckFlag, Usage: "do not ask the server"}),
+			"toolfold upstream add github --url https://api.githubcopilot.com/mcp/ --header 'Authorization: Bearer ${GITHUB_TOKEN}'\n" +
+			"toolfold upstream add --from-registry io.github.owner/server",
+		Flags: slices.Concat(settings.Flags("registry"), settingFlags(), registryFlags(),
+			[]cli.Flag{servers.TimeoutFlag, &cli.BoolFlag{Name: noCheckFlag, Usage: "do not ask the server"}}),
 		OnUsageError: env.OnUsageError, Action: addUpstream,
 	}
 }
 
 func addUpstream(c *cli.Context) error {
+	if c.String(fromRegistryFlag) != "" {
+		return addFromRegistry(c)
+	}
 	name, program := words(c)
 	switch {
 	case !settings.UpstreamName().MatchString(name):
@@ -62,6 +67,12 @@ func addUpstream(c *cli.Context) error {
 	if err := putUpstreams(c, o.Files, map[string]config.Upstream{name: u}); err != nil {
 		return err
 	}
+	return added(c, o, name, u)
+}
+
+// added says that a server is in the settings, and asks it for its tools unless the command or the settings keep it
+// from that.
+func added(c *cli.Context, o *settings.Options, name string, u config.Upstream) error {
 	if _, err := fmt.Fprintf(c.App.Writer, "added %s to %s\n", name, o.Files.Global); err != nil {
 		return err
 	}

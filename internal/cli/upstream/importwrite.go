@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
 	"github.com/toolfold/toolfold/internal/cli/env"
@@ -257,15 +255,10 @@ func confirmRunning(c *cli.Context, clients []*hosts.Host) error {
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s is running: close it, since it writes its file\n", h.Title)
 		}
 	}
-	if len(names) == 0 || c.Bool(env.JSONFlag.Name) || !term.IsTerminal(int(os.Stdin.Fd())) {
+	if len(names) == 0 || c.Bool(env.JSONFlag.Name) || !canAsk() || agrees(c, "go on?") {
 		return nil
 	}
-	fmt.Fprint(c.App.ErrWriter, "go on? [y/N] ")
-	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // no line is no
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
-		return errors.New("nothing is written")
-	}
-	return nil
+	return errors.New("nothing is written")
 }
 
 // needed lists the variables of the environment that a server needs for upstreams: variables in their

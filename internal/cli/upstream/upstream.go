@@ -74,6 +74,7 @@ func Command() *cli.Command {
 				OnUsageError: env.OnUsageError, Action: approveUpstream,
 			},
 			setsCommand(),
+			searchCommand(),
 			importCommand(),
 			shareCommand(),
 			{

@@ -1,0 +1,535 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/redact"
+	"github.com/toolfold/toolfold/internal/text/regex"
+)
+
+// Kind is where a value goes.
+type Kind string
+
+// Kinds of values. Each is the name of the flag that gives one.
+const (
+	Env    Kind = "env"
+	Header Kind = "header"
+	Arg    Kind = "arg" // also of an address
+)
+
+// Question is a value that the user may have to give.
+type Question struct {
+	Kind Kind
+	Name string
+	Input
+}
+
+// Needed reports whether there is no server without an answer.
+func (q Question) Needed() bool { return q.IsRequired && q.Default == "" }
+
+// Answers holds what the user gave, by kind and name.
+type Answers map[Kind]map[string]string
+
+// Way is one way to start or reach a server: a package or a remote.
+type Way struct {
+	Type    string // npm, pypi, oci, nuget or mcpb; remote
+	Problem error  // why it cannot be used; nil = it can
+	Runner  string // the program that starts it; empty = it is at a URL
+	Moves   bool   // what starts is named by a tag, which its owner can move
+
+	before, after []Argument // of the command, around the package
+	packaged      []string   // the package as the runner takes it
+	url           string
+	sse           bool
+	variables     map[string]Input // of the URL
+	env, headers  []KeyValue
+}
+
+// Settings is how a way starts or reaches a server.
+type Settings struct {
+	Command []string // program and arguments; nil = it is at URL
+	Env     map[string]string
+	URL     string
+	SSE     bool
+	Headers map[string]string
+}
+
+// Ways lists the ways of a server in its order, packages first.
+func (s Server) Ways() (ways []Way) {
+	for _, p := range s.Packages {
+		w := Way{Type: p.RegistryType, env: p.EnvironmentVariables}
+		w.Problem = w.start(p)
+		if w.Problem == nil {
+			w.Problem = w.check()
+		}
+		ways = append(ways, w)
+	}
+	for _, r := range s.Remotes {
+		w := Way{Type: "remote", url: r.URL, sse: r.Type == "sse", headers: r.Headers, variables: r.Variables}
+		if r.Type != "sse" && r.Type != "streamable-http" {
+			w.Problem = fmt.Errorf("the transport %s is not known", quoted(r.Type))
+		} else {
+			w.Problem = w.check()
+		}
+		ways = append(ways, w)
+	}
+	return ways
+}
+
+// source is what one kind of packages is started with.
+type source struct {
+	runners []string // the first is the usual one
+	home    string   // the domain of its packages; empty = any
+	form    func() *regexp.Regexp
+	options []string // of the runner, that server.json may give
+	ignored []string // arguments that are there anyway
+}
+
+// Forms of packages. None begins with a dash, which would make it an option.
+var (
+	npmName   = regex.Lazy(`^(@[a-z0-9_][a-z0-9._-]*/)?[a-z0-9_][A-Za-z0-9._-]*$`)
+	pypiName  = regex.Lazy(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	nugetName = regex.Lazy(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+	imageName = regex.Lazy(`^[a-z0-9][a-z0-9.-]*(:[0-9]+)?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
+	imageTag  = regex.Lazy(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	digest    = regex.Lazy(`^sha256:[0-9a-f]{64}$`)
+)
+
+// sources lists what is known of the kinds of packages.
+var sources = map[string]source{
+	"npm":   {[]string{"npx"}, "npmjs.org", npmName, nil, []string{"-y", "--yes"}},
+	"pypi":  {[]string{"uvx"}, "pypi.org", pypiName, []string{"--python"}, nil},
+	"nuget": {[]string{"dnx"}, "nuget.org", nugetName, nil, []string{"-y", "--yes"}},
+	"oci": {[]string{"docker", "podman"}, "", nil,
+		append([]string{"-e", "--env", "--tmpfs", "-w", "--workdir", "--init", "--platform", "--read-only"}, volumes...),
+		[]string{"run", "-i", "--interactive", "--rm"}},
+}
+
+// volumes lists the options that give a container a folder of the user.
+var volumes = []string{"-v", "--volume", "--mount"}
+
+// start reads a package.
+func (w *Way) start(p Package) error {
+	if w.Type == "mcpb" {
+		return errors.New("it is a bundle (mcpb), which desktop clients unpack and run; no runner does")
+	}
+	from, known := sources[p.RegistryType]
+	switch {
+	case !known:
+		return fmt.Errorf("packages of %s are not known", quoted(p.RegistryType))
+	case p.Transport.Type != "stdio":
+		return fmt.Errorf("it is started here, and talked to by %s: only stdio is supported", quoted(p.Transport.Type))
+	case p.FileSHA256 != "":
+		return errors.New("its file is to be checked by a SHA-256, which no runner does")
+	case p.RuntimeHint != "" && !slices.Contains(from.runners, p.RuntimeHint):
+		return fmt.Errorf("it is to be started by %s: only %s is supported", quoted(p.RuntimeHint), strings.Join(from.runners, " and "))
+	}
+	if w.Runner = p.RuntimeHint; w.Runner == "" {
+		w.Runner = from.runners[0]
+	}
+	w.after = p.PackageArguments
+	var err error
+	if p.RegistryType == "oci" {
+		err = w.image(p)
+	} else {
+		err = w.named(p, from)
+	}
+	if err != nil {
+		return err
+	}
+	w.before, err = options(p, from)
+	return err
+}
+
+// named reads a package of a registry that has one home.
+func (w *Way) named(p Package, from source) error {
+	if !from.form().MatchString(p.Identifier) {
+		return fmt.Errorf("%s is no name of a package of %s", quoted(p.Identifier), p.RegistryType)
+	}
+	if at, err := url.Parse(p.RegistryBaseURL); p.RegistryBaseURL != "" &&
+		(err != nil || at.Scheme != "https" || at.Host != from.home && !strings.HasSuffix(at.Host, "."+from.home)) {
+		return fmt.Errorf("its package is at %s, which %s does not ask", quoted(p.RegistryBaseURL), w.Runner)
+	}
+	if err := checkVersion(p.Version); err != nil {
+		return err
+	}
+	switch p.RegistryType {
+	case "npm":
+		w.packaged = []string{"-y", p.Identifier + "@" + p.Version}
+	case "pypi":
+		w.packaged = []string{"--from", p.Identifier + "==" + p.Version, p.Identifier}
+	case "nuget":
+		w.packaged = []string{p.Identifier + "@" + p.Version, "--yes"}
+		if len(w.after) > 0 {
+			w.packaged = append(w.packaged, "--")
+		}
+	}
+	return nil
+}
+
+// image reads the package of a container, whose version is in its identifier or beside it.
+func (w *Way) image(p Package) error {
+	rest, sum, hasSum := strings.Cut(p.Identifier, "@")
+	name, tag := rest, p.Version
+	if at := strings.LastIndex(rest, ":"); at > strings.LastIndex(rest, "/") {
+		name, tag = rest[:at], rest[at+1:]
+		if p.Version != "" && p.Version != tag {
+			return fmt.Errorf("its image has the tag %s and the version %s", quoted(tag), quoted(p.Version))
+		}
+	}
+	if base := strings.TrimSuffix(p.RegistryBaseURL, "/"); base != "" {
+		host, secure := strings.CutPrefix(base, "https://")
+		if !secure {
+			return fmt.Errorf("its image is at %s, which is not https", quoted(base))
+		}
+		if host != "docker.io" && !strings.HasPrefix(name, host+"/") {
+			name = host + "/" + name
+		}
+	}
+	switch {
+	case !imageName().MatchString(name):
+		return fmt.Errorf("%s is no name of an image", quoted(p.Identifier))
+	case hasSum && !digest().MatchString(sum):
+		return fmt.Errorf("%s is no digest of an image", quoted(sum))
+	case tag == "" && !hasSum, strings.EqualFold(tag, "latest") && !hasSum:
+		return fmt.Errorf("its image %s has no version, so it cannot be pinned", quoted(p.Identifier))
+	case tag != "" && !imageTag().MatchString(tag):
+		return fmt.Errorf("%s is no tag of an image", quoted(tag))
+	}
+	image := name
+	if tag != "" {
+		image += ":" + tag
+	}
+	if hasSum {
+		image += "@" + sum
+	}
+	w.Moves = !hasSum
+	w.packaged = []string{image}
+	return nil
+}
+
+// options returns the arguments of the runner. Most options of a runner are none that a registry may give: they would
+// take the package from elsewhere, or open the user's machine to it.
+func options(p Package, from source) (list []Argument, err error) {
+	for _, a := range p.RuntimeArguments {
+		option := a.Name
+		if a.Type == "positional" {
+			option = a.Value
+		}
+		option, _, _ = strings.Cut(option, "=")
+		switch {
+		case slices.Contains(from.ignored, option):
+		case slices.Contains(volumes, a.Name) && a.Value != "" && !braces().MatchString(a.Value):
+			return nil, fmt.Errorf("its container is to get %s, which the user does not choose: add it by hand", quoted(a.Value))
+		case a.Type == "named" && slices.Contains(from.options, option) && option == a.Name:
+			list = append(list, a)
+		default:
+			return nil, fmt.Errorf("its runner is to get %s, which a registry may not give: add it by hand", quoted(option))
+		}
+	}
+	return list, nil
+}
+
+// powers matches variables of the environment that change which program runs, or where it comes from.
+var powers = regex.Lazy(`(?i)^(PATH|HOME|SHELL|ENV|BASH_ENV|LD_.*|DYLD_.*|NODE_(OPTIONS|PATH)|PYTHON(PATH|HOME|STARTUP)|NPM_CONFIG_.*|` +
+	`UV_.*|PIP_.*|DOCKER_.*|DOTNET_.*|NUGET_.*|XDG_.*|DBUS_.*|SSL_CERT_.*|.*_PROXY)$`)
+
+// connection lists the headers that belong to the connection, not to a server.
+var connection = []string{"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "mcp-session-id"}
+
+// check refuses inputs that are broken or ask for what is the user's.
+func (w *Way) check() error {
+	seen := map[string]bool{}
+	inputs := len(w.env) + len(w.headers) + len(w.before) + len(w.after) + len(w.variables)
+	if inputs > maxInputs {
+		return fmt.Errorf("it has %d values, and at most %d are allowed", inputs, maxInputs)
+	}
+	for _, v := range w.env {
+		switch {
+		case !variable().MatchString(v.Name):
+			return fmt.Errorf("%s is no name of an environment variable", quoted(v.Name))
+		case powers().MatchString(v.Name):
+			return fmt.Errorf("it is to get the environment variable %s, which decides what runs: add it by hand", v.Name)
+		case seen[v.Name]:
+			return fmt.Errorf("it has the environment variable %s twice", v.Name)
+		}
+		seen[v.Name] = true
+	}
+	for _, h := range w.headers {
+		name := strings.ToLower(h.Name)
+		switch {
+		case !header().MatchString(h.Name) || slices.Contains(connection, name):
+			return fmt.Errorf("%s is no header that a server can have", quoted(h.Name))
+		case seen[name]:
+			return fmt.Errorf("it has the header %s twice", h.Name)
+		}
+		seen[name] = true
+	}
+	for _, a := range slices.Concat(w.before, w.after) {
+		if a.Type != "positional" && a.Type != "named" || a.Type == "named" && !optionName().MatchString(a.Name) {
+			return fmt.Errorf("its argument %s is none", quoted(a.Name))
+		}
+	}
+	for _, q := range w.items() {
+		if err := q.Input.check(q.Name); err != nil {
+			return err
+		}
+	}
+	return w.composed()
+}
+
+var optionName = regex.Lazy(`^-{0,2}[A-Za-z0-9][A-Za-z0-9._:-]*$`)
+
+// check refuses an input with texts that hide something, or that ask for a variable of the user.
+func (i Input) check(name string) error {
+	if len(i.Variables) > maxInputs || len(i.Choices) > maxInputs {
+		return fmt.Errorf("its %s has too many variables or choices: at most %d", quoted(name), maxInputs)
+	}
+	texts := map[string]string{"name": name, "default": i.Default, "value": i.Value}
+	for n, choice := range i.Choices {
+		texts[fmt.Sprintf("choice %d", n+1)] = choice
+	}
+	if err := plain(texts); err != nil {
+		return fmt.Errorf("%s: %w", quoted(name), err)
+	}
+	for _, text := range append([]string{i.Default, i.Value}, i.Choices...) {
+		if err := fixed(name, text); err != nil {
+			return err
+		}
+	}
+	if i.Default != "" && len(i.Choices) > 0 && !slices.Contains(i.Choices, i.Default) {
+		return fmt.Errorf("the default of %s is none of its choices", quoted(name))
+	}
+	for _, inner := range i.Variables {
+		inner.Variables = nil // variables have none
+		if err := inner.check(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// composed refuses texts of the registry that ask for a variable of the user once they are put together.
+func (w *Way) composed() error {
+	s, err := w.settings(func(q Question) (string, bool) {
+		if q.Default != "" {
+			return q.Default, true
+		}
+		return "x", true
+	})
+	if err != nil {
+		return err
+	}
+	texts := append(slices.Clone(s.Command), s.URL)
+	for _, values := range []map[string]string{s.Env, s.Headers} {
+		for _, value := range values {
+			texts = append(texts, value)
+		}
+	}
+	for _, text := range texts {
+		if hosts.HasVariable(text) {
+			return fmt.Errorf("%s asks for a variable of yours", quoted(text))
+		}
+	}
+	return nil
+}
+
+// items lists the values of the way, before their variables are filled in.
+func (w *Way) items() (list []Question) {
+	for _, v := range w.env {
+		list = append(list, Question{Env, v.Name, v.Input})
+	}
+	for _, h := range w.headers {
+		list = append(list, Question{Header, h.Name, h.Input})
+	}
+	for n, a := range slices.Concat(w.before, w.after) {
+		list = append(list, Question{Arg, a.label(n), a.Input})
+	}
+	if w.url != "" {
+		list = append(list, Question{Arg, "url", Input{Value: w.url, Variables: w.variables}})
+	}
+	return list
+}
+
+// label is what the user calls an argument.
+func (a Argument) label(n int) string {
+	switch {
+	case a.Type == "named":
+		return strings.TrimLeft(a.Name, "-")
+	case a.ValueHint != "":
+		return a.ValueHint
+	}
+	return fmt.Sprintf("argument%d", n+1)
+}
+
+// Questions lists what the user can give, in order, each once. Inputs with the name of a secret are secret.
+func (w *Way) Questions() (list []Question) {
+	for _, item := range w.items() {
+		for _, q := range item.questions() {
+			if !slices.ContainsFunc(list, func(known Question) bool { return known.Kind == q.Kind && known.Name == q.Name }) {
+				q.IsSecret = q.IsSecret || redact.Names(q.Name)
+				list = append(list, q)
+			}
+		}
+	}
+	return list
+}
+
+// braces matches a variable in a value.
+var braces = regex.Lazy(`\{([^{}]+)\}`)
+
+// questions lists what a value takes: itself, or its variables.
+func (q Question) questions() (list []Question) {
+	if q.Value == "" {
+		return []Question{q}
+	}
+	for _, match := range braces().FindAllStringSubmatch(q.Value, -1) {
+		if inner, known := q.Variables[match[1]]; known && inner.Value == "" {
+			inner = inner.within(q.Input)
+			list = append(list, Question{q.Kind, match[1], inner})
+		}
+	}
+	return list
+}
+
+// Settings returns how the server is started or reached with the answers. An error names an answer that does not fit.
+func (w *Way) Settings(answers Answers) (Settings, error) {
+	for _, q := range w.Questions() {
+		answer, given := answers[q.Kind][q.Name]
+		if !given {
+			continue
+		}
+		if err := q.fits(answer); err != nil {
+			return Settings{}, err
+		}
+	}
+	return w.settings(func(q Question) (string, bool) {
+		if answer, given := answers[q.Kind][q.Name]; given {
+			return answer, true
+		}
+		return q.Default, q.Default != ""
+	})
+}
+
+// fits refuses an answer that the input does not allow. A variable of the user may have any value.
+func (q Question) fits(answer string) error {
+	if hosts.HasVariable(answer) {
+		return nil
+	}
+	allowed := q.Choices
+	if q.Format == "boolean" && len(allowed) == 0 {
+		allowed = []string{"true", "false"}
+	}
+	switch {
+	case len(allowed) > 0 && !slices.Contains(allowed, answer):
+		return fmt.Errorf("%s is one of %s, got %q", q.Name, strings.Join(allowed, ", "), answer)
+	case q.Format == "number" && !number().MatchString(answer):
+		return fmt.Errorf("%s is a number, got %q", q.Name, answer)
+	case strings.ContainsAny(answer, "\r\n\x00"):
+		return fmt.Errorf("%s has to be one line", q.Name)
+	}
+	return nil
+}
+
+var number = regex.Lazy(`^-?[0-9]+(\.[0-9]+)?$`)
+
+func (w *Way) settings(answer func(Question) (string, bool)) (s Settings, err error) {
+	s = Settings{SSE: w.sse, Env: map[string]string{}, Headers: map[string]string{}}
+	value := func(q Question) (string, bool) {
+		return filled(q, func(q Question) (string, bool) {
+			text, given := answer(q)
+			if !given && q.IsRequired {
+				err = errors.Join(err, fmt.Errorf("%s is missing", q.Name))
+			}
+			return text, given
+		})
+	}
+	for _, v := range w.env {
+		if text, given := value(Question{Env, v.Name, v.Input}); given {
+			s.Env[v.Name] = text
+		}
+	}
+	for _, h := range w.headers {
+		if text, given := value(Question{Header, h.Name, h.Input}); given {
+			s.Headers[h.Name] = text
+		}
+	}
+	var before, after []string
+	for n, a := range slices.Concat(w.before, w.after) {
+		words := a.words(value(Question{Arg, a.label(n), a.Input}))
+		if n < len(w.before) {
+			before = append(before, words...)
+		} else {
+			after = append(after, words...)
+		}
+	}
+	if w.Runner != "" {
+		s.Command = slices.Concat([]string{w.Runner}, w.run(), before, w.packaged, after)
+	} else {
+		s.URL, _ = value(Question{Arg, "url", Input{Value: w.url, Variables: w.variables, IsRequired: true}})
+		err = errors.Join(err, checkURL(s.URL))
+	}
+	return s, err
+}
+
+// run returns the words of a container before its options: it gets each variable by its name, so that no value is in the
+// list of processes.
+func (w *Way) run() []string {
+	if w.Type != "oci" {
+		return nil
+	}
+	words := []string{"run", "-i", "--rm"}
+	for _, v := range w.env {
+		words = append(words, "-e", v.Name)
+	}
+	return words
+}
+
+// words returns an argument as the command line has it.
+func (a Argument) words(value string, given bool) []string {
+	switch {
+	case a.Type == "positional" && given:
+		return []string{value}
+	case a.Type == "positional":
+		return nil
+	case given && strings.HasPrefix(a.Name, "--"):
+		return []string{a.Name + "=" + value}
+	case given:
+		return []string{a.Name, value}
+	}
+	return nil
+}
+
+// filled returns a value with its variables filled in. An identifier in braces that is no variable stays as it is.
+func filled(q Question, answer func(Question) (string, bool)) (text string, given bool) {
+	if q.Value == "" {
+		return answer(q)
+	}
+	given = true
+	text = braces().ReplaceAllStringFunc(q.Value, func(match string) string {
+		name := match[1 : len(match)-1]
+		inner, known := q.Variables[name]
+		switch {
+		case !known:
+			return match
+		case inner.Value != "":
+			return inner.Value
+		}
+		value, has := answer(Question{q.Kind, name, inner.within(q.Input)})
+		given = given && has
+		return value
+	})
+	return text, given
+}
+
+// within returns a variable of a value, which is secret and required where the value is.
+func (i Input) within(outer Input) Input {
+	i.IsSecret, i.IsRequired = i.IsSecret || outer.IsSecret, i.IsRequired || outer.IsRequired
+	return i
+}
