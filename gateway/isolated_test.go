@@ -153,7 +153,7 @@ func TestSessionsAreIsolated(t *testing.T) {
 		expect(t, none, "with a bearer token")
 		third := call(toolfold.Origin{Session: "c"}, "count")
 		expect(t, third, "the server srv has 2 processes, the limit of maxSessions")
-		expect(t, third, "maxSessions of srv allows more")
+		expect(t, third, "the limit of maxSessions")
 		expect(t, call(a, "ask"), "elicitation/create")
 	})
 }
@@ -205,7 +205,7 @@ func TestIdleProgramsEnd(t *testing.T) {
 			p.Close()
 		}
 		synctest.Wait()
-		expect(t, call(b, "count"), "its state with it: it ended")
+		expect(t, call(b, "count"), "its state is lost: it ended")
 		expect(t, call(b, "count"), "count 1")
 		expect(t, call(b, "die"), "exit status 3") // which tells of it
 		expect(t, call(b, "count"), "count 1")

@@ -335,7 +335,7 @@ func TestTooMuchToKeep(t *testing.T) {
 	if err := os.WriteFile(file, []byte(tools), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.Refresh(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "more than") {
+	if err := g.Refresh(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "the limit is") {
 		t.Errorf("too many tools: %v", err)
 	}
 	long := strings.Replace(beside, `"name":"other"`, `"name":"other","description":"`+much[:9<<20]+`"`, 1)

@@ -50,7 +50,7 @@ func TestRefusalsReachClients(t *testing.T) {
 			arguments := map[string]string{"srv.pay": `{}`, "tool_call": `{"name":"srv.pay","arguments":{}}`}[tool]
 			got := client.call(t, tool, arguments)
 			if got.failed == nil || got.failed.Code != -32042 || string(got.failed.Data) != pages ||
-				!strings.Contains(got.failed.Message, "the user opens https://x.test/pay?id=1, and then the call is made again") {
+				!strings.Contains(got.failed.Message, "ask the user to open https://x.test/pay?id=1, then call again") {
 				t.Errorf("modern %t, %s: %s", modern, tool, got)
 			}
 		}

@@ -83,10 +83,16 @@ func fenced(page, text string) (found []example) {
 // notRun has what this test leaves to others, by page, command or words behind the fence, and why.
 func notRun() map[string]string {
 	return map[string]string{
-		"go test ./...":                  "it runs this test",
-		"e2e/README.md":                  "the gate runs its commands",
-		"toolfold upstream login github": "it opens a browser; tests of upstream hold it",
-		"text drawing":                   "internal/test/arrows holds what it draws",
+		"go test ./...":                                                "it runs this test",
+		"e2e/README.md":                                                "the gate runs its commands",
+		"toolfold upstream login github":                               "it opens a browser; tests of upstream hold it",
+		"toolfold secret set github-token":                             "it needs a keyring; TestGnomeKeyring has one",
+		"toolfold secret remove github-token":                          "it needs a keyring; TestGnomeKeyring has one",
+		"toolfold upstream search forge issues":                        "it asks a registry; TestRegistry has one",
+		"toolfold upstream add --from-registry io.github.owner/server": "it asks a registry; TestRegistry has one",
+		"toolfold upstream add forge --from-registry io.github.owner/server@1.2.0 --package npm --env 'FORGE_TOKEN=${FORGE_TOKEN}' --yes": "" +
+			"it asks a registry; TestRegistry has one",
+		"text drawing": "internal/test/arrows holds what it draws",
 	}
 }
 

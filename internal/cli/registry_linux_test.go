@@ -76,11 +76,11 @@ func TestRegistry(t *testing.T) {
 	expect(1, "has no io.github.acme/none: toolfold upstream search finds servers",
 		"upstream", "add", "--from-registry", "io.github.acme/none")
 	expect(2, "takes a name such as io.github.owner/server", "upstream", "add", "--from-registry", "-y evil")
-	expect(0, "added forge to ", add("--env", token, "--arg", project, "--yes")...)
+	expect(0, "added forge to ", add("--env", token, "--arg", project, "--yes", "--no-check")...)
 	expect(2, "there is an upstream forge", add("--yes")...)
 	expect(0, "reaches  https://forge.example/mcp\nwith     Authorization: Bearer ${MY_TOKEN}\nadded web to ",
 		"upstream", "add", "web", "--from-registry", "io.github.acme/forge@1.2.0", "--package", "remote",
-		"--header", "token: ${MY_TOKEN}", "--yes")
+		"--header", "token: ${MY_TOKEN}", "--yes", "--no-check")
 
 	before := asked.Load()
 	expect(0, "forge     npx -y @acme/forge-mcp@1.2.0 acme/one", "upstream", "list")

@@ -30,7 +30,7 @@ func withSets(t *testing.T) sandbox {
 func (m sandbox) serving(t *testing.T, args ...string) string {
 	t.Helper()
 	p := start(t, m.command(t, append([]string{"serve", "--http=127.0.0.1:0"}, args...)...), nil)
-	testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), "tools, about") })
+	testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), " tools, ") })
 	_, at, _ := strings.Cut(p.stderr.String(), "serving MCP at ")
 	at, _, _ = strings.Cut(at, "\n")
 	return at
