@@ -87,7 +87,7 @@ type Sent struct {
 	Version      string `json:"version"`            // that was seen
 	Tokens       int    `json:"tokens"`             // of the definitions as it sends them
 	Instructions int    `json:"instructions"`       // tokens of them that a model is shown
-	Deferred     *int   `json:"deferred,omitempty"` // tokens of the lines it shows by default instead
+	Deferred     *int   `json:"deferred,omitempty"` // tokens that it sends by default instead: lines, and tools with AlwaysLoad
 	Note         string `json:"note,omitempty"`
 }
 
@@ -182,44 +182,53 @@ func inspect(l List, window int) (Server, error) {
 
 // sent counts what hosts that were seen make of a list: all of them, or the one
 // whose settings name the server.
-func sent(l List) ([]Sent, error) {
-	var all []Sent
-	for _, h := range hosts.Hosts {
+func sent(l List) (all []Sent, err error) {
+	for i := range hosts.Hosts {
+		h := &hosts.Hosts[i]
 		if h.Sends == nil || l.Host != "" && l.Host != h.Name {
 			continue
 		}
-		definitions := Sent{Host: h.Name, Title: h.Title, Version: h.Sends.Version, Note: h.Sends.Also}
-		lines := 0
-		for _, t := range l.Tools {
-			definition, err := h.Sends.Definition(l.Server, t.Name, t.Description, t.InputSchema)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", t.Name, err)
-			}
-			n, err := tokens.Count(string(definition))
-			if err != nil {
-				return nil, err
-			}
-			definitions.Tokens += n
-			if h.Sends.Defers() {
-				if n, err = tokens.Count(h.Sends.Line(l.Server, t.Name, t.Description) + "\n"); err != nil {
-					return nil, err
-				}
-				lines += n
-			}
+		s, err := sentBy(h, l)
+		if err != nil {
+			return nil, err
 		}
-		if h.Sends.Defers() {
-			definitions.Deferred = &lines
-		}
-		if h.Sends.Instructions {
-			n, err := tokens.Count(h.Sends.Cut(l.Instructions))
-			if err != nil {
-				return nil, err
-			}
-			definitions.Instructions = n
-		}
-		all = append(all, definitions)
+		all = append(all, s)
 	}
 	return all, nil
+}
+
+// sentBy counts a list as a host whose Sends is known sends it.
+func sentBy(h *hosts.Host, l List) (Sent, error) {
+	s := Sent{Host: h.Name, Title: h.Title, Version: h.Sends.Version, Note: h.Sends.Also}
+	first := 0 // tokens before a model searches for tools
+	for _, t := range l.Tools {
+		definition, err := h.Sends.Definition(l.Server, t.Name, t.Description, t.InputSchema)
+		if err != nil {
+			return Sent{}, fmt.Errorf("%s: %w", t.Name, err)
+		}
+		n, err := tokens.Count(string(definition))
+		if err != nil {
+			return Sent{}, err
+		}
+		s.Tokens += n
+		if h.Sends.Defers() && !t.AlwaysLoad {
+			if n, err = tokens.Count(h.Sends.Line(l.Server, t.Name, t.Description) + "\n"); err != nil {
+				return Sent{}, err
+			}
+		}
+		first += n
+	}
+	if h.Sends.Defers() {
+		s.Deferred = &first
+	}
+	if h.Sends.Instructions {
+		n, err := tokens.Count(h.Sends.Cut(l.Instructions))
+		if err != nil {
+			return Sent{}, err
+		}
+		s.Instructions = n
+	}
+	return s, nil
 }
 
 // shownFor returns figures that hosts show, other than a model is charged.

@@ -266,3 +266,48 @@ func TestReadListIsBounded(t *testing.T) {
 		t.Error("a list in nine thousand responses was read")
 	}
 }
+
+// A host that defers pays for a line of each tool and for the tools that ask to be there at once. A host that was not seen
+// to change anything pays for the tools as they are.
+func TestTokensIn(t *testing.T) {
+	t.Parallel()
+	plain := read(t, `{"tools":[{"name":"get_page","description":"Gets a page.","inputSchema":{"type":"object"}},
+		{"name":"find","description":"Finds pages.","inputSchema":{"type":"object"}}]}`)
+	loading := read(t, `{"tools":[{"name":"get_page","description":"Gets a page.","inputSchema":{"type":"object"},"_meta":7},
+		{"name":"find","description":"Finds pages.","inputSchema":{"type":"object"},"_meta":{"anthropic/alwaysLoad":true}}]}`)
+	tokensIn := func(l doctor.List, host string) int {
+		l.Server = "wiki"
+		n, err := l.TokensIn(host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	count := func(texts ...string) (sum int) {
+		for _, text := range texts {
+			n, err := tokens.Count(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += n
+		}
+		return sum
+	}
+	page, find := `{"name":"get_page","description":"Gets a page.","inputSchema":{"type":"object"}}`,
+		`{"name":"find","description":"Finds pages.","inputSchema":{"type":"object"}}`
+	sent := `{"name":"mcp__wiki__find","description":"Finds pages.","input_schema":{"type":"object"}}`
+	for _, test := range []struct {
+		what string
+		got  int
+		want int
+	}{
+		{"an unknown host", tokensIn(plain, "nobody"), count(page, find)},
+		{"a host that was not seen", tokensIn(loading, "cursor"), count(page, find)},
+		{"a host that defers", tokensIn(plain, "claude-code"), count("mcp__wiki__get_page\n", "mcp__wiki__find\n")},
+		{"a tool that is always loaded", tokensIn(loading, "claude-code"), count("mcp__wiki__get_page\n", sent)},
+	} {
+		if test.got != test.want {
+			t.Errorf("%s: %d tokens, want %d", test.what, test.got, test.want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/lazy"
 )
@@ -29,6 +30,9 @@ type Tool struct {
 	Description string          `json:"description,omitempty"`
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // compact; nil = the server has none
 	Annotations *Annotations    `json:"annotations,omitempty"`
+
+	// AlwaysLoad says that the tool asks hosts that defer definitions to send its own at once.
+	AlwaysLoad bool `json:"-"`
 }
 
 // Annotations are the hints of a tool. Nil is for hints that are not given.
@@ -84,6 +88,12 @@ func ReadList(raw []byte) (List, error) {
 	if err := json.Unmarshal(answer.Tools, &l.Tools); err != nil || l.Tools == nil {
 		return List{}, errNoList
 	}
+	var asks []struct {
+		Meta struct {
+			AlwaysLoad bool `json:"anthropic/alwaysLoad"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(answer.Tools, &asks) // a member of another type asks for nothing
 	if len(l.Tools) > maxTools || len(text) > maxDefinitions {
 		return List{}, fmt.Errorf("%d tools in %d bytes: lists of up to %d tools and %d MB are counted, which is more than a model takes",
 			len(l.Tools), len(text), maxTools, maxDefinitions>>20)
@@ -95,6 +105,7 @@ func ReadList(raw []byte) (List, error) {
 		if string(t.InputSchema) == "null" {
 			l.Tools[i].InputSchema = nil
 		}
+		l.Tools[i].AlwaysLoad = asks[i].Meta.AlwaysLoad
 	}
 	return l, nil
 }
@@ -121,14 +132,29 @@ func CostOf(l List) (total Cost, err error) {
 	return total, nil
 }
 
+// TokensIn counts what the host of a name sends a model of the list at the start of a session: as it was seen to, or
+// else the tools as they are.
+func (l List) TokensIn(host string) (int, error) {
+	h := hosts.Find(host)
+	if h == nil || h.Sends == nil {
+		cost, err := CostOf(l)
+		return cost.Tokens, err
+	}
+	s, err := sentBy(h, l)
+	if s.Deferred != nil {
+		return *s.Deferred, err
+	}
+	return s.Tokens, err
+}
+
 // ListOf returns the list of one of our own surfaces. Families counts the
 // tools that the surface has at any level.
 func ListOf(server, instructions string, listed []lazy.Listed, families int) List {
 	l := List{Server: server, Instructions: instructions, Unlisted: max(0, families-len(listed))}
 	for _, t := range listed {
 		h := t.Hints
-		l.Tools = append(l.Tools, Tool{t.Name, t.Description, t.InputSchema,
-			&Annotations{&h.ReadOnly, &h.Destructive, &h.Idempotent, &h.OpenWorld}})
+		l.Tools = append(l.Tools, Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema,
+			Annotations: &Annotations{&h.ReadOnly, &h.Destructive, &h.Idempotent, &h.OpenWorld}})
 	}
 	return l
 }
