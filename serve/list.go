@@ -76,8 +76,8 @@ const (
 	LoadAll       Loads = "all"       // all but the tools of other servers
 )
 
-// holds reports whether a tool is one of them.
-func (l Loads) holds(t lazy.Listed) bool {
+// Holds reports whether a tool is one of them.
+func (l Loads) Holds(t lazy.Listed) bool {
 	switch l {
 	case LoadNone:
 		return false
@@ -150,7 +150,7 @@ func (s *Server) listed(ctx context.Context, asked string) toolList {
 		}
 		s.asDefined(&list[i])
 		switch {
-		case s.loads.holds(l):
+		case s.loads.Holds(l):
 			list[i].Meta = alwaysLoad
 		case s.hints && list[i].Meta == nil && l.Words != nil:
 			if words := l.Words(); words != "" {

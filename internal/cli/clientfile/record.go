@@ -19,6 +19,14 @@ import (
 type Imports struct {
 	Files     []*Imported                `json:"files"`     // the oldest first; one file may have several
 	Upstreams map[string]json.RawMessage `json:"upstreams"` // that import added to the settings, with their settings
+
+	Sets map[string]ImportedSet `json:"sets,omitempty"` // that import made or extended, by name
+}
+
+// ImportedSet is a set of upstreams that import made or extended.
+type ImportedSet struct {
+	Before []string `json:"before,omitempty"` // its members; nil = it was not there
+	After  []string `json:"after"`
 }
 
 // Imported is what an import changed in a client's file. It is recorded before the file is written.
@@ -61,7 +69,7 @@ func ReadImports(folder string) (*Imports, error) {
 
 // Write writes the record, or removes it if nothing is left to undo.
 func (r *Imports) Write(folder string) error {
-	if len(r.Files) == 0 && len(r.Upstreams) == 0 {
+	if len(r.Files) == 0 && len(r.Upstreams) == 0 && len(r.Sets) == 0 {
 		if err := os.Remove(filepath.Join(folder, importRecord)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("removing the record of the import: %w", err)
 		}

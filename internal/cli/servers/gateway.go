@@ -28,7 +28,14 @@ func NewGateway(o gateway.Options) (*gateway.Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Dir, o.Ours, o.Version = filepath.Join(dir, "upstreams"), app.Families(), env.Version()
+	return newGateway(o, filepath.Join(dir, upstreamLists))
+}
+
+// upstreamLists is the folder of the lists of upstreams, in the user's data folder.
+const upstreamLists = "upstreams"
+
+func newGateway(o gateway.Options, dir string) (*gateway.Gateway, error) {
+	o.Dir, o.Ours, o.Version = dir, app.Families(), env.Version()
 	return gateway.New(o)
 }
 

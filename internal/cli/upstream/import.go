@@ -36,13 +36,15 @@ func importCommand() *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "take over the servers that your clients have", ArgsUsage: "[FILE…]",
 		Description: "It reads the settings of the clients of this user, or a FILE as clients have it, starts the\n" +
-			"servers as the client would, and shows what their tools cost. With --write they become\n" +
-			"upstreams, and the client's file gets toolfold in their place, after a backup beside it;\n" +
-			"--undo puts their entries back, and leaves what else has changed in the files since.\n" +
-			"Servers that a folder has stay there.",
+			"servers as the client would, and shows what each client pays before and after. With --write they\n" +
+			"become upstreams, and the client's file gets toolfold in their place, which serves the client's\n" +
+			"own servers alone, as a set; there is a backup beside the file. A client that would pay more is\n" +
+			"left alone without --anyway. --undo puts the entries back, and leaves what else has changed in\n" +
+			"the files since. Servers that a folder has stay there.",
 		Flags: append(settings.Flags("listing"), servers.TimeoutFlag, env.JSONFlag,
 			&cli.StringSliceFlag{Name: "client", Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
 			&cli.BoolFlag{Name: "write", Usage: "take them over"},
+			&cli.BoolFlag{Name: "anyway", Usage: "take them over also from a client that would pay more tokens"},
 			&cli.BoolFlag{Name: "undo", Usage: "put back what imports have changed"},
 			keyringFlag,
 		),
@@ -53,6 +55,7 @@ func importCommand() *cli.Command {
 // taking is a server in a client's file, and what import makes of it.
 type taking struct {
 	host     *hosts.Host
+	client   string // see [client.name]
 	path     string // of the client's file, with links followed
 	entry    hosts.Entry
 	value    json.RawMessage // of the entry, see [hosts.Host.Value]
@@ -74,7 +77,7 @@ func importUpstreams(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("undo") {
-		if c.Bool("write") || c.NArg() > 0 {
+		if c.Bool("write") || c.Bool("anyway") || c.NArg() > 0 {
 			return env.UsageError("--undo goes alone")
 		}
 		return undoImport(c, o)
@@ -89,6 +92,9 @@ func importUpstreams(c *cli.Context) error {
 	if err := countTakings(c, o, found.takings); err != nil {
 		return err
 	}
+	if err := found.plan(c, o); err != nil {
+		return err
+	}
 	if err := found.print(c); err != nil {
 		return err
 	}
@@ -96,7 +102,7 @@ func importUpstreams(c *cli.Context) error {
 		if err := moveSecrets(c, o, found.takings); err != nil {
 			return err
 		}
-		if err := writeTakings(c, o, found.takings); err != nil {
+		if err := writeTakings(c, o, &found); err != nil {
 			return err
 		}
 	}
@@ -139,6 +145,8 @@ func clientsFiles(c *cli.Context) (files []file, err error) {
 // survey is what import finds in the files of clients.
 type survey struct {
 	takings []taking
+	clients []*client
+	sets    map[string]clientfile.ImportedSet // that are made or extended, by name
 	skipped []skippedFile
 	folders []string // one line for each folder with servers that stay there
 }
@@ -208,8 +216,16 @@ func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options
 	} else if _, err = f.host.Put(text, hosts.Server, nil); err != nil && !has { // an entry that is there stays
 		cannotPut = fmt.Errorf("toolfold cannot be put into the file: %w", err)
 	}
+	cl, err := newClient(f.host, f.path, path, text, entries)
+	if err != nil {
+		return err
+	}
+	s.clients = append(s.clients, cl)
 	for _, e := range entries {
-		t := taking{host: f.host, path: path, entry: e, listed: doctor.List{Server: e.Name, Source: path, Host: f.host.Name}}
+		if len(e.Command) > 0 && cl.folder != "" && !filepath.IsAbs(e.Dir) { // the upstream starts there wherever it is served
+			e.Dir = filepath.Join(cl.folder, e.Dir)
+		}
+		t := taking{host: f.host, client: cl.name(), path: path, entry: e, listed: doctor.List{Server: e.Name, Source: path, Host: f.host.Name}}
 		t.decide(text, cannotPut, names)
 		s.takings = append(s.takings, t)
 	}
@@ -270,7 +286,7 @@ func (t *taking) decide(text []byte, cannotPut error, names map[string]config.Up
 			t.why = err.Error()
 			return
 		}
-		t.name = freeName(t.upstream, e.Name, t.host.Name, names)
+		t.name = freeName(t.upstream, e.Name, t.client, names)
 		names[t.name] = t.upstream
 	}
 }
@@ -371,7 +387,7 @@ func freeName(u config.Upstream, entry, host string, names map[string]config.Ups
 	}
 }
 
-// countTakings asks the servers that are taken over for their tools.
+// countTakings asks the servers for their tools, also those that stay: the client pays for them before and after.
 func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 	lists, reached := make([]doctor.List, len(found)), make([]upstream.Server, len(found))
 	offers := make([][]string, len(found))
@@ -382,7 +398,7 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 		if reached[i] = u.Server; !servers.IsShared(u) { // what is kept has to be what serve is listed
 			offers[i] = []string{upstream.Roots}
 		}
-		if t.name == "" || filled.Problem != "" {
+		if servers.IsOwn(t.entry) || t.entry.Off || filled.Problem != "" {
 			lists[i].Problem = "not asked"
 		}
 	}
@@ -506,16 +522,12 @@ func (s *survey) printTakings(c *cli.Context) error {
 		Approve   []string            `json:"approve,omitempty"`   // the folded tools that hold nothing else
 	}
 	rows := []row{}
-	var before, after doctor.Cost
 	for _, t := range found {
-		rows = append(rows, row{t.host.Name, t.entry.Name, t.name, t.cost.Tools, t.cost.Tokens, t.folded.Tools, t.folded.Tokens, t.note(),
+		rows = append(rows, row{t.client, t.entry.Name, t.name, t.cost.Tools, t.cost.Tokens, t.folded.Tools, t.folded.Tokens, t.note(),
 			t.entry.Approvals, t.approve})
-		if t.name != "" {
-			before, after = before.Add(t.cost), after.Add(t.folded)
-		}
 	}
 	if c.Bool(env.JSONFlag.Name) {
-		values := map[string]any{"servers": rows, "before": before, "after": after}
+		values := map[string]any{"servers": rows, "clients": s.clientRows()}
 		if len(s.skipped) > 0 {
 			values["skipped"] = s.skipped
 		}
@@ -536,8 +548,10 @@ func (s *survey) printTakings(c *cli.Context) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", r.Client, r.Server, r.Upstream, counts, r.Note)
 	}
-	fmt.Fprintf(w, "taken over\t\t\t%d\t%d\t%d\t%d\t\n", before.Tools, before.Tokens, after.Tools, after.Tokens)
 	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := s.printClients(c.App.Writer); err != nil {
 		return err
 	}
 	printApprovals(c.App.Writer, found)

@@ -26,6 +26,8 @@ import (
 type edit struct {
 	host          *hosts.Host
 	takings       []taking
+	options       []string // of serve, in toolfold's entry; nil if the client has that entry
+	variables     []string // of the environment, that toolfold needs there
 	before, after []byte
 	ending        string // of the backup
 	record        *clientfile.Imported
@@ -34,7 +36,7 @@ type edit struct {
 // writeTakings makes upstreams of what is taken over and edits the files of the clients: all of it or nothing. The
 // edits are made in memory first. What is going to change is recorded before the first write, so that undo finds it
 // also if the process is killed.
-func writeTakings(c *cli.Context, o *settings.Options, found []taking) error {
+func writeTakings(c *cli.Context, o *settings.Options, found *survey) error {
 	edits, added, err := planned(o, found)
 	if err != nil {
 		return err
@@ -51,20 +53,20 @@ func writeTakings(c *cli.Context, o *settings.Options, found []taking) error {
 	if err != nil {
 		return err
 	}
-	mine := &clientfile.Imports{Upstreams: added.recorded()}
+	mine := &clientfile.Imports{Upstreams: added.recorded(), Sets: maps.Clone(found.sets)}
 	for _, e := range edits {
 		mine.Files = append(mine.Files, e.record)
 	}
 	if err := joined(former, mine).Write(folder); err != nil {
 		return err
 	}
-	if err := write(c, o, edits, added, func() error { return joined(former, mine).Write(folder) }); err != nil {
+	if err := write(c, o, edits, added, found.sets, func() error { return joined(former, mine).Write(folder) }); err != nil {
 		return rollBack(c, o, folder, former, mine, err)
 	}
-	if err := keepTakings(c, found); err != nil {
+	if err := keepTakings(c, found.takings); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: %v; the first start asks the servers again\n", err)
 	}
-	printEdits(c, o, edits, added)
+	printEdits(c, o, edits)
 	_, err = fmt.Fprintln(c.App.Writer, "restart the clients; toolfold upstream import --undo puts their files back")
 	return err
 }
@@ -82,7 +84,7 @@ func (a additions) recorded() map[string]json.RawMessage {
 }
 
 // planned returns the edits of the clients' files, and the upstreams to add.
-func planned(o *settings.Options, found []taking) (edits []*edit, added additions, err error) {
+func planned(o *settings.Options, found *survey) (edits []*edit, added additions, err error) {
 	binary, err := clientfile.Binary()
 	if err != nil {
 		return nil, nil, err
@@ -90,7 +92,7 @@ func planned(o *settings.Options, found []taking) (edits []*edit, added addition
 	added = additions{}
 	ending := "." + time.Now().UTC().Format("20060102T150405.000000") + ".bak"
 	byPath := map[string]*edit{}
-	for _, t := range found {
+	for _, t := range found.takings {
 		if t.name == "" {
 			continue
 		}
@@ -103,20 +105,37 @@ func planned(o *settings.Options, found []taking) (edits []*edit, added addition
 		}
 		byPath[t.path].takings = append(byPath[t.path].takings, t)
 	}
+	for _, cl := range found.clients {
+		if e := byPath[cl.path]; e != nil {
+			e.options = cl.options
+		}
+	}
 	if len(edits) == 0 {
 		return nil, nil, errors.New("there is nothing to take over")
 	}
-	variables := needed(o.Upstreams, added)
 	for _, e := range edits {
-		if err := e.plan(binary, variables); err != nil {
+		e.variables = needed(o.Upstreams, added)
+		if e.options != nil { // its set has no other upstreams
+			e.variables = needed(e.upstreams())
+		}
+		if err := e.plan(binary); err != nil {
 			return nil, nil, fmt.Errorf("nothing is written: %w", clientfile.At(e.record.Path, err))
 		}
 	}
 	return edits, added, nil
 }
 
+// upstreams returns the upstreams that the servers of the client become.
+func (e *edit) upstreams() map[string]config.Upstream {
+	list := map[string]config.Upstream{}
+	for _, t := range e.takings {
+		list[t.name] = t.upstream
+	}
+	return list
+}
+
 // plan makes the edit of the file as it is now: the entries that are taken over go, and toolfold's comes.
-func (e *edit) plan(binary string, variables []string) error {
+func (e *edit) plan(binary string) error {
 	text, err := clientfile.Read(e.record.Path)
 	if err != nil {
 		return err
@@ -152,7 +171,7 @@ func (e *edit) plan(binary string, variables []string) error {
 		return err
 	}
 	if !has {
-		if after, err = e.host.Handing(variables).Put(after, binary, []string{"serve"}); err != nil {
+		if after, err = e.host.Handing(e.variables).Put(after, binary, append([]string{"serve"}, e.options...)); err != nil {
 			return err
 		}
 		if r.Own, err = e.host.Value(after, hosts.Server); err != nil {
@@ -173,7 +192,17 @@ func joined(former, mine *clientfile.Imports) *clientfile.Imports {
 	if former == nil {
 		return mine
 	}
-	both := &clientfile.Imports{Files: append(slices.Clone(former.Files), mine.Files...), Upstreams: maps.Clone(former.Upstreams)}
+	both := &clientfile.Imports{Files: append(slices.Clone(former.Files), mine.Files...), Upstreams: maps.Clone(former.Upstreams),
+		Sets: maps.Clone(former.Sets)}
+	for name, set := range mine.Sets {
+		if was, known := former.Sets[name]; known && slices.Equal(was.After, set.Before) {
+			set.Before = was.Before
+		}
+		if both.Sets == nil {
+			both.Sets = map[string]clientfile.ImportedSet{}
+		}
+		both.Sets[name] = set
+	}
 	if both.Upstreams == nil {
 		both.Upstreams = map[string]json.RawMessage{}
 	}
@@ -181,18 +210,25 @@ func joined(former, mine *clientfile.Imports) *clientfile.Imports {
 	return both
 }
 
-// write writes the upstreams and the files of the clients. A file that its client has written meanwhile is edited
+// write writes the upstreams, the sets and the files of the clients. A file that its client has written meanwhile is edited
 // again as it is now, and recorded so.
-func write(c *cli.Context, o *settings.Options, edits []*edit, added additions, record func() error) error {
+func write(c *cli.Context, o *settings.Options, edits []*edit, added additions, sets map[string]clientfile.ImportedSet,
+	record func() error,
+) error {
 	if err := putUpstreams(c, o.Files, added); err != nil {
 		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(sets)) {
+		if err := writeSet(c, o, name, sets[name].After); err != nil {
+			return err
+		}
 	}
 	binary, err := clientfile.Binary()
 	if err != nil {
 		return err
 	}
 	for _, e := range edits {
-		if err := e.write(binary, needed(o.Upstreams, added), record); err != nil {
+		if err := e.write(binary, record); err != nil {
 			return err
 		}
 	}
@@ -200,7 +236,7 @@ func write(c *cli.Context, o *settings.Options, edits []*edit, added additions, 
 }
 
 // write writes the file, after a backup.
-func (e *edit) write(binary string, variables []string, record func() error) error {
+func (e *edit) write(binary string, record func() error) error {
 	for range 5 {
 		if _, err := clientfile.BackUp(e.record.Path, e.ending, e.before); err != nil {
 			return fmt.Errorf("backing up %s: %w", e.record.Path, err)
@@ -212,7 +248,7 @@ func (e *edit) write(binary string, variables []string, record func() error) err
 		if err := os.Remove(e.record.Backup); err != nil { // it is of an older text
 			return err
 		}
-		if err := e.plan(binary, variables); err != nil {
+		if err := e.plan(binary); err != nil {
 			return clientfile.At(e.record.Path, err)
 		}
 		if err := record(); err != nil {
@@ -233,14 +269,13 @@ func rollBack(c *cli.Context, o *settings.Options, folder string, former, mine *
 }
 
 // printEdits says what is written, and what is left to do by hand.
-func printEdits(c *cli.Context, o *settings.Options, edits []*edit, added additions) {
+func printEdits(c *cli.Context, o *settings.Options, edits []*edit) {
 	fmt.Fprintf(c.App.Writer, "written  %s\n", o.Files.Global)
-	variables := needed(o.Upstreams, added)
 	for _, e := range edits {
 		fmt.Fprintf(c.App.Writer, "backup   %s\nwritten  %s\n", e.record.Backup, e.record.Path)
-		if e.record.Own == nil && e.host.Keeps() && len(variables) > 0 {
+		if e.record.Own == nil && e.host.Keeps() && len(e.variables) > 0 {
 			fmt.Fprintf(c.App.Writer, "%s keeps variables from servers, and its entry %s stays: put in it %s\n",
-				e.host.Title, hosts.Server, strings.Join(variables, ", "))
+				e.host.Title, hosts.Server, strings.Join(e.variables, ", "))
 		}
 	}
 }
@@ -286,10 +321,9 @@ func keepTakings(c *cli.Context, found []taking) error {
 		return err
 	}
 	defer g.Close()
-	for _, t := range found {
-		if t.name != "" {
-			err = errors.Join(err, g.Keep(t.name, t.answer))
-		}
+	answers := answersOf(found)
+	for _, name := range slices.Sorted(maps.Keys(answers)) { // the first gets the names that it wants, as in the plan
+		err = errors.Join(err, g.Keep(name, answers[name]))
 	}
 	return err
 }

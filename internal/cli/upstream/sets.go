@@ -132,7 +132,7 @@ func deleteSet(c *cli.Context, o *settings.Options, name string) error {
 	return err
 }
 
-// leaveSets takes an upstream and its tools out of all sets, and says so.
+// leaveSets takes an upstream and its tools out of all sets, also of those in o, and says so.
 func leaveSets(c *cli.Context, o *settings.Options, server string) error {
 	known := slices.Collect(maps.Keys(o.Upstreams))
 	for _, name := range slices.Sorted(maps.Keys(o.Sets)) {
@@ -143,6 +143,7 @@ func leaveSets(c *cli.Context, o *settings.Options, server string) error {
 		if err := writeSet(c, o, name, members); err != nil {
 			return err
 		}
+		o.Sets[name] = members
 		fmt.Fprintf(c.App.Writer, "took %s out of the set %s", server, name)
 		if len(members) == 0 {
 			fmt.Fprintf(c.App.Writer, ", which is empty now: toolfold upstream sets --delete %s", name)

@@ -95,7 +95,7 @@ func (u *undoing) run(c *cli.Context, record *clientfile.Imports, save func() er
 			return fmt.Errorf("removing the backup: %w", err)
 		}
 	}
-	return errors.Join(u.removeUpstreams(c, record), save())
+	return errors.Join(u.removeSets(c, record), u.removeUpstreams(c, record), save())
 }
 
 // putBack puts back what import changed in a file. Left reports whether something is left, which the record has.
@@ -237,6 +237,9 @@ func (u *undoing) removeUpstreams(c *cli.Context, record *clientfile.Imports) er
 		fmt.Fprintf(u.out, "removed  %s\n", name)
 		if err := removeSecrets(c.Context, map[string]config.Upstream{name: o.Upstreams[name]}); err != nil {
 			fmt.Fprintf(u.problems, "toolfold: %v\n", err)
+		}
+		if err := leaveSets(c, o, name); err != nil {
+			return err
 		}
 	}
 	return nil

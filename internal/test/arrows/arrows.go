@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 		"internal/cli/servers", "internal/cli/settings"},
 	"internal/cli/upstream": {".", "internal/", "internal/app", "internal/cli/clientfile", "internal/cli/env",
 		"internal/cli/heap", "internal/cli/screen", "internal/cli/servers", "internal/cli/settings", "tools/config",
-		"doctor", "entry", "gateway", "gateway/fold", "surface", "upstream", "upstream/pool"},
+		"doctor", "entry", "gateway", "gateway/fold", "serve", "surface", "upstream", "upstream/pool"},
 	"internal/cli": {".", "internal/", "internal/app", "internal/cli/", "tools/config"},
 
 	// Families call each other's actions by name.

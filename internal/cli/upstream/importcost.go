@@ -1,0 +1,310 @@
+package upstream
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/redact"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/upstream"
+)
+
+// listCost is what a client pays for all its lists: tools that are listed, and tokens as the client sends them.
+type listCost struct {
+	Tools  int
+	Tokens int
+}
+
+// add adds a list, as a host sends it.
+func (l *listCost) add(h *hosts.Host, list doctor.List) error {
+	n, err := list.TokensIn(h.Name)
+	l.Tools += len(list.Tools)
+	l.Tokens += n
+	return err
+}
+
+// plan plans the sets and the entries of the clients, and counts what each pays before and after. A client that would pay
+// more is left alone, unless the command says otherwise.
+func (s *survey) plan(c *cli.Context, o *settings.Options) error {
+	now, err := servingNow(o)
+	if err != nil {
+		return err
+	}
+	for _, cl := range s.clients {
+		if err := s.countBefore(env.Of(c), cl, now); err != nil {
+			return err
+		}
+	}
+	for again := true; again; {
+		again = false
+		if err := s.planSets(c, o); err != nil {
+			return err
+		}
+		then, err := servingThen(o, s)
+		if err != nil {
+			return err
+		}
+		for _, cl := range s.clients {
+			if err := s.countAfter(env.Of(c), cl, then); err != nil {
+				return err
+			}
+			taken := slices.ContainsFunc(s.of(cl), func(t *taking) bool { return t.name != "" })
+			if taken && cl.after.Tokens > cl.before.Tokens && !c.Bool("anyway") {
+				cl.left, cl.wouldPay, again = true, cl.after.Tokens, true
+				s.stay(cl, "its client would pay more: --anyway takes it over")
+			}
+		}
+	}
+	return nil
+}
+
+// serving is what entries of toolfold serve: with the settings as they are, or as import is going to write them.
+type serving struct {
+	upstreams map[string]config.Upstream
+	sets      map[string][]string
+	families  []*toolfold.Family // of the upstreams
+	unknown   []string           // upstreams that have not listed their tools yet
+}
+
+func servingNow(o *settings.Options) (serving, error) {
+	return newServing(o, o.Upstreams, o.Sets, nil)
+}
+
+func servingThen(o *settings.Options, s *survey) (serving, error) {
+	upstreams := maps.Clone(o.Upstreams)
+	if upstreams == nil {
+		upstreams = map[string]config.Upstream{}
+	}
+	for _, t := range s.takings {
+		if t.name != "" {
+			upstreams[t.name] = t.upstream
+		}
+	}
+	return newServing(o, upstreams, s.plannedSets(o), answersOf(s.takings))
+}
+
+func newServing(o *settings.Options, upstreams map[string]config.Upstream, sets map[string][]string, answers map[string]upstream.Answer) (
+	s serving, err error,
+) {
+	planned := *o
+	planned.Upstreams = upstreams
+	s = serving{upstreams: upstreams, sets: sets}
+	s.families, s.unknown, err = servers.PlannedFamilies(&planned, answers)
+	return s, err
+}
+
+// answersOf returns what the servers that are taken over have listed, by upstream.
+func answersOf(found []taking) map[string]upstream.Answer {
+	answers := map[string]upstream.Answer{}
+	for _, t := range found {
+		if t.name != "" {
+			answers[t.name] = t.answer
+		}
+	}
+	return answers
+}
+
+// list returns what serve lists with options. Unknown names the upstreams whose tools would be listed too.
+func (s serving) list(e *env.Env, options []string) (list doctor.List, unknown []string, err error) {
+	set, others := setOption(options)
+	err = settings.AsServe(e, others, func(c *cli.Context) error {
+		c.App.ErrWriter = io.Discard // the command itself has said what the settings lack
+		o, err := settings.Load(c)
+		if err != nil {
+			return err
+		}
+		o.Upstreams, o.Sets = s.upstreams, s.sets
+		if set != "" {
+			o.Set = set
+		}
+		if _, err := o.Choose(slices.Collect(maps.Keys(s.upstreams))); err != nil {
+			return err
+		}
+		families := o.Rights(true).Filter(slices.Concat(o.Families(), s.families))
+		listed := surface.List(families, o.SurfaceOptions())
+		list = doctor.ListOf(hosts.Server, "", listed, len(listed))
+		for i, l := range listed {
+			list.Tools[i].AlwaysLoad = serve.Loads(o.AlwaysLoad).Holds(l)
+		}
+		for _, name := range s.unknown {
+			if set := o.Served(); set == nil || set.Has(name) {
+				unknown = append(unknown, name)
+			}
+		}
+		return nil
+	})
+	return list, unknown, err
+}
+
+// countBefore counts what a client pays now.
+func (s *survey) countBefore(e *env.Env, cl *client, now serving) error {
+	for _, t := range s.of(cl) {
+		switch {
+		case servers.IsOwn(t.entry), t.entry.Off:
+			continue
+		case t.listed.Problem != "":
+			cl.uncounted = append(cl.uncounted, t.entry.Name)
+		}
+		cl.servers++
+		if err := cl.before.add(cl.host, t.listed); err != nil {
+			return err
+		}
+	}
+	return s.countOwn(e, cl, now, &cl.before)
+}
+
+// countOwn counts the entries of toolfold that a client has.
+func (s *survey) countOwn(e *env.Env, cl *client, as serving, cost *listCost) error {
+	for _, own := range cl.own {
+		list, unknown, err := as.list(e, optionsOf(own))
+		if len(own.Command) == 0 || err != nil { // it is at a URL, or does not start
+			list, unknown = doctor.List{}, []string{own.Name}
+		}
+		for _, name := range unknown {
+			if !slices.Contains(cl.uncounted, name) {
+				cl.uncounted = append(cl.uncounted, name)
+			}
+		}
+		if err := cost.add(cl.host, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countAfter counts what a client pays once its servers are taken over.
+func (s *survey) countAfter(e *env.Env, cl *client, then serving) error {
+	cl.after = listCost{}
+	for _, t := range s.of(cl) {
+		if t.name == "" && !servers.IsOwn(t.entry) && !t.entry.Off {
+			if err := cl.after.add(cl.host, t.listed); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.countOwn(e, cl, then, &cl.after); err != nil || cl.options == nil {
+		return err
+	}
+	rest := cl.after
+	count := func(options []string) (cost listCost, err error) {
+		cost = rest
+		list, _, err := then.list(e, options) // all of its set have answered
+		if err != nil {
+			return cost, fmt.Errorf("counting what toolfold serve %s lists: %w", strings.Join(options, " "), err)
+		}
+		return cost, cost.add(cl.host, list)
+	}
+	var err error
+	if cl.after, err = count(cl.options); err != nil || !savesRounds(cl.host) {
+		return err
+	}
+	options := append(slices.Clone(cl.options), "--for="+cl.host.Name)
+	cost, err := count(options)
+	if err == nil && (cost.Tokens <= cl.before.Tokens || cl.after.Tokens > cl.before.Tokens) {
+		cl.options, cl.after = options, cost
+	}
+	return err
+}
+
+// savesRounds reports whether the surface of a host takes it fewer rounds with tools of other servers too. It does where
+// the host was seen to defer tools: one search then loads all that a call needs.
+func savesRounds(h *hosts.Host) bool {
+	return hosts.FindTarget(h.Name) != nil && h.Sends != nil && h.Sends.Defers()
+}
+
+// clientRow is what a client pays, in tables and in JSON.
+type clientRow struct {
+	Client      string   `json:"client"`
+	Path        string   `json:"path"`
+	Servers     int      `json:"servers"`
+	Tools       int      `json:"tools"`
+	Tokens      int      `json:"tokens"`
+	ToolsAfter  int      `json:"toolsAfter"`
+	TokensAfter int      `json:"tokensAfter"`
+	Set         string   `json:"set,omitempty"`
+	Members     []string `json:"members,omitempty"` // of the set, as it is going to be
+	Entry       []string `json:"entry,omitempty"`   // arguments of toolfold's entry; none if the client has no such entry
+	Notes       []string `json:"notes,omitempty"`
+}
+
+// clientRows returns a row for each client with a server.
+func (s *survey) clientRows() []clientRow {
+	rows := []clientRow{}
+	for _, cl := range s.clients {
+		if cl.servers+len(cl.own) == 0 {
+			continue
+		}
+		row := clientRow{Client: cl.name(), Path: cl.path, Servers: cl.servers, Tools: cl.before.Tools, Tokens: cl.before.Tokens,
+			ToolsAfter: cl.after.Tools, TokensAfter: cl.after.Tokens, Set: cl.set, Members: s.sets[cl.set].After, Notes: s.notes(cl)}
+		for _, own := range cl.own {
+			if own.Name == hosts.Server && len(own.Command) > 0 {
+				row.Entry = []string{"serve"}
+				for _, word := range redact.Value(texts(optionsOf(own))).([]any) {
+					row.Entry = append(row.Entry, word.(string))
+				}
+			}
+		}
+		if cl.options != nil {
+			row.Entry = append([]string{"serve"}, cl.options...)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// notes says what is to be known of the figures of a client.
+func (s *survey) notes(cl *client) (list []string) {
+	if cl.left {
+		list = append(list, fmt.Sprintf("%s would pay %d tokens in place of %d: it is left alone; --anyway takes its servers over", cl.title(),
+			cl.wouldPay, cl.before.Tokens))
+	}
+	if cl.has && !cl.off && cl.set == "" {
+		list = append(list, fmt.Sprintf("the entry %s of %s keeps its options and serves all upstreams, also those of other clients: "+
+			"--set=NAME in it limits it to a set", hosts.Server, cl.title()))
+	}
+	if cl.before.Tools > 0 && cl.host.Sends != nil && cl.host.Sends.Defers() {
+		list = append(list, fmt.Sprintf("%s sends a line for each tool, and the definitions of few: that is what is counted", cl.title()))
+	}
+	if len(cl.uncounted) > 0 {
+		list = append(list, fmt.Sprintf("%s: not counted, as their tools are not known: %s", cl.title(), strings.Join(cl.uncounted, ", ")))
+	}
+	return list
+}
+
+// printClients prints what each client pays before and after.
+func (s *survey) printClients(to io.Writer) error {
+	rows := s.clientRows()
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(to)
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "client\tservers\ttools\ttokens now\ttools after\ttokens after\tentry")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%s\n", r.Client, r.Servers, r.Tools, r.Tokens, r.ToolsAfter, r.TokensAfter,
+			strings.Join(r.Entry, " "))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		for _, note := range r.Notes {
+			fmt.Fprintln(to, note)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+package upstream
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
+	"github.com/toolfold/toolfold/internal/cli/servers"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+)
+
+// client is a file of a client, and what import makes of its list of servers.
+type client struct {
+	host    *hosts.Host
+	path    string        // with links followed
+	folder  string        // that the file is for; empty = all folders
+	own     []hosts.Entry // entries that start toolfold
+	has     bool          // there is an entry named as import names its own, which stays
+	off     bool          // that entry is switched off
+	set     string        // that the client is served; empty = all upstreams
+	options []string      // of serve, in the entry that import writes; nil = it writes none
+	left    bool          // it is left alone, as it would pay more
+
+	servers       int // entries that are switched on, without those of toolfold
+	before, after listCost
+	wouldPay      int      // tokens, if it were not left alone
+	uncounted     []string // servers on neither side, since they did not list their tools
+}
+
+// newClient returns the client of a file that was read.
+func newClient(h *hosts.Host, named, path string, text []byte, entries []hosts.Entry) (*client, error) {
+	cl := &client{host: h, path: path, folder: folderOf(h, named, path)}
+	for _, e := range entries {
+		if servers.IsOwn(e) && !e.Off {
+			cl.own = append(cl.own, e)
+		}
+		cl.off = cl.off || e.Name == hosts.Server && e.Off
+	}
+	var err error
+	cl.has, err = h.Has(text, hosts.Server)
+	return cl, err
+}
+
+// folderOf returns the folder that a client's file is for; empty for the user's own file, and for files elsewhere.
+func folderOf(h *hosts.Host, named, path string) string {
+	if h.Path != nil {
+		own, err := h.Path()
+		if err == nil {
+			own, err = clientfile.Followed(own)
+		}
+		if err == nil && own == path {
+			return ""
+		}
+	}
+	absolute, err := filepath.Abs(named)
+	if err != nil {
+		return ""
+	}
+	for _, project := range h.Project {
+		if folder, is := strings.CutSuffix(absolute, string(filepath.Separator)+filepath.FromSlash(project)); is {
+			return folder
+		}
+	}
+	return ""
+}
+
+// title names the client in messages.
+func (cl *client) title() string {
+	if cl.folder == "" {
+		return cl.host.Title
+	}
+	return fmt.Sprintf("%s in %s", cl.host.Title, filepath.Base(cl.folder))
+}
+
+// name returns the name of the client in tables, and of its set.
+func (cl *client) name() string {
+	if cl.folder == "" {
+		return cl.host.Name
+	}
+	return cl.host.Name + "-" + filepath.Base(cl.folder)
+}
+
+// of returns the servers of a client.
+func (s *survey) of(cl *client) (list []*taking) {
+	for i := range s.takings {
+		if s.takings[i].path == cl.path {
+			list = append(list, &s.takings[i])
+		}
+	}
+	return list
+}
+
+// stay leaves the servers of a client where they are.
+func (s *survey) stay(cl *client, why string) {
+	for _, t := range s.of(cl) {
+		if t.name != "" {
+			t.name, t.why = "", why
+		}
+	}
+}
+
+// planSets makes a set for each client, of the upstreams that its servers become, and plans the entry that serves it. An
+// entry that is there keeps its options: the set that it names gets the upstreams, unless others are served it too.
+func (s *survey) planSets(c *cli.Context, o *settings.Options) error {
+	users, err := s.usersOfSets(o)
+	if err != nil {
+		return err
+	}
+	s.sets = map[string]clientfile.ImportedSet{}
+	for _, cl := range s.clients {
+		cl.set, cl.options = "", nil
+		if cl.has {
+			cl.set = s.setOfEntry(cl, o)
+		}
+		if cl.off {
+			s.stay(cl, fmt.Sprintf("the client has its entry %s switched off", hosts.Server))
+		}
+		others := slices.DeleteFunc(slices.Clone(users[cl.set]), func(user string) bool { return user == cl.path })
+		if cl.has && cl.set != "" && len(others) > 0 {
+			s.stay(cl, fmt.Sprintf("its client is served the set %s, and so is %s: toolfold upstream sets changes it for all", cl.set, others[0]))
+		}
+		var members []string
+		for _, t := range s.of(cl) {
+			if t.name != "" {
+				members = append(members, t.name)
+			}
+		}
+		slices.Sort(members)
+		members = slices.Compact(members)
+		switch {
+		case len(members) == 0:
+		case !cl.has:
+			cl.set = s.freeSet(cl, members, o)
+			s.addToSet(cl.set, members, o)
+			cl.options = s.optionsFor(c, cl)
+		case cl.set != "":
+			s.addToSet(cl.set, members, o)
+		}
+	}
+	return nil
+}
+
+// setOfEntry returns the set that the client's entry of toolfold serves; empty for all upstreams.
+func (s *survey) setOfEntry(cl *client, o *settings.Options) string {
+	for _, e := range cl.own {
+		if e.Name == hosts.Server {
+			if set := setOf(e); set != "" {
+				return set
+			}
+		}
+	}
+	return o.Set
+}
+
+// optionsFor returns the options of a new entry. A host that defers tools gets the list that takes it the fewest rounds
+// as well, see [withFor].
+func (s *survey) optionsFor(c *cli.Context, cl *client) []string {
+	options := []string{"--set=" + cl.set, "--tier=none"}
+	if c.IsSet("listing") {
+		options = append(options, "--listing="+c.String("listing"))
+	}
+	return options
+}
+
+// addToSet plans a set with more members. Its order stays.
+func (s *survey) addToSet(name string, members []string, o *settings.Options) {
+	set, planned := s.sets[name]
+	if !planned {
+		set.Before = slices.Clone(o.Sets[name])
+		set.After = slices.Clone(set.Before)
+	}
+	for _, m := range members {
+		if !slices.Contains(set.After, m) {
+			set.After = append(set.After, m)
+		}
+	}
+	if len(set.After) > len(set.Before) {
+		s.sets[name] = set
+	}
+}
+
+// freeSet returns the name of a new set: that of its client, with a number if another set has it. A set that has just the
+// members is the same.
+func (s *survey) freeSet(cl *client, members []string, o *settings.Options) string {
+	base := nameFrom(cl.name())
+	for n := 1; ; n++ {
+		name := base
+		if n > 1 {
+			suffix := fmt.Sprintf("-%d", n)
+			name = cut(base, 32-len(suffix)) + suffix
+		}
+		_, planned := s.sets[name]
+		known, taken := o.Sets[name]
+		if !planned && (!taken || slices.Equal(slices.Sorted(slices.Values(known)), members)) {
+			return name
+		}
+	}
+}
+
+// plannedSets returns the sets of the settings once import is done.
+func (s *survey) plannedSets(o *settings.Options) map[string][]string {
+	sets := maps.Clone(o.Sets)
+	if sets == nil {
+		sets = map[string][]string{}
+	}
+	for name, set := range s.sets {
+		sets[name] = set.After
+	}
+	return sets
+}
+
+// usersOfSets lists who is served each set: files with an entry that names it, and in words the tokens limited to it and
+// the settings.
+func (s *survey) usersOfSets(o *settings.Options) (map[string][]string, error) {
+	users, err := usersOfSets(o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Set != "" {
+		users[o.Set] = append(users[o.Set], "every entry of toolfold without --set")
+	}
+	for _, cl := range s.clients {
+		for _, e := range cl.own {
+			if set := setOf(e); set != "" && !slices.Contains(users[set], cl.path) {
+				users[set] = append(users[set], cl.path)
+			}
+		}
+	}
+	return users, nil
+}
+
+// usersOfSets lists who is served each set: the users' files of clients that can be read, and tokens in words.
+func usersOfSets(o *settings.Options) (map[string][]string, error) {
+	users := map[string][]string{}
+	for _, name := range hosts.Readable() {
+		h := hosts.Find(name)
+		path, err := h.Path()
+		if err == nil {
+			path, err = clientfile.Followed(path)
+		}
+		if err != nil {
+			continue
+		}
+		text, err := clientfile.Read(path)
+		if err != nil {
+			continue
+		}
+		entries, _ := h.Named(text, ".") // none of a file that no client can read either
+		for _, e := range entries {
+			if set := setOf(e); servers.IsOwn(e) && set != "" && !slices.Contains(users[set], path) {
+				users[set] = append(users[set], path)
+			}
+		}
+	}
+	if o.HTTPTokenFile == "" {
+		return users, nil
+	}
+	tokens, err := settings.ReadTokens(o.HTTPTokenFile)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tokens {
+		for _, set := range t.Sets {
+			users[set] = append(users[set], "the token "+t.Name)
+		}
+	}
+	return users, nil
+}
+
+// optionsOf returns the options of serve in an entry of toolfold.
+func optionsOf(e hosts.Entry) []string {
+	at := slices.Index(e.Command, "serve")
+	if at < 0 {
+		return nil
+	}
+	return e.Command[at+1:]
+}
+
+// setOf returns the set that an entry of toolfold names, by an option or by its address; empty for all upstreams.
+func setOf(e hosts.Entry) string {
+	if at, err := url.Parse(e.URL); err == nil {
+		if _, set, is := strings.Cut(at.Path, "/mcp/"); is {
+			return set
+		}
+	}
+	set, _ := setOption(optionsOf(e))
+	return set
+}
+
+// setOption returns the set that options of serve name, and the other options.
+func setOption(options []string) (set string, rest []string) {
+	for i := 0; i < len(options); i++ {
+		name, value, has := strings.Cut(options[i], "=")
+		if name != "--set" && name != "-set" {
+			rest = append(rest, options[i])
+			continue
+		}
+		if !has && i+1 < len(options) {
+			i++
+			value = options[i]
+		}
+		set = value
+	}
+	return set, rest
+}
+
+// removeSets puts the sets that import changed back. A set that the user has changed since stays, and so does one that a
+// client or a token is still served.
+func (u *undoing) removeSets(c *cli.Context, record *clientfile.Imports) error {
+	if len(record.Sets) == 0 {
+		return nil
+	}
+	o, err := settings.Load(c) // as they are now
+	if err != nil {
+		return err
+	}
+	users, err := usersOfSets(o)
+	if err != nil {
+		return err
+	}
+	for _, f := range record.Files { // those in folders
+		if h := hosts.OfFile(f.Host); h != nil {
+			if text, err := clientfile.Read(f.Path); err == nil {
+				if set := setOf(h.Entry(text)); set != "" {
+					users[set] = append(users[set], f.Path)
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(record.Sets)) {
+		set, now := record.Sets[name], o.Sets[name]
+		switch {
+		case len(users[name]) > 0 && set.Before == nil && now != nil:
+			fmt.Fprintf(u.problems, "toolfold: the set %s stays, as %s is served it\n", name, users[name][0])
+			if len(record.Files) > 0 { // with these it may go, too
+				continue
+			}
+		case now == nil || !slices.Equal(now, set.After): // it is gone, or the user's
+		case set.Before == nil:
+			if err := deleteSet(c, o, name); err != nil {
+				return err
+			}
+		default:
+			if err := writeSet(c, o, name, set.Before); err != nil {
+				return err
+			}
+			fmt.Fprintf(u.out, "put back the set %s\n", name)
+		}
+		delete(record.Sets, name)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package upstream
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/cli/clientfile"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// A new set has the name of its client, unless that name is another set's. Names have at most 32 characters.
+func TestFreeSet(t *testing.T) {
+	t.Parallel()
+	long := "/home/me/a-folder-with-a-name-that-is-long"
+	for _, test := range []struct {
+		name   string
+		folder string
+		sets   map[string][]string // of the settings
+		want   string
+	}{
+		{"free", "", nil, "cursor"},
+		{"the same members", "", map[string][]string{"cursor": {"files", "bench"}}, "cursor"},
+		{"other members", "", map[string][]string{"cursor": {"files"}}, "cursor-2"},
+		{"two others", "", map[string][]string{"cursor": {"files"}, "cursor-2": {"tides"}}, "cursor-3"},
+		{"planned for another file", "", map[string][]string{"planned": nil}, "cursor-2"},
+		{"a folder", "/home/me/My Shop", nil, "cursor-my-shop"},
+		{"a long folder", long, nil, "cursor-a-folder-with-a-name-that"},
+		{"a long folder, taken", long, map[string][]string{"cursor-a-folder-with-a-name-that": {"x"}}, "cursor-a-folder-with-a-name-th-2"},
+	} {
+		s := survey{sets: map[string]clientfile.ImportedSet{}}
+		if _, planned := test.sets["planned"]; planned {
+			s.sets["cursor"] = clientfile.ImportedSet{After: []string{"bench", "files"}}
+		}
+		cl := &client{host: hosts.Find("cursor"), folder: test.folder}
+		o := &settings.Options{Options: config.Options{Sets: test.sets}}
+		if got := s.freeSet(cl, []string{"bench", "files"}, o); got != test.want {
+			t.Errorf("%s: the set is %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// A set keeps the order of its members, and has each once.
+func TestAddToSet(t *testing.T) {
+	t.Parallel()
+	s := survey{sets: map[string]clientfile.ImportedSet{}}
+	o := &settings.Options{Options: config.Options{Sets: map[string][]string{"dev": {"z", "a.get_*"}, "done": {"a"}}}}
+	s.addToSet("dev", []string{"a", "z"}, o)
+	s.addToSet("dev", []string{"b"}, o)
+	s.addToSet("done", []string{"a"}, o)
+	s.addToSet("new", []string{"c"}, o)
+	got := s.sets["dev"]
+	if !slices.Equal(got.Before, []string{"z", "a.get_*"}) || !slices.Equal(got.After, []string{"z", "a.get_*", "a", "b"}) {
+		t.Errorf("dev is %v", got)
+	}
+	if _, changed := s.sets["done"]; changed {
+		t.Error("a set that has all members changes")
+	}
+	if got := s.sets["new"]; got.Before != nil || !slices.Equal(got.After, []string{"c"}) {
+		t.Errorf("new is %v", got)
+	}
+	if len(o.Sets["dev"]) != 2 {
+		t.Errorf("the settings have changed: %v", o.Sets)
+	}
+}
+
+// An entry of toolfold names its set by an option or by its address.
+func TestSetOf(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		entry hosts.Entry
+		want  string
+		rest  []string
+	}{
+		{hosts.Entry{Command: []string{"toolfold", "serve", "--set=a", "--tier=none"}}, "a", []string{"--tier=none"}},
+		{hosts.Entry{Command: []string{"toolfold", "serve", "--read-only", "--set", "a"}}, "a", []string{"--read-only"}},
+		{hosts.Entry{Command: []string{"toolfold", "serve", "-set", "a", "-set=b"}}, "b", nil},
+		{hosts.Entry{Command: []string{"toolfold", "serve", "--tier", "none"}}, "", []string{"--tier", "none"}},
+		{hosts.Entry{Command: []string{"toolfold"}}, "", nil},
+		{hosts.Entry{URL: "http://127.0.0.1:8137/mcp/dev"}, "dev", nil},
+		{hosts.Entry{URL: "http://127.0.0.1:8137/mcp"}, "", nil},
+	} {
+		if got := setOf(test.entry); got != test.want {
+			t.Errorf("%v: the set is %q, want %q", test.entry, got, test.want)
+		}
+		if _, rest := setOption(optionsOf(test.entry)); !slices.Equal(rest, test.rest) {
+			t.Errorf("%v: the other options are %q, want %q", test.entry, rest, test.rest)
+		}
+	}
+}
