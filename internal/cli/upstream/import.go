@@ -61,6 +61,7 @@ type taking struct {
 	value    json.RawMessage // of the entry, see [hosts.Host.Value]
 	name     string          // of the upstream; empty = it stays with the client
 	upstream config.Upstream
+	tools    []string // of the upstream, that the client is served; nil = all
 	unread   []string // members of the entry that are not taken over
 	why      string   // why it stays, or what is to be known of it
 	listed   doctor.List

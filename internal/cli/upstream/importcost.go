@@ -40,6 +40,7 @@ func (l *listCost) add(h *hosts.Host, list doctor.List) error {
 // plan plans the sets and the entries of the clients, and counts what each pays before and after. A client that would pay
 // more is left alone, unless the command says otherwise.
 func (s *survey) plan(c *cli.Context, o *settings.Options) error {
+	s.joinLimited(o)
 	now, err := servingNow(o)
 	if err != nil {
 		return err

@@ -129,7 +129,7 @@ func (s *survey) planSets(c *cli.Context, o *settings.Options) error {
 		var members []string
 		for _, t := range s.of(cl) {
 			if t.name != "" {
-				members = append(members, t.name)
+				members = append(members, t.members()...)
 			}
 		}
 		slices.Sort(members)

@@ -1,7 +1,9 @@
 package upstream
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/toolfold/toolfold/internal/cli/clientfile"
@@ -86,6 +88,45 @@ func TestSetOf(t *testing.T) {
 		}
 		if _, rest := setOption(optionsOf(test.entry)); !slices.Equal(rest, test.rest) {
 			t.Errorf("%v: the other options are %q, want %q", test.entry, rest, test.rest)
+		}
+	}
+}
+
+// Clients that show different tools of one server share an upstream, unless something of the server would be lost.
+func TestJoinLimited(t *testing.T) {
+	t.Parallel()
+	server := func(name string, tools ...string) taking {
+		return taking{name: name, upstream: config.Upstream{Command: "weather", Include: tools}}
+	}
+	prompting := server("weather-codex", "set")
+	prompting.answer.Prompts = []json.RawMessage{[]byte(`{}`)}
+	for _, test := range []struct {
+		name  string
+		known map[string]config.Upstream
+		found []taking
+		want  []string // members by taking
+	}{
+		{"all tools and some", nil, []taking{server("weather"), server("weather-codex", "get", "a*b")}, []string{"weather", "weather-codex"}},
+		{"all tools and one", nil, []taking{server("weather-codex", "get"), server("weather")}, []string{"weather.get", "weather"}},
+		{"different tools", nil, []taking{server("weather", "get"), server("weather-codex", "set", "get")},
+			[]string{"weather.get", "weather.set weather.get"}},
+		{"the same tools", nil, []taking{server("weather", "get"), server("weather", "get")}, []string{"weather", "weather"}},
+		{"prompts", nil, []taking{server("weather"), prompting}, []string{"weather", "weather-codex"}},
+		{"of the settings", map[string]config.Upstream{"mine": {Command: "weather"}}, []taking{server("weather", "get")}, []string{"mine.get"}},
+		{"limited in the settings", map[string]config.Upstream{"weather": {Command: "weather", Include: []string{"get"}}},
+			[]taking{server("weather", "get"), server("weather-codex", "set")}, []string{"weather", "weather-codex"}},
+		{"another server", map[string]config.Upstream{"mine": {Command: "tides"}}, []taking{server("weather", "get")}, []string{"weather"}},
+	} {
+		s := survey{takings: test.found}
+		s.joinLimited(&settings.Options{Options: config.Options{Upstreams: test.known}})
+		for i, taken := range s.takings {
+			if got := strings.Join(taken.members(), " "); got != test.want[i] {
+				t.Errorf("%s: the members are %s, want %s", test.name, got, test.want[i])
+			}
+			if taken.tools != nil && taken.name == "weather" && test.name == "different tools" &&
+				!slices.Equal(taken.upstream.Include, []string{"get", "set"}) {
+				t.Errorf("%s: the upstream has %s", test.name, taken.upstream.Include)
+			}
 		}
 	}
 }

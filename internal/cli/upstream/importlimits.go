@@ -1,0 +1,81 @@
+package upstream
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/pattern"
+	"github.com/toolfold/toolfold/tools/config"
+)
+
+// joinLimited gives clients that show different tools of the same server one upstream, and has their sets name the tools.
+// A server stays apart if such a set would lose something: its prompts and resources, or what a pattern will match later.
+func (s *survey) joinLimited(o *settings.Options) {
+	whole := map[string]string{} // names of upstreams with all tools, by their settings
+	limited := map[string][]*taking{}
+	for i := range s.takings {
+		t := &s.takings[i]
+		key := unlimited(t.upstream)
+		switch {
+		case t.name == "":
+		case len(t.upstream.Include) == 0 && whole[key] == "":
+			whole[key] = t.name
+		case t.isJustTools():
+			limited[key] = append(limited[key], t)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
+		if u := o.Upstreams[name]; len(u.Include) == 0 && whole[unlimited(u)] == "" {
+			whole[unlimited(u)] = name
+		}
+	}
+	for key, list := range limited {
+		first := list[0]
+		_, known := o.Upstreams[first.name]
+		same := !slices.ContainsFunc(list, func(t *taking) bool { return t.name != first.name })
+		u, name := first.upstream, whole[key]
+		u.Include = nil
+		if name == "" {
+			if known || same { // one of the settings stays as it is
+				continue
+			}
+			name = first.name
+			for _, t := range list {
+				u.Include = append(u.Include, t.upstream.Include...)
+			}
+			slices.Sort(u.Include)
+			u.Include = slices.Compact(u.Include)
+		}
+		for _, t := range list {
+			t.tools, t.name, t.upstream = t.upstream.Include, name, u
+		}
+	}
+}
+
+// unlimited returns the settings of an upstream, as a text, without the tools that they are limited to.
+func unlimited(u config.Upstream) string {
+	u.Include = nil
+	return string(ordered.MustJSON(u))
+}
+
+// isJustTools reports whether all that the client shows of the server is some tools, by their names.
+func (t *taking) isJustTools() bool {
+	answer := t.answer
+	return len(t.upstream.Include) > 0 &&
+		!slices.ContainsFunc(t.upstream.Include, func(tool string) bool { return strings.ContainsAny(tool, `*?[\`) }) &&
+		len(answer.Prompts)+len(answer.Resources)+len(answer.Templates)+len(answer.Problems) == 0
+}
+
+// members returns the server as the members of a set.
+func (t *taking) members() (list []string) {
+	if t.tools == nil {
+		return []string{t.name}
+	}
+	for _, tool := range t.tools {
+		list = append(list, t.name+"."+pattern.Name(tool))
+	}
+	return list
+}
