@@ -77,7 +77,7 @@ func ListCost(c *cli.Context) (cost doctor.Cost, unknown []string, err error) {
 		return cost, nil, err
 	}
 	defer g.Close()
-	families := settings.Rules(o.Options).Rights().Filter(slices.Concat(app.Families(), g.Families()))
+	families := o.Rules().Rights().Filter(slices.Concat(o.Families(), g.Families()))
 	cost, err = doctor.Count(surface.List(families, o.SurfaceOptions()))
 	return cost, g.Unknown(), err
 }
