@@ -126,7 +126,11 @@ func (h *host) visit(l *line) {
 	_ = l.conn.SetReadDeadline(time.Time{})
 	var o opening
 	if err == nil && first.Kind == kindRestart { // by any version: this host is not replaced for it
-		_ = l.write(frame{Kind: kindResult, Body: ordered.MustJSON(h.restart(first.Text))})
+		wait := RestartWait
+		if first.Body != nil && json.Unmarshal(first.Body, &wait) != nil {
+			return
+		}
+		_ = l.write(frame{Kind: kindResult, Body: ordered.MustJSON(h.restart(first.Text, wait))})
 		return
 	}
 	if err != nil || first.Kind != kindOpen || json.Unmarshal(first.Body, &o) != nil {

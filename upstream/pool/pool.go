@@ -463,7 +463,7 @@ func (s *Session) Gone() <-chan struct{} { return s.gone }
 // Close ends the session. The server goes on for the others that share it.
 func (s *Session) Close() {
 	if s.leaves.Load() { // other requests have their answers first
-		late := time.NewTimer(restartTime)
+		late := time.NewTimer(RestartWait)
 		defer late.Stop()
 		select {
 		case <-s.gone:

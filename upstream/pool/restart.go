@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // Restarted says what a restart did.
@@ -18,15 +20,15 @@ type Restarted struct {
 	Cut       int // calls that did not end in time, and have failed
 }
 
-// restartTime bounds how long a restart waits for calls that run.
-const restartTime = 5 * time.Second
+// RestartWait is how long a restart waits for calls that run, unless its caller chooses another time.
+const RestartWait = 5 * time.Second
 
 // ErrOldHost is the error of [Pool.Restart] if the host is of a version that cannot restart servers.
 var ErrOldHost = errors.New("the process that shares servers is of an older version of toolfold")
 
 // Restart ends the processes of a server, by its name, so that the next call of each session starts it again. Calls that
-// run are waited for, briefly. It starts no host, and takes one of another version as it is.
-func (p Pool) Restart(ctx context.Context, name string) (Restarted, error) {
+// run are waited for, at most for the given time. It starts no host, and takes one of another version as it is.
+func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (Restarted, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", p.socket())
 	if err != nil {
 		if ctx.Err() != nil {
@@ -38,7 +40,7 @@ func (p Pool) Restart(ctx context.Context, name string) (Restarted, error) {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	l := newLine(conn, nil)
 	var did Restarted
-	if err := l.write(frame{Kind: kindRestart, Text: name}); err != nil {
+	if err := l.write(frame{Kind: kindRestart, Text: name, Body: ordered.MustJSON(wait)}); err != nil {
 		return did, fmt.Errorf("asking the process that shares servers: %w", err)
 	}
 	answer, err := l.read()
@@ -55,7 +57,7 @@ func (p Pool) Restart(ctx context.Context, name string) (Restarted, error) {
 }
 
 // restart ends all processes of a server, and waits for calls that run.
-func (h *host) restart(name string) Restarted {
+func (h *host) restart(name string, wait time.Duration) Restarted {
 	h.mu.Lock()
 	var all []*shared
 	for key, s := range h.shared {
@@ -68,7 +70,7 @@ func (h *host) restart(name string) Restarted {
 	did := make([]Restarted, len(all))
 	var work sync.WaitGroup
 	for i, s := range all {
-		work.Go(func() { did[i] = s.restart() })
+		work.Go(func() { did[i] = s.restart(wait) })
 	}
 	work.Wait()
 	var sum Restarted
@@ -79,7 +81,7 @@ func (h *host) restart(name string) Restarted {
 }
 
 // restart ends the process of a server. Its sessions end with it.
-func (s *shared) restart() (did Restarted) {
+func (s *shared) restart(wait time.Duration) (did Restarted) {
 	s.mu.Lock()
 	did.Sessions = len(s.users)
 	s.mu.Unlock()
@@ -90,7 +92,7 @@ func (s *shared) restart() (did Restarted) {
 		s.stop() // an attempt to start it
 		<-s.ready
 	}
-	late := time.NewTimer(restartTime)
+	late := time.NewTimer(wait)
 	defer late.Stop()
 	select {
 	case <-over:

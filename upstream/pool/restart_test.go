@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolfold/toolfold/internal/test/testwait"
 	"github.com/toolfold/toolfold/upstream"
@@ -20,7 +21,7 @@ import (
 // have another process. A program of another version restarts too, and does not replace the host.
 func TestRestart(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
-	if did, err := p.Restart(t.Context(), "files"); err != nil || did != (pool.Restarted{}) {
+	if did, err := p.Restart(t.Context(), "files", time.Minute); err != nil || did != (pool.Restarted{}) {
 		t.Errorf("without a host: %+v, %v", did, err)
 	}
 	server := playing(dir)
@@ -45,14 +46,16 @@ func TestRestart(t *testing.T) {
 	}
 	restarted := make(chan result, 1)
 	go func() {
-		did, err := at(p.Dir, "2").Restart(t.Context(), "files")
+		did, err := at(p.Dir, "2").Restart(t.Context(), "files", testwait.Limit)
 		restarted <- result{did, err}
 	}()
 	testwait.Until(t, "who comes has another process", func() bool {
 		c := connect(t, p, server, upstream.Client{Name: "t"})
 		defer c.Close()
-		result, err := c.Call(t.Context(), upstream.Call{Tool: "pid", Arguments: json.RawMessage(`{}`)})
-		return err == nil && !strings.Contains(string(result), strings.Fields(pid)[0]+" ") // one that got the first is cut
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // one that got the first is held until that has ended
+		defer cancel()
+		result, err := c.Call(ctx, upstream.Call{Tool: "pid", Arguments: json.RawMessage(`{}`)})
+		return err == nil && !strings.Contains(string(result), strings.Fields(pid)[0]+" ")
 	})
 	held := make(chan error, 1)
 	go func() {
@@ -84,13 +87,13 @@ func TestRestart(t *testing.T) {
 		failed <- err
 	}()
 	<-begun
-	if did, err := p.Restart(t.Context(), "files"); err != nil || did.Sessions != 1 || did.Waited != 0 || did.Cut != 1 {
+	if did, err := p.Restart(t.Context(), "files", time.Millisecond); err != nil || did.Sessions != 1 || did.Waited != 0 || did.Cut != 1 {
 		t.Errorf("with a call that does not end it did %+v, %v", did, err)
 	}
 	if err := <-failed; err == nil || !strings.Contains(err.Error(), "it was restarted by its user") {
 		t.Errorf("the call that did not end: %v", err)
 	}
-	if did, err := p.Restart(t.Context(), "other"); err != nil || did.Processes != 0 {
+	if did, err := p.Restart(t.Context(), "other", time.Minute); err != nil || did.Processes != 0 {
 		t.Errorf("a server that does not run: %+v, %v", did, err)
 	}
 }
@@ -109,7 +112,7 @@ func TestRestartAtOldHost(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	if _, err := p.Restart(t.Context(), "files"); !errors.Is(err, pool.ErrOldHost) {
+	if _, err := p.Restart(t.Context(), "files", time.Minute); !errors.Is(err, pool.ErrOldHost) {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -72,7 +72,7 @@ func Restart(ctx context.Context, name string) (pool.Restarted, error) {
 	if err != nil {
 		return pool.Restarted{}, fmt.Errorf("finding the process that shares servers: %w", err)
 	}
-	return p.Restart(ctx, name)
+	return p.Restart(ctx, name, pool.RestartWait)
 }
 
 // everyProgram lists the variables that every program gets; a * ends the beginning of
