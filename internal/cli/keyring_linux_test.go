@@ -95,7 +95,7 @@ done
 	client := filepath.Join(m.home, "client.json")
 	text := fmt.Sprintf(`{"mcpServers":{"theirs":{"command":"sh","args":[%q],"env":{"API_TOKEN":"abracadabra","MODE":"x"}}}}`, fake)
 	m.write(t, client, text)
-	expect("stored   theirs-API_TOKEN in the keyring", "", "upstream", "import", "--write", "--keyring", client)
+	expect("stored   theirs-API_TOKEN in the keyring", "", "upstream", "import", "--anyway", "--write", "--keyring", client)
 	global := filepath.Join(m.home, "config", "toolfold", "config.json")
 	for _, path := range []string{global, client} {
 		if found, err := os.ReadFile(path); err != nil || strings.Contains(string(found), "abracadabra") {

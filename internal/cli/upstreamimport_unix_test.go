@@ -48,7 +48,7 @@ func TestImportOffersRoots(t *testing.T) {
 	m := newSandbox(t)
 	file := filepath.Join(m.home, "mcp.json")
 	m.write(t, file, fmt.Sprintf(`{"mcpServers":{"web":{"type":"http","url":%q}}}`, server.URL))
-	out, err := m.command(t, "upstream", "import", "--json", file).CombinedOutput()
+	out, err := m.command(t, "upstream", "import", "--anyway", "--json", file).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), `"upstream":"web","tools":2,`) {
 		t.Errorf("%v: %s", err, out)
 	}
