@@ -333,11 +333,16 @@ func (h *Host) cutTable(text []byte, server string) (rest []byte, cut, next stri
 	if before, err = settings(text, tomlFile); err != nil {
 		return nil, "", "", err
 	}
-	list := before[h.key].(map[string]any)
-	if delete(list, server); len(list) == 0 {
-		delete(before, h.key)
+	delete(before[h.key].(map[string]any), server)
+	if toml.Unmarshal([]byte(result.String()), &after) != nil {
+		return nil, "", "", errByHand
 	}
-	if toml.Unmarshal([]byte(result.String()), &after) != nil || !reflect.DeepEqual(before, after) && len(before)+len(after) > 0 {
+	for _, all := range []map[string]any{before, after} { // the list has a table of its own in some files
+		if len(object(all, h.key)) == 0 {
+			delete(all, h.key)
+		}
+	}
+	if !reflect.DeepEqual(before, after) && len(before)+len(after) > 0 {
 		return nil, "", "", errByHand
 	}
 	return []byte(result.String()), removed.String(), next, nil

@@ -30,6 +30,7 @@ var laidOut = map[format][]string{
 			"[KEY.a] # first\ncommand = \"x\"\nargs = [\n  \"1\",\n]\n\n[KEY.a.env]\nK = \"v\"\n\n# the second\n" +
 			"[KEY.\"b\"]\ncommand = \"y\"\n\n# profiles\n[profiles.fast]\nmodel = \"n\"\n",
 		"[KEY.a]\r\ncommand = \"x\"\r\n\r\n[KEY.b]\r\ncommand = \"y\"\r\n",
+		"[KEY]\n[KEY.a]\ncommand = 'x'\n\n[KEY.b]\nargs = ['1']\n\n[projects]\n[projects.'/home/me']\ntrust_level = 'trusted'\n",
 		"[KEY.b]\ncommand = \"y\"\n[KEY.stays]\ncommand = \"z\"\n\n[KEY.a]\ncommand = \"x\"",
 	},
 }
@@ -146,12 +147,13 @@ func TestFaults(t *testing.T) {
 	for path, texts := range map[string][2]string{
 		"mcp.json":    {"{\n  \"mcpServers\": {\n    \"a\": }\n}", "line 3, column 10: it is not JSON"},
 		"config.toml": {"a = 1\nb = \n", "line 2, column 5: it is not TOML"},
+		"config.yaml": {"extensions:\n  a:\n cmd: x\n", "line 3, column 2: it cannot be read as YAML"},
 	} {
 		if err := Check(path, []byte(texts[0])); err == nil || !strings.HasPrefix(err.Error(), texts[1]) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	for _, path := range []string{"mcp.json", "config.toml"} {
+	for _, path := range []string{"mcp.json", "config.toml", "config.yaml"} {
 		if err := Check(path, nil); err != nil {
 			t.Errorf("an empty %s: %v", path, err)
 		}

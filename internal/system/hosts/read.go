@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/yamledit"
+	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
 // Entry is a server as a host's settings name it.
@@ -245,7 +246,7 @@ func settings(text []byte, format format) (map[string]any, error) {
 	case yamlFile:
 		plain, err := yamledit.JSON(text)
 		if err != nil {
-			return nil, err
+			return nil, yamlFault(err)
 		}
 		dec := json.NewDecoder(bytes.NewReader(plain))
 		dec.UseNumber()
@@ -269,12 +270,22 @@ func tomlFault(err error) error {
 	return &jsonedit.SyntaxError{Line: line, Column: column, Reason: reason}
 }
 
+// yamlFault returns a fault of YAML with its place.
+func yamlFault(err error) error {
+	var fault *yamlx.Error
+	if !errors.As(err, &fault) {
+		return err
+	}
+	return &jsonedit.SyntaxError{Line: fault.Line, Column: fault.Column, Reason: "it cannot be read as YAML: " + fault.Reason}
+}
+
 // Check returns the first fault of syntax of a client's file, as a [jsonedit.SyntaxError]; nil if there is none.
 func Check(path string, text []byte) error {
-	if filepath.Ext(path) != ".toml" {
+	format := formatOf(path)
+	if format == jsonFile {
 		return jsonedit.Check(text)
 	}
-	_, err := settings(text, tomlFile)
+	_, err := settings(text, format)
 	return err
 }
 
