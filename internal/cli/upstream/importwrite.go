@@ -134,7 +134,7 @@ func (e *edit) upstreams() map[string]config.Upstream {
 	return list
 }
 
-// plan makes the edit of the file as it is now: the entries that are taken over go, and toolfold's comes.
+// plan makes the edit of the file as it is now: toolfold's entry comes, and those that are taken over go.
 func (e *edit) plan(binary string) error {
 	text, err := clientfile.Read(e.record.Path)
 	if err != nil {
@@ -145,6 +145,13 @@ func (e *edit) plan(binary string) error {
 		return err
 	}
 	after := text
+	if has, err := e.host.Has(text, hosts.Server); err != nil {
+		return err
+	} else if !has {
+		if after, err = e.put(text, binary, r); err != nil {
+			return err
+		}
+	}
 	for _, t := range e.takings {
 		now, err := e.host.Value(text, t.entry.Name)
 		if err != nil {
@@ -162,29 +169,27 @@ func (e *edit) plan(binary string) error {
 		}
 		r.Entries = append([]clientfile.ImportedEntry{{Part: part, Upstream: t.name}}, r.Entries...)
 	}
-	has, err := e.host.Has(after, hosts.Server)
-	if err != nil {
-		return err
-	}
-	admitted, err := e.host.Admits(after, hosts.Server)
-	if err != nil {
-		return err
-	}
-	if !has {
-		if after, err = e.host.Handing(e.variables).Put(after, binary, append([]string{"serve"}, e.options...)); err != nil {
-			return err
-		}
-		if r.Own, err = e.host.Value(after, hosts.Server); err != nil {
-			return err
-		}
-		r.Allowed = !admitted
-	}
 	if err := hosts.Check(e.record.Path, after); err != nil {
 		return fmt.Errorf("the edit would break it: %w", err)
 	}
 	r.SHA256 = clientfile.Sum(after)
 	e.before, e.after, *e.record = text, after, *r
 	return nil
+}
+
+// put returns a text of the file with toolfold's entry, and records it. It comes before others go, so that it is laid out as
+// they are.
+func (e *edit) put(text []byte, binary string, r *clientfile.Imported) (after []byte, err error) {
+	admitted, err := e.host.Admits(text, hosts.Server)
+	if err != nil {
+		return nil, err
+	}
+	r.Allowed = !admitted
+	if after, err = e.host.Handing(e.variables).Put(text, binary, append([]string{"serve"}, e.options...)); err != nil {
+		return nil, err
+	}
+	r.Own, err = e.host.Value(after, hosts.Server)
+	return after, err
 }
 
 // joined returns the record of a former import, nil if there was none, and of this one.

@@ -125,7 +125,8 @@ func (u *undoing) putBack(f *clientfile.Imported) (left bool, err error) {
 	return u.putEntriesBack(h, f)
 }
 
-// putEntriesBack takes toolfold's entry out of a file that was changed since, and puts the others in.
+// putEntriesBack puts the entries back into a file that was changed since, and takes toolfold's out: it is the last that
+// goes, as it shows how the file is laid out.
 func (u *undoing) putEntriesBack(h *hosts.Host, f *clientfile.Imported) (left bool, err error) {
 	var rest clientfile.Imported
 	var problems []string
@@ -134,6 +135,14 @@ func (u *undoing) putEntriesBack(h *hosts.Host, f *clientfile.Imported) (left bo
 		rest.Own, rest.Allowed, rest.Entries = nil, false, nil
 		if err := hosts.Check(f.Path, text); err != nil {
 			return nil, err
+		}
+		for _, e := range f.Entries {
+			more, problem := withEntry(h, text, e)
+			if problem != "" {
+				rest.Entries, problems = append(rest.Entries, e), append(problems, problem)
+				continue
+			}
+			text = more
 		}
 		own, err := h.Value(text, hosts.Server)
 		if err != nil {
@@ -148,14 +157,6 @@ func (u *undoing) putEntriesBack(h *hosts.Host, f *clientfile.Imported) (left bo
 			if text, err = without(h, text, f.Allowed); err != nil {
 				return nil, err
 			}
-		}
-		for _, e := range f.Entries {
-			more, problem := withEntry(h, text, e)
-			if problem != "" {
-				rest.Entries, problems = append(rest.Entries, e), append(problems, problem)
-				continue
-			}
-			text = more
 		}
 		return text, nil
 	})
