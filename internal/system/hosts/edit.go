@@ -191,6 +191,7 @@ func newline(text []byte) string {
 // replaceInTable puts the command and its arguments into the entry's table, and refuses
 // where that would change anything else.
 func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byte, error) {
+	text, mark := unmarked(text)
 	var before, after, ours map[string]any
 	if toml.Unmarshal(text, &before) != nil || toml.Unmarshal([]byte(h.table(command, args)), &ours) != nil {
 		return nil, errByHand
@@ -225,7 +226,7 @@ func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byt
 	if toml.Unmarshal(edited, &after) != nil || !reflect.DeepEqual(before, after) {
 		return nil, errByHand
 	}
-	return edited, nil
+	return slices.Concat(mark, edited), nil
 }
 
 // Entry returns the entry in the text of the host's file; an empty one without.
@@ -267,8 +268,9 @@ func (h *Host) Remove(text []byte, server string) ([]byte, error) {
 		return text, err
 	}
 	if h.format == tomlFile {
-		rest, _, _, err := h.cutTable(text, server)
-		return rest, err
+		bare, mark := unmarked(text)
+		rest, _, _, err := h.cutTable(bare, server)
+		return slices.Concat(mark, rest), err
 	}
 	h = h.in(text, server)
 	return h.edit().remove(text, h.list(server)...)
@@ -292,6 +294,12 @@ func (h *Host) Has(text []byte, server string) (bool, error) {
 func (h *Host) server(all map[string]any, server string) any {
 	list, _ := all[h.key].(map[string]any)
 	return list[server]
+}
+
+// unmarked returns a text of TOML without its byte order mark, and the mark.
+func unmarked(text []byte) (bare, mark []byte) {
+	bare = bytes.TrimPrefix(text, []byte("\ufeff"))
+	return bare, text[:len(text)-len(bare)]
 }
 
 // cutTable takes out the lines of the entry's tables but comments behind its last setting, which are about what

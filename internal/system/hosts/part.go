@@ -40,13 +40,14 @@ func (h *Host) Take(text []byte, server string) (rest []byte, p Part, err error)
 		p.Key, p.After, p.Text = lines.Key, lines.After, lines.Text
 		return rest, p, err
 	}
+	text, mark := unmarked(text)
 	if p.Key = server; !slices.ContainsFunc(slices.Collect(strings.Lines(string(text))), h.tableHeader(server).MatchString) {
-		return nil, p, errByHand
+		return nil, p, fmt.Errorf("it is no table of its own: write it as [%s.%s] and import again", h.key, server)
 	}
 	bare, lead := h.withoutLead(string(text), server)
 	rest, p.Text, p.Next, err = h.cutTable([]byte(bare), server)
 	p.Lead = lead
-	return rest, p, err
+	return slices.Concat(mark, rest), p, err
 }
 
 // withoutLead returns a text without the comment lines directly above the first table of a server, and those lines.
@@ -85,6 +86,7 @@ func (h *Host) Give(text []byte, p Part) ([]byte, error) {
 	if has, err := h.Has(text, p.Key); has || err != nil {
 		return nil, cmp.Or(err, fmt.Errorf("it has %q already", p.Key))
 	}
+	text, mark := unmarked(text)
 	end := newline(text)
 	block := p.Lead + p.Text
 	given := strings.TrimRight(string(text), "\r\n")
@@ -107,7 +109,7 @@ func (h *Host) Give(text []byte, p Part) ([]byte, error) {
 	if want[h.key] = list; toml.Unmarshal([]byte(given), &got) != nil || !reflect.DeepEqual(want, got) {
 		return nil, errByHand
 	}
-	return []byte(given), nil
+	return slices.Concat(mark, []byte(given)), nil
 }
 
 // splitAtHeader splits a text at the one line that is a header, with the comments directly above it.

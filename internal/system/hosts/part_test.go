@@ -32,6 +32,7 @@ var laidOut = map[format][]string{
 			"[KEY.\"b\"]\ncommand = \"y\"\n\n# profiles\n[profiles.fast]\nmodel = \"n\"\n",
 		"[KEY.a]\r\ncommand = \"x\"\r\n\r\n[KEY.b]\r\ncommand = \"y\"\r\n",
 		"[KEY]\n[KEY.a]\ncommand = 'x'\n\n[KEY.b]\nargs = ['1']\n\n[projects]\n[projects.'/home/me']\ntrust_level = 'trusted'\n",
+		"\ufeff[KEY.a]\r\ncommand = 'x'\r\n\r\n[KEY.b]\r\ncommand = 'y'\r\n\r\n[projects]\r\n",
 		"[KEY.b]\ncommand = \"y\"\n[KEY.stays]\ncommand = \"z\"\n\n[KEY.a]\ncommand = \"x\"",
 	},
 }
@@ -86,6 +87,16 @@ func TestTakeAndGive(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// A server of Codex that has no table of its own stays, and the error says how to write it.
+func TestTakeOfNoTable(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"[mcp_servers]\na = {command = \"x\"}\n", "mcp_servers.a.command = \"x\"\n"} {
+		if _, _, err := Find("codex").Take([]byte(text), "a"); err == nil || !strings.Contains(err.Error(), "write it as [mcp_servers.a]") {
+			t.Errorf("%v for\n%s", err, text)
 		}
 	}
 }

@@ -228,7 +228,8 @@ func settings(text []byte, format format) (map[string]any, error) {
 	var all map[string]any
 	switch format {
 	case tomlFile:
-		if err := toml.Unmarshal(text, &all); err != nil {
+		bare, _ := unmarked(text)
+		if err := toml.Unmarshal(bare, &all); err != nil {
 			return nil, tomlFault(err)
 		}
 	case jsonFile:
