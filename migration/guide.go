@@ -1,7 +1,7 @@
 package migration
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,10 +12,12 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-//go:embed guide.md.tmpl
-var guideText string
+//go:embed *.md.tmpl
+var guideTexts embed.FS
 
-var guideTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("guide").Parse(guideText)) })
+var guideTemplates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.ParseFS(guideTexts, "*.md.tmpl"))
+})
 
 // row is one legacy tool in the guide.
 type row struct {
@@ -34,25 +36,39 @@ type section struct {
 // Costs are the tokens of the default list of tools, by fold.
 type Costs struct{ Family, Effect, None int }
 
-// Guide is the migration guide for callers, in Markdown.
-func Guide(specs []*toolfold.Family, costs Costs) (string, error) {
+// A Guide is the migration guide for callers, in Markdown.
+type Guide struct {
+	Text     string            // the rules that hold for every tool
+	Families map[string]string // the calls of each family with legacy tools, by its name
+}
+
+// NewGuide returns the guide from the families in specs to the folds with these costs.
+func NewGuide(specs []*toolfold.Family, costs Costs) (*Guide, error) {
+	guide := &Guide{Families: map[string]string{}}
 	var sections []section
 	rewriter := NewRewriter(specs)
 	for _, s := range specs {
 		section, err := rewriter.section(s)
 		if err != nil {
-			return "", fmt.Errorf("guide for %s: %w", s.Name, err)
+			return nil, fmt.Errorf("guide for %s: %w", s.Name, err)
 		}
-		if len(section.Rows) > 0 {
-			sections = append(sections, section)
+		if len(section.Rows) == 0 {
+			continue
 		}
+		sections = append(sections, section)
+		var b strings.Builder
+		if err := guideTemplates().ExecuteTemplate(&b, "family.md.tmpl", section); err != nil {
+			return nil, err
+		}
+		guide.Families[s.Name] = b.String()
 	}
 	var b strings.Builder
-	err := guideTemplate().Execute(&b, map[string]any{
+	err := guideTemplates().ExecuteTemplate(&b, "guide.md.tmpl", map[string]any{
 		"Families": sections, "Costs": costs,
 		"First": map[string]string{"Old": sections[0].Rows[0].OldCall, "New": sections[0].Rows[0].NewCall},
 	})
-	return b.String(), err
+	guide.Text = b.String()
+	return guide, err
 }
 
 func (r *Rewriter) section(s *toolfold.Family) (section, error) {

@@ -26,11 +26,11 @@ type capture struct {
 // captured holds its costs on one candidate.
 type captured struct {
 	Options []string `json:"options"` // of serve
-	Rounds  []*int   `json:"rounds"`  // by task; null where none led to the right result
+	Rounds  []*int   `json:"rounds"`  // by task; null without a right result
 	Total   *int     `json:"total"`
-	Start   amount   `json:"start"` // what the agent sent of toolfold before the first call
-	End     amount   `json:"end"`   // what it had sent when all was done
-	Typed   *bool    `json:"typed"` // whether functions had types of results; null where there are no functions
+	Start   amount   `json:"start"` // sent because of toolfold before the first call
+	End     amount   `json:"end"`   // sent because of toolfold in all
+	Typed   *bool    `json:"typed"` // whether functions had types of results; null without functions
 }
 
 type amount struct {
@@ -72,19 +72,12 @@ func best(all []capture) captured {
 	return found
 }
 
-// captureTables returns the captures as tables in Markdown: what each host took on
-// its best candidate, and rounds and bytes of all.
-func captureTables() (string, error) {
-	all, err := captures()
-	if err != nil {
-		return "", err
-	}
-	names := slices.Sorted(maps.Keys(all))
+// bestTable returns a table of what each host took on its best candidate.
+func bestTable(all map[string]capture) string {
 	var b strings.Builder
-	b.WriteString("| host | version | kind | fewest rounds with | rounds | before the first call | when all is done | results |\n" +
+	b.WriteString("| host | version | kind | fewest rounds with | rounds | before the first call | in all | results |\n" +
 		"|---|---|---|---|---|---:|---:|---|\n")
-	var candidates []string
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		c := all[name]
 		row := best([]capture{c})
 		var rounds []string
@@ -97,13 +90,23 @@ func captureTables() (string, error) {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | `%s` | %s | %s | %s | %s |\n", name, c.Version, c.Kind, row.name(), strings.Join(rounds, " "),
 			row.Start, row.End, typed)
-		for _, s := range c.Surfaces {
+	}
+	return b.String()
+}
+
+// candidatesTable returns a table of the rounds and bytes of each host on every candidate.
+func candidatesTable(all map[string]capture) string {
+	names := slices.Sorted(maps.Keys(all))
+	var candidates []string
+	for _, name := range names {
+		for _, s := range all[name].Surfaces {
 			if !slices.Contains(candidates, s.name()) {
 				candidates = append(candidates, s.name())
 			}
 		}
 	}
-	fmt.Fprintf(&b, "\n| rounds and kB when all is done | %s |\n|---|%s\n", strings.Join(names, " | "), strings.Repeat("---:|", len(names)))
+	var b strings.Builder
+	fmt.Fprintf(&b, "| rounds and kB in all | %s |\n|---|%s\n", strings.Join(names, " | "), strings.Repeat("---:|", len(names)))
 	for _, candidate := range candidates {
 		fmt.Fprintf(&b, "| `%s` |", candidate)
 		for _, name := range names {
@@ -119,8 +122,8 @@ func captureTables() (string, error) {
 		}
 		b.WriteString("\n")
 	}
-	return b.String(), nil
+	return b.String()
 }
 
-// String says it as the tables do.
+// String formats an amount for the tables.
 func (a amount) String() string { return fmt.Sprintf("%d B, %d tokens", a.Bytes, a.Tokens) }

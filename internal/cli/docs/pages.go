@@ -3,7 +3,7 @@
 package docs
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"math"
 	"slices"
@@ -22,17 +22,14 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-//go:embed family.md.tmpl
-var familyText string
-
-//go:embed clients.md.tmpl
-var clientsText string
+//go:embed *.md.tmpl
+var texts embed.FS
 
 var clientsTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("clients").Funcs(template.FuncMap{
 		"target": hosts.FindTarget,
 		"upper":  func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
-	}).Parse(clientsText))
+	}).ParseFS(texts, "client.md.tmpl", "clients.md.tmpl", "hosts.md.tmpl"))
 })
 
 var familyTemplate = sync.OnceValue(func() *template.Template {
@@ -54,7 +51,7 @@ var familyTemplate = sync.OnceValue(func() *template.Template {
 		"json":    func(v any) string { return string(ordered.MustJSON(v)) },
 		"bounds":  bounds,
 		"formats": formats,
-	}).Parse(familyText))
+	}).ParseFS(texts, "family.md.tmpl"))
 })
 
 // Pages returns every generated page by its path below docs.
@@ -63,43 +60,57 @@ func Pages(specs []*toolfold.Family) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages := map[string]string{"migration.md": guide}
-	var byAddress []*hosts.Host // their snippets are methods
-	for i := range hosts.Hosts {
-		byAddress = append(byAddress, &hosts.Hosts[i])
+	pages := map[string]string{"migration.md": guide.Text}
+	for name, text := range guide.Families {
+		pages["migration/"+name+".md"] = text
 	}
-	tables, err := captureTables()
+	render := func(path string, templates *template.Template, name string, data any) error {
+		var b strings.Builder
+		if err := templates.ExecuteTemplate(&b, name, data); err != nil {
+			return fmt.Errorf("page %s: %w", path, err)
+		}
+		pages[path] = b.String()
+		return nil
+	}
+	var clients []*hosts.Host // their snippets are methods of the pointer
+	for i := range hosts.Hosts {
+		host := &hosts.Hosts[i]
+		clients = append(clients, host)
+		if err := render("clients/"+host.Name+".md", clientsTemplate(), "client.md.tmpl", host); err != nil {
+			return nil, err
+		}
+	}
+	if err := render("clients.md", clientsTemplate(), "clients.md.tmpl", map[string]any{"Hosts": clients}); err != nil {
+		return nil, err
+	}
+	measured, err := captures()
 	if err != nil {
 		return nil, err
 	}
-	var clients strings.Builder
-	page := map[string]any{"Hosts": byAddress, "Targets": hosts.Targets, "Captures": tables}
-	if err := clientsTemplate().Execute(&clients, page); err != nil {
-		return nil, fmt.Errorf("page of clients: %w", err)
+	lists := map[string]any{"Targets": hosts.Targets, "Best": bestTable(measured), "All": candidatesTable(measured)}
+	if err := render("hosts.md", clientsTemplate(), "hosts.md.tmpl", lists); err != nil {
+		return nil, err
 	}
-	pages["clients.md"] = clients.String()
 	for _, s := range specs {
-		var b strings.Builder
-		if err := familyTemplate().Execute(&b, s); err != nil {
-			return nil, fmt.Errorf("page of %s: %w", s.Name, err)
+		if err := render("tools/"+s.Name+".md", familyTemplate(), "family.md.tmpl", s); err != nil {
+			return nil, err
 		}
-		pages["tools/"+s.Name+".md"] = b.String()
 	}
 	return pages, nil
 }
 
-// Guide returns the migration guide, with what the folds cost.
-func Guide(specs []*toolfold.Family) (string, error) {
+// Guide returns the migration guide, with the costs of the folds.
+func Guide(specs []*toolfold.Family) (*migration.Guide, error) {
 	var costs migration.Costs
 	for fold, tokens := range map[consolidate.Fold]*int{consolidate.ByFamily: &costs.Family, consolidate.ByEffect: &costs.Effect,
 		consolidate.None: &costs.None} {
 		cost, err := doctor.Count(surface.List(specs, surface.Options{Fold: fold}))
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		*tokens = cost.Tokens
 	}
-	return migration.Guide(specs, costs)
+	return migration.NewGuide(specs, costs)
 }
 
 // result is a result field with the path that include_fields takes.
@@ -142,7 +153,7 @@ func parameters(prefix string, params []toolfold.Param) []parameter {
 	return list
 }
 
-// formats says what the formats are that parameters of a family have.
+// formats explains the formats of the parameters of a family.
 func formats(s *toolfold.Family) (list []string) {
 	used := map[string]bool{}
 	for _, a := range s.Actions {
@@ -163,7 +174,7 @@ func formats(s *toolfold.Family) (list []string) {
 	return list
 }
 
-// bounds says the limits of a parameter in words.
+// bounds describes the limits of a parameter.
 func bounds(p toolfold.Param) string {
 	list := limits(p)
 	if p.Items != nil {

@@ -55,10 +55,17 @@ func TestPageOnCodeIsFresh(t *testing.T) {
 	golden.Compare(t, path, fresh)
 }
 
-// checkLeftovers finds pages of families that are gone.
+// checkLeftovers finds pages of families and clients that no longer exist.
 func checkLeftovers(t *testing.T, pages map[string]string) {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join(pagesDir, "tools"), func(path string, entry fs.DirEntry, err error) error {
+	for _, folder := range []string{"tools", "clients", "migration"} {
+		checkFolder(t, folder, pages)
+	}
+}
+
+func checkFolder(t *testing.T, folder string, pages map[string]string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(pagesDir, folder), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".md") {
 			return err
 		}
@@ -67,7 +74,7 @@ func checkLeftovers(t *testing.T, pages map[string]string) {
 			return err
 		}
 		if _, ok := pages[filepath.ToSlash(name)]; !ok {
-			t.Errorf("%s belongs to no family: delete it", path)
+			t.Errorf("%s is not generated: delete it", path)
 		}
 		return nil
 	})

@@ -27,11 +27,18 @@ func Command() *cli.Command {
 			{
 				Name: "guide", Usage: "print the migration guide",
 				Action: func(c *cli.Context) error {
-					guide, err := docs.Guide(app.Families())
+					families := app.Families()
+					guide, err := docs.Guide(families)
 					if err != nil {
 						return err
 					}
-					_, err = io.WriteString(c.App.Writer, guide)
+					text := guide.Text
+					for _, family := range families {
+						if calls := guide.Families[family.Name]; calls != "" {
+							text += "\n" + calls
+						}
+					}
+					_, err = io.WriteString(c.App.Writer, text)
 					return err
 				},
 			},
