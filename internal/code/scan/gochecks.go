@@ -149,7 +149,7 @@ var staticLevels = map[lint.Severity]string{
 }
 
 // low lists the checks of Go that report with severity low, and the messages that do. They find code that is needless,
-// slow or unusual, or that the public repositories of docs/code.md mostly have on purpose: copies of a value before its
+// slow or unusual, or that the public repositories of docs/code-measured.md mostly have on purpose: copies of a value before its
 // lock is used, an append of nothing, equal operands in the unrolled lines of a formula, an option of a tag that another
 // library reads, a breach of naming in tests.
 var low = map[string]func() *regexp.Regexp{

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// rule is a fast rule: it looks at the tokens of one file. docs/code.md has the share of its findings
+// rule is a fast rule: it looks at the tokens of one file. docs/code-measured.md has the share of its findings
 // that are true in code of others.
 type rule struct {
 	name       string // with its language in front it is the finding's rule
