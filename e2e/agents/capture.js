@@ -1,5 +1,5 @@
 // Runs every agent that is installed on every candidate surface, with a model that
-// reads what it is sent, and writes down what that took: see docs/clients.md. Hosts
+// reads what it is sent, and writes down what that took: see docs/hosts.md. Hosts
 // that are not installed, or not named, keep what the file has.
 //
 //   TOOLFOLD_BIN=/tmp/toolfold node capture.js FILE.json [HOST…]

@@ -1,6 +1,6 @@
 // Package hosts holds what the programs that start MCP servers want to know of
 // one: where they keep their list of servers, how an entry looks, how calls are
-// approved there. The page docs/clients.md and the command setup come from it.
+// approved there. The pages docs/clients.md, docs/clients and docs/hosts.md and the command setup come from it.
 package hosts
 
 import (
