@@ -14,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/machine"
 	"github.com/toolfold/toolfold/internal/cli/migrate"
 	"github.com/toolfold/toolfold/internal/cli/serve"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/setup"
 	"github.com/toolfold/toolfold/internal/cli/upstream"
 )
@@ -21,18 +22,20 @@ import (
 // newApp returns the program with its commands. Run reports its errors.
 func newApp(e *env.Env) *cli.App {
 	app := e.App()
-	app.Usage = "an agent's workbench over MCP, at a fraction of the tokens"
-	app.Description = "Options come from flags, then the environment, then .toolfold/config.json in the\n" +
-		"workspace for what is harmless, then the user's config file, then the default.\n\n" +
+	app.Usage = "one MCP server in front of all yours, at a fraction of the tokens"
+	app.Description = "Begin with toolfold upstream import, which shows what your clients pay now and would pay.\n\n" +
+		"A setting comes from the first of: flag, environment, .toolfold/config.json of the workspace\n" +
+		"(harmless settings only), the user's config file, default.\n\n" +
 		"Exit codes: 0 done, 1 the action or check failed, 2 the command line is wrong."
 	app.Commands = slices.Concat(
-		group("Serve", setup.Command(), serve.Command(), serve.WorkerCommand(), upstream.Command(), upstream.SecretCommand(),
+		group("Your MCP servers, folded", upstream.Command(), upstream.SecretCommand(), setup.Command(), serve.Command(),
 			machine.TokenCommand()),
-		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand(), call.ToolsCommand(), machine.HookCommand()),
-		group("Measure and move over", doctor.Command(), migrate.Command()),
-		group("Look after this machine", machine.StatusCommand(), machine.TrustCommand(), machine.UntrustCommand(),
-			completionCommand(), versionCommand()),
+		group("Measure", doctor.Command(), call.ToolsCommand(), machine.StatusCommand()),
+		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand()),
+		group("The workbench", serve.WorkerCommand(), machine.TrustCommand(), machine.UntrustCommand(), machine.HookCommand()),
+		group("More", migrate.Command(), completionCommand(), versionCommand()),
 	)
+	env.LayOut(app.Commands, settings.Headings...)
 	app.Action = noCommand
 	env.RefuseWrong(app.Commands)
 	complete(app.Commands)

@@ -49,46 +49,46 @@ type Setting struct {
 // here and nowhere else. [Options] has the same settings as a Go struct.
 var Settings = append([]Setting{
 	{toolfold.String{
-		Name: "toolMode", Doc: "Which names tools/list shows: one tool per family, or the old ones.",
+		Name: "toolMode", Doc: "Names in tools/list: one tool per family, or the old tool names.",
 		Enum: []string{"consolidated", "legacy"},
 	}.With(toolfold.Default("consolidated")), Client},
 	{toolfold.String{
-		Name: "listing", Doc: "How much of each tool tools/list shows: lazy unless set, full in legacy mode.",
+		Name: "listing", Doc: "Detail of each tool in tools/list: lazy unless set, full in legacy mode.",
 		Enum: []string{"search", "lazy", "signature", "full"},
 	}, Client},
 	{toolfold.String{
-		Name: "params", Doc: "What listings below full declare for parameters: an object, JSON text (for strict hosts), or, at " +
-			"signature, each by itself.",
+		Name: "params", Doc: "Form of the parameters in listings below full: an object, JSON text (for strict hosts), or, at " +
+			"signature, each parameter by itself.",
 		Enum: []string{"object", "text", "flat"},
 	}.With(toolfold.Default("object")), Client},
 	{toolfold.String{
-		Name: "tier", Doc: "How many tools of the workbench tools/list shows; the others are found and called all the same. With none " +
-			"the workbench is off: only upstreams are served.",
+		Name: "tier", Doc: "Tools of the workbench in tools/list; tools that it leaves out can still be found and called. none switches " +
+			"the workbench off: only upstreams are served.",
 		Enum: []string{"none", "core", "standard", "extended"},
 	}.With(toolfold.Default("extended")), Client},
 	{toolfold.String{
-		Name: "fold", Doc: "What one tool holds: a whole family; what reads apart from what changes; or, with none, one action.",
+		Name: "fold", Doc: "Actions of one tool: a whole family; reading and changing actions apart; or, with none, one action.",
 		Enum: []string{"family", "effect", "none"},
 	}.With(toolfold.Default("family")), User},
 	{toolfold.String{
-		Name: "alwaysLoad", Doc: "Which tools hosts that load tools when needed are asked to show at once: those that find others, the " +
-			"core tier too, or all but those of upstreams.",
+		Name: "alwaysLoad", Doc: "Tools that deferring clients are asked to load at once: the tools for discovery, also the core tier, or " +
+			"all except tools of upstreams.",
 		Enum: []string{"none", "discovery", "core", "all"},
 	}.With(toolfold.Default("discovery")), User},
 	{toolfold.String{
-		Name: "for", Doc: "Host, or kind of host, whose best list is served; listing, fold, params, structured, resultLimit, alwaysLoad and " +
-			"resources that are set win.",
+		Name: "for", Doc: "Client, or kind of client, whose best list is served. Your own listing, fold, params, structured, resultLimit, " +
+			"alwaysLoad and resources win.",
 		Enum: hosts.TargetNames(),
 	}, User},
 	{toolfold.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(toolfold.Default(false)), Workspace},
 	{toolfold.String{
-		Name: "resources", Doc: "What clients can read as resources: nothing; designs, outputs of tasks and answers that were cut; or notes too.",
+		Name: "resources", Doc: "Resources that clients can read: nothing; designs, outputs of tasks and cut answers; or notes too.",
 		Enum: []string{"none", "work", "all"},
 	}.With(toolfold.Default("work")), User},
-	{toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer to a client; 3.5 are about a token.", Min: 4000, Max: 1 << 20}.
+	{toolfold.Int{Name: "resultLimit", Doc: "Limit of an answer to a client, in bytes; a token has about 3.5.", Min: 4000, Max: 1 << 20}.
 		With(toolfold.Default(callctx.DefaultRoom)), User},
 	{toolfold.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(toolfold.Default(false)), Workspace},
-	{toolfold.Bool{Name: "readOnly", Doc: "Offer only what merely reads."}.With(toolfold.Default(false)), Narrowing},
+	{toolfold.Bool{Name: "readOnly", Doc: "Offer only actions that read."}.With(toolfold.Default(false)), Narrowing},
 	{toolfold.Strings("allow", "Offer only these actions: names, or patterns such as memory.*; legacy names count too.").
 		With(toolfold.MaxItems(200)), User},
 	{toolfold.Strings("deny", "Do not offer these actions, under any name: patterns such as *.delete.").With(toolfold.MaxItems(200)),
@@ -97,46 +97,46 @@ var Settings = append([]Setting{
 	{toolfold.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1}, User},
 	{toolfold.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1}, User},
 	{toolfold.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1}, User},
-	{toolfold.String{Name: "allowedHosts", Doc: "Host names, separated by commas, that HTTP clients may use besides the server's own address.",
+	{toolfold.String{Name: "allowedHosts", Doc: "Further host names that HTTP clients may use, separated by commas.",
 		MinLen: 1}, User},
-	{toolfold.Int{Name: "maxBodyBytes", Doc: "Most bytes of one message.", Min: 1 << 10, Max: 1 << 30}.With(toolfold.Default(4 << 20)), User},
-	{toolfold.Int{Name: "maxSessions", Doc: "Most HTTP sessions at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1000)), User},
-	{toolfold.Int{Name: "maxConnections", Doc: "Most HTTP connections at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1024)), User},
-	{toolfold.Int{Name: "maxCalls", Doc: "Most calls that run at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
+	{toolfold.Int{Name: "maxBodyBytes", Doc: "Limit of one message, in bytes.", Min: 1 << 10, Max: 1 << 30}.With(toolfold.Default(4 << 20)), User},
+	{toolfold.Int{Name: "maxSessions", Doc: "Limit of HTTP sessions at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1000)), User},
+	{toolfold.Int{Name: "maxConnections", Doc: "Limit of HTTP connections at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1024)), User},
+	{toolfold.Int{Name: "maxCalls", Doc: "Limit of calls at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
 	{toolfold.Int{
-		Name: "drainMs", Doc: "Milliseconds that calls over HTTP have to end when the server is told to stop; then they are cancelled.",
+		Name: "drainMs", Doc: "Milliseconds for HTTP calls to end when the server stops; then they are cancelled.",
 		Min: 1, Max: 600_000,
 	}.With(toolfold.Default(25_000)), User},
-	{toolfold.Int{Name: "upstreamMegabytes", Doc: "Most megabytes of messages of upstreams in memory.", Min: 16, Max: 100_000}.
+	{toolfold.Int{Name: "upstreamMegabytes", Doc: "Limit of messages of upstreams in memory, in megabytes.", Min: 16, Max: 100_000}.
 		With(toolfold.Default(256)), User},
 	{toolfold.Int{
-		Name: "upstreamWaitMs", Doc: "Most milliseconds that a first start waits for the tools of upstreams, if tools/list shows them.",
+		Name: "upstreamWaitMs", Doc: "Milliseconds that a first start waits for the tools of upstreams, if tools/list shows them.",
 		Max: 60_000,
 	}.With(toolfold.Default(1000)), User},
 	{toolfold.Int{
-		Name: "instructionTokens", Doc: "Most tokens of the first sentences of upstreams' instructions in the server's own; 0 = none.",
+		Name: "instructionTokens", Doc: "Tokens of the server's instructions for the first sentences of upstreams' instructions; 0 leaves these out.",
 		Max: 10_000,
 	}.With(toolfold.Default(400)), User},
 	{toolfold.String{
-		Name: "workspaceName", Doc: "Name of the workspace that tasks and notes belong to; else a trusted repository's " +
-			"origin, or machine and path.",
+		Name: "workspaceName", Doc: "Name of the workspace of tasks and notes. Unless set: a trusted repository's origin, or " +
+			"machine and path.",
 		MinLen: 1, MaxLen: 200,
 	}, User},
 	{toolfold.String{
-		Name: "memoryNamespace", Doc: "Namespace of memory for calls that name none; unset, default, and all where entries are looked for.",
+		Name: "memoryNamespace", Doc: "Namespace of memory for calls without one. Unless set: default, and all namespaces for searches.",
 		MinLen: 1, MaxLen: 100,
 	}, Trusted},
 	{toolfold.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.
 		With(toolfold.Default(false)), User},
-	{toolfold.Bool{Name: "traceCalls", Doc: "Record calls in traces; runs and tasks always are."}.With(toolfold.Default(true)), User},
-	{toolfold.Int{Name: "traceDays", Doc: "Days that traces are kept.", Min: 1, Max: 3650}.With(toolfold.Default(14)), User},
-	{toolfold.Int{Name: "traceMegabytes", Doc: "Most megabytes of traces; beyond it the oldest go.", Min: 1, Max: 100_000}.
+	{toolfold.Bool{Name: "traceCalls", Doc: "Record calls in traces. Runs and tasks are always recorded."}.With(toolfold.Default(true)), User},
+	{toolfold.Int{Name: "traceDays", Doc: "Days to keep traces.", Min: 1, Max: 3650}.With(toolfold.Default(14)), User},
+	{toolfold.Int{Name: "traceMegabytes", Doc: "Limit of traces in megabytes; the oldest are deleted first.", Min: 1, Max: 100_000}.
 		With(toolfold.Default(256)), User},
-	{toolfold.Int{Name: "taskRetentionDays", Doc: "Days that ended tasks are kept.", Min: 1, Max: 3650}.With(toolfold.Default(30)), User},
+	{toolfold.Int{Name: "taskRetentionDays", Doc: "Days to keep ended tasks.", Min: 1, Max: 3650}.With(toolfold.Default(30)), User},
 	{toolfold.Int{Name: "maxInterruptions", Doc: "Interrupted runs of an attempt before a task fails.", Min: 0, Max: 1000}.
 		With(toolfold.Default(5)), User},
-	{toolfold.Int{Name: "metricDays", Doc: "Days that points of metrics are kept.", Min: 1, Max: 3650}.With(toolfold.Default(90)), User},
-	{toolfold.Int{Name: "metricPoints", Doc: "Most points that a series of a metric keeps; the newest stay.", Min: 1000, Max: 10_000_000}.
+	{toolfold.Int{Name: "metricDays", Doc: "Days to keep points of metrics.", Min: 1, Max: 3650}.With(toolfold.Default(90)), User},
+	{toolfold.Int{Name: "metricPoints", Doc: "Limit of points in a series of a metric; the newest stay.", Min: 1000, Max: 10_000_000}.
 		With(toolfold.Default(1_000_000)), User},
 	{toolfold.Bool{Name: "worker", Doc: "Run queued tasks while serving."}.With(toolfold.Default(true)), User},
 	{toolfold.List{
@@ -144,83 +144,83 @@ var Settings = append([]Setting{
 		Of: toolfold.String{MaxLen: 1000}, MinItems: 1, MaxItems: 100,
 	}, Trusted},
 	{toolfold.Object{
-		Name: "embeddings", Doc: "Endpoint of vectors, by which notes and tools are found in other words: it gets their texts.",
+		Name: "embeddings", Doc: "Endpoint for embeddings, which find notes and tools by meaning. It receives their texts.",
 		Optional: toolfold.Fields{
 			toolfold.String{Name: "baseURL", Doc: "Where the API is, up to /v1.", MinLen: 1},
 			toolfold.String{Name: "model", Doc: "Model of the vectors.", MinLen: 1},
 			toolfold.String{Name: "apiKeyEnv", Doc: "Environment variable that holds the key.", MinLen: 1},
 		},
 	}, User},
-	{toolfold.Map{Name: "upstreams", Doc: "Other MCP servers whose tools are served too, by name.", Of: upstreamSettings}, User},
+	{toolfold.Map{Name: "upstreams", Doc: "MCP servers whose tools are served too, by name.", Of: upstreamSettings}, User},
 	{toolfold.Map{
-		Name: "sets", Doc: "Groups of upstreams, by name: lists of upstreams, and of tools of them such as files.read_*.",
+		Name: "sets", Doc: "Groups of upstreams, by name: lists of upstreams and of their tools, such as files.read_*.",
 		Of: toolfold.List{Of: toolfold.String{MinLen: 1, MaxLen: 500}, MaxItems: 1000},
 	}, User},
 	{toolfold.String{
-		Name: "registry", Doc: "Address of the registry of MCP servers that upstream search and add --from-registry ask: the official one " +
-			"unless set.",
+		Name: "registry", Doc: "Registry of MCP servers for upstream search and add --from-registry: the official registry unless " +
+			"set.",
 		MinLen: 1,
 	}, User},
 }, providerSettings()...)
 
 // upstreamSettings declares one member of upstreams: [Upstream].
 var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
-	toolfold.String{Name: "command", Doc: "Program to start, which speaks MCP on its standard input and output.", MinLen: 1},
+	toolfold.String{Name: "command", Doc: "Program to start. It speaks MCP on standard input and output.", MinLen: 1},
 	toolfold.Strings("args", "Arguments of the program.").With(toolfold.MaxItems(100)),
 	toolfold.Map{
-		Name: "env", Doc: "Environment variables of the program, besides those of every program; ${NAME} stands for one of yours.",
+		Name: "env", Doc: "Environment variables of the program, in addition to the usual ones. ${NAME} stands for a variable of yours.",
 		Of: toolfold.String{},
 	},
-	toolfold.String{Name: "cwd", Doc: "Folder that the program starts in: else the workspace.", MinLen: 1},
-	toolfold.String{Name: "url", Doc: "Address of the server, in place of a command.", MinLen: 1},
+	toolfold.String{Name: "cwd", Doc: "Folder in which the program starts: the workspace unless set.", MinLen: 1},
+	toolfold.String{Name: "url", Doc: "Address of the server, instead of a command.", MinLen: 1},
 	toolfold.Map{
-		Name: "headers", Doc: "Headers of requests to the address; ${NAME} stands for an environment variable of yours.",
+		Name: "headers", Doc: "Headers of requests to the address. ${NAME} stands for an environment variable of yours.",
 		Of: toolfold.String{},
 	},
-	toolfold.String{Name: "type", Doc: "Transport: sse for the older one over HTTP.", Enum: []string{"stdio", "http", "sse"}},
+	toolfold.String{Name: "type", Doc: "Transport; sse is the older transport over HTTP.", Enum: []string{"stdio", "http", "sse"}},
 	toolfold.String{
-		Name: "fold", Doc: "What one tool of it holds: a noun, what reads apart from what changes, or, with none, one of its tools.",
+		Name: "fold", Doc: "Tools of the server in one folded tool: all of a noun, reading and changing ones apart; or, with none, one.",
 		Enum: []string{"effect", "none"},
 	},
-	toolfold.Strings("include", "Only these of its tools: names, or patterns such as list_*.").With(toolfold.MaxItems(1000)),
-	toolfold.Strings("exclude", "Not these of its tools.").With(toolfold.MaxItems(1000)),
-	toolfold.Strings("repeat", "These of its tools are called again where the process ended in mid-call, beside those that say they "+
-		"are idempotent: names, or patterns.").With(toolfold.MaxItems(1000)),
-	toolfold.Int{Name: "timeoutMs", Doc: "Time for a call: 60000 unless set.", Min: 1, Max: 3_600_000},
+	toolfold.Strings("include", "Offer only these tools of the server: names, or patterns such as list_*.").With(toolfold.MaxItems(1000)),
+	toolfold.Strings("exclude", "Do not offer these tools of the server.").With(toolfold.MaxItems(1000)),
+	toolfold.Strings("repeat", "Tools to call again if the process ended during a call, in addition to tools with the idempotent "+
+		"hint: names, or patterns.").With(toolfold.MaxItems(1000)),
+	toolfold.Int{Name: "timeoutMs", Doc: "Time limit of a call: 60000 unless set.", Min: 1, Max: 3_600_000},
 	toolfold.Int{
-		Name: "questionTimeoutMs", Doc: "Time that a call waits for the answer of a silent client while another has to ask: 60000 unless set.",
+		Name: "questionTimeoutMs", Doc: "Time that a call waits for the answer of a silent client if another call has to ask: 60000 unless set.",
 		Min: 1, Max: 3_600_000,
 	},
 	toolfold.Int{
-		Name: "maxConcurrency", Doc: "Most calls of it at a time, without those that wait for an answer of their client: 16 unless set.",
+		Name: "maxConcurrency", Doc: "Limit of calls at a time, without calls that wait for their client: 16 unless set.",
 		Min: 1, Max: 10_000,
 	},
-	toolfold.Int{Name: "resultLimit", Doc: "Most bytes of an answer: that of the server unless set.", Min: 4000, Max: 1 << 20},
-	toolfold.Int{Name: "maxTools", Doc: "Most tools that are taken of its list: 5000 unless set.", Min: 1, Max: 100_000},
-	toolfold.Int{Name: "schemaLimit", Doc: "Most bytes of a schema of a tool, which is left out beyond it: 262144 unless set.",
+	toolfold.Int{Name: "resultLimit", Doc: "Limit of an answer in bytes: toolfold's resultLimit unless set.", Min: 4000, Max: 1 << 20},
+	toolfold.Int{Name: "maxTools", Doc: "Limit of tools in its list: 5000 unless set.", Min: 1, Max: 100_000},
+	toolfold.Int{Name: "schemaLimit", Doc: "Limit of a tool's schema in bytes: 262144 unless set. A tool with a larger schema is left out.",
 		Min: 1 << 10, Max: 8 << 20},
-	toolfold.Int{Name: "instructionsLimit", Doc: "Most bytes of its instructions: 65536 unless set.", Min: 1 << 10, Max: 8 << 20},
-	toolfold.Int{Name: "messageLimit", Doc: "Most bytes of one of its messages: 16777216 unless set.", Min: 64 << 10, Max: 1 << 30},
-	toolfold.Int{Name: "probeTimeoutMs", Doc: "Time for its first answer, on which protocol it has: 3000 unless set.", Min: 1, Max: 600_000},
+	toolfold.Int{Name: "instructionsLimit", Doc: "Limit of its instructions in bytes: 65536 unless set.", Min: 1 << 10, Max: 8 << 20},
+	toolfold.Int{Name: "messageLimit", Doc: "Limit of one message in bytes: 16777216 unless set.", Min: 64 << 10, Max: 1 << 30},
+	toolfold.Int{Name: "probeTimeoutMs", Doc: "Time for the answer to server/discover, before initialize is tried: 3000 unless set.", Min: 1, Max: 600_000},
 	toolfold.String{
-		Name: "changes", Doc: "What becomes of a tool that changed since it was accepted, or is new: held back unless set.",
+		Name: "changes", Doc: "Tools that are new or have changed since they were accepted: held back unless set.",
 		Enum: []string{"hold", "warn", "accept"},
 	},
 	toolfold.String{
-		Name: "firstList", Doc: "What becomes of the first list of a new server: offered unless set. With hold nothing of it is offered before " +
-			"you approve.",
+		Name: "firstList", Doc: "The first list of a new server: offered unless set. With hold, nothing is offered until you " +
+			"approve it.",
 		Enum: []string{"hold", "accept"},
 	},
 	toolfold.String{
-		Name: "isolate", Doc: "session starts the program for each session anew; else your sessions share one process of it.",
+		Name: "isolate", Doc: "session starts a process for each session. Unless set, your sessions share one process.",
 		Enum: []string{"session"},
 	},
-	toolfold.Int{Name: "maxSessions", Doc: "With isolate: most sessions over HTTP that have a process at a time: 16 unless set.",
+	toolfold.Int{Name: "maxSessions", Doc: "With isolate: limit of HTTP sessions that have a process at a time: 16 unless set.",
 		Min: 1, Max: 10_000},
-	toolfold.Int{Name: "sessionIdleMs", Doc: "With isolate: time without a call after which the process of such a session ends: 600000 " +
+	toolfold.Int{Name: "sessionIdleMs", Doc: "With isolate: idle time after which the process of an HTTP session ends: 600000 " +
 		"unless set.", Min: 1, Max: 86_400_000},
-	toolfold.Bool{Name: "disabled", Doc: "Switch it off: it is not started and nothing of it is offered, but its settings and what is " +
-		"accepted of it stay."},
+	toolfold.Bool{Name: "disabled", Doc: "Switch the server off: it is not started or offered. Its settings and accepted tools " +
+		"stay."},
 }}
 
 // providerSettings declares the settings of package provider.

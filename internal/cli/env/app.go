@@ -27,6 +27,7 @@ func (e *Env) App() *cli.App {
 		Name:                      "toolfold",
 		Version:                   Version(),
 		HideHelpCommand:           true,
+		CustomAppHelpTemplate:     appHelp,
 		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true, // values of --header may have commas
 		Writer:                    e.Out,

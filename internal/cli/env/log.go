@@ -14,7 +14,7 @@ import (
 
 // LogLevelFlag sets the least level of the log lines on standard error. Without it the level is warn.
 var LogLevelFlag = &cli.StringFlag{
-	Name: "log-level", Usage: "least level of what is logged on standard error: debug, info, warn or error", DefaultText: "warn",
+	Name: "log-level", Usage: "lowest level of log lines on standard error: debug, info, warn or error", DefaultText: "warn",
 	EnvVars: []string{"TOOLFOLD_LOG_LEVEL"},
 	Action: func(c *cli.Context, name string) error {
 		var level slog.Level

@@ -37,7 +37,7 @@ const WorkspaceFlag = "workspace"
 
 // UpstreamsFlag names a file of a client, whose servers are folded as it is.
 var UpstreamsFlag = &cli.StringFlag{
-	Name: "upstreams", Usage: "take the servers in this file too, which is one of a client, with mcpServers or the like",
+	Category: commonHeading, Name: "upstreams", Usage: "serve also the servers in this file of a client, with mcpServers or the like",
 	EnvVars: []string{"TOOLFOLD_UPSTREAMS"}, TakesFile: true,
 }
 
@@ -57,7 +57,7 @@ var UpstreamName = regex.Lazy(`^[a-z][a-z0-9_-]{0,31}$`)
 // declaration, and the flag that says where the workspace is.
 func Flags(names ...string) []cli.Flag {
 	flags := []cli.Flag{&cli.StringFlag{
-		Name: WorkspaceFlag, Usage: "directory that files and local settings belong to", Value: ".",
+		Category: workHeading, Name: WorkspaceFlag, Usage: "folder of files and local settings", Value: ".",
 		EnvVars: []string{"TOOLFOLD_WORKSPACE"},
 	}}
 	for _, p := range config.Params(config.Settings) {
@@ -65,7 +65,9 @@ func Flags(names ...string) []cli.Flag {
 			continue
 		}
 		usage := strings.TrimSuffix(p.Doc, ".")
-		if len(p.Enum) > 0 {
+		if len(p.Enum) > maxShownValues {
+			usage += " (" + strings.Join(p.Enum[:maxShownValues], ", ") + " …)"
+		} else if len(p.Enum) > 0 {
 			usage += " (" + strings.Join(p.Enum, ", ") + ")"
 		}
 		usage += " [$" + envName(p.Name) + "]"
@@ -87,30 +89,47 @@ func Flags(names ...string) []cli.Flag {
 	return flags
 }
 
-// heading returns the heading under which help pages have the flag of a setting; empty for none.
+// The headings of settings on help pages.
+const (
+	commonHeading    = "Common settings"
+	shownHeading     = "What clients see"
+	httpHeading      = "HTTP"
+	upstreamsHeading = "Upstreams"
+	workHeading      = "Workspace and tasks"
+	recordsHeading   = "Records"
+)
+
+// Headings are the headings of settings on help pages, in their order.
+var Headings = []string{commonHeading, shownHeading, upstreamsHeading, httpHeading, workHeading, recordsHeading}
+
+// heading returns the heading of the flag of a setting on help pages.
 func heading(setting string) string {
 	switch {
-	case slices.Contains(PermissionSettings, setting):
-		return "What callers may do"
-	case slices.Contains(SurfaceSettings, setting),
-		slices.Contains([]string{"for", "resources", "strictNames", "upstreamWaitMs", "instructionTokens"}, setting):
-		return "What clients are shown"
+	case slices.Contains(PermissionSettings, setting), slices.Contains([]string{"for", "tier", "listing", "http", "store"}, setting):
+		return commonHeading
+	case slices.Contains(SurfaceSettings, setting), slices.Contains([]string{"resources", "strictNames"}, setting):
+		return shownHeading
+	case strings.HasPrefix(setting, "upstream"), setting == "instructionTokens", setting == "registry", setting == "sets":
+		return upstreamsHeading
 	case strings.HasPrefix(setting, "http"), strings.HasPrefix(setting, "max") && setting != "maxInterruptions",
 		setting == "allowedHosts", setting == "drainMs":
-		return "HTTP"
+		return httpHeading
 	case strings.HasPrefix(setting, "trace"), strings.HasPrefix(setting, "metric"), setting == "taskRetentionDays":
-		return "Records"
+		return recordsHeading
 	}
-	return ""
+	return workHeading
 }
+
+// maxShownValues is how many values of a setting a help page lists; an unknown value is answered with all of them.
+const maxShownValues = 8
 
 // addsUp are settings whose flag may be given several times, as rules are.
 var addsUp = map[string]bool{"allow": true, "deny": true}
 
-// computed says what applies where a setting without a default is not set.
+// computed describes the values of settings without a default, if they are not set.
 var computed = map[string]string{
 	"store":         "toolfold.db in the user's data directory",
-	"httpTokenFile": "tokens beside the user's config file, where that exists",
+	"httpTokenFile": "tokens beside the user's config file, if that file exists",
 }
 
 // defaultTokenFile returns where tokens are kept that no setting names a file for.

@@ -21,7 +21,7 @@ const noCheckFlag = "no-check"
 
 func addCommand() *cli.Command {
 	return &cli.Command{
-		Name: "add", Usage: "name a server whose tools are served too", ArgsUsage: "NAME [-- PROGRAM ARG…]",
+		Name: "add", Usage: "add a server", ArgsUsage: "NAME [-- PROGRAM ARG…]",
 		Description: "What starts the server gets the variables named with --env and those that every program\n" +
 			"has. ${NAME} in a value stands for a variable of yours, so that no secret is written down.\n" +
 			"The server is asked for its tools once. One that does not answer stays in the settings, and\n" +

@@ -14,7 +14,7 @@ const linesFlag = "lines"
 
 func logCommand() *cli.Command {
 	return &cli.Command{
-		Name: "log", Usage: "print what a server wrote on standard error, why it failed, and what it refused", ArgsUsage: "NAME",
+		Name: "log", Usage: "print standard error, failures and refused calls of a server", ArgsUsage: "NAME",
 		Description: "Each line has its time (UTC) and its kind: stderr, failed or refused. Values of the server's env and\n" +
 			"headers and other secrets are hidden. The last 256 kB to 512 kB are kept, of every process that\n" +
 			"runs the server.",

@@ -16,13 +16,13 @@ func switchCommands() []*cli.Command {
 	command := func(name, usage string, disabled bool) *cli.Command {
 		return &cli.Command{
 			Name: name, Usage: usage, ArgsUsage: "NAME", Flags: settings.Flags(), OnUsageError: env.OnUsageError,
-			Description: "Servers of toolfold that run take it up within a few seconds.",
+			Description: "A serve that runs applies it within a few seconds.",
 			Action:      func(c *cli.Context) error { return switchUpstream(c, disabled) },
 		}
 	}
 	return []*cli.Command{
 		command("enable", "switch on a server that was switched off", false),
-		command("disable", "switch a server off: its settings stay, and what is accepted of it", true),
+		command("disable", "switch a server off; its settings and accepted tools stay", true),
 	}
 }
 
@@ -51,6 +51,6 @@ func switchUpstream(c *cli.Context, disabled bool) error {
 	if err != nil {
 		return fmt.Errorf("switching %s %s: %w", name, state, err)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "switched %s %s; servers of toolfold that run take it up within a few seconds\n", name, state)
+	_, err = fmt.Fprintf(c.App.Writer, "switched %s %s; a serve that runs applies it within a few seconds\n", name, state)
 	return err
 }

@@ -15,7 +15,7 @@ import (
 
 func restartCommand() *cli.Command {
 	return &cli.Command{
-		Name: "restart", Usage: "end the process of a server that your sessions share: the next call starts it again", ArgsUsage: "NAME",
+		Name: "restart", Usage: "end the shared process of a server; the next call starts it again", ArgsUsage: "NAME",
 		Description: "Calls that run are waited for, up to 5 s. Settings that changed apply once the clients are restarted.",
 		Flags:       append(settings.Flags(), settings.UpstreamsFlag), OnUsageError: env.OnUsageError, Action: restartUpstream,
 	}

@@ -34,72 +34,100 @@ import (
 func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "upstream",
-		Usage: "serve the tools of other MCP servers too, folded",
-		Subcommands: append([]*cli.Command{
+		Usage: "take over, add and manage MCP servers whose tools are served folded",
+		Subcommands: byHeading(append([]*cli.Command{
+			importCommand(),
 			addCommand(),
 			{
-				Name: "list", Usage: "list the servers whose tools are served too",
+				Name: "list", Usage: "list the servers",
 				Flags: append(settings.Flags(), env.OutputFlag(env.AsTable), env.JSONFlag), OnUsageError: env.OnUsageError, Action: listUpstreams,
 			},
 			{
-				Name: "remove", Usage: "take a server out of the settings", ArgsUsage: "NAME",
+				Name: "remove", Usage: "delete a server from the settings", ArgsUsage: "NAME",
 				Flags: settings.Flags(), OnUsageError: env.OnUsageError, Action: removeUpstream,
 			},
 			{
-				Name: "check", Usage: "start or reach the servers, and count their tools", ArgsUsage: "[NAME…]",
+				Name: "check", Usage: "ask the servers for their tools, and count them", ArgsUsage: "[NAME…]",
 				Flags:        append(settings.Flags("listing"), settings.UpstreamsFlag, servers.TimeoutFlag),
 				OnUsageError: env.OnUsageError, Action: checkUpstreams,
 			},
 			{
-				Name: "fold", Usage: "print how the tools of a server are folded, or change it", ArgsUsage: "NAME",
-				Description: "The plan is YAML: edit it, and give the file to --use. Later tools join it, and nothing that\n" +
-					"it names is renamed.\n\n" +
+				Name: "fold", Usage: "print or change how the tools of a server are folded", ArgsUsage: "NAME",
+				Description: "The plan is YAML: edit it, and give the file to --use. Later tools join the plan, and its names\n" +
+					"stay.\n\n" +
 					"toolfold upstream fold github > plan.yaml\n" +
 					"toolfold upstream fold github --use plan.yaml",
 				Flags: append(settings.Flags("listing", "fold", "toolMode", "params"), settings.UpstreamsFlag,
 					&cli.StringFlag{Name: "use", Usage: "fold by the plan in this file", TakesFile: true},
-					&cli.BoolFlag{Name: "again", Usage: "plan anew, and say what is called otherwise now"},
+					&cli.BoolFlag{Name: "again", Usage: "make a new plan, and list the renamed tools"},
 				),
 				OnUsageError: env.OnUsageError, Action: foldUpstream,
 			},
 			{
-				Name: "approve", Usage: "accept the tools of a server that are new or have changed", ArgsUsage: "NAME [TOOL…]",
-				Description: "It shows what is held back, with its flags and how it differs from what was accepted, and asks.\n" +
-					"Tools that are flagged are accepted by name only. The title and instructions of the server\n" +
-					"are named server:. Without a terminal nothing is accepted, and the exit code is 1.",
+				Name: "approve", Usage: "review and accept tools that are new or have changed", ArgsUsage: "NAME [TOOL…]",
+				Description: "It shows the tools that are held back, their flags and their differences, and asks. Name a\n" +
+					"flagged tool to accept it. The title and instructions of the server have the name server:.\n" +
+					"Without a terminal nothing is accepted, and the exit code is 1.",
 				Flags: append(settings.Flags(), settings.UpstreamsFlag,
-					&cli.BoolFlag{Name: "dry-run", Usage: "show what would be accepted, and its digest"},
-					&cli.StringFlag{Name: "digest", Usage: "accept without asking, if this is the digest of what is shown"},
+					&cli.BoolFlag{Name: "dry-run", Usage: "show the changes and their digest, and accept nothing"},
+					&cli.StringFlag{Name: "digest", Usage: "accept without a question if the shown changes have this digest"},
 				),
 				OnUsageError: env.OnUsageError, Action: approveUpstream,
 			},
 			setsCommand(),
 			searchCommand(),
-			importCommand(),
 			shareCommand(),
 			{
-				Name: "login", Usage: "log in at a server that wants it, in a browser", ArgsUsage: "NAME",
-				Description: "The login is kept in a file that only you can read, and renewed before it ends. With\n" +
-					"--paste the browser may run elsewhere: copy the address that it ends at, also where it\n" +
-					"shows an error, back into the terminal.",
+				Name: "login", Usage: "log in at a server, in a browser", ArgsUsage: "NAME",
+				Description: "The login is stored in a file that only you can read, and renewed before it ends. With\n" +
+					"--paste the browser can run on another machine: copy its last address back into the\n" +
+					"terminal, even if the page shows an error.",
 				Flags: append(settings.Flags(), settings.UpstreamsFlag,
-					&cli.BoolFlag{Name: "paste", Usage: "read the address that the browser was led to from standard input"},
-					&cli.StringFlag{Name: "client-id", Usage: "id of a client that the authorization server knows; else one is registered"},
-					&cli.StringFlag{Name: "scope", Usage: "ask for these scopes, separated by blanks, in place of the ones that the server names"},
+					&cli.BoolFlag{Name: "paste", Usage: "read the last address of the browser from standard input"},
+					&cli.StringFlag{Name: "client-id", Usage: "id of a client that the authorization server knows; without it one is registered"},
+					&cli.StringFlag{Name: "scope", Usage: "ask for these scopes, separated by spaces, instead of the server's"},
 					&cli.StringFlag{Name: "client-secret-env", Usage: "environment variable with the secret of that client"},
-					&cli.DurationFlag{Name: "timeout", Usage: "how long the browser may take", Value: 5 * time.Minute},
+					&cli.DurationFlag{Name: "timeout", Usage: "time limit for the login in the browser", Value: 5 * time.Minute},
 				),
 				OnUsageError: env.OnUsageError, Action: loginUpstream,
 			},
 			{
-				Name: "logout", Usage: "forget the login at a server", ArgsUsage: "NAME",
+				Name: "logout", Usage: "delete the login at a server", ArgsUsage: "NAME",
 				Flags: settings.Flags(), OnUsageError: env.OnUsageError, Action: logoutUpstream,
 			},
-		}, append(switchCommands(), setCommand(), restartCommand(), logCommand())...),
+		}, append(switchCommands(), setCommand(), restartCommand(), logCommand())...)),
 		HideHelpCommand: true,
 		OnUsageError:    env.OnUsageError,
 		Action:          env.UnknownCommand,
 	}
+}
+
+// byHeading orders subcommands as the help page lists them, by heading. Hidden ones stand at the end.
+func byHeading(commands []*cli.Command) []*cli.Command {
+	names := []string{}
+	for _, page := range []struct {
+		heading  string
+		commands []string
+	}{
+		{"Take over and add servers", []string{"import", "add", "search"}},
+		{"Manage servers", []string{"list", "check", "set", "enable", "disable", "restart", "log", "login", "logout", "remove"}},
+		{"What clients see", []string{"sets", "fold", "approve"}},
+	} {
+		for _, command := range commands {
+			if slices.Contains(page.commands, command.Name) {
+				command.Category = page.heading
+			}
+		}
+		names = append(names, page.commands...)
+	}
+	place := func(command *cli.Command) int {
+		if i := slices.Index(names, command.Name); i >= 0 {
+			return i
+		}
+		return len(names)
+	}
+	slices.SortStableFunc(commands, func(a, b *cli.Command) int { return place(a) - place(b) })
+	return commands
 }
 
 // putUpstreams writes upstreams into the user's file. A file that holds what looks

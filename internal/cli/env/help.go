@@ -1,0 +1,79 @@
+package env
+
+import (
+	"slices"
+
+	"github.com/urfave/cli/v2"
+)
+
+// flagLines prints the flags without a heading first, and the other flags under their headings.
+const flagLines = `{{range .VisibleFlags}}{{if not .GetCategory}}
+   {{.}}{{end}}{{end}}{{$heading := ""}}{{range .VisibleFlags}}{{$own := .GetCategory}}{{if $own}}{{if ne $own $heading}}{{$heading = $own}}
+
+   {{$own}}
+{{end}}
+   {{.}}{{end}}{{end}}`
+
+// commandLines prints commands in the order of their declaration, under their headings.
+const commandLines = `{{$heading := ""}}{{range .VisibleCommands}}{{if ne .Category $heading}}{{$heading = .Category}}
+
+   {{.Category}}{{end}}
+     {{join .Names ", "}}{{"\t"}}{{.Usage}}{{end}}`
+
+// The pages of a command and of one with subcommands.
+const (
+	commandTop = `NAME:
+   {{template "helpNameTemplate" .}}
+
+USAGE:
+   {{template "usageTemplate" .}}{{if .Description}}
+
+DESCRIPTION:
+   {{template "descriptionTemplate" .}}{{end}}`
+	commandEnd  = "\n\nOPTIONS:" + flagLines + "\n"
+	commandHelp = commandTop + commandEnd
+	groupHelp   = commandTop + "\n\nCOMMANDS:" + commandLines + commandEnd
+)
+
+// appHelp is the page of the program.
+const appHelp = `NAME:
+   {{template "helpNameTemplate" .}}
+
+USAGE:
+   {{.HelpName}} command [command options]
+
+DESCRIPTION:
+   {{template "descriptionTemplate" .}}
+
+COMMANDS:` + commandLines + `
+
+OPTIONS:` + flagLines + `
+`
+
+// LayOut makes help pages list subcommands by heading, in the order of their declaration, and print the flags of
+// a command before the flags of settings, by heading: the headings in the order given, then the rest.
+func LayOut(commands []*cli.Command, headings ...string) {
+	for _, command := range commands {
+		command.CustomHelpTemplate = commandHelp
+		if len(command.Subcommands) > 0 {
+			command.CustomHelpTemplate = groupHelp
+		}
+		slices.SortStableFunc(command.Flags, func(a, b cli.Flag) int { return rank(a, headings) - rank(b, headings) })
+		LayOut(command.Subcommands, headings...)
+	}
+}
+
+// rank returns the place of a flag on a help page: 0 without a heading.
+func rank(flag cli.Flag, headings []string) int {
+	heading := ""
+	if flag, ok := flag.(cli.CategorizableFlag); ok {
+		heading = flag.GetCategory()
+	}
+	if heading == "" {
+		return 0
+	}
+	if i := slices.Index(headings, heading); i >= 0 {
+		return i + 1
+	}
+	return len(headings) + 1
+}
