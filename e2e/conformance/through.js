@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Checks that end otherwise, by what "scenario check" begins with; docs/gateway.md gives the reasons too. */
+/** Checks that end otherwise, by what "scenario check" begins with; docs/conformance.md gives the reasons too. */
 const known = {
   'json-schema-2020-12 ': 'listed schemas have no $schema and no combinators at their root; describe shows them as they came',
   'server-stateless sep-2575-server-sends-': 'the lists of a server are asked for once a second at most, and the suite waits for 1.5 s',
