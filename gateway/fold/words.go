@@ -66,7 +66,7 @@ var fillers = sync.OnceValue(func() map[string]bool {
 // are no noun of a family.
 var nounVerbs = sync.OnceValue(func() map[string]bool {
 	return wordSet(`
-	archive batch block build call change check commit diff export filter fork format import index link load lock log login
+	archive batch block build call change check commit diff export filter fork format import index link load lock log login merge
 	patch pin poll post preview process push query release report request scan schedule search snapshot star store stream tag
 	test trigger type upload view`)
 })
