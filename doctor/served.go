@@ -3,10 +3,10 @@ package doctor
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/lazy"
 )
 
@@ -49,38 +49,22 @@ func CountServed(list []lazy.Listed, families []*toolfold.Family) (Served, error
 
 // String returns it in a line, such as "56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers".
 func (s Served) String() string {
-	text := fmt.Sprintf("%d tools, %s tokens", s.Tools, grouped(s.Tokens))
+	text := fmt.Sprintf("%d tools, %s tokens", s.Tools, english.Grouped(s.Tokens))
 	if s.Servers > 0 {
-		text += fmt.Sprintf(": %d of toolfold, %d of %s", s.Own.Tools, s.Folded.Tools, counted(s.Servers, "server", "servers"))
+		text += fmt.Sprintf(": %d of toolfold, %d of %s", s.Own.Tools, s.Folded.Tools, english.Count(s.Servers, "server", "servers"))
 		if s.Raw != nil {
-			text += fmt.Sprintf(" (%s as they are)", grouped(s.Raw.Tokens))
+			text += fmt.Sprintf(" (%s as they are)", english.Grouped(s.Raw.Tokens))
 		}
 	}
 	if s.Held > 0 {
-		text += fmt.Sprintf("; %s held back", counted(s.Held, "tool is", "tools are"))
+		text += fmt.Sprintf("; %s held back", english.Count(s.Held, "tool is", "tools are"))
 	}
 	if len(s.Fails) > 0 {
-		text += fmt.Sprintf("; %s: %s", counted(len(s.Fails), "server fails", "servers fail"), strings.Join(s.Fails, ", "))
+		text += fmt.Sprintf("; %s: %s", english.Count(len(s.Fails), "server fails", "servers fail"), strings.Join(s.Fails, ", "))
 	}
 	if len(s.Unasked) > 0 {
-		text += fmt.Sprintf("; %s not listed tools yet: %s", counted(len(s.Unasked), "server has", "servers have"), strings.Join(s.Unasked, ", "))
-	}
-	return text
-}
-
-// counted returns a number with the noun that goes with it.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// grouped returns a number with a comma before every three digits.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
+		text += fmt.Sprintf("; %s not listed tools yet: %s", english.Count(len(s.Unasked), "server has", "servers have"),
+			strings.Join(s.Unasked, ", "))
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
@@ -52,21 +53,14 @@ func (k *kept) limitTools(limits Limits) {
 			names += ", …"
 		}
 		k.Left = append(k.Left, fmt.Sprintf("%s left out: a schema has more than %d bytes (schemaLimit): %s",
-			counted(len(large), "tool"), limits.Schema, names))
+			english.Count(len(large), "tool is", "tools are"), limits.Schema, names))
 	}
 	if more > 0 {
-		k.Left = append(k.Left, fmt.Sprintf("the last %s left out: there are more than %d (maxTools)", counted(more, "tool"), limits.Tools))
+		k.Left = append(k.Left, fmt.Sprintf("the last %s left out: there are more than %d (maxTools)",
+			english.Count(more, "tool is", "tools are"), limits.Tools))
 		definitions, tools = definitions[:limits.Tools], tools[:limits.Tools]
 	}
 	k.definitions, k.Tools = definitions, tools
-}
-
-// counted returns a number of things as the subject of a sentence.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, what)
 }
 
 // limitInstructions cuts the instructions at a limit in bytes.

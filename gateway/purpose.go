@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/gateway/fold"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/unseen"
 )
@@ -30,14 +30,14 @@ func (l *link) summary(k kept, planned fold.Family, tools []definition, first bo
 	if planned.Summary != "" {
 		return unseen.Removed(planned.Summary)
 	}
-	subject := upperFirst(telling(cmp.Or(planned.Noun, planned.Range)))
+	subject := english.UpperFirst(telling(cmp.Or(planned.Noun, planned.Range)))
 	if first {
 		purpose := cmp.Or(l.purpose(k), planned.Name)
 		if at := l.distinction(); at != "" {
 			purpose += " (" + at + ")"
 		}
 		if subject != "" {
-			purpose += ": " + lowerFirst(subject)
+			purpose += ": " + english.LowerFirst(subject)
 		}
 		subject = purpose
 	}
@@ -73,7 +73,7 @@ func (l *link) purpose(k kept) string {
 
 // title returns the user's name of the server as words; empty if it has no letter or digit.
 func (l *link) title() string {
-	return upperFirst(telling(strings.NewReplacer("_", " ", "-", " ").Replace(l.Name)))
+	return english.UpperFirst(telling(strings.NewReplacer("_", " ", "-", " ").Replace(l.Name)))
 }
 
 // telling returns a text as its reader sees it, on one line; empty if it has no letter or digit.
@@ -120,7 +120,7 @@ func purposeIn(text string) string {
 	if len(strings.Fields(phrase)) < 2 {
 		return ""
 	}
-	return upperFirst(phrase)
+	return english.UpperFirst(phrase)
 }
 
 // withoutServer returns a title without words that every server's title may have.
@@ -154,22 +154,6 @@ func withoutSmallEnd(text string) string {
 		}
 		text = text[:len(text)-len(last)]
 	}
-}
-
-func upperFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if size == 0 {
-		return ""
-	}
-	return string(unicode.ToUpper(first)) + text[size:]
-}
-
-func lowerFirst(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if size == 0 {
-		return ""
-	}
-	return string(unicode.ToLower(first)) + text[size:]
 }
 
 // distinction returns the folder or host by which the server differs from another of the same kind;

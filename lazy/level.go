@@ -13,14 +13,13 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/call/schema"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
@@ -139,11 +138,10 @@ func show(t entry.Tool, level Level) Listed {
 // described returns the first words of a description, which hosts that defer tools
 // search by: of one action of a family those of the family, and then its own.
 func described(t entry.Tool) string {
-	first, size := utf8.DecodeRuneInString(t.Summary)
-	if t.Subject == "" || size == 0 {
+	if t.Subject == "" || t.Summary == "" {
 		return t.Summary
 	}
-	return t.Subject + ": " + string(unicode.ToLower(first)) + t.Summary[size:]
+	return t.Subject + ": " + english.LowerFirst(t.Summary)
 }
 
 // wordsOf joins the words of a tool's family and actions, each once.

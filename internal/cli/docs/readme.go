@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/design/architecture"
@@ -64,16 +65,9 @@ func costTable(specs []*toolfold.Family) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s |\n", row.name, cost.Tools, thousands(cost.Tokens))
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", row.name, cost.Tools, english.Grouped(cost.Tokens))
 	}
 	return b.String(), nil
-}
-
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
 
 // toolTable lists the families with their actions.

@@ -19,6 +19,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/safefile"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/migration"
 	"github.com/toolfold/toolfold/migration/files"
@@ -238,18 +239,10 @@ func checkAction(c *cli.Context) error {
 	case err != nil:
 		return err
 	case uses > 0:
-		found := counted(uses, "use of a legacy tool", "uses of legacy tools")
+		found := english.Count(uses, "use of a legacy tool", "uses of legacy tools")
 		return errors.New(found + "; toolfold migrate rewrite shows how they would change")
 	}
 	return nil
-}
-
-// counted writes a number with what is counted.
-func counted(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, several)
 }
 
 func (r *repository) print(c *cli.Context) {
@@ -270,7 +263,7 @@ const maxNamed = 20
 // printUnread says what was not looked through, and which servers may be this one.
 func (r *repository) printUnread(c *cli.Context, all bool) {
 	if n := len(r.order); n > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "%s read, %d not:\n", counted(r.read, "file", "files"), n)
+		fmt.Fprintf(c.App.ErrWriter, "%s read, %d not:\n", english.Count(r.read, "file", "files"), n)
 		for i, path := range r.order {
 			if i == maxNamed && !all {
 				fmt.Fprintf(c.App.ErrWriter, "  and %d more: check --json names all\n", n-i)
@@ -281,7 +274,7 @@ func (r *repository) printUnread(c *cli.Context, all bool) {
 	}
 	for _, server := range slices.Sorted(maps.Keys(r.others)) {
 		fmt.Fprintf(c.App.ErrWriter, "%s of the server %q as this one has had them: if it is toolfold, add --server %s\n",
-			counted(len(r.others[server]), "name", "names"), server, server)
+			english.Count(len(r.others[server]), "name", "names"), server, server)
 	}
 	if r.theirs {
 		fmt.Fprintln(c.App.ErrWriter, "nothing here speaks of toolfold, and other servers do: names without a server in front are taken for "+
@@ -349,7 +342,7 @@ func rewriteFilesAction(c *cli.Context) error {
 	}
 	r.printUnread(c, false)
 	if left > 0 {
-		return errors.New(counted(left, "use is", "uses are") + " left to be changed by hand")
+		return errors.New(english.Count(left, "use is", "uses are") + " left to be changed by hand")
 	}
 	if changed > 0 && !c.Bool("write") {
 		fmt.Fprintln(c.App.ErrWriter, "nothing is written yet: add --write")

@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/cli/docs"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/migration"
 )
 
@@ -117,7 +118,7 @@ func rewriteAction(c *cli.Context) error {
 		}
 	}
 	if failed > 0 {
-		return errors.New(counted(failed, "call", "calls") + " could not be rewritten")
+		return errors.New(english.Count(failed, "call", "calls") + " could not be rewritten")
 	}
 	return nil
 }

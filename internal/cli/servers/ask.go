@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/unseen"
 	"github.com/toolfold/toolfold/upstream"
@@ -77,7 +78,7 @@ func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offe
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), lists[i].Problem)
 			return
 		}
-		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), plural(len(l.Tools), "tool"))
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), english.Count(len(l.Tools), "tool", "tools"))
 		answers[i] = answer
 		lists[i].Instructions, lists[i].Tools = l.Instructions, l.Tools
 	})
@@ -98,12 +99,4 @@ func SomeAtOnce(n int, run func(i int)) {
 		})
 	}
 	wait.Wait()
-}
-
-// plural returns a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

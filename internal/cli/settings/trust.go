@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/app/trust"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/agent"
 	"github.com/toolfold/toolfold/tools/workflow"
@@ -99,11 +100,8 @@ func Definitions(workspace string) string {
 				n++
 			}
 		}
-		switch {
-		case n == 1:
-			parts = append(parts, "1 "+kind.singular)
-		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", n, kind.many))
+		if n > 0 {
+			parts = append(parts, english.Count(n, kind.singular, kind.many))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
-	"strconv"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -130,23 +130,6 @@ func askOnce(c *cli.Context, name string, u config.Upstream) error {
 		note = "; " + trouble
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s: %s, %s → %s tokens%s\n",
-		name, toolsText(raw.Tools), thousands(raw.Tokens), thousands(folded.Tokens), note)
+		name, english.Count(raw.Tools, "tool", "tools"), english.Grouped(raw.Tokens), english.Grouped(folded.Tokens), note)
 	return err
-}
-
-// toolsText returns a number of tools in words.
-func toolsText(n int) string {
-	if n == 1 {
-		return "1 tool"
-	}
-	return fmt.Sprintf("%d tools", n)
-}
-
-// thousands returns a number with commas between its thousands. It is not negative.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

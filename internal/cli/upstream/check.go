@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/text/english"
 )
 
 // checked says what came of asking a server.
@@ -86,7 +87,7 @@ func (s *checked) line(g *gateway.Gateway) string {
 		return s.name + " failed: " + s.problem
 	}
 	answer, _, _ := g.Listed(s.name)
-	return s.name + " " + toolsText(len(answer.Tools))
+	return s.name + " " + english.Count(len(answer.Tools), "tool", "tools")
 }
 
 // printChecked prints a table of what the servers cost, and what they offer otherwise than before.

@@ -10,6 +10,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/upstream/pool"
 )
 
@@ -57,13 +58,7 @@ func restartUpstream(c *cli.Context) error {
 
 // restartText says what a restart did.
 func restartText(did pool.Restarted) string {
-	count := func(n int, one, more string) string {
-		if n == 1 {
-			return "1 " + one
-		}
-		return fmt.Sprintf("%d %s", n, more)
-	}
-	parts := []string{count(did.Sessions, "session uses it", "sessions use it")}
+	parts := []string{english.Count(did.Sessions, "session uses it", "sessions use it")}
 	if did.Sessions == 0 {
 		parts[0] = "no session uses it"
 	}
@@ -71,10 +66,10 @@ func restartText(did pool.Restarted) string {
 		parts = append(parts, fmt.Sprintf("%d processes in different folders", did.Processes))
 	}
 	if did.Waited > 0 {
-		parts = append(parts, count(did.Waited, "call was waited for", "calls were waited for"))
+		parts = append(parts, english.Count(did.Waited, "call was waited for", "calls were waited for"))
 	}
 	if did.Cut > 0 {
-		parts = append(parts, count(did.Cut, "call did not end in time and has failed", "calls did not end in time and have failed"))
+		parts = append(parts, english.Count(did.Cut, "call did not end in time and has failed", "calls did not end in time and have failed"))
 	}
 	return strings.Join(parts, "; ")
 }

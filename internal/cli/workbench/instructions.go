@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -92,16 +91,11 @@ func subjects(families []*toolfold.Family, room int) string {
 	}
 	for i, name := range names {
 		f := families[slices.IndexFunc(families, func(f *toolfold.Family) bool { return f.Name == name })]
-		if names[i] = name + " (" + lowerFirst(f.Summary) + ")"; estimate.Tokens([]byte(text())) > room {
+		if names[i] = name + " (" + english.LowerFirst(f.Summary) + ")"; estimate.Tokens([]byte(text())) > room {
 			names[i] = name
 		}
 	}
 	return text()
-}
-
-func lowerFirst(text string) string {
-	r, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToLower(r)) + text[size:]
 }
 
 // quoted returns the first sentence of the instructions of each other server, quoted under the server's

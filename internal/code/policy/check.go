@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/code/git"
 	"github.com/toolfold/toolfold/internal/system/safefile"
+	"github.com/toolfold/toolfold/internal/text/english"
 )
 
 // The answers of a gate, and of a check.
@@ -281,7 +282,7 @@ func (v *verdict) advice() string {
 func (v *verdict) result(gate string) Result {
 	r := v.judged(gate)
 	if v.older > 0 {
-		r.Message += "; " + count(v.older, "older one") + " on lines that did not change"
+		r.Message += "; " + english.Count(v.older, "older one", "older ones") + " on lines that did not change"
 	}
 	if v.known > 0 {
 		r.Message += fmt.Sprintf("; %d more that %s lists", v.known, baselineFile)
@@ -301,25 +302,18 @@ func (v *verdict) judged(gate string) Result {
 	case len(v.fails) > 0:
 		r.Status, r.Message, r.Suggestion = Fail, v.fail, v.suggestion
 		if r.Message == "" {
-			r.Message = count(len(v.fails), "file") + " must not be so"
+			r.Message = english.Count(len(v.fails), "file", "files") + " must not be so"
 		}
 		if n := len(v.warns); n > 0 {
 			r.Message += fmt.Sprintf("; %d more to look at", n)
 		}
 	default:
-		r.Message = count(len(v.warns), "file") + " to look at"
+		r.Message = english.Count(len(v.warns), "file", "files") + " to look at"
 	}
 	if len(all) > maxShown {
 		r.Message += fmt.Sprintf("; the first %d of %d are shown", maxShown, len(all))
 	}
 	return r
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // inside returns a path as a name below the workspace, with slashes.
@@ -403,8 +397,8 @@ func (k *check) paths(v *verdict) {
 			v.failed(c.Path, "%s", why)
 		}
 	}
-	v.pass = count(len(k.changes), "file") + " may change"
-	v.fail = count(len(v.fails), "file") + " may not change"
+	v.pass = english.Count(len(k.changes), "file", "files") + " may change"
+	v.fail = english.Count(len(v.fails), "file", "files") + " may not change"
 	v.suggestion = "take these changes back, or make them under a policy that allows them"
 }
 
@@ -463,7 +457,7 @@ func (k *check) radius(v *verdict) {
 		}
 	}
 	what := map[string]string{ByDirectory: "folder", ByPackage: "package"}[k.policy.By]
-	v.pass = fmt.Sprintf("%s, of at most %d", count(len(areas), what), k.policy.Radius)
+	v.pass = fmt.Sprintf("%s, of at most %d", english.Count(len(areas), what, what+"s"), k.policy.Radius)
 	if len(areas) <= k.policy.Radius {
 		return
 	}
@@ -471,7 +465,7 @@ func (k *check) radius(v *verdict) {
 		v.fails = append(v.fails, Offence{area, "a " + what + " with changes"})
 	}
 	slices.SortFunc(v.fails, func(a, b Offence) int { return strings.Compare(a.Path, b.Path) })
-	v.fail = fmt.Sprintf("%s have changes, more than %d", count(len(areas), what), k.policy.Radius)
+	v.fail = fmt.Sprintf("%s have changes, more than %d", english.Count(len(areas), what, what+"s"), k.policy.Radius)
 	v.suggestion = "split the change"
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/toolfold/toolfold/internal/code/secrets"
 	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/internal/system/child"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/redact"
 	"github.com/toolfold/toolfold/internal/text/shorten"
@@ -82,11 +83,11 @@ func (k *check) dependencies(v *verdict) {
 			}
 		}
 	}
-	v.pass = "the imports of " + count(files, "file") + " are allowed"
+	v.pass = "the imports of " + english.Count(files, "file", "files") + " are allowed"
 	if files == 0 {
 		v.pass = "no file whose imports are read (" + scan.Languages + ")"
 	}
-	v.fail = count(len(v.fails), "import") + " not allowed"
+	v.fail = english.Count(len(v.fails), "import", "imports") + " not allowed"
 	v.suggestion = "import something that is allowed, or move the code to where it is"
 }
 
@@ -200,14 +201,14 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 			}
 		}
 	}
-	v.pass = count(files, "configuration file") + " valid"
+	v.pass = english.Count(files, "configuration file", "configuration files") + " valid"
 	if files == 0 {
 		v.pass = "no configuration file"
 	}
 	if unfilled > 0 {
-		v.pass += ", and " + count(unfilled, "template") + " of a Helm chart, which are read once they are filled in"
+		v.pass += ", and " + english.Count(unfilled, "template", "templates") + " of a Helm chart, which are read once they are filled in"
 	}
-	v.fail = count(len(v.fails), "fault") + " in configuration files"
+	v.fail = english.Count(len(v.fails), "fault", "faults") + " in configuration files"
 	v.suggestion = "mend the files"
 	return nil
 }
@@ -449,8 +450,8 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 	} else if unsettled {
 		v.flagged(baselineFile, "it says which secrets are known")
 	}
-	v.pass = "no secrets in " + count(len(k.changes), "file")
-	v.fail = count(len(v.fails), "secret")
+	v.pass = "no secrets in " + english.Count(len(k.changes), "file", "files")
+	v.fail = english.Count(len(v.fails), "secret", "secrets")
 	v.suggestion = "take secrets out and revoke those that were shared; a line that only looks like one gets the comment gitleaks:allow, " +
 		"or a line path:rule:line in " + baselineFile
 	return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
@@ -203,9 +204,9 @@ func (d *drawing) sorted() []*node {
 func (d *drawing) components() (list []Component) {
 	nodes := d.sorted()
 	for _, n := range nodes {
-		c := Component{ID: n.id, Name: n.id, Type: n.kind(), Description: plural(n.files(), "file")}
+		c := Component{ID: n.id, Name: n.id, Type: n.kind(), Description: english.Count(n.files(), "file", "files")}
 		if len(n.units) > 1 {
-			c.Description += " in " + plural(len(n.units), "folder")
+			c.Description += " in " + english.Count(len(n.units), "folder", "folders")
 		}
 		if n.id == "." {
 			c.Name = "top"
@@ -224,13 +225,6 @@ func (d *drawing) components() (list []Component) {
 		list = append(list, c)
 	}
 	return list
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // maxWay limits how much of a cycle is shown, in characters.
@@ -271,7 +265,7 @@ func (d *drawing) cycles(named []Break) (found []Break) {
 			ids = append(ids, n.id)
 		}
 		way := shorten.To(strings.Join(ids, " → "), maxWay)
-		why := fmt.Sprintf("cycle: %s; %s here", way, plural(arrow.imports, "import"))
+		why := fmt.Sprintf("cycle: %s; %s here", way, english.Count(arrow.imports, "import", "imports"))
 		if len(ring) > len(ids)-1 {
 			why += fmt.Sprintf(", and %d folders all lead to each other", len(ring))
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/code/imports"
 	"github.com/toolfold/toolfold/internal/code/scan"
+	"github.com/toolfold/toolfold/internal/text/english"
 )
 
 // maxDrawn is the most components that are drawn of folders.
@@ -383,9 +384,9 @@ func (r *folders) notes(m Model) (notes []string) {
 			untyped++
 		}
 	}
-	read := plural(len(r.graph.Files), "file") + " read"
+	read := english.Count(len(r.graph.Files), "file", "files") + " read"
 	if r.graph.Tests > 0 {
-		read += fmt.Sprintf("; tests were left out, %s", plural(r.graph.Tests, "file"))
+		read += fmt.Sprintf("; tests were left out, %s", english.Count(r.graph.Tests, "file", "files"))
 	}
 	note("%s", read)
 	switch {

@@ -1,0 +1,40 @@
+// Package english has what sentences are made of beside their words: numbers with their nouns, and first letters.
+package english
+
+import (
+	"fmt"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Count returns a number with the noun that goes with it, which may have a verb behind it: one is the noun for 1.
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Grouped returns a number with a comma before every three digits. It is not negative.
+func Grouped(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
+
+// UpperFirst returns a text with its first letter in upper case.
+func UpperFirst(text string) string { return withFirst(text, unicode.ToUpper) }
+
+// LowerFirst returns a text with its first letter in lower case.
+func LowerFirst(text string) string { return withFirst(text, unicode.ToLower) }
+
+func withFirst(text string, change func(rune) rune) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 || first == utf8.RuneError {
+		return text
+	}
+	return string(change(first)) + text[size:]
+}
