@@ -16,7 +16,8 @@ type Served struct {
 	Own     Cost     `json:"own"`               // toolfold's tools
 	Folded  Cost     `json:"folded"`            // tools of other servers, as they are listed
 	Servers int      `json:"servers,omitempty"` // other servers that have tools in the list
-	Raw     *Cost    `json:"raw,omitempty"`     // the lists of the other servers as they are; nil = not counted
+	Set     string   `json:"set,omitempty"`     // of other servers, outside of which none is served; empty = all are
+	Raw     *Cost    `json:"raw,omitempty"`     // the lists of these servers as they are; nil = not counted
 	Held    int      `json:"held,omitempty"`    // tools that wait for the user's approval
 	Fails   []string `json:"fails,omitempty"`   // servers that cannot be used, or failed when they were asked last
 	Unasked []string `json:"unasked,omitempty"` // other servers that have never listed their tools
@@ -50,8 +51,11 @@ func CountServed(list []lazy.Listed, families []*toolfold.Family) (Served, error
 // String returns it in a line, such as "56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers".
 func (s Served) String() string {
 	text := fmt.Sprintf("%d tools, %s tokens", s.Tools, english.Grouped(s.Tokens))
-	if s.Servers > 0 {
+	if s.Servers > 0 || s.Set != "" {
 		text += fmt.Sprintf(": %d of toolfold, %d of %s", s.Own.Tools, s.Folded.Tools, english.Count(s.Servers, "server", "servers"))
+		if s.Set != "" {
+			text += " of the set " + s.Set
+		}
 		if s.Raw != nil {
 			text += fmt.Sprintf(" (%s as they are)", english.Grouped(s.Raw.Tokens))
 		}

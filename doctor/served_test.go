@@ -42,7 +42,10 @@ func TestServedInALine(t *testing.T) {
 		Raw: &doctor.Cost{Tokens: 1062716}, Fails: []string{"acme"},
 	}
 	waiting := doctor.Served{Cost: doctor.Cost{Tools: 3, Tokens: 999}, Servers: 1, Held: 1, Fails: []string{"a", "b"}, Unasked: []string{"c"}}
+	set := all
+	set.Set, set.Fails = "dev", nil
 	for want, s := range map[string]doctor.Served{
+		"56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers of the set dev (1,062,716 as they are)": set,
 		"18 tools, 1,045 tokens": own,
 		"56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers (1,062,716 as they are); 1 server fails: acme": all,
 		"3 tools, 999 tokens: 0 of toolfold, 0 of 1 server; 1 tool is held back; 2 servers fail: a, b; " +

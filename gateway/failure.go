@@ -82,10 +82,14 @@ func (l *link) lastFailure() string {
 }
 
 // Failures says of each server that cannot be used why, by name: what its settings lack, or why it failed when a process
-// of this machine asked it last. Tools that such a server listed before are offered all the same.
+// of this machine asked it last. Tools that such a server listed before are offered all the same. Servers that are
+// switched off are left out.
 func (g *Gateway) Failures() map[string]string {
 	all := map[string]string{}
 	for _, l := range g.links {
+		if l.isOff() {
+			continue
+		}
 		if why := cmp.Or(l.Problem, l.lastFailure()); why != "" {
 			all[l.Name] = why
 		}

@@ -347,6 +347,16 @@ const (
 	unlisted = "it has not listed its tools yet"
 )
 
+// Names returns the names of the servers that are switched on, in their order.
+func (g *Gateway) Names() (names []string) {
+	for _, l := range g.links {
+		if !l.isOff() {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
 // Unknown names the servers that have never listed their tools, except those with a
 // [Upstream.Problem] and those that are switched off.
 func (g *Gateway) Unknown() []string {
@@ -425,6 +435,11 @@ func (g *Gateway) Journal(server string, lines int) ([]string, error) {
 		return nil, err
 	}
 	return upstream.ReadJournal(l.Server.Journal, lines)
+}
+
+// RemoveJournal removes what a server wrote, which a gateway has kept in the folder.
+func RemoveJournal(dir, server string) error {
+	return upstream.RemoveJournal(filepath.Join(dir, fileOf(server, journalSuffix)))
 }
 
 // link returns the server of a name.

@@ -183,6 +183,16 @@ func ReadJournal(path string, lines int) ([]string, error) {
 	return all[max(0, len(all)-lines):], nil
 }
 
+// RemoveJournal removes the files of a journal, if there are any.
+func RemoveJournal(path string) error {
+	for _, name := range []string{path, path + former} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // readTail returns what a file of a journal has, of a larger one its last lines.
 func readTail(name string) (string, error) {
 	file, err := os.Open(name)

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
 	"github.com/toolfold/toolfold/internal/test/testwait"
+	"github.com/toolfold/toolfold/internal/text/english"
 )
 
 // withSets is a sandbox with three upstreams and sets of them.
@@ -225,5 +227,48 @@ func TestProcessOfASet(t *testing.T) {
 	reaches(t, "/b", b, "two", false)
 	if got := asking(t, at, "")("tools/call", callOf("two.get_item", "{}")); !strings.Contains(got, "the server two is not in the set a") {
 		t.Errorf("a call of another server is answered %s", got)
+	}
+}
+
+// The line with which a server starts counts what it lists, and names of the failing servers those that it serves.
+func TestStartLine(t *testing.T) {
+	t.Parallel()
+	m := newSandbox(t)
+	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), `{"upstreams":{
+		"one":{"command":"small-mcp","args":["one"]},"two":{"command":"small-mcp","args":["two"]},
+		"off":{"command":"no-such-program","disabled":true},"out":{"command":"no-such-program"},"bad":{"command":"no-such-program"}},
+		"sets":{"good":["one"],"both":["one","bad"]}}`)
+	_ = m.command(t, "upstream", "check").Run() // which fails, as two of them do
+	for options, want := range map[string]string{
+		"":                       "of 2 servers (622 as they are); 2 servers fail: bad, out",
+		"--set=good":             "of 1 server of the set good (311 as they are)",
+		"--set=both":             "of 1 server of the set both (311 as they are); 1 server fails: bad",
+		"--set=good --tier=none": "of 1 server of the set good (311 as they are)",
+		"--set=good --for=codex": "of 1 server of the set good (311 as they are)",
+		"--deny=two,two_write":   "of 1 server (311 as they are); 2 servers fail: bad, out",
+		"--tool-mode=legacy":     "of 2 servers (622 as they are); 2 servers fail: bad, out",
+	} {
+		p := start(t, m.command(t, append([]string{"serve", "--http=127.0.0.1:0"}, strings.Fields(options)...)...), nil)
+		testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), " tools, ") })
+		at, line, _ := strings.Cut(p.stderr.String(), " listing: ")
+		line, _, _ = strings.Cut(line, "\n")
+		_, at, _ = strings.Cut(at, "serving MCP at ")
+		at, _, _ = strings.Cut(at, "\n")
+		var listed struct{ Result json.RawMessage }
+		if err := json.Unmarshal([]byte(asking(t, at, "")("tools/list", "")), &listed); err != nil {
+			t.Fatal(err)
+		}
+		list, err := doctor.ReadList(listed.Result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost, err := doctor.CostOf(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begins := fmt.Sprintf("%d tools, %s tokens: ", cost.Tools, english.Grouped(cost.Tokens))
+		if !strings.HasPrefix(line, begins) || !strings.HasSuffix(line, want) {
+			t.Errorf("with %s it starts with %q, want %q … %q", options, line, begins, want)
+		}
 	}
 }

@@ -21,12 +21,13 @@ func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.F
 	fails := g.Failures()
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
 		answer, families, known := g.Listed(name)
+		problem := o.Lacks(name)
 		if o.Upstreams[name].Disabled {
-			folded = append(folded, doctor.Folded{List: doctor.List{Server: name, Problem: g.Trouble()[name]}})
-			continue
+			problem = g.Trouble()[name]
+		} else if !known {
+			problem = cmp.Or(problem, fails[name], "it has not listed its tools yet: toolfold upstream check "+name)
 		}
-		if !known {
-			problem := cmp.Or(fails[name], "it has not listed its tools yet: toolfold upstream check "+name)
+		if problem != "" {
 			folded = append(folded, doctor.Folded{List: doctor.List{Server: name, Problem: problem}})
 			continue
 		}

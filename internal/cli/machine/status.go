@@ -61,7 +61,6 @@ type listStatus struct {
 	doctor.Served
 	Upstreams int    `json:"upstreams,omitempty"`    // in the settings
 	Off       int    `json:"upstreamsOff,omitempty"` // of the upstreams, those that are switched off
-	Set       string `json:"set,omitempty"`          // of upstreams that is served; empty = all
 	Advice    string `json:"advice,omitempty"`       // if the list is long
 }
 
@@ -129,7 +128,7 @@ func statusAction(c *cli.Context) error {
 	if layers != nil {
 		applies := layers.Redacted()
 		applies["store"] = settings.StoreOf(layers)
-		if err := s.inForce(c, layers, files); err != nil {
+		if err := s.inForce(c); err != nil {
 			return err
 		}
 		for name, value := range map[string]any{"toolMode": s.List.Mode, "listing": s.List.Level} {
@@ -155,20 +154,21 @@ func statusAction(c *cli.Context) error {
 // lookWithin bounds how long a store may take to say how it is.
 const lookWithin = 5 * time.Second
 
-// inForce adds what the settings come to: the list and its cost, the rights, the store.
-func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Files) error {
-	o, err := settings.InForce(c, files, layers)
+// inForce adds what the settings come to: the list and its cost, the rights, the store. It starts no server.
+func (s *status) inForce(c *cli.Context) error {
+	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return err
 	}
+	defer g.Close()
 	offer, families := o.SurfaceOptions(), o.Families()
 	permitted := o.Rules().Rights().Filter(families)
-	served, err := servedNow(c, o)
+	served, err := servers.Served(o, g)
 	if err != nil {
 		return err
 	}
 	s.List = &listStatus{
-		Mode: offer.Mode, Level: offer.Level, Served: served, Upstreams: len(o.Upstreams), Set: o.Set,
+		Mode: offer.Mode, Level: offer.Level, Served: served, Upstreams: len(o.Upstreams),
 		Advice: settings.ListAdvice(served.Tokens, offer.Level),
 	}
 	for _, u := range o.Upstreams {
@@ -186,7 +186,7 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 	if n := count(permitted); n < count(families) {
 		s.Rights = fmt.Sprintf("%d of %d actions; toolfold tools --explain says why", n, count(families))
 	}
-	s.Store = &storeStatus{URL: fmt.Sprint(settings.StoreOf(layers))}
+	s.Store = &storeStatus{URL: fmt.Sprint(settings.StoreOf(o.Layers))}
 	ctx, cancel := context.WithTimeout(c.Context, lookWithin)
 	defer cancel()
 	if s.Store.State, err = storage.Look(ctx, o.Store, o.StoreOptions()...); err != nil {
@@ -197,16 +197,6 @@ func (s *status) inForce(c *cli.Context, layers *config.Layers, files config.Fil
 		s.Store.State, s.Store.Problem = "", strings.Join(slices.Compact(lines), " ")
 	}
 	return nil
-}
-
-// servedNow counts what serve lists, as far as the lists of other servers are known on this machine. It starts no server.
-func servedNow(c *cli.Context, o *settings.Options) (doctor.Served, error) {
-	_, g, err := servers.OpenGateway(c, "")
-	if err != nil {
-		return doctor.Served{}, fmt.Errorf("upstreams: %w", err)
-	}
-	defer g.Close()
-	return servers.Served(o, g)
 }
 
 func (s status) print(c *cli.Context) error {
@@ -220,9 +210,6 @@ func (s status) print(c *cli.Context) error {
 			if s.List.Off > 0 {
 				fmt.Fprintf(w, "; %d switched off", s.List.Off)
 			}
-		}
-		if s.List.Set != "" {
-			fmt.Fprintf(w, "\n\t\tset %s: other upstreams are not served", s.List.Set)
 		}
 		if s.List.Advice != "" {
 			fmt.Fprintf(w, "\n\t%s", s.List.Advice)

@@ -17,7 +17,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/heap"
 	"github.com/toolfold/toolfold/internal/cli/settings"
@@ -107,8 +106,7 @@ func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, o *settings.
 	if o.HTTPTokenFile != "" {
 		fmt.Fprintf(out, "callers need a token of %s\n", o.HTTPTokenFile)
 	}
-	served, err := doctor.CountServed(b.Discovery.List(context.Background()), b.Families())
-	served.Fails = b.Failures()
+	served, err := b.Served(o)
 	tokens.Release()
 	if err != nil {
 		fmt.Fprintf(out, "toolfold: %v\n", err)

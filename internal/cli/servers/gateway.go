@@ -39,6 +39,15 @@ func newGateway(o gateway.Options, dir string) (*gateway.Gateway, error) {
 	return gateway.New(o)
 }
 
+// RemoveJournal removes the log of a server that is no upstream any more.
+func RemoveJournal(server string) error {
+	dir, err := storage.DataDir()
+	if err != nil {
+		return err
+	}
+	return gateway.RemoveJournal(filepath.Join(dir, upstreamLists), server)
+}
+
 // OpenGateway returns the gateway to the servers of the settings, and of a client's file; an empty
 // path is none. It starts none of them.
 func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gateway, error) {
@@ -67,19 +76,6 @@ func asServed(ctx context.Context, u gateway.Upstream, c upstream.Client) (gatew
 		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(method string) bool { return method == upstream.Roots })
 	}
 	return gateway.Connect(ctx, u, c)
-}
-
-// ListCost counts what the options of a command list, with the tools of upstreams as far as they are known
-// on this machine; unknown names the other upstreams. It starts none.
-func ListCost(c *cli.Context) (cost doctor.Cost, unknown []string, err error) {
-	o, g, err := OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
-	if err != nil {
-		return cost, nil, err
-	}
-	defer g.Close()
-	families := o.Rules().Rights().Filter(slices.Concat(o.Families(), g.Families()))
-	cost, err = doctor.Count(surface.List(families, o.SurfaceOptions()))
-	return cost, g.Unknown(), err
 }
 
 // Costs counts the tools of a server as they are, and folded as the options list them.

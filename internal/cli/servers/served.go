@@ -4,24 +4,29 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Served counts what serve lists under the options, with what a gateway to other servers knows of these. It starts
-// none of them.
+// Served counts what serve lists under the options, with what a gateway to other servers knows of these; nil is no
+// gateway. It starts none of the servers.
 func Served(o *settings.Options, g *gateway.Gateway) (doctor.Served, error) {
-	families := o.Rights(len(o.Upstreams) > 0).Filter(slices.Concat(o.Families(), g.Families()))
+	families := o.Families()
+	if g != nil {
+		families = slices.Concat(families, g.Families())
+	}
+	families = o.Rights(g != nil).Filter(families)
 	s, err := doctor.CountServed(surface.List(families, o.SurfaceOptions()), families)
-	if err != nil {
+	if err != nil || g == nil {
 		return s, err
 	}
-	fails := g.Failures()
-	unknown := g.Unknown()
-	for name, u := range o.Upstreams {
-		if set := o.Served(); u.Disabled || set != nil && !set.Has(name) {
+	s.Set = o.Set
+	fails, unknown := g.Failures(), g.Unknown()
+	for _, name := range g.Names() {
+		if o.Lacks(name) != "" {
 			continue
 		}
 		if _, failed := fails[name]; failed {
@@ -31,6 +36,14 @@ func Served(o *settings.Options, g *gateway.Gateway) (doctor.Served, error) {
 		}
 		answer, _, known := g.Listed(name)
 		if !known {
+			continue
+		}
+		held, err := g.Held(name)
+		if err != nil {
+			return s, fmt.Errorf("upstream %s: %w", name, err)
+		}
+		s.Held += len(held)
+		if !slices.ContainsFunc(families, func(f *toolfold.Family) bool { return f.Server == name && len(f.Actions) > 0 }) {
 			continue
 		}
 		l, err := ListOf(answer)
@@ -45,11 +58,6 @@ func Served(o *settings.Options, g *gateway.Gateway) (doctor.Served, error) {
 			s.Raw = &doctor.Cost{}
 		}
 		*s.Raw = s.Raw.Add(cost)
-		held, err := g.Held(name)
-		if err != nil {
-			return s, fmt.Errorf("upstream %s: %w", name, err)
-		}
-		s.Held += len(held)
 	}
 	slices.Sort(s.Fails)
 	slices.Sort(s.Unasked)

@@ -48,8 +48,8 @@ func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) 
 	list := taken(o, all, problems)
 	sayProblems(c, o, list)
 	for i, u := range list {
-		if set := o.Served(); set != nil && !set.Has(u.Name) {
-			list[i].Problem = set.Lacks(u.Name) // never started, but known, so that no other gets a name of it
+		if lacks := o.Lacks(u.Name); lacks != "" {
+			list[i].Problem = lacks // never started, but known, so that no other gets a name of it
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
@@ -128,7 +128,7 @@ func WithFile(c *cli.Context, o *settings.Options, path string) (all map[string]
 // sayProblems says on standard error which upstreams that are served and switched on cannot be started or reached.
 func sayProblems(c *cli.Context, o *settings.Options, list []gateway.Upstream) {
 	for _, u := range list {
-		if set := o.Served(); u.Problem != "" && !u.Off && (set == nil || set.Has(u.Name)) {
+		if u.Problem != "" && !u.Off && o.Lacks(u.Name) == "" {
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s cannot be used: %s\n", u.Name, u.Problem)
 		}
 	}

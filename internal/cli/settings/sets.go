@@ -80,8 +80,13 @@ func (o *Options) Choose(upstreams []string) (missing map[string][]string, err e
 // Servable returns the sets by name, once one was chosen.
 func (o *Options) Servable() map[string]permission.Set { return o.sets }
 
-// Served returns the set that is served; nil for all upstreams.
-func (o *Options) Served() *permission.Set { return o.served }
+// Lacks says why an upstream is not served: the set lacks it. It is empty for one that is served.
+func (o *Options) Lacks(upstream string) string {
+	if o.served == nil || o.served.Has(upstream) {
+		return ""
+	}
+	return o.served.Lacks(upstream)
+}
 
 // setsOf returns sets as rights have them. Members whose upstream is not there leave nothing.
 func setsOf(sets map[string][]string, upstreams []string) map[string]permission.Set {

@@ -193,9 +193,14 @@ func entryArgs(c *cli.Context, suits string) ([]string, *hosts.Target) {
 func costText(c *cli.Context, args []string) string {
 	text := ""
 	err := settings.AsServe(env.Of(c), args[1:], func(c *cli.Context) error {
-		cost, unknown, err := servers.ListCost(c)
-		if text = fmt.Sprintf("%d tokens in %d tools", cost.Tokens, cost.Tools); len(unknown) > 0 {
-			text += fmt.Sprintf("; not counted, since they were not asked yet: %s", strings.Join(unknown, ", "))
+		o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
+		if err != nil {
+			return err
+		}
+		defer g.Close()
+		served, err := servers.Served(o, g)
+		if text = fmt.Sprintf("%d tokens in %d tools", served.Tokens, served.Tools); len(served.Unasked) > 0 {
+			text += fmt.Sprintf("; not counted, since they were not asked yet: %s", strings.Join(served.Unasked, ", "))
 		}
 		return err
 	})

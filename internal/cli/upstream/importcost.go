@@ -142,7 +142,7 @@ func (s serving) list(e *env.Env, options []string) (list doctor.List, unknown [
 			list.Tools[i].AlwaysLoad = serve.Loads(o.AlwaysLoad).Holds(l)
 		}
 		for _, name := range s.unknown {
-			if set := o.Served(); set == nil || set.Has(name) {
+			if o.Lacks(name) == "" {
 				unknown = append(unknown, name)
 			}
 		}

@@ -269,7 +269,13 @@ func removeUpstream(c *cli.Context) error {
 		return err
 	}
 	sayLeft(c, o, name)
-	return leaveSets(c, o, name)
+	if err := leaveSets(c, o, name); err != nil {
+		return err
+	}
+	if err := servers.RemoveJournal(name); err != nil {
+		return fmt.Errorf("removing the log of %s: %w", name, err)
+	}
+	return nil
 }
 
 func listUpstreams(c *cli.Context) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/cli/servers"
@@ -137,12 +138,9 @@ func (b *Workbench) checkRules(r permission.Rules) error {
 	return r.Check(b.Ruled())
 }
 
-// Failures names the servers whose tools are offered too and that cannot be used, or failed when they were asked last.
-func (b *Workbench) Failures() []string {
-	if b.gateway == nil {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(b.gateway.Failures()))
+// Served counts what is listed under the options of the workbench.
+func (b *Workbench) Served(o *settings.Options) (doctor.Served, error) {
+	return servers.Served(o, b.gateway)
 }
 
 // isOfUnknown reports whether a pattern begins with the name of a server that has not listed its tools yet.
