@@ -212,7 +212,7 @@ func TestUnknownAgents(t *testing.T) {
 // The documented file is an agent, and runs.
 func TestDocumentedFile(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../docs/workflows.md")
+	page, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/tools/design/architecture"
 )
 
@@ -24,8 +25,10 @@ func Parts(specs []*toolfold.Family) (map[string]map[string]string, error) {
 		return nil, err
 	}
 	return map[string]map[string]string{
+		"agents.md":    {"providers": optionTable(providerOptions())},
 		"code.md":      {"layers": layerTable()},
 		"lists.md":     {"costs": costs, "folds": folds, "tiers": tierTable(specs)},
+		"settings.md":  {"settings": settingTables(), "upstream": optionTable(config.UpstreamSettings())},
 		"workbench.md": {"tools": toolTable(specs)},
 	}, nil
 }

@@ -70,20 +70,20 @@ func Flags(names ...string) []cli.Flag {
 		} else if len(p.Enum) > 0 {
 			usage += " (" + strings.Join(p.Enum, ", ") + ")"
 		}
-		usage += " [$" + envName(p.Name) + "]"
+		usage += " [$" + EnvName(p.Name) + "]"
 		switch value := p.Default.(type) {
 		case bool:
-			flags = append(flags, &cli.BoolFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage, Value: value})
+			flags = append(flags, &cli.BoolFlag{Category: Heading(p.Name), Name: FlagName(p.Name), Usage: usage, Value: value})
 		case int:
-			flags = append(flags, &cli.IntFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage, Value: value})
+			flags = append(flags, &cli.IntFlag{Category: Heading(p.Name), Name: FlagName(p.Name), Usage: usage, Value: value})
 		case string:
-			flags = append(flags, &cli.StringFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage, DefaultText: value})
+			flags = append(flags, &cli.StringFlag{Category: Heading(p.Name), Name: FlagName(p.Name), Usage: usage, DefaultText: value})
 		default:
 			if addsUp[p.Name] {
-				flags = append(flags, &cli.StringSliceFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage + "; may be repeated"})
+				flags = append(flags, &cli.StringSliceFlag{Category: Heading(p.Name), Name: FlagName(p.Name), Usage: usage + "; may be repeated"})
 				continue
 			}
-			flags = append(flags, &cli.StringFlag{Category: heading(p.Name), Name: FlagName(p.Name), Usage: usage, DefaultText: computed[p.Name]})
+			flags = append(flags, &cli.StringFlag{Category: Heading(p.Name), Name: FlagName(p.Name), Usage: usage, DefaultText: Computed[p.Name]})
 		}
 	}
 	return flags
@@ -102,8 +102,8 @@ const (
 // Headings are the headings of settings on help pages, in their order.
 var Headings = []string{commonHeading, shownHeading, upstreamsHeading, httpHeading, workHeading, recordsHeading}
 
-// heading returns the heading of the flag of a setting on help pages.
-func heading(setting string) string {
+// Heading returns the heading of the flag of a setting on help pages.
+func Heading(setting string) string {
 	switch {
 	case slices.Contains(PermissionSettings, setting), slices.Contains([]string{"for", "tier", "listing", "http", "store"}, setting):
 		return commonHeading
@@ -126,8 +126,8 @@ const maxShownValues = 8
 // addsUp are settings whose flag may be given several times, as rules are.
 var addsUp = map[string]bool{"allow": true, "deny": true}
 
-// computed describes the values of settings without a default, if they are not set.
-var computed = map[string]string{
+// Computed describes the values of settings without a default, if they are not set.
+var Computed = map[string]string{
 	"store":         "toolfold.db in the user's data directory",
 	"httpTokenFile": "tokens beside the user's config file, if that file exists",
 }
@@ -158,8 +158,8 @@ func FlagName(name string) string {
 	return b.String()
 }
 
-// envName spells toolMode as TOOLFOLD_TOOL_MODE.
-func envName(setting string) string {
+// EnvName spells toolMode as TOOLFOLD_TOOL_MODE.
+func EnvName(setting string) string {
 	return "TOOLFOLD_" + strings.ToUpper(strings.ReplaceAll(FlagName(setting), "-", "_"))
 }
 
@@ -254,7 +254,7 @@ func FilesOf(c *cli.Context) (config.Files, error) {
 		if p.Name == UpstreamsFlag.Name {
 			continue // a flag and a variable of that name have a file
 		}
-		flag, variable := FlagName(p.Name), envName(p.Name)
+		flag, variable := FlagName(p.Name), EnvName(p.Name)
 		several := false // a flag of another command that has this name, as --set of token add, is not of the setting
 		if c.IsSet(flag) {
 			_, several = c.Value(flag).(cli.StringSlice)
