@@ -99,9 +99,11 @@ var Settings = append([]Setting{
 	{toolfold.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1}, User},
 	{toolfold.String{Name: "allowedHosts", Doc: "Further host names that HTTP clients may use, separated by commas.",
 		MinLen: 1}, User},
-	{toolfold.Int{Name: "maxBodyBytes", Doc: "Limit of one message, in bytes.", Min: 1 << 10, Max: 1 << 30}.With(toolfold.Default(4 << 20)), User},
+	{toolfold.Int{Name: "maxBodyBytes", Doc: "Limit of one message, in bytes.", Min: 1 << 10, Max: 1 << 30}.
+		With(toolfold.Default(4 << 20)), User},
 	{toolfold.Int{Name: "maxSessions", Doc: "Limit of HTTP sessions at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1000)), User},
-	{toolfold.Int{Name: "maxConnections", Doc: "Limit of HTTP connections at a time.", Min: 1, Max: 100_000}.With(toolfold.Default(1024)), User},
+	{toolfold.Int{Name: "maxConnections", Doc: "Limit of HTTP connections at a time.", Min: 1, Max: 100_000}.
+		With(toolfold.Default(1024)), User},
 	{toolfold.Int{Name: "maxCalls", Doc: "Limit of calls at a time.", Min: 1, Max: 10_000}.With(toolfold.Default(256)), User},
 	{toolfold.Int{
 		Name: "drainMs", Doc: "Milliseconds for HTTP calls to end when the server stops; then they are cancelled.",
@@ -114,7 +116,7 @@ var Settings = append([]Setting{
 		Max: 60_000,
 	}.With(toolfold.Default(1000)), User},
 	{toolfold.Int{
-		Name: "instructionTokens", Doc: "Tokens of the server's instructions for the first sentences of upstreams' instructions; 0 leaves these out.",
+		Name: "instructionTokens", Doc: "Tokens for the first sentences of upstreams' instructions in the server's own; 0 leaves them out.",
 		Max: 10_000,
 	}.With(toolfold.Default(400)), User},
 	{toolfold.String{
@@ -201,7 +203,8 @@ var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 		Min: 1 << 10, Max: 8 << 20},
 	toolfold.Int{Name: "instructionsLimit", Doc: "Limit of its instructions in bytes: 65536 unless set.", Min: 1 << 10, Max: 8 << 20},
 	toolfold.Int{Name: "messageLimit", Doc: "Limit of one message in bytes: 16777216 unless set.", Min: 64 << 10, Max: 1 << 30},
-	toolfold.Int{Name: "probeTimeoutMs", Doc: "Time for the answer to server/discover, before initialize is tried: 3000 unless set.", Min: 1, Max: 600_000},
+	toolfold.Int{Name: "probeTimeoutMs", Doc: "Time for the answer to server/discover, before initialize is tried: 3000 unless set.",
+		Min: 1, Max: 600_000},
 	toolfold.String{
 		Name: "changes", Doc: "Tools that are new or have changed since they were accepted: held back unless set.",
 		Enum: []string{"hold", "warn", "accept"},

@@ -7,6 +7,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
@@ -76,7 +77,7 @@ func costTable(specs []*toolfold.Family) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s |\n", row.name, cost.Tools, thousands(cost.Tokens))
+		fmt.Fprintf(&b, "| %s | %d | %s |\n", row.name, cost.Tools, english.Grouped(cost.Tokens))
 	}
 	return b.String(), nil
 }
@@ -102,16 +103,9 @@ func foldTable(specs []*toolfold.Family) (string, error) {
 			}
 		}
 		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", row.name, row.unit,
-			costs[0].Tools, thousands(costs[0].Tokens), thousands(costs[1].Tokens))
+			costs[0].Tools, english.Grouped(costs[0].Tokens), english.Grouped(costs[1].Tokens))
 	}
 	return b.String(), nil
-}
-
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%d,%03d", n/1000, n%1000)
 }
 
 // toolTable lists the families with their actions.

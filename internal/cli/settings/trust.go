@@ -20,7 +20,8 @@ import (
 
 // TrustFlag trusts the workspace for one run, such as one of CI.
 var TrustFlag = &cli.BoolFlag{
-	Category: workHeading, Name: "trust", Usage: "use the workspace's agents, abilities and workflows in this run", EnvVars: []string{"TOOLFOLD_TRUST"},
+	Category: workHeading, Name: "trust", Usage: "use the workspace's agents, abilities and workflows in this run",
+	EnvVars: []string{"TOOLFOLD_TRUST"},
 }
 
 // TrustedFolders returns the list in the user's data directory.
