@@ -1,0 +1,139 @@
+package docs_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// repository is the root of the repository, from here.
+const repository = "../../.."
+
+// A page that people look up things in has at most so many lines, and README has fewer.
+const (
+	pageLines   = 200
+	readmeLines = 120
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)
+	fence   = regexp.MustCompile("(?ms)^```.*?^```")
+)
+
+// TestLinks holds that each link of a page to a file or a section leads there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	pages := readPages(t)
+	for page, text := range pages {
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			path, anchor, _ := strings.Cut(match[1], "#")
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			target := page
+			if path != "" {
+				target = filepath.Join(filepath.Dir(page), path)
+			}
+			if _, err := os.Stat(filepath.Join(repository, target)); err != nil {
+				t.Errorf("%s links to %s, which does not exist", page, match[1])
+				continue
+			}
+			if anchor != "" && !anchors(pages[target])[anchor] {
+				t.Errorf("%s links to %s, but %s has no such section", page, match[1], target)
+			}
+		}
+	}
+}
+
+// TestPagesAreShort holds that a page has a length that one can read, and a list of its sections.
+func TestPagesAreShort(t *testing.T) {
+	t.Parallel()
+	pages := readPages(t)
+	index := pages["docs/README.md"]
+	for page, text := range pages {
+		limit := pageLines
+		switch {
+		case page == "README.md":
+			limit = readmeLines
+		case !strings.HasPrefix(page, "docs/"), strings.HasPrefix(page, "docs/tools/"):
+			continue
+		}
+		if n := strings.Count(text, "\n"); n > limit {
+			t.Errorf("%s has %d lines, more than %d", page, n, limit)
+		}
+		if filepath.Dir(page) != "docs" || page == "docs/README.md" {
+			continue
+		}
+		if !strings.Contains(index, "]("+filepath.Base(page)+")") {
+			t.Errorf("docs/README.md does not link %s", page)
+		}
+		sections := strings.Split("\n"+fence.ReplaceAllString(text, ""), "\n## ")
+		for _, section := range sections[1:] {
+			title, _, _ := strings.Cut(section, "\n")
+			if len(sections) > 3 && !strings.Contains(sections[0], "](#"+anchor(title)+")") {
+				t.Errorf("%s does not link its section %q before the first one", page, title)
+			}
+		}
+	}
+}
+
+// readPages returns the Markdown pages of the repository, except pages of test data, by path.
+func readPages(t *testing.T) map[string]string {
+	t.Helper()
+	pages := map[string]string{}
+	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		switch {
+		case entry.IsDir() && (name == "testdata" || name == "node_modules" || name == "dist" || strings.HasPrefix(name, ".") && path != repository):
+			return fs.SkipDir
+		case entry.IsDir() || filepath.Ext(name) != ".md":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		page, err := filepath.Rel(repository, path)
+		pages[filepath.ToSlash(page)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+// anchors returns the anchors of the sections of a page.
+func anchors(text string) map[string]bool {
+	found := map[string]bool{}
+	for _, match := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		name := anchor(match[1])
+		for n := 1; found[name]; n++ {
+			name = fmt.Sprintf("%s-%d", anchor(match[1]), n)
+		}
+		found[name] = true
+	}
+	return found
+}
+
+// anchor returns the anchor that forges give a heading.
+func anchor(title string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, title)
+}
