@@ -23,7 +23,7 @@ import (
 func newApp(e *env.Env) *cli.App {
 	app := e.App()
 	app.Usage = "one MCP server in front of all yours, at a fraction of the tokens"
-	app.Description = "Begin with toolfold upstream import, which shows what your clients pay now and would pay.\n\n" +
+	app.Description = "Begin with toolfold upstream import: it shows the cost of your clients' tools, now and folded.\n\n" +
 		"A setting comes from the first of: flag, environment, .toolfold/config.json of the workspace\n" +
 		"(harmless settings only), the user's config file, default.\n\n" +
 		"Exit codes: 0 done, 1 the action or check failed, 2 the command line is wrong."

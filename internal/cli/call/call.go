@@ -36,9 +36,9 @@ func Command() *cli.Command {
 		ArgsUsage: "NAME [JSON | - | @FILE | KEY=TEXT KEY:=JSON …]",
 		Description: "NAME is family.action, also as two words, a consolidated tool or a legacy name. The arguments\n" +
 			"are a JSON object, read from standard input for - and from a file for @FILE, or are given one\n" +
-			"by one: KEY=TEXT, which may be a number or true where the action wants that, or KEY:=JSON.\n" +
-			"A required argument that is missing is read from a pipe: its text, or the whole object where\n" +
-			"none is given. The result is printed on standard output, an error too, and what is wrong in\n" +
+			"by one: KEY=TEXT, which may be a number or true if the action wants that, or KEY:=JSON.\n" +
+			"A missing required argument is read from a pipe: its text, or the whole object if there are\n" +
+			"no arguments. The result or error is printed on standard output, and an error also in\n" +
 			"one sentence on standard error. A run that failed, and a guard.check with status FAIL, exit\n" +
 			"with 1.\n\n" +
 			"toolfold call memory.store key=team/rules value:='{\"freeze\": \"Friday\"}'\n" +
@@ -155,7 +155,7 @@ func failure(name string, answer toolfold.Answer) error {
 		return errors.New(answer.Err.Message)
 	case answer.Failed:
 		_ = json.Unmarshal(answer.Content, &run) // task.wait has a text
-		return fmt.Errorf("%s failed: %s", name, cmp.Or(run.Error.Message, "its result says why"))
+		return fmt.Errorf("%s failed: %s", name, cmp.Or(run.Error.Message, "its result has the reason"))
 	}
 	return nil
 }

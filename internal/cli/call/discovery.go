@@ -21,7 +21,7 @@ import (
 func FindCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "find",
-		Usage:     "find actions by what they do",
+		Usage:     "find actions by their purpose",
 		ArgsUsage: "QUERY",
 		Flags: append(settings.Flags(append(settings.PermissionSettings, "toolMode")...), env.OutputFlag(env.AsTable), env.JSONFlag,
 			&cli.IntFlag{Name: "limit", Usage: "most results", Value: 5}),

@@ -21,10 +21,10 @@ import (
 func ToolsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
-		Usage: "show what tools/list would show, and what it costs",
+		Usage: "show the tools/list that clients get, and its cost",
 		Flags: append(settings.Flags(append(settings.PermissionSettings, append(slices.Clone(settings.SurfaceSettings), "for")...)...),
 			settings.UpstreamsFlag, env.OutputFlag(env.AsTable), env.JSONFlag,
-			&cli.BoolFlag{Name: "explain", Usage: "say what decided each option, and why an action is left out"}),
+			&cli.BoolFlag{Name: "explain", Usage: "explain each option and each missing action"}),
 		Action: func(c *cli.Context) error {
 			form, err := env.OutputOf(c)
 			if err != nil {

@@ -62,7 +62,7 @@ func ReadImports(folder string) (*Imports, error) {
 		err = json.Unmarshal(text, record)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading what import changed, %s: %w", filepath.Join(folder, importRecord), err)
+		return nil, fmt.Errorf("reading the record of imports %s: %w", filepath.Join(folder, importRecord), err)
 	}
 	return record, nil
 }
@@ -76,15 +76,15 @@ func (r *Imports) Write(folder string) error {
 		return nil
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("recording what import changes: %w", err)
+		return fmt.Errorf("recording the import: %w", err)
 	}
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return fmt.Errorf("recording what import changes: %w", err)
+		return fmt.Errorf("recording the import: %w", err)
 	}
 	defer root.Close()
 	if err := safefile.Replace(root, importRecord, append(ordered.MustJSON(r), '\n')); err != nil {
-		return fmt.Errorf("recording what import changes: %w", err)
+		return fmt.Errorf("recording the import: %w", err)
 	}
 	return nil
 }

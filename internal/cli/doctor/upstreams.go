@@ -142,7 +142,7 @@ func (p printer) weighty(b *bytes.Buffer, upstreams []doctor.Upstream) {
 		return
 	}
 	slices.SortStableFunc(tools, func(a, b owned) int { return cmp.Compare(b.Tokens, a.Tokens) })
-	fmt.Fprint(b, "\nwhat weighs most\n")
+	fmt.Fprint(b, "\nlargest tools\n")
 	var rows [][]any
 	for _, tool := range tools[:min(mostWeighty, len(tools))] {
 		rows = append(rows, []any{tool.server + "." + tool.Name, tool.Tokens, "tokens", tool.Calls, "calls"})

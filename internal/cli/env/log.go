@@ -29,7 +29,7 @@ var LogLevelFlag = &cli.StringFlag{
 // VerboseFlag logs from info on, if --log-level does not log more already, and shows the progress of long calls also if
 // standard error is not a terminal.
 var VerboseFlag = &cli.BoolFlag{
-	Name: "verbose", Usage: "log from info on, and report progress where standard error is no terminal too",
+	Name: "verbose", Usage: "log from info on, and report progress also if standard error is not a terminal",
 	Action: func(c *cli.Context, verbose bool) error {
 		if level := &Of(c).Level; verbose {
 			level.Set(min(level.Level(), slog.LevelInfo))

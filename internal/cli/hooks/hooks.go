@@ -24,12 +24,12 @@ func Command() *cli.Command {
 		Name:      "hook",
 		Usage:     "judge a commit or an edit; git and clients run it, see setup --hooks",
 		ArgsUsage: strings.Join(Names(), "|"),
-		Description: "For git it runs guard.check on what is staged, and exits with 1 where the commit must not be.\n" +
-			"For a client it reads what was edited from standard input, checks the lines that are not\n" +
-			"committed, and exits with 2 where the model has to mend them.",
+		Description: "For git it runs guard.check on the staged lines, and exits with 1 if the commit is refused.\n" +
+			"For a client it reads the edit from standard input, checks the lines that are not\n" +
+			"committed, and exits with 2 if the model has to correct them.",
 		BashComplete: func(c *cli.Context) { fmt.Fprintln(c.App.Writer, strings.Join(Names(), "\n")) },
 		Flags: append(settings.Flags(),
-			&cli.StringFlag{Name: "policy", Usage: "what guard.check holds changes to: a built-in policy or one in " + policy.Folder,
+			&cli.StringFlag{Name: "policy", Usage: "policy for guard.check: a built-in policy or one in " + policy.Folder,
 				Value: policy.Commit},
 			&cli.StringFlag{Name: "fail-on", Usage: "fail or warn: the status that stops", Value: "fail"}),
 	}
@@ -106,8 +106,8 @@ func Known() []Hook {
 	}, {
 		Name: "codex", Event: true, Path: below(".codex", "hooks.json"),
 		Skeleton: "{}\n", put: putEvent("codex", "apply_patch|Edit|Write"), Take: takeEvent("codex"),
-		Next: "start Codex in this folder, let it trust the folder, and approve the hook with /hooks; until then, and where setup " +
-			"changes the hook later, Codex runs without it, and codex exec says nothing of it",
+		Next: "start Codex in this folder, let it trust the folder, and approve the hook with /hooks; until then, and if setup " +
+			"changes the hook later, Codex runs without it, and codex exec does not report it",
 	}}
 }
 
@@ -177,7 +177,7 @@ func putGitHook(text []byte, call Call) ([]byte, error) {
 	if len(words) > 0 && slices.Contains(shells, filepath.Base(words[0])) {
 		return slices.Concat(first, []byte("\n"), lines, rest), nil
 	}
-	return nil, fmt.Errorf("it is a script of %s, which setup does not edit: have it run %s, and end with 1 where that does",
+	return nil, fmt.Errorf("it is a script of %s, which setup does not edit: have it run %s, and end with 1 if that does",
 		bytes.TrimSpace(first[2:]), call.line(cmp.Or(call.Binary, "toolfold")))
 }
 

@@ -53,7 +53,7 @@ func hookAction(c *cli.Context) error {
 			return err
 		}
 		if len(edited) == 0 {
-			fmt.Fprintln(c.App.ErrWriter, "toolfold: what the client told names no file that was written: nothing is judged")
+			fmt.Fprintln(c.App.ErrWriter, "toolfold: the client's input names no written file: nothing is judged")
 			return nil
 		}
 		if folder != "" && !c.IsSet(settings.WorkspaceFlag) {
@@ -136,14 +136,14 @@ func editedFiles(from io.Reader) (folder string, files []string, err error) {
 		return "", nil, fmt.Errorf("reading standard input: %w", err)
 	}
 	if len(raw) > maxEvent {
-		return "", nil, fmt.Errorf("what is on standard input has more than %d bytes: the edit is not judged", maxEvent)
+		return "", nil, fmt.Errorf("standard input has more than %d bytes: the edit is not judged", maxEvent)
 	}
 	var event struct {
 		Cwd   string          `json:"cwd"`
 		Input json.RawMessage `json:"tool_input"`
 	}
 	if err := json.Unmarshal(raw, &event); err != nil {
-		return "", nil, fmt.Errorf("standard input is not what a client tells its hooks: %w", err)
+		return "", nil, fmt.Errorf("standard input is not a client's input for hooks: %w", err)
 	}
 	var input struct {
 		FilePath     string          `json:"file_path"`
@@ -153,7 +153,7 @@ func editedFiles(from io.Reader) (folder string, files []string, err error) {
 	}
 	if len(event.Input) > 0 && event.Input[0] == '{' {
 		if err := json.Unmarshal(event.Input, &input); err != nil {
-			return "", nil, fmt.Errorf("tool_input is none of an editing tool: %w", err)
+			return "", nil, fmt.Errorf("tool_input does not belong to an editing tool: %w", err)
 		}
 	}
 	for _, path := range []string{input.FilePath, input.NotebookPath} {

@@ -34,9 +34,9 @@ func StatusCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:  "status",
-		Usage: "show what is in force: what is listed and its cost, the workspace, the store, the rights",
+		Usage: "show the list and its cost, the workspace, the store and the rights",
 		Flags: append(settings.Flags(names...), settings.TrustFlag, env.JSONFlag,
-			&cli.BoolFlag{Name: "all", Usage: "show the files and every setting too, with what decided it"}),
+			&cli.BoolFlag{Name: "all", Usage: "show the files and every setting too, with its source"}),
 		Action: statusAction,
 	}
 }
@@ -184,7 +184,7 @@ func (s *status) inForce(c *cli.Context) error {
 	}
 	s.Rights = fmt.Sprintf("all %d actions", count(families))
 	if n := count(permitted); n < count(families) {
-		s.Rights = fmt.Sprintf("%d of %d actions; toolfold tools --explain says why", n, count(families))
+		s.Rights = fmt.Sprintf("%d of %d actions; toolfold tools --explain gives the reasons", n, count(families))
 	}
 	s.Store = &storeStatus{URL: fmt.Sprint(settings.StoreOf(o.Layers))}
 	ctx, cancel := context.WithTimeout(c.Context, lookWithin)
@@ -253,7 +253,7 @@ func (s status) print(c *cli.Context) error {
 	if err := w.Flush(); err != nil || all {
 		return err
 	}
-	_, err := fmt.Fprintln(c.App.ErrWriter, "toolfold status --all shows the files and every setting, with what decided it")
+	_, err := fmt.Fprintln(c.App.ErrWriter, "toolfold status --all shows the files and every setting, with its source")
 	return err
 }
 

@@ -33,20 +33,20 @@ func TokenCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "add", Usage: "make a token and print it, this once", ArgsUsage: "NAME",
-				Description: "The rules narrow those of the server, for this caller. A server that runs reads the file\n" +
+				Description: "The rules narrow the server's rules, for this caller. A server that runs reads the file\n" +
 					"again. The file keeps a hash.\n\n" +
 					"toolfold token add ci --read-only\n" +
 					"toolfold token add desk --allow memory,task --deny '*.clear'\n" +
 					"toolfold token add dev --set dev",
 				Flags: append(settings.Flags("httpTokenFile"),
-					&cli.BoolFlag{Name: "read-only", Usage: "permit only what merely reads"},
+					&cli.BoolFlag{Name: "read-only", Usage: "permit only actions that read"},
 					&cli.StringSliceFlag{Name: "allow", Usage: "permit only these actions: names or patterns, separated by commas; may be repeated"},
 					&cli.StringSliceFlag{Name: "deny", Usage: "do not permit these actions; may be repeated"},
-					&cli.StringSliceFlag{Name: "set", Usage: "of upstreams permit only those of this set; may be repeated"}),
+					&cli.StringSliceFlag{Name: "set", Usage: "permit only the upstreams of this set; may be repeated"}),
 				Action: addToken,
 			},
 			{
-				Name: "list", Usage: "list the tokens of the file, and what they permit",
+				Name: "list", Usage: "list the tokens of the file, with their rules",
 				Flags: append(settings.Flags("httpTokenFile"), env.OutputFlag(env.AsTable), env.JSONFlag), Action: listTokens,
 			},
 			{

@@ -16,7 +16,7 @@ func TrustCommand() *cli.Command {
 		Name:      "trust",
 		Usage:     "let toolfold use a folder's agents, abilities and workflows",
 		ArgsUsage: "[DIR]",
-		Description: "DIR is the present directory unless named. Folders below it are trusted too. What a trusted\n" +
+		Description: "DIR is the current directory unless named. Folders below it are trusted too. Files of a trusted\n" +
 			"folder holds runs with your rights and your model providers: look at it first.",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "list", Usage: "list the trusted folders instead"}},
 		Action: func(c *cli.Context) error {

@@ -48,7 +48,7 @@ func serveAction(c *cli.Context) error {
 		return env.UsageError("%v", err)
 	}
 	if b.Mode == surface.Legacy {
-		fmt.Fprintln(c.App.ErrWriter, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide says how callers get over, "+
+		fmt.Fprintln(c.App.ErrWriter, "toolfold: --tool-mode=legacy is the old surface: toolfold migrate guide explains how callers move over, "+
 			"toolfold doctor who still calls old names")
 	}
 	if found := settings.Definitions(o.Files.Workspace); found != "" && !o.Trusted() && !o.GatewayOnly() {

@@ -27,7 +27,7 @@ func setupHooks(c *cli.Context, name string, options []string) error {
 	h := hooks.Find(name)
 	switch {
 	case name == "":
-		return env.UsageError("--hooks needs what runs the hook: one of %s", strings.Join(hooks.Names(), ", "))
+		return env.UsageError("--hooks needs a program that runs the hook: one of %s", strings.Join(hooks.Names(), ", "))
 	case h == nil:
 		return env.UsageError("unknown hook %q: one of %s", name, strings.Join(hooks.Names(), ", "))
 	case c.IsSet("for"):

@@ -29,7 +29,7 @@ import (
 func Command() *cli.Command {
 	return &cli.Command{
 		Name:      "setup",
-		Usage:     "connect a client: print what its settings need, or write it",
+		Usage:     "connect a client: print the entry for its settings, or write it",
 		ArgsUsage: "[CLIENT [-- SERVE-OPTION…]]",
 		Description: "Without CLIENT it lists the clients, their files and whether toolfold is in them. With\n" +
 			"--write the entry is put into the client's own file after a backup; what an entry\n" +
@@ -42,7 +42,7 @@ func Command() *cli.Command {
 			"toolfold setup --hooks --write git",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "write", Usage: "put the entry into the client's file"},
-			&cli.StringFlag{Name: "for", Usage: "serve what suits this client or kind (" + strings.Join(hosts.TargetNames(), ", ") + ")",
+			&cli.StringFlag{Name: "for", Usage: "serve the list for this client or kind (" + strings.Join(hosts.TargetNames(), ", ") + ")",
 				DefaultText: "the client"},
 			&cli.BoolFlag{Name: "undo", Usage: "take the entry out of the client's file"},
 			&cli.BoolFlag{Name: "hooks", Usage: "have commits, or a client's edits, in this repository judged by guard.check (" +
@@ -125,7 +125,7 @@ func setupUnknown(c *cli.Context, name string, options []string) error {
 	fmt.Fprintf(w, "client\t%s is not known here; this is the entry that most clients take\n", name)
 	fmt.Fprintf(w, "goes into\tthe client's list of MCP servers: often mcp.json in its folder in your home (~/.%s/mcp.json),\n",
 		strings.ToLower(name))
-	fmt.Fprintf(w, "\tmcpServers in its settings, or a page such as Settings | MCP; its documentation says which\n")
+	fmt.Fprintf(w, "\tmcpServers in its settings, or a page such as Settings | MCP; its documentation names the place\n")
 	fmt.Fprintf(w, "cost\t%s\nlist\t%s\n", costText(c, args), target.Text())
 	return w.Flush()
 }
@@ -240,7 +240,7 @@ func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, args []string,
 	w := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', 0)
 	where, add, next := h.Manual, h.Add, ""
 	if written != "" {
-		where, add, next = "", "", "start "+h.Title+" again, and approve what it asks for"
+		where, add, next = "", "", "start "+h.Title+" again, and approve its questions"
 		if text, err := clientfile.Read(written); err == nil && h.Entry(text).Off {
 			next = "switch the entry on, which its settings switch off; then " + next
 		}
@@ -394,7 +394,7 @@ func undoClient(c *cli.Context, h *hosts.Host) error {
 		}
 		without, err := h.Restore(text, before)
 		if err != nil && hadFile {
-			return nil, fmt.Errorf("%w; %s has what was there before", err, backup)
+			return nil, fmt.Errorf("%w; %s has the former text", err, backup)
 		}
 		return without, err
 	})

@@ -128,7 +128,7 @@ func approveUpstream(c *cli.Context) error {
 	tools := c.Args().Tail()
 	for _, tool := range tools {
 		if !slices.ContainsFunc(held, func(h gateway.HeldTool) bool { return pinName(h) == tool }) {
-			return fmt.Errorf("no tool %q of %s is held back: toolfold upstream approve %s --dry-run lists what is", tool, name, name)
+			return fmt.Errorf("no tool %q of %s is held back: toolfold upstream approve %s --dry-run lists the held tools", tool, name, name)
 		}
 	}
 	var shown []gateway.HeldTool
@@ -160,13 +160,13 @@ func approveUpstream(c *cli.Context) error {
 	case len(shown) == 0:
 		return errors.New("nothing is approved")
 	case given != "" && given != digest:
-		return fmt.Errorf("nothing is approved: what is shown now has the digest %s, not %s", digest, given)
+		return fmt.Errorf("nothing is approved: the changes have the digest %s now, not %s", digest, given)
 	case given != "":
 	case c.Bool("dry-run"):
-		_, err := fmt.Fprintf(c.App.Writer, "nothing is approved; to accept what is shown: %s\n", again)
+		_, err := fmt.Fprintf(c.App.Writer, "nothing is approved; to accept these changes: %s\n", again)
 		return err
 	case !canAsk():
-		return fmt.Errorf("nothing is approved, as nobody can be asked without a terminal; to accept what is shown: %s", again)
+		return fmt.Errorf("nothing is approved, since there is no terminal to ask; to accept these changes: %s", again)
 	case !agrees(c, fmt.Sprintf("accept %s?", unseen.Escaped(strings.Join(pinNames(shown), ", ")))):
 		return errors.New("nothing is approved")
 	}

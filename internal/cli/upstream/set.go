@@ -25,7 +25,7 @@ const unsetFlag = "unset"
 func setCommand() *cli.Command {
 	return &cli.Command{
 		Name: "set", Usage: "change settings of a server", ArgsUsage: "NAME [-- PROGRAM ARG…]",
-		Description: "The flags are those of add. One of --env and --header sets one variable or header, and the others\n" +
+		Description: "The flags of add change settings. Each --env or --header sets one variable or header, and the rest\n" +
 			"stay; lists such as --include are replaced. --unset takes out a setting, or a variable or header.\n\n" +
 			"toolfold upstream set github --timeout-ms 120000 --unset exclude\n" +
 			"toolfold upstream set files --env DEBUG=1 --unset env.TOKEN",

@@ -294,7 +294,7 @@ func listUpstreams(c *cli.Context) error {
 	return env.PrintAs(c, form, map[string]any{"upstreams": redacted}, func(s screen.Screen) error {
 		if len(o.Upstreams) == 0 {
 			_, err := fmt.Fprintln(s.Out,
-				"no upstreams: toolfold upstream import takes over those of your clients, toolfold upstream add names one")
+				"no upstreams: toolfold upstream import takes over your clients' servers, toolfold upstream add adds one")
 			return err
 		}
 		t := screen.Table{Header: []string{"upstream", "server", "problem"}}

@@ -132,7 +132,7 @@ func (b *Workbench) served() []*toolfold.Family {
 func (b *Workbench) checkRules(r permission.Rules) error {
 	for _, pattern := range slices.Concat(r.Allow, r.Deny) {
 		if b.isOfUnknown(pattern) {
-			fmt.Fprintf(b.env.Err, "toolfold: what %q matches is not known before the server lists its tools\n", pattern)
+			fmt.Fprintf(b.env.Err, "toolfold: the matches of %q are not known until the server lists its tools\n", pattern)
 		}
 	}
 	return r.Check(b.Ruled())

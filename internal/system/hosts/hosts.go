@@ -120,7 +120,7 @@ var Hosts = located([]Host{{
 	forms:   []form{{path: []string{"mcp", "servers"}, entry: local}}, // of OpenCode 2
 	Paths:   everywhere(xdgConfig+"/opencode/opencode.json", xdgConfig+"/opencode/opencode.jsonc"),
 	Project: []string{"opencode.json", "opencode.jsonc"},
-	Approve: "Allowed unless `permission` in its settings says `ask` or `deny`.",
+	Approve: "Allowed unless `permission` in its settings is `ask` or `deny`.",
 	Rules:   "By tool name with patterns: `toolfold_memory`, `toolfold_*`.",
 	Sends: &Sends{
 		Version: "1.18.33", Instructions: true, name: joined("", "_"), schema: closed, definition: chat,
@@ -231,7 +231,7 @@ var Hosts = located([]Host{{
 	Name: "goose", Title: "Goose", format: yamlFile, key: "extensions", entry: extension,
 	Paths:   apart(xdgConfig+"/goose/config.yaml", xdgConfig+"/goose/config.yaml", roamingData+"/Block/goose/config/config.yaml"),
 	Approve: "By `GOOSE_MODE` in its settings: `auto`, the default, asks for nothing; `approve` and `smart_approve` ask.",
-	Rules:   "By tool, in its `permission.yaml`; `available_tools` in the entry limits what is shown.",
+	Rules:   "By tool, in its `permission.yaml`; `available_tools` in the entry limits the list.",
 }, {
 	Name: "amp", Title: "Amp", key: "amp.mcpServers", entry: plain,
 	Paths:   everywhere("~/.config/amp/settings.json", "~/.config/amp/settings.jsonc"),
@@ -262,7 +262,7 @@ var Hosts = located([]Host{{
 	Name: "n8n", Title: "n8n", format: nothing,
 	Manual: "add an MCP Client Tool node: endpoint http://127.0.0.1:8137/mcp, HTTP streamable, bearer authentication with the token of " +
 		"--http-token-file",
-	Approve: "None: a workflow calls what its agent asks for. Choose the tools in the node.",
+	Approve: "Does not ask: a workflow makes every call of its agent. Choose the tools in the node.",
 	Rules:   "By tool.",
 	Note: "Serve with `toolfold serve --for=n8n --http 127.0.0.1:8137`. From a container, name the host's address in `--http` and " +
 		"`--allowed-hosts`.",

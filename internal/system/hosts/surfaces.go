@@ -45,7 +45,7 @@ type Target struct {
 // compares the table with the captures. The others have what their kind has.
 var Targets = []Target{
 	{Name: string(Eager), Kind: Eager, Surface: &Surface{Listing: "signature"},
-		Why: "A call that needs an optional parameter takes a round less than with `lazy`, which leaves these out; `full` saves none."},
+		Why: "A call with an optional parameter takes a round less than with `lazy`, which leaves these out; `full` saves no round."},
 	{Name: string(Deferring), Kind: Deferring, Surface: &Surface{Listing: "signature"},
 		Why: "One search loads a whole family, and its description has all that a call needs."},
 	{Name: string(Code), Kind: Code, Surface: &Surface{Listing: "full", Fold: "none"},
@@ -54,9 +54,9 @@ var Targets = []Target{
 		Why: "`params` as JSON text is the one form that closed schemas and grammars at every depth let through."},
 
 	{Name: "claude-code", Kind: Deferring, Surface: &Surface{Listing: "signature", AlwaysLoad: "all"},
-		Why: "Its search prefers its own tools to those of servers, so that ours are shown at once."},
+		Why: "Its search prefers its own tools, so toolfold's are loaded at once."},
 	{Name: "codex", Kind: Code, Surface: &Surface{Listing: "full", Fold: "none", Resources: "none"},
-		Why: "Its models write code; it tries to read resources where a tool is to be called, so that none are offered."},
+		Why: "Its models write code. It tries to read resources instead of calling tools, so no resources are offered."},
 	{Name: "gemini", Kind: Eager},
 	{Name: "opencode", Kind: Eager},
 	{Name: "qwen", Kind: Deferring},
