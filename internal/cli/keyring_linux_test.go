@@ -111,6 +111,33 @@ done
 		t.Errorf("undo leaves the secret: %s", out)
 	}
 
+	// What an import that writes nothing has stored is not left there: with a file that cannot be written, as the name of
+	// the text beside it is too long, and without a place for the record.
+	long := filepath.Join(m.home, strings.Repeat("x", 220)+".json")
+	m.write(t, long, text)
+	record := filepath.Join(m.home, "config", "toolfold", "import.json")
+	for _, stop := range []struct {
+		file, why string
+		prepare   func() error
+	}{
+		{long, "file name too long", func() error { return nil }},
+		{client, "import.json", func() error { return os.MkdirAll(filepath.Join(record, "in the way"), 0o700) }},
+	} {
+		if err := stop.prepare(); err != nil {
+			t.Fatal(err)
+		}
+		out, err := run("", "upstream", "import", "--anyway", "--write", "--keyring", stop.file)
+		if err == nil || !strings.Contains(out, stop.why) || !strings.Contains(out, "removed  theirs-API_TOKEN from the keyring") {
+			t.Errorf("an import that writes nothing: %v\n%s", err, out)
+		}
+		if out, err := run("", "secret", "remove", "theirs-API_TOKEN"); err == nil {
+			t.Errorf("an import that writes nothing leaves the secret: %s", out)
+		}
+	}
+	if err := os.RemoveAll(record); err != nil {
+		t.Fatal(err)
+	}
+
 	expect("stored mine", "abracadabra", "secret", "set", "mine")
 	end()
 	address, _ = session(t, m, "--start")

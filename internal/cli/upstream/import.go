@@ -100,11 +100,12 @@ func importUpstreams(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("write") && len(found.takings) > 0 {
-		if err := moveSecrets(c, o, found.takings); err != nil {
+		stored, err := moveSecrets(c, o, found.takings)
+		if err != nil {
 			return err
 		}
 		if err := writeTakings(c, o, &found); err != nil {
-			return err
+			return errors.Join(err, moveBack(c, stored))
 		}
 	}
 	if found.isIncomplete() {

@@ -23,9 +23,9 @@ import (
 var keyringFlag = &cli.BoolFlag{Name: "keyring", Usage: "with --write: move secrets that the files have into the system's keyring"}
 
 // moveSecrets stores the literal secrets of new upstreams in the keyring, and puts references in their place: with
-// --keyring, or if the user at the terminal agrees. It runs before settings are written; after an error no secret is
-// left in the keyring that was not there.
-func moveSecrets(c *cli.Context, o *settings.Options, found []taking) error {
+// --keyring, or if the user at the terminal agrees. It runs before settings are written. Stored has the names that the
+// keyring did not have before; after an error none of them is left there.
+func moveSecrets(c *cli.Context, o *settings.Options, found []taking) (stored []string, err error) {
 	var names []string
 	for _, t := range found {
 		if _, known := o.Upstreams[t.name]; t.name == "" || known {
@@ -42,13 +42,12 @@ func moveSecrets(c *cli.Context, o *settings.Options, found []taking) error {
 	case !canAsk() || c.Bool(env.JSONFlag.Name):
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: secrets become part of the settings: %s; --keyring moves them into the system's keyring\n",
 			strings.Join(names, ", "))
-		return nil
+		return nil, nil
 	default:
 		if !agrees(c, "move secrets into the system's keyring: "+strings.Join(names, ", ")+"?") {
-			return nil
+			return nil, nil
 		}
 	}
-	var stored []string
 	for i := range found {
 		t := &found[i]
 		if _, known := o.Upstreams[t.name]; t.name == "" || known {
@@ -57,14 +56,33 @@ func moveSecrets(c *cli.Context, o *settings.Options, found []taking) error {
 		u, added, err := withReferences(c.Context, t.name, t.upstream)
 		stored = append(stored, added...)
 		if err != nil {
-			return errors.Join(fmt.Errorf("moving the secrets of %s: %w", t.name, err), removeAll(c.Context, stored))
+			return nil, errors.Join(fmt.Errorf("moving the secrets of %s: %w", t.name, err), removeAll(c.Context, stored))
 		}
 		t.upstream = u
 	}
 	if len(stored) > 0 {
 		fmt.Fprintf(c.App.Writer, "stored   %s in the keyring\n", strings.Join(stored, ", "))
 	}
-	return nil
+	return stored, nil
+}
+
+// moveBack removes secrets that [moveSecrets] stored, after an import that failed. Those that the settings refer to stay:
+// it could not put all back.
+func moveBack(c *cli.Context, stored []string) error {
+	if len(stored) == 0 {
+		return nil
+	}
+	o, err := settings.Load(c) // as they are now
+	if err != nil {
+		return err
+	}
+	users := usersOf(o.Upstreams)
+	stored = slices.DeleteFunc(stored, func(secret string) bool { return len(users[secret]) > 0 })
+	if err := removeAll(c.Context, stored); err != nil || len(stored) == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "removed  %s from the keyring\n", strings.Join(stored, ", "))
+	return err
 }
 
 // literals lists the environment variables and headers of an upstream whose values are written down and look like secrets.
@@ -158,7 +176,9 @@ func removeSecrets(ctx context.Context, upstreams map[string]config.Upstream) er
 	return removeAll(ctx, names)
 }
 
+// removeAll removes secrets, also after the command was interrupted. One that is gone already is no error.
 func removeAll(ctx context.Context, names []string) (err error) {
+	ctx = context.WithoutCancel(ctx)
 	for _, name := range names {
 		var missing *keyring.MissingError
 		if failed := keyring.Remove(ctx, name); failed != nil && !errors.As(failed, &missing) {
