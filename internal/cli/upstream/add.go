@@ -39,6 +39,9 @@ func addUpstream(c *cli.Context) error {
 	if c.String(fromRegistryFlag) != "" {
 		return addFromRegistry(c)
 	}
+	if err := withoutRegistry(c); err != nil {
+		return err
+	}
 	name, program := words(c)
 	switch {
 	case !settings.UpstreamName().MatchString(name):

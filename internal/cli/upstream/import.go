@@ -78,10 +78,18 @@ func importUpstreams(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("undo") {
-		if c.Bool("write") || c.Bool("anyway") || c.NArg() > 0 {
-			return env.UsageError("--undo goes alone")
+		for _, flag := range c.LocalFlagNames() {
+			if slices.Contains([]string{"client", "write", "anyway", keyringFlag.Name, servers.TimeoutFlag.Name, "listing"}, flag) {
+				return env.UsageError("--undo goes alone: leave --%s out", flag)
+			}
+		}
+		if c.NArg() > 0 {
+			return env.UsageError("--undo goes alone: leave %s out", c.Args().First())
 		}
 		return undoImport(c, o)
+	}
+	if c.Bool(keyringFlag.Name) && !c.Bool("write") {
+		return env.UsageError("--%s goes with --write: secrets move when servers are taken over", keyringFlag.Name)
 	}
 	files, err := clientsFiles(c)
 	if err != nil {

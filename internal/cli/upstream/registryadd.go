@@ -37,6 +37,25 @@ func registryFlags() []cli.Flag {
 	}
 }
 
+// withoutRegistry refuses flags of [registryFlags], and --registry, for a server that the command names itself.
+func withoutRegistry(c *cli.Context) error {
+	for _, flag := range c.LocalFlagNames() { // TOOLFOLD_REGISTRY is no flag
+		instead := ""
+		switch flag {
+		case "arg":
+			instead = "the arguments of a program follow it behind --"
+		case "yes":
+			instead = "leave it out, add asks nothing here"
+		case "package", "registry":
+			instead = "name the server of the registry there, or leave --" + flag + " out"
+		default:
+			continue
+		}
+		return env.UsageError("--%s goes with --%s: %s", flag, fromRegistryFlag, instead)
+	}
+	return nil
+}
+
 // adding is a server of a registry on its way into the settings.
 type adding struct {
 	name    string // of the upstream
