@@ -208,13 +208,15 @@ func (s *survey) read(files []file, o *settings.Options) {
 }
 
 func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options, names map[string]config.Upstream) error {
-	if err := hosts.Check(path, text); err != nil {
-		return err
-	}
 	if f.host == nil {
+		if err := hosts.Check(f.path, text); err != nil {
+			return err
+		}
 		if f.host = hosts.Owner(f.path, text); f.host == nil {
 			return errors.New("it names no servers as any client does")
 		}
+	} else if err := f.host.Check(text); err != nil { // its name may say nothing, behind a link
+		return err
 	}
 	entries, err := f.host.Named(text, o.Files.Workspace)
 	if err != nil {

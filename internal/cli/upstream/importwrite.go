@@ -169,7 +169,7 @@ func (e *edit) plan(binary string) error {
 		}
 		r.Entries = append([]clientfile.ImportedEntry{{Part: part, Upstream: t.name}}, r.Entries...)
 	}
-	if err := hosts.Check(e.record.Path, after); err != nil {
+	if err := e.host.Check(after); err != nil {
 		return fmt.Errorf("the edit would break it: %w", err)
 	}
 	r.SHA256 = clientfile.Sum(after)

@@ -133,7 +133,7 @@ func (u *undoing) putEntriesBack(h *hosts.Host, f *clientfile.Imported) (left bo
 	done, err := clientfile.Edit(f.Path, "", func(text []byte) ([]byte, error) {
 		rest, problems = *f, nil // the file may be read again
 		rest.Own, rest.Allowed, rest.Entries = nil, false, nil
-		if err := hosts.Check(f.Path, text); err != nil {
+		if err := h.Check(text); err != nil {
 			return nil, err
 		}
 		for _, e := range f.Entries {

@@ -280,9 +280,14 @@ func yamlFault(err error) error {
 	return &jsonedit.SyntaxError{Line: fault.Line, Column: fault.Column, Reason: "it cannot be read as YAML: " + fault.Reason}
 }
 
-// Check returns the first fault of syntax of a client's file, as a [jsonedit.SyntaxError]; nil if there is none.
-func Check(path string, text []byte) error {
-	format := formatOf(path)
+// Check returns the first fault of syntax of the text of the host's file, as a [jsonedit.SyntaxError]; nil if there is
+// none.
+func (h *Host) Check(text []byte) error { return check(text, h.format) }
+
+// Check does the same for a file of which the host is not known: its name says in which format it is.
+func Check(path string, text []byte) error { return check(text, formatOf(path)) }
+
+func check(text []byte, format format) error {
 	if format == jsonFile {
 		return jsonedit.Check(text)
 	}
