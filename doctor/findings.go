@@ -270,7 +270,7 @@ func findLazy(l List) []Finding {
 			Fix: "list the tools in full where these are all",
 		})
 	}
-	if h := hosts.Find(l.Host); h != nil && h.Sends != nil && h.Sends.Defers() {
+	if h := l.host(); h != nil && h.Sends != nil && h.Sends.Defers() {
 		found = append(found, Finding{
 			Rule: "lazy-where-deferred", Severity: Note, Message: h.Title +
 				" defers tools itself: its search reads names, descriptions and parameters, and a lazy list hides what it should find",
@@ -282,7 +282,7 @@ func findLazy(l List) []Finding {
 
 // findTogether finds faults of the lists of a host together, which cost a
 // Claude model about so many tokens.
-func findTogether(host string, lists []List, claude int) []Finding {
+func findTogether(lists []List, claude int) []Finding {
 	var found []Finding
 	owners := map[string][]string{}
 	var names []string
@@ -310,16 +310,22 @@ func findTogether(host string, lists []List, claude int) []Finding {
 	if collision.Where != nil {
 		found = append(found, collision)
 	}
-	h := hosts.Find(host)
-	defers := h != nil && h.Sends != nil && h.Sends.Defers() && claude > 0
-	if defers {
+	deferred := slices.IndexFunc(lists, func(l List) bool {
+		h := l.host()
+		return len(l.Tools) > 0 && h != nil && h.Sends != nil && h.Sends.Defers()
+	})
+	if deferred >= 0 {
+		h, each := lists[deferred].host(), "each"
+		if h.Sends.ByServer() {
+			each = "each server"
+		}
 		found = append(found, Finding{
-			Rule: "host-defers", Severity: Note, Message: h.Title + " defers tools unless told otherwise: a model sees a line for each, and the " +
-				"rest when it searches",
+			Rule: "host-defers", Severity: Note, Message: h.Title + " defers tools unless told otherwise: a model sees a line for " + each +
+				", and the rest when it searches",
 			Fix: "count the column deferred; good names and descriptions are what its search finds",
 		})
 	}
-	if claude > largeContext && !defers {
+	if claude > largeContext && deferred < 0 {
 		found = append(found, Finding{
 			Rule: "large-context", Severity: Warning,
 			Message: fmt.Sprintf("about %d tokens of tools for a Claude model; Claude Code warns beyond %d", claude, largeContext),

@@ -87,7 +87,7 @@ type Sent struct {
 	Version      string `json:"version"`            // that was seen
 	Tokens       int    `json:"tokens"`             // of the definitions as it sends them
 	Instructions int    `json:"instructions"`       // tokens of them that a model is shown
-	Deferred     *int   `json:"deferred,omitempty"` // tokens that it sends by default instead: lines, and tools with AlwaysLoad
+	Deferred     *int   `json:"deferred,omitempty"` // tokens that it sends by default instead: lines, and tools with AlwaysLoad where it loads those
 	Note         string `json:"note,omitempty"`
 }
 
@@ -126,7 +126,7 @@ func Inspect(lists []List, window int) (Inspection, error) {
 			total.Claude = Claude.Fixed + Claude.of(total.Tokens)
 		}
 		total.Share = share(total.Tokens, window)
-		total.Findings = findTogether(total.Host, together[total.Host], total.Claude)
+		total.Findings = findTogether(together[total.Host], total.Claude)
 	}
 	return in, nil
 }
@@ -188,7 +188,7 @@ func sent(l List) (all []Sent, err error) {
 		if h.Sends == nil || l.Host != "" && l.Host != h.Name {
 			continue
 		}
-		s, err := sentBy(h, l)
+		s, err := sentBy(h.For(l.Model), l)
 		if err != nil {
 			return nil, err
 		}
@@ -211,10 +211,20 @@ func sentBy(h *hosts.Host, l List) (Sent, error) {
 			return Sent{}, err
 		}
 		s.Tokens += n
-		if h.Sends.Defers() && !t.AlwaysLoad {
+		switch {
+		case h.Sends.ByServer():
+			n = 0
+		case h.Sends.Defers() && !t.AlwaysLoad:
 			if n, err = tokens.Count(h.Sends.Line(l.Server, t.Name, t.Description) + "\n"); err != nil {
 				return Sent{}, err
 			}
+		}
+		first += n
+	}
+	if h.Sends.ByServer() && len(l.Tools) > 0 {
+		n, err := tokens.Count(h.Sends.ServerLine(l.Server, l.Instructions) + "\n")
+		if err != nil {
+			return Sent{}, err
 		}
 		first += n
 	}

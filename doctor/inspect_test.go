@@ -87,7 +87,7 @@ func TestInspect(t *testing.T) {
 		t.Error("what is fixed is counted for each server")
 	}
 	here, there := read(t, `[`+goodTool+`]`), read(t, `[`+goodTool+`]`)
-	here.Host, there.Host = "codex", "cursor"
+	here.Host, here.Model, there.Host = "codex", "llama3", "cursor"
 	broken := doctor.List{Server: "broken", Host: "codex", Problem: "it does not start"}
 	apart := inspect(t, here, there, broken)
 	if len(apart.Totals) != 2 || apart.Totals[0].Tokens != n || apart.Totals[0].Findings != nil ||
@@ -295,6 +295,12 @@ func TestTokensIn(t *testing.T) {
 	}
 	page, find := `{"name":"get_page","description":"Gets a page.","inputSchema":{"type":"object"}}`,
 		`{"name":"find","description":"Finds pages.","inputSchema":{"type":"object"}}`
+	instructed, local := plain, plain
+	instructed.Instructions, local.Model = "Look here for pages.\nAnd more.", "llama3"
+	eager := func(tool string) string { // as the Responses API takes it
+		tool = strings.Replace(tool, "{", `{"type":"function",`, 1)
+		return strings.Replace(tool, `"inputSchema":{"type":"object"`, `"strict":false,"parameters":{"type":"object","properties":{}`, 1)
+	}
 	sent := `{"name":"mcp__wiki__find","description":"Finds pages.","input_schema":{"type":"object"}}`
 	for _, test := range []struct {
 		what string
@@ -304,6 +310,9 @@ func TestTokensIn(t *testing.T) {
 		{"an unknown host", tokensIn(plain, "nobody"), count(page, find)},
 		{"a host that was not seen", tokensIn(loading, "cursor"), count(page, find)},
 		{"a host that defers", tokensIn(plain, "claude-code"), count("mcp__wiki__get_page\n", "mcp__wiki__find\n")},
+		{"a host that defers by server", tokensIn(loading, "codex"), count("- mcp__wiki\n")},
+		{"its line with instructions", tokensIn(instructed, "codex"), count("- mcp__wiki: Look here for pages.\n")},
+		{"a model that does not search", tokensIn(local, "codex"), count(eager(page), eager(find))},
 		{"a tool that is always loaded", tokensIn(loading, "claude-code"), count("mcp__wiki__get_page\n", sent)},
 	} {
 		if test.got != test.want {

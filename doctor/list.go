@@ -18,6 +18,7 @@ type List struct {
 	Server       string `json:"-"` // as the client calls it; hosts put it before the names of tools
 	Source       string `json:"-"` // where the list comes from, without secrets
 	Host         string `json:"-"` // whose settings name the server; empty = none
+	Model        string `json:"-"` // that the host's settings name; empty = its default
 	Problem      string `json:"-"` // why there is no list, without secrets
 	Unlisted     int    `json:"-"` // tools that are found and called without being listed; 0 = none that are known
 	Instructions string `json:"instructions,omitempty"`
@@ -132,6 +133,15 @@ func CostOf(l List) (total Cost, err error) {
 	return total, nil
 }
 
+// host returns the host whose settings name the server, as it serves the model of the settings; nil if there is none.
+func (l List) host() *hosts.Host {
+	h := hosts.Find(l.Host)
+	if h == nil {
+		return nil
+	}
+	return h.For(l.Model)
+}
+
 // TokensIn counts what the host of a name sends a model of the list at the start of a session: as it was seen to, or
 // else the tools as they are.
 func (l List) TokensIn(host string) (int, error) {
@@ -140,7 +150,7 @@ func (l List) TokensIn(host string) (int, error) {
 		cost, err := CostOf(l)
 		return cost.Tokens, err
 	}
-	s, err := sentBy(h, l)
+	s, err := sentBy(h.For(l.Model), l)
 	if s.Deferred != nil {
 		return *s.Deferred, err
 	}

@@ -103,11 +103,13 @@ func askClients(c *cli.Context, o *settings.Options) ([]doctor.List, error) {
 			continue
 		}
 		var found []hosts.Entry
+		model := file.host.Model(text)
 		if err == nil {
 			found, err = file.host.Servers(text, o.Files.Workspace)
 		}
 		if err != nil {
-			lists = append(lists, doctor.List{Server: filepath.Base(file.path), Source: file.path, Host: file.host.Name, Problem: err.Error()})
+			lists = append(lists, doctor.List{Server: filepath.Base(file.path), Source: file.path, Host: file.host.Name, Problem: err.Error(),
+				Model: model})
 			entries = append(entries, hosts.Entry{})
 		}
 		for _, e := range found {
@@ -117,7 +119,7 @@ func askClients(c *cli.Context, o *settings.Options) ([]doctor.List, error) {
 				continue
 			}
 			known[key] = true
-			lists = append(lists, doctor.List{Server: e.Name, Source: file.path, Host: file.host.Name, Problem: e.Problem})
+			lists = append(lists, doctor.List{Server: e.Name, Source: file.path, Host: file.host.Name, Problem: e.Problem, Model: model})
 			entries = append(entries, e)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/text/redact"
 	"github.com/toolfold/toolfold/serve"
@@ -29,9 +30,10 @@ type listCost struct {
 	Tokens int
 }
 
-// add adds a list, as a host sends it.
-func (l *listCost) add(h *hosts.Host, list doctor.List) error {
-	n, err := list.TokensIn(h.Name)
+// add adds a list, as a client sends it.
+func (l *listCost) add(cl *client, list doctor.List) error {
+	list.Model = cl.model
+	n, err := list.TokensIn(cl.host.Name)
 	l.Tools += len(list.Tools)
 	l.Tokens += n
 	return err
@@ -137,7 +139,8 @@ func (s serving) list(e *env.Env, options []string) (list doctor.List, unknown [
 		}
 		families := o.Rights(true).Filter(slices.Concat(o.Families(), s.families))
 		listed := surface.List(families, o.SurfaceOptions())
-		list = doctor.ListOf(hosts.Server, "", listed, len(listed))
+		instructions := workbench.Instructions(surface.New(o.SurfaceOptions()), o.Kind(), families)
+		list = doctor.ListOf(hosts.Server, instructions, listed, len(listed))
 		for i, l := range listed {
 			list.Tools[i].AlwaysLoad = serve.Loads(o.AlwaysLoad).Holds(l)
 		}
@@ -161,7 +164,7 @@ func (s *survey) countBefore(e *env.Env, cl *client, now serving) error {
 			cl.uncounted = append(cl.uncounted, t.entry.Name)
 		}
 		cl.servers++
-		if err := cl.before.add(cl.host, t.listed); err != nil {
+		if err := cl.before.add(cl, t.listed); err != nil {
 			return err
 		}
 	}
@@ -180,7 +183,7 @@ func (s *survey) countOwn(e *env.Env, cl *client, as serving, cost *listCost) er
 				cl.uncounted = append(cl.uncounted, name)
 			}
 		}
-		if err := cost.add(cl.host, list); err != nil {
+		if err := cost.add(cl, list); err != nil {
 			return err
 		}
 	}
@@ -192,7 +195,7 @@ func (s *survey) countAfter(e *env.Env, cl *client, then serving) error {
 	cl.after = listCost{}
 	for _, t := range s.of(cl) {
 		if t.name == "" && !servers.IsOwn(t.entry) && !t.entry.Off {
-			if err := cl.after.add(cl.host, t.listed); err != nil {
+			if err := cl.after.add(cl, t.listed); err != nil {
 				return err
 			}
 		}
@@ -207,10 +210,10 @@ func (s *survey) countAfter(e *env.Env, cl *client, then serving) error {
 		if err != nil {
 			return cost, fmt.Errorf("counting what toolfold serve %s lists: %w", strings.Join(options, " "), err)
 		}
-		return cost, cost.add(cl.host, list)
+		return cost, cost.add(cl, list)
 	}
 	var err error
-	if cl.after, err = count(cl.options); err != nil || !savesRounds(cl.host) {
+	if cl.after, err = count(cl.options); err != nil || !cl.savesRounds() {
 		return err
 	}
 	options := append(slices.Clone(cl.options), "--for="+cl.host.Name)
@@ -221,10 +224,14 @@ func (s *survey) countAfter(e *env.Env, cl *client, then serving) error {
 	return err
 }
 
-// savesRounds reports whether the surface of a host takes it fewer rounds with tools of other servers too. It does where
-// the host was seen to defer tools: one search then loads all that a call needs.
-func savesRounds(h *hosts.Host) bool {
-	return hosts.FindTarget(h.Name) != nil && h.Sends != nil && h.Sends.Defers()
+// sends returns what the client was seen to send to its model; nil if it was not seen.
+func (cl *client) sends() *hosts.Sends { return cl.host.For(cl.model).Sends }
+
+// savesRounds reports whether the surface of the client takes it fewer rounds with tools of other servers too. It does where
+// the client was seen to defer tools: one search then loads all that a call needs.
+func (cl *client) savesRounds() bool {
+	sends := cl.sends()
+	return hosts.FindTarget(cl.host.Name) != nil && sends != nil && sends.Defers()
 }
 
 // clientRow is what a client pays, in tables and in JSON.
@@ -277,8 +284,16 @@ func (s *survey) notes(cl *client) (list []string) {
 		list = append(list, fmt.Sprintf("the entry %s of %s keeps its options and serves all upstreams, also those of other clients: "+
 			"--set=NAME in it limits it to a set", hosts.Server, cl.title()))
 	}
-	if cl.before.Tools > 0 && cl.host.Sends != nil && cl.host.Sends.Defers() {
+	switch sends := cl.sends(); {
+	case cl.before.Tools == 0 || sends == nil:
+	case sends.ByServer():
+		list = append(list, fmt.Sprintf("%s sends a line for each server, and definitions once its model has searched: that is what is counted; "+
+			"models that version %s does not know get every definition", cl.title(), sends.Version))
+	case sends.Defers():
 		list = append(list, fmt.Sprintf("%s sends a line for each tool, and the definitions of few: that is what is counted", cl.title()))
+	case cl.host.Sends.Defers():
+		list = append(list, fmt.Sprintf("%s does not know the model %q of its file, as of version %s, and sends it every definition: that is "+
+			"what is counted; models that it knows get a line for each server", cl.title(), cl.model, sends.Version))
 	}
 	if len(cl.uncounted) > 0 {
 		list = append(list, fmt.Sprintf("%s: not counted, as their tools are not known: %s", cl.title(), strings.Join(cl.uncounted, ", ")))

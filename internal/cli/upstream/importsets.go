@@ -21,6 +21,7 @@ type client struct {
 	host    *hosts.Host
 	path    string        // with links followed
 	folder  string        // that the file is for; empty = all folders
+	model   string        // that the file names; empty = the client's default
 	own     []hosts.Entry // entries that start toolfold
 	has     bool          // there is an entry named as import names its own, which stays
 	off     bool          // that entry is switched off
@@ -36,7 +37,7 @@ type client struct {
 
 // newClient returns the client of a file that was read.
 func newClient(h *hosts.Host, named, path string, text []byte, entries []hosts.Entry) (*client, error) {
-	cl := &client{host: h, path: path, folder: folderOf(h, named, path)}
+	cl := &client{host: h, path: path, folder: folderOf(h, named, path), model: h.Model(text)}
 	for _, e := range entries {
 		if servers.IsOwn(e) && !e.Off {
 			cl.own = append(cl.own, e)

@@ -93,8 +93,10 @@ var Hosts = located([]Host{{
 	Rules: "By tool, with `approval_mode` in a table such as `[mcp_servers.toolfold.tools.memory]`.",
 	Note:  "It starts servers with little of the environment: put `TOOLFOLD_…` and `XDG_DATA_HOME` into `[mcp_servers.toolfold.env]`.",
 	Sends: &Sends{
-		Version: "0.169.0", Instructions: true, name: alone, schema: bare, definition: responses,
-		Also: "puts the tools of a server into a namespace; drops formats, bounds and defaults",
+		Version: "0.171.0", Instructions: true, name: alone, schema: bare, definition: responses, serverLine: namespace,
+		searches: func(model string) bool { return codexModel().MatchString(model) },
+		Also: "puts the tools of a server into a namespace; drops formats, bounds and defaults; sends every definition to models that it " +
+			"does not know, such as local ones",
 	},
 }, {
 	Name: "gemini", Title: "Gemini CLI", key: "mcpServers", entry: plain,

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/regex"
@@ -19,16 +20,54 @@ type Sends struct {
 	name       func(server, tool string) string
 	schema     func(*ordered.Map) // edits a schema; nil = it stays as it is
 	definition func(name, description string, schema json.RawMessage) ordered.Map
-	line       func(name, description string) string // of a tool that waits to be searched for; nil = all are sent
+	line       func(name, description string) string // of a tool that waits to be searched for; nil = it has none
+
+	// serverLine is the line of a server, all of whose tools wait; nil = each tool has its own.
+	serverLine func(server, instructions string) string
+
+	// searches reports whether the version knows of a model that it can search for tools; nil = all models can. It sends
+	// every definition to the others.
+	searches func(model string) bool
 }
 
 // Defers reports whether the host, unless told otherwise, shows a line for
-// each tool until a model searches for it.
-func (s *Sends) Defers() bool { return s.line != nil }
+// each tool, or for each server, until a model searches for it.
+func (s *Sends) Defers() bool { return s.line != nil || s.serverLine != nil }
+
+// ByServer reports whether the host shows a line for each server, in place of lines for tools.
+func (s *Sends) ByServer() bool { return s.serverLine != nil }
 
 // Line returns the line for a tool of a host that defers.
 func (s *Sends) Line(server, tool, description string) string {
 	return s.line(s.Name(server, tool), description)
+}
+
+// ServerLine returns the line for a server of a host that defers, see [Sends.ByServer].
+func (s *Sends) ServerLine(server, instructions string) string {
+	return s.serverLine(server, instructions)
+}
+
+// For returns the host as it serves a model: one that it does not know to search is sent every definition. An empty model
+// is the host's default, which searches.
+func (h *Host) For(model string) *Host {
+	if model == "" || h.Sends == nil || h.Sends.searches == nil || h.Sends.searches(model) {
+		return h
+	}
+	sends := *h.Sends
+	sends.line, sends.serverLine = nil, nil
+	other := *h
+	other.Sends = &sends
+	return &other
+}
+
+// Model returns the model that the text of the host's file names; empty if it names none, or the host asks for none there.
+func (h *Host) Model(text []byte) string {
+	if h.Sends == nil || h.Sends.searches == nil {
+		return ""
+	}
+	all, _ := settings(text, h.format) // who reads the servers finds the error
+	model, _ := all["model"].(string)
+	return model
 }
 
 // notInNames matches what hosts replace in the names of servers.
@@ -79,6 +118,23 @@ func boldName(name, description string) string {
 	}
 	return "- **" + name + "**: " + description
 }
+
+// namespace is Codex's: a line for a server, with at most 250 characters of the first line of its instructions.
+func namespace(server, instructions string) string {
+	line := "- mcp__" + strings.ReplaceAll(notInNames().ReplaceAllString(server, "_"), "-", "_")
+	first, _, _ := strings.Cut(strings.TrimSpace(instructions), "\n")
+	if first = strings.TrimSpace(first); first == "" {
+		return line
+	}
+	if runes := []rune(first); len(runes) > 250 {
+		first = string(runes[:247]) + "..."
+	}
+	return line + ": " + first
+}
+
+// codexModel matches models of which Codex 0.171.0 knows that they search: its list of models and their longer names.
+var codexModel = regex.Lazy(`^([^/]*/)?(gpt-5\.5|gpt-5\.6-(sol|terra|luna)|gpt-6-(astra|sol|luna)|gpt-6\.1-(sol|terra)|` +
+	`gpt-6\.2-(sol|astra)|gpt-daybreak-(blue|red)-latest|codex-auto-review)`)
 
 // The forms in which the interfaces of models take definitions.
 

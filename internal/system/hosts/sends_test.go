@@ -49,7 +49,39 @@ func TestLinesOfDeferredTools(t *testing.T) {
 	if got := qwen.Line("a", "get", long); got != "- **mcp__a__get**: "+long[:320]+"…" {
 		t.Error(got)
 	}
-	if claude.Cut(long) != long[:4096] || qwen.Cut(long) != long || Find("codex").Sends.Defers() {
+	if claude.Cut(long) != long[:4096] || qwen.Cut(long) != long || Find("gemini").Sends.Defers() {
 		t.Error("texts are cut where they were not, or the reverse")
+	}
+}
+
+// Codex defers the tools of all servers behind a line for each, to the models that it knows. What it sent was recorded from
+// its requests.
+func TestLinesOfServers(t *testing.T) {
+	t.Parallel()
+	codex := Find("codex")
+	for _, test := range [][3]string{
+		{"s1", "", "- mcp__s1"},
+		{"a-b", " \n", "- mcp__a_b"},
+		{"s1", "One line.\n\nTwo  lines.", "- mcp__s1: One line."},
+		{"s1", strings.Repeat("123456789 ", 25), "- mcp__s1: " + strings.TrimSpace(strings.Repeat("123456789 ", 25))},
+		{"s1", strings.Repeat("12345678901", 23), "- mcp__s1: " + strings.Repeat("12345678901", 23)[:247] + "..."},
+	} {
+		if got := codex.Sends.ServerLine(test[0], test[1]); got != test[2] {
+			t.Errorf("%q: %q", test[1], got)
+		}
+	}
+	for model, defers := range map[string]bool{
+		"": true, "gpt-5.5": true, "gpt-5.5-2026-10-01": true, "openai/gpt-5.5": true, "gpt-6.2-sol": true, "gpt-6-sol-mini": true,
+		"gpt-5": false, "gpt-5.4": false, "gpt-6.3-sol": false, "llama3": false,
+	} {
+		if codex.For(model).Sends.Defers() != defers {
+			t.Errorf("%q: it defers, or does not", model)
+		}
+	}
+	if model := codex.Model([]byte("model = \"llama3\"\n[mcp_servers.a]\ncommand = \"a\"\n")); model != "llama3" {
+		t.Errorf("the model is %q", model)
+	}
+	if claude := Find("claude-code"); claude.For("llama3") != claude || claude.Model([]byte(`{"model":"opus"}`)) != "" {
+		t.Error("a model decides where none was seen to")
 	}
 }

@@ -103,8 +103,8 @@ var mayImport = map[string][]string{
 	"internal/cli/setup": {"internal/", "internal/cli/clientfile", "internal/cli/env", "internal/cli/hooks",
 		"internal/cli/servers", "internal/cli/settings"},
 	"internal/cli/upstream": {".", "internal/", "internal/app", "internal/cli/clientfile", "internal/cli/env",
-		"internal/cli/heap", "internal/cli/screen", "internal/cli/servers", "internal/cli/settings", "tools/config",
-		"doctor", "entry", "gateway", "gateway/fold", "serve", "surface", "upstream", "upstream/pool"},
+		"internal/cli/heap", "internal/cli/screen", "internal/cli/servers", "internal/cli/settings", "internal/cli/workbench",
+		"tools/config", "doctor", "entry", "gateway", "gateway/fold", "serve", "surface", "upstream", "upstream/pool"},
 	"internal/cli": {".", "internal/", "internal/app", "internal/cli/", "tools/config"},
 
 	// Families call each other's actions by name.
