@@ -107,7 +107,9 @@ func importUpstreams(c *cli.Context) error {
 	if err := found.print(c); err != nil {
 		return err
 	}
-	if c.Bool("write") && len(found.takings) > 0 {
+	switch {
+	case !c.Bool("write"):
+	case found.takesOver():
 		stored, err := moveSecrets(c, o, found.takings)
 		if err != nil {
 			return err
@@ -115,6 +117,8 @@ func importUpstreams(c *cli.Context) error {
 		if err := writeTakings(c, o, &found); err != nil {
 			return errors.Join(err, moveBack(c, stored))
 		}
+	case found.fails():
+		return errors.New("nothing is taken over: mend what the notes name, and import again")
 	}
 	if found.isIncomplete() {
 		return cli.Exit("", env.ExitFailed)
@@ -171,6 +175,28 @@ type skippedFile struct {
 // isIncomplete reports whether a file that the command names is skipped.
 func (s *survey) isIncomplete() bool {
 	return slices.ContainsFunc(s.skipped, func(f skippedFile) bool { return f.named })
+}
+
+// takesOver reports whether a server is taken over.
+func (s *survey) takesOver() bool {
+	return slices.ContainsFunc(s.takings, func(t taking) bool { return t.name != "" })
+}
+
+// fails reports whether no server is taken over, and one of them for a fault: not as its client would pay more, as the
+// client has it switched off, or as it is toolfold itself.
+func (s *survey) fails() bool {
+	return !s.takesOver() && len(s.left()) == 0 &&
+		slices.ContainsFunc(s.takings, func(t taking) bool { return !t.entry.Off && !servers.IsOwn(t.entry) })
+}
+
+// left says what the clients that are left alone would pay.
+func (s *survey) left() (list []string) {
+	for _, cl := range s.clients {
+		if cl.left {
+			list = append(list, cl.wouldPayMore())
+		}
+	}
+	return list
 }
 
 // read lists the servers in files, in order, and decides what each becomes. A file that cannot be read is skipped.
@@ -512,8 +538,16 @@ func (s *survey) print(c *cli.Context) error {
 	for _, line := range s.folders {
 		fmt.Fprintln(c.App.Writer, line)
 	}
-	if len(s.takings) > 0 && !c.Bool("write") {
+	switch left := s.left(); {
+	case len(s.takings) == 0, s.takesOver() && c.Bool("write"):
+	case s.takesOver():
 		fmt.Fprintln(c.App.Writer, "nothing is written; --write takes over those with an upstream")
+	case len(left) > 0:
+		fmt.Fprintf(c.App.Writer, "nothing is taken over: %s; --anyway takes the servers over nevertheless\n", strings.Join(left, ", "))
+	case !s.fails():
+		fmt.Fprintln(c.App.Writer, "there is nothing to take over")
+	case !c.Bool("write"):
+		fmt.Fprintln(c.App.Writer, "there is nothing to take over, as the notes say")
 	}
 	return nil
 }

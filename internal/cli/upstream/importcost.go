@@ -274,11 +274,15 @@ func (s *survey) clientRows() []clientRow {
 	return rows
 }
 
+// wouldPayMore says what a client that is left alone would pay.
+func (cl *client) wouldPayMore() string {
+	return fmt.Sprintf("%s would pay %d tokens in place of %d", cl.title(), cl.wouldPay, cl.before.Tokens)
+}
+
 // notes says what is to be known of the figures of a client.
 func (s *survey) notes(cl *client) (list []string) {
 	if cl.left {
-		list = append(list, fmt.Sprintf("%s would pay %d tokens in place of %d: it is left alone; --anyway takes its servers over", cl.title(),
-			cl.wouldPay, cl.before.Tokens))
+		list = append(list, cl.wouldPayMore()+": it is left alone; --anyway takes its servers over")
 	}
 	if cl.has && !cl.off && cl.set == "" {
 		list = append(list, fmt.Sprintf("the entry %s of %s keeps its options and serves all upstreams, also those of other clients: "+

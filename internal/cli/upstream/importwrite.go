@@ -110,9 +110,6 @@ func planned(o *settings.Options, found *survey) (edits []*edit, added additions
 			e.options = cl.options
 		}
 	}
-	if len(edits) == 0 {
-		return nil, nil, errors.New("there is nothing to take over")
-	}
 	for _, e := range edits {
 		e.variables = needed(o.Upstreams, added)
 		if e.options != nil { // its set has no other upstreams
