@@ -31,15 +31,25 @@ type ImportedSet struct {
 
 // Imported is what an import changed in a client's file. It is recorded before the file is written.
 type Imported struct {
-	Path   string `json:"path"`           // with links followed
-	Host   string `json:"host,omitempty"` // see [hosts.OfFile]; empty in the records of older versions, as all below
-	Backup string `json:"backup"`         // path of the text before
+	Path   string `json:"path"`             // with links followed
+	Host   string `json:"host,omitempty"`   // see [hosts.OfFile]; empty in the records of older versions, as all below
+	Folder string `json:"folder,omitempty"` // whose list of servers in the file it is, see [hosts.Host.Within]; empty = for all folders
+	Backup string `json:"backup"`           // path of the text before
 	Before string `json:"before,omitempty"`
 	SHA256 string `json:"sha256"` // of the text that import wrote; Before is that of the text it read
 
 	Entries []ImportedEntry `json:"entries,omitempty"` // that were taken out, in the order in which they go back
 	Own     json.RawMessage `json:"own,omitempty"`     // toolfold's entry as import or setup wrote it; nil if it is not import's
 	Allowed bool            `json:"allowed,omitempty"` // import put toolfold's name into the client's list of allowed servers
+}
+
+// Client returns the host whose file it is, with the folder's list of servers if it is one; nil if the host is not known.
+func (f *Imported) Client() *hosts.Host {
+	h := hosts.OfFile(f.Host)
+	if h == nil || f.Folder == "" {
+		return h
+	}
+	return h.Within(f.Folder)
 }
 
 // ImportedEntry is an entry that an import took out of a client's file.
@@ -98,7 +108,7 @@ func RecordOwn(folder, path string, was, own json.RawMessage) error {
 	}
 	changed := false
 	for _, f := range record.Files {
-		if f.Path == path && f.Own != nil && own != nil && string(f.Own) == string(was) {
+		if f.Path == path && f.Folder == "" && f.Own != nil && own != nil && string(f.Own) == string(was) {
 			f.Own, changed = own, true
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +39,7 @@ func importCommand() *cli.Command {
 			"become upstreams, and the client's file gets toolfold in their place, which serves the client's\n" +
 			"own servers alone, as a set; there is a backup beside the file. A client that would pay more is\n" +
 			"left alone without --anyway. --undo puts the entries back, and leaves what else has changed in\n" +
-			"the files since. Servers that a folder has stay there.",
+			"the files since. Servers that a client has for a folder become a set of that folder.",
 		Flags: append(settings.Flags("listing"), servers.TimeoutFlag, env.JSONFlag,
 			&cli.StringSliceFlag{Name: "client", Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
 			&cli.BoolFlag{Name: "write", Usage: "take them over"},
@@ -57,6 +56,7 @@ type taking struct {
 	host     *hosts.Host
 	client   string // see [client.name]
 	path     string // of the client's file, with links followed
+	folder   string // that the client's list is for; empty = all folders
 	entry    hosts.Entry
 	value    json.RawMessage // of the entry, see [hosts.Host.Value]
 	name     string          // of the upstream; empty = it stays with the client
@@ -162,7 +162,6 @@ type survey struct {
 	clients []*client
 	sets    map[string]clientfile.ImportedSet // that are made or extended, by name
 	skipped []skippedFile
-	folders []string // one line for each folder with servers that stay there
 }
 
 // skippedFile is a file that is not read.
@@ -244,52 +243,50 @@ func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options
 	} else if err := f.host.Check(text); err != nil { // its name may say nothing, behind a link
 		return err
 	}
-	entries, err := f.host.Named(text, o.Files.Workspace)
-	if err != nil {
-		return err
+	all := &client{host: f.host, path: path, folder: folderOf(f.host, f.path, path), model: f.host.Model(text)}
+	clients := []*client{all}
+	for _, folder := range slices.Sorted(maps.Keys(f.host.Folders(text))) {
+		clients = append(clients, &client{host: f.host.Within(folder), path: path, folder: folder, base: all})
 	}
-	var cannotPut error // toolfold into the file
-	if has, err := f.host.Has(text, hosts.Server); err != nil {
-		return err
-	} else if _, err = f.host.Put(text, hosts.Server, nil); err != nil && !has { // an entry that is there stays
-		cannotPut = fmt.Errorf("toolfold cannot be put into the file: %w", err)
-	}
-	cl, err := newClient(f.host, f.path, path, text, entries)
-	if err != nil {
-		return err
-	}
-	s.clients = append(s.clients, cl)
-	for _, e := range entries {
-		if len(e.Command) > 0 && cl.folder != "" && !filepath.IsAbs(e.Dir) { // the upstream starts there wherever it is served
-			e.Dir = filepath.Join(cl.folder, e.Dir)
+	var takings []taking
+	for _, cl := range clients {
+		list, err := cl.read(text, names)
+		if err != nil {
+			return err
 		}
-		t := taking{host: f.host, client: cl.name(), path: path, entry: e, listed: doctor.List{Server: e.Name, Source: path, Host: f.host.Name}}
-		t.decide(text, cannotPut, names)
-		s.takings = append(s.takings, t)
+		takings = append(takings, list...)
 	}
-	s.folders = append(s.folders, foldersOf(f.host, text, o.Files.Workspace)...)
+	s.clients, s.takings = append(s.clients, clients...), append(s.takings, takings...)
 	return nil
 }
 
-// foldersOf says for which folders, other than the workspace, a client has servers.
-func foldersOf(h *hosts.Host, text []byte, workspace string) (lines []string) {
-	here, _ := filepath.Abs(workspace) // fails only without a current folder
-	home, _ := os.UserHomeDir()
-	servers := h.Folders(text)
-	for _, folder := range slices.Sorted(maps.Keys(servers)) {
-		if folder == here {
-			continue
-		}
-		count, shown := "1 server", folder
-		if n := servers[folder]; n > 1 {
-			count = fmt.Sprintf("%d servers", n)
-		}
-		if inside, err := filepath.Rel(home, folder); err == nil && home != "" && filepath.IsLocal(inside) {
-			shown = inside
-		}
-		lines = append(lines, fmt.Sprintf("%s of %s for the folder %s: run it there", count, h.Title, shown))
+// read reads the list of a client in the text of its file, and decides what each server becomes.
+func (cl *client) read(text []byte, names map[string]config.Upstream) (list []taking, err error) {
+	entries, err := cl.host.List(text)
+	if err != nil {
+		return nil, err
 	}
-	return lines
+	if cl.has, err = cl.host.Has(text, hosts.Server); err != nil {
+		return nil, err
+	}
+	var cannotPut error
+	if _, err := cl.host.Put(text, hosts.Server, nil); err != nil && !cl.has { // an entry that is there stays
+		cannotPut = fmt.Errorf("toolfold cannot be put into the file: %w", err)
+	}
+	for _, e := range entries {
+		if servers.IsOwn(e) && !e.Off {
+			cl.own = append(cl.own, e)
+		}
+		cl.off = cl.off || e.Name == hosts.Server && e.Off
+		if len(e.Command) > 0 && cl.folder != "" && !filepath.IsAbs(e.Dir) { // the upstream starts there wherever it is served
+			e.Dir = filepath.Join(cl.folder, e.Dir)
+		}
+		t := taking{host: cl.host, client: cl.name(), path: cl.path, folder: cl.folder, entry: e,
+			listed: doctor.List{Server: e.Name, Source: cl.path, Host: cl.host.Name}}
+		t.decide(text, cannotPut, names)
+		list = append(list, t)
+	}
+	return list, nil
 }
 
 // decide says what becomes of a server of a client's file. CannotPut is why the file cannot get toolfold's entry. Names
@@ -315,8 +312,6 @@ func (t *taking) decide(text []byte, cannotPut error, names map[string]config.Up
 		t.why = e.Problem
 	case err != nil:
 		t.why = err.Error()
-	case !has:
-		t.why = "the client has it for one folder only"
 	case filled.Problem != "": // it could not be tried
 		t.why = t.unfilled(filled.Problem, names)
 	default:
@@ -535,9 +530,6 @@ func (s *survey) print(c *cli.Context) error {
 	} else if len(s.skipped) == 0 {
 		fmt.Fprintln(c.App.Writer, "no client of yours names a server; toolfold upstream add names one")
 	}
-	for _, line := range s.folders {
-		fmt.Fprintln(c.App.Writer, line)
-	}
 	switch left := s.left(); {
 	case len(s.takings) == 0, s.takesOver() && c.Bool("write"):
 	case s.takesOver():
@@ -576,9 +568,6 @@ func (s *survey) printTakings(c *cli.Context) error {
 		values := map[string]any{"servers": rows, "clients": s.clientRows()}
 		if len(s.skipped) > 0 {
 			values["skipped"] = s.skipped
-		}
-		if len(s.folders) > 0 {
-			values["folders"] = s.folders
 		}
 		return env.PrintJSON(c, values)
 	}

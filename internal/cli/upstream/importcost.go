@@ -62,7 +62,7 @@ func (s *survey) plan(c *cli.Context, o *settings.Options) error {
 			return err
 		}
 		for _, cl := range s.clients {
-			if err := s.countAfter(env.Of(c), cl, then); err != nil {
+			if err := s.countAfter(env.Of(c), o, cl, then); err != nil {
 				return err
 			}
 			taken := slices.ContainsFunc(s.of(cl), func(t *taking) bool { return t.name != "" })
@@ -156,7 +156,7 @@ func (s serving) list(e *env.Env, options []string) (list doctor.List, unknown [
 
 // countBefore counts what a client pays now.
 func (s *survey) countBefore(e *env.Env, cl *client, now serving) error {
-	for _, t := range s.of(cl) {
+	for _, t := range s.inForce(cl) {
 		switch {
 		case servers.IsOwn(t.entry), t.entry.Off:
 			continue
@@ -171,9 +171,20 @@ func (s *survey) countBefore(e *env.Env, cl *client, now serving) error {
 	return s.countOwn(e, cl, now, &cl.before)
 }
 
-// countOwn counts the entries of toolfold that a client has.
+// countOwn counts the entries of toolfold that a client has, without the one that import writes for it.
 func (s *survey) countOwn(e *env.Env, cl *client, as serving, cost *listCost) error {
-	for _, own := range cl.own {
+	entries := slices.Clone(cl.own)
+	if cl.base != nil {
+		for _, own := range cl.base.own {
+			if !s.hidden(cl, own.Name) && (own.Name != hosts.Server || cl.options == nil) {
+				entries = append(entries, own)
+			}
+		}
+		if cl.base.options != nil && cl.options == nil && !cl.has {
+			entries = append(entries, hosts.Entry{Name: hosts.Server, Command: slices.Concat([]string{hosts.Server, "serve"}, cl.base.options)})
+		}
+	}
+	for _, own := range entries {
 		list, unknown, err := as.list(e, optionsOf(own))
 		if len(own.Command) == 0 || err != nil { // it is at a URL, or does not start
 			list, unknown = doctor.List{}, []string{own.Name}
@@ -191,9 +202,9 @@ func (s *survey) countOwn(e *env.Env, cl *client, as serving, cost *listCost) er
 }
 
 // countAfter counts what a client pays once its servers are taken over.
-func (s *survey) countAfter(e *env.Env, cl *client, then serving) error {
+func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then serving) error {
 	cl.after = listCost{}
-	for _, t := range s.of(cl) {
+	for _, t := range s.inForce(cl) {
 		if t.name == "" && !servers.IsOwn(t.entry) && !t.entry.Off {
 			if err := cl.after.add(cl, t.listed); err != nil {
 				return err
@@ -212,8 +223,14 @@ func (s *survey) countAfter(e *env.Env, cl *client, then serving) error {
 		}
 		return cost, cost.add(cl, list)
 	}
-	var err error
-	if cl.after, err = count(cl.options); err != nil || !cl.savesRounds() {
+	shared, _, err := s.shared(cl, o)
+	if err != nil {
+		return err
+	}
+	if shared != nil { // in place of the entry for all folders, as that is
+		cl.options = shared
+	}
+	if cl.after, err = count(cl.options); err != nil || shared != nil || !cl.savesRounds() {
 		return err
 	}
 	options := append(slices.Clone(cl.options), "--for="+cl.host.Name)
@@ -289,7 +306,7 @@ func (s *survey) notes(cl *client) (list []string) {
 			"--set=NAME in it limits it to a set", hosts.Server, cl.title()))
 	}
 	switch sends := cl.sends(); {
-	case cl.before.Tools == 0 || sends == nil:
+	case cl.before.Tools == 0 || sends == nil || cl.base != nil && cl.base.before.Tools > 0: // said once
 	case sends.ByServer():
 		list = append(list, fmt.Sprintf("%s sends a line for each server, and definitions once its model has searched: that is what is counted; "+
 			"models that version %s does not know get every definition", cl.title(), sends.Version))

@@ -16,11 +16,12 @@ import (
 	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
-// client is a file of a client, and what import makes of its list of servers.
+// client is a list of servers in a file of a client, and what import makes of it.
 type client struct {
 	host    *hosts.Host
-	path    string        // with links followed
-	folder  string        // that the file is for; empty = all folders
+	path    string        // of the file, with links followed
+	folder  string        // that the list is for; empty = all folders
+	base    *client       // the list for all folders in the same file, which the client has in the folder too; nil = it has none
 	model   string        // that the file names; empty = the client's default
 	own     []hosts.Entry // entries that start toolfold
 	has     bool          // there is an entry named as import names its own, which stays
@@ -33,20 +34,6 @@ type client struct {
 	before, after listCost
 	wouldPay      int      // tokens, if it were not left alone
 	uncounted     []string // servers on neither side, since they did not list their tools
-}
-
-// newClient returns the client of a file that was read.
-func newClient(h *hosts.Host, named, path string, text []byte, entries []hosts.Entry) (*client, error) {
-	cl := &client{host: h, path: path, folder: folderOf(h, named, path), model: h.Model(text)}
-	for _, e := range entries {
-		if servers.IsOwn(e) && !e.Off {
-			cl.own = append(cl.own, e)
-		}
-		cl.off = cl.off || e.Name == hosts.Server && e.Off
-	}
-	var err error
-	cl.has, err = h.Has(text, hosts.Server)
-	return cl, err
 }
 
 // folderOf returns the folder that a client's file is for; empty for the user's own file, and for files elsewhere.
@@ -88,14 +75,73 @@ func (cl *client) name() string {
 	return cl.host.Name + "-" + filepath.Base(cl.folder)
 }
 
-// of returns the servers of a client.
+// user names the client among those that are served a set.
+func (cl *client) user() string { return userOf(cl.path, cl.folder, cl.base != nil) }
+
+// userOf names who is served a set: a file, or within it the list of a folder.
+func userOf(path, folder string, within bool) string {
+	if within {
+		return fmt.Sprintf("%s for the folder %s", path, folder)
+	}
+	return path
+}
+
+// of returns the servers in the list of a client.
 func (s *survey) of(cl *client) (list []*taking) {
 	for i := range s.takings {
-		if s.takings[i].path == cl.path {
+		if s.takings[i].path == cl.path && s.takings[i].folder == cl.folder {
 			list = append(list, &s.takings[i])
 		}
 	}
 	return list
+}
+
+// hidden reports whether the list of a client for a folder has an entry of that name, which the client takes in place of
+// the one for all folders.
+func (s *survey) hidden(cl *client, name string) bool {
+	return slices.ContainsFunc(s.of(cl), func(t *taking) bool { return t.entry.Name == name })
+}
+
+// inForce returns the servers that a client has: those of its list, and in a folder also those for all folders.
+func (s *survey) inForce(cl *client) []*taking {
+	list := s.of(cl)
+	if cl.base != nil {
+		for _, t := range s.of(cl.base) {
+			if !s.hidden(cl, t.entry.Name) {
+				list = append(list, t)
+			}
+		}
+	}
+	return list
+}
+
+// shared returns what toolfold's entry for all folders serves, which an entry of that name in the folder hides: its options
+// and the members of its set, without the servers that the folder has others for. Options are nil if it hides none.
+func (s *survey) shared(cl *client, o *settings.Options) (options, members []string, err error) {
+	base := cl.base
+	switch {
+	case base == nil || base.off || !base.has && base.options == nil:
+		return nil, nil, nil
+	case base.set == "":
+		return nil, nil, fmt.Errorf("its client's entry %s for all folders serves all upstreams, and one for the folder would hide it: "+
+			"put --set=NAME in it and import again", hosts.Server)
+	}
+	options = base.options
+	for _, own := range base.own {
+		if own.Name == hosts.Server {
+			options = optionsOf(own)
+		}
+	}
+	_, options = setOption(options)
+	var hidden []string
+	for _, t := range s.of(base) {
+		if t.name != "" && s.hidden(cl, t.entry.Name) {
+			hidden = append(hidden, t.members()...)
+		}
+	}
+	members = slices.Clone(s.plannedSets(o)[base.set])
+	members = slices.DeleteFunc(members, func(m string) bool { return slices.Contains(hidden, m) })
+	return slices.Concat([]string{"--set=" + cl.set}, options), members, nil
 }
 
 // stay leaves the servers of a client where they are.
@@ -123,7 +169,7 @@ func (s *survey) planSets(c *cli.Context, o *settings.Options) error {
 		if cl.off {
 			s.stay(cl, fmt.Sprintf("the client has its entry %s switched off", hosts.Server))
 		}
-		others := slices.DeleteFunc(slices.Clone(users[cl.set]), func(user string) bool { return user == cl.path })
+		others := slices.DeleteFunc(slices.Clone(users[cl.set]), func(user string) bool { return user == cl.user() })
 		if cl.has && cl.set != "" && len(others) > 0 {
 			s.stay(cl, fmt.Sprintf("its client is served the set %s, and so is %s: toolfold upstream sets changes it for all", cl.set, others[0]))
 		}
@@ -132,6 +178,14 @@ func (s *survey) planSets(c *cli.Context, o *settings.Options) error {
 			if t.name != "" {
 				members = append(members, t.members()...)
 			}
+		}
+		if len(members) > 0 && !cl.has {
+			_, more, err := s.shared(cl, o)
+			if err != nil {
+				s.stay(cl, err.Error())
+				continue
+			}
+			members = append(members, more...)
 		}
 		slices.Sort(members)
 		members = slices.Compact(members)
@@ -160,8 +214,8 @@ func (s *survey) setOfEntry(cl *client, o *settings.Options) string {
 	return o.Set
 }
 
-// optionsFor returns the options of a new entry. A host that defers tools gets the list that takes it the fewest rounds
-// as well, see [withFor].
+// optionsFor returns the options of a new entry. A client that defers tools gets the list that takes it the fewest rounds
+// as well, see [client.savesRounds].
 func (s *survey) optionsFor(c *cli.Context, cl *client) []string {
 	options := []string{"--set=" + cl.set, "--tier=none"}
 	if c.IsSet("listing") {
@@ -229,8 +283,8 @@ func (s *survey) usersOfSets(o *settings.Options) (map[string][]string, error) {
 	}
 	for _, cl := range s.clients {
 		for _, e := range cl.own {
-			if set := setOf(e); set != "" && !slices.Contains(users[set], cl.path) {
-				users[set] = append(users[set], cl.path)
+			if set := setOf(e); set != "" && !slices.Contains(users[set], cl.user()) {
+				users[set] = append(users[set], cl.user())
 			}
 		}
 	}
@@ -253,11 +307,17 @@ func usersOfSets(o *settings.Options) (map[string][]string, error) {
 		if err != nil {
 			continue
 		}
-		entries, _ := h.Named(text, ".") // none of a file that no client can read either
-		for _, e := range entries {
-			if set := setOf(e); servers.IsOwn(e) && set != "" && !slices.Contains(users[set], path) {
-				users[set] = append(users[set], path)
+		add := func(h *hosts.Host, user string) {
+			entries, _ := h.List(text) // none of a file that no client can read either
+			for _, e := range entries {
+				if set := setOf(e); servers.IsOwn(e) && set != "" && !slices.Contains(users[set], user) {
+					users[set] = append(users[set], user)
+				}
 			}
+		}
+		add(h, path)
+		for folder := range h.Folders(text) {
+			add(h.Within(folder), userOf(path, folder, true))
 		}
 	}
 	if o.HTTPTokenFile == "" {
@@ -327,7 +387,7 @@ func (u *undoing) removeSets(c *cli.Context, record *clientfile.Imports) error {
 		return err
 	}
 	for _, f := range record.Files { // those in folders
-		if h := hosts.OfFile(f.Host); h != nil {
+		if h := f.Client(); h != nil {
 			if text, err := clientfile.Read(f.Path); err == nil {
 				if set := setOf(h.Entry(text)); set != "" {
 					users[set] = append(users[set], f.Path)

@@ -22,10 +22,10 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// edit is what import is going to change in a file of a client.
+// edit is what import is going to change in a client's list of servers.
 type edit struct {
 	host          *hosts.Host
-	takings       []taking
+	takings       []*taking
 	options       []string // of serve, in toolfold's entry; nil if the client has that entry
 	variables     []string // of the environment, that toolfold needs there
 	before, after []byte
@@ -90,34 +90,43 @@ func planned(o *settings.Options, found *survey) (edits []*edit, added additions
 		return nil, nil, err
 	}
 	added = additions{}
-	ending := "." + time.Now().UTC().Format("20060102T150405.000000") + ".bak"
-	byPath := map[string]*edit{}
-	for _, t := range found.takings {
-		if t.name == "" {
-			continue
-		}
-		if _, known := o.Upstreams[t.name]; !known {
-			added[t.name] = t.upstream
-		}
-		if byPath[t.path] == nil {
-			byPath[t.path] = &edit{host: t.host, ending: ending, record: &clientfile.Imported{Path: t.path}}
-			edits = append(edits, byPath[t.path])
-		}
-		byPath[t.path].takings = append(byPath[t.path].takings, t)
-	}
+	stamp := time.Now().UTC().Format("20060102T150405.000000")
 	for _, cl := range found.clients {
-		if e := byPath[cl.path]; e != nil {
-			e.options = cl.options
+		e := &edit{host: cl.host, options: cl.options, record: &clientfile.Imported{Path: cl.path}}
+		if e.ending = "." + stamp + ".bak"; cl.base != nil { // the file may have been edited for all folders
+			e.record.Folder, e.ending = cl.folder, fmt.Sprintf(".%s-%d.bak", stamp, len(edits))
+		}
+		for _, t := range found.of(cl) {
+			if t.name == "" {
+				continue
+			}
+			if _, known := o.Upstreams[t.name]; !known {
+				added[t.name] = t.upstream
+			}
+			e.takings = append(e.takings, t)
+		}
+		if len(e.takings) > 0 {
+			edits = append(edits, e)
 		}
 	}
+	texts := map[string][]byte{} // of files that are edited, by path
 	for _, e := range edits {
 		e.variables = needed(o.Upstreams, added)
 		if e.options != nil { // its set has no other upstreams
 			e.variables = needed(e.upstreams())
 		}
-		if err := e.plan(binary); err != nil {
-			return nil, nil, fmt.Errorf("nothing is written: %w", clientfile.At(e.record.Path, err))
+		path := e.record.Path
+		text, err := texts[path], error(nil)
+		if text == nil {
+			text, err = clientfile.Read(path)
 		}
+		if err == nil {
+			err = e.plan(text, binary)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("nothing is written: %w", clientfile.At(path, err))
+		}
+		texts[path] = e.after
 	}
 	return edits, added, nil
 }
@@ -131,13 +140,9 @@ func (e *edit) upstreams() map[string]config.Upstream {
 	return list
 }
 
-// plan makes the edit of the file as it is now: toolfold's entry comes, and those that are taken over go.
-func (e *edit) plan(binary string) error {
-	text, err := clientfile.Read(e.record.Path)
-	if err != nil {
-		return err
-	}
-	r := &clientfile.Imported{Path: e.record.Path, Host: e.host.Name, Before: clientfile.Sum(text)}
+// plan makes the edit of a text of the file: toolfold's entry comes, and those that are taken over go.
+func (e *edit) plan(text []byte, binary string) (err error) {
+	r := &clientfile.Imported{Path: e.record.Path, Host: e.host.Name, Folder: e.record.Folder, Before: clientfile.Sum(text)}
 	if r.Backup, err = clientfile.BackupPath(r.Path, e.ending); err != nil {
 		return err
 	}
@@ -250,7 +255,11 @@ func (e *edit) write(binary string, record func() error) error {
 		if err := os.Remove(e.record.Backup); err != nil { // it is of an older text
 			return err
 		}
-		if err := e.plan(binary); err != nil {
+		text, err := clientfile.Read(e.record.Path)
+		if err == nil {
+			err = e.plan(text, binary)
+		}
+		if err != nil {
 			return clientfile.At(e.record.Path, err)
 		}
 		if err := record(); err != nil {

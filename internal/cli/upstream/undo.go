@@ -42,7 +42,7 @@ func undoImport(c *cli.Context, o *settings.Options) error {
 	}
 	var clients []*hosts.Host
 	for _, f := range record.Files {
-		if h := hosts.OfFile(f.Host); h != nil {
+		if h := f.Client(); h != nil {
 			clients = append(clients, h)
 		}
 	}
@@ -100,7 +100,7 @@ func (u *undoing) run(c *cli.Context, record *clientfile.Imports, save func() er
 
 // putBack puts back what import changed in a file. Left reports whether something is left, which the record has.
 func (u *undoing) putBack(f *clientfile.Imported) (left bool, err error) {
-	h := hosts.OfFile(f.Host)
+	h := f.Client()
 	if h == nil {
 		return true, fmt.Errorf("%s: the client %q is not known: put back by hand what you want of %s", f.Path, f.Host, f.Backup)
 	}
@@ -260,7 +260,7 @@ func (u *undoing) upgrade(f *clientfile.Imported, record *clientfile.Imports) er
 	if h == nil {
 		return fmt.Errorf("its backup %s names no servers", f.Backup)
 	}
-	entries, err := h.Named(before, u.options.Files.Workspace)
+	entries, err := h.List(before)
 	if err != nil {
 		return err
 	}

@@ -183,6 +183,53 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// The servers for a folder are edited where they stand, and no other.
+func TestWithin(t *testing.T) {
+	t.Parallel()
+	text := []byte(`{
+  "projects": {
+    "/home/me/shop": {
+      "mcpServers": {
+        // for the shop
+        "a": {"command": "x"}
+      }
+    }
+  },
+  "mcpServers": {"a": {"command": "y"}}
+}
+`)
+	claude := Find("claude-code")
+	shop := claude.Within("/home/me/shop")
+	for _, test := range []struct {
+		h    *Host
+		want string
+	}{{claude, "y"}, {shop, "x"}, {claude.Within("/home"), ""}} {
+		entries, err := test.h.List(text)
+		got := ""
+		for _, e := range entries {
+			got += e.Command[0]
+		}
+		if err != nil || got != test.want {
+			t.Errorf("got %q (%v), want %q", got, err, test.want)
+		}
+	}
+	with, err := shop.Put(text, "toolfold", []string{"serve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, part, err := shop.Take(with, "a")
+	if has, _ := claude.Has(rest, Server); err != nil || has || len(part.List) != 3 {
+		t.Fatalf("%v: %+v in %s", err, part, rest)
+	}
+	back, err := shop.Give(rest, part)
+	if err == nil {
+		back, err = shop.Remove(back, Server)
+	}
+	if diff := cmp.Diff(string(text), string(back)); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
+	}
+}
+
 // A tool that a client has switched off is not offered.
 func TestDisabledTools(t *testing.T) {
 	t.Parallel()

@@ -83,22 +83,39 @@ func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
 }
 
 // Named lists the servers as [Host.Servers] does, with those switched off.
-func (h *Host) Named(text []byte, workspace string) ([]Entry, error) {
-	all, err := settings(text, h.format)
-	if err != nil {
-		return nil, err
-	}
-	var entries []Entry
-	if h.Name == "claude-code" { // it has entries for single folders in the user's file
-		if absolute, err := filepath.Abs(workspace); err == nil {
-			entries = h.entries(object(object(object(all, "projects"), absolute), h.key))
+func (h *Host) Named(text []byte, workspace string) (entries []Entry, err error) {
+	if absolute, err := filepath.Abs(workspace); h.hasFolders() && err == nil {
+		if entries, err = h.Within(absolute).List(text); err != nil {
+			return nil, err
 		}
 	}
-	for _, e := range h.entries(h.servers(all)) {
+	list, err := h.List(text)
+	for _, e := range list {
 		if !slices.ContainsFunc(entries, func(known Entry) bool { return known.Name == e.Name }) {
 			entries = append(entries, e)
 		}
 	}
+	return entries, err
+}
+
+// hasFolders reports whether the host has servers for single folders in the user's file.
+func (h *Host) hasFolders() bool { return h.Name == "claude-code" }
+
+// Within returns the host with the list of servers that its file has for a folder, see [Host.Folders].
+func (h *Host) Within(folder string) *Host {
+	other := *h
+	other.within = []string{"projects", folder, h.key}
+	return &other
+}
+
+// List lists the servers of the host's own list in the text of its file, or of the folder's that [Host.Within] chose, with
+// those switched off.
+func (h *Host) List(text []byte) ([]Entry, error) {
+	all, err := settings(text, h.format)
+	if err != nil {
+		return nil, err
+	}
+	entries := h.entries(h.servers(all))
 	if h.likeGemini() {
 		chosen := object(all, "mcp")
 		allowed := texts(chosen["allowed"])
@@ -112,7 +129,7 @@ func (h *Host) Named(text []byte, workspace string) ([]Entry, error) {
 
 // servers returns the entries in every layout of the host's file, by name.
 func (h *Host) servers(all map[string]any) map[string]any {
-	servers := maps.Clone(object(all, h.key))
+	servers := maps.Clone(h.inside(all))
 	for _, f := range h.forms {
 		list := inside(all, f.path...)
 		if list == nil || isServer(list) {
@@ -298,7 +315,7 @@ func check(text []byte, format format) error {
 // Folders returns how many servers the host's file has for single folders, by folder.
 func (h *Host) Folders(text []byte) map[string]int {
 	all, err := settings(text, h.format)
-	if err != nil || h.Name != "claude-code" {
+	if err != nil || !h.hasFolders() {
 		return nil
 	}
 	found := map[string]int{}
