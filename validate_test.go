@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/toolfoldtest"
+	"github.com/toolfold/toolfold/internal/test/notetest"
 )
 
 // twins has a method that returns a field without a text.
@@ -18,11 +18,11 @@ type twinOut struct {
 	More int    `json:"more"`
 }
 
-func (*twins) Nothing(context.Context, toolfoldtest.NoteGetIn) (struct{}, error) {
+func (*twins) Nothing(context.Context, notetest.GetIn) (struct{}, error) {
 	return struct{}{}, nil
 }
 
-func (*twins) Twin(context.Context, toolfoldtest.NoteGetIn) (twinOut, error) { return twinOut{}, nil }
+func (*twins) Twin(context.Context, notetest.GetIn) (twinOut, error) { return twinOut{}, nil }
 
 // Every mistake in a declaration is refused, and the error names the action.
 func TestValidateRefuses(t *testing.T) {
@@ -71,7 +71,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"a rename of no parameter", `renames "count"`, func(_ *toolfold.Family, a *action) {
 			a.Legacy = toolfold.Was("save_note", toolfold.Rename{Field: toolfold.Int{Name: "count", Doc: "x"}, Was: "n"})
 		}},
-		{"declared, but not in the struct", `"count" is declared, but toolfoldtest.noteSaveIn has no such member`,
+		{"declared, but not in the struct", `"count" is declared, but notetest.saveIn has no such member`,
 			func(_ *toolfold.Family, a *action) {
 				a.Optional = append(toolfold.Fields{toolfold.Int{Name: "count", Doc: "x"}}, a.Optional...)
 			}},
@@ -87,7 +87,7 @@ func TestValidateRefuses(t *testing.T) {
 	} {
 		t.Run(test.why, func(t *testing.T) {
 			t.Parallel()
-			changed := *toolfoldtest.Note.Declared()
+			changed := *notetest.Family.Declared()
 			for _, a := range changed.Actions {
 				a.Family = nil
 			}
@@ -103,8 +103,8 @@ func TestValidateRefuses(t *testing.T) {
 // A family is mounted on the service whose methods its actions run.
 func TestMountRefuses(t *testing.T) {
 	t.Parallel()
-	_, err := toolfold.Mount(toolfoldtest.Note, func(context.Context) (*twins, error) { return &twins{}, nil })
-	const want = "note.save runs a method of *toolfoldtest.NoteService, but the family is mounted on *toolfold_test.twins"
+	_, err := toolfold.Mount(notetest.Family, func(context.Context) (*twins, error) { return &twins{}, nil })
+	const want = "note.save runs a method of *notetest.Service, but the family is mounted on *toolfold_test.twins"
 	if err == nil || err.Error() != want {
 		t.Errorf("Mount says %v, want %q", err, want)
 	}
@@ -112,7 +112,7 @@ func TestMountRefuses(t *testing.T) {
 
 func TestDeclarationIsValid(t *testing.T) {
 	t.Parallel()
-	if err := toolfoldtest.Note.Validate(); err != nil {
+	if err := notetest.Family.Validate(); err != nil {
 		t.Fatal(err)
 	}
 }

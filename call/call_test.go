@@ -11,13 +11,14 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/test/notetest"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 // runner serves the note family.
 func runner(t *testing.T) *call.Runner {
 	t.Helper()
-	return toolfoldtest.Runner(toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{}))
+	return toolfoldtest.Runner(toolfoldtest.Mount(t, notetest.Family, &notetest.Service{}))
 }
 
 // answer calls and returns the content as text.
@@ -315,7 +316,7 @@ func TestMiddleware(t *testing.T) {
 			}
 		}
 	}
-	family := toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{})
+	family := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
 	runner := toolfoldtest.RunnerWith([]*toolfold.Family{family}, note("outer"), note("inner"))
 	for _, test := range []struct {
 		name, args string

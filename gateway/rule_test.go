@@ -20,6 +20,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/test/notetest"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/pattern"
 	"github.com/toolfold/toolfold/permission"
@@ -32,17 +33,17 @@ import (
 // ours are the families that rules in these tests mean beside servers.
 func ours(t testing.TB) []*toolfold.Family {
 	t.Helper()
-	memory := toolfoldtest.Note
+	memory := notetest.Family
 	memory.Name = "memory"
 	memory.Actions = nil
-	for _, a := range toolfoldtest.Note.Actions {
+	for _, a := range notetest.Family.Actions {
 		copied := *a
 		copied.Related, copied.Legacy = nil, toolfold.OldNames{{Name: "memory_" + a.Name + "_old"}}
 		memory.Actions = append(memory.Actions, &copied)
 	}
 	return []*toolfold.Family{
-		toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{}),
-		toolfoldtest.Mount(t, memory, &toolfoldtest.NoteService{}),
+		toolfoldtest.Mount(t, notetest.Family, &notetest.Service{}),
+		toolfoldtest.Mount(t, memory, &notetest.Service{}),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/test/notetest"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
@@ -12,7 +13,7 @@ import (
 // family is notes, mounted: save_note and list_notes are legacy names.
 func family(t *testing.T) *toolfold.Family {
 	t.Helper()
-	return toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{})
+	return toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
 }
 
 func TestMatch(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/notetest"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/toolfoldtest"
@@ -14,7 +15,7 @@ import (
 // New puts a surface together from families, and discovery with them.
 func TestServeFamilies(t *testing.T) {
 	t.Parallel()
-	note := toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{})
+	note := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
 	families := []*toolfold.Family{note}
 	for _, test := range []struct {
 		name         string
@@ -42,7 +43,7 @@ func TestServeFamilies(t *testing.T) {
 
 func TestRefuseOptions(t *testing.T) {
 	t.Parallel()
-	note := toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{})
+	note := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
 	families := []*toolfold.Family{note}
 	for _, test := range []struct {
 		options serve.Options

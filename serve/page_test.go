@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/test/notetest"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
@@ -16,7 +17,7 @@ import (
 // and programs get what they had.
 func TestBrowsersGetAPage(t *testing.T) {
 	t.Parallel()
-	note := toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{})
+	note := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
 	server, err := serve.New(serve.Options{Name: "<notes>", Version: "1.2.3", Families: []*toolfold.Family{note}})
 	if err != nil {
 		t.Fatal(err)

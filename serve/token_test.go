@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/test/notetest"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
@@ -18,7 +19,7 @@ import (
 // A token file is refused with what is wrong with it.
 func TestTokenFiles(t *testing.T) {
 	t.Parallel()
-	mounted := toolfoldtest.Mount(t, toolfoldtest.Note, &toolfoldtest.NoteService{})
+	mounted := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
 	families := func() []*toolfold.Family { return []*toolfold.Family{mounted} }
 	for why, test := range map[string]struct {
 		text string

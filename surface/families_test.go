@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/test/notetest"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
@@ -15,14 +16,14 @@ func TestPutRefuses(t *testing.T) {
 	t.Parallel()
 	s := surface.New(surface.Options{})
 	mounted := func(change func(*toolfold.Family)) *toolfold.Family {
-		f := toolfoldtest.Note
+		f := notetest.Family
 		f.Actions = nil
-		for _, a := range toolfoldtest.Note.Actions {
+		for _, a := range notetest.Family.Actions {
 			copied := *a
 			f.Actions = append(f.Actions, &copied)
 		}
 		change(&f)
-		return toolfoldtest.Mount(t, f, &toolfoldtest.NoteService{})
+		return toolfoldtest.Mount(t, f, &notetest.Service{})
 	}
 	note := mounted(func(*toolfold.Family) {})
 	put(t, s, note)

@@ -36,7 +36,7 @@ func TestCodes(t *testing.T) {
 		}
 		name := entry.Name()
 		if entry.IsDir() && (name == "testdata" || name == "examples" || name == "node_modules" || name == "storagetest" || name == "attack" ||
-			name == "toolfoldtest" ||
+			name == "notetest" ||
 			strings.HasPrefix(name, ".") && path != root) {
 			return filepath.SkipDir
 		}

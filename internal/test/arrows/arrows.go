@@ -51,12 +51,13 @@ var mayImport = map[string][]string{
 	"e2e/planted":     {"e2e/product", "internal/code/scan"},
 
 	// What lies under the families, from the lowest folder up.
-	"internal/text/":   {"internal/text/"},
-	"internal/system/": {"internal/system/", "internal/text/"},
-	"internal/call/":   {".", "internal/call/", "internal/system/", "internal/text/"},
-	"internal/run/":    {".", "entry", "internal/call/", "internal/run/", "internal/system/", "internal/text/"},
-	"internal/code/":   {".", "internal/call/", "internal/code/", "internal/run/", "internal/system/", "internal/text/"},
-	"internal/test/":   {"internal/test/testwait"},
+	"internal/text/":         {"internal/text/"},
+	"internal/system/":       {"internal/system/", "internal/text/"},
+	"internal/call/":         {".", "internal/call/", "internal/system/", "internal/text/"},
+	"internal/run/":          {".", "entry", "internal/call/", "internal/run/", "internal/system/", "internal/text/"},
+	"internal/code/":         {".", "internal/call/", "internal/code/", "internal/run/", "internal/system/", "internal/text/"},
+	"internal/test/":         {"internal/test/testwait"},
+	"internal/test/notetest": {"."},
 
 	// The whole application for tests; see [overApplication].
 	"internal/test/workbench": {".", "entry", "internal/", "internal/app", "internal/storage", "internal/storage/queue", "surface",

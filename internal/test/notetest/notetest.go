@@ -1,4 +1,5 @@
-package toolfoldtest
+// Package notetest has a family for tests of the mechanisms: it has a bit of everything.
+package notetest
 
 import (
 	"context"
@@ -8,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// The vocabulary of [Note].
+// The vocabulary of [Family].
 var (
 	id       = toolfold.UUID("id", "Note ID.")
 	text     = toolfold.String{Name: "text", Doc: "Text of the note.", MinLen: 1, MaxLen: 20}
@@ -24,81 +25,81 @@ var (
 	meta = toolfold.Object{Name: "meta", Doc: "Anything."}
 )
 
-type noteSaveIn struct {
+type saveIn struct {
 	Text     string          `json:"text"`
 	Tags     []string        `json:"tags"`
 	Priority string          `json:"priority"`
 	Pinned   bool            `json:"pinned"`
-	Owner    *noteOwner      `json:"owner"`
+	Owner    *person         `json:"owner"`
 	Meta     json.RawMessage `json:"meta"`
 }
 
-type noteOwner struct {
+type person struct {
 	Name string `json:"name" doc:"Name."`
 	Age  int    `json:"age" doc:"Age."`
 }
 
-type noteSaveOut struct {
+type saveOut struct {
 	Meta  json.RawMessage `json:"meta" doc:"Anything."`
 	Text  string          `json:"text" doc:"Text of the note."`
 	Tags  []string        `json:"tags" doc:"Labels."`
-	Owner *noteOwner      `json:"owner" doc:"Whose it is."`
+	Owner *person         `json:"owner" doc:"Whose it is."`
 }
 
-type noteListIn struct {
+type listIn struct {
 	Limit    int      `json:"limit"`
 	Priority []string `json:"priority"`
 }
 
-type noteEntry struct {
+type entry struct {
 	ID   string          `json:"id" doc:"Note ID."`
 	Text string          `json:"text" doc:"Text of the note."`
 	Meta json.RawMessage `json:"meta" doc:"Anything."`
 }
 
-type noteListOut struct {
-	Notes []noteEntry `json:"notes" doc:"Notes."`
-	Count int         `json:"count" doc:"How many."`
+type listOut struct {
+	Notes []entry `json:"notes" doc:"Notes."`
+	Count int     `json:"count" doc:"How many."`
 }
 
-// NoteGetIn holds the arguments of note.get.
-type NoteGetIn struct {
+// GetIn holds the arguments of note.get.
+type GetIn struct {
 	ID string `json:"id"`
 }
 
-// NoteService runs the actions of [Note].
-type NoteService struct{}
+// Service runs the actions of [Family].
+type Service struct{}
 
 var errDisk = errors.New("disk /dev/sda1 is gone")
 
 // Save answers with its arguments; the texts "boom" and "disk" make it panic
 // and fail.
-func (*NoteService) Save(_ context.Context, in noteSaveIn) (noteSaveOut, error) {
+func (*Service) Save(_ context.Context, in saveIn) (saveOut, error) {
 	switch in.Text {
 	case "boom":
 		panic("boom")
 	case "disk":
-		return noteSaveOut{}, errDisk
+		return saveOut{}, errDisk
 	}
-	return noteSaveOut{Meta: in.Meta, Text: in.Text, Tags: in.Tags, Owner: in.Owner}, nil
+	return saveOut{Meta: in.Meta, Text: in.Text, Tags: in.Tags, Owner: in.Owner}, nil
 }
 
 // List answers with two notes, and its limit as count.
-func (*NoteService) List(_ context.Context, in noteListIn) (noteListOut, error) {
-	all := []noteEntry{
+func (*Service) List(_ context.Context, in listIn) (listOut, error) {
+	all := []entry{
 		{ID: "1", Text: "one", Meta: json.RawMessage(`{"a":{"b":1},"c":2}`)},
 		{ID: "2", Text: "two", Meta: json.RawMessage(`{}`)},
 	}
-	return noteListOut{Notes: all, Count: in.Limit}, nil
+	return listOut{Notes: all, Count: in.Limit}, nil
 }
 
 // Get fails: there is no note.
-func (*NoteService) Get(_ context.Context, in NoteGetIn) (noteEntry, error) {
-	return noteEntry{}, toolfold.Errorf("NOTE_NOT_FOUND", "there is no note %s", in.ID).WithHint("list shows the notes")
+func (*Service) Get(_ context.Context, in GetIn) (entry, error) {
+	return entry{}, toolfold.Errorf("NOTE_NOT_FOUND", "there is no note %s", in.ID).WithHint("list shows the notes")
 }
 
-// Note is a family for tests of the mechanisms: it has a bit of everything.
-var Note = toolfold.Family{
+// Family is mounted on a [Service].
+var Family = toolfold.Family{
 	Name: "note", Summary: "Notes", Category: "memory", Tier: toolfold.Core,
 	Actions: []*toolfold.Action{{
 		Name:     "save",
@@ -108,7 +109,7 @@ var Note = toolfold.Family{
 		Optional: toolfold.Fields{tags, priority, pinned, owner, meta},
 		Effect:   toolfold.Adds,
 		Example:  `{"text": "Freeze on Friday", "tags": ["ops"], "priority": "high", "owner": {"name": "Ada"}}`,
-		Run:      toolfold.Method((*NoteService).Save),
+		Run:      toolfold.Method((*Service).Save),
 	}, {
 		Name:     "list",
 		Legacy:   toolfold.Was("list_notes"),
@@ -117,13 +118,13 @@ var Note = toolfold.Family{
 		Effect:   toolfold.Reads,
 		Example:  `{"limit": 5, "priority": ["high", "low"]}`,
 		Related:  []string{"note.save"},
-		Run:      toolfold.Method((*NoteService).List),
+		Run:      toolfold.Method((*Service).List),
 	}, {
 		Name:     "get",
 		Summary:  "Read a note.",
 		Required: toolfold.Fields{id},
 		Effect:   toolfold.Reads,
 		Example:  `{"id": "7f0c2a34-0000-4000-8000-000000000001"}`,
-		Run:      toolfold.Method((*NoteService).Get),
+		Run:      toolfold.Method((*Service).Get),
 	}},
 }
