@@ -4,7 +4,7 @@
 //	var text = toolfold.String{Name: "text", Doc: "What to remember.", MinLen: 1, MaxLen: 500}
 //
 //	var notes = toolfold.Family{
-//		Name: "note", Summary: "Short notes", Category: "notes", Tier: toolfold.Core,
+//		Name: "note", Summary: "Short notes",
 //		Actions: []*toolfold.Action{{
 //			Name: "add", Summary: "Add a note.", Effect: toolfold.Adds,
 //			Required: toolfold.Fields{text},

@@ -26,7 +26,7 @@ var (
 )
 
 var books = toolfold.Family{
-	Name: "book", Summary: "Books on the shelves", Category: "library", Tier: toolfold.Core,
+	Name: "book", Summary: "Books on the shelves",
 	Actions: []*toolfold.Action{{
 		Name: "add", Summary: "Put a book on a shelf.", Words: "buy, acquire", Effect: toolfold.Adds,
 		Legacy:   toolfold.Was("add_book", toolfold.Rename{Field: title, Was: "name"}),
@@ -276,7 +276,7 @@ func ExampleMount() {
 // test answers for the model.
 func ExampleSample() {
 	blurb := toolfold.Family{
-		Name: "blurb", Summary: "Blurbs of books", Category: "library", Tier: toolfold.Core,
+		Name: "blurb", Summary: "Blurbs of books",
 		Actions: []*toolfold.Action{{
 			Name: "write", Summary: "Write the blurb of a book.", Effect: toolfold.Runs,
 			Required: toolfold.Fields{title}, Example: `{"title": "Emma"}`, Run: toolfold.Method(write),
@@ -313,7 +313,7 @@ func write(_ writer, ctx context.Context, in burnIn) (blurbOut, error) {
 // A tool whose schema was written elsewhere is served like any other.
 func ExampleExternal() {
 	family, err := toolfold.External{
-		Name: "weather", Description: "Tell the weather of a city.", Category: "elsewhere", Effect: toolfold.Reads,
+		Name: "weather", Description: "Tell the weather of a city.", Effect: toolfold.Reads,
 		InputSchema: json.RawMessage(`{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}`),
 		Run: func(_ context.Context, args json.RawMessage) (json.RawMessage, error) {
 			return json.RawMessage(`{"sky": "blue", "asked": ` + string(args) + `}`), nil

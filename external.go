@@ -36,8 +36,8 @@ type External struct {
 	Description string // its first sentence becomes the summary, where it is short enough
 	Server      string // name of the server that has it, by which it is found too; empty = none
 	InputSchema json.RawMessage
-	Category    Category
-	Effect      Effect // zero: not stated, which counts as Deletes and is described as not annotated
+	Category    Category // as of [Family]
+	Effect      Effect   // zero: not stated, which counts as Deletes and is described as not annotated
 
 	// Run gets arguments that satisfy InputSchema and returns a JSON value.
 	Run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)

@@ -1,6 +1,7 @@
 package toolfold
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,12 +17,17 @@ import (
 
 // Family declares one noun, which becomes one consolidated tool.
 type Family struct {
-	Name     string // lower case, snake case; the consolidated tool's name
-	Summary  string // at most 60 characters, for listings
-	Doc      string // more, for describe and the docs; may be empty
-	Words    string // other words for its subject, indexed by find, shown nowhere
+	Name    string // lower case, snake case; the consolidated tool's name
+	Summary string // at most 60 characters, for listings
+	Doc     string // more, for describe and the docs; may be empty
+	Words   string // other words for its subject, indexed by find, shown nowhere
+
+	// Category groups families in lists of tools. Empty = "general".
 	Category Category
-	Tier     Tier
+
+	// Tier ranks the family. Zero = Extended: listing search, and hosts that are asked to load the core tier alone,
+	// leave the family out of their lists. It is found and called all the same.
+	Tier Tier
 
 	// OpenWorld says that actions reach beyond this machine's workbench.
 	OpenWorld bool
@@ -230,8 +236,9 @@ func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, err
 }
 
 // Declared returns a copy of the family whose actions know their family. They
-// can be listed and described, but not called.
+// can be listed and described, but not called. The copy has a category and a tier.
 func (f Family) Declared() *Family {
+	f.Category, f.Tier = cmp.Or(f.Category, general), cmp.Or(f.Tier, Extended)
 	reads, more := false, false
 	for _, a := range f.Actions {
 		reads = reads || !a.Apart && a.Effect == Reads
@@ -515,13 +522,16 @@ func (e Effect) Hints() Hints {
 	}
 }
 
-// Category groups families in listings.
+// Category groups families in lists of tools.
 type Category string
+
+// general is the category of families that declare none.
+const general Category = "general"
 
 // Tier ranks how central a family is. A later tier includes the earlier ones.
 type Tier int
 
-// The tiers. Zero is refused by Validate.
+// The tiers. Families that declare none are Extended.
 const (
 	Core Tier = iota + 1
 	Standard

@@ -85,8 +85,7 @@ func (f *Family) Validate() error {
 func validateFamily(found *faults, s *Family) {
 	found.check(toolName().MatchString(s.Name), s.Name, "the name is not lower snake case")
 	checkText(found, s.Name, "summary", s.Summary, maxFamilySummary)
-	found.check(s.Category != "", s.Name, "has no category")
-	found.check(s.Tier.String() != "", s.Name, "has no tier")
+	found.check(s.Tier >= 0 && s.Tier <= Extended, s.Name, "has the tier %d, which is not Core, Standard or Extended", s.Tier)
 	found.check(len(s.Actions) > 0, s.Name, "has no actions")
 	validateAsked(found, s)
 	found.check(!s.Bare || len(s.Actions) == 1, s.Name, "is bare but has %d actions", len(s.Actions))

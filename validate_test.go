@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/test/notetest"
+	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
 // twins has a method that returns a field without a text.
@@ -35,8 +36,8 @@ func TestValidateRefuses(t *testing.T) {
 		{"upper case family", "the name is not lower snake case", func(f *toolfold.Family, _ *action) { f.Name = "Note" }},
 		{"no family summary", "has no summary", func(f *toolfold.Family, _ *action) { f.Summary = "" }},
 		{"long family summary", "more than 60", func(f *toolfold.Family, _ *action) { f.Summary = strings.Repeat("x", 61) }},
-		{"no category", "has no category", func(f *toolfold.Family, _ *action) { f.Category = "" }},
-		{"no tier", "has no tier", func(f *toolfold.Family, _ *action) { f.Tier = 0 }},
+		{"unknown tier", "has the tier 4, which is not", func(f *toolfold.Family, _ *action) { f.Tier = 4 }},
+		{"negative tier", "has the tier -1, which is not", func(f *toolfold.Family, _ *action) { f.Tier = -1 }},
 		{"bare with several actions", "is bare but has 3 actions", func(f *toolfold.Family, _ *action) { f.Bare = true }},
 		{"an action twice", "is declared twice", func(_ *toolfold.Family, a *action) { a.Name = "list" }},
 		{"no summary", "has no summary", func(_ *toolfold.Family, a *action) { a.Summary = "" }},
@@ -114,5 +115,19 @@ func TestDeclarationIsValid(t *testing.T) {
 	t.Parallel()
 	if err := notetest.Family.Validate(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A family without a category and a tier is valid, and mounted with both.
+func TestDefaultsOfFamilies(t *testing.T) {
+	t.Parallel()
+	family := notetest.Family
+	family.Category, family.Tier = "", 0
+	if err := family.Validate(); err != nil {
+		t.Error(err)
+	}
+	mounted := toolfoldtest.Mount(t, family, &notetest.Service{})
+	if mounted.Category != "general" || mounted.Tier != toolfold.Extended {
+		t.Errorf("its category is %q, its tier %s", mounted.Category, mounted.Tier)
 	}
 }

@@ -17,6 +17,9 @@ func TestServeFamilies(t *testing.T) {
 	t.Parallel()
 	note := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
 	families := []*toolfold.Family{note}
+	plain := notetest.Family // as most authors declare one
+	plain.Category, plain.Tier = "", 0
+	unranked := []*toolfold.Family{toolfoldtest.Mount(t, plain, &notetest.Service{})}
 	for _, test := range []struct {
 		name         string
 		options      serve.Options
@@ -24,6 +27,9 @@ func TestServeFamilies(t *testing.T) {
 	}{
 		{"the zero options", serve.Options{Families: families}, `"name":"tools"`, `"name":"save_note"`},
 		{"legacy tools", serve.Options{Families: families, Mode: "legacy"}, `"name":"save_note"`, `"name":"note"`},
+		{"a family without a tier", serve.Options{Families: unranked}, `"name":"note"`, `"name":"save_note"`},
+		{"core families, of a search", serve.Options{Families: families, Listing: "search"}, `"name":"note"`, `"name":"save_note"`},
+		{"no family without a tier, of a search", serve.Options{Families: unranked, Listing: "search"}, `"name":"tools"`, `"name":"note"`},
 		{"all of the schema", serve.Options{Families: families, Listing: "full"}, `"meta":{"type"`, `"params"`},
 		{"what reads", serve.Options{Families: families, ReadOnly: true}, `get(id)`, `save(`},
 		{"what is allowed", serve.Options{Families: families, Allow: []string{"note.save"}}, `save(text)`, `get(id)`},

@@ -10,7 +10,7 @@ import (
 )
 
 var greetings = toolfold.Family{
-	Name: "greeting", Summary: "Greetings", Category: "example", Tier: toolfold.Core,
+	Name: "greeting", Summary: "Greetings",
 	Actions: []*toolfold.Action{{
 		Name: "say", Legacy: toolfold.Was("greet"), Summary: "Say a greeting.", Effect: toolfold.Reads,
 		Required: toolfold.Fields{toolfold.String{Name: "to", Doc: "Who is greeted.", MinLen: 1}},
