@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/test/mcptest"
 	"github.com/toolfold/toolfold/internal/test/notetest"
 	"github.com/toolfold/toolfold/serve"
@@ -18,7 +21,7 @@ func TestServeFamilies(t *testing.T) {
 	note := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
 	families := []*toolfold.Family{note}
 	plain := notetest.Family // as most authors declare one
-	plain.Category, plain.Tier = "", 0
+	plain.Category, plain.Tier, plain.Words = "", 0, "reminder"
 	unranked := []*toolfold.Family{toolfoldtest.Mount(t, plain, &notetest.Service{})}
 	for _, test := range []struct {
 		name         string
@@ -31,6 +34,14 @@ func TestServeFamilies(t *testing.T) {
 		{"core families, of a search", serve.Options{Families: families, Listing: "search"}, `"name":"note"`, `"name":"save_note"`},
 		{"no family without a tier, of a search", serve.Options{Families: unranked, Listing: "search"}, `"name":"tools"`, `"name":"note"`},
 		{"all of the schema", serve.Options{Families: families, Listing: "full"}, `"meta":{"type"`, `"params"`},
+		{"a tool for each action", serve.Options{Families: families, Fold: "none"}, `"name":"note_save"`, `"name":"note"`},
+		{"what reads apart", serve.Options{Families: families, Fold: "effect"}, `"name":"note_write"`, `"name":"note_save"`},
+		{"parameters as text", serve.Options{Families: families, Params: "text"}, `"params":{"type":"string"`, `"params":{"type":"object"`},
+		{"for a client", serve.Options{Families: families, For: "codex"}, `"name":"note_save"`, `"name":"note"`},
+		{"for a client, with another fold", serve.Options{Families: families, For: "codex", Fold: "family"},
+			`"name":"note"`, `"name":"note_save"`},
+		{"for a client, with another listing", serve.Options{Families: families, For: "cursor", Listing: "lazy"}, `save(text)`, `priority?`},
+		{"for a client that searches", serve.Options{Families: unranked, For: "deferring"}, `"anthropic/searchHint":"reminder"`, `save(text)`},
 		{"what reads", serve.Options{Families: families, ReadOnly: true}, `get(id)`, `save(`},
 		{"what is allowed", serve.Options{Families: families, Allow: []string{"note.save"}}, `save(text)`, `get(id)`},
 		{"all but what is denied", serve.Options{Families: families, Deny: []string{"note.save"}}, `get(id)`, `save(`},
@@ -55,16 +66,45 @@ func TestRefuseOptions(t *testing.T) {
 		options serve.Options
 		want    string
 	}{
-		{serve.Options{Families: families, Mode: "old"}, `Mode is "old", not one of ["consolidated" "legacy"]`},
-		{serve.Options{Families: families, Listing: "brief"}, `Listing is "brief"`},
-		{serve.Options{Families: families, AlwaysLoad: "everything"}, `AlwaysLoad is "everything", not one of ["none" "discovery" "core" "all"]`},
+		{serve.Options{Families: families, Mode: "old"}, `Mode must be one of consolidated, legacy, got "old"`},
+		{serve.Options{Families: families, Listing: "brief"}, `Listing must be one of search, lazy, signature, full, got "brief"`},
+		{serve.Options{Families: families, Fold: "fammily"}, `Fold must be one of family, effect, none, got "fammily", did you mean "family"?`},
+		{serve.Options{Families: families, Params: "json"}, `Params must be one of object, text, flat, got "json"`},
+		{serve.Options{Families: families, For: "curser"}, `got "curser", did you mean "cursor"?`},
+		{serve.Options{Families: families, AlwaysLoad: "everything"}, `AlwaysLoad must be one of none, discovery, core, all, got "everything"`},
 		{serve.Options{Families: families, Deny: []string{"note.sav"}}, `did you mean "note.save"?`},
 		{serve.Options{Families: []*toolfold.Family{note, note.Declared(), {Name: "Note"}}}, "Note"},
 		{serve.Options{Families: families, Surface: surface.New(surface.Options{})}, "Surface is set"},
+		{serve.Options{For: "cursor", Surface: surface.New(surface.Options{})}, "Surface is set"},
+		{serve.Options{Fold: "none", Surface: surface.New(surface.Options{})}, "Surface is set"},
+		{serve.Options{Params: "text", Surface: surface.New(surface.Options{})}, "Surface is set"},
 		{serve.Options{ReadOnly: true, Surface: surface.New(surface.Options{})}, "Surface is set"},
 	} {
 		if _, err := serve.New(test.options); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("New(%+v) answers %v, want %s", test.options, err, test.want)
+		}
+	}
+}
+
+// Each client that the command serves for is one that other servers are served for too, with the list of the command.
+func TestServeFor(t *testing.T) {
+	t.Parallel()
+	families := []*toolfold.Family{toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})}
+	list := func(o serve.Options) string {
+		server, err := serve.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(mcptest.Stdio(t, server, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)[0])
+	}
+	for _, name := range target.Names() {
+		row := target.Find(name)
+		set := serve.Options{
+			Families: families, Listing: row.Surface.Listing, Fold: row.Surface.Fold, Params: row.Surface.Params,
+			Structured: row.Surface.Structured, AlwaysLoad: serve.Loads(row.Surface.AlwaysLoad), SearchHints: row.Kind == target.Deferring,
+		}
+		if diff := cmp.Diff(list(set), list(serve.Options{Families: families, For: name})); diff != "" {
+			t.Errorf("for %s: %s", name, diff)
 		}
 	}
 }

@@ -26,7 +26,11 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/content"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/system/target"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/surface"
@@ -56,12 +60,19 @@ type Options struct {
 
 	Mode     string   // consolidated, one tool per family, or legacy, one per action; empty = consolidated
 	Listing  string   // how much of each tool is listed: lazy, signature, full or search; empty = lazy, and full in mode legacy
+	Fold     string   // what one tool holds: family, effect (reads apart from writes) or none (one action); empty = family
+	Params   string   // where calls have parameters that a list leaves out: object, text (JSON) or flat; empty = object
 	ReadOnly bool     // offer only what merely reads, or restrains itself to that
 	Allow    []string // offer only the actions that a pattern matches, such as note.*; empty = all
 	Deny     []string // offer no action that a pattern matches
 
-	// Surface is the surface to offer where the caller has put it together.
-	// Nil = Families as the five options above say, which are not set otherwise.
+	// For names a client, such as cursor, or a kind of clients: eager, deferring, code or strict. The list that suits
+	// it decides Listing, Fold, Params, AlwaysLoad, Structured and SearchHints; options that are set win. Its names are
+	// the values of toolfold serve --for. Empty = no client in particular.
+	For string
+
+	// Surface is the surface to offer, if the caller has put it together: the options from Families to For are not set
+	// then. Nil = a surface of Families.
 	Surface *surface.Surface
 
 	// Prompts returns the prompts of the caller that ctx carries, see
@@ -183,37 +194,66 @@ type Server struct {
 // [toolfold.Do]. A call has the rights and the origin of its context.
 func (s *Server) Caller() toolfold.Caller { return s.surface.Runner }
 
+// check refuses options with a value that they do not have.
+func (o Options) check() error {
+	for _, option := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"Mode", o.Mode, texts(surface.Modes())},
+		{"Listing", o.Listing, texts(lazy.Levels())},
+		{"Fold", o.Fold, texts(consolidate.Folds())},
+		{"Params", o.Params, texts(entry.Forms())},
+		{"For", o.For, target.Names()},
+		{"AlwaysLoad", string(o.AlwaysLoad), texts([]Loads{LoadNone, LoadDiscovery, LoadCore, LoadAll})},
+	} {
+		if option.value != "" && !slices.Contains(option.allowed, option.value) {
+			return fmt.Errorf("serving: %s", suggest.OneOf(option.name, option.value, option.allowed))
+		}
+	}
+	return nil
+}
+
+func texts[T ~string](words []T) []string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		list[i] = string(word)
+	}
+	return list
+}
+
+// suited returns the client or kind of For. If For is empty, its surface decides nothing.
+func (o Options) suited() target.Row {
+	if row := target.Find(o.For); row != nil {
+		return *row
+	}
+	return target.Row{Surface: &target.Surface{}}
+}
+
 // surface returns what a server with these options offers.
 func (o Options) surface() (*surface.Surface, error) {
 	rules := permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}
 	rights := rules.Rights()
 	if o.Surface != nil {
-		if len(o.Families) > 0 || o.Mode != "" || o.Listing != "" || rights != nil {
-			return nil, errors.New("serving: Surface is set, so Families, Mode, Listing, ReadOnly, Allow and Deny must not be")
+		if len(o.Families) > 0 || o.Mode+o.Listing+o.Fold+o.Params+o.For != "" || rights != nil {
+			return nil, errors.New("serving: Surface is set, so Families, Mode, Listing, Fold, Params, ReadOnly, Allow, Deny and For must not be")
 		}
 		return o.Surface, nil
-	}
-	mode, err := choice("Mode", o.Mode, surface.Modes())
-	if err != nil {
-		return nil, err
-	}
-	level, err := choice("Listing", o.Listing, lazy.Levels())
-	if err != nil {
-		return nil, err
 	}
 	if err := rules.Check(o.Families); err != nil {
 		return nil, err
 	}
-	s := surface.New(surface.Options{Mode: mode, Level: level, Rights: rights, Log: o.Log})
-	return s, s.Put(append(slices.Clone(o.Families), lazy.Mount(s.Discovery))...)
-}
-
-// choice returns the value of an option that is empty or one of several words.
-func choice[T ~string](option, value string, words []T) (T, error) {
-	if value != "" && !slices.Contains(words, T(value)) {
-		return "", fmt.Errorf("serving: %s is %q, not one of %q", option, value, words)
+	suits := o.suited().Surface
+	offer := surface.Options{
+		Mode: surface.Mode(o.Mode), Level: lazy.Level(cmp.Or(o.Listing, suits.Listing)),
+		Fold: consolidate.Fold(cmp.Or(o.Fold, suits.Fold)), Params: entry.Form(cmp.Or(o.Params, suits.Params)),
+		Structured: o.Structured || suits.Structured, ResultLimit: suits.ResultLimit, Rights: rights, Log: o.Log,
 	}
-	return T(value), nil
+	if o.Fold == "" && suits.Fold != "" { // it was measured without tools of other servers
+		offer.FoldOthers = consolidate.ByFamily
+	}
+	s := surface.New(offer)
+	return s, s.Put(append(slices.Clone(o.Families), lazy.Mount(s.Discovery))...)
 }
 
 // capabilities returns what a server with these options announces.
@@ -235,13 +275,17 @@ func (o Options) capabilities() []server.ServerOption {
 // options or the declaration of a family.
 func New(o Options) (*Server, error) {
 	o = o.withSkills()
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	offered, err := o.surface()
 	if err != nil {
 		return nil, err
 	}
-	if _, err := choice("AlwaysLoad", string(o.AlwaysLoad), []Loads{LoadNone, LoadDiscovery, LoadCore, LoadAll}); err != nil {
-		return nil, err
-	}
+	suits := o.suited()
+	o.Structured = o.Structured || suits.Surface.Structured
+	o.AlwaysLoad = cmp.Or(o.AlwaysLoad, Loads(suits.Surface.AlwaysLoad))
+	o.SearchHints = o.SearchHints || suits.Kind == target.Deferring
 	if o.Name == "" {
 		o.Name = "toolfold"
 	}

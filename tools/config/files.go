@@ -15,8 +15,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/validate"
-	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/safefile"
+	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/text/redact"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/internal/text/suggest"
@@ -164,7 +164,7 @@ func (l *Layers) ForHost(name string) bool { return strings.HasPrefix(l.From(nam
 func forHost(sources []layer) []layer {
 	for _, source := range sources {
 		if name, ok := source.values["for"].(string); ok {
-			return []layer{{ofHost + name, hosts.FindTarget(name).Surface.Settings()}}
+			return []layer{{ofHost + name, target.Find(name).Surface.Settings()}}
 		}
 	}
 	return nil
@@ -466,11 +466,7 @@ func explain(name string, p toolfold.Problem) string {
 		return name + " must be true or false"
 	}
 	if p.Kind == toolfold.ProblemEnum {
-		text := fmt.Sprintf("%s must be one of %s, got %q", name, strings.Join(p.Allowed, ", "), shorten.Quoted(fmt.Sprint(p.Got)))
-		if p.Suggest != "" {
-			text += fmt.Sprintf(", did you mean %q?", p.Suggest)
-		}
-		return text
+		return suggest.OneOf(name, fmt.Sprint(p.Got), p.Allowed)
 	}
 	p.Path = "/" + name
 	return p.Text()

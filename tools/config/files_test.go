@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/call/validate"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 )
 
 func TestLayers(t *testing.T) {
@@ -263,17 +264,17 @@ func TestForHost(t *testing.T) {
 // Every row of the table is made of values that the settings take.
 func TestTargetsAreValid(t *testing.T) {
 	t.Parallel()
-	for _, target := range hosts.Targets {
-		row := hosts.FindTarget(target.Name)
+	for _, listed := range target.All {
+		row := target.Find(listed.Name)
 		if problems := validate.Fields(Params(Settings), row.Surface.Settings()); len(problems) > 0 {
-			t.Errorf("%s: %v", target.Name, problems)
+			t.Errorf("%s: %v", row.Name, problems)
 		}
-		if row.Why == "" || !slices.Contains(hosts.Kinds(), row.Kind) {
-			t.Errorf("%s: why %q, kind %q", target.Name, row.Why, row.Kind)
+		if row.Why == "" || !slices.Contains(target.Kinds(), row.Kind) {
+			t.Errorf("%s: why %q, kind %q", row.Name, row.Why, row.Kind)
 		}
 	}
 	for _, host := range hosts.Hosts {
-		if hosts.FindTarget(host.Name) == nil {
+		if target.Find(host.Name) == nil {
 			t.Errorf("there is no list for %s", host.Name)
 		}
 	}

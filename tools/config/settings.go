@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/call/validate"
 	"github.com/toolfold/toolfold/internal/run/provider"
-	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 )
 
 // Setter names the source that may make a setting besides the user, who may make
@@ -78,7 +78,7 @@ var Settings = append([]Setting{
 	{toolfold.String{
 		Name: "for", Doc: "Client, or kind of client, whose best list is served. Your own listing, fold, params, structured, resultLimit, " +
 			"alwaysLoad and resources win.",
-		Enum: hosts.TargetNames(),
+		Enum: target.Names(),
 	}, User},
 	{toolfold.Bool{Name: "structured", Doc: "Send answers as structured content too, for programs."}.With(toolfold.Default(false)), Workspace},
 	{toolfold.String{

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 )
 
 // capturesText is written by e2e/agents/capture.js: make hosts.
@@ -18,9 +18,9 @@ var capturesText []byte
 
 // capture holds the costs of one agent, in one way to work, on every candidate.
 type capture struct {
-	Version  string     `json:"version"`
-	Kind     hosts.Kind `json:"kind"`
-	Surfaces []captured `json:"surfaces"`
+	Version  string      `json:"version"`
+	Kind     target.Kind `json:"kind"`
+	Surfaces []captured  `json:"surfaces"`
 }
 
 // captured holds its costs on one candidate.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 )
 
 // The table of lists is what the captures say: each host that was captured, and each
@@ -17,15 +17,15 @@ func TestTargetsAreWhatCapturesSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[hosts.Kind][]capture{}
+	kinds := map[target.Kind][]capture{}
 	for name, c := range all {
 		kinds[c.Kind] = append(kinds[c.Kind], c)
-		if target := hosts.FindTarget(name); target != nil {
-			checkTarget(t, target, best([]capture{c}))
+		if row := target.Find(name); row != nil {
+			checkTarget(t, row, best([]capture{c}))
 		}
 	}
 	for kind, list := range kinds {
-		checkTarget(t, hosts.FindTarget(string(kind)), best(list))
+		checkTarget(t, target.Find(string(kind)), best(list))
 	}
 	if len(all) < 10 || len(kinds) != 3 { // strict hosts are no agents
 		t.Errorf("%d captures of %d kinds", len(all), len(kinds))
@@ -39,7 +39,7 @@ func TestTargetsAreWhatCapturesSay(t *testing.T) {
 	}
 }
 
-func checkTarget(t *testing.T, target *hosts.Target, c captured) {
+func checkTarget(t *testing.T, row *target.Row, c captured) {
 	t.Helper()
 	want := map[string]any{}
 	for _, set := range []struct{ flag, setting, usual string }{
@@ -54,9 +54,9 @@ func checkTarget(t *testing.T, target *hosts.Target, c captured) {
 	if slices.Contains(c.Options, "--structured") {
 		want["structured"] = true
 	}
-	got := target.Surface.Settings()
+	got := row.Surface.Settings()
 	delete(got, "resources") // which no task needs
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("--for=%s is %v; the captures say %v, %d rounds", target.Name, got, want, *c.Total)
+		t.Errorf("--for=%s is %v; the captures say %v, %d rounds", row.Name, got, want, *c.Total)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/migration"
 	"github.com/toolfold/toolfold/surface"
@@ -27,7 +28,7 @@ var texts embed.FS
 
 var clientsTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("clients").Funcs(template.FuncMap{
-		"target": hosts.FindTarget,
+		"target": target.Find,
 		"upper":  func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
 	}).ParseFS(texts, "client.md.tmpl", "clients.md.tmpl", "hosts.md.tmpl"))
 })
@@ -87,7 +88,7 @@ func Pages(specs []*toolfold.Family) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	lists := map[string]any{"Targets": hosts.Targets, "Best": bestTable(measured), "All": candidatesTable(measured)}
+	lists := map[string]any{"Targets": target.All, "Best": bestTable(measured), "All": candidatesTable(measured)}
 	if err := render("hosts.md", clientsTemplate(), "hosts.md.tmpl", lists); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/registry"
+	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/permission"
@@ -323,8 +324,8 @@ func (o *Options) surface() (surface.Mode, lazy.Level) {
 }
 
 // Kind returns the kind of the host that the options are for; empty for none.
-func (o *Options) Kind() hosts.Kind {
-	if t := hosts.FindTarget(o.For); t != nil {
+func (o *Options) Kind() target.Kind {
+	if t := target.Find(o.For); t != nil {
 		return t.Kind
 	}
 	return ""

@@ -22,6 +22,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
@@ -42,7 +43,7 @@ func Command() *cli.Command {
 			"toolfold setup --hooks --write git",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "write", Usage: "put the entry into the client's file"},
-			&cli.StringFlag{Name: "for", Usage: "serve the list for this client or kind (" + strings.Join(hosts.TargetNames(), ", ") + ")",
+			&cli.StringFlag{Name: "for", Usage: "serve the list for this client or kind (" + strings.Join(target.Names(), ", ") + ")",
 				DefaultText: "the client"},
 			&cli.BoolFlag{Name: "undo", Usage: "take the entry out of the client's file"},
 			&cli.BoolFlag{Name: "hooks", Usage: "have commits, or a client's edits, in this repository judged by guard.check (" +
@@ -59,8 +60,8 @@ func setupAction(c *cli.Context) error {
 		return env.UsageError("--write and --undo exclude each other")
 	case c.IsSet("for") && undo:
 		return env.UsageError("--for and --undo exclude each other")
-	case c.IsSet("for") && hosts.FindTarget(c.String("for")) == nil:
-		return env.UsageError("--for must be one of %s, got %q", strings.Join(hosts.TargetNames(), ", "), c.String("for"))
+	case c.IsSet("for") && target.Find(c.String("for")) == nil:
+		return env.UsageError("%s", suggest.OneOf("--for", c.String("for"), target.Names()))
 	}
 	name, rest := c.Args().First(), c.Args().Tail()
 	if strings.HasPrefix(name, "-") { // of a leading --, which flags end with, nothing is left
@@ -98,10 +99,10 @@ func setupAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	args, target := entryArgs(c, h.Name)
+	args, row := entryArgs(c, h.Name)
 	args = append(args, options...)
 	fmt.Fprint(c.App.Writer, h.Snippet(binary, args))
-	return explain(c, h, target, args, "")
+	return explain(c, h, row, args, "")
 }
 
 // setupUnknown prints the entry that most clients take, for a client that is not in the table. A name
@@ -118,7 +119,7 @@ func setupUnknown(c *cli.Context, name string, options []string) error {
 	if err != nil {
 		return err
 	}
-	args, target := entryArgs(c, string(hosts.Eager))
+	args, row := entryArgs(c, string(target.Eager))
 	args = append(args, options...)
 	fmt.Fprint(c.App.Writer, hosts.Plain().Snippet(binary, args))
 	w := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', 0)
@@ -126,7 +127,7 @@ func setupUnknown(c *cli.Context, name string, options []string) error {
 	fmt.Fprintf(w, "goes into\tthe client's list of MCP servers: often mcp.json in its folder in your home (~/.%s/mcp.json),\n",
 		strings.ToLower(name))
 	fmt.Fprintf(w, "\tmcpServers in its settings, or a page such as Settings | MCP; its documentation names the place\n")
-	fmt.Fprintf(w, "cost\t%s\nlist\t%s\n", costText(c, args), target.Text())
+	fmt.Fprintf(w, "cost\t%s\nlist\t%s\n", costText(c, args), row.Text())
 	return w.Flush()
 }
 
@@ -183,9 +184,9 @@ func setupWithoutClient(c *cli.Context, options []string) error {
 
 // entryArgs returns the arguments of the entry, and the row of the table of lists that
 // they name: --for, or else what suits.
-func entryArgs(c *cli.Context, suits string) ([]string, *hosts.Target) {
-	target := hosts.FindTarget(cmp.Or(c.String("for"), suits))
-	return []string{"serve", "--for=" + target.Name}, target
+func entryArgs(c *cli.Context, suits string) ([]string, *target.Row) {
+	row := target.Find(cmp.Or(c.String("for"), suits))
+	return []string{"serve", "--for=" + row.Name}, row
 }
 
 // costText returns what a server with these arguments lists, in tokens, with the tools of upstreams as
@@ -216,8 +217,8 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 	if err != nil {
 		return err
 	}
-	args, target := entryArgs(c, h.Name)
-	return writeClient(c, h, target, func(text []byte) ([]byte, error) {
+	args, row := entryArgs(c, h.Name)
+	return writeClient(c, h, row, func(text []byte) ([]byte, error) {
 		had, words := h.Options(text), options
 		if words == nil {
 			words = had
@@ -236,7 +237,7 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 
 // explain prints what the user has to know and do beside the entry: once it is written
 // what is left.
-func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, args []string, written string) error {
+func explain(c *cli.Context, h *hosts.Host, row *target.Row, args []string, written string) error {
 	w := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', 0)
 	where, add, next := h.Manual, h.Add, ""
 	if written != "" {
@@ -253,7 +254,7 @@ func explain(c *cli.Context, h *hosts.Host, target *hosts.Target, args []string,
 	}
 	for _, row := range [][2]string{
 		{"goes into", where}, {"or run", add}, {"next", next}, {"cost", h.Title + ": " + costText(c, args)}, {"approval", h.Approve},
-		{"list", target.Text()}, {"rules", h.Rules},
+		{"list", row.Text()}, {"rules", h.Rules},
 		{"note", h.Note},
 	} {
 		if row[1] != "" {
@@ -307,7 +308,7 @@ func clientPath(h *hosts.Host) (string, error) {
 }
 
 // writeClient puts the entry into the file of a client, after a backup, and says so, and what is left to do.
-func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func([]byte) ([]byte, error)) error {
+func writeClient(c *cli.Context, h *hosts.Host, row *target.Row, edit func([]byte) ([]byte, error)) error {
 	path, err := clientPath(h)
 	if err != nil {
 		return err
@@ -352,7 +353,7 @@ func writeClient(c *cli.Context, h *hosts.Host, target *hosts.Target, edit func(
 	if err != nil {
 		return err
 	}
-	return explain(c, h, target, h.Entry(text).Command[1:], done.Path)
+	return explain(c, h, row, h.Entry(text).Command[1:], done.Path)
 }
 
 // isMadeBySetup reports whether a client's file holds what setup writes where there was

@@ -17,6 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/text/redact"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
@@ -248,7 +249,7 @@ func (cl *client) sends() *hosts.Sends { return cl.host.For(cl.model).Sends }
 // the client was seen to defer tools: one search then loads all that a call needs.
 func (cl *client) savesRounds() bool {
 	sends := cl.sends()
-	return hosts.FindTarget(cl.host.Name) != nil && sends != nil && sends.Defers()
+	return target.Find(cl.host.Name) != nil && sends != nil && sends.Defers()
 }
 
 // clientRow is what a client pays, in tables and in JSON.

@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/call/callctx"
-	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/lazy"
@@ -18,8 +18,8 @@ import (
 
 // Instructions are for the model. They reach every client on every turn. Hosts of a kind
 // that looks for tools are told which families there are; empty is no kind.
-func Instructions(s *surface.Surface, kind hosts.Kind, families []*toolfold.Family) string {
-	if kind == hosts.Deferring || kind == hosts.Code {
+func Instructions(s *surface.Surface, kind target.Kind, families []*toolfold.Family) string {
+	if kind == target.Deferring || kind == target.Code {
 		how := "Call a tool with action and " + callctx.ArgParams + "."
 		if s.Fold == consolidate.None || s.Mode == surface.Legacy {
 			how = "A tool is a family and an action: memory_get."

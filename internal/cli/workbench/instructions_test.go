@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/call/callctx"
-	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/text/tokens"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
@@ -25,7 +25,7 @@ func TestInstructionsAreShort(t *testing.T) {
 		for _, level := range lazy.Levels() {
 			for _, form := range entry.Forms() {
 				for _, fold := range consolidate.Folds() {
-					text := Instructions(surface.New(surface.Options{Mode: mode, Level: level, Params: form, Fold: fold}), hosts.Eager, nil)
+					text := Instructions(surface.New(surface.Options{Mode: mode, Level: level, Params: form, Fold: fold}), target.Eager, nil)
 					if n := utf8.RuneCountInString(text); n > serve.MaxInstructions {
 						t.Errorf("%s %s %s %s: %d characters, more than %d: %s", mode, level, form, fold, n, serve.MaxInstructions, text)
 					}
@@ -51,7 +51,7 @@ func TestInstructionsNameFamilies(t *testing.T) {
 		all      bool
 	}{"own": {app.Families(), true}, "upstreams": {many, false}} {
 		for _, fold := range consolidate.Folds() {
-			text := Instructions(surface.New(surface.Options{Fold: fold, Level: lazy.Full}), hosts.Deferring, test.families)
+			text := Instructions(surface.New(surface.Options{Fold: fold, Level: lazy.Full}), target.Deferring, test.families)
 			if n, err := tokens.Count(text); err != nil || n > 100 {
 				t.Errorf("%s %s: %d tokens, %v: %s", name, fold, n, err, text)
 			}
@@ -74,7 +74,7 @@ func TestInstructionsNameFamilies(t *testing.T) {
 func TestInstructionsNameListed(t *testing.T) {
 	t.Parallel()
 	families := append(app.Families(), &toolfold.Family{Name: "memory_mcp", Server: "memory", Summary: "Knowledge graph"})
-	text := Instructions(surface.New(surface.Options{Level: lazy.Full, Tier: toolfold.Core}), hosts.Deferring, families)
+	text := Instructions(surface.New(surface.Options{Level: lazy.Full, Tier: toolfold.Core}), target.Deferring, families)
 	if !strings.Contains(text, "memory_mcp (knowledge graph)") || !strings.Contains(text, " task ") || strings.Contains(text, "design") {
 		t.Errorf("%s", text)
 	}

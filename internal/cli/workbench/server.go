@@ -8,7 +8,7 @@ import (
 	"github.com/toolfold/toolfold/internal/app/offer"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
-	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/serve"
 )
 
@@ -25,7 +25,7 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		Instructions:    instructions(families),
 		InstructionsFor: func(r *toolfold.Rights) string { return instructions(r.Filter(families)) },
 		Version:         env.Version(), Surface: b.Surface, Metrics: b.metrics, Log: b.log, Structured: o.Structured, Tasks: b.tasks,
-		AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == hosts.Deferring,
+		AlwaysLoad: serve.Loads(o.AlwaysLoad), SearchHints: o.Kind() == target.Deferring,
 		Limits: serve.Limits{Body: int64(o.MaxBodyBytes), Sessions: o.MaxSessions, Connections: o.MaxConnections, Calls: o.MaxCalls},
 	}
 	if o.Files.Workspace != "" && !o.GatewayOnly() {

@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"gateway/fold":    {"internal/text/regex"}, // a plan follows from names alone
 	"ask":             {".", "internal/"},
 	"content":         {".", "internal/text/ordered"},
-	"serve":           {".", "internal/", "call", "content", "lazy", "permission", "surface"},
+	"serve":           {".", "entry", "internal/", "call", "consolidate", "content", "lazy", "permission", "surface"},
 	"toolfoldtest": {".", "entry", "internal/", "call", "consolidate", "internal/test/golden", "lazy", "legacy", "migration",
 		"surface"},
 	"examples/": {".", "ask", "content", "gateway", "serve", "upstream"},

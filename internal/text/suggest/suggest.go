@@ -2,10 +2,13 @@
 package suggest
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // prefixCost bounds the cost of a name that the other begins with: more than
@@ -50,6 +53,16 @@ func Value(word string, values []string) string {
 		form = value
 	}
 	return form
+}
+
+// OneOf returns the text of the error for a value that an option, called name, does not allow: the allowed
+// values, and the one that may have been meant.
+func OneOf(name, value string, allowed []string) string {
+	text := fmt.Sprintf("%s must be one of %s, got %q", name, strings.Join(allowed, ", "), shorten.Quoted(value))
+	if near := Value(value, allowed); near != "" {
+		text += fmt.Sprintf(", did you mean %q?", near)
+	}
+	return text
 }
 
 // Unknown goes through the members of an object that are none of the known names,

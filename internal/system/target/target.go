@@ -1,4 +1,5 @@
-package hosts
+// Package target has the lists of tools that suit hosts and kinds of hosts: the values of serve --for.
+package target
 
 import (
 	"cmp"
@@ -32,18 +33,18 @@ type Surface struct {
 	Resources             string // what is offered as resources
 }
 
-// Target is a row of [Targets]: what serve may be told to serve for.
-type Target struct {
+// Row is a host, or a kind of hosts, that a server can be told to serve for.
+type Row struct {
 	Name    string // of a host or of a kind
 	Kind    Kind
 	Surface *Surface // nil = that of the kind
 	Why     string   // where the row is not its kind's; or what a kind's rests on
 }
 
-// Targets is the table of surfaces, the kinds first. Hosts that were captured
+// All is the table of surfaces, the kinds first. Hosts that were captured
 // have what took a model the fewest rounds there, and then the fewest bytes; a test
 // compares the table with the captures. The others have what their kind has.
-var Targets = []Target{
+var All = []Row{
 	{Name: string(Eager), Kind: Eager, Surface: &Surface{Listing: "signature"},
 		Why: "A call with an optional parameter takes a round less than with `lazy`, which leaves these out; `full` saves no round."},
 	{Name: string(Deferring), Kind: Deferring, Surface: &Surface{Listing: "signature"},
@@ -80,15 +81,14 @@ var Targets = []Target{
 	{Name: "n8n", Kind: Eager},
 }
 
-// FindTarget returns the row of a name, with the surface filled in; nil for an
-// unknown name.
-func FindTarget(name string) *Target {
-	find := func(name string) *Target {
-		i := slices.IndexFunc(Targets, func(t Target) bool { return t.Name == name })
+// Find returns the row of a name, with the surface filled in; nil for an unknown name.
+func Find(name string) *Row {
+	find := func(name string) *Row {
+		i := slices.IndexFunc(All, func(t Row) bool { return t.Name == name })
 		if i < 0 {
 			return nil
 		}
-		return &Targets[i]
+		return &All[i]
 	}
 	t := find(name)
 	if t == nil {
@@ -99,22 +99,22 @@ func FindTarget(name string) *Target {
 	return &row
 }
 
-// TargetNames lists the names that [FindTarget] knows.
-func TargetNames() []string {
-	names := make([]string, len(Targets))
-	for i, t := range Targets {
+// Names lists the names that [Find] knows.
+func Names() []string {
+	names := make([]string, len(All))
+	for i, t := range All {
 		names[i] = t.Name
 	}
 	return names
 }
 
 // Text says what the surface is and why, in Markdown.
-func (t *Target) Text() string {
+func (t *Row) Text() string {
 	return fmt.Sprintf("`--for=%s` is %s. %s", t.Name, t.Options(), t.Why)
 }
 
 // Options returns the surface as options of serve, in Markdown.
-func (t *Target) Options() string {
+func (t *Row) Options() string {
 	var parts []string
 	for _, set := range [][2]string{
 		{"listing", t.Surface.Listing}, {"fold", t.Surface.Fold}, {"params", t.Surface.Params}, {"always-load", t.Surface.AlwaysLoad},
