@@ -10,14 +10,23 @@ import (
 )
 
 // Caller runs an action by any accepted name, with its permissions, validation
-// and traces. *call.Runner implements it.
+// and traces. serve.Server.Caller and toolfoldtest.Runner return one.
 type Caller interface {
 	Call(ctx context.Context, name string, args json.RawMessage) Answer
 }
 
-// Do calls an action of another family and decodes its result into Out. An
-// error that the action answered is returned as an [*Error].
+// Do calls an action of any family by name and decodes its result into Out. The call has the
+// rights and the origin of ctx. An error that the action answered is returned as an [*Error].
+//
+// A nil Caller is the server that runs the call of ctx: methods of a service pass nil and the context that they
+// got. Outside a call it is an error; serve.Server.Caller returns the server's.
 func Do[Out any](ctx context.Context, c Caller, name string, in any) (out Out, err error) {
+	if c == nil {
+		c = callctx.Of[Caller](ctx)
+	}
+	if c == nil {
+		return out, fmt.Errorf("calling %s: no caller is given, and the context is not of a call", name)
+	}
 	args, err := ordered.JSON(in)
 	if err != nil {
 		return out, fmt.Errorf("encoding arguments of %s: %w", name, err)

@@ -48,5 +48,5 @@
 //
 // What a method needs of its caller it asks of its context: [Report] tells how far it
 // is, [Sample] asks the client's model, [OriginOf] names the client and its rights.
-// Actions of other families are called with [Do]; serve.Server.Caller runs them.
+// [Do] calls actions of other families.
 package toolfold

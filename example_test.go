@@ -71,7 +71,7 @@ type listOut struct {
 	toolfold.Paged
 }
 
-type burnIn struct {
+type titleIn struct {
 	Title string `json:"title"`
 }
 
@@ -99,7 +99,7 @@ func (l *library) List(_ context.Context, in listIn) (listOut, error) {
 	return listOut{Books: append([]book{}, page...), Paged: paged}, nil
 }
 
-func (l *library) Burn(_ context.Context, in burnIn) (burnOut, error) {
+func (l *library) Burn(_ context.Context, in titleIn) (burnOut, error) {
 	i := slices.IndexFunc(l.books, func(b book) bool { return b.Title == in.Title })
 	if i < 0 {
 		return burnOut{}, toolfold.Errorf("BOOK_NOT_FOUND", "there is no book %q", in.Title).WithHint("book.list shows those there are")
@@ -244,14 +244,33 @@ func ExamplePaged() {
 	// {"books":[{"title":"Emma"},{"title":"Walden"}]}
 }
 
-// An action calls others by name, through what runs calls: in a server that is
-// serve.Server.Caller, in a test a runner.
+// A method calls actions of other families by name. The calls have the rights of the call that it runs in.
 func ExampleDo() {
-	runner := toolfoldtest.Runner(mounted())
-	out, err := toolfold.Do[burnOut](context.Background(), runner, "book.burn", burnIn{Title: "Emma"})
-	fmt.Println(out.Left, err)
+	club := toolfold.Family{
+		Name: "club", Summary: "A club of readers",
+		Actions: []*toolfold.Action{{
+			Name: "swap", Summary: "Burn a book and add another.", Effect: toolfold.Deletes,
+			Required: toolfold.Fields{title}, Example: `{"title": "Ulysses"}`, Run: toolfold.Method(swap),
+		}},
+	}
+	family, err := toolfold.Mount(club, func(context.Context) (reader, error) { return reader{}, nil })
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	runner := toolfoldtest.Runner(mounted(), family)
+	fmt.Println(string(runner.Call(context.Background(), "club.swap", json.RawMessage(`{"title": "Ulysses"}`)).Content))
 	// Output:
-	// 1 <nil>
+	// {"title":"Ulysses","shelf":"unread"}
+}
+
+type reader struct{}
+
+func swap(_ reader, ctx context.Context, in titleIn) (book, error) {
+	if _, err := toolfold.Do[burnOut](ctx, nil, "book.burn", titleIn{Title: "Emma"}); err != nil {
+		return book{}, err
+	}
+	return toolfold.Do[book](ctx, nil, "book.add", in)
 }
 
 // A service is opened by the first call that needs it.
@@ -304,7 +323,7 @@ type blurbOut struct {
 	Blurb string `json:"blurb" doc:"The blurb."`
 }
 
-func write(_ writer, ctx context.Context, in burnIn) (blurbOut, error) {
+func write(_ writer, ctx context.Context, in titleIn) (blurbOut, error) {
 	toolfold.Report(ctx, toolfold.Progress{Done: 0, Total: 1, Message: "asking"})
 	done, err := toolfold.Sample(ctx, toolfold.Prompt{Text: "Praise " + in.Title + " in one sentence."})
 	return blurbOut{done.Text}, err

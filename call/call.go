@@ -63,6 +63,9 @@ type Runner struct {
 	// inner runs the calls that others stand for: it may accept more names.
 	inner *Runner
 
+	// whole runs the calls that actions make, see [toolfold.Do]: under every name, with answers in full.
+	whole *Runner
+
 	// listed reports whether a name is in the list that the caller sees; nil where that
 	// does not matter.
 	listed func(ctx context.Context, name string) bool
@@ -77,7 +80,7 @@ func New(resolver func(*toolfold.Rights) *Resolver, log *slog.Logger, middleware
 		log = slog.Default()
 	}
 	r := &Runner{resolver: resolver, log: log}
-	r.inner = r
+	r.inner, r.whole = r, r
 	r.run = r.answer
 	for i := len(middleware) - 1; i >= 0; i-- {
 		r.run = middleware[i](r.run)
@@ -130,6 +133,7 @@ func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) too
 }
 
 func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, forwards int) toolfold.Answer {
+	ctx = callctx.With[toolfold.Caller](ctx, r.whole)
 	c := &Call{Name: name, Raw: raw, Origin: toolfold.OriginOf(ctx), runner: r, bound: r.bound}
 	names := r.resolver(c.Origin.Rights)
 	if c.args, c.refused = parseArguments(raw); c.refused == nil {

@@ -190,8 +190,8 @@ type Server struct {
 	grown      sync.Map                        // ids of the sessions whose list has grown
 }
 
-// Caller returns what services call the actions of other families with, see
-// [toolfold.Do]. A call has the rights and the origin of its context.
+// Caller calls the actions of the server's families for code that runs outside a call, such as
+// a timer, see [toolfold.Do]. A call has the rights and the origin of its context.
 func (s *Server) Caller() toolfold.Caller { return s.surface.Runner }
 
 // check refuses options with a value that they do not have.
