@@ -15,12 +15,18 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Family declares one noun, which becomes one consolidated tool.
+// Family declares one noun, which becomes one consolidated tool. It needs Name, Summary and Actions.
 type Family struct {
 	Name    string // lower case, snake case; the consolidated tool's name
-	Summary string // at most 60 characters, for listings
-	Doc     string // more, for describe and the docs; may be empty
-	Words   string // other words for its subject, indexed by find, shown nowhere
+	Summary string // at most 60 characters, for lists of tools
+	Actions []*Action
+
+	Doc   string // more text, for describe and the docs; may be empty
+	Words string // other words for its subject: find looks at them, clients are not shown them
+
+	// Asks are requests for its actions, one a line, below a line "# NAME" with the name of the action. They become
+	// [Action.Asks] of actions without any in the copies that [Mount] and Declared return. Embed them from a file.
+	Asks string
 
 	// Category groups families in lists of tools. Empty = "general".
 	Category Category
@@ -29,162 +35,162 @@ type Family struct {
 	// leave the family out of their lists. It is found and called all the same.
 	Tier Tier
 
-	// OpenWorld says that actions reach beyond this machine's workbench.
+	// OpenWorld marks a family whose actions reach beyond this machine, such as the web.
 	OpenWorld bool
 
-	// Bare families have a single action, which their tool runs without an
-	// action argument.
+	// Bare families have a single action. Their tool runs it without an action argument.
 	Bare bool
 
-	// Apiece says that a parameter may mean something else in each action: the
-	// listed tool never declares them together, and calls are shown with them in
-	// the member params. Where the listing does not, every action names its own.
-	Apiece bool
-
-	// ResultLimit is the most bytes of an answer of its actions to a client; 0 = that of
+	// ResultLimit is the most bytes of an answer of its actions to a client. 0 = the limit of
 	// the server.
 	ResultLimit int
 
-	// Trouble returns why calls fail just now, for those who ask for the list of
-	// tools; empty where they do not. Nil = never.
+	// The fields from here on are for families of other MCP servers.
+	//
+	// Apiece allows a parameter to mean something else in each action: the listed tool never
+	// declares them together, and calls are shown with them in the member params. If the
+	// list has no params, every action names its own.
+	Apiece bool
+
+	// Trouble returns why calls fail at present, for callers who ask for the list of tools. It returns an
+	// empty text if they do not. Nil = calls never fail for such a reason.
 	Trouble func() string
 
-	// Server is the name of the other MCP server whose tools these are, and Instructions are the server's to the
+	// Server is the name of the MCP server whose tools these are. Instructions are the server's instructions to the
 	// model. Both are empty for families of this program.
 	Server, Instructions string
 
-	// Also is another name of the family of another server. Its tools can be called by names with it in the place
-	// of Name, unless something else has these names. Empty = it has no other name.
+	// Also is another name of the family of another server. Its tools can be called by names with Also in
+	// place of Name, unless something else has these names. Empty = it has no other name.
 	Also string
 
-	// Asks are requests for its actions, one a line, below a line "# NAME" with the
-	// name of the action. They become [Action.Asks] of actions without any in copies that
-	// [Mount] and Declared return. An author mostly embeds them from a file.
-	Asks string
-
-	Actions []*Action
-
-	// mixed says that the whole family both reads and does more, see
+	// mixed reports whether the whole family has actions that read and actions that do more, see
 	// [Action.ToolByEffect]. Copies with fewer actions keep it.
 	mixed bool
 
 	service *service // nil until mounted
 }
 
-// Action declares one verb of a family.
+// Action declares one verb of a family. It needs Name, Summary, Effect, Example and Run; the other fields may be zero.
 type Action struct {
-	Name    string   // lower case, snake case
-	Legacy  OldNames // the names it had as a tool of its own
-	Summary string   // at most 80 characters, for listings
+	Name    string // lower case, snake case
+	Summary string // at most 80 characters, for lists of tools
+	Effect  Effect // what it does to the world; hints and permissions follow from it
 
-	// Means is a word for what the action does, shown behind its name in the briefest
-	// listings: run(bugId)=fix. Empty where the name tells.
-	Means string
+	// Required and Optional are the parameters: every member of the argument struct of Run.
+	Required, Optional Fields
 
-	Doc string // more, for describe, the legacy surface and the docs
+	Example string  // arguments as a caller would send them, JSON
+	Run     Handler // made by [Method]; its result declares the result fields
 
-	// Words are other words that people use for it, indexed by find, shown
-	// nowhere.
+	// The fields from here to Completes are for any action that needs them.
+	//
+	// Doc is more text, for describe, the legacy surface and the docs.
+	Doc string
+
+	Related []string // full names of actions that go well with it
+
+	// Words are other words that people use for it. Find looks at them, clients are not shown them.
 	Words string
 
-	// Asks are requests that people make of the action, each in words of its own:
-	// find compares a query with every one of them. They are shown nowhere.
+	// Asks are requests that people make of the action, each in words of its own. Find compares
+	// a query with every one of them, clients are not shown them. At most 24.
 	Asks []string
 
 	// Covers returns what the action looks for or checks, each in a few words, from
-	// where that is declared; find compares a query with every one. Nil for none.
+	// where that is declared. Find compares a query with every one. Nil = nothing.
 	Covers func() []string
+
+	// Means is a word for what the action does, shown behind its name in the briefest
+	// lists: run(bugId)=fix. Empty if the name is clear.
+	Means string
+
+	// Either are optional parameters of which a call needs one; the service refuses a call
+	// without any. Lists show them with the required ones: get(key|keys).
+	Either Fields
+
+	// Once marks an action as idempotent although its Effect is not: a second
+	// call is refused or changes nothing. For a tool declared elsewhere it is the user who
+	// takes it so, and the hints of the tool do not change.
+	Once bool
+
+	// Restrains offers the action to callers who may only read, too. It then runs no program of
+	// the workspace, reports that in its answer, and writes its own records alone. It looks at [Origin].
+	Restrains bool
+
+	// Legacy are the names that the action had as a tool of its own, made by [Was]. Calls by them work.
+	Legacy OldNames
 
 	// Changed tells callers of the legacy tool what is different now. Empty
 	// means that only the name and the parameters changed.
 	Changed string
 
-	// Once marks an action as idempotent although its Effect is not: a second
-	// call is refused or changes nothing. Of a tool declared elsewhere it says that its
-	// user takes it so; its hints stay what they are.
-	Once bool
-
-	// Restrains says that the action is there too for callers who may only read: it then runs no
-	// program of the workspace, which its answer says, and writes its own records alone. It
-	// looks at [Origin].
-	Restrains bool
-
-	// Apart actions are a tool of their own, under their first legacy name, so that
-	// the hints of the family's tool hold: that tool does not take them.
-	Apart bool
-
-	// Required and Optional are declared here; a tool declared elsewhere has those of
-	// Input, see [Action.Inputs].
-	Required, Optional Fields
-
-	// Either are optional parameters of which a call needs one; the service refuses a call
-	// without any. Listings show them with the required ones: get(key|keys).
-	Either Fields
-
-	Effect  Effect
-	Example string   // arguments as a caller would send them, JSON
-	Related []string // full names of actions that go well with it
-	Run     Handler  // made by [Method]; its result declares the result fields
-
-	// Writes finds the files of the workspace that a call would write, so that
-	// the policies of its session can refuse it before it begins. It is made by
-	// [Files]; the zero value says that the action writes none.
-	Writes Handler
-
-	// BecomesTask says that a call may be kept as a task before it runs, for clients
-	// that take a task for an answer, and then runs even if the server dies meanwhile.
-	// AwaitsTask says that the action waits for the task that its argument taskId names:
-	// such a client gets that task.
-	BecomesTask, AwaitsTask bool
+	// BecomesTask allows a call to be kept as a task before it runs, for clients that take a task
+	// for an answer, see serve.Options.Tasks. The call then runs even if the server ends in between.
+	BecomesTask bool
 
 	// Completes returns the arguments of a call before it becomes a task, with what it has
 	// asked its client for, or the error that refuses the call: what is asked then takes no
-	// task. It is made by [Method], of a method that takes what Run takes; the zero value
+	// task. It is made by [Method], of a method that takes what Run takes. The zero value
 	// asks nothing.
 	Completes Handler
 
-	// Enters says that the connection of a caller is part of the session
-	// sessionId, an argument or a result, once the action has succeeded.
+	// The fields from here to Enters are for toolfold's own families.
+	//
+	// Apart actions are a tool of their own, under their first legacy name, so that
+	// the hints of the family's tool hold. The family's tool does not take them.
+	Apart bool
+
+	// Writes finds the files of the workspace that a call would write, so that
+	// the policies of its session can refuse it before it begins. It is made by
+	// [Files]. The zero value means that the action writes no files.
+	Writes Handler
+
+	// AwaitsTask marks an action that waits for the task that its argument taskId names. A client
+	// that takes a task for an answer gets that task.
+	AwaitsTask bool
+
+	// Enters makes the connection of a caller part of the session sessionId, an argument or a
+	// result, once the action has succeeded.
 	Enters bool
 
-	// Aliases are other names that lead to the action, and are as good as its own:
-	// that of a tool declared elsewhere. One that several actions have leads to none
-	// of them.
+	// The fields from here to Spelt are for tools declared elsewhere: [External] sets them.
+	//
+	// Aliases are other names of the action, as good as its own. A name that several actions have
+	// leads to none of them.
 	Aliases []string
 
-	// Grants reports whether a rule that allows what a pattern matches allows the action.
-	// Servers choose the names of their tools, so of these fewer than [Action.Names] count.
+	// Grants reports whether a rule that allows what a pattern matches allows the action. Servers
+	// choose the names of their tools, so for these fewer names count than [Action.Names] has.
 	// Nil = all names count.
 	Grants func(a *Action, pattern string) bool
 
-	// Input is the JSON Schema of a tool declared elsewhere, as it came, and
-	// Returns its result fields where they are known. Definition is the whole tool as
-	// the server that has it lists it, nil where there is none. All are nil for
-	// actions that are declared here.
+	// Input is the JSON Schema of the tool, as it came. Returns are its result fields, if they are
+	// known. Definition is the whole tool as its server lists it, nil if no server does. Inputs returns
+	// the parameters of Input; Required and Optional are empty.
 	Input      json.RawMessage
 	Returns    Fields
 	Definition json.RawMessage
 
-	// Annotated are the hints that a tool declared elsewhere has. Nil = those of
-	// Effect.
+	// Annotated are the hints of the tool. Nil = the hints of Effect.
 	Annotated *Hints
 
-	// Unstated says that the server of a tool declared elsewhere does not state what the tool does.
+	// Unstated reports that the server of the tool does not state what the tool does.
 	Unstated bool
 
-	// Spelt maps names and values in the schema of a tool declared elsewhere to their spellings in Input, where they
-	// have characters that a reader does not see. Calls may use both; Run gets the spelling of Input. Nil if Input has
+	// Spelt maps names and values in Input to their spellings there, if these have characters that a
+	// reader does not see. Calls may use both; Run gets the spelling of Input. Nil if Input has
 	// no other spellings.
 	Spelt map[string]string
 
 	// Family is set by [Mount] and [Family.Declared]; literals leave it out.
 	Family *Family
 
-	// relays says that the result is a [Reply].
+	// relays reports that the result is a [Reply].
 	relays bool
 
-	// Of a tool declared elsewhere: inputs and partial read the parameters of Input, names only their
-	// names, unchecked compiles it, each once. Nil else.
+	// For a tool declared elsewhere, inputs and partial read the parameters of Input, names reads only their
+	// names, and unchecked compiles it, each once. Nil for all other actions.
 	inputs    func() (required, optional []Param)
 	names     func() (required, optional []string)
 	unchecked func() (patterns []string, err error)
