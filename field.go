@@ -24,11 +24,13 @@ type Param struct {
 	Doc  string // one sentence for people and models
 	Kind Kind
 
-	Kinds []Kind // several types of a parameter that was declared elsewhere, whose Kind is any; nil = Kind
+	// Forms are the alternatives of a parameter that was declared elsewhere, whose Kind is
+	// any; nil for a parameter of one form. A form that is any stands for all that are left out.
+	Forms []Param
 
-	Format             string // of a text: date, date-time, email, ipv4, ipv6, uri or uuid; empty = any
-	Enum               []string
-	MinLen, MaxLen     int // characters
+	Format             string   // of a text: date, date-time, email, ipv4, ipv6, uri or uuid; empty = any
+	Enum               []string // of a parameter that was declared elsewhere also numbers and booleans, as JSON
+	MinLen, MaxLen     int      // characters
 	Min, Max           *float64
 	MinItems, MaxItems int
 	Default            any // applied on the server when absent; nil = none
@@ -64,7 +66,8 @@ type Param struct {
 	InsteadOf string
 
 	// Omitted members of a result are left out where they are empty, and Nullable ones
-	// are null there. Parameters are neither.
+	// are null there. Parameters are neither, except those declared elsewhere: a Nullable one
+	// takes null as a value of its own, and only null if its Kind is any and it has no Forms.
 	Omitted, Nullable bool
 
 	// Added marks a parameter that the legacy tool did not have: the legacy

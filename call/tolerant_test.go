@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -104,6 +106,57 @@ func TestDescriptionsSayWhatIsNotChecked(t *testing.T) {
 		described, refused := s.Discovery.View(t.Context()).Describe(f.Actions[0].FullName(), lazy.Account{})
 		if refused != nil || !strings.Contains(string(described), `"description":`+want) {
 			t.Errorf("%s: %s %v, want %s", schema, described, refused, want)
+		}
+	}
+}
+
+// What a schema allows is taken, and lists refuse none of it, except null where a schema says nothing of it or it is
+// the default: that is nothing.
+func TestListsRefuseNothing(t *testing.T) {
+	t.Parallel()
+	values := []string{
+		`"x"`, `"a"`, `""`, `1`, `2.5`, `-1`, `true`, `null`, `[]`, `["a"]`, `[1,"a"]`, `{}`, `{"a":"x"}`, `{"type":"a","x":"y"}`, `{"b":[1]}`,
+	}
+	for _, schema := range []string{
+		`{"type":["string","null"]}`, `{"type":["integer","array","object"]}`, `{"type":"integer","nullable":true}`, `{"type":"null"}`,
+		`{"anyOf":[{"type":"string"},{"type":"number"},{"type":"null"}]}`, `{"anyOf":[{"type":"string"},{"type":"null"}],"default":null}`,
+		`{"anyOf":[{"type":"string"},{}]}`, `{"oneOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}`,
+		`{"type":"string","anyOf":[{"maxLength":1},{"minLength":1}]}`, `{"enum":["a",1,true,null]}`, `{"const":"a"}`, `{"const":{"a":"x"}}`,
+		`{"oneOf":[{"const":"a"},{"const":1}]}`, `{"type":"array","prefixItems":[{"type":"integer"},{"type":"string"}]}`,
+		`{"oneOf":[{"type":"object","properties":{"type":{"const":"a"}},"required":["type"]},{"type":"object","maxProperties":1}]}`,
+		`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{"allOf":[{"type":["object","string"]},{"minLength":1}]}`,
+		`{"$ref":"#/$defs/d"}`, `{"type":"object","additionalProperties":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/d"}]}}`,
+		`{"type":["number","string"],"allOf":[{"type":["integer","string"]}]}`, `{"not":{"type":"string"},"type":["string","number"]}`,
+	} {
+		whole := `{"type":"object","properties":{"p":` + schema + `},"required":["p"],"$defs":{"d":{"type":["array","boolean"]}}}`
+		original, err := judge.CompileTool("x", json.RawMessage(whole))
+		if err != nil {
+			t.Fatalf("%s: %v", schema, err)
+		}
+		f, err := toolfold.External{Name: "x", Description: "X.", Category: "c", InputSchema: json.RawMessage(whole)}.Family()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, level := range lazy.Levels()[1:] {
+			listed := surface.List([]*toolfold.Family{f}, surface.Options{Level: level})[0].InputSchema
+			shown, err := judge.Compile("x", listed)
+			if err != nil {
+				t.Fatalf("%s at %s: %v", schema, level, err)
+			}
+			for _, value := range values {
+				args := `{"p":` + value + `}`
+				var decoded any
+				if err := jsonx.Decode([]byte(args), &decoded); err != nil || original.Schema.Validate(decoded) != nil {
+					continue
+				}
+				nothing := value == "null" && (strings.Contains(schema, "{}") || strings.Contains(schema, `"default":null`))
+				if err := shown.Schema.Validate(decoded); err != nil && !nothing {
+					t.Errorf("%s takes %s, and is listed at %s as %s: %v", schema, value, level, listed, err)
+				}
+				if content, failed := callForeign(t, whole, args); failed || content != args {
+					t.Errorf("%s takes %s, and a call is answered %s", schema, value, content)
+				}
+			}
 		}
 	}
 }

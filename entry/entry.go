@@ -6,7 +6,6 @@ package entry
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,32 +195,6 @@ func bounded(name string, p toolfold.Param) string {
 	return text
 }
 
-// boundedWord returns the type of a parameter as TypeWord does, with the bounds
-// of numbers and lists and the members of objects: {name: string, age?: ≥0}[≤20].
-// Texts have bounds that few reach, and errors that say so.
-func boundedWord(p toolfold.Param) string {
-	switch {
-	case p.Kind == toolfold.KindArray:
-		item := boundedWord(*p.Items)
-		if strings.Contains(item, "|") {
-			item = "(" + item + ")"
-		}
-		if p.MaxItems > 0 {
-			return fmt.Sprintf("%s[≤%d]", item, p.MaxItems)
-		}
-		return item + "[]"
-	case p.Kind == toolfold.KindObject && len(p.Members()) > 0:
-		return "{" + signature(p.Required, p.Optional, bounded) + "}"
-	case p.Min != nil && p.Max != nil:
-		return number(*p.Min) + ".." + number(*p.Max)
-	case p.Min != nil:
-		return "≥" + number(*p.Min)
-	case p.Max != nil:
-		return "≤" + number(*p.Max)
-	}
-	return TypeWord(p)
-}
-
 // Detail says how much [Entry.Signature] and [Entry.Usage] show of parameters.
 type Detail int
 
@@ -329,63 +302,6 @@ func bare(name string, _ toolfold.Param) string { return name }
 func typed(name string, p toolfold.Param) string { return name + ": " + TypeWord(p) }
 
 func shaped(name string, p toolfold.Param) string { return name + ": " + shapeWord(p) }
-
-// TypeWord returns the type of a parameter as usage lines spell it: string,
-// string[], uuid, a|b|c.
-func TypeWord(p toolfold.Param) string {
-	switch {
-	case p.Kind == toolfold.KindArray:
-		item := TypeWord(*p.Items)
-		if strings.Contains(item, "|") {
-			item = "(" + item + ")"
-		}
-		return item + "[]"
-	case len(p.Enum) > 0:
-		return strings.Join(p.Enum, "|")
-	case p.Format != "":
-		return p.Format
-	case len(p.Kinds) > 0:
-		words := make([]string, len(p.Kinds))
-		for i, kind := range p.Kinds {
-			words[i] = string(kind)
-		}
-		return strings.Join(words, "|")
-	}
-	return string(p.Kind)
-}
-
-// mostShape is the most bytes of the members of an object in a signature. An object of more is
-// shown by its required members, as far as these have room; describe has all of it.
-const mostShape = 100
-
-// shapeWord returns the type of a parameter as TypeWord does, with the members of objects:
-// {name,observations:string[]}[]. Members that are left out are marked: {name,…}.
-func shapeWord(p toolfold.Param) string {
-	if p.Kind == toolfold.KindArray {
-		item := shapeWord(*p.Items)
-		if strings.Contains(item, "|") && !strings.HasPrefix(item, "{") {
-			item = "(" + item + ")"
-		}
-		return item + "[]"
-	}
-	if p.Kind != toolfold.KindObject || len(p.Members()) == 0 {
-		return TypeWord(p)
-	}
-	show := func(name string, member toolfold.Param) string {
-		if word := shapeWord(member); word != string(toolfold.KindString) {
-			return name + ":" + word
-		}
-		return name
-	}
-	shape := strings.ReplaceAll(signature(p.Required, p.Optional, show), ", ", ",")
-	if len(shape) > mostShape {
-		shape = strings.ReplaceAll(signature(p.Required, nil, show), ", ", ",") + ",…"
-	}
-	if len(shape) > mostShape || len(p.Required) == 0 && strings.HasSuffix(shape, "…") {
-		return TypeWord(p)
-	}
-	return "{" + shape + "}"
-}
 
 // ToCanonical is the reverse of FromCanonical: flat arguments of this entry as the
 // action itself spells them. Nothing and null are no arguments.

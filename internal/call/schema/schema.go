@@ -74,13 +74,18 @@ func Members(required, optional []toolfold.Param, style Style) ordered.Map {
 
 func schemaOf(p toolfold.Param, style Style) ordered.Map {
 	schema := ordered.Map{}
+	null := p.Nullable && (style.Result || !style.Untyped)
 	switch {
+	case len(p.Forms) > 0:
+		schema.Set("anyOf", formsOf(p, style))
+	case p.Kind == toolfold.KindAny && null:
+		schema.Set("type", "null")
 	case p.Kind == toolfold.KindAny && style.Untyped:
 	case p.Kind == toolfold.KindAny:
 		schema.Set("anyOf", anyValue)
 	case p.Kind == toolfold.KindInteger && style.Recorded:
 		schema.Set("type", string(toolfold.KindNumber))
-	case p.Nullable && style.Result:
+	case null:
 		schema.Set("type", []string{string(p.Kind), "null"})
 	default:
 		schema.Set("type", string(p.Kind))
@@ -95,7 +100,7 @@ func schemaOf(p toolfold.Param, style Style) ordered.Map {
 		schema.Set("description", p.Doc)
 	}
 	if len(p.Enum) > 0 {
-		schema.Set("enum", p.Enum)
+		schema.Set("enum", valuesOf(p, null))
 	}
 	if p.Format != "" {
 		schema.Set("format", p.Format)
@@ -142,6 +147,36 @@ func schemaOf(p toolfold.Param, style Style) ordered.Map {
 		schema.Set("default", p.Default)
 	}
 	return schema
+}
+
+// valuesOf returns the values that a parameter may have.
+func valuesOf(p toolfold.Param, null bool) any {
+	if p.Kind == toolfold.KindString && !null {
+		return p.Enum
+	}
+	var values []any
+	for _, value := range p.Enum {
+		if p.Kind == toolfold.KindString {
+			values = append(values, value)
+		} else {
+			values = append(values, json.RawMessage(value))
+		}
+	}
+	if null {
+		values = append(values, nil)
+	}
+	return values
+}
+
+// formsOf returns the schemas of the forms of a parameter.
+func formsOf(p toolfold.Param, style Style) (forms []ordered.Map) {
+	for _, form := range p.Forms {
+		forms = append(forms, schemaOf(form, style))
+	}
+	if p.Nullable {
+		forms = append(forms, ordered.Map{{Key: "type", Value: "null"}})
+	}
+	return forms
 }
 
 // anyValue is the list of alternatives that stands for any JSON value: hosts

@@ -1,0 +1,234 @@
+package entry
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+)
+
+// mostForms is the most forms of a parameter that its type shows.
+const mostForms = 4
+
+// mostShape is the most bytes of the members of objects in the type of a parameter in a signature. Objects
+// of more are shown by their required members, as far as these have room; describe has all of it.
+const mostShape = 100
+
+// more stands for forms and members that a type leaves out.
+const more = "…"
+
+// TypeWord returns the type of a parameter as usage lines spell it: string,
+// string[], uuid, a|b|c, string|number.
+func TypeWord(p toolfold.Param) string { return speller{single: plain}.word(p) }
+
+func plain(forms []toolfold.Param) []string {
+	words := make([]string, len(forms))
+	for i, form := range forms {
+		if words[i] = form.Format; form.Format == "" {
+			words[i] = string(form.Kind)
+		}
+	}
+	return words
+}
+
+// boundedWord returns the type of a parameter as TypeWord does, with the bounds
+// of numbers and lists and the members of objects: {name: string, age?: ≥0}[≤20].
+// Texts have bounds that few reach, and errors that say so.
+func boundedWord(p toolfold.Param) string { return speller{single: bounds, bounds: true}.word(p) }
+
+func bounds(forms []toolfold.Param) []string {
+	words := plain(forms)
+	for i, p := range forms {
+		switch {
+		case p.Kind == toolfold.KindObject && len(p.Members()) > 0:
+			words[i] = "{" + signature(p.Required, p.Optional, bounded) + "}"
+		case p.Min != nil && p.Max != nil:
+			words[i] = number(*p.Min) + ".." + number(*p.Max)
+		case p.Min != nil:
+			words[i] = "≥" + number(*p.Min)
+		case p.Max != nil:
+			words[i] = "≤" + number(*p.Max)
+		}
+	}
+	return words
+}
+
+// shapeWord returns the type of a parameter as TypeWord does, with the members of objects:
+// {name,observations:string[]}[]. Members that are left out are marked: {name,…}. Of alternatives
+// without room it shows the member that tells them apart: {type:a|b,…}.
+func shapeWord(p toolfold.Param) string { return speller{single: shapes}.word(p) }
+
+func shapes(forms []toolfold.Param) []string {
+	words := plain(forms)
+	var objects []toolfold.Param
+	var whole, brief []string // of the objects
+	for _, p := range forms {
+		if p.Kind == toolfold.KindObject {
+			all, required := shapesOf(p)
+			objects, whole, brief = append(objects, p), append(whole, all), append(brief, required)
+		}
+	}
+	switch {
+	case fit(whole):
+	case fit(brief):
+		whole = brief
+	default:
+		word := tellApart(objects)
+		for i := range whole {
+			whole[i] = word
+		}
+	}
+	for i, p := range forms {
+		if p.Kind == toolfold.KindObject {
+			words[i], whole = whole[0], whole[1:]
+		}
+	}
+	return words
+}
+
+// fit reports whether a type has room for the shapes of all its objects.
+func fit(shapes []string) bool {
+	room := mostShape
+	for _, shape := range shapes {
+		room -= len(shape) - len("{}")
+	}
+	return room >= 0 && len(shapes) <= mostForms
+}
+
+// shapesOf returns an object with all of its members, and with the required ones.
+func shapesOf(p toolfold.Param) (whole, brief string) {
+	show := func(name string, p toolfold.Param) string {
+		if word := shapeWord(p); word != string(toolfold.KindString) {
+			return name + ":" + word
+		}
+		return name
+	}
+	required, optional := signature(p.Required, nil, show), signature(nil, p.Optional, show)
+	whole = string(toolfold.KindObject)
+	switch {
+	case required != "" || optional != "":
+		whole = "{" + strings.ReplaceAll(comma(required, optional), ", ", ",") + "}"
+	case p.Values != nil:
+		if word := shapeWord(*p.Values); word != string(toolfold.KindAny) {
+			whole = "{[key]:" + word + "}"
+		}
+	}
+	if required == "" || optional == "" {
+		return whole, whole
+	}
+	return whole, "{" + strings.ReplaceAll(required, ", ", ",") + "," + more + "}"
+}
+
+// tellApart writes alternative objects by the first required member whose values tell them apart.
+func tellApart(objects []toolfold.Param) string {
+	if len(objects) < 2 {
+		return string(toolfold.KindObject)
+	}
+	for _, first := range objects[0].Required {
+		all := toolfold.Param{Kind: first.Kind}
+		for _, object := range objects {
+			i := slices.IndexFunc(object.Required, func(m toolfold.Param) bool { return m.Name == first.Name })
+			if i < 0 || len(object.Required[i].Enum) == 0 {
+				all.Enum = nil
+				break
+			}
+			all.Enum = append(all.Enum, object.Required[i].Enum...)
+		}
+		if len(all.Enum) > 0 {
+			return "{" + first.Name + ":" + atMost(values(all, false), mostShape) + "," + more + "}"
+		}
+	}
+	return string(toolfold.KindObject)
+}
+
+// atMost joins the alternatives that have room in so many bytes.
+func atMost(words []string, room int) string {
+	for i, word := range words {
+		if room -= len(word) + len("|"); room < 0 {
+			words = append(slices.Clip(words[:i]), more)
+			break
+		}
+	}
+	return strings.Join(words, "|")
+}
+
+// speller writes types.
+type speller struct {
+	single func(forms []toolfold.Param) []string // writes each form of a parameter that is no list and has no values
+	bounds bool                                  // of lists
+}
+
+func (s speller) word(p toolfold.Param) string { return strings.Join(s.words(p), "|") }
+
+// words returns the alternatives of a type, each once.
+func (s speller) words(p toolfold.Param) []string {
+	forms := p.Forms
+	if len(forms) == 0 {
+		forms = []toolfold.Param{p}
+	}
+	single := s.single(forms)
+	var groups [][]string // by form
+	for i, form := range forms {
+		group := []string{}
+		switch {
+		case p.Kind == toolfold.KindAny && len(p.Forms) == 0 && p.Nullable: // null alone
+			continue
+		case i > 0 && form.Kind == toolfold.KindAny:
+			group = append(group, more)
+		case form.Kind == toolfold.KindArray:
+			group = append(group, s.list(form, len(forms) > 1))
+		case len(form.Enum) > 0:
+			group = values(form, len(forms) > 1)
+		default:
+			group = append(group, single[i])
+		}
+		if !slices.ContainsFunc(groups, func(known []string) bool { return slices.Equal(known, group) }) {
+			groups = append(groups, group)
+		}
+	}
+	if len(groups) > mostForms {
+		groups = append(groups[:mostForms-1], []string{more})
+	}
+	if p.Nullable {
+		groups = append(groups, []string{"null"})
+	}
+	return slices.Concat(groups...)
+}
+
+// list writes the type of a list: beside other forms one of anything is just an array.
+func (s speller) list(p toolfold.Param, beside bool) string {
+	words := s.words(*p.Items)
+	item := strings.Join(words, "|")
+	switch {
+	case len(words) > 1:
+		item = "(" + item + ")"
+	case beside && item == string(toolfold.KindAny):
+		return string(toolfold.KindArray)
+	}
+	if s.bounds && p.MaxItems > 0 {
+		return fmt.Sprintf("%s[≤%d]", item, p.MaxItems)
+	}
+	return item + "[]"
+}
+
+// kindWords are the types as usage lines spell them.
+var kindWords = []string{
+	string(toolfold.KindString), string(toolfold.KindInteger), string(toolfold.KindNumber), string(toolfold.KindBoolean),
+	string(toolfold.KindObject), string(toolfold.KindArray), string(toolfold.KindAny),
+}
+
+// values writes the values of a form: texts in quotes beside other forms, and if they read as
+// numbers or types, as a single one does.
+func values(p toolfold.Param, beside bool) []string {
+	word := func(value string) bool { return !json.Valid([]byte(value)) && !slices.Contains(kindWords, value) }
+	if p.Kind != toolfold.KindString || len(p.Enum) > 1 && !beside && slices.ContainsFunc(p.Enum, word) {
+		return p.Enum
+	}
+	quoted := make([]string, len(p.Enum))
+	for i, value := range p.Enum {
+		quoted[i] = "'" + value + "'"
+	}
+	return quoted
+}
