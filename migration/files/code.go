@@ -133,8 +133,6 @@ func (c *code) callee(i int) (called string, bracket int) {
 var (
 	callers = regex.Lazy(`(?i)^_?(do_?|try_?|mcp_?|safe_?|must_?)?(call|invoke|run|execute|use)(_?mcp)?_?tools?` +
 		`(_?(by_?name|async|json|sync|raw))?$|^call$|^tool_?call$`)
-	definers = regex.Lazy(`(?i)^(register_?tool|tool|add_?tool|new_?tool|define_?tool|create_?tool|function_?tool|structured_?tool|` +
-		`with_?tool|server_?tool)$`)
 	comparers = regex.Lazy(`(?i)^(starts_?with|ends_?with|has_?prefix|has_?suffix|includes|contains|match|full_?match|search|test|index_?of|` +
 		`equals?|equal_?fold|to_?be|to_?equal|to_?contain|to_?match|assert_?equals?|assert_?in|has|in|compile|must_?compile)$`)
 	ofData = regex.Lazy(`(?i)^(get|pop|emit|on|once|off|send|publish|subscribe|query|execute|exec_?sql|path|column|describe|it|test_?case|` +
@@ -148,10 +146,7 @@ var (
 func (c *code) whole(i int, n name) {
 	called, bracket := c.callee(i)
 	switch {
-	case c.defines(i, called, bracket):
-		if n.prefix == "" {
-			c.own[n.word] = true
-		}
+	case c.isListed(i):
 	case c.isTag(i):
 	case c.comparedAt(i, called, bracket):
 		if n.prefix != "" || c.comparesTools(i) {
@@ -218,20 +213,10 @@ func (c *code) key(i int, n name) {
 	}
 }
 
-// defines reports whether a text names a tool of the repository's own.
-func (c *code) defines(i int, called string, bracket int) bool {
-	named := c.at(i-1) == "=" && c.at(i-2) == "name"
-	first := bracket >= 0 && (bracket == i-1 || named && c.parent[i] == bracket)
-	if first && definers().MatchString(called) {
-		return true
-	}
-	// {"name": …, "description": …, "input_schema": …}
+// isListed reports whether a text is the name in a literal that describes a tool.
+func (c *code) isListed(i int) bool {
 	open := c.parent[i]
-	if open < 0 || c.at(open) != "{" {
-		return false
-	}
-	n := c.value(open, c.partner[open]+1)
-	return data{part: c.part}.isDefinition(n)
+	return c.at(open) == "{" && data{part: c.part}.isDefinition(c.value(open, c.partner[open]+1))
 }
 
 // comparedAt reports whether a text stands where values are compared.

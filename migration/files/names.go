@@ -79,6 +79,10 @@ func (p part) nameAt(start, end int) (n name, ok bool) {
 		if n.prefix == "" && !p.before(&n) {
 			return name{}, false
 		}
+		if n.prefix == "" && tool != nil && (p.Foreign || p.Own[rest] || p.own[rest]) {
+			p.left[p.offset(start)] = true
+			return name{}, false
+		}
 		if tool != nil {
 			n.old, n.action = tool.Old, tool.Action
 			return n, !n.common()

@@ -51,8 +51,12 @@ type Search struct {
 	Servers []string
 
 	// Own are the names that the repository gives to tools of its own, from
-	// [Search.Defines]: without a server's name in front they are not ours.
+	// [Search.Defines]: without a server's name in front they are not ours. Those that
+	// a file defines itself always count.
 	Own map[string]bool
+
+	// Foreign leaves all names without a server's in front to other servers.
+	Foreign bool
 
 	// Widen writes rules that permit one action as the tool that has it now, which
 	// permits its other actions too.
@@ -71,6 +75,9 @@ type Found struct {
 	// Others has the servers that are not known to be ours although their tools have
 	// names of ours, each with these names, once for each place.
 	Others map[string][]string
+
+	// Left counts the places of names that are left to others by Own and Foreign.
+	Left int
 }
 
 // edit replaces the bytes from start to end.
@@ -89,6 +96,7 @@ type document struct {
 
 	others map[int][2]string // servers that are not known to be ours, and the names, by place
 	own    map[string]bool   // names that this file gives to tools of its own
+	left   map[int]bool      // places of names that are left to tools of others
 
 	strong, weak *bool // whether the file is about tools; nil = not asked yet
 }
@@ -115,29 +123,23 @@ func (s Search) File(name string, text []byte) Found {
 		other := d.others[place]
 		others[other[0]] = append(others[other[0]], other[1])
 	}
-	return Found{d.uses, []byte(now), others}
-}
-
-// Defines lists the legacy names that a file gives to tools of its own.
-func (s Search) Defines(name string, text []byte) []string {
-	d := s.read(name, string(text))
-	var list []string
-	for own := range d.own {
-		list = append(list, own)
-	}
-	slices.Sort(list)
-	return list
+	return Found{d.uses, []byte(now), others, len(d.left)}
 }
 
 func (s Search) read(name, text string) *document {
-	d := &document{Search: s, path: path.Clean(name), file: text, others: map[int][2]string{}, own: map[string]bool{}}
+	d := &document{
+		Search: s, path: path.Clean(name), file: text,
+		others: map[int][2]string{}, own: s.Defines(name, text), left: map[int]bool{},
+	}
 	read := reader(name)
 	if read == nil {
-		read = func(p part) { p.unread("files of this kind are not read", false) }
+		read = func(p part) {
+			p.unread("files of this kind are not read", false)
+			clear(p.left) // words that would be no uses anyway
+		}
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
 	read(part{document: d, text: text, base: len(d.file) - len(text)})
-	d.uses = slices.DeleteFunc(d.uses, func(u Use) bool { return d.own[u.Name] && u.Kind != Calls })
 	slices.SortStableFunc(d.uses, func(a, b Use) int { return cmp.Compare(a.Offset, b.Offset) })
 	d.uses = slices.CompactFunc(d.uses, func(a, b Use) bool { return a.Offset == b.Offset && a.Name == b.Name })
 	slices.SortStableFunc(d.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })

@@ -37,7 +37,7 @@ type repository struct {
 	files  []migrated // that name legacy tools, in the order of paths
 	read   int        // files that were looked through
 	others map[string][]string
-	theirs bool // names without a server in front are taken for those of other servers
+	left   int // names in the files that are left to other servers, or to the repository's own tools
 
 	// unread has the files and folders that were not looked through, or only for names
 	// with a server's in front, by path, with why.
@@ -92,13 +92,13 @@ func openRepository(c *cli.Context) (*repository, error) {
 	}
 	for _, f := range all {
 		r.servers(f.display, f.before)
-		for _, own := range r.search.Defines(f.name, f.before) {
-			r.search.Own[own] = true
-		}
+		maps.Copy(r.search.Own, r.search.Defines(f.name, string(f.before)))
 	}
-	r.leaveToOthers(all)
+	r.search.Foreign = len(r.search.Servers) == 0 &&
+		!slices.ContainsFunc(all, func(f migrated) bool { return namesToolfold().Match(f.before) })
 	for _, f := range all {
 		f.found = r.search.File(f.name, f.before)
+		r.left += f.found.Left
 		for server, names := range f.found.Others {
 			r.others[server] = append(r.others[server], names...)
 		}
@@ -109,22 +109,8 @@ func openRepository(c *cli.Context) (*repository, error) {
 	return r, nil
 }
 
-// otherServers matches a tool as hosts name it.
-var otherServers = regex.Lazy(`\bmcp__[A-Za-z0-9-]`)
-
-// leaveToOthers takes names without a server in front for those of other servers, where
-// the files speak of such and neither they nor an option speak of this one.
-func (r *repository) leaveToOthers(all []migrated) {
-	if len(r.search.Servers) > 0 || slices.ContainsFunc(all, func(f migrated) bool { return bytes.Contains(f.before, []byte("toolfold")) }) {
-		return
-	}
-	if slices.ContainsFunc(all, func(f migrated) bool { return otherServers().Match(f.before) }) {
-		for _, name := range r.search.Names() {
-			r.search.Own[name] = true
-		}
-		r.theirs = true
-	}
-}
+// namesToolfold matches the name of this server in any text.
+var namesToolfold = regex.Lazy(`(?i)toolfold`)
 
 // collect reads the files below a path.
 func (r *repository) collect(path string) (found []migrated, err error) {
@@ -276,13 +262,13 @@ func (r *repository) printUnread(c *cli.Context, all bool) {
 		fmt.Fprintf(c.App.ErrWriter, "%s of the server %q as this one has had them: if it is toolfold, add --server %s\n",
 			english.Count(len(r.others[server]), "name", "names"), server, server)
 	}
-	if r.theirs {
-		fmt.Fprintln(c.App.ErrWriter, "nothing here speaks of toolfold, and other servers do: names without a server in front are taken for "+
-			"theirs; if hosts know toolfold by another name, add --server NAME")
-		return
-	}
-	if own := slices.Sorted(maps.Keys(r.search.Own)); len(own) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "defined in these files, so taken for names of their own tools: %s\n",
+	switch own := slices.Sorted(maps.Keys(r.search.Own)); {
+	case r.left == 0:
+	case r.search.Foreign:
+		fmt.Fprintf(c.App.ErrWriter, "no file and no client's settings name toolfold, so %s without a server in front stay as they are; "+
+			"if they are toolfold's, add --server toolfold\n", counted(r.left, "name", "names"))
+	default:
+		fmt.Fprintf(c.App.ErrWriter, "%s left to tools that these files define themselves: %s\n", counted(r.left, "name is", "names are"),
 			strings.Join(own, ", "))
 	}
 }
@@ -313,7 +299,7 @@ func (r *repository) printJSON(c *cli.Context) error {
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(map[string]any{
 		"uses": uses, "read": r.read, "unread": unread, "servers": r.search.Servers, "others": r.others,
-		"own": slices.Sorted(maps.Keys(r.search.Own)),
+		"own": slices.Sorted(maps.Keys(r.search.Own)), "left": r.left,
 	})
 }
 
