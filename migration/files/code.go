@@ -12,10 +12,34 @@ import (
 // things by what stands around it.
 func (c *code) uses() {
 	for i := range c.tokens {
-		if c.isText(i) {
+		switch {
+		case c.isText(i):
 			c.text(i)
+		case c.isWord(i) && strings.Contains(c.at(i), "_"):
+			c.word(i)
 		}
 	}
+}
+
+// word handles a name that is no text: the function or key that a host has for a tool,
+// or the key of a table of tools.
+func (c *code) word(i int) {
+	n, ok := c.nameAt(c.tokens[i].Start, c.tokens[i].End())
+	switch {
+	case !ok:
+	case strings.HasPrefix(n.prefix, "mcp_"), n.prefix == "" && c.isKey(i) && c.isHandled(i):
+		c.mentioned(n)
+	}
+}
+
+// isKey reports whether a token is the key of a member.
+func (c *code) isKey(i int) bool {
+	return c.at(i+1) == ":" && c.at(c.parent[i]) == "{" && (c.at(i-1) == "{" || c.at(i-1) == ",")
+}
+
+// isHandled reports whether a key has what handles a tool: a function in a table of tools.
+func (c *code) isHandled(i int) bool {
+	return c.governsTools(i) && !c.ofOthers(i) && c.isWord(i+2) && c.at(i+2) != "true" && c.at(i+2) != "True"
 }
 
 // magic takes lines for the shell out of the code of a notebook.
@@ -152,7 +176,7 @@ func (c *code) whole(i int, n name) {
 		if n.prefix != "" || c.comparesTools(i) {
 			c.compared(n)
 		}
-	case c.at(i+1) == ":" && (c.at(c.parent[i]) == "{") && (c.at(i-1) == "{" || c.at(i-1) == ","):
+	case c.isKey(i):
 		c.key(i, n)
 	case n.matched == nil && c.calls(i, n, called, bracket):
 	case c.isSubscript(i):
@@ -210,6 +234,8 @@ func (c *code) key(i int, n name) {
 		c.ruled(n, g)
 	case n.prefix != "":
 		c.ruled(n, g)
+	case c.isHandled(i):
+		c.mentioned(n)
 	}
 }
 
@@ -299,7 +325,7 @@ func (c *code) calls(i int, n name, called string, bracket int) bool {
 		value := c.value(at, c.end(at))
 		arguments = &value
 	}
-	c.callWith(n, c.literal(i), arguments, c.writing(arguments, c.at(i)[:1]))
+	c.callWith(n, arguments, c.writing(arguments, c.at(i)[:1]))
 	return true
 }
 
@@ -311,7 +337,7 @@ func (c *code) callsIn(open int, n name) bool {
 	if literal.kind != objectNode || called == nil || arguments == nil {
 		return false
 	}
-	c.callWith(n, *called, arguments, c.writing(arguments, c.part.text[called.start:called.start+1]))
+	c.callWith(n, arguments, c.writing(arguments, c.part.text[called.start:called.start+1]))
 	return true
 }
 
@@ -325,13 +351,20 @@ func (c *code) writing(arguments *node, quote string) literalStyle {
 		s.keyQuote = ""
 	}
 	if arguments == nil || arguments.kind != objectNode {
+		if c.language == golang {
+			s.open = ""
+		}
 		return s
 	}
-	if len(arguments.members) > 0 && c.language != golang {
+	first := arguments.end
+	if len(arguments.members) > 0 {
 		key := arguments.members[0].key
-		s.keyQuote = c.part.text[key.start:key.from]
+		first = key.start
+		if c.language != golang {
+			s.keyQuote = c.part.text[key.start:key.from]
+		}
 	}
-	if bracket := strings.IndexByte(c.part.text[arguments.start:arguments.end], '{'); c.language == golang && bracket >= 0 {
+	if bracket := strings.LastIndexByte(c.part.text[arguments.start:first], '{'); c.language == golang && bracket >= 0 {
 		s.open = c.part.text[arguments.start : arguments.start+bracket+1]
 	}
 	return s

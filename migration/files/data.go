@@ -153,7 +153,7 @@ func (d data) call(n node) {
 	if !ok || arguments == nil && !request {
 		return
 	}
-	d.callWith(found, *called, arguments, d.style(n))
+	d.callWith(found, arguments, d.style(n))
 }
 
 // style returns how keys and texts are written beside those of an object.
@@ -172,7 +172,7 @@ func (d data) style(n node) literalStyle {
 type literalStyle struct {
 	quote, keyQuote string
 	space           string
-	open            string // what begins an object: {, or map[string]any{
+	open            string // what begins an object: {, or map[string]any{; empty if that is not known
 }
 
 func (s literalStyle) member(key, value string) string {
@@ -181,7 +181,7 @@ func (s literalStyle) member(key, value string) string {
 
 // callWith rewrites a call: the name to that of the listed tool, and the arguments to
 // the action and params. It leaves what it cannot show to be the same call.
-func (p part) callWith(n name, called node, arguments *node, s literalStyle) {
+func (p part) callWith(n name, arguments *node, s literalStyle) {
 	selected := n.selected()
 	u := Use{Kind: Calls, Now: n.call()}
 	why := ""
@@ -191,10 +191,12 @@ func (p part) callWith(n name, called node, arguments *node, s literalStyle) {
 			why = "it has no arguments to put the action into: change the call by hand"
 		}
 	case arguments.kind == textNode:
-		p.callInText(n, called, *arguments)
+		p.callInText(n, *arguments)
 		return
 	case arguments.kind != objectNode && arguments.kind != nullNode:
 		why = "its arguments stand elsewhere, or are no object: change the call by hand"
+	case arguments.kind == nullNode && s.open == "" && selected.Selector != "":
+		why = "its arguments are nil, of a type that is not known here: change the call by hand"
 	case arguments.block && selected.Selector != "":
 		why = "the arguments have no brackets: change the call by hand"
 	default:
@@ -206,7 +208,7 @@ func (p part) callWith(n name, called node, arguments *node, s literalStyle) {
 		return
 	}
 	p.found(n, u)
-	p.edit(n.start, n.end, n.as(n.tool()))
+	p.edit(n, n.start, n.end, n.as(n.tool()))
 	if selected.Selector != "" && arguments != nil {
 		p.wrap(n, *arguments, s)
 	}
@@ -256,21 +258,21 @@ func (p part) wrap(n name, arguments node, s literalStyle) {
 	action := s.member(callctx.ArgAction, s.quote+n.selected().Selector+s.quote)
 	switch {
 	case arguments.kind == nullNode:
-		p.edit(arguments.start, arguments.end, s.open+action+"}")
+		p.edit(n, arguments.start, arguments.end, s.open+action+"}")
 		return
 	case len(arguments.members) == 0:
-		p.edit(arguments.end-1, arguments.end-1, action)
+		p.edit(n, arguments.end-1, arguments.end-1, action)
 		return
 	case arguments.has(callctx.ArgParams):
-		p.edit(arguments.members[0].key.start, arguments.members[0].key.start, action+", ")
+		p.edit(n, arguments.members[0].key.start, arguments.members[0].key.start, action+", ")
 	default:
-		p.edit(arguments.start, arguments.start, s.open+action+", "+s.member(callctx.ArgParams, ""))
-		p.edit(arguments.end, arguments.end, "}")
+		p.edit(n, arguments.start, arguments.start, s.open+action+", "+s.member(callctx.ArgParams, ""))
+		p.edit(n, arguments.end, arguments.end, "}")
 	}
 	for _, m := range arguments.members {
 		for _, rename := range n.old.Renames {
 			if m.key.text == rename.Was {
-				p.edit(m.key.from, m.key.to, rename.Field.Param().Name)
+				p.edit(n, m.key.from, m.key.to, rename.Field.Param().Name)
 			}
 		}
 	}
@@ -278,7 +280,7 @@ func (p part) wrap(n name, arguments node, s literalStyle) {
 
 // callInText rewrites a call whose arguments are JSON in a text, as logs of models
 // have it.
-func (p part) callInText(n name, called, arguments node) {
+func (p part) callInText(n name, arguments node) {
 	inner := p.content(arguments)
 	object, ok := inner.object()
 	if strings.TrimSpace(inner.text) == "" || !ok || object.kind != objectNode {
@@ -290,7 +292,7 @@ func (p part) callInText(n name, called, arguments node) {
 		return
 	}
 	p.found(n, Use{Kind: Calls, Now: n.call()})
-	p.edit(n.start, n.end, n.as(n.tool()))
+	p.edit(n, n.start, n.end, n.as(n.tool()))
 	if n.selected().Selector != "" {
 		inner.wrap(n, object, literalStyle{`"`, `"`, " ", "{"})
 	}

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -8,7 +9,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 	gmtext "github.com/yuin/goldmark/text"
 
-	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/code/lex"
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
@@ -16,7 +17,7 @@ import (
 var frontMatter = regex.Lazy(`(?s)\A---[ \t]*\r?\n(.*?\n)---[ \t]*(?:\r?\n|\z)`)
 
 // markdown handles the head of a page, its code blocks and its prose. Addresses of
-// links and what they show stay.
+// links stay, and so does what they show.
 func (p part) markdown() {
 	if front := frontMatter().FindStringSubmatchIndex(p.text); front != nil {
 		p.sub(front[2], front[3]).yaml(false)
@@ -35,7 +36,10 @@ func (p part) markdown() {
 			p.block(n.Lines()).fenced("")
 		case *ast.HTMLBlock:
 			p.block(n.Lines()).betweenTags()
-		case *ast.Link, *ast.Image, *ast.AutoLink, *ast.RawHTML:
+		case *ast.Link:
+			p.link(n)
+			return ast.WalkSkipChildren, nil
+		case *ast.Image, *ast.AutoLink, *ast.RawHTML:
 			return ast.WalkSkipChildren, nil
 		case *ast.Text:
 			p.run(n)
@@ -50,6 +54,22 @@ var pages = sync.OnceValue(func() parser.Parser {
 		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))
 })
+
+// link names what the text of a link has with a server's name in front: what it leads to may
+// be called so.
+func (p part) link(link *ast.Link) {
+	_ = ast.Walk(link, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if text, ok := n.(*ast.Text); ok && entering {
+			shown := p.sub(text.Segment.Start, text.Segment.Stop)
+			for _, n := range shown.names() {
+				if n.prefix != "" {
+					shown.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "what a link shows is changed by hand"})
+				}
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+}
 
 // run handles a text with the ones that follow it without a gap: the parser begins a new
 // one at each character that could be a mark, such as _. Only the first is taken.
@@ -128,7 +148,7 @@ func (p part) fenced(language string) {
 	case "md", "markdown", "mdx", "mdc":
 		p.markdown()
 	case "sh", "bash", "shell", "zsh", "console", "shell-session":
-		p.shell()
+		p.written(part.shell)
 	case "dockerfile", "docker":
 		p.dockerfile()
 	case "env", "dotenv":
@@ -137,11 +157,46 @@ func (p part) fenced(language string) {
 		if n, ok := p.object(); ok {
 			data{part: p}.value(n)
 		} else {
-			p.shell()
+			p.written(part.shell)
 		}
 	default:
-		if code := languageOf("." + alias(language)); code != "" {
-			p.code(code).uses()
+		p.written(func(p part) {
+			if code := languageOf("." + alias(language)); code != "" {
+				p.code(code).uses()
+			}
+		})
+	}
+}
+
+// written handles a block in which a page writes calls in no language, name {arguments} or
+// name({arguments}), besides what read finds. Every name with a server's in front is a use.
+func (p part) written(read func(part)) {
+	c := p.code(javascript)
+	var rest []name
+	for _, n := range p.names() {
+		if n.prefix == "" || n.matched != nil {
+			continue
+		}
+		i := slices.IndexFunc(c.tokens, func(t lex.Token) bool { return t.Start >= n.end })
+		if c.at(i) == "(" {
+			i++
+		}
+		if c.at(i) == "{" && c.partner[i] > i && strings.Trim(p.text[n.end:c.tokens[i].Start], " (") == "" {
+			if arguments := c.value(i, c.partner[i]+1); arguments.kind == objectNode {
+				style := c.writing(&arguments, `"`)
+				if len(arguments.members) == 0 {
+					style.keyQuote = `"`
+				}
+				c.callWith(n, &arguments, style)
+				continue
+			}
+		}
+		rest = append(rest, n)
+	}
+	read(p)
+	for _, n := range rest {
+		if !slices.ContainsFunc(p.uses, func(u Use) bool { return u.Offset == n.place }) {
+			p.mentioned(n)
 		}
 	}
 }
@@ -180,7 +235,7 @@ func (p part) sentence(start, end int) {
 // alone match what may stand before and after a name in prose that is neither
 // part of a path, a call, an address or quoted code.
 var (
-	aloneBefore = regex.Lazy("(^|[\\s(*>\"'“‘,:–—])`*$")
+	aloneBefore = regex.Lazy("(^|[\\s(*>\"'“‘,:–—]|(^|\\s)#)`*$")
 	aloneAfter  = regex.Lazy("^`*([\\s,;:)*!?\"'”’<|]|[.…](\\s|$|\\W)|$)")
 
 	// What is named may be something else than a tool, by the word before or after.
@@ -193,6 +248,29 @@ const things = `tables?|columns?|fields?|index|indexes|functions?|class|classes|
 	`events?|topics?|branch|branches|repositor(?:y|ies)|repos?|crates?|librar(?:y|ies)|scripts?|keys?|propert(?:y|ies)|` +
 	`attributes?|collections?|components?|services?|queues named`
 
+// A line of settings in prose: a key, and a list that may go on in the lines below.
+var (
+	ruleLine = regex.Lazy("^[\\s>*-]*[`*\"]*([a-z][A-Za-z_-]*)[`*\"]*:[`*]*[\\s\\[]*(?:[\"'`]?[\\w@/(*:.-]+\\)?[\"'`]?,\\s*)*[\"'`]?$")
+	ruleItem = regex.Lazy("^\\s*[-*]\\s+[\"'`]?$")
+)
+
+// ruleAround returns what a list of tools in prose says of a name in it, such as
+// allowed-tools: a, b.
+func (p part) ruleAround(n name) govern {
+	lines := strings.Split(p.text[max(0, n.start-maxAround):n.start], "\n")
+	last := len(lines) - 1
+	if ruleItem().MatchString(lines[last]) {
+		for last > 0 && strings.HasPrefix(strings.TrimSpace(lines[last]), "-") {
+			last--
+		}
+	}
+	m := ruleLine().FindStringSubmatch(strings.TrimRight(lines[last], " \t\r"))
+	if m == nil || !saysOfTools(m[1]) {
+		return nothingSaid
+	}
+	return says(m[1])
+}
+
 // inProse handles a name in text for models and people.
 func (p part) inProse(n name, rewrite bool) {
 	before, after := p.text[max(0, n.start-60):n.start], p.text[n.end:min(len(p.text), n.end+60)]
@@ -202,6 +280,9 @@ func (p part) inProse(n name, rewrite bool) {
 		return
 	case n.matched != nil || n.prefix != "" && strings.ContainsAny(n.prefix, "(/:@"):
 		p.ruled(n, nothingSaid)
+		return
+	case p.ruleAround(n) != nothingSaid:
+		p.ruled(n, p.ruleAround(n))
 		return
 	case n.prefix == "" && (thingBefore().MatchString(before) || thingAfter().MatchString(after)):
 		return
@@ -218,16 +299,21 @@ func (p part) inProse(n name, rewrite bool) {
 	}
 	mark := before[len(before)-marks:]
 	now := mark + n.prefix + n.tool() + mark
-	if selector := entry.Select(n.action).Selector; selector != "" {
-		now += " (action " + mark + selector + mark + ")"
+	tool, action := now, "action "+mark+n.selected().Selector+mark
+	if n.selected().Selector != "" {
+		now += " (" + action + ")"
 	}
 	u := Use{Kind: Text, Now: now}
 	if renames := n.renames(); renames != "" {
 		u.Note = "its parameters are renamed: " + renames
 	}
-	if rewrite {
-		p.edit(n.start-marks, n.end+marks, now)
-	} else {
+	switch bracket := n.end + marks + len(" ("); {
+	case rewrite && now != tool && strings.HasPrefix(p.text[n.end+marks:], " ("): // one bracket has both
+		p.edit(n, n.start-marks, n.end+marks, tool)
+		p.edit(n, bracket, bracket, action+", ")
+	case rewrite:
+		p.edit(n, n.start-marks, n.end+marks, now)
+	default:
 		u.ByHand, u.Note = true, "text in code is changed by hand"
 	}
 	p.found(n, u)

@@ -16,6 +16,7 @@ import (
 // name is a legacy name found in a text, or a pattern that matches some.
 type name struct {
 	start, end int
+	place      int    // of the start in the file, which tells its edits from those of other names
 	prefix     string // what a host puts in front, such as mcp__toolfold__
 	suffix     string // what it puts behind: the bracket of toolfold(memory_store)
 	word       string // the name itself, or the pattern
@@ -83,6 +84,7 @@ func (p part) nameAt(start, end int) (n name, ok bool) {
 			p.left[p.offset(start)] = true
 			return name{}, false
 		}
+		n.place = p.offset(n.start)
 		if tool != nil {
 			n.old, n.action = tool.Old, tool.Action
 			return n, !n.common()

@@ -66,10 +66,10 @@ func (p part) lines(stretches [][2]int) part {
 	return p.inside(b.String(), append(at, end), func(s string) string { return s })
 }
 
-// edit replaces the bytes from start to end.
-func (p part) edit(start, end int, text string) {
+// edit replaces the bytes from start to end, for the sake of a name.
+func (p part) edit(n name, start, end int, text string) {
 	if p.write != nil {
 		text = p.write(text)
 	}
-	p.document.edits = append(p.document.edits, edit{p.offset(start), p.offset(end), text})
+	p.document.edits = append(p.document.edits, edit{p.offset(start), p.offset(end), text, n.place})
 }

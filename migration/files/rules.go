@@ -181,16 +181,19 @@ func (p part) ruled(n name, g govern) {
 		u.Note = "it asks: kept by serve --fold=none; else hosts ask for " + rule.Tool + ", whatever the action"
 	case permits:
 		u.Note = "it permits: kept by serve --fold=none" + wider(rule)
-		if p.Widen && n.matched == nil {
+		if p.Widen && n.matched == nil && !ofTests().MatchString(p.path) {
 			u.Now, u.ByHand = rule.Tool, false
 			u.Note = "it permits " + brief(rule.Also) + " too from now on"
-			p.edit(n.start, n.end, rule.Tool)
+			p.edit(n, n.start, n.end, rule.Tool)
 		}
 	default:
 		u.Note = "what it says is not clear: as a rule it is kept by serve --fold=none" + wider(rule)
 	}
 	p.found(n, u)
 }
+
+// ofTests matches the path of a test, or of what it expects.
+var ofTests = regex.Lazy(`(?i)(^|/)(tests?|__tests__|__snapshots__|specs?|fixtures|testdata)/|[._-](test|spec)s?\.[^/]*$|(^|/)test_[^/]*$`)
 
 // ruledExactly handles a rule for a server with --fold=none: it holds as it is, or under
 // another name. What forbids is not written even then.
@@ -206,7 +209,7 @@ func (p part) ruledExactly(n name, u Use) {
 		u.Note = "a pattern that matches other names now: write these"
 	default:
 		u.ByHand = false
-		p.edit(n.start, n.end, u.Rule.Exact[0])
+		p.edit(n, n.start, n.end, u.Rule.Exact[0])
 	}
 	p.found(n, u)
 }
@@ -266,7 +269,7 @@ func (p part) called(n name) {
 	if renames := n.renames(); renames != "" {
 		u.ByHand, u.Note = true, "rename its parameters too: "+renames
 	} else {
-		p.edit(n.start, n.end, n.action.FullName())
+		p.edit(n, n.start, n.end, n.action.FullName())
 	}
 	p.found(n, u)
 }
@@ -275,7 +278,7 @@ func (p part) called(n name) {
 // action permits just that.
 func (p part) listed(n name) {
 	p.found(n, Use{Kind: Permits, Now: n.action.FullName(), Rule: p.rule(n, Permits)})
-	p.edit(n.start, n.end, n.action.FullName())
+	p.edit(n, n.start, n.end, n.action.FullName())
 }
 
 // renames says which parameters have another name now; empty when none has.

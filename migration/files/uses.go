@@ -84,6 +84,7 @@ type Found struct {
 type edit struct {
 	start, end int
 	text       string
+	use        int // place of the name that it belongs to
 }
 
 // document is a file on its way through a search.
@@ -105,19 +106,11 @@ type document struct {
 const maxNested = 8
 
 // File looks through a file. Its path, with slashes, says how it is read; in a file
-// that [Reads] does not know only names with a server's in front are found. Where the rewritten text could not be read any
-// more nothing is rewritten.
+// that [Reads] does not know only names with a server's in front are found. A use after
+// whose edits the file could not be read any more is left to be changed by hand.
 func (s Search) File(name string, text []byte) Found {
 	d := s.read(name, string(text))
-	now := d.edited()
-	if now != d.file && !sound(name, d.file, now, s) {
-		for i := range d.uses {
-			if !d.uses[i].ByHand {
-				d.uses[i].ByHand, d.uses[i].Note = true, "rewritten, the file could not be read any more: change it by hand"
-			}
-		}
-		now = d.file
-	}
+	now := d.rewritten(name)
 	others := map[string][]string{}
 	for _, place := range slices.Sorted(maps.Keys(d.others)) {
 		other := d.others[place]
@@ -152,13 +145,66 @@ func (s Search) read(name, text string) *document {
 	return d
 }
 
-// edited returns the file with its edits. Edits never overlap but where one file is
-// read twice; the first counts then.
-func (d *document) edited() string {
+// maxTries bounds how often a file is read again to find the uses that cannot be rewritten.
+const maxTries = 64
+
+// rewritten returns the file with the edits of all uses after which it can be read as
+// before, and is one that another search leaves as it is. It halves the uses until
+// those remain that cannot be rewritten.
+func (d *document) rewritten(name string) string {
+	all, done, tries := d.places(), map[int]bool{}, 0
+	check := syntax(name)
+	if check == nil || !check(d.file) {
+		check = func(string) bool { return true }
+	}
+	sound := func() bool {
+		now := d.edited(done)
+		return check(now) && len(d.Search.read(name, now).places()) == len(all)-len(done)
+	}
+	var try func(places []int)
+	try = func(places []int) {
+		if tries++; len(places) == 0 || tries > maxTries {
+			return
+		}
+		for _, place := range places {
+			done[place] = true
+		}
+		if sound() {
+			return
+		}
+		for _, place := range places {
+			delete(done, place)
+		}
+		if half := len(places) / 2; half > 0 {
+			try(places[:half])
+			try(places[half:])
+		}
+	}
+	try(all)
+	for i, u := range d.uses {
+		if !u.ByHand && !done[u.Offset] {
+			d.uses[i].ByHand, d.uses[i].Note = true, "rewritten, the file could not be read any more: change it by hand"
+		}
+	}
+	return d.edited(done)
+}
+
+// places lists the names that have edits, by their places.
+func (d *document) places() (list []int) {
+	for _, e := range d.edits {
+		list = append(list, e.use)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// edited returns the file with the edits of some uses. Edits never overlap but where
+// one file is read twice; the first counts then.
+func (d *document) edited(uses map[int]bool) string {
 	var b strings.Builder
 	last := 0
 	for _, e := range d.edits {
-		if e.start < last {
+		if e.start < last || !uses[e.use] {
 			continue
 		}
 		b.WriteString(d.file[last:e.start])
@@ -168,18 +214,9 @@ func (d *document) edited() string {
 	return b.String() + d.file[last:]
 }
 
-// sound reports whether a rewritten file can be read as before, and is one that
-// another search leaves as it is.
-func sound(name, before, now string, s Search) bool {
-	if check := syntax(name); check != nil && check(before) && !check(now) {
-		return false
-	}
-	return s.read(name, now).edited() == now
-}
-
 // found adds a use. The kind decides whether it needs to say more.
 func (p part) found(n name, u Use) {
-	u.Offset, u.Name = p.offset(n.start), p.text[n.start:n.end]
+	u.Offset, u.Name = n.place, p.text[n.start:n.end]
 	p.document.uses = append(p.document.uses, u)
 }
 

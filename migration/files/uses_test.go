@@ -95,6 +95,56 @@ func TestWiden(t *testing.T) {
 	if found := s.File("a.json", []byte(before)); string(found.Now) != want {
 		t.Errorf("became %s, want %s", found.Now, want)
 	}
+	for _, path := range []string{"testdata/a.json", "src/__tests__/a.json", "a.spec.json", "test_a.json"} {
+		if found := s.File(path, []byte(before)); string(found.Now) != before || len(found.Uses) != 3 {
+			t.Errorf("%s, which a test expects, became %s", path, found.Now)
+		}
+	}
+}
+
+// The action of a name in prose stands in one bracket with what is said of the name there.
+func TestProse(t *testing.T) {
+	t.Parallel()
+	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
+	for before, want := range map[string]string{
+		"Call `memory_store`.":                       "Call `memory` (action `store`).",
+		"Call `memory_store` (with a key) now.":      "Call `memory` (action `store`, with a key) now.",
+		"Call memory_store (a key).":                 "Call memory (action store, a key).",
+		"Start #workflow_run.":                       "Start #workflow (action run).",
+		"```js\nmcp__toolfold__memory_list({})\n```": "```js\nmcp__toolfold__memory({\"action\": \"list\"})\n```",
+	} {
+		if found := s.File("a.md", []byte(before)); string(found.Now) != want {
+			t.Errorf("%q became %q, want %q", before, found.Now, want)
+		}
+	}
+}
+
+// A use that cannot be rewritten is left, and keeps no other of its file away.
+func TestOneLeft(t *testing.T) {
+	t.Parallel()
+	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
+	for _, test := range []struct{ path, text, old, now string }{
+		{
+			"a.go", "package a\n\nvar _ = []any{call_tool(\"memory_list\", nil), %s, call_tool(\"memory_stats\", nil)}\n",
+			`call_tool("memory_retrieve", map[string]interface{}{"key": "a"})`,
+			`call_tool("memory", map[string]interface{}{"action": "get", "params": map[string]interface{}{"key": "a"}})`,
+		},
+		{
+			"a.yaml", "calls: [{name: memory_list, arguments: {}}]\nprompt: Call %s.\n" +
+				"later: [{name: memory_store, arguments: {key: a, value: 1}}]\n",
+			"memory_search", "memory (action search)",
+		},
+	} {
+		found := s.File(test.path, fmt.Appendf(nil, test.text, test.old))
+		if want := fmt.Sprintf(test.text, test.now); string(found.Now) != want || len(found.Uses) != 3 {
+			t.Errorf("%s became %s, want %s: %v", test.path, found.Now, want, found.Uses)
+		}
+		for _, u := range found.Uses {
+			if left := u.Name != "memory_search" && u.Name != "memory_retrieve"; u.ByHand != left {
+				t.Errorf("%s: by hand is %v: %v", test.path, u.ByHand, u)
+			}
+		}
+	}
 }
 
 // Where the server lists one tool per action, rules that hold there are no uses.
