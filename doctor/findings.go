@@ -30,6 +30,19 @@ type Finding struct {
 	Message  string   `json:"message"`
 	Fix      string   `json:"fix"`
 	Where    []string `json:"where,omitempty"` // tools, and parameters as tool.parameter
+	All      bool     `json:"all,omitempty"`   // whether Where has every tool of the list
+}
+
+// Places returns the first names in Where, and how many more there are.
+func (f Finding) Places(shown int) string {
+	more := len(f.Where) - shown
+	switch {
+	case more <= 0:
+		return strings.Join(f.Where, ", ")
+	case f.All:
+		return fmt.Sprintf("all %d tools", len(f.Where))
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(f.Where[:shown], ", "), more)
 }
 
 // The limits of models and hosts.
@@ -165,7 +178,7 @@ var rules = []rule{{
 		if end := sentenceEnd().FindStringIndex(first); end != nil {
 			first = first[:end[0]]
 		}
-		return when(latin().MatchString(first) && !hasVerb(first)) // verbs of other scripts are not known
+		return when(latin().MatchString(first) && !hasVerb(first) && !isImperative(first)) // verbs of other scripts are not known
 	},
 }}
 
@@ -194,10 +207,13 @@ func find(l List) []Finding {
 	var found []Finding
 	for _, r := range rules {
 		f := r.Finding
+		f.All = len(l.Tools) > 0
 		for _, t := range l.Tools {
 			var s schema
 			_ = json.Unmarshal(t.InputSchema, &s) // anything but an object has no members
-			for _, place := range r.places(t, s) {
+			places := r.places(t, s)
+			f.All = f.All && slices.Equal(places, when(true))
+			for _, place := range places {
 				f.Where = append(f.Where, strings.TrimSuffix(t.Name+"."+place, "."))
 			}
 		}
@@ -326,11 +342,17 @@ func findTogether(lists []List, claude int) []Finding {
 		})
 	}
 	if claude > largeContext && deferred < 0 {
-		found = append(found, Finding{
+		f := Finding{
 			Rule: "large-context", Severity: Warning,
 			Message: fmt.Sprintf("about %d tokens of tools for a Claude model; Claude Code warns beyond %d", claude, largeContext),
 			Fix:     "switch off servers and tools that are not needed, or list them lazily",
-		})
+		}
+		if !slices.ContainsFunc(lists, func(l List) bool { return l.host() != nil }) { // only some hosts send all
+			f.Severity = Note
+			f.Message = fmt.Sprintf("about %d tokens of tools for a Claude model, in hosts that send all; other hosts defer them, as above", claude)
+			f.Fix = "in hosts that send all, " + f.Fix
+		}
+		found = append(found, f)
 	}
 	return found
 }
@@ -385,6 +407,24 @@ func hasVerb(text string) bool {
 	return false
 }
 
+// isImperative reports whether a text begins with a verb that is not known, by what it is
+// made of, as reconnect is, or by the word behind it: Vacuum the database.
+func isImperative(text string) bool {
+	list := slices.Collect(words.Split(text))
+	if len(list) < 2 {
+		return false
+	}
+	first := list[0].Text
+	for _, prefix := range []string{"re", "un", "de", "dis"} {
+		if rest, ok := strings.CutPrefix(first, prefix); ok && verbs()[words.Stem(rest)] {
+			return true
+		}
+	}
+	return !determiners[first] && determiners[list[1].Text]
+}
+
+var determiners = words.Set("a an the this that these those all any each every one two some several multiple your its their")
+
 // verbs are stems of the verbs that tools are described by.
 var verbs = sync.OnceValue(func() map[string]bool {
 	stems := map[string]bool{}
@@ -393,7 +433,7 @@ var verbs = sync.OnceValue(func() map[string]bool {
 		ask assign attach audit authenticate authorize await backup begin bind block book branch browse build bulk calculate call cancel
 		capture change chat check checkout choose classify clean clear click clone close collect combine commit compare compile
 		complete compress compute configure confirm connect consult contain continue control convert copy correct count crawl create
-		cut deactivate debug decide declare decline decode decrypt define delete demonstrate deploy describe destroy detach detect
+		cut deactivate debug decide declare decline decode decrypt dedupe deduplicate define delete demonstrate deploy describe destroy detach detect
 		determine diagnose diff disable discard disconnect discover dismiss display download drag draw draft drop dump duplicate echo
 		edit embed emit emulate enable encode encrypt end enqueue ensure enter erase escalate estimate evaluate examine execute expand
 		explain explore export expose extend extract fail fetch fill filter find fix focus follow force fork format forward gather
@@ -408,8 +448,8 @@ var verbs = sync.OnceValue(func() map[string]bool {
 		restart restore resume retrieve retry return reverse revert review revoke rewrite rollback rotate route run sample save say
 		scaffold scan schedule score scrape scroll search select send serve set setup share ship show shut sign simulate skip snooze
 		solve sort spawn split star start stop store stream submit subscribe suggest summarize supply suspend switch sync synchronize
-		tag take tap tell terminate test toggle touch trace track train transcribe transfer transform translate trigger trim truncate
-		turn type undo uninstall unlock unmute unpin unregister unresolve unstar unsubscribe update upgrade upload upsert use validate
+		tag take tap tell terminate test toggle touch trace track train transcribe transfer transform translate triage trigger trim
+		truncate turn type undo uninstall unlock unmute unpin unregister unresolve unstar unsubscribe update upgrade upload upsert use validate
 		verify view visit wait walk warn watch wipe work wrap write zip zoom`) {
 		stems[words.Stem(word)] = true
 	}

@@ -1,9 +1,11 @@
 package doctor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/tokens"
@@ -60,8 +62,20 @@ func findHeavy(l List, s Server) ([]Finding, error) {
 	if f.Message = fmt.Sprintf("these %d of %d tools are %d %% of the list", len(f.Where), len(s.List), share); len(f.Where) == 1 {
 		f.Message = fmt.Sprintf("this tool is %d %% of the list", share)
 	}
-	f.Fix = fmt.Sprintf("descriptions of %d tokens save %d; texts of parameters are %d, of which the names say a part; enums are %d, "+
-		"which an error can name", keptText, saved.description, saved.texts, saved.enums)
+	var fixes []string
+	for _, fix := range []struct {
+		text   string
+		tokens int
+	}{
+		{fmt.Sprintf("descriptions of %d tokens save", keptText), saved.description},
+		{"leaving out texts that repeat names of parameters saves up to", saved.texts},
+		{"leaving enums to errors saves up to", saved.enums},
+	} {
+		if fix.tokens > 0 {
+			fixes = append(fixes, fmt.Sprintf("%s %d", fix.text, fix.tokens))
+		}
+	}
+	f.Fix = cmp.Or(strings.Join(fixes, "; "), "declare fewer parameters, or flatter ones: their schemas are what weighs")
 	return []Finding{f}, nil
 }
 

@@ -163,6 +163,37 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// A verb that the rule does not know is one by its parts, or by the word behind it.
+func TestUnknownVerbs(t *testing.T) {
+	t.Parallel()
+	for description, is := range map[string]bool{
+		"Reconnect to it": true, "Merges pull requests": true, "Reindexes documents": true, "Unarchive channels": true, "Vacuum the database": true,
+		"Impersonate a user": true, "Triage issues": true,
+		"The current user": false, "Weather forecast by city": false, "Ingredients of a recipe": false, "A vacuum": false,
+	} {
+		l := read(t, fmt.Sprintf(`[{"name":"a","description":%q,"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]`, description))
+		if found := inspect(t, l).Servers[0].Findings; (found == nil) != is {
+			t.Errorf("%q: %+v", description, found)
+		}
+	}
+}
+
+// What holds for every tool is said once.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for want, f := range map[string]doctor.Finding{
+		"all 3 tools": {Where: []string{"a", "b", "c"}, All: true}, "a, b and 1 more": {Where: []string{"a", "b", "c"}},
+		"a, b": {Where: []string{"a", "b"}, All: true},
+	} {
+		if got := f.Places(2); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if f := inspect(t, read(t, `[{"name":"a","description":"Get it.","inputSchema":{"type":"object"}}]`)).Servers[0].Findings[0]; !f.All {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestCollidingNames(t *testing.T) {
 	t.Parallel()
 	other := read(t, `[`+strings.Replace(goodTool, "delete_note", "Delete-Note", 1)+`]`)
@@ -247,6 +278,16 @@ func TestHeavyTools(t *testing.T) {
 	}
 	if found := inspect(t, read(t, "["+light[1:]+"]")).Servers[0].Findings; found != nil {
 		t.Errorf("small tools are heavy: %+v", found)
+	}
+	// What would save nothing is no advice.
+	many := make([]string, 300)
+	for i := range many {
+		many[i] = fmt.Sprintf(`"p%d":{"type":"string"}`, i)
+	}
+	description = "Get it."
+	f = inspect(t, read(t, "["+heavy(strings.Join(many, ","))+"]")).Servers[0].Findings[0]
+	if f.Rule != "heavy-tools" || strings.Contains(f.Fix, "save") {
+		t.Errorf("%+v", f)
 	}
 }
 

@@ -84,11 +84,7 @@ func markdownFindings(b *strings.Builder, of string, findings []Finding) {
 		}
 		fmt.Fprintf(b, "- %s `%s`: %s", f.Severity, f.Rule, markdown(f.Message))
 		if len(f.Where) > 0 {
-			where := f.Where[:min(shownWhere, len(f.Where))]
-			fmt.Fprintf(b, ", in %s", markdown(strings.Join(where, ", ")))
-			if more := len(f.Where) - len(where); more > 0 {
-				fmt.Fprintf(b, " and %d more", more)
-			}
+			fmt.Fprintf(b, ", in %s", markdown(f.Places(shownWhere)))
 		}
 		fmt.Fprintf(b, ". Fix: %s\n", markdown(f.Fix))
 	}

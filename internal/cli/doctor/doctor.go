@@ -87,13 +87,17 @@ func action(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	lists, err := listsOf(c, o, source)
-	if err != nil {
-		return err
-	}
+	asJSON := c.Bool(env.JSONFlag.Name) || c.String("format") == "json"
 	report := doctor.Whole{Version: env.Version(), Date: time.Now().UTC().Truncate(time.Second)}
+	lists, missing := listsOf(c, o, source)
+	if missing != nil && (!asJSON || lists == nil) {
+		return missing
+	}
 	if report.Inspection, err = doctor.Inspect(lists, c.Int("window")); err != nil {
 		return err
+	}
+	if missing != nil {
+		return errors.Join(env.PrintJSON(c, report), missing)
 	}
 	if source == ownSurfaces {
 		own, err := doctor.Measure(app.Families())
@@ -154,12 +158,12 @@ func action(c *cli.Context) error {
 		}
 	}
 	switch {
-	case c.Bool(env.JSONFlag.Name) || c.String("format") == "json":
+	case asJSON:
 		err = env.PrintJSON(c, report)
 	case c.String("format") == "markdown":
 		err = report.WriteMarkdown(c.App.Writer)
 	default:
-		p := printer{w: c.App.Writer, bars: env.Of(c).OnTerminal()}
+		p := printer{w: c.App.Writer, bars: env.Of(c).OnTerminal(), width: env.Of(c).Terminal().Width}
 		err = p.print(report)
 	}
 	if err != nil {
@@ -187,7 +191,8 @@ func countWith(c *cli.Context, lists []doctor.List) ([]doctor.Counted, error) {
 	return counted, nil
 }
 
-// listsOf returns the lists of a source.
+// listsOf returns the lists of a source. With an error, the last has the reason why there is no
+// list; nil if the command is wrong.
 func listsOf(c *cli.Context, o *settings.Options, source string) ([]doctor.List, error) {
 	switch source {
 	case ownSurfaces:
@@ -197,14 +202,13 @@ func listsOf(c *cli.Context, o *settings.Options, source string) ([]doctor.List,
 	case clientFlag, configFlag:
 		return askClients(c, o)
 	case commandFlag, urlFlag:
-		l, err := askServer(c)
-		return []doctor.List{l}, err
+		return askServer(c)
 	}
 	var lists []doctor.List
 	for _, path := range c.Args().Slice() {
 		l, err := readList(path)
 		if err != nil {
-			return nil, err
+			return append(lists, doctor.List{Server: path, Source: path, Problem: err.Error()}), err
 		}
 		lists = append(lists, l)
 	}
@@ -316,7 +320,7 @@ func sourceOf(c *cli.Context) (string, error) {
 }
 
 // askServer returns the list of the server that --command or --url names.
-func askServer(c *cli.Context) (doctor.List, error) {
+func askServer(c *cli.Context) ([]doctor.List, error) {
 	s, source := upstream.Server{URL: c.String(urlFlag), Header: http.Header{}}, ""
 	if program := c.String(commandFlag); program != "" {
 		s.Argv, source = append([]string{program}, c.Args().Slice()...), filepath.Base(program)
@@ -324,23 +328,23 @@ func askServer(c *cli.Context) (doctor.List, error) {
 	for _, header := range c.StringSlice("header") {
 		name, value, ok := strings.Cut(header, ":")
 		if !ok || name == "" {
-			return doctor.List{}, env.UsageError("--header is written as 'Name: value'")
+			return nil, env.UsageError("--header is written as 'Name: value'")
 		}
 		s.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
 	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
 		source = at.Scheme + "://" + at.Host // paths and queries may hold secrets
 	}
+	var l doctor.List
 	answer, err := servers.Ask(c, s)
-	if err != nil {
-		return doctor.List{}, fmt.Errorf("%s: %w", source, err)
+	if err == nil {
+		l, err = servers.ListOf(answer)
 	}
-	l, err := servers.ListOf(answer)
 	if err != nil {
-		return l, fmt.Errorf("%s: %w", source, err)
+		return []doctor.List{{Server: source, Source: source, Problem: err.Error()}}, fmt.Errorf("%s: %w", source, err)
 	}
 	l.Source = source
-	return l, nil
+	return []doctor.List{l}, nil
 }
 
 // ownList returns the list of the surface that the options choose.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/system/hosts"
@@ -14,8 +15,9 @@ import (
 
 // printer prints reports for people.
 type printer struct {
-	w    io.Writer
-	bars bool // on a terminal
+	w     io.Writer
+	bars  bool // on a terminal
+	width int  // of it; 0 = lines of any length
 }
 
 // barWidth is the longest bar, and shownPlaces how many places of a finding are
@@ -69,8 +71,9 @@ func (p printer) print(r doctor.Whole) error {
 	if r.Compared != nil {
 		p.comparison(&b, *r.Compared)
 	}
-	fmt.Fprintf(&b, "\n%s\n≈Claude: estimated for %s as %g × that, fitted to figures published in %s, and %d once a request\n",
-		r.Method, r.Estimate.Models, r.Estimate.Factor, r.Estimate.Date, r.Estimate.Fixed)
+	fmt.Fprintf(&b, "\n%s\n", r.Method)
+	p.paragraph(&b, "", fmt.Sprintf("≈Claude: estimated for %s as %g × that, fitted to figures published in %s, and %d once a request",
+		r.Estimate.Models, r.Estimate.Factor, r.Estimate.Date, r.Estimate.Fixed))
 	if r.Surfaces != nil {
 		fmt.Fprintln(&b, "* the mode's own listing")
 	}
@@ -184,14 +187,16 @@ func (p printer) servers(b *bytes.Buffer, r doctor.Whole) {
 			switch {
 			case s.Host != total.Host:
 			case s.Problem != "":
-				problems = append(problems, fmt.Sprintf("%s (%s): no list: %s\n", s.Name, s.Source, s.Problem))
+				problems = append(problems, fmt.Sprintf("%s (%s): no list: %s", s.Name, s.Source, s.Problem))
 			default:
 				rows = append(rows, []any{s.Name, s.Tools, s.Bytes, s.Tokens, s.Claude, s.Share, s.Instructions, p.bar(s.Tokens, largest)})
 			}
 		}
 		rows = append(rows, []any{"total", total.Tools, total.Bytes, total.Tokens, total.Claude, total.Share, total.Instructions, ""})
 		p.table(b, rows)
-		b.WriteString(strings.Join(problems, ""))
+		for _, problem := range problems {
+			p.paragraph(b, "", problem)
+		}
 	}
 	for _, s := range r.Servers {
 		if len(s.List) == 0 {
@@ -233,16 +238,34 @@ func (p printer) findings(b *bytes.Buffer, server string, findings []doctor.Find
 		if i == 0 {
 			fmt.Fprintf(b, "\nfindings, %s\n", server)
 		}
-		fmt.Fprintf(b, "%-8s %s: %s\n", f.Severity, f.Rule, f.Message)
+		p.paragraph(b, fmt.Sprintf("%-9s", f.Severity), f.Rule+": "+f.Message)
+		begin := strings.Repeat(" ", 9)
 		if len(f.Where) > 0 {
-			more := ""
-			if n := len(f.Where) - shownPlaces; n > 0 {
-				more = fmt.Sprintf(" and %d more", n)
-			}
-			fmt.Fprintf(b, "         in %s%s\n", strings.Join(f.Where[:min(shownPlaces, len(f.Where))], ", "), more)
+			p.paragraph(b, begin, "in "+f.Places(shownPlaces))
 		}
-		fmt.Fprintf(b, "         fix: %s\n", f.Fix)
+		p.paragraph(b, begin, "fix: "+f.Fix)
 	}
+}
+
+// paragraph prints words beside what they begin with, in lines that fit.
+func (p printer) paragraph(b *bytes.Buffer, begin, text string) {
+	b.WriteString(begin)
+	indent := len(begin)
+	at := indent
+	for i, word := range strings.Split(text, " ") {
+		switch n := utf8.RuneCountInString(word); {
+		case i == 0:
+			at += n
+		case p.width > 0 && at+1+n > p.width:
+			fmt.Fprintf(b, "\n%*s", indent, "")
+			at = indent + n
+		default:
+			b.WriteByte(' ')
+			at += 1 + n
+		}
+		b.WriteString(word)
+	}
+	b.WriteByte('\n')
 }
 
 // calls prints what calls took. Their tokens are estimates, as traces have them.

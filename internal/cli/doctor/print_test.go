@@ -1,9 +1,22 @@
 package doctor
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
+
+// Findings fit the terminal, except words that are longer; a pipe gets them whole.
+func TestParagraph(t *testing.T) {
+	t.Parallel()
+	for width, want := range map[int]string{0: "warning  a bb: ccc dddd\n", 16: "warning  a bb:\n         ccc\n         dddd\n"} {
+		var b bytes.Buffer
+		printer{width: width}.paragraph(&b, "warning  ", "a bb: ccc dddd")
+		if b.String() != want {
+			t.Errorf("%d: %q", width, b.String())
+		}
+	}
+}
 
 func TestBar(t *testing.T) {
 	t.Parallel()

@@ -109,7 +109,8 @@ func (p printer) upstreams(b *bytes.Buffer, r doctor.Whole) {
 	p.weighty(b, r.Upstreams)
 	for _, u := range r.Upstreams {
 		if *r.TracedCalls > 0 && len(u.Never) > 0 {
-			fmt.Fprintf(b, "\n%s, never called: %s\n", u.Name, strings.Join(u.Never, ", "))
+			b.WriteByte('\n')
+			p.paragraph(b, "", fmt.Sprintf("%s, never called: %s", u.Name, strings.Join(u.Never, ", ")))
 		}
 	}
 }

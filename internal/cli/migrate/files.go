@@ -266,9 +266,9 @@ func (r *repository) printUnread(c *cli.Context, all bool) {
 	case r.left == 0:
 	case r.search.Foreign:
 		fmt.Fprintf(c.App.ErrWriter, "no file and no client's settings name toolfold, so %s without a server in front stay as they are; "+
-			"if they are toolfold's, add --server toolfold\n", counted(r.left, "name", "names"))
+			"if they are toolfold's, add --server toolfold\n", english.Count(r.left, "name", "names"))
 	default:
-		fmt.Fprintf(c.App.ErrWriter, "%s left to tools that these files define themselves: %s\n", counted(r.left, "name is", "names are"),
+		fmt.Fprintf(c.App.ErrWriter, "%s left to tools that these files define themselves: %s\n", english.Count(r.left, "name is", "names are"),
 			strings.Join(own, ", "))
 	}
 }
