@@ -85,6 +85,7 @@ func notRun() map[string]string {
 	return map[string]string{
 		"go test ./...":                                                "it runs this test",
 		"e2e/README.md":                                                "the gate runs its commands",
+		"docs/first-hour.md":                                           "TestFirstHour runs it",
 		"toolfold upstream login github":                               "it opens a browser; tests of upstream hold it",
 		"toolfold secret set github-token":                             "it needs a keyring; TestGnomeKeyring has one",
 		"toolfold secret remove github-token":                          "it needs a keyring; TestGnomeKeyring has one",

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 		"count-mcp": countServer,
 		"small-mcp": smallServer,
 		"graph-mcp": graphServer,
+		"desk-mcp":  deskServer,
 	})
 }
 
