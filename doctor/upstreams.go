@@ -24,7 +24,7 @@ type Upstream struct {
 	Folded  Cost      `json:"folded"`
 	Calls   int       `json:"calls"` // of its tools, among the calls counted
 	Tools   []ToolUse `json:"tools"` // the most expensive first
-	Never   []string  `json:"never"` // tools without a call, in the order of the list
+	Never   []string  `json:"never"` // tools that are offered and were not called, in the order of the list
 }
 
 // ToolUse is a tool of a server with what it costs in the server's own list, and how
@@ -54,9 +54,10 @@ func Upstreams(servers []Folded, calls []Call) ([]Upstream, error) {
 			if err != nil {
 				return nil, err
 			}
-			n := made[f.Actions[tool.Name]]
+			action, offered := f.Actions[tool.Name]
+			n := made[action]
 			u.Tools = append(u.Tools, ToolUse{Name: tool.Name, Tokens: cost.Tokens, Calls: n})
-			if u.Calls += n; n == 0 {
+			if u.Calls += n; n == 0 && offered {
 				u.Never = append(u.Never, tool.Name)
 			}
 		}

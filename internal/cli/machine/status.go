@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,9 +60,10 @@ type listStatus struct {
 	Mode  surface.Mode `json:"mode"`
 	Level lazy.Level   `json:"level"`
 	doctor.Served
-	Upstreams int    `json:"upstreams,omitempty"`    // in the settings
-	Off       int    `json:"upstreamsOff,omitempty"` // of the upstreams, those that are switched off
-	Advice    string `json:"advice,omitempty"`       // if the list is long
+	Upstreams int      `json:"upstreams,omitempty"`    // in the settings
+	Off       int      `json:"upstreamsOff,omitempty"` // of the upstreams, those that are switched off
+	Sets      []string `json:"sets,omitempty"`         // of upstreams, one of which each client may be served, sorted
+	Advice    string   `json:"advice,omitempty"`       // if the list is long
 }
 
 type storeStatus struct {
@@ -168,7 +170,7 @@ func (s *status) inForce(c *cli.Context) error {
 		return err
 	}
 	s.List = &listStatus{
-		Mode: offer.Mode, Level: offer.Level, Served: served, Upstreams: len(o.Upstreams),
+		Mode: offer.Mode, Level: offer.Level, Served: served, Upstreams: len(o.Upstreams), Sets: slices.Sorted(maps.Keys(o.Sets)),
 		Advice: settings.ListAdvice(served.Tokens, offer.Level),
 	}
 	for _, u := range o.Upstreams {
@@ -210,6 +212,9 @@ func (s status) print(c *cli.Context) error {
 			if s.List.Off > 0 {
 				fmt.Fprintf(w, "; %d switched off", s.List.Off)
 			}
+		}
+		if len(s.List.Sets) > 0 && s.List.Set == "" {
+			fmt.Fprintf(w, "\nsets\t%s\ttoolfold status --set=NAME has the figures of one", strings.Join(s.List.Sets, ", "))
 		}
 		if s.List.Advice != "" {
 			fmt.Fprintf(w, "\n\t%s", s.List.Advice)
