@@ -88,7 +88,7 @@ var Settings = append([]Setting{
 	{toolfold.Int{Name: "resultLimit", Doc: "Limit of an answer to a client, in bytes; a token has about 3.5.", Min: 4000, Max: 1 << 20}.
 		With(toolfold.Default(callctx.DefaultRoom)), User},
 	{toolfold.Bool{Name: "strictNames", Doc: "Refuse calls by names that are not listed."}.With(toolfold.Default(false)), Workspace},
-	{toolfold.Bool{Name: "readOnly", Doc: "Offer only actions that read."}.With(toolfold.Default(false)), Narrowing},
+	{toolfold.Bool{Name: "readOnly", Doc: "Offer only actions that read, scans and guard.check."}.With(toolfold.Default(false)), Narrowing},
 	{toolfold.Strings("allow", "Offer only these actions: names, or patterns such as memory.*; legacy names count too.").
 		With(toolfold.MaxItems(200)), User},
 	{toolfold.Strings("deny", "Do not offer these actions, under any name: patterns such as *.delete.").With(toolfold.MaxItems(200)),
@@ -96,7 +96,7 @@ var Settings = append([]Setting{
 	{toolfold.String{Name: "set", Doc: "Start and offer only the upstreams of this set, see sets.", MinLen: 1}, User},
 	{toolfold.String{Name: "store", Doc: "URL of the store: sqlite:///path, postgres://… or memory:.", MinLen: 1}, User},
 	{toolfold.String{Name: "http", Doc: "Address to serve streamable HTTP on, such as 127.0.0.1:8080.", MinLen: 1}, User},
-	{toolfold.String{Name: "httpTokenFile", Doc: "File with the bearer token that HTTP callers must send.", MinLen: 1}, User},
+	{toolfold.String{Name: "httpTokenFile", Doc: "File with the bearer tokens of HTTP callers; each sends one.", MinLen: 1}, User},
 	{toolfold.String{Name: "allowedHosts", Doc: "Further host names that HTTP clients may use, separated by commas.",
 		MinLen: 1}, User},
 	{toolfold.Int{Name: "maxBodyBytes", Doc: "Limit of one message, in bytes.", Min: 1 << 10, Max: 1 << 30}.

@@ -93,7 +93,7 @@ func Flags(names ...string) []cli.Flag {
 // The headings of settings on help pages.
 const (
 	commonHeading    = "Common settings"
-	shownHeading     = "What clients see"
+	shownHeading     = "Lists and answers"
 	httpHeading      = "HTTP"
 	upstreamsHeading = "Upstreams"
 	workHeading      = "Workspace and tasks"

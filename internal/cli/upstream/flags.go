@@ -69,7 +69,7 @@ func settingHeading(p toolfold.Param) string {
 	case strings.HasSuffix(name, "Ms"), name == "maxConcurrency", name == "repeat":
 		return "Calls"
 	}
-	return "What clients see"
+	return "Tools that clients see"
 }
 
 // flagged returns the settings that the flags of a command set, by name, as JSON has them.

@@ -111,7 +111,7 @@ func byHeading(commands []*cli.Command) []*cli.Command {
 	}{
 		{"Take over and add servers", []string{"import", "add", "search"}},
 		{"Manage servers", []string{"list", "check", "set", "enable", "disable", "restart", "log", "login", "logout", "remove"}},
-		{"What clients see", []string{"sets", "fold", "approve"}},
+		{"Tools that clients see", []string{"sets", "fold", "approve"}},
 	} {
 		for _, command := range commands {
 			if slices.Contains(page.commands, command.Name) {

@@ -35,7 +35,7 @@ const (
 // Texts that describe the settings.
 const (
 	ProvidersDoc = "Models for prompt steps, by name: type (command, openai or sampling) and its options."
-	DefaultDoc   = "Provider of prompt steps that name none."
+	DefaultDoc   = "Provider of prompt steps without one."
 )
 
 // Upper bounds of the options.
@@ -68,15 +68,15 @@ type Option struct {
 // Options lists what a provider may have. Type is the only required one.
 var Options = []Option{
 	{Name: "type", Doc: "Type.", Kind: Text, Enum: Types},
-	{Name: "timeoutMs", Doc: "Time per prompt.", Kind: Whole, Max: MaxTimeoutMs},
+	{Name: "timeoutMs", Doc: "Time for a prompt.", Kind: Whole, Max: MaxTimeoutMs},
 	{Name: "model", Doc: "Model, unless a step names one.", Kind: Text},
-	{Name: "maxTokens", Doc: "Longest answer, unless a step says.", Kind: Whole, Max: MaxTokens},
+	{Name: "maxTokens", Doc: "Most tokens of an answer, unless a step has a limit.", Kind: Whole, Max: MaxTokens},
 	{
 		Name: "command", Doc: "Program and arguments; {system}, {model} and {maxTokens} are filled in.",
 		Kind: Texts, Max: MaxArguments, Only: Command,
 	},
-	{Name: "maxOutputBytes", Doc: "Longest answer.", Kind: Whole, Max: MaxOutputBytes, Only: Command},
-	{Name: "baseURL", Doc: "Where the API is, up to /v1.", Kind: Text, Only: OpenAI},
+	{Name: "maxOutputBytes", Doc: "Most bytes of an answer: 1048576 unless set.", Kind: Whole, Max: MaxOutputBytes, Only: Command},
+	{Name: "baseURL", Doc: "Address of the API, up to /v1.", Kind: Text, Only: OpenAI},
 	{Name: "apiKeyEnv", Doc: "Environment variable that holds the key.", Kind: Text, Only: OpenAI},
 }
 
