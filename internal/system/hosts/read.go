@@ -412,6 +412,8 @@ func (h *Host) read(name string, entry map[string]any) Entry {
 		}
 	}
 	switch file := text("envFile"); {
+	case object(entry, "command") != nil: // Zed's older form
+		e.Problem = "its command is an object, as older versions of the client have it: write its path as command, with args and env beside it"
 	case len(e.Command) == 0 && e.URL == "":
 		e.Problem = "the entry has neither a command nor a URL"
 	case file != "":

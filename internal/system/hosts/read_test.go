@@ -119,6 +119,10 @@ func TestServers(t *testing.T) {
 			`"timeout":120}}}`, []Entry{
 			{Name: "a", URL: "https://x", Except: []string{"d"}, Timeout: 2 * time.Minute, Approvals: map[string][]string{"alwaysAllow": {"g"}}},
 		}},
+		{"zed", `{"context_servers":{"a":{"command":{"path":"a","args":["1"]}}}}`, []Entry{
+			{Name: "a", Problem: "its command is an object, as older versions of the client have it: write its path as command, with args and env " +
+				"beside it"},
+		}},
 		{"kilo", `{"mcp":{"a":{"type":"local","command":["a"],"environment":{"K":"{env:HOSTS_SET}"},"enabled":true}}}`, []Entry{
 			{Name: "a", Command: []string{"a"}, Env: []string{"K=value"}},
 		}},

@@ -39,6 +39,7 @@ func Reference(name string) string { return "${keyring:" + name + "}" }
 // MissingError is the error of a request for a secret that the keyring does not have.
 type MissingError struct{ Name string }
 
+// Error names the secret, and the command that sets it.
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("the keyring has no secret %s: set it with toolfold secret set %[1]s", e.Name)
 }

@@ -187,6 +187,7 @@ type SyntaxError struct {
 	Reason       string
 }
 
+// Error returns the reason behind its place.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
 }
