@@ -116,11 +116,11 @@ func (h *Host) put(text []byte, command string, args []string) ([]byte, error) {
 	case h.format == tomlFile && has:
 		return h.replaceInTable(text, command, args)
 	case h.format == tomlFile:
-		table, end := h.table(command, args), newline(text)
+		table, end, last := strings.TrimSpace(h.table(command, args)), newline(text), ending(text)
 		if text = bytes.TrimRight(text, "\r\n"); len(text) > 0 {
 			text = append(bytes.Clone(text), end+end...)
 		}
-		return append(text, strings.ReplaceAll(table, "\n", end)...), nil
+		return append(text, strings.ReplaceAll(table, "\n", end)+last...), nil
 	case len(bytes.TrimSpace(text)) == 0:
 		return []byte(h.Snippet(command, args)), nil
 	case has:
@@ -186,6 +186,16 @@ func newline(text []byte) string {
 		return "\r\n"
 	}
 	return "\n"
+}
+
+// ending returns the ends of lines behind the last line of a text with something on it; that of a text without such a line
+// ends one.
+func ending(text []byte) string {
+	filled := len(bytes.TrimRight(text, "\r\n"))
+	if filled == 0 {
+		return newline(text)
+	}
+	return string(text[filled:])
 }
 
 // replaceInTable puts the command and its arguments into the entry's table, and refuses
@@ -329,12 +339,10 @@ func (h *Host) cutTable(text []byte, server string) (rest []byte, cut, next stri
 		}
 	}
 	if inside { // a line was put before the entry, too
-		kept := strings.TrimRight(result.String(), "\r\n")
-		result.Reset()
-		for _, stretch := range []string{kept, strings.TrimRight(comments, "\r\n")} {
-			if stretch != "" {
-				result.WriteString(stretch + newline(text))
-			}
+		stretches := []string{strings.TrimRight(result.String(), "\r\n"), strings.TrimRight(comments, "\r\n")}
+		stretches = slices.DeleteFunc(stretches, func(stretch string) bool { return stretch == "" })
+		if result.Reset(); len(stretches) > 0 {
+			result.WriteString(strings.Join(stretches, newline(text)) + ending(text))
 		}
 	}
 	var before, after map[string]any

@@ -93,7 +93,7 @@ func (h *Host) Give(text []byte, p Part) ([]byte, error) {
 	if given != "" {
 		given += end + end
 	}
-	given += strings.TrimRight(block, "\r\n") + end
+	given += strings.TrimRight(block, "\r\n") + ending(text)
 	if before, behind, found := splitAtHeader(string(text), p.Next); found {
 		given = before + block + behind
 	}

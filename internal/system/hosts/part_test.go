@@ -183,6 +183,37 @@ func TestFolders(t *testing.T) {
 	}
 }
 
+// A TOML file ends as it did once what came is out and what went is back.
+func TestEndsOfTOML(t *testing.T) {
+	t.Parallel()
+	codex := Find("codex")
+	const table = "[mcp_servers.a]\ncommand = \"a\"\nargs = [\"b\"]"
+	for _, start := range []string{
+		table, "model = \"m\"\n\n" + table, table + "\n\n[profiles.x]\nmodel = \"q\"", table + "\n\n[mcp_servers.b]\ncommand = \"b\"",
+	} {
+		for _, end := range []string{"", "\n", "\n\n\n"} {
+			for _, newline := range []string{"\n", "\r\n"} {
+				text := []byte(strings.ReplaceAll(start+end, "\n", newline))
+				with, err := codex.Put(text, "toolfold", []string{"serve"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				rest, part, err := codex.Take(with, "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				back, err := codex.Give(rest, part)
+				if err == nil {
+					back, err = codex.Remove(back, Server)
+				}
+				if diff := cmp.Diff(string(text), string(back)); err != nil || diff != "" {
+					t.Errorf("%q: %v: %s", text, err, diff)
+				}
+			}
+		}
+	}
+}
+
 // The servers for a folder are edited where they stand, and no other.
 func TestWithin(t *testing.T) {
 	t.Parallel()
