@@ -69,7 +69,7 @@ func TestRegistry(t *testing.T) {
 	expect(2, "required values are missing: --env FORGE_TOKEN, --arg project", add()...)
 	expect(2, "--env FORGE_TOKEN (required; secret): Token with scope api", add()...)
 	expect(2, "runs     npx -y @acme/forge-mcp@1.2.0 acme/one\nwith     FORGE_TOKEN: ${MY_TOKEN}\nwith     FORGE_URL: https://forge.example\n"+
-		"toolfold: nothing is added, as nobody can be asked without a terminal: --yes adds what is shown",
+		"toolfold: nothing is added, since there is no terminal to ask: --yes adds the server as shown",
 		add("--env", token, "--arg", project)...)
 	expect(2, "the server takes no --env OTHER: it takes FORGE_TOKEN, FORGE_URL", add("--env", token, "--arg", project, "--env", "OTHER=x")...)
 	expect(1, "no keyring here (the D-Bus session does not answer: ", add("--env", "FORGE_TOKEN=abracadabra", "--arg", project, "--yes")...)

@@ -34,27 +34,27 @@ import (
 func Command() *cli.Command {
 	return &cli.Command{
 		Name:      "doctor",
-		Usage:     "count what lists of tools cost a model, in tokens, and say what is wrong with them",
+		Usage:     "count the tokens of lists of tools, and check their definitions",
 		ArgsUsage: "[FILE… | --command PROGRAM [-- ARG…]]",
 		Description: "Without a source it counts toolfold's own surfaces. A FILE is an answer to tools/list.\n" +
-			"What --command and --client start has the user's rights, as when a client starts it.\n\n" +
+			"Programs of --command and --client run with your rights, as when a client starts them.\n\n" +
 			"toolfold doctor list.json --budget 2000\n" +
 			"toolfold doctor --compare before.json after.json --max-growth 5\n" +
 			"toolfold doctor --command npx -- -y @modelcontextprotocol/server-everything\n" +
 			"toolfold doctor --client all",
 		Flags: append(settings.Flags("toolMode", "listing", "for", "store"), env.JSONFlag,
 			&cli.IntFlag{Name: "budget", Usage: "fail when the list, or the surface that the options choose, costs more tokens than this"},
-			&cli.StringFlag{Name: "compare", Usage: "say what changed since the list in this file"},
+			&cli.StringFlag{Name: "compare", Usage: "print the changes since the list in this file"},
 			&cli.Float64Flag{Name: "max-growth", Usage: "with --compare: fail when the list grew by more than this, in percent"},
 			&cli.IntFlag{Name: "window", Usage: "context window that shares are given of, in tokens", Value: doctor.DefaultWindow},
-			&cli.BoolFlag{Name: "calls", Usage: fmt.Sprintf("add what the calls in the newest %d traces of the store took", newestTraces)},
-			&cli.BoolFlag{Name: upstreamsSource, Usage: "count the servers of the setting upstreams, raw and folded, and what is called of them"},
+			&cli.BoolFlag{Name: "calls", Usage: fmt.Sprintf("add the tokens of the calls in the newest %d traces of the store", newestTraces)},
+			&cli.BoolFlag{Name: upstreamsSource, Usage: "count the upstreams, raw and folded, and their calls"},
 			&cli.StringFlag{Name: "html", Usage: "write a page with charts to this file"},
 			&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the report: text, json, or markdown for a pull request"},
 			&cli.StringFlag{Name: "count-with", Usage: "let anthropic, or anthropic:MODEL, count too: it gets the lists, with the key in " +
-				"ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL where that is set"},
+				"ANTHROPIC_API_KEY, at ANTHROPIC_BASE_URL if that is set"},
 			&cli.StringFlag{Name: "save", Usage: "write the list to this file, for --compare"},
-			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; what follows -- are its arguments"},
+			&cli.StringFlag{Name: "command", Usage: "start this program and ask it for its tools; its arguments follow --"},
 			&cli.StringFlag{Name: "url", Usage: "ask the server at this address for its tools"},
 			&cli.StringSliceFlag{Name: "client", Usage: "ask the servers in the settings of this client: " + strings.Join(hosts.Readable(), ", ") +
 				", or all"},
@@ -308,7 +308,7 @@ func sourceOf(c *cli.Context) (string, error) {
 	case (c.IsSet("compare") || c.IsSet("save")) && source == listFiles && c.NArg() > 1:
 		return "", env.UsageError("--compare and --save take one list, got %d files", c.NArg())
 	case (c.IsSet("compare") || c.IsSet("save")) && many:
-		return "", env.UsageError("--compare and --save take one list, not those of --%s", source)
+		return "", env.UsageError("--compare and --save take one list, not the lists of --%s", source)
 	case c.IsSet("budget") && c.Int("budget") < 0:
 		return "", env.UsageError("--budget must not be negative")
 	case c.IsSet("max-growth") && c.Float64("max-growth") < 0:

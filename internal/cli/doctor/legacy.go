@@ -42,7 +42,7 @@ func printLegacyCalls(out io.Writer, counts []doctor.LegacyCall) error {
 	fmt.Fprintln(w, "\nlegacy name\tclient\tcalls\tlast")
 	for _, c := range counts[:min(len(counts), maxLegacyRows)] {
 		if c.Client == "" {
-			c.Client = "(does not say)"
+			c.Client = "(unknown)"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", c.Name, c.Client, c.Calls, c.Last.Local().Format(time.DateTime))
 	}

@@ -58,7 +58,7 @@ func (p printer) print(r doctor.Whole) error {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "counted by Anthropic for %s: %d tokens for %s, with what is fixed once a request\n", counted.Model, counted.Tokens,
+		fmt.Fprintf(&b, "counted by Anthropic for %s: %d tokens for %s, with the fixed part of a request\n", counted.Model, counted.Tokens,
 			counted.Server)
 	}
 	if r.Calls != nil {

@@ -57,7 +57,7 @@ type migrated struct {
 const (
 	unknownKind = "of a kind that is not read: only names with a server in front are looked for"
 	binaryFile  = "not text"
-	othersWrite = "a folder of what others wrote, or of what is generated"
+	othersWrite = "a folder of dependencies or generated files"
 )
 
 func (r *repository) leave(path, why string) {
@@ -75,7 +75,7 @@ func openRepository(c *cli.Context) (*repository, error) {
 	}
 	fold := consolidate.Fold(c.String("fold"))
 	if fold != consolidate.ByFamily && fold != consolidate.None {
-		return nil, env.UsageError("--fold is family, or none where the server runs with --fold=none, not %q", fold)
+		return nil, env.UsageError("--fold is family, or none if the server runs with --fold=none, not %q", fold)
 	}
 	r := &repository{others: map[string][]string{}, unread: map[string]string{}, search: files.Search{
 		Rewriter: migration.NewRewriter(app.Families()), Servers: c.StringSlice("server"), Own: map[string]bool{},

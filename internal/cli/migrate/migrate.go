@@ -46,14 +46,14 @@ func Command() *cli.Command {
 			{
 				Name: "call", Usage: "turn legacy calls into consolidated ones, JSON lines in and out",
 				Description: "A line is {\"name\":…,\"arguments\":{…}} or a whole tools/call request. Lines that cannot\n" +
-					"be rewritten are reported on standard error, the others are kept, and the exit code is 1.",
+					"be rewritten are reported on standard error, the rest is printed, and the exit code is 1.",
 				Action: rewriteAction,
 			},
 			{
-				Name: "check", Usage: "find where files name legacy tools", ArgsUsage: "PATH…",
+				Name: "check", Usage: "find legacy tools in files", ArgsUsage: "PATH…",
 				Description: migrateReads + "\n" +
-					"A rule that permits one action stays: the answer says what stands for it and what that\n" +
-					"permits beyond it. The exit code is 1 when something needs change.",
+					"A rule that permits one action stays: the answer has the rule to write, and the actions that\n" +
+					"it would permit too. The exit code is 1 if something needs a change.",
 				Flags: append(migrateFlags(),
 					&cli.StringFlag{Name: "format", Value: "text", Usage: "`FORMAT` of the answer: text, json or sarif"},
 					&cli.BoolFlag{Name: "json", Usage: "the same as --format=json"}),
@@ -62,8 +62,8 @@ func Command() *cli.Command {
 			{
 				Name: "rewrite", Usage: "change files that name legacy tools; shows the difference unless --write", ArgsUsage: "PATH…",
 				Description: migrateReads + "\n" +
-					"Calls and texts are changed. What cannot be changed alone, such as a rule or a comparison,\n" +
-					"is named and left; the exit code is 1 then. All else in a file stays as it is.",
+					"Calls and texts are changed. A rule or a comparison, which cannot be changed alone, is named\n" +
+					"and stays; the exit code is then 1. The rest of a file stays as it is.",
 				Flags: append(migrateFlags(),
 					&cli.BoolFlag{Name: "write", Usage: "write the files"},
 					&cli.BoolFlag{Name: "widen", Usage: "write rules that permit one action as the whole tool, which permits its other actions too"}),
@@ -87,7 +87,7 @@ func migrateFlags() []cli.Flag {
 		},
 		&cli.StringFlag{
 			Name: "fold", Value: "family",
-			Usage: "how the server will list its tools: family, or none, where rules of one action are kept and written under its name",
+			Usage: "list of the server: family, or none, which keeps rules of one action under its name",
 		},
 	}
 }

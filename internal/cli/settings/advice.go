@@ -16,5 +16,5 @@ func ListAdvice(tokens int, level lazy.Level) string {
 		return ""
 	}
 	return fmt.Sprintf("the list costs %d tokens: --listing=search lists only discovery and the core tools, and clients "+
-		"find the others", tokens)
+		"find the rest", tokens)
 }

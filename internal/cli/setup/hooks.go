@@ -88,7 +88,7 @@ func callOf(h *hooks.Hook, folder, path string, options []string) (call hooks.Ca
 	case why == "" && onPath:
 		return call, "", nil
 	case why == "":
-		why = "others can share this file"
+		why = "other people can share this file"
 	}
 	note = why + "; so the hook starts toolfold by its name"
 	if !onPath {

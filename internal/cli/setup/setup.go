@@ -33,11 +33,11 @@ func Command() *cli.Command {
 		Usage:     "connect a client: print the entry for its settings, or write it",
 		ArgsUsage: "[CLIENT [-- SERVE-OPTION…]]",
 		Description: "Without CLIENT it lists the clients, their files and whether toolfold is in them. With\n" +
-			"--write the entry is put into the client's own file after a backup; what an entry\n" +
-			"had stays, and so do comments. Without CLIENT it asks on a terminal for each client found.\n" +
-			"--undo brings back what was there. The entry serves --for the client, which chooses the list\n" +
-			"that suits it. What follows -- goes to toolfold serve too, with --hooks to toolfold hook. For a\n" +
-			"CLIENT that it does not know it prints the entry that most clients take.\n\n" +
+			"--write it puts the entry into the client's file after a backup; other members of the entry\n" +
+			"and comments stay. Without CLIENT it asks on a terminal for each client found. --undo puts the\n" +
+			"former entry back. The entry serves --for the client, which chooses its list. Options after --\n" +
+			"go to toolfold serve, or with --hooks to toolfold hook. For an unknown CLIENT it prints the\n" +
+			"entry that most clients take.\n\n" +
 			"toolfold setup codex\n" +
 			"toolfold setup --write qwen -- --listing=full\n" +
 			"toolfold setup --hooks --write git",

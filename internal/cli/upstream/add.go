@@ -22,7 +22,7 @@ const noCheckFlag = "no-check"
 func addCommand() *cli.Command {
 	return &cli.Command{
 		Name: "add", Usage: "add a server", ArgsUsage: "NAME [-- PROGRAM ARG…]",
-		Description: "What starts the server gets the variables named with --env and those that every program\n" +
+		Description: "The program gets the variables named with --env and the variables that every program\n" +
 			"has. ${NAME} in a value stands for a variable of yours, so that no secret is written down.\n" +
 			"The server is asked for its tools once. One that does not answer stays in the settings, and\n" +
 			"the exit code is 1.\n\n" +
@@ -121,7 +121,7 @@ func askOnce(c *cli.Context, name string, u config.Upstream) error {
 			login = "login " + name + " logs in, "
 		}
 		return fmt.Errorf("%s has listed no tools: %s\nit stays in the settings: toolfold upstream set %s corrects it, %scheck %s asks again, "+
-			"log %s shows what it said, remove %s takes it out", name, why, name, login, name, name, name)
+			"log %s prints its output, remove %s takes it out", name, why, name, login, name, name, name)
 	}
 	answer, families, _ := g.Listed(name)
 	raw, folded, err := servers.Costs(answer, families, o)

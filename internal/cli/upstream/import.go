@@ -35,16 +35,16 @@ func importCommand() *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "take over the servers that your clients have", ArgsUsage: "[FILE…]",
 		Description: "It reads the settings of the clients of this user, or a FILE as clients have it, starts the\n" +
-			"servers as the client would, and shows what each client pays before and after. With --write they\n" +
+			"servers as the client would, and shows the cost of each client before and after. With --write they\n" +
 			"become upstreams, and the client's file gets toolfold in their place, which serves the client's\n" +
 			"own servers alone, as a set; there is a backup beside the file. A client that would pay more is\n" +
-			"left alone without --anyway. --undo puts the entries back, and leaves what else has changed in\n" +
-			"the files since. Servers that a client has for a folder become a set of that folder.",
+			"left alone without --anyway. --undo puts the entries back, and leaves other changes of the\n" +
+			"files. Servers that a client has for a folder become a set of that folder.",
 		Flags: append(settings.Flags("listing"), servers.TimeoutFlag, env.JSONFlag,
 			&cli.StringSliceFlag{Name: "client", Usage: "only of this client: " + strings.Join(hosts.Readable(), ", ") + "; may be repeated"},
 			&cli.BoolFlag{Name: "write", Usage: "take them over"},
 			&cli.BoolFlag{Name: "anyway", Usage: "take them over also from a client that would pay more tokens"},
-			&cli.BoolFlag{Name: "undo", Usage: "put back what imports have changed"},
+			&cli.BoolFlag{Name: "undo", Usage: "put the clients' entries back"},
 			keyringFlag,
 		),
 		OnUsageError: env.OnUsageError, Action: importUpstreams,
@@ -118,7 +118,7 @@ func importUpstreams(c *cli.Context) error {
 			return errors.Join(err, moveBack(c, stored))
 		}
 	case found.fails():
-		return errors.New("nothing is taken over: mend what the notes name, and import again")
+		return errors.New("nothing is taken over: correct the servers as the notes explain, and import again")
 	}
 	if found.isIncomplete() {
 		return cli.Exit("", env.ExitFailed)
@@ -491,7 +491,7 @@ func printApprovals(w io.Writer, found []taking) {
 		for _, member := range slices.Sorted(maps.Keys(t.entry.Approvals)) {
 			said = append(said, fmt.Sprintf("%s (%s)", member, shown(t.entry.Approvals[member])))
 		}
-		fmt.Fprintf(w, "not taken over of %s: %s; the client asks anew for calls of toolfold\n", t.entry.Name, strings.Join(said, ", "))
+		fmt.Fprintf(w, "not taken over of %s: %s; the client asks again for calls of toolfold\n", t.entry.Name, strings.Join(said, ", "))
 		if len(t.approve) > 0 {
 			fmt.Fprintf(w, "  to approve the same of the server %s there: the tools %s\n", hosts.Server, shown(t.approve))
 		}
@@ -539,7 +539,7 @@ func (s *survey) print(c *cli.Context) error {
 	case !s.fails():
 		fmt.Fprintln(c.App.Writer, "there is nothing to take over")
 	case !c.Bool("write"):
-		fmt.Fprintln(c.App.Writer, "there is nothing to take over, as the notes say")
+		fmt.Fprintln(c.App.Writer, "there is nothing to take over: the notes have the reasons")
 	}
 	return nil
 }

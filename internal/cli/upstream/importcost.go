@@ -220,7 +220,7 @@ func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then se
 		cost = rest
 		list, _, err := then.list(e, options) // all of its set have answered
 		if err != nil {
-			return cost, fmt.Errorf("counting what toolfold serve %s lists: %w", strings.Join(options, " "), err)
+			return cost, fmt.Errorf("counting the list of toolfold serve %s: %w", strings.Join(options, " "), err)
 		}
 		return cost, cost.add(cl, list)
 	}
@@ -303,19 +303,19 @@ func (s *survey) notes(cl *client) (list []string) {
 		list = append(list, cl.wouldPayMore()+": it is left alone; --anyway takes its servers over")
 	}
 	if cl.has && !cl.off && cl.set == "" {
-		list = append(list, fmt.Sprintf("the entry %s of %s keeps its options and serves all upstreams, also those of other clients: "+
+		list = append(list, fmt.Sprintf("the entry %s of %s keeps its options and serves all upstreams, also upstreams of other clients: "+
 			"--set=NAME in it limits it to a set", hosts.Server, cl.title()))
 	}
 	switch sends := cl.sends(); {
 	case cl.before.Tools == 0 || sends == nil || cl.base != nil && cl.base.before.Tools > 0: // said once
 	case sends.ByServer():
-		list = append(list, fmt.Sprintf("%s sends a line for each server, and definitions once its model has searched: that is what is counted; "+
+		list = append(list, fmt.Sprintf("%s is counted with a line for each server, as it sends definitions only after a search; "+
 			"models that version %s does not know get every definition", cl.title(), sends.Version))
 	case sends.Defers():
-		list = append(list, fmt.Sprintf("%s sends a line for each tool, and the definitions of few: that is what is counted", cl.title()))
+		list = append(list, fmt.Sprintf("%s is counted with a line for each tool and the definitions of few, as it sends them", cl.title()))
 	case cl.host.Sends.Defers():
-		list = append(list, fmt.Sprintf("%s does not know the model %q of its file, as of version %s, and sends it every definition: that is "+
-			"what is counted; models that it knows get a line for each server", cl.title(), cl.model, sends.Version))
+		list = append(list, fmt.Sprintf("%s is counted with every definition, since version %[3]s does not know the model %[2]q of its file; "+
+			"models that it knows get a line for each server", cl.title(), cl.model, sends.Version))
 	}
 	if len(cl.uncounted) > 0 {
 		list = append(list, fmt.Sprintf("%s: not counted, as their tools are not known: %s", cl.title(), strings.Join(cl.uncounted, ", ")))

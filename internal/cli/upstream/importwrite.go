@@ -276,7 +276,7 @@ func rollBack(c *cli.Context, o *settings.Options, folder string, former, mine *
 	if err == nil && u.left == 0 {
 		return fmt.Errorf("%w; nothing is taken over", why)
 	}
-	return errors.Join(fmt.Errorf("%w; toolfold upstream import --undo puts back what is written", why), err)
+	return errors.Join(fmt.Errorf("%w; toolfold upstream import --undo puts the written files back", why), err)
 }
 
 // printEdits says what is written, and what is left to do by hand.

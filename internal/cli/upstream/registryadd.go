@@ -103,7 +103,7 @@ func addFromRegistry(c *cli.Context) error {
 	switch {
 	case c.Bool("yes"):
 	case !canAsk():
-		return env.UsageError("nothing is added, as nobody can be asked without a terminal: --yes adds what is shown")
+		return env.UsageError("nothing is added, since there is no terminal to ask: --yes adds the server as shown")
 	case !agrees(c, "add it as "+a.name+"?"):
 		return errors.New("nothing is added")
 	}

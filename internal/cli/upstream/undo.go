@@ -53,7 +53,7 @@ func undoImport(c *cli.Context, o *settings.Options) error {
 		return err
 	}
 	if u.left > 0 {
-		fmt.Fprintln(c.App.ErrWriter, "toolfold: the rest is put back; mend what is named, and toolfold upstream import --undo does the rest")
+		fmt.Fprintln(c.App.ErrWriter, "toolfold: everything else is put back; correct the named entries, and repeat toolfold upstream import --undo")
 		return cli.Exit("", env.ExitFailed)
 	}
 	return nil
@@ -102,7 +102,7 @@ func (u *undoing) run(c *cli.Context, record *clientfile.Imports, save func() er
 func (u *undoing) putBack(f *clientfile.Imported) (left bool, err error) {
 	h := f.Client()
 	if h == nil {
-		return true, fmt.Errorf("%s: the client %q is not known: put back by hand what you want of %s", f.Path, f.Host, f.Backup)
+		return true, fmt.Errorf("%s: the client %q is not known: copy the entries that you want from %s", f.Path, f.Host, f.Backup)
 	}
 	now, err := clientfile.Read(f.Path)
 	if err != nil && !missing(err) {
