@@ -1,6 +1,4 @@
-// Command notes is a tool server on toolfold's packages: one family, served as
-// a folded tool or under the names its tools had before, with find and
-// describe, on standard input and output or on HTTP.
+// Command notes is an MCP server with one family of tools, note.
 package main
 
 import (
@@ -15,22 +13,26 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
+// A parameter has one name, one type and one text in the whole family.
 var text = toolfold.String{Name: "text", Doc: "What to remember.", MinLen: 1, MaxLen: 500}
 
+// A family is one tool. Clients call note with the action add or list.
 var family = toolfold.Family{
-	Name: "note", Summary: "Short notes", Category: "notes", Tier: toolfold.Core,
+	Name: "note", Summary: "Short notes",
 	Actions: []*toolfold.Action{{
 		Name: "add", Legacy: toolfold.Was("add_note"), Summary: "Add a note.", Effect: toolfold.Adds,
+		Words: "jot, memo", Asks: []string{"remind me to call the dentist", "do not forget that deploys freeze on Friday"},
 		Required: toolfold.Fields{text}, Example: `{"text": "Deploys freeze on Friday."}`,
 		Run: toolfold.Method((*service).Add),
 	}, {
 		Name: "list", Legacy: toolfold.Was("list_notes"), Summary: "List all notes.", Effect: toolfold.Reads,
+		Words: "read, show", Asks: []string{"what did I want to remember"},
 		Example: `{}`, Run: toolfold.Method((*service).List),
 	}},
 }
 
 type service struct {
-	mu    sync.Mutex
+	mu    sync.Mutex // many calls may run at once
 	notes []string
 }
 
@@ -56,20 +58,22 @@ func (s *service) List(context.Context, struct{}) (notes, error) {
 }
 
 func main() {
-	mode := flag.String("mode", "consolidated", "consolidated or legacy")
-	addr := flag.String("http", "", "serve on HTTP at this loopback address, not on standard input and output")
+	addr := flag.String("http", "", "serve HTTP at this loopback address, not standard input and output")
+	client := flag.String("for", "", "serve the list that suits this client, such as cursor")
+	mode := flag.String("mode", "", "consolidated, or legacy: the tools under their old names")
 	flag.Parse()
-	if err := run(*mode, *addr); err != nil {
+	if err := run(*addr, serve.Options{Name: "notes", Version: "1.0.0", For: *client, Mode: *mode}); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(mode, addr string) error {
+func run(addr string, options serve.Options) error {
 	notes, err := toolfold.Mount(family, func(context.Context) (*service, error) { return &service{}, nil })
 	if err != nil {
 		return err
 	}
-	server, err := serve.New(serve.Options{Name: "notes", Version: "1.0.0", Families: []*toolfold.Family{notes}, Mode: mode})
+	options.Families = []*toolfold.Family{notes}
+	server, err := serve.New(options)
 	if err != nil {
 		return err
 	}

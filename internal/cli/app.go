@@ -13,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/machine"
 	"github.com/toolfold/toolfold/internal/cli/migrate"
+	"github.com/toolfold/toolfold/internal/cli/scaffold"
 	"github.com/toolfold/toolfold/internal/cli/serve"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/setup"
@@ -33,7 +34,7 @@ func newApp(e *env.Env) *cli.App {
 		group("Measure", doctor.Command(), call.ToolsCommand(), machine.StatusCommand()),
 		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand()),
 		group("The workbench", serve.WorkerCommand(), machine.TrustCommand(), machine.UntrustCommand(), machine.HookCommand()),
-		group("More", migrate.Command(), completionCommand(), versionCommand()),
+		group("More", scaffold.Command(), migrate.Command(), completionCommand(), versionCommand()),
 	)
 	env.LayOut(app.Commands, settings.Headings...)
 	app.Action = noCommand

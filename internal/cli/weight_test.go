@@ -46,7 +46,8 @@ func TestWeight(t *testing.T) {
 		// Who imports whom is one package and 0.16 MB, for drawings of what exists.
 		// What other servers send is taken over by one package, so that it cannot stand for messages of ours; keepers of
 		// programs, memory at rest and patterns of rules are one each.
-		mainPackage: {megabytes: 54, packages: 955, modules: 95, initAllocs: 49_950, initKilobytes: 4850},
+		// The command new with the server that it writes is 0.02 MB, where 0.019 were left of 54.
+		mainPackage: {megabytes: 55, packages: 955, modules: 95, initAllocs: 49_950, initKilobytes: 4850},
 		// Prompts, resources, questions of tasks and the reasons in refusals brought it just over 14 MB.
 		// Results of handlers pass the package for what other servers send too, and rules have one for their patterns.
 		"../../examples/notes": {megabytes: 15, packages: 340, modules: 24, initAllocs: 26_500, initKilobytes: 2350},

@@ -39,6 +39,7 @@ var mayImport = map[string][]string{
 	"serve":           {".", "entry", "internal/", "call", "consolidate", "content", "lazy", "permission", "surface"},
 	"toolfoldtest": {".", "entry", "internal/", "call", "consolidate", "internal/test/golden", "lazy", "legacy", "migration",
 		"surface"},
+	"examples":  {},
 	"examples/": {".", "ask", "content", "gateway", "serve", "upstream"},
 	"cmd/":      {"internal/cli"},
 
@@ -99,6 +100,7 @@ var mayImport = map[string][]string{
 		"surface"},
 	"internal/cli/migrate": {"internal/", "internal/app", "internal/cli/docs", "internal/cli/env", "consolidate",
 		"migration", "migration/files"},
+	"internal/cli/scaffold": {"examples", "internal/cli/env"},
 	"internal/cli/serve": {"internal/", "internal/cli/env", "internal/cli/heap", "internal/cli/settings",
 		"internal/cli/workbench", "serve", "surface"},
 	"internal/cli/setup": {"internal/", "internal/cli/clientfile", "internal/cli/env", "internal/cli/hooks",
