@@ -350,36 +350,56 @@ func ExampleExternal() {
 	// weather: city is missing
 }
 
-// Find is part of every server: it answers with how to call what it found.
+// Find is part of every server: it answers with how to call the actions that it found.
 func Example_find() {
-	server, err := serve.New(serve.Options{Families: []*toolfold.Family{mounted()}})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	var out bytes.Buffer
-	request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tools","arguments":{"action":"find",` +
-		`"query":"buy a novel"}}}` + "\n")
-	if err := server.Stdio(context.Background(), request, &out); err != nil {
-		fmt.Println(err)
-	}
-	var answer struct {
-		Result struct{ Content []struct{ Text string } }
-	}
-	var found struct {
-		Results []struct{ Name, Usage string }
-	}
-	err = json.Unmarshal(out.Bytes(), &answer)
-	if err == nil {
-		err = json.Unmarshal([]byte(answer.Result.Content[0].Text), &found)
-	}
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(found.Results[0].Name)
-	fmt.Println(found.Results[0].Usage)
+	found := find(mounted(), "buy a novel")
+	fmt.Println(found[0].Name)
+	fmt.Println(found[0].Usage)
 	// Output:
 	// book.add
 	// book(action: 'add', params: {title: string, shelf?: read|unread, owner?: object})
+}
+
+// Words and Asks are for find alone: clients are not listed them.
+func ExampleAction_asks() {
+	family := books
+	open := func(context.Context) (*library, error) { return &library{}, nil }
+	plain, err := toolfold.Mount(family, open)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const query = "what could I take to the beach"
+	fmt.Println(find(plain, query)[0].Name) // no action of the family
+
+	family.Asks = `
+# list
+which books shall I take along to the beach
+which novels have I not read yet
+`
+	asked, err := toolfold.Mount(family, open)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(find(asked, query)[0].Name)
+	// Output:
+	// tools.find
+	// book.list
+}
+
+// found is an action that find answers with.
+type found struct{ Name, Usage string }
+
+// find asks a server of the family for actions.
+func find(family *toolfold.Family, query string) []found {
+	server, err := serve.New(serve.Options{Families: []*toolfold.Family{family}})
+	if err != nil {
+		panic(err)
+	}
+	out, err := toolfold.Do[struct{ Results []found }](context.Background(), server.Caller(), "tools.find", map[string]string{"query": query})
+	if err != nil {
+		panic(err)
+	}
+	return out.Results
 }

@@ -168,6 +168,8 @@ func (r *pageReader) read(t *testing.T, e example) {
 		err = r.shell(t, e.text)
 	case e.info == "go":
 		err = isPartOf("../../examples/notes/main.go", e.text)
+	case kind == "whole", kind == "part":
+		err = isSource(tool, e.text, kind == "whole")
 	case kind == "arguments":
 		err = r.arguments(t, tool, e.text)
 	case kind == "calls":
@@ -259,6 +261,18 @@ func isPartOf(path, text string) error {
 		}
 		return nil
 	})
+}
+
+// isSource wants a text in a file of the repository, which tests compile: all of the file, or lines of it without a gap.
+func isSource(path, text string, whole bool) error {
+	source, err := os.ReadFile(filepath.Join("../..", path))
+	if err != nil {
+		return err
+	}
+	if whole && string(source) != text || !strings.Contains(string(source), text) {
+		return fmt.Errorf("the text is not that of %s", path)
+	}
+	return nil
 }
 
 // isThere wants the files that the first column of a tree names.
