@@ -433,7 +433,8 @@ var verbs = sync.OnceValue(func() map[string]bool {
 		ask assign attach audit authenticate authorize await backup begin bind block book branch browse build bulk calculate call cancel
 		capture change chat check checkout choose classify clean clear click clone close collect combine commit compare compile
 		complete compress compute configure confirm connect consult contain continue control convert copy correct count crawl create
-		cut deactivate debug decide declare decline decode decrypt dedupe deduplicate define delete demonstrate deploy describe destroy detach detect
+		cut deactivate debug decide declare decline decode decrypt dedupe deduplicate define delete
+		demonstrate deploy describe destroy detach detect
 		determine diagnose diff disable discard disconnect discover dismiss display download drag draw draft drop dump duplicate echo
 		edit embed emit emulate enable encode encrypt end enqueue ensure enter erase escalate estimate evaluate examine execute expand
 		explain explore export expose extend extract fail fetch fill filter find fix focus follow force fork format forward gather

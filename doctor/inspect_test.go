@@ -167,11 +167,12 @@ func TestFindings(t *testing.T) {
 func TestUnknownVerbs(t *testing.T) {
 	t.Parallel()
 	for description, is := range map[string]bool{
-		"Reconnect to it": true, "Merges pull requests": true, "Reindexes documents": true, "Unarchive channels": true, "Vacuum the database": true,
-		"Impersonate a user": true, "Triage issues": true,
+		"Reconnect to it": true, "Merges pull requests": true, "Reindexes documents": true, "Unarchive channels": true,
+		"Vacuum the database": true, "Impersonate a user": true, "Triage issues": true,
 		"The current user": false, "Weather forecast by city": false, "Ingredients of a recipe": false, "A vacuum": false,
 	} {
-		l := read(t, fmt.Sprintf(`[{"name":"a","description":%q,"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]`, description))
+		l := read(t, fmt.Sprintf(`[{"name":"a","description":%q,"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]`,
+			description))
 		if found := inspect(t, l).Servers[0].Findings; (found == nil) != is {
 			t.Errorf("%q: %+v", description, found)
 		}

@@ -15,7 +15,7 @@ func (c *code) uses() {
 		switch {
 		case c.isText(i):
 			c.text(i)
-		case c.isWord(i) && strings.Contains(c.at(i), "_"):
+		case c.isWord(i) && (c.isKey(i) || strings.HasPrefix(c.at(i), "mcp_")):
 			c.word(i)
 		}
 	}
@@ -27,7 +27,7 @@ func (c *code) word(i int) {
 	n, ok := c.nameAt(c.tokens[i].Start, c.tokens[i].End())
 	switch {
 	case !ok:
-	case strings.HasPrefix(n.prefix, "mcp_"), n.prefix == "" && c.isKey(i) && c.isHandled(i):
+	case strings.HasPrefix(n.prefix, "mcp_"), n.prefix == "" && c.isHandled(i):
 		c.mentioned(n)
 	}
 }
