@@ -9,14 +9,14 @@ import (
 )
 
 var (
-	query     = toolfold.String{Name: "query", Doc: "What you want to do, in words.", MaxLen: 20_000}
+	query     = toolfold.String{Name: "query", Doc: "Your goal, in words.", MaxLen: 20_000}
 	limit     = toolfold.Int{Name: "limit", Doc: "Most results.", Min: 1, Max: 50}
 	name      = toolfold.String{Name: callctx.ForwardName, Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = toolfold.Strings("names", "Several such names.")
-	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call, where usage leaves its form open."}
+	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call if usage leaves its form open."}
 	whole     = toolfold.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
 	category  = toolfold.String{Name: "category", Doc: "Only tools of this category."}
-	disabled  = toolfold.Bool{Name: "include_disabled", Doc: "Also what may not be called, with the reason."}
+	disabled  = toolfold.Bool{Name: "include_disabled", Doc: "Also disabled tools, with the reason."}
 	id        = toolfold.UUID("id", "Id of the answer.")
 	arguments = toolfold.Object{Name: callctx.ForwardArguments, Doc: "Action arguments, as in a direct call."}
 )
@@ -27,12 +27,12 @@ var asksText string
 // Family declares the discovery tools.
 var Family = toolfold.Family{
 	Name: "tools", Summary: "Find and describe tools", Category: callctx.Discovery, Tier: toolfold.Core,
-	Doc:  "Find says which action to call and how; describe gives the whole account of one.",
+	Doc:  "Find lists the actions to call, and how; describe gives the whole account of one.",
 	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:     "find",
 		Legacy:   toolfold.Was("tool_find"),
-		Summary:  "Find actions by what they do, best first, with how to call them.",
+		Summary:  "Find actions by purpose, best first, with how to call them.",
 		Words:    "search, discover, capability, command",
 		Required: toolfold.Fields{query},
 		Optional: toolfold.Fields{limit.With(toolfold.Default(5))},
@@ -54,7 +54,7 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "load",
 		Legacy:   toolfold.Was("tool_load"),
-		Summary:  "Get whole definitions, and list them for this session where it can.",
+		Summary:  "Get whole definitions, and list them for this session if it can.",
 		Words:    "activate, enable, make available, toolbox",
 		Required: toolfold.Fields{many},
 		Effect:   toolfold.Reads, // a list of this session is all that changes
@@ -64,7 +64,7 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "active",
 		Legacy:  toolfold.Was("tool_active"),
-		Summary: "What this session is listed and has loaded.",
+		Summary: "Tools listed for this session, and loaded.",
 		Words:   "loaded, current, enabled now",
 		Effect:  toolfold.Reads,
 		Example: `{}`,
@@ -135,7 +135,7 @@ type DescribeOut struct {
 // NameError is a name that leads nowhere.
 type NameError struct {
 	Name    string `json:"name" doc:"Tool, action or legacy name, such as memory.store."`
-	Message string `json:"message" doc:"What is wrong with the name, and what is near."`
+	Message string `json:"message" doc:"The error, and similar names."`
 }
 
 // LoadIn are the arguments of tools.load.
@@ -175,8 +175,8 @@ type RestIn struct {
 // RestOut is the result of tools.rest.
 type RestOut struct {
 	Found  bool            `json:"found" doc:"Whether it is still kept."`
-	Answer json.RawMessage `json:"answer,omitempty" doc:"The whole answer, or what include_fields names of it."`
-	Hint   string          `json:"hint,omitempty" doc:"What to do when it is gone."`
+	Answer json.RawMessage `json:"answer,omitempty" doc:"The whole answer, or its include_fields."`
+	Hint   string          `json:"hint,omitempty" doc:"Next step when it is gone."`
 }
 
 // CallIn are the arguments of tools.call.

@@ -39,8 +39,8 @@ const kinship = 0.3
 // Found is an action that a query led to.
 type Found struct {
 	Name    string  `json:"name" doc:"Action to call."`
-	Usage   string  `json:"usage" doc:"How to call it; a ? marks what may be left out."`
-	Summary string  `json:"summary,omitempty" doc:"What it does; of the best three."`
+	Usage   string  `json:"usage" doc:"How to call it; ? marks optional parameters."`
+	Summary string  `json:"summary,omitempty" doc:"Its summary; best three only."`
 	Score   float64 `json:"score" doc:"From 0 to 1; below 0.5 mostly unrelated."`
 
 	// Params describes the required parameters of another server's action, by name.

@@ -43,7 +43,7 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 	}
 	switch {
 	case len(out.Results) == 0:
-		out.Hint = "nothing matches; say in plain words what you want to do, or see the action list"
+		out.Hint = "nothing matches; describe your goal in plain words, or see the action list"
 	case out.Results[0].Score < fits:
 		out.Hint = "nothing fits well"
 	}
@@ -176,8 +176,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 }
 
 // forgotten is what to do where an answer is not kept.
-const forgotten = "the process that gave an answer keeps it for an hour, and as many as fit. Call again what only reads, " +
-	"with include_fields for less; do not repeat a change: read what it did"
+const forgotten = "the process that gave an answer keeps it for at most an hour. Repeat calls that only read, " +
+	"with include_fields for less; do not repeat a change: read its result"
 
 // Rest returns an answer that was cut.
 func (s *Service) Rest(ctx context.Context, in RestIn) (RestOut, error) {

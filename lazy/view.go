@@ -121,7 +121,7 @@ func (v *View) Stubs() []Listed { return Stubs(Within(v.tools, v.tier)) }
 // Row is a tool in the account of all tools.
 type Row struct {
 	Name     string            `json:"name" doc:"Name to call it by."`
-	Summary  string            `json:"summary" doc:"What it does."`
+	Summary  string            `json:"summary" doc:"Its purpose."`
 	Category toolfold.Category `json:"category" doc:"Tool category."`
 	Enabled  bool              `json:"enabled" doc:"Whether it can be called."`
 	Reason   string            `json:"reason,omitempty" doc:"Why it cannot be called, or why calls fail just now."`
@@ -173,7 +173,7 @@ func (v *View) lookup(name string) ([]*entry.Entry, *toolfold.Error) {
 	if len(names) > 0 {
 		return nil, err.WithHint("perhaps one of %v", names)
 	}
-	return nil, err.WithHint("tools.list shows what there is, tools.find finds it by what it does")
+	return nil, err.WithHint("tools.list lists the tools, tools.find finds actions by purpose")
 }
 
 // entry returns how the surface calls the action of an entry: a legacy name is

@@ -24,7 +24,7 @@ var (
 	about     = toolfold.String{Name: "description", Doc: "Summary.", MaxLen: 2000}
 	category  = toolfold.String{Name: "category", Doc: "Subject.", MaxLen: 100}
 	tags      = toolfold.List{Name: "tags", Doc: "Labels; any one matches.", Of: toolfold.String{MaxLen: 100}, MaxItems: 20}
-	audience  = toolfold.List{Name: "applicableTo", Doc: "Agents it is for; none or * = all.", Of: toolfold.String{MaxLen: 100}, MaxItems: 100}
+	audience  = toolfold.List{Name: "applicableTo", Doc: "Its agents; empty or * = all.", Of: toolfold.String{MaxLen: 100}, MaxItems: 100}
 	excluded  = toolfold.List{Name: "excludeFrom", Doc: "Agents it is not for.", Of: toolfold.String{MaxLen: 100}, MaxItems: 100}
 	priority  = toolfold.Int{Name: "priority", Doc: "Higher goes first.", Min: 1, Max: 100}
 	enabled   = toolfold.Bool{Name: "enabled", Doc: "Whether inject uses it."}
@@ -70,7 +70,7 @@ var Family = toolfold.Family{
 		Words:   "teach, add, save, write, new skill, guidelines, how-to, knowledge, publish, write down",
 		Doc:     "Ids are lower-case letters, digits, dashes; first a letter.",
 		Changed: "Abilities are kept across restarts; requires and conflicts can be given and count. " +
-			"replaced tells whether there was one.",
+			"replaced reports whether there was one.",
 		Required: toolfold.Fields{newID, content},
 		Optional: details,
 		Effect:   toolfold.Sets,
@@ -82,7 +82,7 @@ var Family = toolfold.Family{
 		Legacy:   toolfold.Was("ability_get"),
 		Summary:  "Read one ability with its text.",
 		Words:    "show, open, read me, look into",
-		Changed:  "source tells where it is from: registered, or a file of the workspace.",
+		Changed:  "source is registered, or file: a file of the workspace.",
 		Required: toolfold.Fields{abilityID},
 		Effect:   toolfold.Reads,
 		Example:  `{"abilityId": "go-errors"}`,
@@ -106,7 +106,7 @@ var Family = toolfold.Family{
 		Summary: "Join the texts that fit an agent's task.",
 		Words:   "select, gather, relevant knowledge, token limit, what fits, assemble, background reading",
 		Changed: "Unrelated texts stay out. requires and conflicts count. Tokens are counted, headings and rules included, " +
-			"and never exceed maxTokens; a text that is too long is passed over. injected and leftOut say why, with scores.",
+			"and never exceed maxTokens; a text that is too long is passed over. injected and leftOut have the reasons, with scores.",
 		Required: toolfold.Fields{agentID, task},
 		Optional: toolfold.Fields{
 			core, maxAbilities.With(toolfold.Default(10)), maxTokens.With(toolfold.Default(50000)), headings.With(toolfold.Default(false)),

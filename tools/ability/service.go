@@ -112,7 +112,7 @@ func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 	file, there := files.abilities[id]
 	switch {
 	case removed && there:
-		out.Removed, out.Message = true, "removed "+id+"; from now on its id is that of the file "+file.File
+		out.Removed, out.Message = true, "removed "+id+"; from now on its id names the file "+file.File
 	case removed:
 		out.Removed, out.Message = true, "removed "+id
 	case there:

@@ -108,7 +108,7 @@ func TestRegisteredGoesBeforeFile(t *testing.T) {
 	}
 	check("registered", "stored", "stored")
 	removed, err := s.Remove(t.Context(), RemoveIn{"both"})
-	if want := "removed both; from now on its id is that of the file .toolfold/abilities/both.md"; err != nil || !removed.Removed ||
+	if want := "removed both; from now on its id names the file .toolfold/abilities/both.md"; err != nil || !removed.Removed ||
 		removed.Message != want {
 		t.Errorf("%+v, %v", removed, err)
 	}

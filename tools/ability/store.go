@@ -27,13 +27,13 @@ type Ability struct {
 	Tags        []string `json:"tags,omitempty" doc:"Labels; any one matches."`
 	Content     string   `json:"content" doc:"The text, Markdown."`
 	Author      string   `json:"author,omitempty" doc:"Author in the file."`
-	Source      string   `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
+	Source      string   `json:"source" doc:"Its origin; registered precedes file." enum:"registered,file"`
 	File        string   `json:"file,omitempty" doc:"Path in the workspace."`
 	// false or nil; set by Get
-	Trusted      *bool    `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it is not injected."`
+	Trusted      *bool    `json:"trusted,omitempty" doc:"False if the user does not trust the workspace: it is not injected."`
 	Requires     []string `json:"requires,omitempty" doc:"Abilities that come with it."`
 	Conflicts    []string `json:"conflicts,omitempty" doc:"Abilities that never come with it."`
-	ApplicableTo []string `json:"applicableTo,omitempty" doc:"Agents it is for; none or * = all."`
+	ApplicableTo []string `json:"applicableTo,omitempty" doc:"Its agents; empty or * = all."`
 	ExcludeFrom  []string `json:"excludeFrom,omitempty" doc:"Agents it is not for."`
 	Priority     int      `json:"priority" doc:"Higher goes first."` // 1 to 100
 	Enabled      bool     `json:"enabled" doc:"Whether inject uses it."`

@@ -27,7 +27,7 @@ type RegisterOut struct {
 	Registered bool   `json:"registered" doc:"True."`
 	AbilityID  string `json:"abilityId" doc:"Ability ID."`
 	Replaced   bool   `json:"replaced" doc:"Whether one was replaced."`
-	Message    string `json:"message" doc:"What happened, in words."`
+	Message    string `json:"message" doc:"The outcome in words."`
 }
 
 // GetIn are the arguments of ability.get.
@@ -62,7 +62,7 @@ type Item struct {
 	Priority    int      `json:"priority" doc:"Higher goes first."`
 	Enabled     bool     `json:"enabled" doc:"Whether inject uses it."`
 	// false or nil
-	Trusted *bool `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it is not injected."`
+	Trusted *bool `json:"trusted,omitempty" doc:"False if the user does not trust the workspace: it is not injected."`
 }
 
 // InjectIn are the arguments of ability.inject.
@@ -79,7 +79,7 @@ type InjectIn struct {
 type InjectOut struct {
 	AgentID           string     `json:"agentId" doc:"Agent the texts are for."`
 	InjectedAbilities []string   `json:"injectedAbilities" doc:"IDs in the order of their texts."`
-	Injected          []Injected `json:"injected,omitempty" doc:"The same with what they cost and why."`
+	Injected          []Injected `json:"injected,omitempty" doc:"The same with cost and reason."`
 	CombinedContent   string     `json:"combinedContent" doc:"The texts with rules between them."`
 	TokenCount        int        `json:"tokenCount" doc:"o200k tokens of combinedContent."`
 	Truncated         bool       `json:"truncated" doc:"Whether maxTokens kept one out."`
@@ -110,5 +110,5 @@ type RemoveIn struct {
 type RemoveOut struct {
 	Removed   bool   `json:"removed" doc:"Whether one was removed."`
 	AbilityID string `json:"abilityId" doc:"Ability ID."`
-	Message   string `json:"message" doc:"What happened, in words."`
+	Message   string `json:"message" doc:"The outcome in words."`
 }

@@ -19,7 +19,7 @@ import (
 
 var (
 	agentID      = toolfold.String{Name: "agentId", Doc: "Agent ID.", MinLen: 1, MaxLen: 50}
-	description  = toolfold.String{Name: "description", Doc: "What it is for.", MinLen: 1, MaxLen: 1000}
+	description  = toolfold.String{Name: "description", Doc: "Its purpose.", MinLen: 1, MaxLen: 1000}
 	displayName  = toolfold.String{Name: "displayName", Doc: "Name for people.", MaxLen: 100}
 	capabilities = toolfold.List{Name: "capabilities", Doc: "Skills.", Of: toolfold.String{MaxLen: 200}, MaxItems: 50}
 	team         = toolfold.String{Name: "team", Doc: "Team.", MaxLen: 100}
@@ -27,7 +27,7 @@ var (
 	systemPrompt = toolfold.String{Name: "systemPrompt", Doc: "May have {{ input.x }}.", MaxLen: 10_000}
 	enabled      = toolfold.Bool{Name: "enabled", Doc: "Whether runs are allowed."}
 	workflow     = engine.StepsField("workflow", "Without any, one prompt with the input.")
-	input        = toolfold.Object{Name: "input", Doc: "What steps read as input."}
+	input        = toolfold.Object{Name: "input", Doc: "Input of the steps."}
 	sessionID    = toolfold.UUID("sessionId", "Active session to join.")
 	limit        = toolfold.Int{Name: "limit", Doc: "Most agents to return.", Min: 1, Max: 100}
 
@@ -77,7 +77,7 @@ var Family = toolfold.Family{
 		Name:     "update",
 		Summary:  "Change the given fields of a registered agent.",
 		Words:    "edit, modify, rename, enable, disable, new prompt, correct",
-		Doc:      "What is not sent stays; a list replaces the whole list. Steps as in register.",
+		Doc:      "Other fields stay; a list replaces the whole list. Steps as in register.",
 		Required: toolfold.Fields{agentID},
 		Optional: append(slices.Clone(changeable), description),
 		Effect:   toolfold.Sets,

@@ -82,7 +82,7 @@ func (s *Service) readFiles(ctx context.Context) ([]Profile, []workspace.Broken,
 	for _, f := range files {
 		p := f.Value
 		if other := from[p.AgentID]; other != "" {
-			broken = append(broken, *p.places.Broken("/agentId", "agentId %q is that of %s", p.AgentID, other))
+			broken = append(broken, *p.places.Broken("/agentId", "agentId %q is taken by %s", p.AgentID, other))
 			continue
 		}
 		if faults := p.uses.Check(s.Tools); len(faults) > 0 {

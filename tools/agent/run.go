@@ -141,7 +141,7 @@ func (s *Service) withinRights(ctx context.Context, p Profile) (context.Context,
 	if err != nil {
 		return nil, toolfold.Errorf(PermissionDenied, "the rights of who changed agent %q cannot be read: a later toolfold wrote them",
 			p.AgentID).
-			WithHint("agent.remove it and agent.register it anew")
+			WithHint("agent.remove it and agent.register it again")
 	}
 	origin := toolfold.OriginOf(ctx)
 	origin.Rights = origin.Rights.And(limits)

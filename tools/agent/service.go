@@ -136,7 +136,7 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 	if in == (UpdateIn{AgentID: in.AgentID}) {
 		return UpdateOut{}, toolfold.Errorf(toolfold.InvalidInput, "agent.update: nothing is to be changed").
 			About(toolfold.ProblemMissing, "enabled").
-			WithHint("send what changes, such as enabled or workflow; agent.get has what there is")
+			WithHint("send the fields to change, such as enabled or workflow; agent.get has the current ones")
 	}
 	var steps []engine.Step
 	if in.Workflow != nil {
@@ -297,7 +297,7 @@ func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 	if removed {
 		out := RemoveOut{Removed: true, AgentID: in.AgentID, Message: fmt.Sprintf("agent %q is removed", in.AgentID)}
 		if file != "" {
-			out.Message += "; from now on its id is that of the file " + file
+			out.Message += "; from now on its id names the file " + file
 		}
 		return out, nil
 	}

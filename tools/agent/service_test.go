@@ -176,7 +176,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 	for _, want := range []string{
 		`"total":2`, `{"agentId":"clash","description":"About clash.","enabled":true}`, `{"agentId":"good","description":"d","enabled":true}`,
-		`{"file":".toolfold/agents/good.yaml","line":1,"column":1,"reason":"agentId \"good\" is that of .toolfold/agents/again.yaml"}`,
+		`{"file":".toolfold/agents/good.yaml","line":1,"column":1,"reason":"agentId \"good\" is taken by .toolfold/agents/again.yaml"}`,
 		`{"file":".toolfold/agents/clash.yaml","reason":"an agent of this id is registered and counts; agent.remove it to use the file"}`,
 		`{"file":".toolfold/agents/id.yaml","line":1,"column":1,"reason":"agentId must be string, got number"}`,
 		`{"file":".toolfold/agents/none.yaml","line":1,"column":1,"reason":"description is missing"}`,
@@ -241,7 +241,7 @@ func TestRegisteredGoesBeforeFile(t *testing.T) {
 	b.Expect("agent.run", run, `{"source":"registered","output":{"answer":"re: x"}}`)
 	b.Expect("agent.get", `{"agentId":"both","include_fields":["source","description"]}`, `{"description":"d","source":"registered"}`)
 	b.Expect("agent.remove", `{"agentId":"both"}`,
-		`{"removed":true,"agentId":"both","message":"agent \"both\" is removed; from now on its id is that of the file `+
+		`{"removed":true,"agentId":"both","message":"agent \"both\" is removed; from now on its id names the file `+
 			`.toolfold/agents/both.yaml"}`)
 	b.Expect("agent.run", run, `{"source":"file","output":{"a":"re: filed"}}`)
 }

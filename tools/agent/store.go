@@ -18,7 +18,7 @@ type Profile struct {
 	AgentID       string         `json:"agentId" doc:"Agent ID."`
 	DisplayName   string         `json:"displayName,omitempty" doc:"Name for people."`
 	Version       string         `json:"version,omitempty" doc:"Version of the file."`
-	Description   string         `json:"description" doc:"What it is for."`
+	Description   string         `json:"description" doc:"Its purpose."`
 	Role          string         `json:"role,omitempty" doc:"Agent's role."`            // of files only
 	Expertise     []string       `json:"expertise,omitempty" doc:"Areas of knowledge."` // of files only
 	Capabilities  []string       `json:"capabilities,omitempty" doc:"Skills."`
@@ -28,10 +28,10 @@ type Profile struct {
 	SystemPrompt  string         `json:"systemPrompt,omitempty" doc:"May have {{ input.x }}."`
 	Workflow      []engine.Step  `json:"workflow,omitempty" doc:"Steps."`
 	Orchestration *Orchestration `json:"orchestration,omitempty" doc:"Delegation settings."` // of files only
-	Source        string         `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
+	Source        string         `json:"source" doc:"Its origin; registered precedes file." enum:"registered,file"`
 	File          string         `json:"file,omitempty" doc:"Path in the workspace."`
 	// false or nil; set by Get
-	Trusted   *bool     `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."`
+	Trusted   *bool     `json:"trusted,omitempty" doc:"False if the user does not trust the workspace: it does not run."`
 	CreatedAt time.Time `json:"createdAt,omitzero" doc:"When it was registered."` // whole microseconds; zero for a file
 
 	// Rights are the rights that everybody who registered or changed the profile

@@ -70,11 +70,11 @@ type ListOut struct {
 type Item struct {
 	AgentID      string   `json:"agentId" doc:"Agent ID."`
 	DisplayName  string   `json:"displayName,omitempty" doc:"Name for people."`
-	Description  string   `json:"description" doc:"What it is for."`
+	Description  string   `json:"description" doc:"Its purpose."`
 	Team         string   `json:"team,omitempty" doc:"Team."`
 	Enabled      bool     `json:"enabled" doc:"Whether runs are allowed."`
 	Capabilities []string `json:"capabilities,omitempty" doc:"Skills."`
-	Trusted      *bool    `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
+	Trusted      *bool    `json:"trusted,omitempty" doc:"False if the user does not trust the workspace: it does not run."` // false or nil
 }
 
 // RunIn are the arguments of agent.run.
@@ -89,9 +89,9 @@ type RunOut struct {
 	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`
 	Success         bool                `json:"success" doc:"Whether it ran to its end."`
 	AgentID         string              `json:"agentId" doc:"Agent ID."`
-	Source          string              `json:"source" doc:"Where defined; registered precedes file." enum:"registered,file"`
+	Source          string              `json:"source" doc:"Its origin; registered precedes file." enum:"registered,file"`
 	SessionID       string              `json:"sessionId,omitempty" doc:"Active session to join." format:"uuid"`
-	Output          map[string]any      `json:"output" doc:"Outputs by stepId, also what a failing step had made."`
+	Output          map[string]any      `json:"output" doc:"Outputs by stepId, also of a failing step so far."`
 	StepResults     []engine.StepResult `json:"stepResults" doc:"Steps that ran."`
 	Abilities       []Ability           `json:"abilities,omitempty" doc:"Those in system prompts of this run."`
 	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`

@@ -41,13 +41,13 @@ var Family = toolfold.Family{
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
 		Legacy:  toolfold.OldNames{{Name: "bugfix_scan", Required: toolfold.Fields{scan.Paths}}},
-		Summary: "Look for faults in what changed since a commit, or in files.",
+		Summary: "Look for faults in changes since a commit, or in files.",
 		Covers:  func() []string { return scan.Covers(scan.Bugs) },
 		Words:   "lint, check, analyse, analyze, inspect, audit, review, vet, detect, vulnerabilities, sniff out",
-		Doc: "since: uncommitted tells what an edit broke. Looks for leaks, nil, types, logic, concurrency, security. Shows the five " +
+		Doc: "since: uncommitted finds faults of an edit. Looks for leaks, nil, types, logic, concurrency, security. Shows the five " +
 			"worst; bugfix.list has all.",
-		Changed: "Go and Python are scanned too, with analysers. excludePatterns, categories and useAst act. What cannot be " +
-			"analysed is in skipped. maxFiles is 1,000 unless given, and may be up to 10,000, and minSeverity is medium. " +
+		Changed: "Go and Python are scanned too, with analysers. excludePatterns, categories and useAst act. Files that cannot be " +
+			"analysed are in skipped. maxFiles is 1,000 unless given, and may be up to 10,000, and minSeverity is medium. " +
 			"The rest of the findings is in bugfix.list instead of an artifact.",
 		Optional: toolfold.Fields{git.Ref.With(toolfold.Added()), scan.Paths, categories,
 			minSeverity.With(toolfold.Default("medium")), scan.Exclude, scan.MaxFiles.With(toolfold.Default(1000)),
@@ -64,8 +64,8 @@ var Family = toolfold.Family{
 		Means:   "fix",
 		Summary: "Show fixes of one or many faults as a diff, or write them.",
 		Words:   "fix, repair, mend, patch, correct, apply, solve, heal, null dereference",
-		Doc: "Of bugId, of bugIds, or of a rule or file: all in the newest scan that have a safe fix, in one go. A file is written " +
-			"only if nobody else changed it since the scan; other findings stay valid where their lines did not change.",
+		Doc: "Takes bugId, bugIds, or a rule or file: all in the newest scan with a safe fix, in one go. A file is written " +
+			"only if nothing else changed it since the scan; other findings stay valid if their lines did not change.",
 		Changed: "Fixes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup keeps a copy.",
 		Optional: toolfold.Fields{bugID, bugIDs.With(toolfold.Added()), scan.Rule.With(toolfold.Added()), scan.File.With(toolfold.Added()),
 			scan.DryRun.With(toolfold.Default(true)), autoApply.With(toolfold.Default(false)), scan.Backup.With(toolfold.Default(true)),

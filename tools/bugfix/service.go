@@ -40,7 +40,7 @@ type ScanOut struct {
 type Brief struct {
 	BugID    string `json:"bugId" doc:"The finding." format:"uuid"`
 	Severity string `json:"severity" doc:"Its severity." enum:"critical,high,medium,low,info"`
-	Message  string `json:"message" doc:"What is wrong."`
+	Message  string `json:"message" doc:"The fault."`
 	File     string `json:"file" doc:"Where."`
 	Line     int    `json:"line" doc:"From 1."`
 	Fixable  bool   `json:"fixable" doc:"Whether bugfix.run can fix it."`
@@ -110,7 +110,7 @@ type ListIn struct {
 
 // ListOut is the result of bugfix.list.
 type ListOut struct {
-	ScanID string `json:"scanId,omitempty" doc:"The scan; absent where there is none." format:"uuid"`
+	ScanID string `json:"scanId,omitempty" doc:"The scan; absent without one." format:"uuid"`
 	Items  []Item `json:"items" doc:"The worst first."`
 	Total  int    `json:"total" doc:"Findings that match, on all pages."`
 	toolfold.Paged

@@ -50,9 +50,9 @@ var Family = toolfold.Family{
 		Summary: "Write one setting to the user's or the workspace's file.",
 		Words:   "change, modify, switch, turn on, turn off, configure, adjust, tweak, tune",
 		Doc:     "Takes effect when the server starts again. " + rights(),
-		Changed: "The file is created when missing. Unknown keys and invalid values are refused, where unknown keys " +
-			"were dropped; the setting's type decides how a text is read, so \"true\" stays text where text is due. What decides " +
-			"what runs on a machine or who may use it is refused to all but its user.",
+		Changed: "The file is created when missing. Unknown keys, formerly dropped, and invalid values are refused. " +
+			"The setting's type decides how a text is read: \"true\" stays text if the setting is text. Only the user of a machine may " +
+			"write the settings that decide which programs run on it or who may use it.",
 		Required: toolfold.Fields{path, value},
 		Optional: toolfold.Fields{scope.With(toolfold.OneOf(Global, Local), toolfold.Default(Global))},
 		Effect:   toolfold.Sets,
@@ -88,7 +88,7 @@ var Family = toolfold.Family{
 		Means:    "ask-model",
 		Summary:  "Ask a model provider for one word.",
 		Words:    "check, try, ping, latency, connection, provider works",
-		Doc:      "Says how long it took, or what is wrong and what to do.",
+		Doc:      "Returns how long it took, or the failure and how to fix it.",
 		Optional: toolfold.Fields{model},
 		Effect:   toolfold.Runs,
 		Example:  `{"provider": "local"}`,
@@ -111,7 +111,7 @@ type GetOut struct {
 	Found bool   `json:"found" doc:"Whether the scope has a value there."`
 
 	// Source is empty for a single file.
-	Source string `json:"source,omitempty" doc:"Where it comes from, of scope merged." enum:"flag,environment,local,global,default"`
+	Source string `json:"source,omitempty" doc:"Its origin, of scope merged." enum:"flag,environment,local,global,default"`
 }
 
 // SetIn are the arguments of config.set.
@@ -142,7 +142,7 @@ type ShowOut struct {
 	Unknown []Ignored      `json:"unknown,omitempty" doc:"Entries of the files that do not apply."`
 
 	// Sources is nil for a single file.
-	Sources map[string]string `json:"sources,omitempty" doc:"Where settings come from, of scope merged: flag, environment, local or global; the rest are defaults."`
+	Sources map[string]string `json:"sources,omitempty" doc:"Origin of settings, of scope merged: flag, environment, local or global; the rest are defaults."`
 }
 
 // UnsetIn are the arguments of config.unset.
@@ -168,15 +168,15 @@ type TestIn struct {
 type TestOut struct {
 	Success    bool           `json:"success" doc:"Whether it answered."`
 	Provider   string         `json:"provider" doc:"Provider that was asked."`
-	Model      string         `json:"model,omitempty" doc:"Model that answered, where it says."`
-	Answer     string         `json:"answer,omitempty" doc:"What it said, shortened."`
+	Model      string         `json:"model,omitempty" doc:"Model that answered, if named."`
+	Answer     string         `json:"answer,omitempty" doc:"The answer, shortened."`
 	DurationMs int64          `json:"durationMs" doc:"How long it took."`
-	Error      *ProviderError `json:"error,omitempty" doc:"What is wrong."`
+	Error      *ProviderError `json:"error,omitempty" doc:"Why it failed."`
 }
 
 // ProviderError gives the reason why a provider did not answer.
 type ProviderError struct {
 	Code    string `json:"code" doc:"Kind of failure."`
-	Message string `json:"message" doc:"What went wrong."`
-	Hint    string `json:"hint,omitempty" doc:"What to do."`
+	Message string `json:"message" doc:"The failure in words."`
+	Hint    string `json:"hint,omitempty" doc:"How to fix it."`
 }

@@ -115,7 +115,7 @@ type Ignored struct {
 	// the setting that may be meant
 	Suggest string `json:"suggest,omitempty" doc:"Setting that may be meant."`
 	// empty = no setting has that name
-	Reason string `json:"reason,omitempty" doc:"Why it does not apply; absent where no setting has that name."`
+	Reason string `json:"reason,omitempty" doc:"Why it does not apply; absent if no setting has that name."`
 }
 
 // Text returns the entry as a phrase, without its scope.

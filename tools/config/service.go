@@ -269,7 +269,7 @@ func (s *Service) compare(action, scope, name string, before, after map[string]a
 	}
 	return toolfold.Errorf(toolfold.InvalidInput, "%s: toolfold could not start with that: %v", action, fault).
 		About(toolfold.ProblemRefused, "path").
-		WithHint("set what it needs first, or another value")
+		WithHint("set the settings it needs first, or another value")
 }
 
 // providerFault returns what is wrong with the providers of the user's file and

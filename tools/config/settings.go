@@ -148,7 +148,7 @@ var Settings = append([]Setting{
 	{toolfold.Object{
 		Name: "embeddings", Doc: "Endpoint for embeddings, which find notes and tools by meaning. It receives their texts.",
 		Optional: toolfold.Fields{
-			toolfold.String{Name: "baseURL", Doc: "Where the API is, up to /v1.", MinLen: 1},
+			toolfold.String{Name: "baseURL", Doc: "URL of the API, up to /v1.", MinLen: 1},
 			toolfold.String{Name: "model", Doc: "Model of the vectors.", MinLen: 1},
 			toolfold.String{Name: "apiKeyEnv", Doc: "Environment variable that holds the key.", MinLen: 1},
 		},

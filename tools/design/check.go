@@ -39,10 +39,10 @@ type CheckOut struct {
 	Format        string             `json:"format" doc:"Of the document, with its version."`
 	Findings      []contract.Finding `json:"findings" doc:"In the order of lines; 50 at most."`
 	FindingsTotal int                `json:"findingsTotal" doc:"All of them."`
-	Breaks        []contract.Break   `json:"breaks,omitempty" doc:"What breaks users of against; 50 at most. A shared schema counts once."`
+	Breaks        []contract.Break   `json:"breaks,omitempty" doc:"Changes that break users of against; 50 at most. A shared schema counts once."`
 	BreaksTotal   int                `json:"breaksTotal,omitempty" doc:"All of them."`
 	NextOffset    int                `json:"nextOffset,omitempty" doc:"Pass as offset to read on; absent at the end."`
-	Notes         []string           `json:"notes,omitempty" doc:"What was not looked at."`
+	Notes         []string           `json:"notes,omitempty" doc:"Parts not checked."`
 	Summary       string             `json:"summary" doc:"The same in a line."`
 }
 

@@ -32,7 +32,7 @@ var Family = toolfold.Family{
 		Summary: "Write an OpenAPI 3.1 or AsyncAPI 3.0 document of endpoints.",
 		Words:   "swagger, rest, http, routes, contract, interface description, event, message, channels, draft, web service, broker, topics",
 		Doc: "JSON, or YAML if outputPath ends so. Bodies are JSON Schemas; $ref is #/components/schemas/NAME of schemas. In asyncapi " +
-			"GET is what is sent, others what is received.",
+			"GET sends messages, other methods receive them.",
 		Changed: "asyncapi is AsyncAPI, openapi is 3.1 instead of 3.0.3. " + writesFile + "Parameters, bodies and tags of endpoints " +
 			"are used. " +
 			"Without baseUrl there is no server. " + sameDesign,
@@ -56,7 +56,7 @@ var Family = toolfold.Family{
 			"point, widget",
 		Doc: "Types: string, int, number, boolean, date, bytes, callback, any, User, list<T>, map<string, T>, T?. Other names become " +
 			"placeholders. The patterns singleton, factory and decorator change the code, react and vue make a component in TypeScript or " +
-			"JavaScript theirs, with outputs as events; others are named in it.",
+			"JavaScript theirs, with outputs as events; other patterns are named in it.",
 		Changed: "Every language but other is written, which is refused. type, dependencies and patterns shape the code. " +
 			writesFile + "Adds language. " + sameDesign,
 		Required: toolfold.Fields{
@@ -93,11 +93,11 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "architecture",
 		Legacy:  toolfold.OldNames{{Name: "design_architecture", Required: toolfold.Fields{components}}},
-		Summary: "Draw components, or a folder's imports, and what breaks the pattern.",
+		Summary: "Draw components, or a folder's imports, and breaks of the pattern.",
 		Words: "diagram, mermaid, plantuml, c4, chart, graph, system overview, layers, map, document, depend, existing code, repository, " +
 			"packages, cycle, violation",
 		Doc: "c4 is C4-PlantUML, markdown the documentation. Arrows are held to hexagonal, clean, layered, ddd and " +
-			"microservices by types. path reads Go, TypeScript, JavaScript and Python: folder names tell types, or components with " +
+			"microservices by types. path reads Go, TypeScript, JavaScript and Python: folder names give types, or components with " +
 			"folders as ids.",
 		Changed: "plantuml and c4 are written. " + writesFile + "Components are grouped by type, and an unknown dependency is refused. " +
 			"Adds format and path. " + sameDesign,
@@ -137,7 +137,7 @@ var Family = toolfold.Family{
 		Run:      toolfold.Method((*Service).Get),
 	}, {
 		Name:    "check",
-		Summary: "Lint an OpenAPI or AsyncAPI file; name what it breaks of an older one.",
+		Summary: "Lint an OpenAPI or AsyncAPI file; list its breaks of an older one.",
 		Words: "validate, lint, verify, diff, compatible, backward compatibility, breaking change, regression, swagger, contract, " +
 			"newer, version",
 		Doc: "OpenAPI 3.0 and 3.1, AsyncAPI 2 and 3, JSON or YAML of at most 4 MB. against main: is the same path in that branch. " +

@@ -12,14 +12,14 @@ import (
 var (
 	name        = toolfold.String{Name: "name", Doc: "Its name.", MaxLen: 200}
 	description = toolfold.String{Name: "description", Doc: "Its purpose."}
-	format      = toolfold.String{Name: "format", Doc: "What to write."}
+	format      = toolfold.String{Name: "format", Doc: "Output format."}
 	outputPath  = toolfold.String{Name: "outputPath", Doc: "File to write in the workspace."}
 	overwrite   = toolfold.Bool{Name: "overwrite", Doc: "Replace any file there."}
 	kind        = toolfold.String{Name: "type", Doc: "Its type."}
-	baseURL     = toolfold.String{Name: "baseUrl", Doc: "Of the server.", Format: "uri"}
-	version     = toolfold.String{Name: "version", Doc: "Of the API.", MaxLen: 50}
-	language    = toolfold.String{Name: "language", Doc: "Of the code.", Enum: component.Languages()}
-	pattern     = toolfold.String{Name: "pattern", Doc: "Of the system.", Enum: architecture.Patterns()}
+	baseURL     = toolfold.String{Name: "baseUrl", Doc: "Server URL.", Format: "uri"}
+	version     = toolfold.String{Name: "version", Doc: "API version.", MaxLen: 50}
+	language    = toolfold.String{Name: "language", Doc: "Code language.", Enum: component.Languages()}
+	pattern     = toolfold.String{Name: "pattern", Doc: "System pattern.", Enum: architecture.Patterns()}
 	designType  = toolfold.String{Name: "type", Doc: "Its type.", Enum: designTypes,
 		OldEnum: []string{"api", "component", "schema", "architecture", "flow", "data-model", "interface", "other"}}
 	status = toolfold.String{Name: "status", Doc: "Always draft.", Enum: []string{Draft},
@@ -39,19 +39,19 @@ var (
 
 	componentTypes = component.Types()
 
-	dependencies = toolfold.List{Name: "dependencies", Doc: "Names of what it uses.", MaxItems: 30, Of: words}
+	dependencies = toolfold.List{Name: "dependencies", Doc: "Names it depends on.", MaxItems: 30, Of: words}
 	dependsOn    = toolfold.List{Name: "dependencies", Doc: "Ids of components.", Of: words}
 	patterns     = toolfold.List{Name: "patterns", Doc: "To follow.", Of: words, MaxItems: 10}
 
 	endpoints = toolfold.List{Name: "endpoints", Doc: "Operations.", MinItems: 1, MaxItems: 100, Of: toolfold.Object{
 		Required: toolfold.Fields{
 			toolfold.String{Name: "path", Doc: "Such as /users/{id}.", MinLen: 1, MaxLen: 500},
-			toolfold.String{Name: "method", Doc: "Of HTTP.", Enum: api.Methods()},
-			toolfold.String{Name: "summary", Doc: "What it does.", MaxLen: 200},
+			toolfold.String{Name: "method", Doc: "HTTP method.", Enum: api.Methods()},
+			toolfold.String{Name: "summary", Doc: "Short summary.", MaxLen: 200},
 		},
 		Optional: toolfold.Fields{
 			description.With(toolfold.MaxLen(2000)),
-			toolfold.List{Name: "parameters", Doc: "Besides the path's.", MaxItems: 30, Of: toolfold.Object{
+			toolfold.List{Name: "parameters", Doc: "Except the path's.", MaxItems: 30, Of: toolfold.Object{
 				Required: toolfold.Fields{itemName},
 				Optional: toolfold.Fields{
 					toolfold.String{Name: "in", Doc: "query, path, header or cookie.", MaxLen: 10},
@@ -76,13 +76,13 @@ var (
 		Required: toolfold.Fields{itemName, itemType}, Optional: toolfold.Fields{itemDoc},
 	}}
 
-	fields = toolfold.List{Name: "fields", Doc: "Of the record.", MinItems: 1, MaxItems: 100, Of: toolfold.Object{
+	fields = toolfold.List{Name: "fields", Doc: "Record fields.", MinItems: 1, MaxItems: 100, Of: toolfold.Object{
 		Required: toolfold.Fields{itemName, kind.With(toolfold.OneOf(schema.Types()...))},
 		Optional: toolfold.Fields{
 			itemDoc, itemRequired.With(toolfold.Default(false)),
 			toolfold.Bool{Name: "nullable", Doc: "May be null."}.With(toolfold.Default(false)),
-			toolfold.List{Name: "enumValues", Doc: "Of an enum.", Of: words},
-			toolfold.String{Name: "refSchema", Doc: "Of a ref.", MaxLen: 100}.With(toolfold.Added()),
+			toolfold.List{Name: "enumValues", Doc: "Enum values.", Of: words},
+			toolfold.String{Name: "refSchema", Doc: "Target of a ref.", MaxLen: 100}.With(toolfold.Added()),
 		},
 	}}
 

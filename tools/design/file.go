@@ -120,7 +120,7 @@ func (s *Service) look(ctx context.Context, t *target, overwrite bool) error {
 	if overwrite {
 		return nil
 	}
-	exists := toolfold.Errorf(Exists, "%s exists, and toolfold did not write what is in it; nothing was written", shorten.Quoted(t.name)).
+	exists := toolfold.Errorf(Exists, "%s exists, and toolfold did not write its content; nothing was written", shorten.Quoted(t.name)).
 		WithHint("choose another outputPath, or pass overwrite: true to replace it")
 	if info.Size() > MaxBytes { // no design is larger
 		return exists

@@ -50,7 +50,7 @@ type Page struct {
 type Listed struct {
 	ID        string    `json:"designId" doc:"The design." format:"uuid"`
 	Type      string    `json:"type" doc:"Its type." enum:"api,component,schema,architecture"`
-	Format    string    `json:"format" doc:"What was written; the language of a component."`
+	Format    string    `json:"format" doc:"Output format; the language of a component."`
 	Name      string    `json:"name" doc:"Its name."`
 	Status    string    `json:"status" doc:"Always draft." enum:"draft,review,approved,implemented,deprecated"`
 	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`

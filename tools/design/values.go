@@ -34,11 +34,11 @@ type APIIn struct {
 type TextOut struct {
 	DesignID  string    `json:"designId" doc:"The design." format:"uuid"`
 	Name      string    `json:"name" doc:"Its name."`
-	Format    string    `json:"format" doc:"What to write."`
+	Format    string    `json:"format" doc:"Output format."`
 	Content   string    `json:"content,omitempty" doc:"The text; absent if written to file."`
 	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
 	Truncated bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
-	File      *File     `json:"file,omitempty" doc:"What was written, in place of texts, which design.get has; absent without outputPath."`
+	File      *File     `json:"file,omitempty" doc:"The written file, in place of texts, which design.get has; absent without outputPath."`
 }
 
 // ComponentIn are the arguments of design.component.
@@ -53,12 +53,12 @@ type ComponentOut struct {
 	DesignID       string    `json:"designId" doc:"The design." format:"uuid"`
 	Name           string    `json:"name" doc:"Its name."`
 	Type           string    `json:"type" doc:"Its type." enum:"function,class,module,service,controller,repository,factory,adapter,hook,component,other"`
-	Language       string    `json:"language" doc:"Of the code." enum:"typescript,javascript,python,go,rust,java,other"`
-	Interface      string    `json:"interface,omitempty" doc:"What stands first in the file; absent if written."`
-	Implementation string    `json:"implementation,omitempty" doc:"What follows it; absent if written."`
+	Language       string    `json:"language" doc:"Code language." enum:"typescript,javascript,python,go,rust,java,other"`
+	Interface      string    `json:"interface,omitempty" doc:"First part of the file; absent if written."`
+	Implementation string    `json:"implementation,omitempty" doc:"Second part of it; absent if written."`
 	CreatedAt      time.Time `json:"createdAt" doc:"When it was first made."`
 	Truncated      bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
-	File           *File     `json:"file,omitempty" doc:"What was written, in place of texts, which design.get has; absent without outputPath."`
+	File           *File     `json:"file,omitempty" doc:"The written file, in place of texts, which design.get has; absent without outputPath."`
 }
 
 // SchemaIn are the arguments of design.schema.
@@ -80,17 +80,17 @@ type ArchitectureIn struct {
 type ArchitectureOut struct {
 	DesignID      string `json:"designId" doc:"The design." format:"uuid"`
 	Name          string `json:"name" doc:"Its name."`
-	Pattern       string `json:"pattern" doc:"Of the system." enum:"hexagonal,clean,layered,microservices,event-driven,cqrs,ddd,mvc,mvvm,pipe-filter,other"`
-	Format        string `json:"format" doc:"What to write." enum:"mermaid,plantuml,markdown,c4"`
+	Pattern       string `json:"pattern" doc:"System pattern." enum:"hexagonal,clean,layered,microservices,event-driven,cqrs,ddd,mvc,mvvm,pipe-filter,other"`
+	Format        string `json:"format" doc:"Output format." enum:"mermaid,plantuml,markdown,c4"`
 	Diagram       string `json:"diagram,omitempty" doc:"Source of the diagram; absent if written to file."`
 	Documentation string `json:"documentation,omitempty" doc:"Markdown page, of an architecture; absent if a file was written."`
 
-	Breaks []architecture.Break `json:"breaks,omitempty" doc:"Arrows that break the pattern; absent if none does."`
-	Notes  []string             `json:"notes,omitempty" doc:"Of path: what was not read."`
+	Breaks []architecture.Break `json:"breaks,omitempty" doc:"Arrows that break the pattern, if any."`
+	Notes  []string             `json:"notes,omitempty" doc:"Parts of path not read."`
 
 	CreatedAt time.Time `json:"createdAt" doc:"When it was first made."`
 	Truncated bool      `json:"truncated,omitempty" doc:"True if texts are cut; design.get has the rest."`
-	File      *File     `json:"file,omitempty" doc:"What was written, in place of texts, which design.get has; absent without outputPath."`
+	File      *File     `json:"file,omitempty" doc:"The written file, in place of texts, which design.get has; absent without outputPath."`
 }
 
 // ListIn are the arguments of design.list.

@@ -37,12 +37,12 @@ var Family = toolfold.Family{
 	Actions: []*toolfold.Action{{
 		Name:    "check",
 		Legacy:  toolfold.OldNames{{Name: "guard_check", Required: toolfold.Fields{changedPaths}}},
-		Summary: "Check what changed since a commit against a policy; PASS, WARN or FAIL.",
+		Summary: "Check changes since a commit against a policy; PASS, WARN or FAIL.",
 		Covers:  policy.Covers,
 		Words:   "validate, verify, uncommitted, secrets, allowed, before merge",
-		Doc: "Of the uncommitted changes, or those since a commit, imports and secrets are judged on new lines only, and older ones " +
+		Doc: "In uncommitted changes, or changes since a commit, imports and secrets are judged on new lines only, and older ones " +
 			"counted; configuration files are judged whole. Binary files pass. contract_tests runs the policy's command on the files " +
-			"as they are, in a trusted workspace. WARN is also what could not be checked. For a file named git, pass ./git.",
+			"as they are, in a trusted workspace. A check that could not run is WARN too. For a file named git, pass ./git.",
 		Changed: "Files are read: imports, configuration and secrets are checked. changedPaths may hold git. An unknown " +
 			"policy is POLICY_NOT_FOUND. Each gate has paths and a suggestion in place of details and of a list of suggestions.",
 		Required:    toolfold.Fields{policyID},

@@ -58,7 +58,7 @@ func (r Rules) judge(b *Binding, files []string) error {
 	if refused != nil {
 		return toolfold.Errorf(Violation, "%s may not be written: policy %s of session %s: %s; nothing was written",
 			shorten.To(refused.Path, 120), b.PolicyID, b.SessionID, shorten.To(refused.Reason, 160)).
-			WithHint("write a file that the policy allows (guard.list shows it), or ask whoever opened the session")
+			WithHint("write a file that the policy allows (guard.list shows it), or ask the session's initiator")
 	}
 	for _, area := range areas {
 		if slices.Contains(b.Areas, area) {
@@ -68,7 +68,7 @@ func (r Rules) judge(b *Binding, files []string) error {
 			return toolfold.Errorf(Violation, "%s may not be written: policy %s of session %s lets %d be changed, and there were: "+
 				"%s; nothing was written",
 				shorten.To(files[0], 120), b.PolicyID, b.SessionID, b.Radius, shorten.To(strings.Join(b.Areas, ", "), 160)).
-				WithHint("stay within those, or ask whoever opened the session")
+				WithHint("stay within those, or ask the session's initiator")
 		}
 		b.Areas = append(b.Areas, area)
 	}

@@ -62,7 +62,7 @@ type CheckIn struct {
 type CheckOut struct {
 	Status    string          `json:"status" doc:"The worst of the gates." enum:"PASS,WARN,FAIL"`
 	PolicyID  string          `json:"policyId" doc:"The policy."`
-	Target    string          `json:"target,omitempty" doc:"What stood for {{target}}."`
+	Target    string          `json:"target,omitempty" doc:"Value of {{target}}."`
 	Gates     []policy.Result `json:"gates" doc:"An answer each."`
 	Summary   string          `json:"summary" doc:"The same in a line."`
 	Timestamp time.Time       `json:"timestamp" doc:"When it was checked."`
@@ -120,7 +120,7 @@ func (s *Service) changes(ctx context.Context, in CheckIn) ([]policy.Change, err
 	changes, err := s.checker.Since(ctx, cmp.Or(in.Since, git.Uncommitted), all, named)
 	var none *git.NoChanges
 	if errors.As(err, &none) {
-		return nil, toolfold.Errorf(CheckFailed, "the changes cannot be told: %s", none.Reason).WithHint("%s", none.Hint)
+		return nil, toolfold.Errorf(CheckFailed, "the changes cannot be determined: %s", none.Reason).WithHint("%s", none.Hint)
 	}
 	return changes, err
 }
@@ -179,11 +179,11 @@ type ListOut struct {
 // Item is a policy as guard.list shows it.
 type Item struct {
 	PolicyID          string   `json:"policyId" doc:"The policy."`
-	Description       string   `json:"description,omitempty" doc:"What it is for."`
-	Source            string   `json:"source" doc:"Where it stands." enum:"built-in,file"`
+	Description       string   `json:"description,omitempty" doc:"Its purpose."`
+	Source            string   `json:"source" doc:"Its origin." enum:"built-in,file"`
 	AllowedPaths      []string `json:"allowedPaths" doc:"Files that may change; empty = all."`
 	ForbiddenPaths    []string `json:"forbiddenPaths" doc:"Files that may not; goes first."`
-	Gates             []string `json:"gates" doc:"What is checked."`
+	Gates             []string `json:"gates" doc:"Its checks."`
 	ChangeRadiusLimit int      `json:"changeRadiusLimit,omitempty" doc:"Most folders or packages; absent without that gate."`
 	NeedsTarget       bool     `json:"needsTarget,omitempty" doc:"Whether target must be given."`
 	Trusted           *bool    `json:"trusted,omitempty" doc:"False if its command does not run: the user has not trusted the workspace."`
@@ -223,7 +223,7 @@ type ApplyOut struct {
 	SessionID       string   `json:"sessionId" doc:"The session." format:"uuid"`
 	PolicyID        string   `json:"policyId" doc:"The policy."`
 	AppliedPolicies []string `json:"appliedPolicies" doc:"All policies of the session."`
-	Message         string   `json:"message" doc:"What holds now."`
+	Message         string   `json:"message" doc:"The outcome in words."`
 }
 
 // Apply holds a session to a policy.
@@ -241,7 +241,7 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	if len(b.Gates) == 0 {
 		return ApplyOut{}, toolfold.Errorf(ApplyFailed, "policy %s has neither of the gates %s and %s, which alone hold for a session", p.ID,
 			policy.PathViolation, policy.ChangeRadius).
-			WithHint("guard.check checks changes against the others")
+			WithHint("guard.check checks changes against the policy's gates")
 	}
 	if p.Has(policy.PathViolation) {
 		b.Allowed, b.Forbidden = p.Allowed, p.Forbidden
@@ -263,6 +263,6 @@ func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	}
 	return ApplyOut{
 		Applied: true, SessionID: b.SessionID, PolicyID: p.ID, AppliedPolicies: ids,
-		Message: "calls of the session are refused that would write what " + strings.Join(b.Gates, " and ") + " forbid",
+		Message: "calls of the session that would break " + strings.Join(b.Gates, " and ") + " are refused",
 	}, nil
 }

@@ -24,11 +24,11 @@ var (
 	storedAt  = toolfold.Time("storedAt", "When the entry was stored.")
 	expiresAt = toolfold.Time("expiresAt", "When the entry expires.")
 	tags      = toolfold.List{Name: "tags", Doc: "Labels; a filter wants them all.", Of: toolfold.String{MinLen: 1, MaxLen: 50}}
-	project   = toolfold.String{Name: "workspace", Doc: "Where stored; . is this workspace.", MaxLen: 500}
+	project   = toolfold.String{Name: "workspace", Doc: "Its workspace; . is this one.", MaxLen: 500}
 	ttl       = toolfold.Int{Name: "ttlMs", Doc: "Milliseconds until it is gone.", Min: 1, Max: maxTTL}
 	ifAbsent  = toolfold.Bool{Name: "ifAbsent", Doc: "Refuse a key that exists."}
 	order     = toolfold.String{Name: "order", Doc: "Order of the list.", Enum: []string{byKey, newest}}
-	dryRun    = toolfold.Bool{Name: "dryRun", Doc: "Only say what it would delete."}
+	dryRun    = toolfold.Bool{Name: "dryRun", Doc: "Only report, delete nothing."}
 	data      = entriesWith(value)
 )
 

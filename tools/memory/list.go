@@ -17,7 +17,7 @@ const (
 )
 
 // nothingThere says what to do where no entry matches.
-const nothingThere = "nothing is stored there; memory.stats shows what is, memory.search looks into values"
+const nothingThere = "nothing is stored there; memory.stats lists the namespaces, memory.search looks into values"
 
 // List lists keys.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {

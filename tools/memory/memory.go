@@ -25,7 +25,7 @@ var Family = toolfold.Family{
 	Name:    "memory",
 	Summary: "Key-value notebook",
 	Doc: "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. Without namespace, " +
-		"search, list, export and stats look at all, the others at default, unless the setting memoryNamespace says which.",
+		"search, list, export and stats look at all, other actions at default, unless the setting memoryNamespace names one.",
 	Words:    "notes, memories, facts, entries, knowledge, remember, diary, knowledge base, records, jottings",
 	Category: "memory",
 	Tier:     toolfold.Core,
@@ -33,9 +33,9 @@ var Family = toolfold.Family{
 	Actions: []*toolfold.Action{{
 		Name:    "store",
 		Legacy:  toolfold.OldNames{{Name: "memory_store", Required: toolfold.Fields{object}}},
-		Summary: "Keep JSON under a key, replacing what is there.",
+		Summary: "Keep JSON under a key, replacing any value there.",
 		Words:   "save, write down, note, memo, record, persist, put, set, cache, update, overwrite, jot down, note down, learn, stash, bookmark",
-		Changed: "Entries survive a restart. replaced tells whether the key existed. Values over 256 KiB answer VALUE_TOO_LARGE. " +
+		Changed: "Entries survive a restart. replaced reports whether the key existed. Values over 256 KiB answer VALUE_TOO_LARGE. " +
 			"The value need not be an object.",
 		Required: toolfold.Fields{key, value},
 		Optional: toolfold.Fields{
@@ -62,8 +62,8 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.Was("memory_search"),
 		Summary: "Find entries by words in key or value, best first.",
 		Words:   "find, query, look for, locate, grep, mention, talk about, full text, content, scan",
-		Doc: `Ignores case, accents and English word forms. Rare words and words of the key count most; none must be there,` +
-			` but "words in quotes", side by side. ` +
+		Doc: `Ignores case, accents and English word forms. Rare words and words of the key count most; only ` +
+			`"words in quotes" must be there, side by side. ` +
 			"An unknown word finds longer or similar ones.",
 		Changed: "Looks into values, and for words instead of a piece of the key; ranks; adds score. " +
 			"Values of more than 500 characters come as excerpt and size. " +
@@ -107,8 +107,8 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.Was("memory_export"),
 		Summary: "Return whole entries, for a backup or for import elsewhere.",
 		Words:   "dump, download, copy, move elsewhere, all values, archive",
-		Doc: "Follow nextCursor while hasMore. A page has up to 24 KiB; with limit, as much as an answer may have. What exceeds that " +
-			"comes as omitted; from the shell all is whole.",
+		Doc: "Follow nextCursor while hasMore. A page has up to 24 KiB; with limit, as much as an answer may have. Larger entries " +
+			"come as omitted; from the shell all is whole.",
 		Changed: "Sorted, and in pages: limit and cursor go through them.",
 		Optional: toolfold.Fields{
 			namespace, prefix, metadata.With(toolfold.Default(true)),
@@ -124,7 +124,7 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.OldNames{{Name: "memory_import", Required: toolfold.Fields{entriesWith(object).With(toolfold.AtMost(maxMany))}}},
 		Summary: "Store many entries, as export returned them.",
 		Words:   "restore, load many, bulk insert, bring in, upload",
-		Doc:     "Keeps the good entries and reports bad ones. namespace replaces that of each entry.",
+		Doc:     "Keeps the good entries and reports bad ones. namespace replaces each entry's own.",
 		Changed: "storedAt is restored. The namespace argument overrides the entries' own, as it always claimed. " +
 			"Members an entry does not have are errors of that entry. Takes 1,000 entries at once.",
 		Required: toolfold.Fields{data.With(toolfold.AtMost(maxMany))},

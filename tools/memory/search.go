@@ -73,11 +73,11 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		vector, ok := question()
 		switch {
 		case after.meaning && !ok:
-			return SearchOut{}, badCursor("goes on with what entries mean, and the embeddings endpoint does not answer now")
+			return SearchOut{}, badCursor("goes on with search by meaning, and the embeddings endpoint does not answer now")
 		case ok:
 			byWords := len(results)
 			if results, err = s.addNear(ctx, scope, vector, results); err != nil {
-				return SearchOut{}, fmt.Errorf("looking for what is near: %w", err)
+				return SearchOut{}, fmt.Errorf("looking for near entries: %w", err)
 			}
 			out.Total += len(results) - byWords
 			after.meaning = true

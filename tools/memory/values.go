@@ -52,8 +52,8 @@ type GetOut struct {
 	Value     json.RawMessage `json:"value,omitempty" doc:"The value of key."`
 	StoredAt  *time.Time      `json:"storedAt,omitempty" doc:"When the entry was stored."`
 	Entries   []Kept          `json:"entries,omitempty" doc:"The entries of keys."`
-	Missing   []string        `json:"missing,omitempty" doc:"Those of keys that do not exist."`
-	Left      []string        `json:"left,omitempty" doc:"Those of keys that did not fit: ask again."`
+	Missing   []string        `json:"missing,omitempty" doc:"Keys that do not exist."`
+	Left      []string        `json:"left,omitempty" doc:"Keys that did not fit: ask again."`
 	Message   string          `json:"message,omitempty" doc:"The outcome in words."`
 	Labels                    // of key
 }
@@ -100,7 +100,7 @@ type SearchOut struct {
 	Count     int    `json:"count" doc:"How many results follow."`
 	Total     int    `json:"total" doc:"All that match, counted up to 10,000."`
 	Results   []Hit  `json:"results" doc:"Best first; at most 400 on all pages."`
-	Message   string `json:"message,omitempty" doc:"What to do next, where nothing matches or not all can be read."`
+	Message   string `json:"message,omitempty" doc:"Next step if nothing matches or not all can be read."`
 	toolfold.Paged
 }
 
@@ -130,8 +130,8 @@ type ListIn struct {
 // ListOut is the result of list.
 type ListOut struct {
 	Keys    []Listed `json:"keys" doc:"Sorted by namespace and key, or newest first."`
-	Total   int      `json:"total" doc:"All that match, on whatever page."`
-	Message string   `json:"message,omitempty" doc:"What to do next, where nothing matches."`
+	Total   int      `json:"total" doc:"Keys that match, on all pages."`
+	Message string   `json:"message,omitempty" doc:"Next step if nothing matches."`
 	toolfold.Paged
 }
 
@@ -159,7 +159,7 @@ type ExportOut struct {
 	Count      int        `json:"count" doc:"How many entries follow."`
 	ExportedAt time.Time  `json:"exportedAt" doc:"When."`
 	Data       []Exported `json:"data" doc:"Entries, as import takes them."`
-	Message    string     `json:"message,omitempty" doc:"Where omitted entries are whole; absent if none is."`
+	Message    string     `json:"message,omitempty" doc:"How to get omitted entries whole, if any."`
 	toolfold.Paged
 }
 
@@ -190,14 +190,14 @@ type ImportOut struct {
 	Imported   int        `json:"imported" doc:"Entries stored."`
 	Skipped    int        `json:"skipped" doc:"Entries whose key existed."`
 	Failed     int        `json:"failed" doc:"Bad entries."`
-	Errors     []Rejected `json:"errors,omitempty" doc:"The first 100 bad entries; absent if none."`
+	Errors     []Rejected `json:"errors,omitempty" doc:"The first 100 bad entries, if any."`
 	ImportedAt time.Time  `json:"importedAt" doc:"When."`
 }
 
 // Rejected is an entry that was not imported.
 type Rejected struct {
 	Index   int    `json:"index" doc:"Place of the entry in data, from 0."`
-	Message string `json:"message" doc:"What is wrong with it."`
+	Message string `json:"message" doc:"Why it is bad."`
 }
 
 // StatsIn holds the arguments of stats.
@@ -255,5 +255,5 @@ type ClearOut struct {
 	Cleared   int       `json:"cleared" doc:"Entries removed."`
 	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
 	ClearedAt time.Time `json:"clearedAt" doc:"When."`
-	Message   string    `json:"message,omitempty" doc:"What to do next, where there is no such namespace."`
+	Message   string    `json:"message,omitempty" doc:"Next step if there is no such namespace."`
 }

@@ -36,7 +36,7 @@ var asksText string
 var Family = toolfold.Family{
 	Name: "metrics", Summary: "Numbers over time", Category: "telemetry", Tier: toolfold.Extended,
 	Words: "measurements, statistics, counters, gauges, telemetry, monitoring, time series, KPI, data points, readings",
-	Doc:   "Each set of labels is a series. The first use of a metric declares its type; what contradicts it is refused.",
+	Doc:   "Each set of labels is a series. The first use of a metric declares its type; other types are refused.",
 	Asks:  asksText,
 	Actions: []*toolfold.Action{{
 		Name:     "record",
@@ -72,7 +72,7 @@ var Family = toolfold.Family{
 			"much it grew, over its resets, and rate that per second; for a gauge, rate is its change, else points, per second. percentile " +
 			"answers p50, p90, p95 and p99; aggregatedValue is p95. With bucket or groupBy, figures replaces dataPoints: " +
 			"sums of buckets add up, rates are per second. Times are UTC.",
-		Changed:  "rate and percentile are computed. limit no longer cuts what is aggregated. sum of a counter is how much it grew.",
+		Changed:  "rate and percentile are computed. limit no longer cuts the aggregated points. sum of a counter is how much it grew.",
 		Required: toolfold.Fields{metric.Name},
 		Optional: toolfold.Fields{
 			metric.Labels, aggregation, since.With(toolfold.Added()), until.With(toolfold.Added()), bucket.With(toolfold.Added()),

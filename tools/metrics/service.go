@@ -73,7 +73,7 @@ func (s *Service) write(ctx context.Context, w metric.Write) (metric.Written, er
 		return metric.Written{}, err
 	}
 	if math.Abs(w.Value) > maxValue {
-		return metric.Written{}, toolfold.Errorf(toolfold.InvalidInput, "%g is beyond what metrics keep, which is up to %g", w.Value, maxValue).
+		return metric.Written{}, toolfold.Errorf(toolfold.InvalidInput, "%g is out of range: metrics keep values up to %g", w.Value, maxValue).
 			About(toolfold.ProblemRefused, "value")
 	}
 	keep := s.retention.Keep(w.At)
@@ -107,7 +107,7 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 	}
 	split := bucket > 0 || in.GroupBy != ""
 	if split && in.Aggregation == "" {
-		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "bucket and groupBy are of figures, and aggregation names none").
+		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "bucket and groupBy need a figure: aggregation is missing").
 			About(toolfold.ProblemMissing, "aggregation")
 	}
 	skip, err := in.newest(&r)

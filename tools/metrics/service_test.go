@@ -126,7 +126,7 @@ func TestFigures(t *testing.T) {
 	b.answers("metrics.query", `{"metricName":"tool_calls","since":"last week"}`, `2026-01-31T12:00:00Z`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum","bucket":"hour"}`, "5m, 1h or 1d")
 	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"sum","bucket":"0s"}`, "no length")
-	b.answers("metrics.query", `{"metricName":"tool_calls","bucket":"1h"}`, "aggregation names none")
+	b.answers("metrics.query", `{"metricName":"tool_calls","bucket":"1h"}`, "aggregation is missing")
 	for i := range 1100 {
 		b.answers("metrics.record", fmt.Sprintf(`{"metricName":"many","value":%d}`, i), `"recorded":true`)
 	}
@@ -178,7 +178,7 @@ func TestRefused(t *testing.T) {
 		`{"metricName":"b","value":"NaN"}`:                   `INVALID_INPUT`,
 		`{"metricName":"b","value":"Infinity"}`:              `INVALID_INPUT`,
 		`{"metricName":"b","value":1e999}`:                   `INVALID_INPUT`,
-		`{"metricName":"b","value":1e301}`:                   `beyond what metrics keep`,
+		`{"metricName":"b","value":1e301}`:                   `out of range: metrics keep values up to`,
 		`{"metricName":" ","value":1}`:                       `metricName is empty`,
 		`{"metricName":"b","value":1,"labels":{"":"x"}}`:     `INVALID_INPUT`,
 		`{"metricName":"b","value":1,"labels":{"a":["x"]}}`:  `INVALID_INPUT`,

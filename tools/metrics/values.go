@@ -68,7 +68,7 @@ type QueryOut struct {
 	Aggregation     string       `json:"aggregation,omitempty" doc:"Figure that was asked for."`
 	AggregatedValue *float64     `json:"aggregatedValue,omitempty" doc:"The figure; absent without enough points."`
 	Percentiles     *Percentiles `json:"percentiles,omitempty" doc:"Of the points in the range."`
-	Figures         []Figure     `json:"figures,omitempty" doc:"By time, then by group; none where there are no points."`
+	Figures         []Figure     `json:"figures,omitempty" doc:"By time, then by group; absent without points."`
 	Note            string       `json:"note,omitempty" doc:"Why there is no figure."`
 	toolfold.Paged
 }

@@ -13,7 +13,7 @@ import (
 var (
 	queueID     = toolfold.String{Name: "queueId", Doc: "ID or name of the queue.", MinLen: 1, MaxLen: 100}
 	name        = toolfold.String{Name: "name", Doc: "Name of the queue.", MaxLen: 100}
-	description = toolfold.String{Name: "description", Doc: "What the queue is for.", MaxLen: 1000}
+	description = toolfold.String{Name: "description", Doc: "The queue's purpose.", MaxLen: 1000}
 	concurrency = toolfold.Int{Name: "maxConcurrency", Doc: "Tasks at once, in each workspace.", Min: 1, Max: 100}
 	priority    = toolfold.String{Name: "defaultPriority", Doc: "For tasks without priority.", Enum: work.Priorities()}
 	perProcess  = toolfold.Bool{Name: "perProcess", Doc: "Count maxConcurrency in each process, not over all."}
@@ -56,7 +56,7 @@ var Family = toolfold.Family{
 		Run:      toolfold.Method((*Service).List),
 	}, {
 		Name:     "update",
-		Summary:  "Change a queue; what is not given stays.",
+		Summary:  "Change a queue; other fields stay.",
 		Words:    "modify, edit concurrency",
 		Doc:      "Tasks that run go on, also above a new limit.",
 		Required: toolfold.Fields{queueID},

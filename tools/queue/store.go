@@ -11,7 +11,7 @@ import (
 type Queue struct {
 	ID              string    `json:"queueId" doc:"ID or name of the queue."`
 	Name            string    `json:"name" doc:"Name of the queue."`
-	Description     string    `json:"description,omitempty" doc:"What the queue is for."`
+	Description     string    `json:"description,omitempty" doc:"The queue's purpose."`
 	MaxConcurrency  int       `json:"maxConcurrency" doc:"Tasks at once, in each workspace."`
 	PerProcess      bool      `json:"perProcess,omitempty" doc:"Count maxConcurrency in each process, not over all."`
 	DefaultPriority string    `json:"defaultPriority" doc:"For tasks without priority." enum:"critical,high,medium,low,background"`

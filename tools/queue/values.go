@@ -55,9 +55,9 @@ type Stats struct {
 	Pending   int `json:"pending" doc:"Tasks in this state."`
 	Queued    int `json:"queued" doc:"Tasks in this state."`
 	Running   int `json:"running" doc:"Tasks in this state."`
-	Paused    int `json:"paused,omitempty" doc:"Tasks in this state; absent if none."`
+	Paused    int `json:"paused,omitempty" doc:"Tasks in this state; absent if 0."`
 	Completed int `json:"completed" doc:"Tasks in this state."`
 	Failed    int `json:"failed" doc:"Tasks in this state."`
-	Cancelled int `json:"cancelled,omitempty" doc:"Tasks in this state; absent if none."`
-	Timeout   int `json:"timeout,omitempty" doc:"Tasks in this state; absent if none."`
+	Cancelled int `json:"cancelled,omitempty" doc:"Tasks in this state; absent if 0."`
+	Timeout   int `json:"timeout,omitempty" doc:"Tasks in this state; absent if 0."`
 }

@@ -40,13 +40,13 @@ var Family = toolfold.Family{
 	Actions: []*toolfold.Action{{
 		Name:    "scan",
 		Legacy:  toolfold.OldNames{{Name: "refactor_scan", Required: toolfold.Fields{scan.Paths}}},
-		Summary: "Look for code to improve in what changed since a commit, or in files.",
+		Summary: "Look for code to improve in changes since a commit, or in files.",
 		Covers:  func() []string { return scan.Covers(scan.Refactorings) },
 		Words: "simplify, modernize, rename, extract, remove, clean up, code smell, duplication, long functions, unused imports, " +
 			"analyse, analyze, improve, getting messy",
-		Doc: "since: uncommitted looks at what an edit changed. Shows the five of highest impact; refactor.list has all. Long " +
+		Doc: "since: uncommitted looks at an edit's changes. Shows the five of highest impact; refactor.list has all. Long " +
 			"functions and repeated code are found only by types: extract-function, remove-duplication.",
-		Changed: "Go and Python are scanned too, with analysers. excludePatterns and types act. What cannot be analysed is in skipped. " +
+		Changed: "Go and Python are scanned too, with analysers. excludePatterns and types act. Files that cannot be analysed are in skipped. " +
 			"maxFiles is 1,000 unless given, and may be up to 10,000. byImpact takes the place of bySeverity. The rest of the findings " +
 			"is in refactor.list instead of an artifact.",
 		Optional: toolfold.Fields{
@@ -66,8 +66,8 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.OldNames{{Name: "refactor_apply", Required: toolfold.Fields{opportunityID}}},
 		Summary: "Show one or many improvements as a diff, or write them, tested.",
 		Words:   "refactor, rewrite, change, do it, make, patch, clean up, carry out, proposed, tidy-up",
-		Doc: "Of opportunityId, of opportunityIds, or of a rule or file: all in the newest scan that have a safe change, in one go. A " +
-			"file is written only if nobody else changed it since the scan; other findings stay valid where their lines did not change.",
+		Doc: "Takes opportunityId, opportunityIds, or a rule or file: all in the newest scan with a safe change, in one go. A " +
+			"file is written only if nothing else changed it since the scan; other findings stay valid if their lines did not change.",
 		Changed: "Changes are shown as a diff, and written with autoApply: true and dryRun: false. createBackup and runTests act.",
 		Optional: toolfold.Fields{
 			opportunityID, opportunityIDs.With(toolfold.Added()), scan.Rule.With(toolfold.Added()), scan.File.With(toolfold.Added()),

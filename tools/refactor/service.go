@@ -41,8 +41,8 @@ type ScanOut struct {
 // Brief is a finding in the result of a scan.
 type Brief struct {
 	OpportunityID string `json:"opportunityId" doc:"The finding." format:"uuid"`
-	Impact        string `json:"impact" doc:"What changes with it." enum:"breaking,major,minor,trivial"`
-	Message       string `json:"message" doc:"What can be better."`
+	Impact        string `json:"impact" doc:"Impact of the change." enum:"breaking,major,minor,trivial"`
+	Message       string `json:"message" doc:"The possible improvement."`
 	File          string `json:"file" doc:"Where."`
 	Line          int    `json:"line" doc:"From 1."`
 	Fixable       bool   `json:"fixable" doc:"Whether refactor.apply can do it."`
@@ -113,7 +113,7 @@ type ListIn struct {
 
 // ListOut is the result of refactor.list.
 type ListOut struct {
-	ScanID string `json:"scanId,omitempty" doc:"The scan; absent where there is none." format:"uuid"`
+	ScanID string `json:"scanId,omitempty" doc:"The scan; absent without one." format:"uuid"`
 	Items  []Item `json:"items" doc:"Highest impact first."`
 	Total  int    `json:"total" doc:"Findings that match, on all pages."`
 	toolfold.Paged
@@ -122,7 +122,7 @@ type ListOut struct {
 // Item is a finding.
 type Item struct {
 	OpportunityID string `json:"opportunityId" doc:"The finding." format:"uuid"`
-	Impact        string `json:"impact" doc:"What changes with it." enum:"breaking,major,minor,trivial"`
+	Impact        string `json:"impact" doc:"Impact of the change." enum:"breaking,major,minor,trivial"`
 	Type          string `json:"type" doc:"Its kind." enum:"extract-function,extract-variable,inline-function,rename,move,simplify-conditional,remove-duplication,improve-types,modernize-syntax,optimize-imports,other"`
 	scan.Place
 }

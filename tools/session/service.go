@@ -259,7 +259,7 @@ func (s *Service) changeBy(ctx context.Context, id, failed string, edit edit,
 		case <-time.After(time.Duration(1+rand.IntN(10)) * time.Millisecond):
 		}
 	}
-	return Session{}, toolfold.Errorf(failed, "others keep changing the session; this call changed nothing").
+	return Session{}, toolfold.Errorf(failed, "other calls keep changing the session; this call changed nothing").
 		WithHint("call again in a moment")
 }
 

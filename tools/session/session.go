@@ -18,21 +18,21 @@ import (
 var (
 	sessionID = toolfold.UUID("sessionId", "Session ID.")
 	initiator = toolfold.String{Name: "initiator", Doc: "Agent that opened the session.", MaxLen: 50}
-	task      = toolfold.String{Name: "task", Doc: "What the session is about.", MinLen: 1, MaxLen: 5000}
+	task      = toolfold.String{Name: "task", Doc: "Task of the session.", MinLen: 1, MaxLen: 5000}
 	workspace = toolfold.String{Name: "workspace", Doc: "Folder or project of the session.", MaxLen: 200}
 	metadata  = toolfold.Object{Name: "metadata", Doc: "Anything to keep with the session."}
-	summary   = toolfold.String{Name: "summary", Doc: "What was achieved.", MaxLen: 5000}
+	summary   = toolfold.String{Name: "summary", Doc: "The result.", MaxLen: 5000}
 	status    = toolfold.String{Name: "status", Doc: "State of the session.",
 		Enum: []string{work.SessionActive, work.SessionCompleted, work.SessionFailed}}
 	limit   = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1, Max: 100}
 	agentID = toolfold.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
 	role    = toolfold.String{Name: "role", Doc: "Agent's session role.", Enum: []string{Collaborator, Delegate}}
-	text    = toolfold.String{Name: "note", Doc: "What others should know.", MinLen: 1, MaxLen: 5000}
+	text    = toolfold.String{Name: "note", Doc: "Message to other agents.", MinLen: 1, MaxLen: 5000}
 	failure = toolfold.Object{
 		Name: "error", Doc: "Why it failed.",
 		Required: toolfold.Fields{
 			toolfold.String{Name: "code", Doc: "Short name of the failure.", MinLen: 1},
-			toolfold.String{Name: "message", Doc: "What went wrong.", MinLen: 1},
+			toolfold.String{Name: "message", Doc: "The failure in words.", MinLen: 1},
 		},
 		Optional: toolfold.Fields{
 			toolfold.String{Name: "taskId", Doc: "Task in which it went wrong."},

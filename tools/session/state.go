@@ -126,7 +126,7 @@ func (s *Session) presentMember(agent string) (*Participant, error) {
 	member := s.member(agent)
 	if member == nil || !member.LeftAt.IsZero() {
 		return nil, toolfold.Errorf(AgentNotParticipant, "%q is not in the session", agent).
-			WithHint("in the session: %s; session.join adds others", strings.Join(s.agents(), ", "))
+			WithHint("in the session: %s; session.join adds agents", strings.Join(s.agents(), ", "))
 	}
 	return member, nil
 }

@@ -47,14 +47,14 @@ type Participant struct {
 type Note struct {
 	Number  int       `json:"-"` // of the session's version that it made: later notes have higher ones
 	AgentID string    `json:"agentId" doc:"Name of the agent."`
-	Text    string    `json:"note" doc:"What others should know."`
+	Text    string    `json:"note" doc:"Message to other agents."`
 	At      time.Time `json:"createdAt" doc:"When it was noted."`
 }
 
 // Failure describes the failure of a session.
 type Failure struct {
 	Code    string          `json:"code" doc:"Short name of the failure."`
-	Message string          `json:"message" doc:"What went wrong."`
+	Message string          `json:"message" doc:"The failure in words."`
 	TaskID  string          `json:"taskId,omitempty" doc:"Task in which it went wrong."`
 	Details json.RawMessage `json:"details,omitempty" doc:"Further data." type:"object"`
 }
@@ -104,7 +104,7 @@ type Page struct {
 type Listed struct {
 	ID        string    `json:"sessionId" doc:"Session ID." format:"uuid"`
 	Initiator string    `json:"initiator" doc:"Agent that opened the session."`
-	Task      string    `json:"task" doc:"What the session is about."`
+	Task      string    `json:"task" doc:"Task of the session."`
 	Status    string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
 	Present   int       `json:"participantCount" doc:"Agents present."`
 	CreatedAt time.Time `json:"createdAt" doc:"When it was opened."`

@@ -19,7 +19,7 @@ type CreateIn struct {
 type CreateOut struct {
 	SessionID string    `json:"sessionId" doc:"Session ID." format:"uuid"`
 	Initiator string    `json:"initiator" doc:"Agent that opened the session."`
-	Task      string    `json:"task" doc:"What the session is about."`
+	Task      string    `json:"task" doc:"Task of the session."`
 	Status    string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
 	CreatedAt time.Time `json:"createdAt" doc:"When it was opened."`
 	Workspace string    `json:"workspace,omitempty" doc:"Folder or project of the session."`
@@ -36,13 +36,13 @@ type StatusOut struct {
 	SessionID    string          `json:"sessionId" doc:"Session ID." format:"uuid"`
 	Status       string          `json:"status" doc:"State of the session." enum:"active,completed,failed"`
 	Initiator    string          `json:"initiator" doc:"Agent that opened the session."`
-	Task         string          `json:"task" doc:"What the session is about."`
+	Task         string          `json:"task" doc:"Task of the session."`
 	Participants []Participant   `json:"participants" doc:"Agents in joining order."`
 	CreatedAt    time.Time       `json:"createdAt" doc:"When it was opened."`
 	UpdatedAt    time.Time       `json:"updatedAt" doc:"When it last changed."`
 	CompletedAt  *time.Time      `json:"completedAt,omitempty" doc:"When it was completed."`
 	FailedAt     *time.Time      `json:"failedAt,omitempty" doc:"When it failed."`
-	Summary      string          `json:"summary,omitempty" doc:"What was achieved."`
+	Summary      string          `json:"summary,omitempty" doc:"The result."`
 	Error        *Failure        `json:"error,omitempty" doc:"Why it failed."`
 	Workspace    string          `json:"workspace,omitempty" doc:"Folder or project of the session."`
 	Metadata     json.RawMessage `json:"metadata,omitempty" doc:"Anything to keep with the session." type:"object"`
@@ -85,7 +85,7 @@ type CompleteOut struct {
 	SessionID   string    `json:"sessionId" doc:"Session ID." format:"uuid"`
 	Status      string    `json:"status" doc:"State of the session." enum:"active,completed,failed"`
 	CompletedAt time.Time `json:"completedAt" doc:"When it was completed."`
-	Summary     string    `json:"summary,omitempty" doc:"What was achieved."`
+	Summary     string    `json:"summary,omitempty" doc:"The result."`
 }
 
 // ListIn are the arguments of session.list.
@@ -100,7 +100,7 @@ type ListIn struct {
 type ListOut struct {
 	Sessions []Listed `json:"sessions" doc:"Newest first."`
 	Total    int      `json:"total" doc:"Sessions that match, on all pages."`
-	Message  string   `json:"message,omitempty" doc:"What to do next, where none matches."`
+	Message  string   `json:"message,omitempty" doc:"Next step if no session matches."`
 	toolfold.Paged
 }
 

@@ -277,7 +277,7 @@ func (s *Service) Retry(ctx context.Context, in RetryIn) (RetryOut, error) {
 			retrial.Definition = present
 		}
 	} else if in.Current {
-		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is of workspace %s, where its agent or workflow may be another",
+		return RetryOut{}, toolfold.Errorf(InvalidState, "the task is of workspace %s; its agent or workflow there may differ",
 			before.Workspace).
 			WithHint("retry it there, or without current")
 	}
@@ -297,7 +297,7 @@ func obstructed(blocked []Obstacle) error {
 	if first.Schedule {
 		return toolfold.Errorf(toolfold.InvalidInput, "dependency %s has a schedule, so that it never completes", first.TaskID).
 			About(toolfold.ProblemRefused, "dependencies").
-			WithHint("have what the schedule runs submit what follows")
+			WithHint("let the scheduled run submit the task that follows")
 	}
 	if first.Key {
 		return toolfold.Errorf(InvalidState, "task %s of the same key is %s", first.TaskID, first.Status).
@@ -350,7 +350,7 @@ func (s *Service) awaitEnd(ctx context.Context, c Cancellation) (CancelOut, erro
 		select {
 		case <-ticker.C:
 		case <-limited.Done():
-			return CancelOut{}, toolfold.Errorf(CancelFailed, "the task was told to stop and still runs").
+			return CancelOut{}, toolfold.Errorf(CancelFailed, "the task was asked to stop and still runs").
 				WithHint("look at task.status later, or cancel with force to record it without waiting")
 		}
 	}

@@ -49,8 +49,8 @@ var asksText string
 // Family declares the task tool.
 var Family = toolfold.Family{
 	Name: "task", Summary: "Run work later, durably", Category: "tasks", Tier: toolfold.Core,
-	Doc: "Tasks run in a process that serves the workspace they were submitted in, as what they run was when they were submitted. " +
-		"A task whose process dies goes on after its finished steps; a step under way runs again where its action is idempotent or it says " +
+	Doc: "Tasks run in a process that serves the workspace they were submitted in, with their agent or workflow as of then. " +
+		"A task whose process dies goes on after its finished steps; a step under way runs again if its action is idempotent or it sets " +
 		"idempotent: true, else the task fails.",
 	Asks: asksText,
 	Actions: []*toolfold.Action{{
@@ -91,9 +91,9 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.Was("task_list"),
 		Summary: "List tasks, newest first.",
 		Words:   "jobs, pending, waiting, failed, history, backlog, tickets, batches",
-		Doc: "Filters combine; of several values any will do. What is empty or by default, sizes, start, end, input and output only come " +
+		Doc: "Filters combine; of several values any will do. Empty and default members, sizes, start, end, input and output only come " +
 			"when include_fields names them (tasks.completedAt); long texts are cut unless it does.",
-		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on. Of a task, what is empty or by default, sizes, " +
+		Changed: "Pages: total counts all that match, hasMore is exact, nextCursor leads on. Empty and default members of a task, sizes, " +
 			"start, end, input and output are left out unless asked for.",
 		Optional: toolfold.Fields{
 			queueID, agentID, scheduleID.With(toolfold.Added()), status.With(toolfold.Many()), priority.With(toolfold.Many()), tags,
@@ -105,7 +105,7 @@ var Family = toolfold.Family{
 		Run:     toolfold.Method((*Service).List),
 	}, {
 		Name:     "update",
-		Summary:  "Change or pause a schedule; what is not given stays.",
+		Summary:  "Change or pause a schedule; other fields stay.",
 		Words:    "reschedule, suspend, resume, edit, other time, modify",
 		Doc:      "It runs with no more rights than all have who changed it.",
 		Required: toolfold.Fields{taskID},
@@ -116,7 +116,7 @@ var Family = toolfold.Family{
 		Run:      toolfold.Method((*Service).Update),
 	}, {
 		Name:     "trigger",
-		Summary:  "Run a schedule, or what waits for its time, now.",
+		Summary:  "Run a schedule, or a task due later, now.",
 		Words:    "ahead of time, off schedule, out of turn",
 		Doc:      "While a task of the schedule is open, that one is answered.",
 		Required: toolfold.Fields{taskID},

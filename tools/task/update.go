@@ -15,7 +15,7 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 		in.TimeoutMs == nil && in.MaxAttempts == nil {
 		return UpdateOut{}, toolfold.Errorf(toolfold.InvalidInput, "task.update: nothing is to be changed").
 			About(toolfold.ProblemMissing, "schedule").
-			WithHint("send what changes, such as schedule or paused; task.status has what there is")
+			WithHint("send the fields to change, such as schedule or paused; task.status has the current ones")
 	}
 	before, err := s.find(ctx, in.TaskID)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 			return UpdateOut{}, err
 		}
 		if before.Workspace != s.Workspace {
-			return UpdateOut{}, toolfold.Errorf(InvalidState, "the task is of workspace %s, where its agent or workflow may take other input",
+			return UpdateOut{}, toolfold.Errorf(InvalidState, "the task is of workspace %s; its agent or workflow there may take other input",
 				before.Workspace).
 				WithHint("change its input there")
 		}
@@ -117,6 +117,6 @@ func (s *Service) Trigger(ctx context.Context, in TriggerIn) (TriggerOut, error)
 	if waits != "" {
 		return TriggerOut{}, toolfold.Errorf(InvalidState, "the task is %s; it waits for this: %s", t.Status, waits)
 	}
-	return TriggerOut{}, toolfold.Errorf(InvalidState, "the task is %s; only what waits for a time is triggered", t.Status).
+	return TriggerOut{}, toolfold.Errorf(InvalidState, "the task is %s; only a task that waits for a time is triggered", t.Status).
 		WithHint("task.retry runs one that ended again")
 }

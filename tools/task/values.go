@@ -38,7 +38,7 @@ type SubmitOut struct {
 	Position    int       `json:"position" doc:"Place in its queue's line, 1 is next; 0 when not in line."`
 	SubmittedAt time.Time `json:"submittedAt" doc:"When it was accepted."`
 	Existing    bool      `json:"existing,omitempty" doc:"True if an open task has the key: nothing was submitted."`
-	Message     string    `json:"message,omitempty" doc:"How the open task with the key differs from what was sent."`
+	Message     string    `json:"message,omitempty" doc:"How the open task with the key differs from this call."`
 }
 
 // StatusIn are the arguments of task.status.
@@ -57,8 +57,8 @@ type WaitIn struct {
 type Record struct {
 	Item
 	Progress *Steps   `json:"progress,omitempty" doc:"How far it is, or had come."`
-	Lines    []string `json:"lines,omitempty" doc:"What it said last."`
-	WaitsFor string   `json:"waitsFor,omitempty" doc:"What the task waits for to start."`
+	Lines    []string `json:"lines,omitempty" doc:"Its last messages."`
+	WaitsFor string   `json:"waitsFor,omitempty" doc:"Why the task does not start yet."`
 }
 
 // Waited is the result of task.wait. Waiting for a task that fails has failed.
@@ -88,7 +88,7 @@ type Item struct {
 	WorkflowID   string          `json:"workflowId,omitempty" doc:"Workflow that it runs."`
 	Input        json.RawMessage `json:"input,omitempty" doc:"For the agent or workflow, or {tool, arguments} to run an action." type:"object"`
 	InputBytes   int             `json:"inputBytes,omitempty" doc:"Size of input."`
-	Output       json.RawMessage `json:"output,omitempty" doc:"What the run answered."`
+	Output       json.RawMessage `json:"output,omitempty" doc:"Answer of the run."`
 	OutputBytes  int             `json:"outputBytes,omitempty" doc:"Size of output."`
 	Dependencies []string        `json:"dependencies,omitzero" doc:"Tasks to complete first."`
 	Key          string          `json:"key,omitempty" doc:"Idempotency key among open tasks."`
@@ -245,6 +245,6 @@ type RetryOut struct {
 	TaskID    string    `json:"taskId" doc:"Task ID." format:"uuid"`
 	Status    string    `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
 	Attempt   int       `json:"attempt" doc:"Present or last attempt."`
-	RetriedAt time.Time `json:"retriedAt" doc:"When it was started anew."`
+	RetriedAt time.Time `json:"retriedAt" doc:"When it was restarted."`
 	Changed   []string  `json:"changed,omitempty" doc:"Agents and workflows that have changed since it was submitted; current runs them so."`
 }

@@ -38,7 +38,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		if calls || t.AgentID != "" && t.WorkflowID != "" {
 			return "", toolfold.Errorf(toolfold.InvalidInput, "a task runs one of agentId, workflowId and input.tool").
 				About(toolfold.ProblemRefused, "agentId", "workflowId", "input").
-				WithHint("submit a task for each, with dependencies where one is to follow the other")
+				WithHint("submit a task for each, with dependencies if one is to follow the other")
 		}
 		definition, err := s.defined(ctx, t)
 		if err != nil || t.WorkflowID == "" {

@@ -303,7 +303,7 @@ func (a AnalyzeOut) recommend() []string {
 		case c.Step != "" && c.Step != c.Label:
 			add("look at %s: %s failed there %s", c.Step, c.Label, c.times())
 		default:
-			add("look at what %s was given: it failed %s", c.Label, c.times())
+			add("look at the input of %s: it failed %s", c.Label, c.times())
 		}
 	}
 	for _, r := range a.Retries[:min(len(a.Retries), 2)] {

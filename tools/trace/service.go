@@ -186,7 +186,7 @@ func (s *Service) settle(ctx context.Context) error {
 		return nil
 	}
 	if err := s.flush(ctx); err != nil {
-		return fmt.Errorf("storing what was recorded: %w", err)
+		return fmt.Errorf("storing recorded spans: %w", err)
 	}
 	return nil
 }

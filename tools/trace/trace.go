@@ -23,17 +23,17 @@ var asksText string
 
 // Family declares the trace tool.
 var Family = toolfold.Family{
-	Name: "trace", Summary: "What calls and runs did, and how long", Category: "telemetry", Tier: toolfold.Standard,
+	Name: "trace", Summary: "Record of calls and runs, with times", Category: "telemetry", Tier: toolfold.Standard,
 	Words: "spans, observability, debugging, profiling, activity log, replay, audit trail",
 	Doc: "Every call, and every run of an agent, workflow or task with its steps, is recorded, without values of arguments and results. " +
-		"Calls of this tool are not. What was recorded in the last second may be lost when the server is killed.",
+		"Calls of this tool are not. Records of the last second may be lost when the server is killed.",
 	Asks: asksText,
 	Actions: []*toolfold.Action{{
 		Name:    "list",
 		Legacy:  toolfold.Was("trace_list"),
 		Summary: "List recorded calls and runs, newest first.",
 		Words:   "recent executions, what ran, execution history, activity, what happened",
-		Changed: "Lists what ran instead of samples: traces, and total. Pages: hasMore, and nextCursor for the next one.",
+		Changed: "Lists recorded traces, and total, instead of samples. Pages: hasMore, and nextCursor for the next one.",
 		Optional: toolfold.Fields{
 			status, limit.With(toolfold.Default(10), toolfold.Max(100)), toolfold.Cursor.With(toolfold.Added()),
 		},
@@ -44,7 +44,7 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "get",
 		Legacy:  toolfold.Was("trace_get"),
-		Summary: "Show a trace as a tree of spans, and what runs answered.",
+		Summary: "Show a trace as a tree of spans, and answers of runs.",
 		Words:   "lost answer, span tree, replay",
 		Doc: "Spans come in the order of the tree. The answer of a run that a caller asked for is kept: " +
 			`include_fields ["spans.answer"] shows it.`,

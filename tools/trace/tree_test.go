@@ -105,7 +105,7 @@ func TestFailedStep(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{
 		"look at fetch: session.status failed there 2 times with NOT_FOUND",
-		"look at what broken was given: it failed with BAD",
+		"look at the input of broken: it failed with BAD",
 	}, out.recommend()[:2]); diff != "" {
 		t.Error(diff)
 	}

@@ -23,7 +23,7 @@ type ListOut struct {
 // Item is a trace as trace.list shows it.
 type Item struct {
 	TraceID    string    `json:"traceId" doc:"Trace ID."`
-	Label      string    `json:"label" doc:"Action that ran, and what it ran."`
+	Label      string    `json:"label" doc:"Action that ran, and its target."`
 	Status     string    `json:"status" doc:"Outcome." enum:"success,failure,running"`
 	StartedAt  time.Time `json:"startedAt" doc:"When it began."`
 	DurationMs float64   `json:"durationMs" doc:"How long it took, so far if running."`
@@ -39,7 +39,7 @@ type GetIn struct {
 // GetOut is the result of trace.get.
 type GetOut struct {
 	TraceID    string     `json:"traceId" doc:"Trace ID."`
-	Label      string     `json:"label" doc:"Action that ran, and what it ran."`
+	Label      string     `json:"label" doc:"Action that ran, and its target."`
 	Status     string     `json:"status" doc:"Outcome." enum:"success,failure,running"`
 	StartedAt  time.Time  `json:"startedAt" doc:"When it began."`
 	DurationMs float64    `json:"durationMs" doc:"How long it took, so far if running."`
@@ -53,7 +53,7 @@ type SpanItem struct {
 	SpanID      string            `json:"spanId" doc:"Span ID."`
 	Parent      string            `json:"parent,omitempty" doc:"Span around it."`
 	Depth       int               `json:"depth" doc:"Spans around it."`
-	Label       string            `json:"label" doc:"What it is."`
+	Label       string            `json:"label" doc:"Its name."`
 	Kind        string            `json:"kind" doc:"Kind of operation." enum:"call,agent,workflow,step,model,task,other"`
 	Status      string            `json:"status" doc:"Outcome." enum:"success,failure,running"`
 	OffsetMs    float64           `json:"offsetMs" doc:"When it began, after startedAt."`
@@ -64,13 +64,13 @@ type SpanItem struct {
 	Result      *Size             `json:"result,omitempty" doc:"Size of a call's result."`
 	Attributes  map[string]string `json:"attributes,omitempty" doc:"Further data."`
 	AnswerBytes int               `json:"answerBytes,omitempty" doc:"Size of the answer that is kept."`
-	Answer      json.RawMessage   `json:"answer,omitempty" doc:"What the run answered; only if include_fields names spans.answer." type:"object"`
+	Answer      json.RawMessage   `json:"answer,omitempty" doc:"Answer of the run; only if include_fields names spans.answer." type:"object"`
 }
 
 // Fault describes a failure.
 type Fault struct {
 	Code    string `json:"code" doc:"Short name of the failure."`
-	Message string `json:"message,omitempty" doc:"What went wrong."`
+	Message string `json:"message,omitempty" doc:"The failure in words."`
 }
 
 // AnalyzeIn are the arguments of trace.analyze.
@@ -82,24 +82,24 @@ type AnalyzeIn struct {
 // AnalyzeOut is the result of trace.analyze.
 type AnalyzeOut struct {
 	TraceID         string     `json:"traceId" doc:"Trace ID."`
-	Label           string     `json:"label" doc:"Action that ran, and what it ran."`
+	Label           string     `json:"label" doc:"Action that ran, and its target."`
 	Status          string     `json:"status" doc:"Outcome." enum:"success,failure,running"`
 	DurationMs      float64    `json:"durationMs" doc:"How long it took, so far if running."`
-	StepCount       int        `json:"stepCount" doc:"Steps that ran; the spans within the roots where there are no steps."`
+	StepCount       int        `json:"stepCount" doc:"Steps that ran; without steps, the spans within the roots."`
 	SlowestSteps    []StepTime `json:"slowestSteps" doc:"Up to 10, by own time."`
-	CriticalPath    []PathPart `json:"criticalPath" doc:"What the end had to wait for, in time order; the 20 longest parts."`
+	CriticalPath    []PathPart `json:"criticalPath" doc:"Parts that the end waited for, in time order; the 20 longest."`
 	Errors          []Cause    `json:"errors" doc:"Failures that no failure within explains; up to 10, those alike as one."`
 	ErrorCount      int        `json:"errorCount" doc:"All such failures."`
 	Retries         []Retry    `json:"retries" doc:"Steps and tasks that needed several attempts; up to 10."`
 	Usual           *Usual     `json:"usual,omitempty" doc:"Comparison with earlier successes under this label; absent below 3."`
 	Compared        *Compared  `json:"compared,omitempty" doc:"Comparison with compareTo."`
-	Recommendations []string   `json:"recommendations" doc:"What to do next; empty when nothing stands out."`
+	Recommendations []string   `json:"recommendations" doc:"Next steps; empty when nothing stands out."`
 }
 
 // StepTime is the time of a step.
 type StepTime struct {
 	SpanID     string  `json:"spanId" doc:"Span ID."`
-	Label      string  `json:"label" doc:"What it is."`
+	Label      string  `json:"label" doc:"Its name."`
 	DurationMs float64 `json:"durationMs" doc:"How long it took."`
 	OwnMs      float64 `json:"ownMs" doc:"Without the steps within it."`
 	Share      float64 `json:"share" doc:"Own time as a share of the whole, 0 to 1."`
@@ -108,17 +108,17 @@ type StepTime struct {
 // PathPart is a part of the critical path.
 type PathPart struct {
 	SpanID string  `json:"spanId" doc:"Span ID."`
-	Label  string  `json:"label" doc:"What it is."`
+	Label  string  `json:"label" doc:"Its name."`
 	Ms     float64 `json:"ms" doc:"Time on the path."`
 }
 
 // Cause is a failure that no failure within it explains.
 type Cause struct {
 	SpanID string `json:"spanId" doc:"Span ID; of the first, if alike."`
-	Label  string `json:"label" doc:"What failed."`
+	Label  string `json:"label" doc:"Name of the failed span."`
 	Path   string `json:"path" doc:"Labels from the root to it."`
 	Step   string `json:"step,omitempty" doc:"Step that it is, or is within."`
-	Input  string `json:"input,omitempty" doc:"Names of the arguments it got; with values where traceArguments keeps them."`
+	Input  string `json:"input,omitempty" doc:"Names of the arguments it got; with values if traceArguments keeps them."`
 	Fault
 	Count int `json:"count" doc:"How often the label failed with this code."`
 }
@@ -126,7 +126,7 @@ type Cause struct {
 // Retry is a step or task that needed several attempts.
 type Retry struct {
 	SpanID   string `json:"spanId" doc:"Span ID."`
-	Label    string `json:"label" doc:"What it is."`
+	Label    string `json:"label" doc:"Its name."`
 	Attempts int    `json:"attempts" doc:"Attempts."`
 	Status   string `json:"status" doc:"Outcome." enum:"success,failure,running"`
 }
@@ -150,7 +150,7 @@ type Compared struct {
 // Difference is a step that differs between two traces.
 type Difference struct {
 	Label        string  `json:"label" doc:"The step, after those around it."`
-	Change       string  `json:"change" doc:"What is otherwise here; repeats: same time, other count." enum:"slower,faster,new,gone,repeats"`
+	Change       string  `json:"change" doc:"How it differs here; repeats: same time, other count." enum:"slower,faster,new,gone,repeats"`
 	DifferenceMs float64 `json:"differenceMs" doc:"Own time here less own time there."`
 	OwnMs        float64 `json:"ownMs" doc:"Own time here, all its spans."`
 	Count        int     `json:"count" doc:"Spans of it here."`

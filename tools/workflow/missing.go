@@ -65,7 +65,7 @@ func (w workflow) complete(ctx context.Context, input json.RawMessage, form ask.
 		}
 	}
 	if err := json.Unmarshal(filled.Content, &given); err != nil {
-		return nil, fmt.Errorf("decoding what the user filled in: %w", err)
+		return nil, fmt.Errorf("decoding the filled-in form: %w", err)
 	}
 	for _, member := range given {
 		whole.Set(member.Key, member.Value)

@@ -118,7 +118,7 @@ func (s *Service) load(ctx context.Context) ([]workflow, []workspace.Broken, err
 	for _, f := range files {
 		w := f.Value
 		if other := from[w.WorkflowID]; other != "" {
-			broken = append(broken, *w.places.Broken("/workflowId", "workflowId %q is that of %s", w.WorkflowID, other))
+			broken = append(broken, *w.places.Broken("/workflowId", "workflowId %q is taken by %s", w.WorkflowID, other))
 			continue
 		}
 		if faults := w.uses.Check(s.tools); len(faults) > 0 {
@@ -157,7 +157,7 @@ func (s *Service) find(ctx context.Context, id string) (workflow, error) {
 	case near != "":
 		return workflow{}, e.WithHint("did you mean %q?", near)
 	case len(ids) == 0:
-		return workflow{}, e.WithHint("there are none; workflows are files, such as %s/count-notes.yaml: %s", Folder, sample)
+		return workflow{}, e.WithHint("there are no workflows; they are files, such as %s/count-notes.yaml: %s", Folder, sample)
 	case len(ids) > fewIDs:
 		return workflow{}, e.WithHint("there are %s and more: workflow.list", strings.Join(ids[:fewIDs], ", "))
 	}
@@ -275,7 +275,7 @@ func (s *Service) Check(_ context.Context, in CheckIn) (CheckOut, error) {
 		}
 		return out, nil
 	}
-	out := CheckOut{Valid: true, Message: "save it as " + Folder + "/ID.yaml, ID being what workflow.run calls it by"}
+	out := CheckOut{Valid: true, Message: "save it as " + Folder + "/ID.yaml; workflow.run calls it by ID"}
 	if missing != "" {
 		out.Message += "; but " + missing
 	}

@@ -270,7 +270,7 @@ func TestBrokenFiles(t *testing.T) {
 		got[strings.TrimPrefix(broken.File, workflow.Folder+"/")] = fmt.Sprintf("%d: %s", broken.Line, broken.Reason)
 	}
 	for name, want := range map[string]string{
-		"again2.yaml":  `3: workflowId "good2" is that of .toolfold/workflows/again.yaml`,
+		"again2.yaml":  `3: workflowId "good2" is taken by .toolfold/workflows/again.yaml`,
 		"noname.yaml":  `1: name is missing`,
 		"nosteps.yaml": `2: it has no steps`,
 		"member.yaml":  `3: "stepz" is unknown`,
@@ -297,7 +297,7 @@ func TestRunRefuses(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Refuse("workflow.run", `{"workflowId":"x"}`, workflow.NotFound, `there is no workflow "x"`,
-		"there are none; workflows are files, such as .toolfold/workflows/count-notes.yaml: {name: Count notes")
+		"there are no workflows; they are files, such as .toolfold/workflows/count-notes.yaml: {name: Count notes")
 	b.file("deploy.yaml", one+`
 inputSchema:
   type: object
@@ -468,7 +468,7 @@ func TestCheck(t *testing.T) {
 	step := `{"stepId":"a","type":"tool","config":{"tool":%q,"arguments":%s}}`
 	valid := fmt.Sprintf(`{"name":"N","steps":[`+step+`]}`, "memory.stats", "{}")
 	b.Expect("workflow.check", `{"definition":`+valid+`}`,
-		`{"valid":true,"message":"save it as .toolfold/workflows/ID.yaml, ID being what workflow.run calls it by"}`)
+		`{"valid":true,"message":"save it as .toolfold/workflows/ID.yaml; workflow.run calls it by ID"}`)
 	for _, test := range []struct{ definition, want string }{
 		{`{"name":"N"}`, "steps is missing"},
 		{fmt.Sprintf(`{"name":"N","steps":[`+step+`]}`, "memory.stat", "{}"), `memory.stat`},

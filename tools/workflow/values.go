@@ -20,7 +20,7 @@ type RunOut struct {
 	Success         bool                `json:"success" doc:"Whether it ran to its end."`
 	WorkflowID      string              `json:"workflowId" doc:"Workflow ID."`
 	StepsCompleted  int                 `json:"stepsCompleted" doc:"Outermost steps that succeeded."`
-	Output          any                 `json:"output" doc:"Output of the last step; where one failed, the outputs so far by stepId."`
+	Output          any                 `json:"output" doc:"Output of the last step; if one failed, the outputs so far by stepId."`
 	StepResults     []engine.StepResult `json:"stepResults" doc:"Outermost steps that ran."`
 	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`
 }
@@ -49,7 +49,7 @@ type Item struct {
 	Version   string `json:"version" doc:"Version."`
 	Status    string `json:"status" doc:"State; only active ones run." enum:"active,inactive,draft"`
 	StepCount int    `json:"stepCount" doc:"Outermost steps."`
-	Trusted   *bool  `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."` // false or nil
+	Trusted   *bool  `json:"trusted,omitempty" doc:"False if the user does not trust the workspace: it does not run."` // false or nil
 }
 
 // CheckIn are the arguments of workflow.check.
@@ -60,10 +60,10 @@ type CheckIn struct {
 // CheckOut is the result of workflow.check.
 type CheckOut struct {
 	Valid   bool   `json:"valid" doc:"Whether it would run as a file."`
-	Reason  string `json:"reason,omitempty" doc:"What is wrong."`
+	Reason  string `json:"reason,omitempty" doc:"Why it is invalid."`
 	Line    int    `json:"line,omitempty" doc:"Line of the text."`
 	Column  int    `json:"column,omitempty" doc:"Character in the line."`
-	Message string `json:"message" doc:"What to do next."`
+	Message string `json:"message" doc:"Next step."`
 }
 
 // DescribeIn are the arguments of workflow.describe.
@@ -76,11 +76,11 @@ type DescribeOut struct {
 	ID          string          `json:"id" doc:"Workflow ID."`
 	Name        string          `json:"name" doc:"Title."`
 	Version     string          `json:"version" doc:"Version."`
-	Description string          `json:"description" doc:"What it does."`
+	Description string          `json:"description" doc:"Its purpose."`
 	Status      string          `json:"status" doc:"State; only active ones run." enum:"active,inactive,draft"`
 	Steps       []engine.Step   `json:"steps" doc:"Outermost steps."`
 	InputSchema json.RawMessage `json:"inputSchema" doc:"JSON Schema of input." type:"object"`
 	File        string          `json:"file" doc:"Path in the workspace."`
 	// false or nil
-	Trusted *bool `json:"trusted,omitempty" doc:"False where the user does not trust the workspace: it does not run."`
+	Trusted *bool `json:"trusted,omitempty" doc:"False if the user does not trust the workspace: it does not run."`
 }

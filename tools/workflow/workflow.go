@@ -20,12 +20,12 @@ const (
 
 var (
 	workflowID  = toolfold.String{Name: "workflowId", Doc: "Workflow ID.", MinLen: 1, MaxLen: 200}
-	input       = toolfold.Object{Name: "input", Doc: "As its inputSchema says; see describe."}
+	input       = toolfold.Object{Name: "input", Doc: "As in its inputSchema; see describe."}
 	status      = toolfold.String{Name: "status", Doc: "State; only active ones run.", Enum: []string{Active, Inactive, Draft}}
 	limit       = toolfold.Int{Name: "limit", Doc: "Most workflows to return.", Min: 1, Max: 100}
 	name        = toolfold.String{Name: "name", Doc: "Title.", MinLen: 1, MaxLen: 200}
 	version     = toolfold.String{Name: "version", Doc: "Version.", MinLen: 1, MaxLen: 50}
-	description = toolfold.String{Name: "description", Doc: "What it does.", MaxLen: 2000}
+	description = toolfold.String{Name: "description", Doc: "Its purpose.", MaxLen: 2000}
 	definition  = toolfold.Any{Name: "definition", Doc: "The file: its YAML text, or an object."}
 	inputSchema = toolfold.Object{Name: "inputSchema", Doc: "JSON Schema of input."}
 )
@@ -45,7 +45,7 @@ var Family = toolfold.Family{
 		Summary:     "Run a workflow's steps; answers when they are done.",
 		Words:       "start, execute, procedure, predefined sequence, pipeline, carry out, perform",
 		Doc:         "A run that fails answers its error, and the outputs so far. Only active workflows run.",
-		Changed:     "Runs the file of that id, where any id ran the same three steps. An unknown id and an input that does not fit are errors.",
+		Changed:     "Runs the file of that id; formerly any id ran the same three steps. An unknown id and an input that does not fit are errors.",
 		Required:    toolfold.Fields{workflowID},
 		Optional:    toolfold.Fields{input},
 		Effect:      toolfold.Runs,
@@ -59,7 +59,7 @@ var Family = toolfold.Family{
 		Legacy:   toolfold.Was("workflow_list"),
 		Summary:  "List workflows, and files that cannot be used.",
 		Words:    "pipelines, files, broken, which runbooks",
-		Changed:  "Lists the files there are, where it had four samples. Pages: total, hasMore, and nextCursor for the next one.",
+		Changed:  "Lists the files there are instead of four samples. Pages: total, hasMore, and nextCursor for the next one.",
 		Optional: toolfold.Fields{status, limit.With(toolfold.Default(10)), toolfold.Cursor.With(toolfold.Added())},
 		Effect:   toolfold.Reads,
 		Example:  `{"status": "active"}`,

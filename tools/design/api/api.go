@@ -169,10 +169,10 @@ func resolve(m Model, format string) (resolved, faults) {
 		op.answer = bodies.parse(e.ResponseBody, at+"/responseBody")
 		op.responses = bodies.responses(e, at+"/responses")
 		if (e.Method == "GET" || e.Method == "HEAD") && op.request != nil {
-			found.refuse(at+"/method", "method with a body: "+e.Method+" has none, so leave requestBody out")
+			found.refuse(at+"/method", "method with a body: "+e.Method+" has no body, so leave requestBody out")
 		}
 		if e.Method == "HEAD" && op.answer != nil {
-			found.refuse(at+"/method", "method whose answer has a body: HEAD's has none, so leave responseBody out")
+			found.refuse(at+"/method", "method whose answer has a body: HEAD's has no body, so leave responseBody out")
 		}
 		if e.Public && len(m.Security) == 0 {
 			found.refuse(at+"/public", "false, as there is no security")
@@ -252,7 +252,7 @@ func resolveParameters(found *faults, e Endpoint, at string) []Parameter {
 		}
 		switch {
 		case p.In == InHeader && slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(p.Name)):
-			found.refuse(name, "header other than Accept, Content-Type and Authorization, which are said elsewhere")
+			found.refuse(name, "header other than Accept, Content-Type and Authorization, which are set elsewhere")
 		case (p.In == InHeader || p.In == InCookie) && !token().MatchString(p.Name):
 			found.refuse(name, "name that a "+p.In+" can have")
 		case p.In == InPath && !strings.Contains(e.Path, "{"+p.Name+"}"):

@@ -212,5 +212,5 @@ func (b *bodies) reference(raw json.RawMessage) (ref, problem string) {
 	if len(b.named) == 0 {
 		return "", "schema without $ref, or one that schemas names"
 	}
-	return "", "$ref to " + references[0] + "NAME, where NAME is one of " + strings.Join(b.named.Keys(), ", ")
+	return "", "$ref to " + references[0] + "NAME, with NAME one of " + strings.Join(b.named.Keys(), ", ")
 }

@@ -199,12 +199,12 @@ type pattern struct {
 var patterns = []pattern{
 	{"hexagonal", "Hexagonal", false, "The domain is in the middle and knows only ports; adapters connect ports to the world."},
 	{"clean", "Clean architecture", false, "Dependencies point inwards: presentation and infrastructure know the application, which knows " +
-		"the domain; the domain knows none of them."},
+		"the domain; the domain knows no other layer."},
 	{"layered", "Layered", false, "Each layer depends only on the layers below it."},
 	{"microservices", "Microservices", false, "Services are deployed one by one, own their data, and meet only over their interfaces."},
-	{"event-driven", "Event-driven", true, "Components publish events and react to those of others; who publishes does not know who listens."},
+	{"event-driven", "Event-driven", true, "Components publish events and react to events; publishers do not know the listeners."},
 	{"cqrs", "CQRS", true, "Commands change the state through one model, queries read it through another."},
-	{"ddd", "Domain-driven design", false, "The domain model speaks the language of its subject; what is technical depends on it, never " +
+	{"ddd", "Domain-driven design", false, "The domain model speaks the language of its subject; technical parts depend on it, never " +
 		"the other way round."},
 	{"mvc", "Model, view, controller", false, "Controllers take input and change models; views show models."},
 	{"mvvm", "Model, view, view model", false, "Views are bound to view models, which expose models to them; models know neither."},

@@ -49,7 +49,7 @@ func (r *folders) draw() *drawing {
 		}
 		return name
 	})
-	d.folded = fmt.Sprintf("%d of %d folders are drawn, which hold the others; breaks name each as it is", len(d.nodes), len(r.units))
+	d.folded = fmt.Sprintf("%d of %d folders are drawn, which hold the rest; breaks name each as it is", len(d.nodes), len(r.units))
 	return d
 }
 

@@ -132,7 +132,7 @@ func fromImports(m Model, g *imports.Graph) (Model, []toolfold.Problem) {
 			refuse("id", "folder below path that has sources, each once")
 		}
 		if len(c.Dependencies) > 0 {
-			refuse("dependencies", "none beside path, which has them")
+			refuse("dependencies", "empty beside path, which has them")
 		}
 		r.said[id] = c
 	}
@@ -391,11 +391,11 @@ func (r *folders) notes(m Model) (notes []string) {
 	note("%s", read)
 	switch {
 	case !m.read.checked && m.Pattern == "microservices":
-		note("microservices is not checked: components can say which folders are databases")
+		note("microservices is not checked: components can name the folders that are databases")
 	case !m.read.checked:
-		note("%s is not checked: types of folders do not tell what it asks for", m.Pattern)
+		note("%s is not checked: types of folders are not enough for its rules", m.Pattern)
 	case untyped > 0:
-		note("%d of %d folders are of no known layer and were not checked: components can say their types", untyped, len(r.units))
+		note("%d of %d folders are of no known layer and were not checked: components can give their types", untyped, len(r.units))
 	}
 	if folded := m.read.drawn.folded; folded != "" {
 		note("%s", folded)

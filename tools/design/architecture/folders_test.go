@@ -168,7 +168,7 @@ func TestFolding(t *testing.T) {
 		!strings.HasPrefix(d.Breaks[30].Why, "cycle: ") {
 		t.Errorf("%+v", d.Breaks)
 	}
-	const note = "50 of 60 folders are drawn, which hold the others; breaks name each as it is"
+	const note = "50 of 60 folders are drawn, which hold the rest; breaks name each as it is"
 	if got := strings.Count(d.Diagram, "[\""); got != 50+3 || !slices.Contains(d.Notes, note) {
 		t.Errorf("%d components and groups, %q", got, d.Notes)
 	}

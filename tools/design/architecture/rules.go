@@ -6,7 +6,7 @@ import "fmt"
 type Break struct {
 	From string `json:"from" doc:"Id of a component."`
 	To   string `json:"to" doc:"Id of a component that it depends on."`
-	Why  string `json:"why" doc:"What the pattern asks for."`
+	Why  string `json:"why" doc:"The pattern's rule."`
 	At   string `json:"at,omitempty" doc:"An import, as file:line."`
 }
 

@@ -282,7 +282,7 @@ func (l language) view(m Model) (*view, []toolfold.Problem) {
 		}
 	}
 	if m.Type == "repository" && w.Output == nil {
-		w.refuse("/outputs", "list that is not empty: the fields of what the repository keeps")
+		w.refuse("/outputs", "list that is not empty: the fields of the repository's records")
 	}
 	patterns := w.applyPatterns(m.Patterns, words)
 	w.addMembers(m.Dependencies)

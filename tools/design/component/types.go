@@ -193,7 +193,7 @@ func compose(name string, words []string, of []typ) (typ, error) {
 	case len(of) == 1 && (name == "promise" || name == "future" || name == "awaitable"):
 		return of[0], nil
 	case len(of) > 0:
-		return typ{}, fmt.Errorf("what holds others is list, map, set or optional")
+		return typ{}, fmt.Errorf("a container is list, map, set or optional")
 	case name == "void" || name == "none" || name == "null" || name == "undefined" || name == "unit" || name == "never":
 		return typ{}, fmt.Errorf("it is nothing: leave the field out")
 	}

@@ -11,7 +11,7 @@ import (
 
 // Break is a difference that breaks those who use the older document.
 type Break struct {
-	Rule    string `json:"rule" doc:"What changed."`
+	Rule    string `json:"rule" doc:"Kind of change."`
 	Where   string `json:"where" doc:"Operation and part."`
 	Line    int    `json:"line,omitempty" doc:"In the file; absent if it is gone."`
 	OldLine int    `json:"oldLine,omitempty" doc:"In the older one; absent if it is new."`
@@ -163,7 +163,7 @@ func (c *comparison) requestBody(name string, op, now node) {
 	case after.v == nil:
 		c.add("body-removed", where, before.at, "", "callers that send one are ignored or refused")
 	case members(after.v)["required"] == true && members(before.v)["required"] != true:
-		c.add("body-required", where, op.at, after.at, "callers that send none are refused")
+		c.add("body-required", where, op.at, after.at, "callers that send no body are refused")
 		fallthrough
 	default:
 		c.content(where, before, after, true)
@@ -270,7 +270,7 @@ func (c *comparison) scheme(name string) {
 	for _, member := range []string{"type", "scheme", "in", "name"} {
 		if a, b := before.text(member), after.text(member); !strings.EqualFold(a, b) {
 			c.add("security-scheme", "security scheme "+name, before.at, after.at,
-				"%s was %q and is %q: what callers send is not found", member, a, b)
+				"%s was %q and is %q: the credentials that callers send are not found", member, a, b)
 		}
 	}
 }
@@ -369,7 +369,7 @@ func (c *comparison) flows() {
 		input := strings.HasPrefix(key, "receive")
 		now, there := after[key]
 		if !there && input {
-			c.add("operation-removed", key, f.at, "", "nothing takes what others send here now")
+			c.add("operation-removed", key, f.at, "", "nothing receives messages sent here now")
 			continue
 		} else if !there {
 			c.add("operation-removed", key, f.at, "", "those who wait here get nothing now")

@@ -29,10 +29,10 @@ const (
 // Finding is something wrong in a document.
 type Finding struct {
 	Severity string `json:"severity" doc:"How bad." enum:"error,warning"`
-	Rule     string `json:"rule" doc:"What was looked for."`
+	Rule     string `json:"rule" doc:"The rule that it breaks."`
 	At       string `json:"at" doc:"JSON pointer."`
 	Line     int    `json:"line" doc:"In the file."`
-	Message  string `json:"message" doc:"What is wrong."`
+	Message  string `json:"message" doc:"The fault."`
 }
 
 // official has the official schemas of the formats, from spec.openapis.org and @asyncapi/specs.
@@ -275,7 +275,7 @@ func (l *linter) enum(object map[string]any, values []any, at string) {
 		seen[text] = true
 	}
 	if fallback, there := object["default"]; there && len(values) > 0 && !seen[canonical(fallback)] {
-		l.add(Error, "default", jsonx.Pointer(at, "default"), "%s is none of enum", canonical(fallback))
+		l.add(Error, "default", jsonx.Pointer(at, "default"), "%s is not in enum", canonical(fallback))
 	}
 }
 
@@ -368,7 +368,7 @@ func (l *linter) openapi() {
 		at := jsonx.Pointer("/paths", path)
 		shape := template().ReplaceAllString(path, "{}")
 		if twin, there := byShape[shape]; there {
-			l.add(Error, "path-twice", at, "is the same path as %s: names in braces do not tell paths apart", twin)
+			l.add(Error, "path-twice", at, "is the same path as %s: names in braces do not distinguish paths", twin)
 		}
 		byShape[shape] = path
 		names := variables(path)
