@@ -697,7 +697,7 @@ func TestExplanations(t *testing.T) {
 		s := play("says", test.said, "-m", "acme_mcp_server", "--token", "abcdefgh", "--databse-url", "postgres://u:secretpw@h/db")
 		s.Env = []string{"KEY=topsecret"}
 		_, err := upstream.List(t.Context(), s, "1")
-		if err == nil || err.Error() != "it ended: exit status 3; it said: "+test.want {
+		if err == nil || err.Error() != "it ended: exit status 3; it printed: "+test.want {
 			t.Errorf("%v, want %s", err, test.want)
 		}
 	}

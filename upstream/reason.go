@@ -44,7 +44,7 @@ func (s Server) reason(err error, output string) error {
 		text = "it ended without an answer"
 	}
 	if line := explanation(output); line != "" {
-		text += "; it said: " + line
+		text += "; it printed: " + line
 	}
 	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
 		text = strings.ReplaceAll(text, s.URL, at.Scheme+"://"+at.Host)

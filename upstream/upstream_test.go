@@ -292,7 +292,7 @@ func TestFailures(t *testing.T) {
 		server upstream.Server
 		want   string
 	}{
-		{secret, "it ended: exit status 3; it said: no access with xxxxx and --key xxxxx"},
+		{secret, "it ended: exit status 3; it printed: no access with xxxxx and --key xxxxx"},
 		{play("garbage"), ""},
 		{upstream.Server{Argv: []string{"toolfold-no-such-program"}}, "it does not start: executable file not found"},
 		{upstream.Server{URL: elsewhere.URL + "/p?token=querysecret", Header: keyed}, "redirects to another server"},

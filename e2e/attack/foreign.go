@@ -503,7 +503,7 @@ func (w *witness) make(ctx context.Context, f *foreigner, method string, params 
 func (t *trial) again(ctx context.Context, healthy []*foreigner) {
 	w, err := t.startStdio(ctx, "stdio once more", false)
 	if err != nil {
-		t.fault("serve that does not start again", nil, "%v; it said: %s", err, strings.Join(t.log[max(0, len(t.log)-2):], " / "))
+		t.fault("serve that does not start again", nil, "%v; it printed: %s", err, strings.Join(t.log[max(0, len(t.log)-2):], " / "))
 		if w == nil {
 			return
 		}

@@ -112,6 +112,6 @@ test('the settings of a client, with a server that does not start', async (t) =>
   const byName = Object.fromEntries(report.servers.map((server) => [server.name, server]));
   holds(byName.files, await listOf(t, { command: process.execPath, args: files, env: place.env }));
   holds(byName.own, await listOf(t, own));
-  assert.equal(byName.broken.problem, 'it ended: exit status 4; it said: no access with xxxxx');
+  assert.equal(byName.broken.problem, 'it ended: exit status 4; it printed: no access with xxxxx');
   assert.equal(report.sessions[0].tokens, byName.files.tokens + byName.own.tokens);
 });

@@ -104,7 +104,7 @@ func TestFirstStart(t *testing.T) {
 	c.expect(t, "task.submit", `{"name":"n","input":{"tool":"late.memory"}}`, "the server late offers no tools now: it is still starting")
 	testwait.Until(t, "the reason of the broken one is said", func() bool {
 		answer := c.call(t, "broken.thing", `{}`)
-		return strings.Contains(answer, "the server broken offers no tools now: it ended: exit status 3; it said: no key; next try in ")
+		return strings.Contains(answer, "the server broken offers no tools now: it ended: exit status 3; it printed: no key; next try in ")
 	})
 	m.write(t, gate, "")
 	testwait.Until(t, "a change of the list is told", func() bool {

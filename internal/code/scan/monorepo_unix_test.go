@@ -106,7 +106,7 @@ func TestNearestConfigurationCounts(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.ts in " + filepath.Base(s.Dir), "web/a.ts in web"}, got); diff != "" {
 		t.Error(diff)
 	}
-	want := []Skipped{{"broken", "tsc did not work: exit status 3; it said: no such library"}}
+	want := []Skipped{{"broken", "tsc did not work: exit status 3; it printed: no such library"}}
 	if diff := cmp.Diff(want, report.Skipped); diff != "" {
 		t.Error(diff)
 	}

@@ -240,7 +240,7 @@ func TestToolsOfTheProject(t *testing.T) {
 		t.Errorf("found %v", found)
 	}
 	if !slices.ContainsFunc(report.Skipped, func(s Skipped) bool {
-		return strings.HasPrefix(s.Reason, "tsc did not work: it said: error TS5058")
+		return strings.HasPrefix(s.Reason, "tsc did not work: it printed: error TS5058")
 	}) {
 		t.Errorf("skipped %v", report.Skipped)
 	}
@@ -523,7 +523,7 @@ func TestTextsOfToolsAreLines(t *testing.T) {
 		"oxlint/x /no - red: one two three: one two three"}, got); diff != "" {
 		t.Error(diff)
 	}
-	want := []Skipped{{".", "shellcheck did not work: exit status 3; it said: no such shell"}, {"b.js", "oxlint: unread able"}}
+	want := []Skipped{{".", "shellcheck did not work: exit status 3; it printed: no such shell"}, {"b.js", "oxlint: unread able"}}
 	if diff := cmp.Diff(want, report.Skipped); diff != "" {
 		t.Error(diff)
 	}
@@ -542,10 +542,10 @@ func TestShadowedStandardLibrary(t *testing.T) {
 		"note: A user-defined top-level module with name \"typing\" is not supported\n"
 	calls := strings.Repeat("  File \"/usr/lib/python3/runpy.py\", line 1, in <module>\n    run()\n", 20)
 	for status, test := range map[int]struct{ said, want string }{
-		2: {notSupported, "exit status 2; it said: " + strings.ReplaceAll(strings.TrimSpace(notSupported), "\n", " ")},
+		2: {notSupported, "exit status 2; it printed: " + strings.ReplaceAll(strings.TrimSpace(notSupported), "\n", " ")},
 		1: {"Traceback (most recent call last):\n" + calls + "    ~~~^^\n" +
 			"ImportError: cannot import name 'Any' from 'typing' (" + resolve(t, s.Dir) + "/typing.py)\n",
-			"exit status 1; it said: ImportError: cannot import name 'Any' from 'typing' (./typing.py)"},
+			"exit status 1; it printed: ImportError: cannot import name 'Any' from 'typing' (./typing.py)"},
 	} {
 		s.write(t, "mypy.said", test.said)
 		script := fmt.Sprintf("#!/bin/sh\ncat mypy.said >&2\nexit %d\n", status)

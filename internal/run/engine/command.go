@@ -68,7 +68,7 @@ var errTooLong = errors.New("the answer is too long")
 func (c command) failure(cause, err error, complaint string) error {
 	program := filepath.Base(c.config.Command[0])
 	if complaint != "" {
-		complaint = "; it said: " + complaint
+		complaint = "; it printed: " + complaint
 	}
 	var exit *child.ExitError
 	var start *child.StartError

@@ -136,7 +136,7 @@ func TestCommandThatFails(t *testing.T) {
 		want   string
 	}{
 		"exit": {map[string]any{"command": childCommand("child:fail")}, callctx.Prompt{Text: "x"}, StepFailed,
-			"ended with exit status 3; it said: …xxx"},
+			"ended with exit status 3; it printed: …xxx"},
 		"tail":  {map[string]any{"command": childCommand("child:fail")}, callctx.Prompt{Text: "x"}, StepFailed, "bad luck"},
 		"flood": {map[string]any{"command": childCommand("child:flood")}, callctx.Prompt{Text: "x"}, StepFailed, "the answer is too long"},
 		"small flood": {map[string]any{"command": childCommand("child:echo"), "maxOutputBytes": 3}, callctx.Prompt{Text: "x"}, StepFailed,

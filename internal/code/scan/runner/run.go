@@ -139,7 +139,7 @@ func (p Project) over(ctx context.Context, r Runner, c child.Command, names []st
 	var reports []Report
 	if err == nil {
 		if reports, err = r.Read(output); err != nil {
-			err = fmt.Errorf("it said: %s", line(string(output), 200))
+			err = fmt.Errorf("it printed: %s", line(string(output), 200))
 		}
 	}
 	for _, report := range reports {
@@ -226,7 +226,7 @@ func output(ctx context.Context, c child.Command) ([]byte, error) {
 		return nil, fmt.Errorf("its output is longer than %d MB", runOutput>>20)
 	case errors.As(err, &exit) && (exit.State == "exit status 1" || exit.State == "exit status 2") && len(out.Bytes()) > 0:
 	case err != nil:
-		return nil, fmt.Errorf("%w; it said: %s", err, brief(errs.Quote(maxError, redact.Text)))
+		return nil, fmt.Errorf("%w; it printed: %s", err, brief(errs.Quote(maxError, redact.Text)))
 	}
 	if values := bytes.Count(out.Bytes(), []byte(",")) + bytes.Count(out.Bytes(), []byte("\n")); values > runValues {
 		return nil, fmt.Errorf("its output has more than %d values", runValues)
