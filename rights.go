@@ -107,7 +107,7 @@ func (r *Rights) Narrow(kept string) (string, error) {
 	case r == nil:
 		return kept, nil
 	case r.Text == "":
-		return "", Errorf(PermissionDenied, "your rights cannot be kept with what runs later").WithHint("call the action itself")
+		return "", Errorf(PermissionDenied, "your rights cannot be kept with a call that runs later").WithHint("call the action itself")
 	case kept == "":
 		return r.Text, nil
 	}

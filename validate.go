@@ -65,7 +65,7 @@ func (f *Family) Validate() error {
 		case a.Run.run == nil:
 			found.add(where, "has nothing to run")
 		case a.Run.in != nil:
-			found.check(len(a.Returns) == 0, where, "declares result fields twice: those of its method count")
+			found.check(len(a.Returns) == 0, where, "declares result fields twice: the fields of its method count")
 			compareArguments(&found, where+" arguments", a.Run.in, a.Params())
 			found.check(a.Forwards() || a.Run.out.Kind() == reflect.Struct, where, "its result %s is not a struct", a.Run.out)
 			_, goesOn := find(a.Results(), "nextCursor")
@@ -179,7 +179,7 @@ func validateParams(found *faults, where string, params []Param) {
 		own := p.Name != callctx.ArgFields && p.Name != callctx.ArgJQ && p.Name != callctx.ArgAction
 		found.check(own, name, "the name is reserved")
 		found.check(p.Doc != "", name, "has no text")
-		found.check(p.Format == "" || judge.Formats[p.Format] != nil, name, "the format %q is none that is checked", p.Format)
+		found.check(p.Format == "" || judge.Formats[p.Format] != nil, name, "the format %q is not one that is checked", p.Format)
 		found.check(p.OldEnum == nil || slices.ContainsFunc(p.OldEnum, p.Obsolete), name, "the legacy tool took no other values")
 		validateParams(found, name, p.Members())
 	}

@@ -57,7 +57,7 @@ func TestValidateRefuses(t *testing.T) {
 		{"a reserved parameter", "the name is reserved", func(_ *toolfold.Family, a *action) {
 			a.Optional = append(toolfold.Fields{toolfold.String{Name: "action", Doc: "x"}}, a.Optional...)
 		}},
-		{"a format that nothing checks", `note.save text: the format "adress" is none that is checked`, func(_ *toolfold.Family, a *action) {
+		{"a format that nothing checks", `note.save text: the format "adress" is not one that is checked`, func(_ *toolfold.Family, a *action) {
 			a.Required = toolfold.Fields{toolfold.String{Name: "text", Doc: "x", Format: "adress"}}
 		}},
 		{"a parameter without text", "has no text", func(_ *toolfold.Family, a *action) {

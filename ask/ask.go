@@ -58,10 +58,10 @@ func User(ctx context.Context, f Form) (Filled, error) {
 	}
 	var content any
 	if err := jsonx.Decode(filled.Content, &content); err != nil {
-		return Filled{}, fmt.Errorf("reading what the user filled in: %w", err)
+		return Filled{}, fmt.Errorf("reading the user's answer: %w", err)
 	}
 	if err := schema.Schema.Validate(content); err != nil {
-		return Filled{}, toolfold.Errorf(toolfold.InvalidInput, "what the user filled in does not fit the form: %s", err)
+		return Filled{}, toolfold.Errorf(toolfold.InvalidInput, "the user's answer does not fit the form: %s", err)
 	}
 	return filled, nil
 }
@@ -77,7 +77,7 @@ type Root struct {
 func Roots(ctx context.Context) ([]Root, error) {
 	asked := callctx.ClientOf(ctx)
 	if asked == nil || !asked.Offers(callctx.MethodRoots) {
-		return nil, lacking("roots", "does not say what it works in")
+		return nil, lacking("roots", "does not report its folders")
 	}
 	raw, err := asked.Ask(ctx, callctx.Question{Key: "roots", Method: callctx.MethodRoots})
 	if err != nil {

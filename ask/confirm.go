@@ -42,5 +42,5 @@ func (f Filled) Refused(done string) error {
 	case f.Action == "decline":
 		return toolfold.Errorf(Declined, "the user declined: nothing was %s", done).WithHint("do not call again unless the user asks for it")
 	}
-	return toolfold.Errorf(Declined, "the user closed the question: nothing was %s", done).WithHint("ask the user what is meant")
+	return toolfold.Errorf(Declined, "the user closed the question: nothing was %s", done).WithHint("ask the user how to go on")
 }

@@ -339,7 +339,7 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 	if len(refusal.Problems) == 0 {
 		return nil
 	}
-	refusal.Hint = "usage and example are of what belongs at " + at
+	refusal.Hint = "usage and example are for the value at " + at
 	t.explain(refusal)
 	return refusal
 }
@@ -351,7 +351,7 @@ func Permissions(next Func) Func {
 	return func(ctx context.Context, c *Call) toolfold.Answer {
 		if c.Entry != nil && !c.Origin.Rights.Allow(c.Entry.Action) {
 			return toolfold.Errorf(toolfold.PermissionDenied, "%s is not permitted here", c.Entry.Title()).
-				WithHint("tools.list shows what is").Answer()
+				WithHint("tools.list shows the permitted actions").Answer()
 		}
 		return next(c.Origin.Rights.Restrain(ctx), c)
 	}

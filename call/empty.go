@@ -53,11 +53,11 @@ func (c *Call) warnEmpty(result json.RawMessage) {
 	first := slices.IndexFunc(family.Actions, makes)
 	switch {
 	case len(filters) > 0:
-		c.input.warn("nothing matches %s; leave out what need not match", strings.Join(filters, ", "))
+		c.input.warn("nothing matches %s; leave out filters that need not match", strings.Join(filters, ", "))
 	case first >= 0:
 		c.input.warn("there are no %s; %s adds to them", list, family.Actions[first].FullName())
 	default:
-		c.input.warn("there are no %s; tools.describe %s tells where they come from", list, family.Name)
+		c.input.warn("there are no %s; tools.describe %s names their source", list, family.Name)
 	}
 }
 

@@ -65,7 +65,7 @@ var rules = []rule{{
 	Finding{
 		Rule: "root-combinator", Severity: Refused, Message: "oneOf, anyOf, allOf, not, if or $ref at the root of the schema: Anthropic and " +
 			"OpenAI refuse the request, hosts drop the tool",
-		Fix: "declare one object with all properties, and say in the description which belong together",
+		Fix: "declare one object with all properties, and name in the description those that belong together",
 	},
 	func(_ Tool, s schema) []string {
 		for _, key := range []string{"oneOf", "anyOf", "allOf", "not", "if", "$ref"} {
@@ -84,7 +84,7 @@ var rules = []rule{{
 }, {
 	Finding{
 		Rule: "untyped-parameter", Severity: Refused, Message: "parameters without a type: Gemini's OpenAPI form and strict modes refuse the " +
-			"request, others take them for text",
+			"request, other hosts take them for text",
 		Fix: "give them a type; one that takes any value can be JSON as a string",
 	},
 	func(_ Tool, s schema) []string {
@@ -99,7 +99,7 @@ var rules = []rule{{
 	},
 }, {
 	Finding{
-		Rule: "list-without-items", Severity: Refused, Message: "lists that do not say of what: VS Code and Gemini refuse them",
+		Rule: "list-without-items", Severity: Refused, Message: "lists without a type for their items: VS Code and Gemini refuse them",
 		Fix: `add items, such as {"type":"string"}`,
 	},
 	func(_ Tool, s schema) []string {
@@ -108,7 +108,7 @@ var rules = []rule{{
 }, {
 	Finding{
 		Rule: "list-of-types", Severity: Warning, Message: `parameters with a list of types, such as ["string","null"]: Gemini's OpenAPI form ` +
-			"has one type, hosts drop the others or refuse the tool",
+			"has one type, hosts drop the other types or refuse the tool",
 		Fix: "declare one type; a parameter that may be missing is left out of required",
 	},
 	func(_ Tool, s schema) []string {
@@ -131,7 +131,7 @@ var rules = []rule{{
 	Finding{
 		Rule: "no-hints", Severity: Warning, Message: "neither readOnlyHint nor destructiveHint: hosts take the tool for one that destroys, " +
 			"ask for every call, and refuse it without a person",
-		Fix: "set readOnlyHint, and destructiveHint where it is false",
+		Fix: "set readOnlyHint, and destructiveHint if it is false",
 	},
 	func(t Tool, _ schema) []string {
 		return when(t.Annotations == nil || t.Annotations.ReadOnly == nil && t.Annotations.Destructive == nil)
@@ -139,8 +139,8 @@ var rules = []rule{{
 }, {
 	Finding{
 		Rule: "contradictory-hints", Severity: Warning, Message: "hints that contradict each other or the name: readOnlyHint with " +
-			"destructiveHint, or a tool that deletes and says that it only reads or destroys nothing",
-		Fix: "set the hints to what the tool does: users let calls pass by them",
+			"destructiveHint, or a tool that deletes and claims that it only reads or destroys nothing",
+		Fix: "set the hints by the effect of the tool: users let calls pass by them",
 	},
 	func(t Tool, _ schema) []string {
 		if t.Annotations == nil {
@@ -158,19 +158,19 @@ var rules = []rule{{
 }, {
 	Finding{
 		Rule: "no-description", Severity: Warning, Message: "no description: a model has the name alone to choose by",
-		Fix: "say in a sentence what the tool does, and when to use it",
+		Fix: "write a sentence about the effect of the tool, and when to use it",
 	},
 	func(t Tool, _ schema) []string { return when(strings.TrimSpace(t.Description) == "") },
 }, {
 	Finding{
 		Rule: "long-description", Severity: Warning, Message: fmt.Sprintf("descriptions over %d characters, which Claude Code cuts",
 			maxDescription),
-		Fix: "keep what a model chooses by; the rest belongs into results, errors or a tool that is asked for it",
+		Fix: "keep the words that a model chooses by; the rest belongs into results, errors or a tool that is asked for it",
 	},
 	func(t Tool, _ schema) []string { return when(utf8.RuneCountInString(t.Description) > maxDescription) },
 }, {
 	Finding{
-		Rule: "no-verb", Severity: Warning, Message: "descriptions whose first sentence has no verb that says what the tool does",
+		Rule: "no-verb", Severity: Warning, Message: "descriptions whose first sentence has no verb for the effect of the tool",
 		Fix: `begin with one: "Delete a file"`,
 	},
 	func(t Tool, _ schema) []string {
@@ -225,14 +225,14 @@ func find(l List) []Finding {
 		found = append(found, Finding{
 			Rule: "long-instructions", Severity: Warning, Message: fmt.Sprintf("instructions over %d characters, which Claude Code cuts",
 				maxDescription),
-			Fix: "keep what holds for all tools",
+			Fix: "keep the rules that hold for all tools",
 		})
 	}
 	if len(l.Tools) > maxRequest {
 		found = append(found, Finding{
 			Rule: "too-many-tools", Severity: Warning, Message: fmt.Sprintf("%d tools; VS Code sends at most %d in a request and hides the rest "+
 				"behind groups", len(l.Tools), maxRequest),
-			Fix: "switch off what is not needed, or list fewer, wider tools",
+			Fix: "switch off tools that are not needed, or list fewer, wider tools",
 		})
 	}
 	return slices.Concat(found, findPrefixed(l), findLazy(l))
@@ -241,7 +241,7 @@ func find(l List) []Finding {
 // findPrefixed finds names that are too long with what hosts put before them.
 func findPrefixed(l List) []Finding {
 	f := Finding{
-		Rule: "long-prefixed-name", Severity: Refused, Fix: "shorten the name of the server in the client's settings, or those of the tools",
+		Rule: "long-prefixed-name", Severity: Refused, Fix: "shorten the name of the server in the client's settings, or the names of the tools",
 	}
 	longest := ""
 	for _, h := range hosts.Hosts {
@@ -254,7 +254,7 @@ func findPrefixed(l List) []Finding {
 				f.Where = append(f.Where, t.Name)
 			}
 			if len(name) > len(longest) {
-				longest, f.Message = name, fmt.Sprintf("names over %d characters with what hosts put before them: %s makes %s", maxName, h.Title, name)
+				longest, f.Message = name, fmt.Sprintf("names over %d characters with the prefix that hosts add: %s makes %s", maxName, h.Title, name)
 			}
 		}
 	}
@@ -281,15 +281,15 @@ func findLazy(l List) []Finding {
 	var found []Finding
 	if l.Unlisted == 0 && others > 0 && others < fewTools {
 		found = append(found, Finding{
-			Rule: "lazy-without-gain", Severity: Note, Message: fmt.Sprintf("tools to find or call others beside %d: below about %d the extra "+
+			Rule: "lazy-without-gain", Severity: Note, Message: fmt.Sprintf("tools to find or call other tools beside %d: below about %d the extra "+
 				"calls cost more than the list saves, unless there are more that are not listed", others, fewTools),
-			Fix: "list the tools in full where these are all",
+			Fix: "list the tools in full if these are all",
 		})
 	}
 	if h := l.host(); h != nil && h.Sends != nil && h.Sends.Defers() {
 		found = append(found, Finding{
 			Rule: "lazy-where-deferred", Severity: Note, Message: h.Title +
-				" defers tools itself: its search reads names, descriptions and parameters, and a lazy list hides what it should find",
+				" defers tools itself: its search reads names, descriptions and parameters, and a lazy list hides tools that it should find",
 			Fix: "list in full in this client",
 		})
 	}
@@ -336,9 +336,9 @@ func findTogether(lists []List, claude int) []Finding {
 			each = "each server"
 		}
 		found = append(found, Finding{
-			Rule: "host-defers", Severity: Note, Message: h.Title + " defers tools unless told otherwise: a model sees a line for " + each +
+			Rule: "host-defers", Severity: Note, Message: h.Title + " defers tools unless configured otherwise: a model sees a line for " + each +
 				", and the rest when it searches",
-			Fix: "count the column deferred; good names and descriptions are what its search finds",
+			Fix: "count the column deferred; its search finds good names and descriptions",
 		})
 	}
 	if claude > largeContext && deferred < 0 {

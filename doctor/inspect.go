@@ -277,7 +277,7 @@ func shownFor(l List, s Server) ([]Shown, error) {
 	if l.Host == "" || l.Host == "claude-code" {
 		problems = append(problems, Shown{
 			Host: "a host that counts each tool alone", Tokens: s.Tools*Claude.Fixed + s.Claude,
-			How: "what is fixed is counted once a tool, as Claude Code's /context did",
+			How: "the fixed part is counted once a tool, as Claude Code's /context did",
 		})
 	}
 	if l.Host == "" || l.Host == "vscode" {

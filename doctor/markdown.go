@@ -23,7 +23,7 @@ func (w Whole) WriteMarkdown(to io.Writer) error {
 		fmt.Fprintf(&b, "\n%d → %d tokens (%+.1f %%), %d → %d tools\n", c.Before.Tokens, c.After.Tokens, c.Growth, c.Before.Tools, c.After.Tools)
 		for i, change := range c.Changes {
 			if i == 0 {
-				b.WriteString("\n| tool | | before | after | change | what |\n|---|---|---:|---:|---:|---|\n")
+				b.WriteString("\n| tool | | before | after | change | parts |\n|---|---|---:|---:|---:|---|\n")
 			}
 			fmt.Fprintf(&b, "| %s | %s | %d | %d | %+d | %s |\n", markdown(change.Tool), change.Kind, change.Before, change.After,
 				change.After-change.Before, markdown(strings.Join(change.What, ", ")))
@@ -38,7 +38,7 @@ func (w Whole) WriteMarkdown(to io.Writer) error {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %v | %d |\n", markdown(s.Name), s.Tools, s.Tokens, s.Claude, s.Share, s.Instructions)
 	}
 	for _, c := range w.Counted {
-		fmt.Fprintf(&b, "\nCounted by Anthropic for %s: %d tokens for %s, with what is fixed once a request.\n", markdown(c.Model), c.Tokens,
+		fmt.Fprintf(&b, "\nCounted by Anthropic for %s: %d tokens for %s, with the fixed part once a request.\n", markdown(c.Model), c.Tokens,
 			markdown(c.Server))
 	}
 	for _, s := range w.Servers {

@@ -189,7 +189,7 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it
 				return toolfold.Reply{}, toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s has changed this tool", d.Name, l.Name).
-					WithHint("tools.list shows what is held back until the user approves it")
+					WithHint("tools.list shows the tools held back until the user approves them")
 			}
 			if len(original) > 0 {
 				args = unseen.Respelt(args, original)

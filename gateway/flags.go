@@ -62,7 +62,7 @@ func flags(d definition, others map[string]bool) []string {
 		}
 	}
 	if named != "" {
-		found = append(found, fmt.Sprintf("what to do with another server's tool, %s", named))
+		found = append(found, fmt.Sprintf("instructions for another server's tool, %s", named))
 	}
 	return found
 }

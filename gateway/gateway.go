@@ -380,7 +380,7 @@ func (g *Gateway) Absent() map[string]string {
 		case text != "":
 			all[l.Name] = text + l.asksAgain()
 		case l.known():
-			all[l.Name] = "none of its tools is offered"
+			all[l.Name] = "no tool of it is offered"
 		case l.asked():
 			all[l.Name] = starting
 		default:
@@ -422,7 +422,7 @@ func (g *Gateway) Keep(server string, answer upstream.Answer) error {
 		err = l.take(g.life, answer)
 	}
 	if err != nil {
-		return fmt.Errorf("keeping what %s lists: %w", server, err)
+		return fmt.Errorf("storing the list of %s: %w", server, err)
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (l *link) restore(k kept) error {
 // what is known to be accepted.
 func (l *link) forget(k kept, err error) {
 	file := filepath.Join(l.gateway.options.Dir, l.file())
-	l.gateway.options.Log.Warn("the record of an upstream cannot be used: it is asked again, and what it lists waits for approval",
+	l.gateway.options.Log.Warn("the record of an upstream cannot be used: it is asked again, and its list waits for approval",
 		"upstream", l.Name, "file", file, "err", err)
 	l.mu.Lock()
 	defer l.mu.Unlock()

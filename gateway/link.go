@@ -574,7 +574,7 @@ const maxDropped = 100
 func (l *link) taken(method string, raw json.RawMessage) (json.RawMessage, error) {
 	object, dropped, err := foreign.Object(method, raw)
 	if err != nil {
-		l.gateway.options.Log.Warn("an upstream sent what is not valid", "upstream", l.Name, "method", method, "err", err)
+		l.gateway.options.Log.Warn("an upstream sent an invalid message", "upstream", l.Name, "method", method, "err", err)
 		return nil, err
 	}
 	if fresh := l.notDropped(method, dropped); len(fresh) > 0 {

@@ -261,7 +261,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 		}
 	}
 	for _, text := range slices.Concat(answer.Problems, k.Left) {
-		l.gateway.options.Log.Warn("listing what an upstream offers", "upstream", l.Name, "err", text)
+		l.gateway.options.Log.Warn("listing an upstream", "upstream", l.Name, "err", text)
 	}
 	for _, text := range k.odd {
 		l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "left out", text)

@@ -273,7 +273,7 @@ func (l *link) takeOver() bool {
 		return false
 	}
 	if err := l.adopt(l.gateway.life, k); err != nil {
-		l.gateway.options.Log.Warn("reading what is kept of an upstream", "upstream", l.Name, "err", err)
+		l.gateway.options.Log.Warn("reading the record of an upstream", "upstream", l.Name, "err", err)
 		return false
 	}
 	return true

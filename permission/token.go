@@ -181,7 +181,7 @@ func parseToken(line string) (t Token, err error) {
 		case strings.HasPrefix(word, setWord):
 			into, patterns = &t.Sets, word[len(setWord):]
 		default:
-			return t, fmt.Errorf("%q of %s is none of %s, %sPATTERNS, %sPATTERNS, %sNAMES", shorten.Quoted(word), t.Name, readOnlyWord,
+			return t, fmt.Errorf("%q of %s is not one of %s, %sPATTERNS, %sPATTERNS, %sNAMES", shorten.Quoted(word), t.Name, readOnlyWord,
 				allowWord, denyWord, setWord)
 		}
 		for pattern := range strings.SplitSeq(patterns, ",") {

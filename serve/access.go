@@ -104,7 +104,7 @@ func bearer(token tokens, next http.Handler) http.Handler {
 		scheme, credentials, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		from, err := token.caller(strings.TrimLeft(credentials, " "))
 		if err != nil {
-			refuse(w, r, "the server cannot read its bearer token: its log says why", http.StatusServiceUnavailable)
+			refuse(w, r, "the server cannot read its bearer token: its log has the reason", http.StatusServiceUnavailable)
 			return
 		}
 		if !strings.EqualFold(scheme, "Bearer") || from == nil {

@@ -103,7 +103,7 @@ func WithClient(
 ) (context.Context, error) {
 	var declared mcp.ClientCapabilities
 	if err := json.Unmarshal(client, &declared); err != nil {
-		return ctx, fmt.Errorf("reading what the client of a task answers: %w", err)
+		return ctx, fmt.Errorf("reading the capabilities of a task's client: %w", err)
 	}
 	remote := remote{capabilities{declared}, ask}
 	return remote.in(ctx, remote), nil

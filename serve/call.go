@@ -303,7 +303,7 @@ func (s *Server) withCompleted(ctx context.Context, r *request) context.Context 
 		var fields map[string]any
 		if json.Unmarshal(params, &fields) != nil || r.session == nil ||
 			s.mcp.SendNotificationToSpecificClient(r.session.SessionID(), method, fields) != nil {
-			s.log.Debug("a client is not told that its user is done with a page: its call has ended, and it has no session", "name", r.about())
+			s.log.Debug("a client is not notified that its user is done with a page: its call has ended, and it has no session", "name", r.about())
 		}
 	}))
 }

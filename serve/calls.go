@@ -42,7 +42,7 @@ func (c *calls) enter(ctx context.Context, limit time.Duration) (_ context.Conte
 		case <-ctx.Done():
 			return ctx, nil, toolfold.Errorf(toolfold.Cancelled, "the call was cancelled before it ran")
 		case <-late.C:
-			return ctx, nil, toolfold.Errorf(codeBusy, "%d calls are running, and none ended for %s", cap(c.free), limit).
+			return ctx, nil, toolfold.Errorf(codeBusy, "%d calls are running, and no call ended for %s", cap(c.free), limit).
 				WithHint("nothing was done: call again in a moment")
 		}
 	}

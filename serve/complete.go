@@ -84,5 +84,5 @@ func (s *Server) completer(ctx context.Context, r *request, asked completing) (C
 		}
 		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: fmt.Sprintf("there is no template %.200q", ref.URI)}
 	}
-	return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "ref.type must be ref/prompt or ref/resource, of what the server has"}
+	return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "ref.type must be ref/prompt or ref/resource, and the server must have such"}
 }

@@ -127,7 +127,7 @@ func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []strin
 	mux.Handle("GET /{$}", w.browsed(token, http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
 		to.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(to, "%s serves MCP at /mcp: give that address to an MCP client. "+
-			"/healthz says whether it runs, /readyz whether it takes requests, /metrics has figures.\n", w.name)
+			"/healthz reports whether it runs, /readyz whether it takes requests, /metrics has figures.\n", w.name)
 	})))
 	return w, s.waits.limit(sameOrigin(hosts, mux))
 }
@@ -494,7 +494,7 @@ func (h HTTP) Check(families []*toolfold.Family) error {
 		return fmt.Errorf("%q is not an address such as 127.0.0.1:8080", h.Addr)
 	}
 	if h.TokenFile == "" && !loopback(h.Addr) {
-		return fmt.Errorf("%s is not a loopback address: others could call every tool; give a bearer token with --http-token-file", h.Addr)
+		return fmt.Errorf("%s is not a loopback address: other users could call every tool; give a bearer token with --http-token-file", h.Addr)
 	}
 	_, err := openToken(h.TokenFile, func() []*toolfold.Family { return families }, h.Sets, slog.New(slog.DiscardHandler))
 	return err

@@ -140,7 +140,7 @@ func TestOffers(t *testing.T) {
 		{"no such variable", "completion/complete", "",
 			`"ref":{"type":"ref/resource","uri":"note://by-id/{id}"},"argument":{"name":"x","value":""}`,
 			`"code":-32602,"message":"note://by-id/{id} has no variable \"x\""`},
-		{"a cursor of nothing", "prompts/list", "", `"cursor":"x"`, `"code":-32602,"message":"cursor is none of prompts/list`},
+		{"a cursor of nothing", "prompts/list", "", `"cursor":"x"`, `"code":-32602,"message":"cursor is not one of prompts/list`},
 	} {
 		line := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":{%s}}`, test.method, test.params)
 		oldWant := strings.ReplaceAll(test.want, "%CODE%", "-32002")

@@ -39,7 +39,7 @@ func (s *web) browsed(token tokens, next http.Handler) http.Handler {
 		if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 			scheme = "https"
 		}
-		option, headers, what := "", "", "<p>Callers need a bearer token, and what is served depends on it.</p>\n"
+		option, headers, what := "", "", "<p>Callers need a bearer token, and the tools served depend on it.</p>\n"
 		if token != nil {
 			option, headers = ` --header "Authorization: Bearer $TOKEN"`, `, "headers": {"Authorization": "Bearer …"}`
 		} else {
@@ -57,10 +57,10 @@ func (s *web) browsed(token tokens, next http.Handler) http.Handler {
 		name, url := html.EscapeString(s.name), html.EscapeString(scheme+"://"+r.Host+path.Join("/mcp", r.PathValue("set")))
 		fmt.Fprintf(w, pageHead, name, html.EscapeString(s.version), url)
 		fmt.Fprintf(w, "<p>Claude Code:</p><pre>claude mcp add --transport http %s %s%s</pre>\n", name, url, option)
-		fmt.Fprintf(w, "<p>Others, in their configuration:</p>\n"+
+		fmt.Fprintf(w, "<p>Other clients, in their configuration:</p>\n"+
 			`<pre>{"mcpServers": {"%s": {"type": "http", "url": "%s"%s}}}</pre>`+"\n", name, url, headers)
 		fmt.Fprint(w, what)
-		fmt.Fprint(w, `<p><a href="/healthz">/healthz</a> says whether it runs, `+
+		fmt.Fprint(w, `<p><a href="/healthz">/healthz</a> reports whether it runs, `+
 			`<a href="/readyz">/readyz</a> whether it takes requests, <a href="/metrics">/metrics</a> has figures.</p></body></html>`)
 	})
 }

@@ -67,7 +67,7 @@ func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, d
 			return len(p.byClient[a]) - len(p.byClient[b])
 		})
 		oldest := p.byClient[busiest][0]
-		oldest.fail(errors.New("the prompt waited too long for its client while others had to wait"))
+		oldest.fail(errors.New("the prompt waited too long for its client while other prompts had to wait"))
 		p.remove(busiest, oldest)
 	}
 	if p.byClient == nil {

@@ -36,7 +36,7 @@ func pageOf[T any](r *request, list []T, key func(T) string) (page []T, next str
 		after, err := toolfold.Page{Cursor: textOfJSON(cursor)}.After(string(r.method))
 		before := slices.IndexFunc(list, func(entry T) bool { return key(entry) == after })
 		if err != nil || before < 0 {
-			return nil, "", &protocolError{code: mcp.INVALID_PARAMS, message: "cursor is none of " + string(r.method) +
+			return nil, "", &protocolError{code: mcp.INVALID_PARAMS, message: "cursor is not one of " + string(r.method) +
 				", or the list has changed: ask again without cursor"}
 		}
 		list = list[before+1:]

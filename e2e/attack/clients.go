@@ -143,13 +143,13 @@ func slow(ctx context.Context, p *place) error {
 		}
 		took := time.Since(begin)
 		if took > 5*time.Second {
-			r.bad("others kept waiting", "%s", took)
+			r.bad("other clients kept waiting", "%s", took)
 		}
 		slowest = max(slowest, took)
 		time.Sleep(20 * time.Millisecond)
 	}
 	held.Wait()
-	r.note("%d connections in %d ways, %d closed, meanwhile %d calls of others, the slowest %d ms",
+	r.note("%d connections in %d ways, %d closed, meanwhile %d calls of other clients, the slowest %d ms",
 		a.connections, len(kinds), closed.Load(), served, slowest.Milliseconds())
 	return nil
 }

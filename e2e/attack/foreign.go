@@ -24,8 +24,8 @@ const (
 
 // foreignFaults are the kinds of what is found.
 var foreignFaults = []string{
-	"no message", "messages not in UTF-8", "answers to nothing", "answers of others", "forged messages", "forged _meta",
-	"unknown members", "results that are none", "errors that are none", "internal errors", "riddles", "panics", "progress of nothing",
+	"no message", "messages not in UTF-8", "answers to nothing", "answers of other servers", "forged messages", "forged _meta",
+	"unknown members", "invalid results", "invalid errors", "internal errors", "riddles", "panics", "progress of nothing",
 	"healthy calls spoilt", "sound calls of broken servers spoilt", "serve that does not end", "serve that does not start again",
 	"ends with an error", "processes left", "memory over the bound", "files over the bound",
 }

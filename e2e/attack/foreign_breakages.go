@@ -82,14 +82,14 @@ var breakages = []breakage{
 	{name: "id text", set: withID(`"%s"`)},
 	{name: "id as float", set: withID(`%s.0`)},
 	{name: "id object", set: withID(`{"id":%s}`)},
-	{name: "ids of others", set: ahead(func(r request) []string {
+	{name: "ids of other requests", set: ahead(func(r request) []string {
 		var messages []string
 		for id := range 40 {
 			messages = append(messages, answerOf(fmt.Sprint(id+1), `"result":{"content":[{"type":"text","text":"another's"}]}`))
 		}
 		return messages
 	})},
-	{name: "odd ids besides", spares: parts, set: ahead(func(r request) []string {
+	{name: "odd ids too", spares: parts, set: ahead(func(r request) []string {
 		var messages []string
 		for _, id := range []string{`null`, `1.5`, `1e30`, `"x"`, `-7`, `true`, `[]`, `99999`} {
 			messages = append(messages, answerOf(id, `"result":{}`))

@@ -55,7 +55,7 @@ type answer struct {
 }
 
 var (
-	errBroken = errors.New("the client left at a message that is none")
+	errBroken = errors.New("the client left at an invalid message")
 	errHang   = errors.New("no answer")
 )
 
@@ -344,7 +344,7 @@ func (w *witness) hearAnswer(id json.RawMessage, members map[string]json.RawMess
 	got := &answer{failed: members["error"]}
 	if members["result"] != nil {
 		if err := json.Unmarshal(members["result"], &got.result); err != nil || got.result == nil {
-			w.fault("results that are none", e.of, "%s to %s: %s", w.name, e.method, shorten(string(line), 300))
+			w.fault("invalid results", e.of, "%s to %s: %s", w.name, e.method, shorten(string(line), 300))
 			got.result = map[string]json.RawMessage{}
 		}
 	}
@@ -436,7 +436,7 @@ func (w *witness) judge(e *exchange, got *answer, line []byte) {
 			Data    struct{ Code string } // the reason, where there is no number for it
 		}
 		if json.Unmarshal(got.failed, &failed) != nil || failed.Code == nil || failed.Message == nil {
-			w.fault("errors that are none", e.of, "%s to %s: %s", w.name, e.method, shorten(string(line), 300))
+			w.fault("invalid errors", e.of, "%s to %s: %s", w.name, e.method, shorten(string(line), 300))
 		} else if *failed.Code == -32603 && failed.Data.Code == "" {
 			w.fault("internal errors", e.of, "%s to %s: %s", w.name, e.method, shorten(string(line), 400))
 		}
@@ -462,7 +462,7 @@ func (w *witness) judge(e *exchange, got *answer, line []byte) {
 		}
 	}
 	if kind := text(got.result["resultType"]); w.modern && got.result != nil && kind != "complete" && !(asks && w.asks) {
-		w.fault("results that are none", e.of, "%s to %s: resultType %q in %s", w.name, e.method, kind, shorten(string(line), 300))
+		w.fault("invalid results", e.of, "%s to %s: resultType %q in %s", w.name, e.method, kind, shorten(string(line), 300))
 	}
 	var meta map[string]json.RawMessage
 	_ = json.Unmarshal(got.result["_meta"], &meta)
@@ -474,7 +474,8 @@ func (w *witness) judge(e *exchange, got *answer, line []byte) {
 	for _, found := range secretIn().FindAllSubmatch(line, -1) {
 		number, _ := strconv.ParseUint(string(found[1]), 10, 64)
 		if e.of != nil && number != e.of.number {
-			w.fault("answers of others", w.trial.numbered(number), "%s to %s of %s: %s", w.name, e.method, e.of.name, shorten(string(line), 300))
+			w.fault("answers of other servers", w.trial.numbered(number), "%s to %s of %s: %s", w.name, e.method, e.of.name,
+				shorten(string(line), 300))
 			break
 		}
 	}

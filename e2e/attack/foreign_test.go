@@ -36,9 +36,9 @@ func TestWitness(t *testing.T) {
 		"progress of nothing":     {`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9}}`, "progress of nothing"},
 		"a member of a task":      {`{"jsonrpc":"2.0","id":1,"result":{"content":[],"taskId":"x"}}`, "unknown members"},
 		"forged metadata":         {`{"jsonrpc":"2.0","id":1,"result":{"_meta":{"toolfold/x":"` + f.forged + `"}}}`, "forged _meta"},
-		"another server's answer": {`{"jsonrpc":"2.0","id":1,"result":{"isError":"` + newForeigner(8).mark + `"}}`, "answers of others"},
-		"a result of no members":  {`{"jsonrpc":"2.0","id":1,"result":[]}`, "results that are none"},
-		"an error without code":   {`{"jsonrpc":"2.0","id":1,"error":{"message":"x"}}`, "errors that are none"},
+		"another server's answer": {`{"jsonrpc":"2.0","id":1,"result":{"isError":"` + newForeigner(8).mark + `"}}`, "answers of other servers"},
+		"a result of no members":  {`{"jsonrpc":"2.0","id":1,"result":[]}`, "invalid results"},
+		"an error without code":   {`{"jsonrpc":"2.0","id":1,"error":{"message":"x"}}`, "invalid errors"},
 		"an error of ours":        {`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"x"}}`, "internal errors"},
 		"a Go type":               {`{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"into mcp.Tool"}}`, "riddles"},
 	} {

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	steep  = "costs that grow faster than what there is"
+	steep  = "costs that grow faster than the number of things"
 	uneven = "reads of one thing that grow"
 )
 

@@ -41,7 +41,7 @@ var measures = []measure{
 		"memory over the bound", "goroutines left", "files left"}, run: soak},
 	{name: "initialize", mustBeZero: []string{"sessions over the limit",
 		"new sessions that are gone", "memory over the bound"}, run: initialize},
-	{name: "slow", mustBeZero: []string{"others kept waiting", "connections not closed in time"}, run: slow},
+	{name: "slow", mustBeZero: []string{"other clients kept waiting", "connections not closed in time"}, run: slow},
 	{name: "foreign", store: "sqlite", mustBeZero: foreignFaults, run: foreign},
 	{name: "questions", store: "sqlite", mustBeZero: []string{strayQuestion, strayAnswer, noQuestion}, run: questions},
 	{name: "crowd", mustBeZero: []string{"memory that grows", "spans dropped at up to 2,000 calls a second"}, run: crowd},
@@ -126,7 +126,7 @@ func run(ctx context.Context, args []string, out io.Writer) (exit int) {
 	isFull := flags.Bool("full", false, "try as much as a release asks for")
 	flags.StringVar(&a.previous, "previous", "", "a toolfold of the version before, for upgrade; empty = the present one")
 	foreigners := flags.Int("foreign", 0, "broken servers for foreign, numbered from the seed on; 0 = the usual")
-	flags.Uint64Var(&a.seed, "seed", 1, "seed of what is random")
+	flags.Uint64Var(&a.seed, "seed", 1, "seed of the random numbers")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}

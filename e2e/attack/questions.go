@@ -20,8 +20,8 @@ import (
 
 // Faults of questions.
 const (
-	strayQuestion = "questions of others' calls"
-	strayAnswer   = "answers of others"
+	strayQuestion = "questions of other calls"
+	strayAnswer   = "answers of other calls"
 	noQuestion    = "calls that could not ask"
 )
 
@@ -54,7 +54,7 @@ func questions(ctx context.Context, p *place) error {
 	}
 	gone, come := clients[:askers/2], clients[askers/2:]
 	took := ask(ctx, attempts(gone, callsOfAsker, "older.ask", "newer.ask"), attempts(come, callsOfAsker, "older.ask", "newer.ask"))
-	p.report.note("%d calls that ask at URLs, %d of clients that never come back; the others from call to result: %s",
+	p.report.note("%d calls that ask at URLs, %d of clients that never come back; the other half from call to result: %s",
 		askers*callsOfAsker, askers*callsOfAsker/2, took)
 	come[0].ask(ctx, "program.ask", "the first") // it is known from then on that the tool asks
 	took = ask(ctx, attempts(gone[:1], 1, "program.ask"), attempts(come, 2, "program.ask"))

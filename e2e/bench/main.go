@@ -128,7 +128,7 @@ func (b *bench) measure(ctx context.Context) error {
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		b.busy, _, _ = strings.Cut(string(text), " ")
 	}
-	b.print("| what | against | how | ours/s | theirs/s | rate | processor time | goal |\n|---|---|---|---:|---:|---:|---:|---:|\n")
+	b.print("| request | against | how | ours/s | theirs/s | rate | processor time | goal |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	legacy, err := b.ours(ctx, ways[1], "legacy", "--tool-mode=legacy")
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (b *bench) compare(ctx context.Context, w way) error {
 	if w.http {
 		b.print(fmt.Sprintf("| memory | – | %s | %.0f MB at rest | %.0f MB at its peak | | | 36, 64 MB |\n", w.name, atRest,
 			ours.memory("VmHWM")))
-		b.print(fmt.Sprintf("| memory but for pages of the binary | – | %s | %.0f MB at rest | %.0f MB at the end | | | |\n",
+		b.print(fmt.Sprintf("| memory without pages of the binary | – | %s | %.0f MB at rest | %.0f MB at the end | | | |\n",
 			w.name, own, ours.memory("RssAnon")))
 	}
 	lists, err := b.ours(ctx, w, "toolfold", "--tool-mode=legacy")
@@ -386,7 +386,7 @@ func (b *bench) page() string {
 
 <!-- Written by make bench. -->
 
-What toolfold answers for each request that a server on a plain MCP library answers
+How many requests toolfold answers for each request that a server on a plain MCP library answers
 with an echo, in turns of %s, %d at a time on loopback, tracing, counting and
 permissions on: the median of %d turns. *rate* is requests a second, ours over theirs;
 *processor time* is theirs over ours for one request, which other work on the machine

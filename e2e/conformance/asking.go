@@ -49,8 +49,8 @@ func asking() []toolfold.External {
 		tool("test_missing_capability", "Needs the model of the client.", func(ctx context.Context) ([]content.Block, error) {
 			return asked(ctx, capital)
 		}),
-		tool("test_input_required_result_capabilities", "Asks what the client can answer.", askedByWhatThereIs),
-		tool("test_input_required_result_list_roots", "Asks what the client works in.", roots),
+		tool("test_input_required_result_capabilities", "Asks the kinds of questions that the client supports.", askedByWhatThereIs),
+		tool("test_input_required_result_list_roots", "Asks for the folders of the client.", roots),
 		tool("test_input_required_result_multiple_inputs", "Asks three things at once.", askedAtOnce),
 	}
 }
@@ -60,7 +60,7 @@ func with(name, doc, argument string, run func(ctx context.Context, said string)
 	return toolfold.External{
 		Name: name, Description: doc, Category: "conformance", Effect: toolfold.Reads,
 		InputSchema: json.RawMessage(fmt.Sprintf(
-			`{"type":"object","properties":{%q:{"type":"string","description":"What is asked."}},"required":[%q]}`, argument, argument)),
+			`{"type":"object","properties":{%q:{"type":"string","description":"The question."}},"required":[%q]}`, argument, argument)),
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			var said map[string]string
 			if err := json.Unmarshal(args, &said); err != nil {

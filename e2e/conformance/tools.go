@@ -38,11 +38,11 @@ func (f *fixtures) tools() []toolfold.External {
 	mixed := content.Embed("test://mixed-content-resource",
 		content.Held{MIME: "application/json", Text: `{"test":"data","value":123}`})
 	all := []toolfold.External{
-		text("test_simple_text", "Says a text.", content.Text("This is a simple text response for testing.")),
+		text("test_simple_text", "Returns a text.", content.Text("This is a simple text response for testing.")),
 		text("test_image_content", "Shows an image.", content.Image("image/png", png)),
 		text("test_audio_content", "Plays a sound.", content.Audio("audio/wav", wav)),
 		text("test_embedded_resource", "Holds a resource.", embedded),
-		text("test_multiple_content_types", "Says, shows and holds.",
+		text("test_multiple_content_types", "Returns a text, an image and a resource.",
 			content.Text("Multiple content types test:"), content.Image("image/png", png), mixed),
 		tool("test_error_handling", "Always fails.", func(context.Context) ([]content.Block, error) {
 			return nil, toolfold.Errorf(toolfold.UpstreamError, "This tool intentionally returns an error for testing")
@@ -58,7 +58,7 @@ func (f *fixtures) tools() []toolfold.External {
 			}
 			return done, f.surface.Put(family)
 		}),
-		tool("test_trigger_prompt_change", "Tells of other prompts.", func(context.Context) ([]content.Block, error) {
+		tool("test_trigger_prompt_change", "Notifies that the prompts changed.", func(context.Context) ([]content.Block, error) {
 			f.server.PromptsChanged()
 			return done, nil
 		}),

@@ -128,7 +128,7 @@ func measure(ctx context.Context, planted string) (string, error) {
 			}
 			lines := linesIn(output, dir)
 			if len(lines) == 0 {
-				return "", fmt.Errorf("%s says nothing of %s:\n%s", t.name, language, output)
+				return "", fmt.Errorf("%s reports nothing in %s:\n%s", t.name, language, output)
 			}
 			row(&table, language, t.name, faults, lines)
 		}

@@ -123,7 +123,7 @@ func (k keeper) Cancel(ctx context.Context, id string) error {
 	const cancel = "task.cancel"
 	if found && !k.ownerOf(ctx, kept) && !k.permits(ctx, cancel) {
 		return toolfold.Errorf(toolfold.PermissionDenied, "the task was kept for a caller with other rights than yours").
-			WithHint("%s ends tasks of others, and is not among your rights", cancel)
+			WithHint("%s ends tasks of other callers, and is not among your rights", cancel)
 	}
 	return service.Stop(ctx, id)
 }

@@ -204,7 +204,7 @@ func (e executor) query(ctx context.Context, q query) (*sql.Rows, error) {
 func checkTexts(args []any) error {
 	for _, arg := range args {
 		if text, ok := arg.(string); ok && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {
-			return toolfold.Errorf(toolfold.InvalidInput, "an id or a cursor has characters that none has").
+			return toolfold.Errorf(toolfold.InvalidInput, "an id or a cursor has characters that no id or cursor has").
 				WithHint("pass ids and cursors as they were returned")
 		}
 	}

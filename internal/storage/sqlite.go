@@ -137,7 +137,7 @@ func kept(path string) (there func() error, err error) {
 		now, err := os.Stat(path)
 		if errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(opened, now) {
 			return unavailable("the store's file was removed or replaced while it was open; nothing was changed").
-				WithHint("put the file back, or start toolfold again, which makes a new store where there is none")
+				WithHint("put the file back, or start toolfold again, which makes a new store if there is no file")
 		}
 		return nil
 	}, err

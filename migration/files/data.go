@@ -218,7 +218,7 @@ func (p part) callWith(n name, arguments *node, s literalStyle) {
 // ignored some that the present one may refuse. Empty = they can.
 func (p part) refused(n name, arguments node) string {
 	if arguments.loose {
-		return "what ... stands for is not known: change the call by hand"
+		return "the value of ... is not known: change the call by hand"
 	}
 	_, dropped, err := p.Rewrite(migration.Call{Name: n.old.Name, Arguments: p.asJSON(arguments)})
 	switch {

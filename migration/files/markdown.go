@@ -288,13 +288,13 @@ func (p part) inProse(n name, rewrite bool) {
 		return
 	case !aloneBefore().MatchString(before) || !aloneAfter().MatchString(after):
 		if n.prefix != "" || strings.HasPrefix(after, "(") && strings.HasSuffix(before, "`") {
-			p.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "what it is part of is changed by hand"})
+			p.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "the text that it is part of is changed by hand"})
 		}
 		return
 	}
 	marks := len(before) - len(strings.TrimRight(before, "`"))
 	if marks > 0 && !strings.HasPrefix(after, before[len(before)-marks:]) || strings.HasPrefix(after, "`") && marks == 0 {
-		p.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "what it is part of is changed by hand"})
+		p.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "the text that it is part of is changed by hand"})
 		return
 	}
 	mark := before[len(before)-marks:]

@@ -175,10 +175,10 @@ func (p part) ruled(n name, g govern) {
 	switch g {
 	case forbids:
 		u.Now = "toolfold serve --deny " + rule.Deny
-		u.Note = "it forbids: without that it protects nothing where hosts are listed whole tools; with --fold=none it holds as " +
+		u.Note = "it forbids: without that it protects nothing if hosts are listed whole tools; with --fold=none it holds as " +
 			strings.Join(rule.Exact, ", ")
 	case asks:
-		u.Note = "it asks: kept by serve --fold=none; else hosts ask for " + rule.Tool + ", whatever the action"
+		u.Note = "it asks: kept by serve --fold=none; else hosts ask for " + rule.Tool + ", for every action"
 	case permits:
 		u.Note = "it permits: kept by serve --fold=none" + wider(rule)
 		if p.Widen && n.matched == nil && !ofTests().MatchString(p.path) {
@@ -187,7 +187,7 @@ func (p part) ruled(n name, g govern) {
 			p.edit(n, n.start, n.end, rule.Tool)
 		}
 	default:
-		u.Note = "what it says is not clear: as a rule it is kept by serve --fold=none" + wider(rule)
+		u.Note = "its effect is not clear: as a rule it is kept by serve --fold=none" + wider(rule)
 	}
 	p.found(n, u)
 }

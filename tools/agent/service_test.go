@@ -109,7 +109,7 @@ func TestListFiltersAndPages(t *testing.T) {
 		`{"enabled":false`:              `{"agents":[{"agentId":"c"},{"agentId":"d"}],"total":2,"hasMore":false}`,
 		`{"enabled":true,"team":"blue"`: `{"agents":[{"agentId":"e"}],"total":1,"hasMore":false}`,
 		`{"team":"green"`: `{"agents":[],"total":0,"hasMore":false,` +
-			`"warnings":["nothing matches team; leave out what need not match"]}`,
+			`"warnings":["nothing matches team; leave out filters that need not match"]}`,
 	} {
 		b.Expect("agent.list", args+ids, want)
 	}

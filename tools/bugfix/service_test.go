@@ -245,8 +245,8 @@ func TestRunMany(t *testing.T) {
 	if !out.Written || out.Fixed != 3 || b.read("b.py") != b.read("a.py") {
 		t.Errorf("all of a file: %+v; b.py holds %s", out, b.read("b.py"))
 	}
-	b.Refuse("run", `{}`, "INVALID_INPUT", "not clear what to fix", "bugIds")
-	b.Refuse("run", fmt.Sprintf(`{"bugId":%q,"rule":"x"}`, other), "INVALID_INPUT", "not clear what to fix", "bugIds")
+	b.Refuse("run", `{}`, "INVALID_INPUT", "not clear which findings to fix", "bugIds")
+	b.Refuse("run", fmt.Sprintf(`{"bugId":%q,"rule":"x"}`, other), "INVALID_INPUT", "not clear which findings to fix", "bugIds")
 	b.Refuse("run", `{"rule":"no-such-rule"}`, bugfix.NotFound, "no finding of that rule", "bugfix.list")
 	b.Refuse("run", `{"file":"../a.py"}`, bugfix.NotFound, "no finding of that rule and file", "bugfix.list")
 	unknown := fmt.Sprintf(`{"bugIds":[%q,"00000000-0000-4000-8000-000000000009"],%s}`, other, write)

@@ -220,7 +220,7 @@ func TestListFiltersAndPages(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.Expect("workflow.list", `{}`, `{"workflows":[],"total":0,"hasMore":false,`+
-		`"warnings":["there are no workflows; tools.describe workflow tells where they come from"]}`)
+		`"warnings":["there are no workflows; tools.describe workflow names their source"]}`)
 	for i, status := range []string{"active", "draft", "active", "inactive"} {
 		b.file(fmt.Sprintf("w%d.yaml", i), one+"status: "+status+"\n")
 	}

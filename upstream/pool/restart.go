@@ -51,7 +51,7 @@ func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (Res
 		return did, ErrOldHost
 	}
 	if err := json.Unmarshal(answer.Body, &did); err != nil {
-		return did, fmt.Errorf("reading what the restart did: %w", err)
+		return did, fmt.Errorf("reading the result of the restart: %w", err)
 	}
 	return did, nil
 }

@@ -148,7 +148,7 @@ func (o Offer) outputs() serve.Resource {
 		return out.Tasks, err
 	}
 	return serve.Resource{
-		URI: scheme + "tasks/{id}/output", Name: "output of a task", Doc: "What a completed task answered.", MIME: "application/json",
+		URI: scheme + "tasks/{id}/output", Name: "output of a task", Doc: "The result of a completed task.", MIME: "application/json",
 		Read: func(ctx context.Context, at serve.Location) (content.Held, error) {
 			found, err := do[task.Record](ctx, o, "task.status", map[string]any{"taskId": at.Values["id"]})
 			if err != nil {
@@ -287,7 +287,7 @@ func (o Offer) answers() serve.Resource {
 // Kept returns the link to the whole of an answer that was cut.
 func Kept(id string) content.Link {
 	return content.Link{URI: scheme + "answers/" + id, Name: "the whole answer", MIME: "application/json",
-		Doc: "kept for a while; the text says how to read it by a call"}
+		Doc: "kept for a while; the text has the call that reads it"}
 }
 
 // valueOf returns what was typed as a value of a JSON type: as a text where it is none of

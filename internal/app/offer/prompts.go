@@ -108,9 +108,9 @@ func (o Offer) prompt(name string, w workflow.DescribeOut) serve.Prompt {
 		case json.Unmarshal([]byte(typed), &whole) == nil:
 			call.Set("input", json.RawMessage(typed))
 		default:
-			ask = fmt.Sprintf("\nGive it as input what these words ask for: %q\nThe schema of input: %s", typed, w.InputSchema)
+			ask = fmt.Sprintf("\nGive it the input that these words ask for: %q\nThe schema of input: %s", typed, w.InputSchema)
 		}
-		text := fmt.Sprintf("Run the workflow %s and tell me what came of it.\nIt is: %s\nCall %s%s",
+		text := fmt.Sprintf("Run the workflow %s and report its result to me.\nIt is: %s\nCall %s%s",
 			w.ID, p.Doc, o.Discovery.Written(ctx, runWorkflow, call), ask)
 		return []serve.Message{{Content: content.Text(text)}}, nil
 	}

@@ -18,8 +18,8 @@ import (
 
 // ErrNoJSON is the error for a text that is not one JSON value, and ErrNoObject for another value.
 var (
-	ErrNoJSON   = errors.New("what it sent is not valid JSON")
-	ErrNoObject = errors.New("what it sent is not a JSON object")
+	ErrNoJSON   = errors.New("its message is not valid JSON")
+	ErrNoObject = errors.New("its message is not a JSON object")
 )
 
 // known lists the members that the protocol has, in every revision, for the object that a method

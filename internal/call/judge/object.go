@@ -17,7 +17,7 @@ var combinators = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "then", "els
 const maxParts = 100
 
 // Cut is said of a schema that has more parts than are read.
-const Cut = "Its schema has more than 100 parts: parameters of the others are not shown here; the whole schema has them."
+const Cut = "Its schema has more than 100 parts: parameters of the other parts are not shown here; the whole schema has them."
 
 // Object reads a schema. A root that is put together from parts is replaced by an object
 // that allows all that the original does: it has the members of all parts, and requires

@@ -357,7 +357,7 @@ func (r *repository) add(ctx context.Context, base string, changes map[string]*C
 // run runs git in the folder and returns what it prints.
 func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 	if r.git == "" {
-		return "", none(withoutGit, "git cannot be started: there is none in $PATH outside of the workspace")
+		return "", none(withoutGit, "git cannot be started: it is not in $PATH outside of the workspace")
 	}
 	env := []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}
 	for _, entry := range os.Environ() {

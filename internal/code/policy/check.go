@@ -105,7 +105,7 @@ func (c Change) judges(line int) bool {
 // Offence is a path that a gate does not let pass.
 type Offence struct {
 	Path   string `json:"path" doc:"The file."`
-	Reason string `json:"reason" doc:"What is wrong with it."`
+	Reason string `json:"reason" doc:"Why the file fails the gate."`
 }
 
 // Result is the answer of a gate.
@@ -114,7 +114,7 @@ type Result struct {
 	Status     string    `json:"status" doc:"Its answer." enum:"PASS,WARN,FAIL"`
 	Message    string    `json:"message" doc:"Why."`
 	Paths      []Offence `json:"paths,omitempty" doc:"The first 20 files that it is about."`
-	Suggestion string    `json:"suggestion,omitempty" doc:"What to do."`
+	Suggestion string    `json:"suggestion,omitempty" doc:"The next step."`
 }
 
 // Worst is the worst answer of the gates.

@@ -43,7 +43,7 @@ func (k *check) dependencies(v *verdict) {
 	for _, c := range k.changes {
 		name, _ := k.inside(c.Path)
 		if slices.Contains(unread, strings.ToLower(path.Ext(name))) && !c.Gone {
-			v.warned(c.Path, "its imports were not read: those of %s are", scan.Languages)
+			v.warned(c.Path, "its imports were not read: only files of %s are", scan.Languages)
 			continue
 		}
 		if !scan.Knows(name) {
@@ -67,7 +67,7 @@ func (k *check) dependencies(v *verdict) {
 		}
 		for _, i := range imports {
 			if len(i.Names) == 0 {
-				v.warned(c.Path, "line %d: what it imports is known only when it runs", i.Line)
+				v.warned(c.Path, "line %d: its import is known only when it runs", i.Line)
 				continue
 			}
 			names := i.Names
@@ -88,7 +88,7 @@ func (k *check) dependencies(v *verdict) {
 		v.pass = "no file whose imports are read (" + scan.Languages + ")"
 	}
 	v.fail = english.Count(len(v.fails), "import", "imports") + " not allowed"
-	v.suggestion = "import something that is allowed, or move the code to where it is"
+	v.suggestion = "import something that is allowed, or move the code to a place that may import it"
 }
 
 // imported returns why something of these names may not be imported; empty
@@ -118,7 +118,7 @@ const testOutput = 600
 
 // tests is the gate contract_tests.
 func (k *check) tests(ctx context.Context, v *verdict) error {
-	v.pass, v.suggestion = "the tests pass", "mend what the tests say, or take the change back"
+	v.pass, v.suggestion = "the tests pass", "fix the failures of the tests, or take the change back"
 	argv := k.policy.Tests.Command
 	if len(argv) == 0 && k.TestCommand != nil {
 		var err error
@@ -448,7 +448,7 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 	if unsettled, err := k.baselineChanged(ctx, v.known > 0); err != nil {
 		return err
 	} else if unsettled {
-		v.flagged(baselineFile, "it says which secrets are known")
+		v.flagged(baselineFile, "it lists the known secrets")
 	}
 	v.pass = "no secrets in " + english.Count(len(k.changes), "file", "files")
 	v.fail = english.Count(len(v.fails), "secret", "secrets")

@@ -31,22 +31,22 @@ const (
 var (
 	ID    = toolfold.String{Name: "policyId", Doc: "Policy.", MinLen: 1, MaxLen: 64}
 	gates = toolfold.List{
-		Name: "gates", Doc: "What is checked.", MinItems: 1,
+		Name: "gates", Doc: "The checks.", MinItems: 1,
 		Of: toolfold.String{Enum: allGates},
 	}
 
 	FileRequired = toolfold.Fields{gates}.Params()
 	FileOptional = toolfold.Fields{
 		ID,
-		toolfold.String{Name: "description", Doc: "What it is for.", MaxLen: 200},
+		toolfold.String{Name: "description", Doc: "Purpose.", MaxLen: 200},
 		patterns("allowedPaths", "Files that may change. Absent = all."),
 		patterns("forbiddenPaths", "Files that may not change; goes before allowedPaths."),
 		toolfold.Int{Name: "changeRadiusLimit", Doc: "Most folders or packages that may change.", Min: 1,
 			Max: 100}.With(toolfold.Default(defaultRadius)),
-		toolfold.String{Name: "changeRadiusBy", Doc: "What changeRadiusLimit counts.",
+		toolfold.String{Name: "changeRadiusBy", Doc: "Unit of changeRadiusLimit.",
 			Enum: []string{ByDirectory, ByPackage}}.With(toolfold.Default(ByDirectory)),
-		patterns("allowedImports", "What changed files may import. Absent = everything."),
-		patterns("forbiddenImports", "What changed files may not import; goes before allowedImports."),
+		patterns("allowedImports", "Imports that changed files may have. Absent = all."),
+		patterns("forbiddenImports", "Imports that changed files may not have; goes before allowedImports."),
 		toolfold.Object{Name: "contractTests", Doc: "Absent = the setting testCommand.", Optional: toolfold.Fields{
 			toolfold.List{Name: "command", Doc: "Program and arguments; no shell.", MinItems: 1, MaxItems: 100, Of: toolfold.String{MaxLen: 1000}},
 			toolfold.Int{Name: "timeoutMs", Doc: "Time it may take.", Min: 1000, Max: 1_800_000}.With(toolfold.Default(defaultTestMs)),
@@ -94,7 +94,7 @@ func parseFile(file string, text []byte) (Policy, *workspace.Broken) {
 			shorten.Quoted(p.ID))
 	}
 	if slices.ContainsFunc(builtIn, func(b Policy) bool { return b.ID == p.ID }) {
-		return Policy{}, doc.Broken("/policyId", "policyId %q is that of a built-in policy: choose another", p.ID)
+		return Policy{}, doc.Broken("/policyId", "policyId %q belongs to a built-in policy: choose another", p.ID)
 	}
 	for _, f := range FileOptional {
 		if gate, needs := settings[f.Name]; needs && doc.Value[f.Name] != nil && !p.Has(gate) {
@@ -165,7 +165,7 @@ func (s *Set) Read(ctx context.Context) ([]Policy, []workspace.Broken, error) {
 	for _, f := range files {
 		p := f.Value
 		if other := from[p.ID]; other != "" {
-			broken = append(broken, workspace.Broken{File: p.File, Reason: fmt.Sprintf("policyId %q is that of %s", p.ID, other)})
+			broken = append(broken, workspace.Broken{File: p.File, Reason: fmt.Sprintf("policyId %q belongs to %s", p.ID, other)})
 			continue
 		}
 		if len(builtIn)+len(own) == MaxPolicies {

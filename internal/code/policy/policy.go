@@ -184,13 +184,13 @@ const Commit = "commit"
 
 // builtIn are the policies that there are without a file.
 var builtIn = []Policy{{
-	ID: Commit, Description: "What any commit must be: valid configuration, no secrets.",
+	ID: Commit, Description: "Rules for any commit: valid configuration, no secrets.",
 	Gates: []string{ConfigValidation, SensitiveChange},
 }, {
 	ID: "bugfix", Description: "A small repair: at most three folders, no contracts, no CI.",
 	Gates: []string{PathViolation, ChangeRadius, SensitiveChange}, Forbidden: guarded, Radius: 3, By: ByDirectory,
 }, {
-	ID: "rebuild", Description: "A part made anew behind the same contracts.",
+	ID: "rebuild", Description: "A part made again behind the same contracts.",
 	Gates:     []string{PathViolation, ChangeRadius, Dependency, ContractTests},
 	Forbidden: guarded, Radius: 10, By: ByDirectory, ForbiddenImports: madeOrTests,
 }, {

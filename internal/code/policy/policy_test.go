@@ -100,7 +100,7 @@ func TestGates(t *testing.T) {
 			want: map[string]string{Dependency: Fail}, says: []string{"line 1: forbiddenImports has secret/** over secret",
 				"line 4: forbiddenImports has secret/** over secret/more", "line 5: .. is outside of the workspace"}},
 		"import at run time": {files: map[string]string{"src/b/b.js": "require(name);\n", "src/b/b.java": "import x;"},
-			want: map[string]string{Dependency: Warn}, says: []string{"b.js: line 1: what it imports is known only",
+			want: map[string]string{Dependency: Warn}, says: []string{"b.js: line 1: its import is known only",
 				"b.java: its imports were not read"}},
 		"no imports": {files: map[string]string{"src/b/b.txt": "import x"},
 			says: []string{"no file whose imports are read (Go, JavaScript, TypeScript, Python)"}},

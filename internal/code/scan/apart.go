@@ -227,7 +227,7 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 var tooMuchMemory = fmt.Sprintf("it needed more than %d MB of memory", apartMemory>>20)
 
 // brokeDown is the reason for giving up what a process broke down at, mostly for want of memory.
-const brokeDown = "what looks at it broke down"
+const brokeDown = "the process that looks at it broke down"
 
 // lateError is the reason for ending a process that took too much processor time for a step.
 type lateError struct{ step step }

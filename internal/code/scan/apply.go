@@ -60,10 +60,10 @@ type Outcome struct {
 	Note    string `json:"note,omitempty" doc:"Why they were not; absent if they were."`
 	Diff    string `json:"diff,omitempty" doc:"Unified diff; absent without a safe fix."`
 	Backup  string `json:"backup,omitempty" doc:"Copy of the file as it was; of several files the folder of the copies."`
-	Fixed   int    `json:"fixed,omitempty" doc:"How many findings the diff fixes, where several were asked for."`
-	Left    []Left `json:"left,omitempty" doc:"Those of them that it does not fix; at most 50 are shown."`
+	Fixed   int    `json:"fixed,omitempty" doc:"How many findings the diff fixes, if several were asked for."`
+	Left    []Left `json:"left,omitempty" doc:"The findings that it does not fix; at most 50 are shown."`
 	More    int    `json:"moreLeft,omitempty" doc:"How many more it does not fix."`
-	Tests   *Tests `json:"tests,omitempty" doc:"What the test command said; absent where it did not run."`
+	Tests   *Tests `json:"tests,omitempty" doc:"Result of the test command; absent if it did not run."`
 }
 
 // Left is a finding that was to be fixed and was not.
@@ -71,7 +71,7 @@ type Left struct {
 	ID     string `json:"id" doc:"The finding." format:"uuid"`
 	File   string `json:"file" doc:"Where."`
 	Line   int    `json:"line" doc:"From 1."`
-	Reason string `json:"reason" doc:"Why, and what to do."`
+	Reason string `json:"reason" doc:"Why, and the next step."`
 }
 
 // Tests is the result of the test command.
@@ -154,7 +154,7 @@ func (a *Applied) mend(root *os.Root, findings []Finding, c Change) (files []fix
 		for _, f := range byFile[name] {
 			switch {
 			case !f.Fixable():
-				a.refuse(f, toolfold.Errorf(FixFailed, "there is no safe fix").WithHint("do as the advice says"))
+				a.refuse(f, toolfold.Errorf(FixFailed, "there is no safe fix").WithHint("follow the advice"))
 			case err != nil:
 				a.refuse(f, err)
 			case f.Hash != byFile[name][0].Hash:

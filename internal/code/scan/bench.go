@@ -160,7 +160,7 @@ func (b *Bench) chosen(ctx context.Context, c Choice) (findings []Finding, err e
 		if ways == 0 {
 			kind, about = toolfold.ProblemMissing, about[:1]
 		}
-		return nil, toolfold.Errorf(toolfold.InvalidInput, "it is not clear what to fix").About(kind, about...).
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "it is not clear which findings to fix").About(kind, about...).
 			WithHint("pass %[1]s, or %[1]ss, or rule or file or both, which choose from the newest scan", name)
 	}
 	if c.Rule+c.File != "" {
@@ -204,7 +204,7 @@ func (b *Bench) ofRule(ctx context.Context, c Choice) ([]Finding, error) {
 	})
 	if len(findings) == 0 {
 		return nil, toolfold.Errorf(b.NotFound, "the newest scan has no finding of that rule and file with a safe fix").
-			WithHint("%[1]s.list shows rules and files, and what is fixable; %[1]s.scan looks again", b.Family)
+			WithHint("%[1]s.list shows rules, files and the fixable findings; %[1]s.scan looks again", b.Family)
 	}
 	return findings, nil
 }
@@ -218,7 +218,7 @@ func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *Applied
 	var one *Finding
 	if c.ID != "" {
 		if one = &findings[0]; !one.Fixable() {
-			return one, &Applied{Outcome: Outcome{Note: "there is no safe fix; do as the advice says"}}, nil
+			return one, &Applied{Outcome: Outcome{Note: "there is no safe fix; follow the advice"}}, nil
 		}
 	}
 	change := Change{Write: in.writes(), Backup: in.CreateBackup}
@@ -261,7 +261,7 @@ func fitting(findings []Finding) int {
 // tests returns the command that tests what is written.
 func (b *Bench) tests(write bool) ([]string, error) {
 	if !write {
-		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: runTests tests a change that is written, and this call writes none", b.Family).
+		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: runTests tests a change that is written, and this call does not write", b.Family).
 			About(toolfold.ProblemRefused, "runTests").
 			WithHint("leave runTests out, or pass autoApply: true and dryRun: false")
 	}

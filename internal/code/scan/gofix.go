@@ -85,7 +85,7 @@ func (g *goScan) modernize(ctx context.Context) error {
 	if !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		why := cmp.Or(meaning(err.Error()), g.cleanError(err.Error()))
 		if strings.Contains(err.Error(), "signal: ") {
-			why = fmt.Sprintf("compiling what they import was cut after %v of processor time: %s", goTime, compileOnce)
+			why = fmt.Sprintf("compiling their imports was cut after %v of processor time: %s", goTime, compileOnce)
 		}
 		g.hinder(g.Module, notModern+why)
 	}
@@ -140,7 +140,7 @@ func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, er
 		case !strings.Contains(said, "\ngoroutine "):
 			continue
 		}
-		g.skip(name, "modernize looked neither at it nor at what imports it: "+why)
+		g.skip(name, "modernize looked neither at it nor at packages that import it: "+why)
 	}
 	return out.Bytes(), err
 }

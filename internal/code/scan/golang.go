@@ -154,7 +154,7 @@ func (r *goRun) batch(ctx context.Context, j job) error {
 	}
 	switch {
 	case end.late != nil:
-		r.giveUp(j, "modernize did not look at it", fmt.Errorf("compiling what it imports was cut, as %w: %s", end.err, compileOnce))
+		r.giveUp(j, "modernize did not look at it", fmt.Errorf("compiling its imports was cut, as %w: %s", end.err, compileOnce))
 	case end.err != nil:
 		r.giveUp(j, "modernize did not look at it", end.err)
 	}

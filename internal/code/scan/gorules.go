@@ -19,14 +19,14 @@ import (
 // time, as far as its text shows the fault.
 func goRules() []goCheck {
 	dropped := goRule("go/dropped-error", "logic-error", "medium", 0.85,
-		"Return the error, or say with _ = that it does not matter.", droppedError)
+		"Return the error, or assign it to _ if it does not matter.", droppedError)
 	body := goRule("go/bodyclose", "resource-leak", "medium", 0.9,
-		"Close the body, also where it is not read: else its connection is not used again.", bodyNotClosed)
+		"Close the body, also if it is not read: else its connection is not used again.", bodyNotClosed)
 	dropped.brief, body.brief = true, true
 	return []goCheck{
 		dropped, body,
 		goRule("go/rowserrcheck", "logic-error", "medium", 0.9,
-			"Return rows.Err() after the loop: it ends early where the database fails.", rowsErr),
+			"Return rows.Err() after the loop: it ends early if the database fails.", rowsErr),
 		goRule("go/lock-not-released", "concurrency", "high", 0.9,
 			"Defer Unlock behind Lock, or unlock before each return.", lockNotReleased),
 		goRule("go/changed-while-ranged", "logic-error", "high", 0.9,
@@ -232,17 +232,17 @@ func droppedError(f *goFunction) {
 		case strings.HasPrefix(name, "(*os.File)") && mustCheck[name]:
 			into = receiver(call)
 		case mustCheck[name] && f.runsSetting(call):
-			f.Reportf(s.Pos(), "error dropped: that of %s of a setting", name)
+			f.Reportf(s.Pos(), "error dropped: %s of a setting returns it", name)
 			return
 		case mustCheck[name]:
-			f.Reportf(s.Pos(), "error dropped: that of %s", name)
+			f.Reportf(s.Pos(), "error dropped: %s returns it", name)
 			return
 		}
 		if into == nil || !f.is(into, "*os.File") {
 			return
 		}
 		if o := f.selected(into); o != "os.Stdout" && o != "os.Stderr" {
-			f.Reportf(s.Pos(), "error dropped: that of %s", name)
+			f.Reportf(s.Pos(), "error dropped: %s returns it", name)
 		}
 	})
 }
@@ -436,7 +436,7 @@ func lockNotReleased(f *goFunction) {
 					return
 				}
 				if n == lock {
-					f.Reportf(lock.Pos(), "%s is locked again where it was not unlocked", of)
+					f.Reportf(lock.Pos(), "%s is locked again before it was unlocked", of)
 					return
 				}
 			}

@@ -20,8 +20,8 @@ var goFaults = []struct{ said, means string }{
 	{"requires go >= ", "go.mod asks for a later Go than the one that is installed: install that one"},
 	{"missing go.sum entry", "go.sum lacks modules that its packages need: run go mod tidy"},
 	{"module lookup disabled", "its modules are not downloaded: run go mod download"},
-	{"no required module provides", "go.mod does not require what its packages import: run go mod tidy"},
-	{"cannot find module providing", "go.mod does not require what its packages import: run go mod tidy"},
+	{"no required module provides", "go.mod does not require modules that its packages import: run go mod tidy"},
+	{"cannot find module providing", "go.mod does not require modules that its packages import: run go mod tidy"},
 	{"updates to go.mod needed", "go.mod is not up to date: run go mod tidy"},
 	{"inconsistent vendoring", "the folder vendor is not up to date: run go mod vendor"},
 }
@@ -31,7 +31,7 @@ const needsC = "needs cgo, which a scan does not run"
 
 // What a reason for not analysing all of a package begins with; an error of the go command may follow.
 const (
-	noTypes   = "only what needs no types was analysed, as "
+	noTypes   = "only the rules that need no types ran, as "
 	noPackage = "only the fast rules ran, as "
 	notModern = "modernize did not look at all packages: "
 )

@@ -13,7 +13,7 @@ func TestHindrances(t *testing.T) {
 	t.Parallel()
 	const sums = "example.com/h v1.0.0 h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n" +
 		"example.com/h v1.0.0/go.mod h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"
-	const needs, only = "import _ \"example.com/h\"\n", "only what needs no types was analysed, as "
+	const needs, only = "import _ \"example.com/h\"\n", "only the rules that need no types ran, as "
 	cgo := map[string]string{"a/a.go": "package a\n\nimport \"C\"\n\nvar X = C.x\n", "b/b.go": "package b\n\nvar Y = X\n",
 		"b/c.go": "package b\n\nimport \"C\"\n\nvar X = C.x\n"}
 	for name, test := range map[string]struct {
@@ -32,7 +32,7 @@ func TestHindrances(t *testing.T) {
 		"no sums": {map[string]string{"go.mod": goMod + "\nrequire example.com/h v1.0.0\n", "a/a.go": "package a\n\n" + needs},
 			[]string{"a: " + only + "go.sum lacks modules that its packages need: run go mod tidy"}},
 		"not required": {map[string]string{"a/a.go": "package a\n\n" + needs},
-			[]string{"a: " + only + "go.mod does not require what its packages import: run go mod tidy"}},
+			[]string{"a: " + only + "go.mod does not require modules that its packages import: run go mod tidy"}},
 		"later Go": {map[string]string{"go.mod": "module example.com/m\n\ngo 9.99\n", "a/a.go": "package a\n", "b/b.go": "package b\n"},
 			[]string{".: only the fast rules ran, as go.mod asks for a later Go than the one that is installed: install that one"}},
 		"cgo": {cgo, []string{"a: only the fast rules ran, as it needs cgo, which a scan does not run",

@@ -33,11 +33,11 @@ var refactorRules = []rule{{
 	find: repeatedCode,
 }, {
 	name: "var-declaration", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: scripts, tests: true,
-	message: "var is visible outside of its block", advice: "Use const, or let where it changes.",
+	message: "var is visible outside of its block", advice: "Use const, or let if it changes.",
 	find: each(varDeclaration),
 }, {
 	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: scripts, tests: true,
-	message: "nothing uses the import", advice: "Remove it; keep import \"module\" if it is there for what it does when it is loaded.",
+	message: "nothing uses the import", advice: "Remove it; keep import \"module\" if loading it has an effect.",
 	find: unusedImport,
 }, {
 	name: "late-import", kind: "move", level: "trivial", confidence: 0.8, languages: []language{javascript}, tests: true,
@@ -65,7 +65,7 @@ var pythonRefactorRules = []rule{{
 	find: codingComments,
 }, {
 	name: "unused-import", kind: "optimize-imports", level: "trivial", confidence: 0.85, languages: onlyPython, tests: true,
-	message: "nothing uses the import", advice: "Remove it, unless it is there for what it does when it is loaded.",
+	message: "nothing uses the import", advice: "Remove it, unless loading it has an effect.",
 	find: unusedPythonImport,
 }}
 

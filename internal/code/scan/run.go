@@ -110,13 +110,13 @@ func (s Scanner) changed(ctx context.Context, since string) (map[string]git.Chan
 		return nil, nil
 	}
 	if since == git.Staged {
-		return nil, toolfold.Errorf(NoChanges, "what is staged cannot be scanned: a scan reads the files themselves").
-			WithHint("pass since: uncommitted; guard.check judges what is staged")
+		return nil, toolfold.Errorf(NoChanges, "staged changes cannot be scanned: a scan reads the files themselves").
+			WithHint("pass since: uncommitted; guard.check judges staged changes")
 	}
 	list, err := git.Since(ctx, s.Dir, since)
 	var none *git.NoChanges
 	if errors.As(err, &none) {
-		return nil, toolfold.Errorf(NoChanges, "the changes cannot be told: %s; nothing was scanned", none.Reason).WithHint("%s", none.Hint)
+		return nil, toolfold.Errorf(NoChanges, "the changes cannot be found: %s; nothing was scanned", none.Reason).WithHint("%s", none.Hint)
 	}
 	if err != nil {
 		return nil, err
@@ -335,7 +335,7 @@ func (c *collector) merge(p part) {
 		return
 	}
 	if c.imports += len(p.Read.Imports); c.imports > maxAllImports {
-		c.skip(p.Read.Name, "its imports were not read: those of the files before are too many")
+		c.skip(p.Read.Name, "its imports were not read: the files before it have too many")
 		p.Read.Imports = nil
 	}
 	c.read[p.Read.Name] = *p.Read

@@ -169,7 +169,7 @@ func TestNothingToLookAt(t *testing.T) {
 	r := gittest.New(t, map[string]string{"a.py": "yaml.load(a)\n", "sub/b.rs": "fn main() {}\n", "sub/c.vue": "<template/>\n"})
 	s := Scanner{Dir: r.Dir}
 	uncommitted := Request{Since: "uncommitted", Kinds: []string{"other"}}
-	const none = "no file in a language that this scan knows (Go, JavaScript, TypeScript, Python); others that were passed over: "
+	const none = "no file in a language that this scan knows (Go, JavaScript, TypeScript, Python); other files that were passed over: "
 	for _, test := range []struct {
 		request Request
 		want    string
@@ -187,7 +187,7 @@ func TestNothingToLookAt(t *testing.T) {
 	r.Write("sub/b.rs", "fn main() { x(); }\n")
 	uncommitted.Purpose = Bugs
 	if got := s.must(t, uncommitted).LookedFor; !strings.HasPrefix(got, "no changed file (since: uncommitted) is in a language that") ||
-		!strings.HasSuffix(got, "; others that were passed over: 1") {
+		!strings.HasSuffix(got, "; other files that were passed over: 1") {
 		t.Errorf("a change without such a file: %q", got)
 	}
 }

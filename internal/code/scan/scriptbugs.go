@@ -16,7 +16,7 @@ var scriptRules = []rule{{
 	find: each(nanComparison),
 }, {
 	name: "async-executor", kind: "concurrency", level: "high", confidence: 0.9, languages: scripts,
-	message: "what an async executor throws is lost, and the promise stays open", advice: "Await outside of new Promise, or call reject.",
+	message: "an error in an async executor is lost, and the promise stays open", advice: "Await outside of new Promise, or call reject.",
 	find: each(func(s *source, i int) *hit {
 		open := s.find(i, i+maxType, "(")
 		if !s.is(i, "new", "Promise") || !s.is(open+1, "async") || open != i+2 && !(s.is(i+2, "<") && s.oneOf(open-1, ">", ">>")) {
@@ -57,7 +57,7 @@ var scriptRules = []rule{{
 	find: where(loopDirection),
 }, {
 	name: "repeated-condition", kind: "logic-error", level: "high", confidence: 0.9, languages: scripts, tests: true,
-	message: "the condition stands in this chain before: what follows never runs", advice: "Remove the branch, or mend its condition.",
+	message: "the condition stands in this chain before: its branch never runs", advice: "Remove the branch, or mend its condition.",
 	find: where(repeatedCondition),
 }, {
 	name: "self-comparison", kind: "logic-error", level: "high", confidence: 0.9, languages: scripts,

@@ -15,12 +15,12 @@ type Summary struct {
 	Quiet     int       `json:"suppressed,omitempty" doc:"More that comments such as nolint, noqa or eslint-disable suppress."`
 	Theirs    int       `json:"vendored,omitempty" doc:"Vendored, minified and generated files, left out; name one in paths to scan it."`
 	HasMore   bool      `json:"hasMore" doc:"Whether there are more than are shown."`
-	Analysers []string  `json:"analysers" doc:"What ran."`
+	Analysers []string  `json:"analysers" doc:"Analysers that ran."`
 	Missing   []string  `json:"missing,omitempty" doc:"Tools that would find more here, and how to install them."`
-	Skipped   []Skipped `json:"skipped,omitempty" doc:"What was not analysed, or not by all."`
+	Skipped   []Skipped `json:"skipped,omitempty" doc:"Files and folders that were not analysed, or not by all."`
 	Unnamed   int       `json:"unnamed,omitempty" doc:"How many more were skipped."`
 	Truncated string    `json:"truncated,omitempty" doc:"Why there may be more findings."`
-	LookedFor string    `json:"lookedFor,omitempty" doc:"Of a scan without findings: what it looked for, and what not."`
+	LookedFor string    `json:"lookedFor,omitempty" doc:"If there are no findings: the range of the scan, and its gaps."`
 }
 
 // Summary returns the result fields of a report of which so many findings are
@@ -43,7 +43,7 @@ func (w *walker) lookedFor(r Request, ran []string, more int) string {
 		return ""
 	}
 	if len(w.files) == 0 {
-		return "looked at what these tools find: " + strings.Join(ran[1:], ", ")
+		return "looked for findings of these tools: " + strings.Join(ran[1:], ", ")
 	}
 	spoken := map[language]bool{}
 	for _, name := range w.files {
@@ -63,10 +63,10 @@ func (w *walker) foundNoFile(since string) string {
 	case w.changed != nil && len(w.changed) == 0:
 		return "nothing has changed (since: " + since + "), so nothing was looked at"
 	case w.changed != nil:
-		return fmt.Sprintf("no changed file (since: %s) is in a language that this scan knows (%s); others that were passed over: %d",
+		return fmt.Sprintf("no changed file (since: %s) is in a language that this scan knows (%s); other files that were passed over: %d",
 			since, Languages, w.others)
 	}
-	return fmt.Sprintf("no file in a language that this scan knows (%s); others that were passed over: %d", Languages, w.others)
+	return fmt.Sprintf("no file in a language that this scan knows (%s); other files that were passed over: %d", Languages, w.others)
 }
 
 // lookedForFaults says what a scan for faults looks for in files of these languages. Types are a
@@ -86,7 +86,7 @@ func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 	if fast {
 		goes = "Go for secrets, unchecked certificates and requests that are run"
 	}
-	add(golang, goes, "what its analysers find", "staticcheck")
+	add(golang, goes, "the findings of its analysers", "staticcheck")
 	add(typescript, "scripts for secrets, requests that are run, conditions, comparisons and loops", "types, as tsc did not run", "tsc")
 	add(python, "Python for secrets, requests that are run, shared defaults, coroutines, formats and loops",
 		"types, as mypy and pyright did not run", "mypy", "pyright")
@@ -99,7 +99,7 @@ func lookedToImprove(spoken map[language]bool, fast bool) string {
 	if spoken[golang] && fast {
 		parts = append(parts, "Go for nothing, as its analysers did not run")
 	} else if spoken[golang] {
-		parts = append(parts, "Go for conditions that can be simpler and what newer Go says shorter")
+		parts = append(parts, "Go for conditions that can be simpler and code that newer Go shortens")
 	}
 	if spoken[typescript] {
 		parts = append(parts, "scripts for var and for imports that nothing uses")
@@ -107,7 +107,7 @@ func lookedToImprove(spoken map[language]bool, fast bool) string {
 	if spoken[python] {
 		parts = append(parts, "Python for old syntax and imports that nothing uses")
 	}
-	return "looked at " + strings.Join(parts, "; ") + ". Long functions and repeated code are counted where types has " +
+	return "looked at " + strings.Join(parts, "; ") + ". Long functions and repeated code are counted if types has " +
 		"extract-function or remove-duplication. How code is named and divided is for people to judge"
 }
 
@@ -126,8 +126,8 @@ type Place struct {
 	File       string  `json:"file" doc:"Where."`
 	Line       int     `json:"line" doc:"From 1."`
 	Column     int     `json:"column" doc:"From 1, in bytes."`
-	Message    string  `json:"message" doc:"What the rule says."`
-	Advice     string  `json:"advice,omitempty" doc:"What to do."`
+	Message    string  `json:"message" doc:"The rule's message."`
+	Advice     string  `json:"advice,omitempty" doc:"The next step."`
 	Snippet    string  `json:"snippet" doc:"The line."`
 	Confidence float64 `json:"confidence" doc:"0 to 1."`
 	Fixable    bool    `json:"fixable" doc:"Whether there is a safe fix."`

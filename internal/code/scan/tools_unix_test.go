@@ -137,7 +137,8 @@ func TestForeignAnalysers(t *testing.T) {
 func TestForeignAnalysersNeedTrust(t *testing.T) {
 	s := foreignBench(t, false)
 	report := s.must(t, Request{Purpose: Bugs})
-	want := []Skipped{{".", "eslint is installed but did not run: the user has not trusted this workspace, and there is none outside of it"}}
+	want := []Skipped{{".", "eslint is installed but did not run: the user has not trusted this workspace, " +
+		"and there is no other outside of it"}}
 	if diff := cmp.Diff(want, report.Skipped); diff != "" {
 		t.Error(diff)
 	}

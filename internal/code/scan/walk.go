@@ -277,7 +277,7 @@ func (w *walker) add(name string) {
 		return
 	}
 	if len(w.files)+len(w.wanted) == w.maxFiles {
-		w.truncated = fmt.Sprintf("only the first %d files were scanned, as maxFiles says", w.maxFiles)
+		w.truncated = fmt.Sprintf("only the first %d files were scanned, by maxFiles", w.maxFiles)
 		return
 	}
 	w.seen[name] = true

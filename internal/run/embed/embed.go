@@ -190,7 +190,7 @@ func (c *Client) ask(ctx context.Context, texts []string) ([]Vector, error) {
 		c.mu.Lock()
 		c.until = time.Now().Add(pause)
 		c.mu.Unlock()
-		c.log.Warn("the embeddings endpoint cannot be used; what it would find is found by words only", "err", err, "pause", pause)
+		c.log.Warn("the embeddings endpoint cannot be used; searches go by words only", "err", err, "pause", pause)
 	}
 	return vectors, err
 }

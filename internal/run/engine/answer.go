@@ -65,7 +65,7 @@ func (s *answerShape) read(ctx context.Context, answer string) (value any, wrong
 
 // mend is the message to a model that answered wrong.
 func (s *answerShape) mend(wrong string) string {
-	return "That is not what was asked for: " + wrong + ".\n" + askFor(s.schema.Text)
+	return "The answer does not have the form that was asked for: " + wrong + ".\n" + askFor(s.schema.Text)
 }
 
 // askFor tells a model what its answer has to be.

@@ -58,7 +58,7 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 		}
 		if len(done.Calls) > 0 {
 			if prompt.Final || len(offered) == 0 {
-				return nil, failf(StepFailed, "provider %q: the model called tools where it had to answer, after %d turns", p.name, len(prompt.Turns)).
+				return nil, failf(StepFailed, "provider %q: the model called tools when it had to answer, after %d turns", p.name, len(prompt.Turns)).
 					hint("raise maxTurns of the step, or ask for less")
 			}
 			turn := callctx.Turn{Text: done.Text}
@@ -84,7 +84,7 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 			return value, nil
 		case mended:
 			return nil, failf(StepFailed, "provider %q: the answer does not satisfy outputSchema: %s", p.name, short(wrong)).
-				hint("make outputSchema simpler, say in the prompt what is meant, or take another model")
+				hint("make outputSchema simpler, write a clearer prompt, or take another model")
 		}
 		mended = true
 		prompt.Turns = append(prompt.Turns, callctx.Turn{Text: done.Text, Reply: a.answer.mend(wrong)})
@@ -165,7 +165,7 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 	switch {
 	case len(list) == 0:
 		return nil, fatal(ToolNotFound, "nothing that may be called here matches tools %s", short(strings.Join(patterns, ", "))).
-			hint("tools.list shows what is permitted")
+			hint("tools.list shows the permitted actions")
 	case len(list) > MaxOffers:
 		return nil, fatal(ToolConfigError, "tools match %d actions, more than %d", len(list), MaxOffers).
 			hint("name those that the model needs: each costs tokens in every turn")

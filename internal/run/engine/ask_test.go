@@ -147,13 +147,13 @@ func TestTurnsAreBounded(t *testing.T) {
 	e := newEndpoint(t)
 	e.script(calling("memory_search", `{"query":"x"}`))
 	r := e.run(t, t.Context(), newMemory(), `{prompt: "when?", tools: [memory.search], maxTurns: 3}`)
-	expectFailure(t, r, "ask", StepFailed, "called tools where it had to answer, after 2 turns")
+	expectFailure(t, r, "ask", StepFailed, "called tools when it had to answer, after 2 turns")
 	if len(e.requests) != 3 || e.requests[2]["tool_choice"] != "none" || e.requests[1]["tool_choice"] != nil || len(r.Steps) != 3 {
 		t.Errorf("%d requests, the last with tool_choice %v; %d steps", len(e.requests), e.requests[2]["tool_choice"], len(r.Steps))
 	}
 	e.script(calling("memory_search", `{"query":"x"}`))
 	r = e.run(t, t.Context(), newMemory(), `{prompt: "when?"}`)
-	expectFailure(t, r, "ask", StepFailed, "called tools where it had to answer")
+	expectFailure(t, r, "ask", StepFailed, "called tools when it had to answer")
 }
 
 // What the caller may not run is neither offered nor run, and no action that

@@ -115,7 +115,7 @@ func (c command) arguments(p callctx.Prompt) (argv []string, input string, err e
 		}
 		switch {
 		case placed && g.value == "" && g.name != "{system}":
-			return nil, "", fatal(ProviderUnavailable, "provider %q: nothing says what %s is", c.name, g.name).
+			return nil, "", fatal(ProviderUnavailable, "provider %q: %s has no value", c.name, g.name).
 				hint("set %s in the step, or in providers.%s", strings.Trim(g.name, "{}"), c.name)
 		case placed || g.value == "":
 		case g.name == "{system}":

@@ -146,7 +146,7 @@ func TestCommandThatFails(t *testing.T) {
 		"time": {map[string]any{"command": childCommand("child:sleep"), "timeoutMs": 50}, callctx.Prompt{Text: "x"}, TimedOut,
 			"took longer than it may"},
 		"no model": {map[string]any{"command": childCommand("child:echo", "{model}")}, callctx.Prompt{Text: "x"}, ProviderUnavailable,
-			"nothing says what {model} is"},
+			"{model} has no value"},
 		"no place": {map[string]any{"command": childCommand("child:echo")}, callctx.Prompt{Text: "x", Model: "m"}, StepFailed,
 			"its command takes no model"},
 		"no limit": {map[string]any{"command": childCommand("child:echo")}, callctx.Prompt{Text: "x", MaxTokens: 9}, StepFailed,

@@ -25,8 +25,8 @@ const (
 // Failure describes the failure of a step. All of it reaches the model.
 type Failure struct {
 	Code    string `json:"code" doc:"Kind of failure."`
-	Message string `json:"message" doc:"What went wrong."`
-	Hint    string `json:"hint,omitempty" doc:"What to do."`         // the next step
+	Message string `json:"message" doc:"The error."`
+	Hint    string `json:"hint,omitempty" doc:"The next step."`
 	StepID  string `json:"stepId,omitempty" doc:"Step that failed."` // the innermost step that failed
 
 	// final says that another attempt would fail the same way.
@@ -46,8 +46,8 @@ func (f *Failure) Error() string { return f.Code + ": " + f.Message }
 // FailureFields declares the members of a failure.
 var FailureFields = toolfold.Fields{
 	toolfold.String{Name: "code", Doc: "Kind of failure."},
-	toolfold.String{Name: "message", Doc: "What went wrong."},
-	toolfold.String{Name: "hint", Doc: "What to do."},
+	toolfold.String{Name: "message", Doc: "The error."},
+	toolfold.String{Name: "hint", Doc: "The next step."},
 	toolfold.String{Name: "stepId", Doc: "Step that failed."},
 }
 

@@ -92,7 +92,7 @@ func (n *node) replay(f *frame, raw json.RawMessage) (output any, result StepRes
 		output, err = expression.Decode(r.Output)
 	}
 	if err != nil {
-		result.Error = over("what it had made cannot be read: %v", err)
+		result.Error = over("its earlier result cannot be read: %v", err)
 		return nil, result
 	}
 	if tooMuch := f.run.chargeOutput(len(r.Output)); tooMuch != nil {

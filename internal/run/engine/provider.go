@@ -86,7 +86,7 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 		}
 		return picked{}, f.hint("configured: %v", names)
 	case len(names) > 0:
-		return picked{}, fatal(ProviderUnavailable, "several providers are configured and none is the default").
+		return picked{}, fatal(ProviderUnavailable, "several providers are configured and there is no default").
 			hint(`name one in the step's config, or ask the user to run: toolfold call config.set '{"path":"defaultProvider","value":%q}'`, names[0])
 	case callctx.SamplerOf(ctx) == nil:
 		return picked{}, fatal(ProviderUnavailable, "no model is configured for prompts, and no client lends one").hint("%s", howToConfigure)

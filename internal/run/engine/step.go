@@ -39,7 +39,7 @@ type Step struct {
 	StepID      string          `json:"stepId" doc:"Unique ID."`
 	Name        string          `json:"name,omitempty" doc:"Title."`
 	Type        string          `json:"type" doc:"Kind." enum:"prompt,tool,conditional,loop,parallel,delegate"`
-	Description string          `json:"description,omitempty" doc:"What it is for."`
+	Description string          `json:"description,omitempty" doc:"Purpose."`
 	Config      json.RawMessage `json:"config,omitempty" doc:"By type." type:"object"`
 
 	// DependsOn names the steps of the same list that run before this one.
@@ -72,7 +72,7 @@ var stepFields = toolfold.Fields{
 	toolfold.String{Name: "name", Doc: "Title.", MaxLen: 200},
 	toolfold.String{Name: "type", Doc: "Kind.", Enum: Types},
 	toolfold.Object{Name: "config", Doc: "By type."},
-	toolfold.String{Name: "description", Doc: "What it is for.", MaxLen: 1000},
+	toolfold.String{Name: "description", Doc: "Purpose.", MaxLen: 1000},
 	toolfold.List{Name: "dependsOn", Doc: "Prerequisite steps.", Of: toolfold.String{}, MaxItems: MaxSteps},
 	toolfold.Int{Name: "timeoutMs", Doc: "Per attempt.", Min: 1, Max: MaxStepTimeout},
 	toolfold.Object{Name: "retry", Doc: "Retries.", Optional: toolfold.Fields{
@@ -80,7 +80,7 @@ var stepFields = toolfold.Fields{
 		toolfold.Int{Name: "backoffMs", Doc: "First wait; doubles.", Min: 1, Max: MaxBackoff},
 	}},
 	toolfold.Bool{Name: "continueOnError", Doc: "Go on when it fails."},
-	toolfold.Bool{Name: "idempotent", Doc: "May run twice, where a task is cut off in it."},
+	toolfold.Bool{Name: "idempotent", Doc: "May run twice, if a task is cut off in it."},
 }
 
 // StepsField declares a list of steps as an argument. It names what every
@@ -134,7 +134,7 @@ var configFields = map[string]toolfold.Fields{
 	},
 	TypeConditional: {
 		toolfold.String{Name: "condition", Doc: "Expression that is true or false.", MinLen: 1},
-		stepList("then", "Steps where it is true."), stepList("else", "Steps where it is false."),
+		stepList("then", "Steps if it is true."), stepList("else", "Steps if it is false."),
 	},
 	TypeLoop: {
 		toolfold.Any{Name: "items", Doc: "List, or expression for one."},

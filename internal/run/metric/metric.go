@@ -109,7 +109,7 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 // Full refuses one more metric or series than the store keeps.
 func Full(what string, maximum int) error {
 	return toolfold.Errorf(toolfold.LimitReached, "there are %d %s, the maximum", maximum, what).
-		WithHint("use those of metrics.list, with fewer different labels")
+		WithHint("use metrics of metrics.list, with fewer different labels")
 }
 
 // InCategory returns the declared category, else the first part of the name.

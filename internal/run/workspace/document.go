@@ -22,7 +22,7 @@ type Broken struct {
 	File   string `json:"file" doc:"Path in the workspace."`
 	Line   int    `json:"line,omitempty" doc:"Line."`                    // zero = the file as a whole
 	Column int    `json:"column,omitempty" doc:"Character in the line."` // zero = the line as a whole
-	Reason string `json:"reason" doc:"What is wrong."`
+	Reason string `json:"reason" doc:"The fault."`
 }
 
 // Error implements error.

@@ -77,7 +77,7 @@ func (a *asking) keep(ctx context.Context, asked serve.Asked) (q task.Question, 
 	defer done()
 	kept, err := a.ledger.Questions(limited, a.run.TaskID)
 	if err != nil {
-		return q, fmt.Errorf("reading what was asked before: %w", err)
+		return q, fmt.Errorf("reading earlier questions: %w", err)
 	}
 	taken := map[string]bool{}
 	for _, q := range kept {

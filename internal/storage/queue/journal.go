@@ -121,6 +121,6 @@ func (j *journal) Abandon(ctx context.Context, path string) {
 	limited, done := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 	defer done()
 	if err := j.ledger.DropStep(limited, j.run, path); err != nil {
-		j.log.Error("removing what is recorded of a step", "task", j.run.TaskID, "step", path, "err", err)
+		j.log.Error("removing the record of a step", "task", j.run.TaskID, "step", path, "err", err)
 	}
 }

@@ -183,7 +183,7 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 	if declared := task.ClientOf(t.Input); declared != nil {
 		if ctx, err = serve.WithClient(ctx, declared, s.asking(ctx, t).ask); err != nil {
 			s.options.Log.Error("preparing a kept call", "task", t.ID, "err", err)
-			return toolfold.Errorf(toolfold.Internal, "what its client can be asked could not be read").Answer()
+			return toolfold.Errorf(toolfold.Internal, "the capabilities of its client could not be read").Answer()
 		}
 	}
 	if t.AgentID == "" && t.WorkflowID == "" {

@@ -123,7 +123,7 @@ func changeAgent(t *testing.T, db *storage.DB) {
 	equal(t, stored(t, s.Get, "a").Team, "red")
 	found, err = s.Change(t.Context(), "none", func(p agent.Profile) (agent.Profile, error) { return p, refused })
 	if found || err != nil {
-		t.Fatalf("a change of none: %v, %v", found, err)
+		t.Fatalf("a change of no agent: %v, %v", found, err)
 	}
 }
 

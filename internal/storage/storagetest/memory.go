@@ -280,7 +280,7 @@ func storeAtOnce(t *testing.T, db *storage.DB) {
 		stored += n
 	}
 	if stored != 1 {
-		t.Fatalf("%d callers were told that the key is new, want one", stored)
+		t.Fatalf("%d callers learned that the key is new, want one", stored)
 	}
 	if list := everything(t, s); len(list) != 1 || !strings.HasSuffix(list[0], fmt.Sprintf(`-%d"}`, times-1)) {
 		t.Fatalf("got %v, want the last value of one caller", list)

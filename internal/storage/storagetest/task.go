@@ -28,7 +28,7 @@ func Task() Suite {
 			"dependencies":               dependTasks,
 			"dependencies that fail":     failDependents,
 			"dependencies that block":    blockTasks,
-			"dependencies end while others are submitted": submitWhileEnding,
+			"dependencies end while tasks are submitted": submitWhileEnding,
 			"recurring":              repeatTask,
 			"prune":                  pruneTasks,
 			"scheduled":              scheduleTask,

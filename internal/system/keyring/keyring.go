@@ -84,7 +84,7 @@ func request(ctx context.Context, name string, do func() (string, error)) (strin
 		var o outcome
 		defer func() {
 			if broken := recover(); broken != nil { // the library trusts what the Secret Service sends
-				o.err = fmt.Errorf("it sent what cannot be read: %v", broken)
+				o.err = fmt.Errorf("it sent an answer that cannot be read: %v", broken)
 			}
 			done <- o
 		}()

@@ -255,7 +255,7 @@ func (w *Way) check() error {
 		case !variable().MatchString(v.Name):
 			return fmt.Errorf("%s is no name of an environment variable", quoted(v.Name))
 		case powers().MatchString(v.Name):
-			return fmt.Errorf("it is to get the environment variable %s, which decides what runs: add it by hand", v.Name)
+			return fmt.Errorf("it is to get the environment variable %s, which can change the program that runs: add it by hand", v.Name)
 		case seen[v.Name]:
 			return fmt.Errorf("it has the environment variable %s twice", v.Name)
 		}
@@ -273,7 +273,7 @@ func (w *Way) check() error {
 	}
 	for _, a := range slices.Concat(w.before, w.after) {
 		if a.Type != "positional" && a.Type != "named" || a.Type == "named" && !optionName().MatchString(a.Name) {
-			return fmt.Errorf("its argument %s is none", quoted(a.Name))
+			return fmt.Errorf("its argument %s is not valid", quoted(a.Name))
 		}
 	}
 	for _, q := range w.items() {
@@ -304,7 +304,7 @@ func (i Input) check(name string) error {
 		}
 	}
 	if i.Default != "" && len(i.Choices) > 0 && !slices.Contains(i.Choices, i.Default) {
-		return fmt.Errorf("the default of %s is none of its choices", quoted(name))
+		return fmt.Errorf("the default of %s is not one of its choices", quoted(name))
 	}
 	for _, inner := range i.Variables {
 		inner.Variables = nil // variables have none

@@ -103,7 +103,7 @@ func IsName(name string) bool { return len(name) <= maxName && serverName().Matc
 func (s Server) check() error {
 	switch {
 	case !IsName(s.Name):
-		return fmt.Errorf("the name %s is none", quoted(s.Name))
+		return fmt.Errorf("the name %s is not valid", quoted(s.Name))
 	case len(s.Packages) > maxWays || len(s.Remotes) > maxWays:
 		return fmt.Errorf("%d packages and %d remotes are too many: at most %d of each", len(s.Packages), len(s.Remotes), maxWays)
 	}
@@ -147,7 +147,7 @@ func checkURL(address string) error {
 	at, err := url.Parse(address)
 	switch {
 	case err != nil || at.Host == "":
-		return fmt.Errorf("its address %s is none", quoted(address))
+		return fmt.Errorf("its address %s is not valid", quoted(address))
 	case at.Scheme != "https":
 		return fmt.Errorf("its address %s is not https", quoted(address))
 	case at.User != nil:

@@ -247,7 +247,7 @@ func (p Project) refuses(c candidate) string {
 	case p.Apart != "" && c.Apart == nil && (c.argv != nil || c.inside):
 		return p.Apart
 	case p.Apart != "" && c.argv == nil && c.inside:
-		return p.Apart + ", and there is none outside of it"
+		return p.Apart + ", and there is no other outside of it"
 	case c.argv == nil && c.leads != "":
 		return c.leads + " leads out of the workspace to it"
 	}
