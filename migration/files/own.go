@@ -115,7 +115,8 @@ func (p place) isConstant() bool {
 	if m == nil {
 		return false
 	}
-	for at := 0; ; {
+	at := 0
+	for range 32 { // more of one word is no constant
 		i := strings.Index(p.text[at:], m[1])
 		if i < 0 {
 			return false
@@ -125,6 +126,7 @@ func (p place) isConstant() bool {
 			return true
 		}
 	}
+	return false
 }
 
 // isDecorated reports whether the place is the name of a function that is marked as a tool.
