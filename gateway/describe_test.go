@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,19 +19,26 @@ import (
 // Describing an action costs at most its own definition and 30 tokens.
 func TestDescribeCost(t *testing.T) {
 	t.Parallel()
+	for _, file := range lists(t) {
+		describeAll(t, file)
+	}
+}
+
+// lists returns the files with lists of tools, those of TOOLFOLD_TOOL_LISTS too.
+func lists(t *testing.T) (files []string) {
+	t.Helper()
 	dirs := []string{"testdata"}
 	if dir := os.Getenv("TOOLFOLD_TOOL_LISTS"); dir != "" {
 		dirs = append(dirs, dir)
 	}
 	for _, dir := range dirs {
-		files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-		if err != nil || len(files) == 0 {
+		inside, err := filepath.Glob(filepath.Join(dir, "*.json"))
+		if err != nil || len(inside) == 0 {
 			t.Fatalf("%s has no lists: %v", dir, err)
 		}
-		for _, file := range files {
-			describeAll(t, file)
-		}
+		files = append(files, inside...)
 	}
+	return files
 }
 
 func describeAll(t *testing.T, file string) {
@@ -77,6 +85,42 @@ func folded(t *testing.T, name string, tools []json.RawMessage) []*toolfold.Fami
 		t.Fatal(err)
 	}
 	return families
+}
+
+// An answer of find stays short whatever limit is, of the tools of several servers too.
+func TestFindCost(t *testing.T) {
+	t.Parallel()
+	const most = 900
+	s := surface.New(surface.Options{})
+	for _, file := range lists(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list struct{ Tools []json.RawMessage }
+		if err := json.Unmarshal(text, &list); err != nil {
+			t.Fatal(err)
+		}
+		name := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(file), ".json"), "-", "")
+		if err := s.Put(folded(t, name, list.Tools)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Put(lazy.Mount(s.Discovery)); err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{"update", "create an issue", "delete", "pull request", "projects write items", "search fields"} {
+		for _, limit := range []int{1, 5, 10, 50} {
+			answer := s.Client.Call(t.Context(), "tools", fmt.Appendf(nil, `{"action":"find","query":%q,"limit":%d}`, query, limit))
+			cost, err := tokens.Count(string(answer.Content))
+			if err != nil || answer.IsError() {
+				t.Fatal(err, string(answer.Content))
+			}
+			if cost > most {
+				t.Errorf("the %d best for %q cost %d tokens, more than %d", limit, query, cost, most)
+			}
+		}
+	}
 }
 
 // What a tool does that says nothing of it is not known, whatever its hints are then.

@@ -1,12 +1,17 @@
 package lazy_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/test/workbench"
 	"github.com/toolfold/toolfold/internal/text/tokens"
+	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
 
@@ -69,4 +74,40 @@ func TestListOfToolsIsShort(t *testing.T) {
 	if cost > listMost {
 		t.Errorf("the list of tools costs %d tokens, more than %d", cost, listMost)
 	}
+}
+
+// findMost is the most tokens of an answer of tools.find.
+const findMost = 900
+
+// However many results are asked for, an answer is short: what has no room in it is named or counted.
+func TestFindIsShort(t *testing.T) {
+	t.Parallel()
+	b := workbench.New(t, surface.Options{})
+	for _, query := range []string{"update", "list everything", "create a task and run it", "design a schema", "delete old notes", "a"} {
+		for _, limit := range []int{1, 5, 10, 50} {
+			answer := b.Runner.Call(t.Context(), "tools.find", fmt.Appendf(nil, `{"query":%q,"limit":%d}`, query, limit))
+			cost, err := tokens.Count(string(answer.Content))
+			var out lazy.FindOut
+			if err != nil || json.Unmarshal(answer.Content, &out) != nil {
+				t.Fatalf("%s: %v", answer.Content, err)
+			}
+			if cost > findMost {
+				t.Errorf("the %d best for %q cost %d tokens, more than %d", limit, query, cost, findMost)
+			}
+			matches := len(b.Discovery.View(t.Context()).Find(query, limit))
+			if found := len(out.Results) + countNames(out.More); found != matches {
+				t.Errorf("the %d best for %q are %d, with %q", limit, query, found, out.More)
+			}
+		}
+	}
+}
+
+// countNames counts the names in a list that may say how many others there are.
+func countNames(list string) int {
+	names, rest, _ := strings.Cut(list, " and ")
+	others, _ := strconv.Atoi(strings.TrimSuffix(rest, " others"))
+	if names == "" {
+		return others
+	}
+	return others + strings.Count(names, ", ") + 1
 }

@@ -1,6 +1,7 @@
 package lazy
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -67,11 +68,45 @@ func (v *View) Find(query string, limit int) []Found {
 	return list
 }
 
-// Bounds of the descriptions of parameters in an answer of tools.find.
+// Bounds of an answer of tools.find, in tokens as estimated.
 const (
-	describedRoom = 700 // tokens of the whole answer, as estimated: beyond it no action gets descriptions
-	describedText = 120 // characters of a description
+	findRoom      = 950 // of the whole answer, whatever limit is; the best result is always in it
+	namesRoom     = 120 // of a list of names
+	describedRoom = 700 // of the whole answer: beyond it no action gets descriptions of its parameters
 )
+
+// describedText is the most characters of the description of a parameter.
+const describedText = 120
+
+// bound keeps the best results, as far as there is room, and names the others.
+func bound(out *FindOut) {
+	room := findRoom - estimate.Tokens(ordered.MustJSON(FindOut{Also: out.Also, Hint: out.Hint}))
+	kept, whole := 0, 0 // results with room beside names of others, and tokens of all
+	for i, f := range out.Results {
+		if whole += estimate.Tokens(ordered.MustJSON(f)); i == kept && (i == 0 || whole <= room-namesRoom) {
+			kept++
+		}
+	}
+	if whole <= room {
+		return
+	}
+	var others []string
+	for _, f := range out.Results[kept:] {
+		others = append(others, f.Name)
+	}
+	out.Results, out.More = out.Results[:kept], named(others)
+}
+
+// named joins names as far as there is room, and says how many others there are.
+func named(names []string) string {
+	room := namesRoom
+	for i, name := range names {
+		if room -= estimate.Tokens([]byte(name)) + 1; room < 0 {
+			return fmt.Sprintf("%s and %d others", strings.Join(names[:i], ", "), len(names)-i)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 // describeParams describes the required parameters of other servers' actions, the best action first, so that they
 // can be called without a call of describe. The usages of own actions say enough. An action whose descriptions have
@@ -116,7 +151,7 @@ func (v *View) also(found []Found) string {
 	if len(others) == 0 {
 		return ""
 	}
-	return family.Name + ": " + strings.Join(others, ", ")
+	return family.Name + ": " + named(others)
 }
 
 // match is a hit that the caller may see.

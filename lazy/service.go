@@ -47,6 +47,7 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 	case out.Results[0].Score < fits:
 		out.Hint = "nothing fits well"
 	}
+	bound(&out)
 	view.describeParams(&out)
 	return out, nil
 }
