@@ -124,7 +124,7 @@ func TestApply(t *testing.T) {
 		out.Tests != nil {
 		t.Errorf("a dry run: %+v", out)
 	}
-	b.Refuse("apply", fmt.Sprintf(`{"opportunityId":%q,"runTests":true}`, id), "INVALID_INPUT", "writes none", "autoApply: true")
+	b.Refuse("apply", fmt.Sprintf(`{"opportunityId":%q,"runTests":true}`, id), "INVALID_INPUT", "does not write", "autoApply: true")
 	b.Refuse("apply", fmt.Sprintf(`{"opportunityId":%q%s,"runTests":true}`, id, write), scan.NoTests, "no test command", "testCommand")
 	b.holds(page)
 

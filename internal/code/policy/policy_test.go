@@ -304,7 +304,7 @@ func TestFiles(t *testing.T) {
 		"K.yaml": "lower-case", "bugfix.yaml": "built-in", "c.yaml": "line 3, column 1: forbiddenImports does nothing: gates lacks dependency",
 		"d.yaml": "line 1, column 1: path_violation needs",
 		"e.json": `line 2, column 20: "[" is not a glob`, "f.yaml": "line 1", "g.yaml": "line 2, column 16: \"../x\" is not below",
-		"h.yaml": "that of .toolfold/policies/a-good.yaml",
+		"h.yaml": "belongs to .toolfold/policies/a-good.yaml",
 		"i.yaml": "placeholder other than", "j.yaml": "line 2",
 	}
 	for _, b := range broken {

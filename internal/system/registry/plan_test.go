@@ -122,7 +122,7 @@ func TestRefused(t *testing.T) {
 	}
 	for _, c := range []struct{ members, want string }{
 		{`"url":"http://example.com/mcp"`, "is not https"},
-		{`"url":"file:///etc/passwd"`, "is none"},
+		{`"url":"file:///etc/passwd"`, "is not valid"},
 		{`"url":"https://a:b@example.com/"`, "has a name and password"},
 		{`"url":"https://example.com/${HOME}"`, "asks for a variable of yours"},
 		{`"url":"{scheme}://example.com/","variables":{"scheme":{"default":"http"}}`, "is not https"},
