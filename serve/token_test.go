@@ -42,7 +42,7 @@ func TestTokenFiles(t *testing.T) {
 		"twice the name": {"ci sha256:" + strings.Repeat("0a", 32) + "\nci sha256:" + strings.Repeat("0b", 32), 0o600,
 			"line 2: the name or the token is there twice"},
 		"twice the token": {"ci sha256:" + strings.Repeat("0a", 32) + "\ncd sha256:" + strings.Repeat("0a", 32), 0o600, "twice"},
-		"a misspelt rule": {"ci sha256:" + strings.Repeat("0a", 32) + " alow=note", 0o600, "none of read-only, allow="},
+		"a misspelt rule": {"ci sha256:" + strings.Repeat("0a", 32) + " alow=note", 0o600, "not one of read-only, allow="},
 		"an empty rule":   {"ci sha256:" + strings.Repeat("0a", 32) + " allow=", 0o600, "empty pattern"},
 		"a set":           {"ci sha256:" + strings.Repeat("0a", 32) + " set=dev read-only", 0o600, ""},
 		"an unknown set": {"ci sha256:" + strings.Repeat("0a", 32) + " set=dev,ops", 0o600,
