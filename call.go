@@ -46,36 +46,33 @@ type Answer struct {
 	Content json.RawMessage // the result object, or {"error": …}
 	Err     *Error          // nil for success
 
-	// Reply is the CallToolResult that clients get in place of Content, where another
-	// MCP server gave the answer. Nil for other answers.
+	// Reply is the CallToolResult that clients get in place of Content, if another MCP server gave the answer.
+	// Nil for all other answers.
 	Reply json.RawMessage
 
-	// Failed says that what was asked for failed, and that Content shows what came of
-	// it, see [Failing].
+	// Failed reports that the request failed, and that Content shows its partial result, see [Failing].
 	Failed bool
 
 	// Typed answers go to clients as structured content too, errors as text alone: the
 	// tool that was called lists an output schema.
 	Typed bool
 
-	// TaskID names the task that will have the answer, where the client takes one;
-	// empty for an answer.
+	// TaskID names the task that will have the answer, if the client takes a task. Empty if this is the
+	// answer.
 	TaskID string
 
-	// Kept is the id of the whole of an answer that was cut, where it is kept; empty for
-	// others.
+	// Kept is the id under which the whole of a truncated answer can be read. Empty for all other answers.
 	Kept string
 
 	// Deprecated is set when the call used a legacy name: how to call it now.
 	Deprecated *Deprecation
 }
 
-// IsError reports whether a client is told that the call failed.
+// IsError reports whether a client gets the answer as a failed call.
 func (a Answer) IsError() bool { return a.Err != nil || a.Failed }
 
-// A Failing result may show a failure: a run that made something before one of its
-// steps failed. Clients are told that the call failed; what calls actions itself, as
-// steps and tasks do, reads the result.
+// A Failing result may show a failure: a run that made something before one of its steps failed. Clients get
+// it as a failed call; steps and tasks, which call actions themselves, read the result.
 type Failing interface {
 	Failed() bool
 }
@@ -89,26 +86,26 @@ type Deprecation struct {
 // Origin is the source of a call. The zero Origin is a call from within
 // the server, with all rights.
 type Origin struct {
-	// Session identifies the connection; empty where there is none.
+	// Session identifies the connection; empty if there is no connection.
 	Session string
 
 	// Token identifies the bearer token of the caller; empty if the server asks for none.
 	Token string
 
-	// Client is the name that the caller gives itself, after that of its token where it
-	// has one. Callers choose it: it identifies them to people only.
+	// Client is the name that the caller gives itself, after the name of its token if it has one. Callers
+	// choose it: it identifies them to people only.
 	Client string
 
-	// ListGrows says that the list of the session may change: its protocol is
-	// 2025-11-25 or older. Later ones forbid that a call changes a list.
+	// ListGrows reports whether the list of the session may change: its protocol is 2025-11-25 or older. Later
+	// protocols forbid that a call changes a list.
 	ListGrows bool
 
 	// Rights limits what the caller may see and call; nil allows everything.
 	Rights *Rights
 
-	// OnlyReads says that the server, or the caller, may only read: see [Action.Restrains].
+	// OnlyReads reports whether the server, or the caller, may only read, see [Action.Restrains].
 	OnlyReads bool
 }
 
-// OriginOf returns where the call comes from that ctx belongs to.
+// OriginOf returns the origin of the call that ctx belongs to.
 func OriginOf(ctx context.Context) Origin { return callctx.Of[Origin](ctx) }

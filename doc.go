@@ -37,16 +37,15 @@
 // struct and its tags json and doc. [Family.Validate] names every difference, at
 // the start and in the family's test, see package toolfoldtest.
 //
-// Of a field, a zero bound is no bound and a nil Enum any value. An optional
-// parameter that a call leaves out has its Default, or else leaves the zero value
-// in the struct; use a pointer to tell zero from absent. Of an [Action], a zero
-// [Effect] and an empty Example are refused. A method may be called by many
+// A zero bound of a field is no bound, and a nil Enum allows any value. An optional parameter that a call
+// leaves out has its Default, or else leaves the zero value in the struct; use a pointer to tell zero from
+// absent. An [Action] with a zero [Effect] or an empty Example is rejected. A method may be called by many
 // goroutines at once.
 //
-// An error made by [Errorf] reaches the model as it is. Any other is logged, and
-// the model gets an id of it.
+// An error made by [Errorf] reaches the model as it is. Any other error is logged, and the model gets an id of
+// the log entry.
 //
-// What a method needs of its caller it asks of its context: [Report] tells how far it
-// is, [Sample] asks the client's model, [OriginOf] names the client and its rights.
-// [Do] calls actions of other families.
+// A method asks its context for the things that it needs of its caller: [Report] reports progress to the
+// caller, [Sample] asks the client's model, [OriginOf] names the client and its rights. [Do] calls actions of
+// other families.
 package toolfold

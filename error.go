@@ -7,13 +7,12 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Codes that any action may answer. Families add their own, where the legacy
-// tools had one, such as SESSION_NOT_FOUND.
+// Codes that any action may answer with. Families add codes of their own, such as SESSION_NOT_FOUND.
 const (
 	InvalidInput  = "INVALID_INPUT"  // the arguments; see Problems
 	InvalidAction = "INVALID_ACTION" // the action argument is missing or unknown
 	UnknownTool   = "UNKNOWN_TOOL"   // no tool of that name
-	Internal      = "INTERNAL_ERROR" // ours; the log has the id in Message
+	Internal      = "INTERNAL_ERROR" // a fault of the server; the log has the id in Message
 	Cancelled     = "CANCELLED"      // the caller gave up, or its time was over
 	LimitReached  = "LIMIT_REACHED"  // there are as many of something as there may be
 	ClientLacks   = "CLIENT_LACKS"   // the client declares no capability that the call needs
@@ -33,11 +32,12 @@ type Error struct {
 	Usage    string          `json:"usage,omitempty"`
 	Example  json.RawMessage `json:"example,omitempty"`
 
-	// Data is what another server said of its refusal, as JSON; nil for all other errors.
+	// Data is the data of the error with which another server refused the call, as JSON. Nil for all other
+	// errors.
 	Data json.RawMessage `json:"data,omitempty"`
 
-	// Lacking is the capability that the client would have to declare, such as sampling, or
-	// extensions/NAME; empty for all other errors. Clients of 2026-07-28 are told by a protocol error.
+	// Lacking is the capability that the client would have to declare, such as sampling, or extensions/NAME.
+	// Empty for all other errors. Clients of 2026-07-28 get a protocol error for it.
 	Lacking string `json:"-"`
 
 	// Protocol is the code with which another server refused the request; 0 for all other errors.
@@ -80,7 +80,7 @@ const (
 	ProblemStray   = "stray"   // other actions have it, see BelongsTo; Suggest, if one of this action stands for it
 	ProblemType    = "type"    // Want, Got
 	ProblemEnum    = "enum"    // Allowed, Suggest
-	ProblemRange   = "range"   // Min, Max; Want where a bound is exclusive
+	ProblemRange   = "range"   // Min, Max; Want if a bound is exclusive
 	ProblemLength  = "length"  // Min, Max and Got in characters, items or bytes
 	ProblemFormat  = "format"  // Want
 	ProblemPattern = "pattern" // Want, a regular expression

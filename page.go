@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Cursor is the argument with which a list is read on.
+// Cursor is the argument for the next page of a list.
 var Cursor = String{Name: "cursor", Doc: "nextCursor of the page before.", MaxLen: 2000}
 
 // Page holds the arguments of a list that can be read on. Embed it in the

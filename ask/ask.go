@@ -1,5 +1,5 @@
-// Package ask has what a call may ask of the client that made it, beside its model, see
-// [toolfold.Sample]: its user, and what it works in.
+// Package ask has the questions that a call may ask the client that made it: questions to its user, and which
+// folders it works in. For its model see [toolfold.Sample].
 package ask
 
 import (
@@ -16,10 +16,10 @@ import (
 // Form is a question to the user of the client that made a call.
 type Form struct {
 	Name string // tells it from other forms of the call, as the client sees them; empty = one is made up
-	Text string // what is asked, for a person
+	Text string // the question, for a person
 
-	// Schema is the JSON Schema of an object with no objects within: what a person can
-	// fill in is texts, numbers, booleans and choices.
+	// Schema is the JSON Schema of an object without nested objects: a person can fill in texts, numbers,
+	// booleans and choices.
 	Schema json.RawMessage
 }
 
@@ -32,8 +32,8 @@ type Filled struct {
 // Accepted reports whether the user filled the form in.
 func (f Filled) Accepted() bool { return f.Action == "accept" }
 
-// User asks the user of the client that made the call. A client that cannot ask is a
-// [*toolfold.Error] with the code CLIENT_LACKS; other errors may reach the caller too.
+// User asks the user of the client that made the call. If the client cannot ask, the error is a
+// [*toolfold.Error] with the code CLIENT_LACKS. Other errors may reach the caller too.
 func User(ctx context.Context, f Form) (Filled, error) {
 	asked := callctx.ClientOf(ctx)
 	if asked == nil || !asked.Offers(callctx.MethodElicit) {
@@ -72,8 +72,8 @@ type Root struct {
 	Name string `json:"name"` // may be empty
 }
 
-// Roots asks the client of a call for what it works in. One that does not say is a
-// [*toolfold.Error] with the code CLIENT_LACKS; other errors may reach the caller too.
+// Roots asks the client of a call which folders and files it works in. If the client does not declare that it
+// answers, the error is a [*toolfold.Error] with the code CLIENT_LACKS. Other errors may reach the caller too.
 func Roots(ctx context.Context) ([]Root, error) {
 	asked := callctx.ClientOf(ctx)
 	if asked == nil || !asked.Offers(callctx.MethodRoots) {

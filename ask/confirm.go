@@ -18,9 +18,9 @@ func CanAsk(ctx context.Context) bool {
 	return asked != nil && asked.Offers(callctx.MethodElicit)
 }
 
-// Confirm asks the user whether to go on with what the text says. A user who declines,
-// or does not answer, is an error with the code [Declined], which says that nothing was
-// done, in the words given: "deleted". Without a user to ask the call goes on.
+// Confirm asks the user whether to go on with the change that the text describes. If the user declines, or
+// does not answer, it returns an error with the code [Declined] that reports what was not done, in the word
+// given, such as "deleted". If there is no user to ask, the call goes on.
 func Confirm(ctx context.Context, text, done string) error {
 	if !CanAsk(ctx) {
 		return nil

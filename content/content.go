@@ -1,5 +1,5 @@
-// Package content has what messages of prompts, resources and answers of tools are
-// made of: text, images, sounds, what a resource holds, and links to resources.
+// Package content has the parts of prompts, of resources and of answers of tools: text, images, sounds,
+// contents of resources, and links to resources.
 package content
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Block is one part of a message or of a tool's answer. The zero Block is none.
+// Block is one part of a message or of a tool's answer. The zero Block is not a valid part.
 type Block struct{ json json.RawMessage }
 
 // MarshalJSON implements [json.Marshaler].
@@ -32,14 +32,14 @@ func media(kind, mime string, data []byte) Block {
 	return block(kind, ordered.Member{Key: "data", Value: data}, ordered.Member{Key: "mimeType", Value: mime})
 }
 
-// Held holds the content of a resource: text, or bytes where Blob is not nil.
+// Held holds the content of a resource: bytes if Blob is not nil, text otherwise.
 type Held struct {
-	MIME string // its media type; empty = not said
+	MIME string // its media type; empty = unknown
 	Text string
 	Blob []byte
 }
 
-// At returns what a resource holds as the protocol has it, under a URI.
+// At returns the content, under a URI, in the form of the protocol.
 func (h Held) At(uri string) json.RawMessage {
 	members := ordered.Map{{Key: "uri", Value: uri}}
 	if h.MIME != "" {
@@ -53,13 +53,13 @@ func (h Held) At(uri string) json.RawMessage {
 	return ordered.MustJSON(members)
 }
 
-// Embed returns a block with what the resource of a URI holds.
+// Embed returns a block with the content of the resource at a URI.
 func Embed(uri string, held Held) Block {
 	return block("resource", ordered.Member{Key: "resource", Value: held.At(uri)})
 }
 
-// Link names a resource: in a list of them, or as a block beside a text. What a
-// host shows to a model of such a block is its name, URI and text at most.
+// Link names a resource: in a list of resources, or as a block beside a text. Hosts show a model at most the
+// name, URI and text of such a block.
 type Link struct {
 	URI   string         `json:"uri"`
 	Name  string         `json:"name"`

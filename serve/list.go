@@ -64,19 +64,19 @@ type annotations struct {
 	OpenWorld   bool `json:"openWorldHint"`
 }
 
-// Loads says which tools a host that loads tools when a model needs them is asked
-// to show at once. Such hosts pass it by where they do not know the request.
+// Loads names the tools that are marked to be shown at once by hosts that load tools when a model needs them.
+// Other hosts ignore the mark.
 type Loads string
 
 // The choices.
 const (
 	LoadNone      Loads = "none"
-	LoadDiscovery Loads = "discovery" // what finds the others
-	LoadCore      Loads = "core"      // and the core tier
+	LoadDiscovery Loads = "discovery" // the tools that find and call the other tools
+	LoadCore      Loads = "core"      // these and the core tier
 	LoadAll       Loads = "all"       // all but the tools of other servers
 )
 
-// Holds reports whether a tool is one of them.
+// Holds reports whether l marks a tool.
 func (l Loads) Holds(t lazy.Listed) bool {
 	switch l {
 	case LoadNone:

@@ -27,7 +27,7 @@ type Metrics struct {
 	describes, describeTokens   prometheus.Counter
 }
 
-// NewMetrics returns metrics of their own registry.
+// NewMetrics returns metrics with a registry of their own.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -55,8 +55,7 @@ func counter(name, help string) prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
-// Add has /metrics show more figures. What a collector cannot collect leaves the
-// others as they are.
+// Add adds a collector to /metrics. If it cannot collect, the other figures are still shown.
 func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
 
 // listed counts an answer to tools/list.
@@ -89,8 +88,7 @@ func (m *Metrics) caches(d *lazy.Discovery) {
 	}
 }
 
-// Calls is middleware that counts and times every call. The action is empty
-// for names that led to none.
+// Calls is middleware that counts and times every call. The label action is empty for unknown names.
 func (m *Metrics) Calls(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		start := time.Now()

@@ -1,13 +1,11 @@
-// Package serve speaks MCP. It is the only importer of mcp-go, which carries
-// the protocol in both eras; what a client is listed and what a call answers
-// comes from the other packages.
+// Package serve serves families over MCP, on standard input and output and over HTTP. [New] makes a server of
+// [Options].
 //
-// tools/list, tools/call and the methods of the extension are answered here, once
-// mcp-go has found the request in order for its era (admit.go): its session,
-// headers, version and metadata. What it decided holds for all requests that look
-// the same to it. Names and arguments are never its business, so that an unknown
-// name gets an answer that a model can read and mend, and numbers stay as they
-// were written. Everything else is answered by mcp-go.
+// It is the only importer of mcp-go, which carries the protocol in both eras. The package itself answers
+// tools/list, tools/call and the methods of the extension, once mcp-go has checked the request for its era:
+// session, headers, version and metadata (admit.go). The verdict holds for all requests that look the same to
+// mcp-go. Names and arguments are never mcp-go's business, so that a model gets an answer to an unknown name
+// that it can read and fix, and numbers stay as they were written. Mcp-go answers everything else.
 package serve
 
 import (
@@ -36,15 +34,15 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// MaxInstructions is the most characters that server instructions should have, apart from texts of other servers: they are
-// billed on every turn of every client.
+// MaxInstructions is the most characters that server instructions should have, without the texts of other
+// servers. Every client pays for them on every turn.
 const MaxInstructions = 400
 
 // anyTool is the only tool that mcp-go knows, under which it checks every call.
 const anyTool = "toolfold"
 
-// Options say what a server serves. Either Families are set, which [New] puts
-// together with the actions that find and describe them, or Surface is.
+// Options configure a server. Either Families are set, which [New] puts together with the actions that find
+// and describe them, or Surface is set.
 type Options struct {
 	Name         string // empty = toolfold
 	Version      string
@@ -54,15 +52,15 @@ type Options struct {
 	// callers have the same.
 	InstructionsFor func(*toolfold.Rights) string
 
-	// Families are offered by the server, as [toolfold.Mount] returns them, in
-	// the order of listings.
+	// Families are the families that the server offers, as [toolfold.Mount] returns them, in the order of
+	// lists.
 	Families []*toolfold.Family
 
 	Mode     string   // consolidated, one tool per family, or legacy, one per action; empty = consolidated
 	Listing  string   // how much of each tool is listed: lazy, signature, full or search; empty = lazy, and full in mode legacy
 	Fold     string   // what one tool holds: family, effect (reads apart from writes) or none (one action); empty = family
 	Params   string   // where calls have parameters that a list leaves out: object, text (JSON) or flat; empty = object
-	ReadOnly bool     // offer only what merely reads, or restrains itself to that
+	ReadOnly bool     // offer only actions that read, or that restrain themselves to reading
 	Allow    []string // offer only the actions that a pattern matches, such as note.*; empty = all
 	Deny     []string // offer no action that a pattern matches
 
@@ -79,24 +77,23 @@ type Options struct {
 	// [toolfold.OriginOf], in the order of lists. Nil = the server has none.
 	Prompts func(ctx context.Context) ([]Prompt, error)
 
-	// Resources returns what that caller may read, in the order of lists; the first that
-	// fits a URI is read. Nil = the server has none.
+	// Resources returns the resources that the caller may read, in the order of lists. The first one that fits
+	// a URI is read. Nil = the server has none.
 	Resources func(ctx context.Context) ([]Resource, error)
 
-	// Others has the prompts and resources of other servers, which are offered beside those of
-	// Prompts and of Resources, where these are not nil. Nil = none.
+	// Others has prompts and resources of other servers. The server offers them beside its own Prompts and
+	// Resources, if these are not nil. Nil = none.
 	Others Others
 
-	// SessionEnded is called when a session over HTTP has ended, with the id that [toolfold.Origin] has
-	// of it. Nil is not called.
+	// SessionEnded is called when a session over HTTP has ended, with its id in [toolfold.Origin]. May be nil.
 	SessionEnded func(id string)
 
-	// Skills returns the skills of that caller, in the order of lists: their files are
-	// resources too. Nil = the server has none, and does not say that it knows of them.
+	// Skills returns the skills of the caller, in the order of lists. Their files are resources too. Nil = the
+	// server has none, and does not declare the extension.
 	Skills func(ctx context.Context) ([]Skill, error)
 
-	// Kept returns the resource that holds the whole of an answer that was cut, by its
-	// [toolfold.Answer.Kept]: it goes out as a link behind the text. Nil links none.
+	// Kept returns the resource that holds the whole of a truncated answer, by its [toolfold.Answer.Kept]. A
+	// link to it follows the text of the answer. Nil = no links.
 	Kept func(id string) content.Link
 
 	Metrics *Metrics     // nil keeps figures of its own
@@ -107,24 +104,24 @@ type Options struct {
 	// [toolfold.Action]. Nil offers no tasks.
 	Tasks Tasks
 
-	// TaskGrace is the time that a kept call may take to be answered like any other; 0 = 2 s,
-	// less = every kept call is answered by its task.
+	// TaskGrace is the time within which the result of a kept call is sent as its answer. After that the task
+	// is the answer. 0 = 2 s; negative = the task always is.
 	TaskGrace time.Duration
 
 	// Structured sends every answer as structured content too, and describes
 	// it with an output schema.
 	Structured bool
 
-	// AlwaysLoad names the tools that hosts which load tools when needed are asked to
-	// show at once; empty = [LoadDiscovery].
+	// AlwaysLoad names the tools that are marked to be shown at once by hosts that load tools when needed.
+	// Empty = [LoadDiscovery].
 	AlwaysLoad Loads
 
-	// SearchHints lists other words for what the other tools do, by which the search of such
-	// a host finds them. They are half as long as a list of one line a tool.
+	// SearchHints adds other words for the actions of the tools that are not marked so: the search of such
+	// hosts finds tools by them. They cost half as much as a list of one line a tool.
 	SearchHints bool
 }
 
-// Limits bound what clients may cost. A field that is not set has its default.
+// Limits bound the cost of clients. A zero field has its default, see [DefaultLimits].
 type Limits struct {
 	Body        int64 // bytes of one message; 4 MiB
 	Sessions    int   // of protocols up to 2025-11-25 at a time; 1,000
@@ -132,7 +129,7 @@ type Limits struct {
 	Calls       int   // that run at a time; 256
 }
 
-// DefaultLimits apply where a limit is not set.
+// DefaultLimits are the limits of [Options] that leave them zero.
 var DefaultLimits = Limits{Body: 4 << 20, Sessions: 1000, Connections: 1024, Calls: 256}
 
 // patience bounds how long the server waits for clients and for calls.

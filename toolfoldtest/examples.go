@@ -7,10 +7,9 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Examples runs the example of every action of families, in declared order on
-// the services they are mounted on, and fails where one is refused. It then sends
-// each example with a parameter that no action has to the actions that change
-// something, and fails where that is not refused.
+// Examples runs the example of every action of families, in declared order on the services they are mounted
+// on, and fails the test if one is rejected. It then sends each example with an unknown parameter to the
+// actions that change something, and fails the test if one accepts it.
 func Examples(t *testing.T, families ...*toolfold.Family) {
 	t.Helper()
 	runner := Runner(families...)

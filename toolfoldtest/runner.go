@@ -23,8 +23,8 @@ func Mount[S any](t testing.TB, family toolfold.Family, service S) *toolfold.Fam
 	return mounted
 }
 
-// WithModel returns a context under which actions that ask [toolfold.Sample] are
-// answered by answer, as by the model of a client.
+// WithModel returns a context for calls of actions that use [toolfold.Sample]: answer stands for the model of
+// the client.
 func WithModel(ctx context.Context, answer func(toolfold.Prompt) (toolfold.Completion, error)) context.Context {
 	return callctx.WithSampler(ctx, model(answer))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Talk compares what actions answer with what a test expects.
+// Talk compares answers of actions with the expectations of a test.
 type Talk struct {
 	T *testing.T
 
@@ -18,7 +18,7 @@ type Talk struct {
 	Call func(action, args string) string
 }
 
-// Over returns a talk with families, whose actions it runs by full name.
+// Over returns a talk with families. It calls their actions by any name, best the full name.
 func Over(t *testing.T, families ...*toolfold.Family) Talk {
 	runner := Runner(families...)
 	return Talk{T: t, Call: func(action, args string) string {
@@ -26,7 +26,7 @@ func Over(t *testing.T, families ...*toolfold.Family) Talk {
 	}}
 }
 
-// Expect fails the test when the answer is not want.
+// Expect fails the test if the answer is not want.
 func (k Talk) Expect(action, args, want string) {
 	k.T.Helper()
 	if diff := cmp.Diff(want, k.Call(action, args)); diff != "" {
@@ -34,9 +34,8 @@ func (k Talk) Expect(action, args, want string) {
 	}
 }
 
-// ExpectPages fails the test when the pages of a list, each asked for with the cursor
-// of the one before, are not want, in which the cursors are left out. Args are those
-// of the first page.
+// ExpectPages fails the test if the pages of a list are not want. Each page is asked for with the cursor of
+// the page before. Want leaves the cursors out, and args are the arguments of the first page.
 func (k Talk) ExpectPages(action, args string, want ...string) {
 	k.T.Helper()
 	asked := args
@@ -56,8 +55,8 @@ func (k Talk) ExpectPages(action, args string, want ...string) {
 	}
 }
 
-// Refuse fails the test when the answer is not an error with the code, a text
-// in its message and one in its hint.
+// Refuse fails the test if the answer is not an error with the code, with a message that contains message, and
+// with a hint that contains hint.
 func (k Talk) Refuse(action, args, code, message, hint string) {
 	k.T.Helper()
 	answer := k.Call(action, args)

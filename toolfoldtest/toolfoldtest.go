@@ -52,7 +52,7 @@ func Run(t *testing.T, family toolfold.Family) {
 	golden.Compare(t, "testdata/"+spec.Name+".txtar", Derived(t, spec))
 }
 
-// Derived is everything that follows from a declaration, as a txtar archive.
+// Derived returns everything that follows from a declaration, as a txtar archive.
 func Derived(t *testing.T, s *toolfold.Family) string {
 	t.Helper()
 	var b strings.Builder
@@ -110,10 +110,9 @@ func rewrites(t *testing.T, s *toolfold.Family) []string {
 	return lines
 }
 
-// CheckSchema fails the test when an input schema is one that a known host
-// refuses or mangles: the root is an object with properties and without
-// combinators, no type is an array, no schema is a boolean, and every value has
-// a type and every list items.
+// CheckSchema fails the test if a known host would reject or change an input schema. The root must be an
+// object with properties and without combinators. No type is an array, no schema is a boolean, every value has
+// a type, and every list has items.
 func CheckSchema(t *testing.T, name string, schema json.RawMessage) {
 	t.Helper()
 	var root map[string]any
