@@ -26,7 +26,7 @@ var family = toolfold.Family{
 		Run: toolfold.Method((*service).Add),
 	}, {
 		Name: "list", Legacy: toolfold.Was("list_notes"), Summary: "List all notes.", Effect: toolfold.Reads,
-		Words: "read, show", Asks: []string{"what did I want to remember"},
+		Words: "read, show", Asks: []string{"what have I written down so far"},
 		Example: `{}`, Run: toolfold.Method((*service).List),
 	}},
 }
