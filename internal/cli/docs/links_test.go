@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -93,7 +94,8 @@ func readPages(t *testing.T) map[string]string {
 		}
 		name := entry.Name()
 		switch {
-		case entry.IsDir() && (name == "testdata" || name == "node_modules" || name == "dist" || strings.HasPrefix(name, ".") && path != repository):
+		case entry.IsDir() && (slices.Contains([]string{"testdata", "node_modules", "dist"}, name) ||
+			strings.HasPrefix(name, ".") && path != repository):
 			return fs.SkipDir
 		case entry.IsDir() || filepath.Ext(name) != ".md":
 			return nil

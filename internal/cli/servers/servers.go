@@ -53,7 +53,8 @@ func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) 
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		fmt.Fprintf(c.App.ErrWriter, "toolfold: the set %s has members without an upstream: %s; toolfold upstream sets --remove %s %s takes it out\n",
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: the set %s has members without an upstream: %s; "+
+			"toolfold upstream sets --remove %s %s removes it\n",
 			name, strings.Join(missing[name], ", "), name, strings.Join(missing[name], " "))
 	}
 	return list, nil

@@ -53,7 +53,7 @@ func undoImport(c *cli.Context, o *settings.Options) error {
 		return err
 	}
 	if u.left > 0 {
-		fmt.Fprintln(c.App.ErrWriter, "toolfold: everything else is put back; correct the named entries, and repeat toolfold upstream import --undo")
+		fmt.Fprintln(c.App.ErrWriter, "toolfold: the rest is put back; correct the named entries, and repeat toolfold upstream import --undo")
 		return cli.Exit("", env.ExitFailed)
 	}
 	return nil

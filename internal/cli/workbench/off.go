@@ -17,7 +17,7 @@ func (b *Workbench) sayOff(o *settings.Options, others int) {
 		return
 	}
 	if others == 0 {
-		fmt.Fprintf(b.env.Err, "toolfold: --tier=%s serves upstreams only, and there are no upstreams: toolfold upstream add, or another --tier\n",
+		fmt.Fprintf(b.env.Err, "toolfold: --tier=%s serves upstreams only, and there is no upstream: toolfold upstream add, or another --tier\n",
 			settings.NoWorkbench)
 	}
 	if o.Worker && o.Layers.From("worker") != config.Default {

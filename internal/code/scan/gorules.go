@@ -232,17 +232,17 @@ func droppedError(f *goFunction) {
 		case strings.HasPrefix(name, "(*os.File)") && mustCheck[name]:
 			into = receiver(call)
 		case mustCheck[name] && f.runsSetting(call):
-			f.Reportf(s.Pos(), "error dropped: %s of a setting returns it", name)
+			f.Reportf(s.Pos(), "error dropped, returned by %s of a setting", name)
 			return
 		case mustCheck[name]:
-			f.Reportf(s.Pos(), "error dropped: %s returns it", name)
+			f.Reportf(s.Pos(), "error dropped, returned by %s", name)
 			return
 		}
 		if into == nil || !f.is(into, "*os.File") {
 			return
 		}
 		if o := f.selected(into); o != "os.Stdout" && o != "os.Stderr" {
-			f.Reportf(s.Pos(), "error dropped: %s returns it", name)
+			f.Reportf(s.Pos(), "error dropped, returned by %s", name)
 		}
 	})
 }
