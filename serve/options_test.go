@@ -74,6 +74,7 @@ func TestRefuseOptions(t *testing.T) {
 		{serve.Options{Families: families, AlwaysLoad: "everything"}, `AlwaysLoad must be one of none, discovery, core, all, got "everything"`},
 		{serve.Options{Families: families, Deny: []string{"note.sav"}}, `did you mean "note.save"?`},
 		{serve.Options{Families: []*toolfold.Family{note, note.Declared(), {Name: "Note"}}}, "Note"},
+		{serve.Options{Families: []*toolfold.Family{{Name: "note", Category: "discovery"}}}, "the category discovery is for the tools that find"},
 		{serve.Options{Families: families, Surface: surface.New(surface.Options{})}, "Surface is set"},
 		{serve.Options{For: "cursor", Surface: surface.New(surface.Options{})}, "Surface is set"},
 		{serve.Options{Fold: "none", Surface: surface.New(surface.Options{})}, "Surface is set"},

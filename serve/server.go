@@ -27,6 +27,7 @@ import (
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/content"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/system/target"
 	"github.com/toolfold/toolfold/internal/text/suggest"
 	"github.com/toolfold/toolfold/lazy"
@@ -239,6 +240,11 @@ func (o Options) surface() (*surface.Surface, error) {
 	}
 	if err := rules.Check(o.Families); err != nil {
 		return nil, err
+	}
+	for _, f := range o.Families {
+		if f.Category == callctx.Discovery { // rules do not hold for its actions
+			return nil, fmt.Errorf("family %s: the category %s is for the tools that find other tools: choose another", f.Name, f.Category)
+		}
 	}
 	suits := o.suited().Surface
 	offer := surface.Options{
