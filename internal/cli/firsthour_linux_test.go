@@ -26,7 +26,7 @@ var hourCalls = []struct{ client, tool, arguments string }{
 	{"claude-desktop", "files", `{"action":"get_file","id":"notes.md"}`},
 	{"cursor", "wiki", `{"action":"get_page","id":"start"}`},
 	{"vscode", "metrics", `{"action":"get_alert","id":"disk"}`},
-	{"codex", "tracker_write", `{"action":"comment_on_issue","id":"7","body":"Done."}`},
+	{"codex", "get_issue", `{"id":"7"}`},
 	{"gemini", "search_meal", `{"query":"soup"}`},
 }
 
@@ -133,7 +133,7 @@ func (h *hour) page(old string) string {
 }
 
 var (
-	backupTime  = regexp.MustCompile(`\.\d{8}T\d{6}\.\d{6}\.bak`)
+	backupTime  = regexp.MustCompile(`\.\d{8}T\d{6}\.\d{6}(-\d+)?\.bak`)
 	programPath = regexp.MustCompile(`/[^" ]*/bin/toolfold\b`)
 	lineEnds    = regexp.MustCompile(`(?m) +$`)
 )
@@ -153,7 +153,7 @@ func (h *hour) run(line string) string {
 		h.plan = string(out)
 	}
 	text := strings.ReplaceAll(string(out), h.home, "~")
-	text = backupTime.ReplaceAllString(text, ".20261128T090000.000000.bak")
+	text = backupTime.ReplaceAllString(text, ".20261128T090000.000000$1.bak")
 	return lineEnds.ReplaceAllString(programPath.ReplaceAllString(text, "/usr/local/bin/toolfold"), "")
 }
 
