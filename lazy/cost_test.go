@@ -95,8 +95,8 @@ func TestFindIsShort(t *testing.T) {
 				t.Errorf("the %d best for %q cost %d tokens, more than %d", limit, query, cost, findMost)
 			}
 			matches := len(b.Discovery.View(t.Context()).Find(query, limit))
-			if found := len(out.Results) + countNames(out.More); found != matches {
-				t.Errorf("the %d best for %q are %d, with %q", limit, query, found, out.More)
+			if found := len(out.Results) + countNames(out.Further); found != matches {
+				t.Errorf("the %d best for %q are %d, with %q", limit, query, found, out.Further)
 			}
 		}
 	}

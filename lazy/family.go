@@ -114,7 +114,7 @@ type FindIn struct {
 // FindOut is the result of tools.find.
 type FindOut struct {
 	Results []Found `json:"results" doc:"Best first."`
-	More    string  `json:"more,omitempty" doc:"Matches that have no room here, best first; describe says how to call them."`
+	Further string  `json:"further,omitempty" doc:"Further matches without room here, best first; describe has their calls."`
 	Also    string  `json:"also,omitempty" doc:"Other actions of the best one's family."`
 	Hint    string  `json:"hint,omitempty" doc:"When nothing was found, or nothing fits well."`
 }

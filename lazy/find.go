@@ -94,7 +94,7 @@ func bound(out *FindOut) {
 	for _, f := range out.Results[kept:] {
 		others = append(others, f.Name)
 	}
-	out.Results, out.More = out.Results[:kept], named(others)
+	out.Results, out.Further = out.Results[:kept], named(others)
 }
 
 // named joins names as far as there is room, and says how many others there are.

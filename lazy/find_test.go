@@ -80,7 +80,7 @@ func TestFindDescribesParametersOfForeignTools(t *testing.T) {
 	for _, c := range []struct{ limit, least, most int }{{1, 1, 1}, {5, 5, 5}, {12, 2, 11}, {names, 0, 0}} {
 		answer := s.Runner.Call(t.Context(), "tools.find", fmt.Appendf(nil, `{"query":"book a parking permit","limit":%d}`, c.limit))
 		var out lazy.FindOut
-		if err := json.Unmarshal(answer.Content, &out); err != nil || len(out.Results)+countNames(out.More) != c.limit {
+		if err := json.Unmarshal(answer.Content, &out); err != nil || len(out.Results)+countNames(out.Further) != c.limit {
 			t.Fatalf("limit %d: %v: %s", c.limit, err, answer.Content)
 		}
 		described := 0
