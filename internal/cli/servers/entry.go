@@ -106,10 +106,11 @@ func revealed(ctx context.Context, e hosts.Entry, s upstream.Server) (upstream.S
 // maxTimeout is the longest time limit of calls that the settings of an upstream can have.
 const maxTimeout = time.Hour
 
-// UpstreamOf returns the settings of an upstream that is the server of an entry, also those that stand in
-// the entry by the names they have here, and the members of the entry that say nothing to toolfold. The
-// error names a setting with a value that is not allowed.
+// UpstreamOf returns the settings of an upstream that is the server of an entry, also the settings that the entry has under
+// toolfold's names, and the members of the entry without a counterpart. Clients that spell a variable differently have
+// the same upstream. The error names a setting with a value that is not allowed.
 func UpstreamOf(e hosts.Entry) (u config.Upstream, unread []string, err error) {
+	e = e.Respelled()
 	u = config.Upstream{URL: e.URL, Cwd: e.Dir, Headers: e.Header, Include: e.Only, Exclude: e.Except,
 		TimeoutMs: int(min(e.Timeout, maxTimeout).Milliseconds())}
 	if slices.Contains(u.Include, "*") {

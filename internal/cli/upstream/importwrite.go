@@ -66,9 +66,7 @@ func writeTakings(c *cli.Context, o *settings.Options, found *survey) error {
 	if err := keepTakings(c, found.takings); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: %v; the first start asks the servers again\n", err)
 	}
-	printEdits(c, o, edits)
-	_, err = fmt.Fprintln(c.App.Writer, "restart the clients; toolfold upstream import --undo puts their files back")
-	return err
+	return printEdits(c, o, edits)
 }
 
 // additions are the upstreams that import adds to the settings.
@@ -279,16 +277,22 @@ func rollBack(c *cli.Context, o *settings.Options, folder string, former, mine *
 	return errors.Join(fmt.Errorf("%w; toolfold upstream import --undo puts the written files back", why), err)
 }
 
-// printEdits says what is written, and what is left to do by hand.
-func printEdits(c *cli.Context, o *settings.Options, edits []*edit) {
-	fmt.Fprintf(c.App.Writer, "written  %s\n", o.Files.Global)
+// printEdits names the written files, and the work that is left to do by hand. JSON has standard output for itself.
+func printEdits(c *cli.Context, o *settings.Options, edits []*edit) error {
+	w := c.App.Writer
+	if c.Bool(env.JSONFlag.Name) {
+		w = c.App.ErrWriter
+	}
+	fmt.Fprintf(w, "written  %s\n", o.Files.Global)
 	for _, e := range edits {
-		fmt.Fprintf(c.App.Writer, "backup   %s\nwritten  %s\n", e.record.Backup, e.record.Path)
+		fmt.Fprintf(w, "backup   %s\nwritten  %s\n", e.record.Backup, e.record.Path)
 		if e.record.Own == nil && e.host.Keeps() && len(e.variables) > 0 {
-			fmt.Fprintf(c.App.Writer, "%s keeps variables from servers, and its entry %s stays: put in it %s\n",
+			fmt.Fprintf(w, "%s keeps variables from servers, and its entry %s stays: put in it %s\n",
 				e.host.Title, hosts.Server, strings.Join(e.variables, ", "))
 		}
 	}
+	_, err := fmt.Fprintln(w, "restart the clients; toolfold upstream import --undo puts their files back")
+	return err
 }
 
 // confirmRunning asks whether to go on while clients run, as they write their files too. Without a terminal it warns.

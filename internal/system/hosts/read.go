@@ -673,6 +673,29 @@ func (x *expander) secret(name, reference string) string {
 // {env:NAME}, which OpenCode has.
 var placeholder = regex.Lazy(`\$\{([^}]*)\}|\{(env:[^}]*)\}`)
 
+// environment matches a variable of the environment as only some clients spell it.
+var environment = regex.Lazy(`\$?\{env:([^}]*)\}`)
+
+// Respelled returns the entry with variables of the environment as ${NAME}, which clients spell ${env:NAME}, {env:NAME}
+// and, as a whole value of env or headers, $NAME.
+func (e Entry) Respelled() Entry {
+	plain := func(text string) string { return environment().ReplaceAllString(text, "$${$1}") }
+	e.URL, e.Dir = plain(e.URL), plain(e.Dir)
+	e.Command, e.Env = slices.Clone(e.Command), slices.Clone(e.Env)
+	for i, word := range e.Command {
+		e.Command[i] = plain(word)
+	}
+	for i, variable := range e.Env {
+		name, value, _ := strings.Cut(variable, "=")
+		e.Env[i] = name + "=" + plain(braced(value))
+	}
+	e.Header = maps.Clone(e.Header)
+	for name, value := range e.Header {
+		e.Header[name] = plain(braced(value))
+	}
+	return e
+}
+
 // HasVariable reports whether a value of the environment or of a header has a variable that is
 // filled in.
 func HasVariable(value string) bool { return placeholder().MatchString(braced(value)) }

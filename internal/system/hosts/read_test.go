@@ -265,3 +265,23 @@ func TestShows(t *testing.T) {
 		}
 	}
 }
+
+func TestRespelled(t *testing.T) {
+	t.Parallel()
+	e := Entry{
+		URL: "https://${env:HOST}/mcp", Dir: "${env:SHOP}", Command: []string{"run", "$LEFT", "--key={env:KEY}", "${workspaceFolder}"},
+		Env:    []string{"A=$A", "B=${env:B:-none}", "C=x$C", "D=${D}"},
+		Header: map[string]string{"Authorization": "Bearer ${env:TOKEN}", "X": "$X"},
+	}
+	want := Entry{
+		URL: "https://${HOST}/mcp", Dir: "${SHOP}", Command: []string{"run", "$LEFT", "--key=${KEY}", "${workspaceFolder}"},
+		Env:    []string{"A=${A}", "B=${B:-none}", "C=x$C", "D=${D}"},
+		Header: map[string]string{"Authorization": "Bearer ${TOKEN}", "X": "${X}"},
+	}
+	if diff := cmp.Diff(want, e.Respelled(), cmpopts.IgnoreUnexported(Entry{})); diff != "" {
+		t.Error(diff)
+	}
+	if e.Env[0] != "A=$A" || e.Header["X"] != "$X" || e.Command[2] != "--key={env:KEY}" {
+		t.Errorf("the entry itself is changed: %+v", e)
+	}
+}
