@@ -56,9 +56,9 @@ func ListOf(answer upstream.Answer) (doctor.List, error) {
 	return l, err
 }
 
-// AskAll asks every server of a list without a problem for its tools, some at a
-// time, and returns the answers by their place. It prints a line on standard error as each answers. One that does not answer is a list with
-// a problem. Offers returns the methods that each is offered besides, see [upstream.List].
+// AskAll asks the server of each list without a problem for its tools, four at a time, and returns the answers by
+// place. It prints a line on standard error as each answers. The list of a server that does not answer gets a problem.
+// Offers returns the methods that a server is offered in addition, see [upstream.List].
 func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offers func(i int) []string) []upstream.Answer {
 	answers := make([]upstream.Answer, len(lists))
 	var line sync.Mutex // one at a time
@@ -71,14 +71,18 @@ func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offe
 		if err == nil {
 			l, err = ListOf(answer)
 		}
+		name := unseen.Escaped(lists[i].Server)
+		if lists[i].Host != "" { // several clients may have it
+			name += " of " + lists[i].Host
+		}
 		line.Lock()
 		defer line.Unlock()
 		if err != nil {
 			lists[i].Problem = err.Error()
-			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), lists[i].Problem)
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", name, lists[i].Problem)
 			return
 		}
-		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", unseen.Escaped(lists[i].Server), english.Count(len(l.Tools), "tool", "tools"))
+		fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %s\n", name, english.Count(len(l.Tools), "tool", "tools"))
 		answers[i] = answer
 		lists[i].Instructions, lists[i].Tools = l.Instructions, l.Tools
 	})
