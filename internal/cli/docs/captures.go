@@ -52,7 +52,7 @@ func captures() (map[string]capture, error) {
 
 // best returns the candidate with the fewest rounds, and of these the fewest bytes,
 // over some captures; the first of equal ones, as those are whose bytes differ by less
-// than half a percent: ids and times do. A candidate counts where all tasks came to a
+// than half a percent: ids and times do. A candidate counts if all tasks came to a
 // right result on all of them.
 func best(all []capture) captured {
 	var found captured
@@ -72,7 +72,7 @@ func best(all []capture) captured {
 	return found
 }
 
-// bestTable returns a table of what each host took on its best candidate.
+// bestTable returns a table of the rounds and tokens of each host on its best candidate.
 func bestTable(all map[string]capture) string {
 	var b strings.Builder
 	b.WriteString("| host | version | kind | fewest rounds with | rounds | before the first call | in all | results |\n" +

@@ -58,7 +58,7 @@ func layerTable() string {
 	return b.String()
 }
 
-// costTable compares what the surfaces cost.
+// costTable compares the tokens of the surfaces.
 func costTable(specs []*toolfold.Family) (string, error) {
 	var b strings.Builder
 	b.WriteString("| list | tools | tokens |\n|---|---:|---:|\n")
@@ -82,7 +82,7 @@ func costTable(specs []*toolfold.Family) (string, error) {
 	return b.String(), nil
 }
 
-// foldTable compares what the folds cost.
+// foldTable compares the tokens of the folds.
 func foldTable(specs []*toolfold.Family) (string, error) {
 	var b strings.Builder
 	b.WriteString("| `--fold` | one tool is | tools | tokens, `lazy` | tokens, `full` |\n|---|---|---:|---:|---:|\n")
