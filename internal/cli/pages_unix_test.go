@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +24,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
+	"github.com/toolfold/toolfold/internal/test/pages"
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
@@ -38,27 +38,8 @@ type example struct {
 // examples returns the fenced blocks of every page for users.
 func examples(t *testing.T) (found []example) {
 	t.Helper()
-	const root = "../.."
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		switch name := entry.Name(); {
-		case entry.IsDir() && (name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") && path != root || name == "dist"):
-			return fs.SkipDir
-		case entry.IsDir() || filepath.Ext(name) != ".md":
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		page, err := filepath.Rel(root, path)
-		found = append(found, fenced(page, string(text))...)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	for page, text := range pages.Read(t, "../..") {
+		found = append(found, fenced(page, text)...)
 	}
 	return found
 }

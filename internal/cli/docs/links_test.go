@@ -2,14 +2,14 @@ package docs_test
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/toolfold/toolfold/internal/test/pages"
 )
 
 // repository is the root of the repository, from here.
@@ -30,8 +30,8 @@ var (
 // TestLinks holds that each link of a page to a file or a section leads there.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	pages := readPages(t)
-	for page, text := range pages {
+	all := pages.Read(t, repository)
+	for page, text := range all {
 		for _, match := range link.FindAllStringSubmatch(text, -1) {
 			path, anchor, _ := strings.Cut(match[1], "#")
 			if strings.Contains(match[1], "://") {
@@ -45,7 +45,7 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s links to %s, which does not exist", page, match[1])
 				continue
 			}
-			if anchor != "" && !anchors(pages[target])[anchor] {
+			if anchor != "" && !anchors(all[target])[anchor] {
 				t.Errorf("%s links to %s, but %s has no such section", page, match[1], target)
 			}
 		}
@@ -55,9 +55,9 @@ func TestLinks(t *testing.T) {
 // TestPagesAreShort holds that a page has a length that one can read, and a list of its sections.
 func TestPagesAreShort(t *testing.T) {
 	t.Parallel()
-	pages := readPages(t)
-	index := pages["docs/README.md"]
-	for page, text := range pages {
+	all := pages.Read(t, repository)
+	index := all["docs/README.md"]
+	for page, text := range all {
 		limit := pageLines
 		switch {
 		case page == "README.md":
@@ -82,36 +82,6 @@ func TestPagesAreShort(t *testing.T) {
 			}
 		}
 	}
-}
-
-// readPages returns the Markdown pages of the repository, except pages of test data, by path.
-func readPages(t *testing.T) map[string]string {
-	t.Helper()
-	pages := map[string]string{}
-	err := filepath.WalkDir(repository, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := entry.Name()
-		switch {
-		case entry.IsDir() && (slices.Contains([]string{"testdata", "node_modules", "dist"}, name) ||
-			strings.HasPrefix(name, ".") && path != repository):
-			return fs.SkipDir
-		case entry.IsDir() || filepath.Ext(name) != ".md":
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		page, err := filepath.Rel(repository, path)
-		pages[filepath.ToSlash(page)] = string(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pages
 }
 
 // anchors returns the anchors of the sections of a page.
