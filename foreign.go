@@ -80,7 +80,7 @@ func (r *reader) parts(schema ordered.Map, keyword string) (parts []Param) {
 // own reads the keywords of a schema that combine no others.
 func (r *reader) own(schema ordered.Map) Param {
 	if values := raw(schema, "enum"); len(values) > 0 && values[0] == '[' {
-		if words, ok := ordered.Texts(values); ok {
+		if words, ok := ordered.Texts(values); ok && len(words) > 0 {
 			return Param{Kind: KindString, Enum: words}
 		}
 		var parts []Param

@@ -349,7 +349,7 @@ func findTogether(lists []List, claude int) []Finding {
 		}
 		if !slices.ContainsFunc(lists, func(l List) bool { return l.host() != nil }) { // only some hosts send all
 			f.Severity = Note
-			f.Message = fmt.Sprintf("about %d tokens of tools for a Claude model, in hosts that send all; other hosts defer them, as above", claude)
+			f.Message = fmt.Sprintf("about %d tokens of tools for a Claude model, in hosts that send all; other hosts defer them", claude)
 			f.Fix = "in hosts that send all, " + f.Fix
 		}
 		found = append(found, f)
@@ -420,8 +420,11 @@ func isImperative(text string) bool {
 			return true
 		}
 	}
-	return !determiners[first] && determiners[list[1].Text]
+	return !determiners[first] && !prepositions[first] && determiners[list[1].Text]
 }
+
+var prepositions = words.Set("about above across after against among around as at before behind below beside between beyond by during for from if in " +
+	"inside into of on onto out over per since through to toward under until upon when where while with within without and but or")
 
 var determiners = words.Set("a an the this that these those all any each every one two some several multiple your its their")
 

@@ -55,7 +55,10 @@ func Upstreams(servers []Folded, calls []Call) ([]Upstream, error) {
 				return nil, err
 			}
 			action, offered := f.Actions[tool.Name]
-			n := made[action]
+			n := 0
+			if offered { // calls of unknown names have no action
+				n = made[action]
+			}
 			u.Tools = append(u.Tools, ToolUse{Name: tool.Name, Tokens: cost.Tokens, Calls: n})
 			if u.Calls += n; n == 0 && offered {
 				u.Never = append(u.Never, tool.Name)

@@ -105,7 +105,7 @@ func TestFindIsShort(t *testing.T) {
 // countNames counts the names in a list that may say how many others there are.
 func countNames(list string) int {
 	names, rest, _ := strings.Cut(list, " and ")
-	others, _ := strconv.Atoi(strings.TrimSuffix(rest, " others"))
+	others, _ := strconv.Atoi(strings.TrimSuffix(rest, " more"))
 	if names == "" {
 		return others
 	}

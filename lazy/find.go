@@ -78,10 +78,10 @@ const (
 // describedText is the most characters of the description of a parameter.
 const describedText = 120
 
-// bound keeps the best results, as far as there is room, and names the others.
+// bound keeps the best results as far as there is room, and names the rest.
 func bound(out *FindOut) {
 	room := findRoom - estimate.Tokens(ordered.MustJSON(FindOut{Also: out.Also, Hint: out.Hint}))
-	kept, whole := 0, 0 // results with room beside names of others, and tokens of all
+	kept, whole := 0, 0 // results with room beside the names of the rest, and tokens of all
 	for i, f := range out.Results {
 		if whole += estimate.Tokens(ordered.MustJSON(f)); i == kept && (i == 0 || whole <= room-namesRoom) {
 			kept++
@@ -97,12 +97,12 @@ func bound(out *FindOut) {
 	out.Results, out.Further = out.Results[:kept], named(others)
 }
 
-// named joins names as far as there is room, and says how many others there are.
+// named joins names as far as there is room, and counts the rest.
 func named(names []string) string {
 	room := namesRoom
 	for i, name := range names {
-		if room -= estimate.Tokens([]byte(name)) + 1; room < 0 {
-			return fmt.Sprintf("%s and %d others", strings.Join(names[:i], ", "), len(names)-i)
+		if room -= estimate.Tokens([]byte(name)) + 1; room < 0 && i > 0 {
+			return fmt.Sprintf("%s and %d more", strings.Join(names[:i], ", "), len(names)-i)
 		}
 	}
 	return strings.Join(names, ", ")

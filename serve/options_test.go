@@ -87,7 +87,7 @@ func TestRefuseOptions(t *testing.T) {
 	}
 }
 
-// Each client that the command serves for is one that other servers are served for too, with the list of the command.
+// Each client of the command's --for can be named, and gets the list of its row.
 func TestServeFor(t *testing.T) {
 	t.Parallel()
 	families := []*toolfold.Family{toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})}

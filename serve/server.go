@@ -66,8 +66,8 @@ type Options struct {
 	Deny     []string // offer no action that a pattern matches
 
 	// For names a client, such as cursor, or a kind of clients: eager, deferring, code or strict. The list that suits
-	// it decides Listing, Fold, Params, AlwaysLoad, Structured and SearchHints; options that are set win. Its names are
-	// the values of toolfold serve --for. Empty = no client in particular.
+	// it decides Listing, Fold, Params and AlwaysLoad, and adds Structured and SearchHints; options that are set win.
+	// Resources stay. Its names are the values of toolfold serve --for. Empty = no client in particular.
 	For string
 
 	// Surface is the surface to offer, if the caller has put it together: the options from Families to For are not set

@@ -152,7 +152,7 @@ const maxTries = 64
 // before, and is one that another search leaves as it is. It halves the uses until
 // those remain that cannot be rewritten.
 func (d *document) rewritten(name string) string {
-	all, done, tries := d.places(), map[int]bool{}, 0
+	all, done, untried, tries := d.places(), map[int]bool{}, map[int]bool{}, 0
 	check := syntax(name)
 	if check == nil || !check(d.file) {
 		check = func(string) bool { return true }
@@ -163,7 +163,10 @@ func (d *document) rewritten(name string) string {
 	}
 	var try func(places []int)
 	try = func(places []int) {
-		if tries++; len(places) == 0 || tries > maxTries {
+		if tries++; tries > maxTries {
+			for _, place := range places {
+				untried[place] = true
+			}
 			return
 		}
 		for _, place := range places {
@@ -182,7 +185,11 @@ func (d *document) rewritten(name string) string {
 	}
 	try(all)
 	for i, u := range d.uses {
-		if !u.ByHand && !done[u.Offset] {
+		switch {
+		case u.ByHand || done[u.Offset]:
+		case untried[u.Offset]:
+			d.uses[i].ByHand, d.uses[i].Note = true, "not tried, since many uses of this file cannot be rewritten: write the others, and run it again"
+		default:
 			d.uses[i].ByHand, d.uses[i].Note = true, "rewritten, the file could not be read any more: change it by hand"
 		}
 	}
