@@ -85,7 +85,9 @@ func (r *reader) own(schema ordered.Map) Param {
 		}
 		var parts []Param
 		ordered.Items(values, func(item []byte) { parts = append(parts, literal(item)) })
-		return either(parts)
+		if len(parts) > 0 {
+			return either(parts)
+		}
 	}
 	if value := raw(schema, "const"); value != nil {
 		return literal(value)

@@ -188,7 +188,8 @@ func (d *document) rewritten(name string) string {
 		switch {
 		case u.ByHand || done[u.Offset]:
 		case untried[u.Offset]:
-			d.uses[i].ByHand, d.uses[i].Note = true, "not tried, since many uses of this file cannot be rewritten: write the others, and run it again"
+			d.uses[i].ByHand = true
+			d.uses[i].Note = "not tried, since many uses of this file cannot be rewritten: use --write for the rest, and run it again"
 		default:
 			d.uses[i].ByHand, d.uses[i].Note = true, "rewritten, the file could not be read any more: change it by hand"
 		}

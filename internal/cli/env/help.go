@@ -51,29 +51,30 @@ OPTIONS:` + flagLines + `
 `
 
 // LayOut makes help pages list subcommands by heading, in the order of their declaration, and print the flags of
-// a command before the flags of settings, by heading: the headings in the order given, then the rest.
+// a command before the flags of settings, by heading: the headings in the order given, then the rest as they are declared.
 func LayOut(commands []*cli.Command, headings ...string) {
 	for _, command := range commands {
 		command.CustomHelpTemplate = commandHelp
 		if len(command.Subcommands) > 0 {
 			command.CustomHelpTemplate = groupHelp
 		}
-		slices.SortStableFunc(command.Flags, func(a, b cli.Flag) int { return rank(a, headings) - rank(b, headings) })
+		all := slices.Clone(headings)
+		for _, flag := range command.Flags {
+			if heading := headingOf(flag); heading != "" && !slices.Contains(all, heading) {
+				all = append(all, heading)
+			}
+		}
+		slices.SortStableFunc(command.Flags, func(a, b cli.Flag) int {
+			return slices.Index(all, headingOf(a)) - slices.Index(all, headingOf(b)) // -1 without a heading
+		})
 		LayOut(command.Subcommands, headings...)
 	}
 }
 
-// rank returns the place of a flag on a help page: 0 without a heading.
-func rank(flag cli.Flag, headings []string) int {
-	heading := ""
+// headingOf returns the heading of a flag on help pages; empty for a flag without one.
+func headingOf(flag cli.Flag) string {
 	if flag, ok := flag.(cli.CategorizableFlag); ok {
-		heading = flag.GetCategory()
+		return flag.GetCategory()
 	}
-	if heading == "" {
-		return 0
-	}
-	if i := slices.Index(headings, heading); i >= 0 {
-		return i + 1
-	}
-	return len(headings) + 1
+	return ""
 }

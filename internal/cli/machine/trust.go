@@ -17,7 +17,7 @@ func TrustCommand() *cli.Command {
 		Usage:     "let toolfold use a folder's agents, abilities and workflows",
 		ArgsUsage: "[DIR]",
 		Description: "DIR is the current directory unless named. Folders below it are trusted too. Files of a trusted\n" +
-			"folder holds runs with your rights and your model providers: look at it first.",
+			"folder run with your rights and your model providers: look at them first.",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "list", Usage: "list the trusted folders instead"}},
 		Action: func(c *cli.Context) error {
 			folders, dir, err := trustArguments(c)

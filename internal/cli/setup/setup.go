@@ -23,6 +23,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/system/target"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
@@ -202,6 +203,9 @@ func costText(c *cli.Context, args []string) string {
 		served, err := servers.Served(o, g)
 		if text = fmt.Sprintf("%d tokens in %d tools", served.Tokens, served.Tools); len(served.Unasked) > 0 {
 			text += fmt.Sprintf("; not counted, since they were not asked yet: %s", strings.Join(served.Unasked, ", "))
+		}
+		if len(served.Fails) > 0 {
+			text += fmt.Sprintf("; %s: %s", english.Count(len(served.Fails), "server fails", "servers fail"), strings.Join(served.Fails, ", "))
 		}
 		return err
 	})

@@ -61,7 +61,7 @@ func moveSecrets(c *cli.Context, o *settings.Options, found []taking) (stored []
 		t.upstream = u
 	}
 	if len(stored) > 0 {
-		fmt.Fprintf(c.App.Writer, "stored   %s in the keyring\n", strings.Join(stored, ", "))
+		fmt.Fprintf(textOut(c), "stored   %s in the keyring\n", strings.Join(stored, ", "))
 	}
 	return stored, nil
 }
@@ -81,7 +81,7 @@ func moveBack(c *cli.Context, stored []string) error {
 	if err := removeAll(c.Context, stored); err != nil || len(stored) == 0 {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "removed  %s from the keyring\n", strings.Join(stored, ", "))
+	_, err = fmt.Fprintf(textOut(c), "removed  %s from the keyring\n", strings.Join(stored, ", "))
 	return err
 }
 

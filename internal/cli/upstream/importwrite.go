@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -277,12 +278,17 @@ func rollBack(c *cli.Context, o *settings.Options, folder string, former, mine *
 	return errors.Join(fmt.Errorf("%w; toolfold upstream import --undo puts the written files back", why), err)
 }
 
-// printEdits names the written files, and the work that is left to do by hand. JSON has standard output for itself.
-func printEdits(c *cli.Context, o *settings.Options, edits []*edit) error {
-	w := c.App.Writer
+// textOut returns the stream for lines in words: JSON has standard output for itself.
+func textOut(c *cli.Context) io.Writer {
 	if c.Bool(env.JSONFlag.Name) {
-		w = c.App.ErrWriter
+		return c.App.ErrWriter
 	}
+	return c.App.Writer
+}
+
+// printEdits names the written files, and the work that is left to do by hand.
+func printEdits(c *cli.Context, o *settings.Options, edits []*edit) error {
+	w := textOut(c)
 	fmt.Fprintf(w, "written  %s\n", o.Files.Global)
 	for _, e := range edits {
 		fmt.Fprintf(w, "backup   %s\nwritten  %s\n", e.record.Backup, e.record.Path)

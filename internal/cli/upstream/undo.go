@@ -236,7 +236,8 @@ func (u *undoing) removeUpstreams(c *cli.Context, record *clientfile.Imports) er
 			return err
 		}
 		fmt.Fprintf(u.out, "removed  %s\n", name)
-		if err := removeSecrets(c.Context, map[string]config.Upstream{name: o.Upstreams[name]}); err != nil {
+		secrets := removeSecrets(c.Context, map[string]config.Upstream{name: o.Upstreams[name]})
+		if err := errors.Join(secrets, servers.RemoveJournal(name)); err != nil {
 			fmt.Fprintf(u.problems, "toolfold: %v\n", err)
 		}
 		if err := leaveSets(c, o, name); err != nil {
