@@ -423,7 +423,8 @@ func isImperative(text string) bool {
 	return !determiners[first] && !prepositions[first] && determiners[list[1].Text]
 }
 
-var prepositions = words.Set("about above across after against among around as at before behind below beside between beyond by during for from if in " +
+var prepositions = words.Set("" +
+	"about above across after against among around as at before behind below beside between beyond by during for from if in " +
 	"inside into of on onto out over per since through to toward under until upon when where while with within without and but or")
 
 var determiners = words.Set("a an the this that these those all any each every one two some several multiple your its their")

@@ -169,7 +169,8 @@ func TestUnknownVerbs(t *testing.T) {
 	for description, is := range map[string]bool{
 		"Reconnect to it": true, "Merges pull requests": true, "Reindexes documents": true, "Unarchive channels": true,
 		"Vacuum the database": true, "Impersonate a user": true, "Triage issues": true,
-		"The current user": false, "For each user": false, "In the workspace": false, "Weather forecast by city": false, "Ingredients of a recipe": false, "A vacuum": false,
+		"The current user": false, "For each user": false, "In the workspace": false,
+		"Weather forecast by city": false, "Ingredients of a recipe": false, "A vacuum": false,
 	} {
 		l := read(t, fmt.Sprintf(`[{"name":"a","description":%q,"inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]`,
 			description))
