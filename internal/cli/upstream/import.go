@@ -58,6 +58,7 @@ type taking struct {
 	path     string // of the client's file, with links followed
 	folder   string // that the client's list is for; empty = all folders
 	entry    hosts.Entry
+	rules    []hosts.Rule    // of the client, for tools of the server
 	value    json.RawMessage // of the entry, see [hosts.Host.Value]
 	name     string          // of the upstream; empty = it stays with the client
 	upstream config.Upstream
@@ -245,7 +246,9 @@ func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options
 	}
 	all := &client{host: f.host, path: path, folder: folderOf(f.host, f.path, path), model: f.host.Model(text)}
 	clients := []*client{all}
-	for _, folder := range slices.Sorted(maps.Keys(f.host.Folders(text))) {
+	known, folders := f.host.Folders(text)
+	all.known = known
+	for _, folder := range folders {
 		clients = append(clients, &client{host: f.host.Within(folder), path: path, folder: folder, base: all})
 	}
 	var takings []taking
@@ -269,6 +272,10 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ta
 	if cl.has, err = cl.host.Has(text, hosts.Server); err != nil {
 		return nil, err
 	}
+	rules, err := cl.rules()
+	if err != nil {
+		return nil, err
+	}
 	var cannotPut error
 	if _, err := cl.host.Put(text, hosts.Server, nil); err != nil && !cl.has { // an entry that is there stays
 		cannotPut = fmt.Errorf("toolfold cannot be put into the file: %w", err)
@@ -281,12 +288,24 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ta
 		if len(e.Command) > 0 && cl.folder != "" && !filepath.IsAbs(e.Dir) { // the upstream starts there wherever it is served
 			e.Dir = filepath.Join(cl.folder, e.Dir)
 		}
+		e.Restrict(rules)
 		t := taking{host: cl.host, client: cl.name(), path: cl.path, folder: cl.folder, entry: e,
 			listed: doctor.List{Server: e.Name, Source: cl.path, Host: cl.host.Name}}
+		t.rules = slices.DeleteFunc(slices.Clone(rules), func(r hosts.Rule) bool { return !r.Names(e.Name) })
 		t.decide(text, cannotPut, names)
 		list = append(list, t)
 	}
 	return list, nil
+}
+
+// rules returns the client's permission rules that hold for the list: those for all folders, and those of its folder.
+func (cl *client) rules() ([]hosts.Rule, error) {
+	rules, err := cl.host.ToolRules("")
+	if err != nil || cl.folder == "" {
+		return rules, err
+	}
+	more, err := cl.host.ToolRules(cl.folder)
+	return append(rules, more...), err
 }
 
 // decide says what becomes of a server of a client's file. CannotPut is why the file cannot get toolfold's entry. Names
@@ -441,6 +460,11 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 		if lists[i].Problem != "" && t.why == "" {
 			t.name, t.why = "", lists[i].Problem // the client can say what is wrong with it
 		}
+		if t.name != "" {
+			if why := t.unheld(lists[i].Tools); why != "" {
+				t.name, t.why = "", why
+			}
+		}
 		lists[i].Tools = slices.DeleteFunc(lists[i].Tools, func(tool doctor.Tool) bool { return !t.entry.Shows(tool.Name) })
 		t.listed, t.answer = lists[i], answers[i]
 		var err error
@@ -460,6 +484,20 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 		t.approvals(surface.Tools(families, o.SurfaceOptions()))
 	}
 	return nil
+}
+
+// unheld says why the server stays if a rule of the client denies a tool that it does not name as the server does: toolfold
+// would let it through. It is empty if there is no such tool.
+func (t *taking) unheld(tools []doctor.Tool) string {
+	for _, tool := range tools {
+		for _, r := range t.rules {
+			if r.Denies(tool.Name) && t.entry.Shows(tool.Name) {
+				return fmt.Sprintf("the rule %s denies its tool %s, which the server spells differently: "+
+					"toolfold upstream add --exclude adds it without", r.Text, tool.Name)
+			}
+		}
+	}
+	return ""
 }
 
 // approvals says which of the tools that are listed hold nothing but what the client lets pass
@@ -484,10 +522,13 @@ func (t *taking) approvals(tools []entry.Tool) {
 // and what to write in its place.
 func printApprovals(w io.Writer, found []taking) {
 	for _, t := range found {
-		if t.name == "" || len(t.entry.Approvals) == 0 {
+		if t.name == "" || len(t.entry.Approvals)+len(t.entry.Asks) == 0 {
 			continue
 		}
 		var said []string
+		if len(t.entry.Asks) > 0 {
+			said = append(said, fmt.Sprintf("permissions.ask (%s)", shown(t.entry.Asks)))
+		}
 		for _, member := range slices.Sorted(maps.Keys(t.entry.Approvals)) {
 			said = append(said, fmt.Sprintf("%s (%s)", member, shown(t.entry.Approvals[member])))
 		}
@@ -502,6 +543,35 @@ func printApprovals(w io.Writer, found []taking) {
 			fmt.Fprintf(w, "  %s: %s %s\n", t.host.Title, t.host.Approve, t.host.Rules)
 		}
 	}
+}
+
+// printRules names the rules of clients that deny tools of the servers: toolfold leaves out what they deny, but in a
+// folder alone, where they no longer match, the entry for all folders cannot.
+func (s *survey) printRules(w io.Writer) error {
+	for _, cl := range s.clients {
+		for _, t := range s.of(cl) {
+			for _, r := range t.rules {
+				if t.name != "" && r.Kind == "deny" {
+					fmt.Fprintf(w, "upstream %s leaves out what the rule %s in %s denies\n", t.name, r.Text, r.File)
+				}
+			}
+		}
+		for _, folder := range cl.known {
+			rules, err := cl.host.ToolRules(folder)
+			if err != nil {
+				return err
+			}
+			for _, t := range s.of(cl) {
+				for _, r := range rules {
+					if t.name != "" && r.Kind == "deny" && r.Names(t.entry.Name) && !s.hidden(&client{path: cl.path, folder: folder}, t.entry.Name) {
+						fmt.Fprintf(w, "the rule %s in %s will not match any more: toolfold upstream set %s --exclude leaves a tool out for all\n",
+							r.Text, r.File, t.name)
+					}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // shown lists the first of some names.
@@ -558,11 +628,12 @@ func (s *survey) printTakings(c *cli.Context) error {
 
 		Approvals map[string][]string `json:"approvals,omitempty"` // of the client, by its words; not taken over
 		Approve   []string            `json:"approve,omitempty"`   // the folded tools that hold nothing else
+		Asks      []string            `json:"asks,omitempty"`      // tools for which the client always asks; not taken over
 	}
 	rows := []row{}
 	for _, t := range found {
 		rows = append(rows, row{t.client, t.entry.Name, t.name, t.cost.Tools, t.cost.Tokens, t.folded.Tools, t.folded.Tokens, t.note(),
-			t.entry.Approvals, t.approve})
+			t.entry.Approvals, t.approve, t.entry.Asks})
 	}
 	if c.Bool(env.JSONFlag.Name) {
 		values := map[string]any{"servers": rows, "clients": s.clientRows()}
@@ -590,5 +661,5 @@ func (s *survey) printTakings(c *cli.Context) error {
 		return err
 	}
 	printApprovals(c.App.Writer, found)
-	return nil
+	return s.printRules(c.App.Writer)
 }

@@ -21,6 +21,7 @@ type client struct {
 	host    *hosts.Host
 	path    string        // of the file, with links followed
 	folder  string        // that the list is for; empty = all folders
+	known   []string      // folders that the file knows, of the list for all folders
 	base    *client       // the list for all folders in the same file, which the client has in the folder too; nil = it has none
 	model   string        // that the file names; empty = the client's default
 	own     []hosts.Entry // entries that start toolfold
@@ -316,7 +317,8 @@ func usersOfSets(o *settings.Options) (map[string][]string, error) {
 			}
 		}
 		add(h, path)
-		for folder := range h.Folders(text) {
+		_, folders := h.Folders(text)
+		for _, folder := range folders {
 			add(h.Within(folder), userOf(path, folder, true))
 		}
 	}

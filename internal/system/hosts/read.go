@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/system/keyring"
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
+	"github.com/toolfold/toolfold/internal/text/pattern"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/yamledit"
 	"github.com/toolfold/toolfold/internal/text/yamlx"
@@ -43,11 +44,12 @@ type Entry struct {
 	Timeout time.Duration  // of a call; 0 = the host's
 	Unread  map[string]any // members of the entry that are not read here
 
-	Only, Except []string // names of tools that the settings let through, and do not; without Only all but Except
+	Only, Except []string // names of tools that the settings let through, and do not; without Only all but Except; * stands for any characters
 
-	// Approvals has what the entry says of calls that need no question, by the member that says so:
-	// names of tools, or * for all.
+	// Approvals has the tools whose calls need no question, by the member that names them. * stands for any characters.
 	Approvals map[string][]string
+
+	Asks []string // tools for which the host always asks, whatever Approvals has; * stands for any characters
 
 	Unrevealed *Unrevealed // of an entry that was filled in, and refers to secrets; nil = it refers to none
 }
@@ -60,8 +62,11 @@ type Unrevealed struct {
 
 // Approved reports whether the settings let calls of a tool pass without a question.
 func (e Entry) Approved(tool string) bool {
+	if matches(e.Asks, tool) {
+		return false
+	}
 	for _, tools := range e.Approvals {
-		if slices.Contains(tools, "*") || slices.Contains(tools, tool) {
+		if matches(tools, tool) {
 			return true
 		}
 	}
@@ -70,8 +75,12 @@ func (e Entry) Approved(tool string) bool {
 
 // Shows reports whether the settings let a tool of the server through.
 func (e Entry) Shows(tool string) bool {
-	listed := len(e.Only) == 0 || slices.Contains(e.Only, "*") || slices.Contains(e.Only, tool)
-	return listed && !slices.Contains(e.Except, tool)
+	return (len(e.Only) == 0 || matches(e.Only, tool)) && !matches(e.Except, tool)
+}
+
+// matches reports whether a list has the name of a tool, or a pattern that matches it.
+func matches(list []string, tool string) bool {
+	return slices.ContainsFunc(list, func(text string) bool { return pattern.Pattern(text).Match(tool) })
 }
 
 // Servers lists the servers in the text of one of the host's files, by name,
@@ -312,20 +321,20 @@ func check(text []byte, format format) error {
 	return err
 }
 
-// Folders returns how many servers the host's file has for single folders, by folder.
-func (h *Host) Folders(text []byte) map[string]int {
+// Folders returns the folders that the host's file knows, sorted, and among them those with servers of their own.
+func (h *Host) Folders(text []byte) (known, withServers []string) {
 	all, err := settings(text, h.format)
 	if err != nil || !h.hasFolders() {
-		return nil
+		return nil, nil
 	}
-	found := map[string]int{}
 	projects := object(all, "projects")
-	for folder := range projects {
-		if n := len(object(object(projects, folder), h.key)); n > 0 {
-			found[folder] = n
+	for _, folder := range slices.Sorted(maps.Keys(projects)) {
+		known = append(known, folder)
+		if len(object(object(projects, folder), h.key)) > 0 {
+			withServers = append(withServers, folder)
 		}
 	}
-	return found
+	return known, withServers
 }
 
 func (h *Host) entries(servers map[string]any) []Entry {
