@@ -33,7 +33,8 @@ func newApp(e *env.Env) *cli.App {
 			machine.TokenCommand()),
 		group("Measure", doctor.Command(), call.ToolsCommand(), machine.StatusCommand()),
 		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand()),
-		group("The workbench", serve.WorkerCommand(), machine.TrustCommand(), machine.UntrustCommand(), machine.HookCommand()),
+		group("The workbench", serve.WorkerCommand(), machine.TrustCommand(), machine.UntrustCommand(), machine.HookCommand(),
+			machine.ExportCommand(), machine.ImportCommand()),
 		group("More", scaffold.Command(), migrate.Command(), completionCommand(), versionCommand()),
 	)
 	env.LayOut(app.Commands, settings.Headings...)

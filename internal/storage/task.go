@@ -27,7 +27,7 @@ const (
 	// taskStatus is the state of a task as callers see it: tasks of a paused
 	// queue stay queued in their row, paused schedules pending.
 	taskStatus = `CASE WHEN status = 'queued' AND queue_id IN (SELECT id FROM queues WHERE paused = 1) THEN 'paused'
-		WHEN status = 'pending' AND held = 1 THEN 'paused' ELSE status END`
+		WHEN status = 'pending' AND held > 0 THEN 'paused' ELSE status END`
 
 	// taskColumns are read by scanTask.
 	taskColumns = taskListed + `, definition, input, output`

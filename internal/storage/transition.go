@@ -110,8 +110,9 @@ func (t *transition) end(ctx context.Context, status string, set, which query, n
 			id); err != nil {
 			return 0, err
 		}
-		if _, err := t.queue(ctx, sqlf(`status = 'pending' AND waiting = 0 AND due_at <= ? AND length(workspace) > 0 AND `+dependents,
-			now.UnixMicro(), id)); err != nil {
+		ready := sqlf(`status = 'pending' AND waiting = 0 AND due_at <= ? AND held = 0 AND length(workspace) > 0 AND `+dependents,
+			now.UnixMicro(), id)
+		if _, err := t.queue(ctx, ready); err != nil {
 			return 0, err
 		}
 	}

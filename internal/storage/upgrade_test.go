@@ -161,25 +161,37 @@ func eachOld(t *testing.T, fill func(*testing.T, *sql.DB, dialect), check func(t
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		base := os.Getenv("TOOLFOLD_TEST_POSTGRES")
-		if base == "" {
-			t.Skip("set TOOLFOLD_TEST_POSTGRES to the URL of a PostgreSQL database to run this test")
-		}
-		config, err := pgx.ParseConfig(base)
+		url := emptyPostgres(t)
+		config, err := pgx.ParseConfig(url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		name := "toolfold_test_" + uuid.NewString()[:8]
-		config.RuntimeParams["search_path"] = name
 		pool := stdlib.OpenDB(*config)
 		defer pool.Close()
-		if _, err := pool.ExecContext(t.Context(), `CREATE SCHEMA `+name); err != nil {
-			t.Fatal(err)
-		}
-		defer pool.ExecContext(context.WithoutCancel(t.Context()), `DROP SCHEMA `+name+` CASCADE`)
 		fill(t, pool, postgresDialect)
-		check(t, base+map[bool]string{true: "&", false: "?"}[strings.Contains(base, "?")]+"search_path="+name)
+		check(t, url)
 	})
+}
+
+// emptyPostgres returns the URL of an empty schema of the test database. Without one the test is skipped.
+func emptyPostgres(t *testing.T) string {
+	t.Helper()
+	base := os.Getenv("TOOLFOLD_TEST_POSTGRES")
+	if base == "" {
+		t.Skip("set TOOLFOLD_TEST_POSTGRES to the URL of a PostgreSQL database to run this test")
+	}
+	config, err := pgx.ParseConfig(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "toolfold_test_" + uuid.NewString()[:8]
+	pool := stdlib.OpenDB(*config)
+	t.Cleanup(func() { pool.Close() })
+	if _, err := pool.ExecContext(t.Context(), `CREATE SCHEMA `+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.ExecContext(context.WithoutCancel(t.Context()), `DROP SCHEMA `+name+` CASCADE`) })
+	return base + map[bool]string{true: "&", false: "?"}[strings.Contains(base, "?")] + "search_path=" + name
 }
 
 // taskRows are the tasks and jobs of a store of schema step 24, as they were written then: one

@@ -1,0 +1,431 @@
+package storage
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/toolfold/toolfold/internal/text/ordered"
+)
+
+// archiveFormat is the version of the format of archives.
+//
+// An archive is JSON Lines: a header, a line for each object (a note, a task with its steps, a session with its
+// notes …) with its rows, and the manifest. Objects are in the order of their keys, and columns in the order of their
+// names, so that stores with the same content have archives with the same digests, whatever their databases.
+const archiveFormat = 1
+
+// archiveHeader is the first line of an archive.
+type archiveHeader struct {
+	Format int   `json:"toolfoldArchive"`
+	Schema int64 `json:"schema"` // step of the store
+}
+
+// archiveLine is the line of an object.
+type archiveLine struct {
+	Kind   string          `json:"kind"`
+	Object json.RawMessage `json:"object"`
+}
+
+// archiveEnd is the last line of an archive.
+type archiveEnd struct {
+	Manifest map[string]ArchivedKind `json:"manifest"`
+}
+
+// ArchivedKind counts the objects of a kind in an archive. Digest is the SHA-256 of their lines.
+type ArchivedKind struct {
+	Objects int    `json:"objects"`
+	Digest  string `json:"sha256"`
+}
+
+// counter counts the lines of a kind.
+type counter struct {
+	lines int
+	sum   interface {
+		io.Writer
+		Sum([]byte) []byte
+	}
+}
+
+func newCounter() *counter { return &counter{sum: sha256.New()} }
+
+func (c *counter) add(line []byte) {
+	c.lines++
+	c.sum.Write(line)
+}
+
+func (c *counter) counted() ArchivedKind {
+	return ArchivedKind{c.lines, hex.EncodeToString(c.sum.Sum(nil))}
+}
+
+// archiveTable describes the rows of a table in an archive.
+type archiveTable struct {
+	name     string
+	key      []string // columns that identify a row below its parent and order the rows
+	id       string   // column with a number of the database's own, to which children refer; empty = they refer to key
+	parent   string   // column that refers to the parent; empty for an object itself
+	omit     []string // columns that the store fills in again
+	children []archiveTable
+}
+
+// archiveKinds has the kinds of objects in the order in which they are written.
+var archiveKinds = []struct {
+	name string
+	archiveTable
+}{
+	{"notes", archiveTable{name: "memory", key: []string{"namespace", "key"}, id: "id", omit: []string{"words"}}},
+	{"sessions", archiveTable{name: "sessions", key: []string{"id"}, children: []archiveTable{
+		{name: "session_participants", parent: "session_id", key: []string{"agent_id"}},
+		{name: "session_policies", parent: "session_id", key: []string{"policy_id"}},
+		{name: "session_notes", parent: "session_id", key: []string{"number"}},
+	}}},
+	{"agents", archiveTable{name: "agents", key: []string{"agent_id"}}},
+	{"abilities", archiveTable{name: "abilities", key: []string{"id"}}},
+	{"designs", archiveTable{name: "designs", key: []string{"id"}}},
+	{"queues", archiveTable{name: "queues", key: []string{"id"}}},
+	{"tasks", archiveTable{name: "tasks", key: []string{"id"}, omit: []string{"worker_id"}, children: []archiveTable{
+		{name: "task_dependencies", parent: "task_id", key: []string{"depends_on"}},
+		{name: "task_tags", parent: "task_id", key: []string{"tag"}},
+		{name: "task_progress", parent: "task_id", key: []string{"turn"}},
+		{name: "task_steps", parent: "task_id", key: []string{"path"}},
+		{name: "task_questions", parent: "task_id", key: []string{"key"}},
+	}}},
+	{"scans", archiveTable{name: "scans", key: []string{"id"}, children: []archiveTable{
+		{name: "findings", parent: "scan_id", key: []string{"position"}},
+	}}},
+	{"traces", archiveTable{name: "traces", key: []string{"id"}, children: []archiveTable{
+		{name: "trace_spans", parent: "trace_id", key: []string{"id"}},
+	}}},
+	{"metrics", archiveTable{name: "metrics", key: []string{"name"}, id: "id", children: []archiveTable{
+		{name: "metric_series", parent: "metric_id", key: []string{"labels"}, id: "id", children: []archiveTable{
+			{name: "metric_points", parent: "series_id", key: []string{"n"}},
+			{name: "metric_blocks", parent: "series_id", key: []string{"n"}},
+		}},
+	}}},
+	{"timers", archiveTable{name: "timers", key: []string{"id"}}},
+	{"calls", archiveTable{name: "legacy_calls", key: []string{"name", "client"}}},
+}
+
+// unarchived are the tables that archives leave out, with the reason.
+var unarchived = map[string]string{
+	"memory_vectors":  "made again from the notes",
+	"memory_outdated": "lists notes whose words are to be made again: all that are imported",
+	"task_workers":    "processes that run now",
+	"task_refusals":   "tasks that processes of now cannot run",
+}
+
+// ArchiveKinds lists the kinds of objects in an archive.
+func ArchiveKinds() (names []string) {
+	for _, k := range archiveKinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// CountObjects counts the objects of some kinds, nil for all.
+func (db *DB) CountObjects(ctx context.Context, kinds []string) (n int, err error) {
+	for _, kind := range archiveKinds {
+		if kinds == nil || slices.Contains(kinds, kind.name) {
+			some, err := scalar[int](ctx, db.reader(), sqlf(`SELECT count(*) FROM `+kind.archiveTable.name))
+			if err != nil {
+				return 0, fmt.Errorf("counting objects: %w", err)
+			}
+			n += some
+		}
+	}
+	return n, nil
+}
+
+// Export writes an archive of the objects of some kinds, nil for all, as they are at one moment. Tasks that have not
+// ended are written as waiting for their turn. Progress is called after each object; nil does nothing.
+func (db *DB) Export(ctx context.Context, w io.Writer, kinds []string, progress func(kind string)) (map[string]ArchivedKind, error) {
+	options := &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
+	if db.dialect.name == goose.DialectSQLite3 {
+		options = nil // its transactions see one moment
+	}
+	tx, err := db.read.BeginTx(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("exporting the store: %w", err)
+	}
+	defer tx.Rollback() // it changes nothing
+	a := archive{executor: newExecutor(tx, db.dialect)}
+	manifest, err := a.export(ctx, w, kinds, progress)
+	if err != nil {
+		return nil, fmt.Errorf("exporting the store: %w", err)
+	}
+	return manifest, nil
+}
+
+func (a *archive) export(ctx context.Context, w io.Writer, kinds []string, progress func(kind string)) (map[string]ArchivedKind, error) {
+	step, err := a.step(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := bufio.NewWriter(w)
+	write := func(line any) []byte {
+		text := ordered.MustJSON(line)
+		out.Write(text) // Flush returns the first error
+		out.WriteByte('\n')
+		return text
+	}
+	write(archiveHeader{archiveFormat, step})
+	manifest := map[string]ArchivedKind{}
+	for _, kind := range archiveKinds {
+		if kinds != nil && !slices.Contains(kinds, kind.name) {
+			continue
+		}
+		counts := newCounter()
+		for o, err := range a.objects(ctx, kind.archiveTable) {
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", kind.name, err)
+			}
+			counts.add(write(archiveLine{kind.name, ordered.MustJSON(o)}))
+			if progress != nil {
+				progress(kind.name)
+			}
+		}
+		manifest[kind.name] = counts.counted()
+	}
+	write(archiveEnd{manifest})
+	return manifest, out.Flush()
+}
+
+// archive reads and writes objects in a transaction.
+type archive struct {
+	executor
+	tables map[string][]column // of tables that were looked at, by name
+}
+
+// column is a column of a table.
+type column struct {
+	name string
+	kind columnKind
+}
+
+type columnKind int
+
+const (
+	integer columnKind = iota
+	float
+	text
+	blob
+)
+
+// step returns the last schema step of the store.
+func (a *archive) step(ctx context.Context) (int64, error) {
+	return scalar[int64](ctx, a.executor, sqlf(`SELECT max(version_id) FROM `+schemaTable))
+}
+
+// columns returns the columns of a table that archives have, by name.
+func (a *archive) columns(ctx context.Context, t archiveTable) ([]column, error) {
+	if known, ok := a.tables[t.name]; ok {
+		return known, nil
+	}
+	q := sqlf(`SELECT name, lower(type) FROM pragma_table_info(?)`, t.name)
+	if a.dialect.name == goose.DialectPostgres {
+		q = sqlf(`SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute
+			WHERE attrelid = ?::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`, t.name)
+	}
+	list, err := all(ctx, a.executor, q, func(rows *sql.Rows) (c column, err error) {
+		var kind string
+		if err := rows.Scan(&c.name, &kind); err != nil {
+			return c, err
+		}
+		switch kind {
+		case "integer", "bigint":
+			c.kind = integer
+		case "real", "double precision":
+			c.kind = float
+		case "text":
+			c.kind = text
+		case "blob", "bytea":
+			c.kind = blob
+		default:
+			return c, fmt.Errorf("column %s.%s has the unknown type %q", t.name, c.name, kind)
+		}
+		return c, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(c column) bool { return c.name == t.id || c.name == t.parent || slices.Contains(t.omit, c.name) })
+	slices.SortFunc(list, func(x, y column) int { return strings.Compare(x.name, y.name) })
+	if a.tables == nil {
+		a.tables = map[string][]column{}
+	}
+	a.tables[t.name] = list
+	return list, nil
+}
+
+// object is a row as archives have it: its columns without those that are NULL, and lists of objects by the names of
+// tables below it.
+type object map[string]any
+
+// objectsAtOnce bounds the objects that are read in one query.
+const objectsAtOnce = 200
+
+// objects yields the objects of a table, in the order of their keys.
+func (a *archive) objects(ctx context.Context, t archiveTable) func(yield func(object, error) bool) {
+	return func(yield func(object, error) bool) {
+		var after []any
+		for {
+			rows, err := a.rows(ctx, t, after, sqlf(`LIMIT ?`, objectsAtOnce))
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, r := range rows {
+				o, err := a.object(ctx, t, r)
+				if !yield(o, err) || err != nil {
+					return
+				}
+				after = r.key
+			}
+			if len(rows) < objectsAtOnce {
+				return
+			}
+		}
+	}
+}
+
+// archiveRow is a row of a table, as it is read.
+type archiveRow struct {
+	values object
+	key    []any // values of the key's columns
+	ref    any   // value by which children refer to it
+}
+
+// ordering returns a column as queries order and compare it: by its bytes.
+func (a *archive) ordering(ctx context.Context, t archiveTable) ([]string, error) {
+	columns, err := a.columns(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	list := slices.Clone(t.key)
+	for i, name := range list {
+		if at := slices.IndexFunc(columns, func(c column) bool { return c.name == name }); a.dialect.numbered && columns[at].kind == text {
+			list[i] += ` COLLATE "C"`
+		}
+	}
+	return list, nil
+}
+
+// rows reads rows of a table in the order of their keys, with a condition or a limit. They come after a key; nil = from
+// the first.
+func (a *archive) rows(ctx context.Context, t archiveTable, after []any, condition query) ([]archiveRow, error) {
+	columns, err := a.columns(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	order, err := a.ordering(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	selected := []string{}
+	for _, c := range columns {
+		selected = append(selected, c.name)
+	}
+	if t.id != "" {
+		selected = append(selected, t.id)
+	}
+	q := sqlf(`SELECT ` + strings.Join(selected, ", ") + ` FROM ` + t.name)
+	sorted := ` ORDER BY ` + strings.Join(order, ", ") + ` `
+	switch {
+	case after != nil:
+		marks := strings.TrimSuffix(strings.Repeat("?, ", len(after)), ", ")
+		q = q.and(`WHERE (`+strings.Join(order, ", ")+`) > (`+marks+`)`+sorted, after...).and(condition.text, condition.args...)
+	case strings.HasPrefix(condition.text, "LIMIT"):
+		q = q.and(sorted+condition.text, condition.args...)
+	default:
+		q = q.and(condition.text+sorted, condition.args...)
+	}
+	return all(ctx, a.executor, q, func(rows *sql.Rows) (r archiveRow, err error) {
+		values := make([]any, len(selected))
+		places := make([]any, len(selected))
+		for i := range values {
+			places[i] = &values[i]
+		}
+		if err := rows.Scan(places...); err != nil {
+			return r, err
+		}
+		r.values = object{}
+		for i, c := range columns {
+			if values[i] != nil {
+				r.values[c.name] = c.shown(values[i])
+			}
+		}
+		for _, name := range t.key {
+			r.key = append(r.key, values[slices.Index(selected, name)])
+		}
+		if r.ref = values[len(values)-1]; t.id == "" {
+			r.ref = r.key[0]
+		}
+		return r, nil
+	})
+}
+
+// shown returns a value of a column as archives have it.
+func (c column) shown(value any) any {
+	bytes, is := value.([]byte)
+	switch {
+	case is && utf8.Valid(bytes):
+		return string(bytes)
+	case is:
+		return map[string]string{"base64": base64.StdEncoding.EncodeToString(bytes)}
+	}
+	return value
+}
+
+// object returns an object with the rows of tables below it.
+func (a *archive) object(ctx context.Context, t archiveTable, r archiveRow) (object, error) {
+	o := r.values
+	for _, child := range t.children {
+		rows, err := a.rows(ctx, child, nil, sqlf(`WHERE `+child.parent+` = ?`, r.ref))
+		if err != nil {
+			return nil, err
+		}
+		var list []object
+		for _, row := range rows {
+			inner, err := a.object(ctx, child, row)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, inner)
+		}
+		if len(list) > 0 {
+			o[child.name] = list
+		}
+	}
+	if t.name == "tasks" {
+		rest(o)
+	}
+	return o, nil
+}
+
+// States of a task that is held: by its user, or by an import until it is activated.
+const (
+	heldByUser   = int64(1)
+	heldByImport = int64(2)
+)
+
+// rest makes a task that has not ended wait for its turn.
+func rest(o object) {
+	if o["status"] == "queued" || o["status"] == "running" {
+		o["status"] = "pending"
+		delete(o, "started_at")
+	}
+	if o["held"] == heldByImport {
+		o["held"] = int64(0)
+	}
+}
