@@ -10,7 +10,8 @@ import (
 )
 
 // Each line is a group of words of one meaning; a_b is the pair "a b". A word
-// may be in several groups, which stay apart.
+// may be in several groups, which stay apart. A line that begins with # names
+// the trade of the groups that follow.
 //
 //go:embed synonyms.txt
 var synonymText string
@@ -19,6 +20,9 @@ var synonymText string
 var synonyms = sync.OnceValue(func() map[string][]string {
 	all := map[string][]string{}
 	for line := range strings.Lines(synonymText) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
 		group := strings.Fields(line)
 		for i, w := range group {
 			stems := strings.Split(w, "_")
