@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/internal/text/rank/ranktest"
+	"github.com/toolfold/toolfold/internal/text/words"
 )
 
 // judged is a task with the abilities that help with it.
@@ -126,6 +127,8 @@ func TestRelevance(t *testing.T) {
 		{"files, held out", files, readTasks(t, "testdata/tasks-heldout.txt"), 0.82, 0.95, 0},
 		{"trades", trades, everyOther(tradeTasks, 0), 0.75, 0.78, 0},
 		{"trades, held out", trades, everyOther(tradeTasks, 1), 0.74, 0.86, 2},
+		{"other words", trades, readTasks(t, "testdata/trades/tasks-hard-tune.txt"), 0, 0, 2},
+		{"other words, held out", trades, readTasks(t, "testdata/trades/tasks-hard-held.txt"), 0, 0, 0},
 	} {
 		x := &index{entries: map[string]entry{}}
 		ours := measure(set.tasks, func(task string) (ids []string) {
@@ -136,13 +139,52 @@ func TestRelevance(t *testing.T) {
 			return ids
 		})
 		for name, r := range map[string]result{"ours": ours, "plain FTS5, best three": measure(set.tasks, plainFTS5(t, set.library))} {
-			t.Logf("%-16s %-22s recall %.2f, precision %.2f, %d of %d tasks with the best first, %d astray",
+			t.Logf("%-21s %-22s recall %.2f, precision %.2f, %d of %d tasks with the best first, %d astray",
 				set.name, name, r.right/r.wanted, r.right/r.picked, r.first, len(set.tasks), r.astray)
 		}
 		if ours.right/ours.picked < set.precision || ours.right/ours.wanted < set.recall || ours.astray > set.astray {
 			t.Errorf("%s: that is worse than precision %.2f, recall %.2f, %d astray", set.name, set.precision, set.recall, set.astray)
 		}
 	}
+}
+
+// Tasks in other words share no stem with the ability that helps, stop words aside, or they were not in other words.
+func TestTasksInOtherWords(t *testing.T) {
+	t.Parallel()
+	l := ofTrades(t)
+	for _, half := range []string{"tune", "held"} {
+		tasks := readTasks(t, "testdata/trades/tasks-hard-"+half+".txt")
+		if len(tasks) < 47 {
+			t.Errorf("%d tasks of the %s half are left of 47", len(tasks), half)
+		}
+		for i, judged := range tasks {
+			for _, id := range judged.want {
+				a, ok := l.abilities[id]
+				if !ok {
+					t.Errorf("task %d of the %s half wants %s, which is no ability", i+1, half, id)
+				}
+				text := stems(strings.Join([]string{id, a.DisplayName, strings.Join(a.Tags, " "), a.Category, a.Description, a.Content}, "\n"))
+				for stem := range stems(judged.task) {
+					if text[stem] {
+						t.Errorf("task %d of the %s half has a word of %s", i+1, half, id)
+					}
+				}
+			}
+		}
+	}
+}
+
+// stems returns the stems of the words of a text that say something.
+func stems(text string) map[string]bool {
+	list := map[string]bool{}
+	for w := range words.Split(text) {
+		for _, p := range append(w.Parts, w.Text) {
+			if !words.IsStop(p) {
+				list[words.Stem(p)] = true
+			}
+		}
+	}
+	return list
 }
 
 // Two words are found where they are written in one, and the other way round, and
