@@ -274,6 +274,10 @@ func document(a *toolfold.Action) rank.Document {
 		doc.Fields = append(doc.Fields, rank.Field{Text: strings.Join(texts, " "), Weight: weight})
 	}
 	if a.Input != nil {
+		if i := slices.IndexFunc(a.Aliases, func(name string) bool { return !strings.Contains(name, ".") }); i >= 0 {
+			doc.Name = a.Aliases[i] // as its server wrote it, without the family that was made of its words
+			add(1, a.Family.Name)
+		}
 		add(foreignSummaryWeight, a.Summary)
 		add(1, a.Family.Words, a.Doc)
 		if !a.Family.Bare { // whose summary is that of its only action

@@ -119,8 +119,12 @@ func (f *finder) choose(limit int, keep func(id string) bool) {
 	fixed := float32(evidence.norm(0))
 	perWord := (float32(evidence.norm(1)) - fixed) * float32(len(x.slots)) / float32(max(x.length, 1))
 	for _, s := range f.sources {
-		worth := float32(s.worth)
+		worth, plainWorth := float32(s.worth), float32(s.worth*s.plain)
 		for _, p := range s.postings {
+			worth := worth
+			if x.plain[p.slot] {
+				worth = plainWorth
+			}
 			f.scores[p.slot] += worth * p.weight / (p.weight + fixed + perWord*x.lengths[p.slot])
 		}
 	}
@@ -229,11 +233,14 @@ func (f *finder) meet(s *source) {
 
 // credit notes that a candidate has a source.
 func (f *finder) credit(candidate int32, s *source, weight float32, inName uint16) {
-	w := float64(weight)
+	w, plain := float64(weight), 1.0
+	if f.x.plain[f.candidates[candidate]] {
+		plain = s.plain
+	}
 	at := &f.cells[int(candidate)*len(f.columns)+int(f.asked[s.asked].column)]
-	at.value = max(at.value, s.worth*w/(w+f.norms[candidate]))
-	at.named += s.name * float64(inName)
-	at.share = max(at.share, s.share)
+	at.value = max(at.value, plain*s.worth*w/(w+f.norms[candidate]))
+	at.named += plain * s.name * float64(inName)
+	at.share = max(at.share, plain*s.share)
 }
 
 // tally notes that a passage has a source. Of what is asked the best source counts.

@@ -127,7 +127,7 @@ func (x *Index) put(d *draft) {
 		}
 		begin = p.end
 	}
-	x.docs[slot], x.lengths[slot] = e, d.length
+	x.docs[slot], x.lengths[slot], x.plain[slot] = e, d.length, len(e.passages) == 0
 	x.slots[d.id] = slot
 	x.length += float64(d.length)
 }
@@ -202,7 +202,7 @@ func (x *Index) freeSlot() int32 {
 		x.free = x.free[:n-1]
 		return slot
 	}
-	x.docs, x.lengths = append(x.docs, entry{}), append(x.lengths, 0)
+	x.docs, x.lengths, x.plain = append(x.docs, entry{}), append(x.lengths, 0), append(x.plain, false)
 	return int32(len(x.docs) - 1)
 }
 

@@ -15,11 +15,14 @@ const (
 	maxGuessed   = 8 // words that are guessed at
 )
 
-// What stands for a word counts less than the word.
+// What stands for a word counts less than the word. A document without passages has
+// only its author's words: synonyms count more for it, and neighbours less.
 const (
-	synonymShare = 0.2
-	guessShare   = 0.5 // of a word one slip away
-	pairShare    = 0.9 // of neighbours against a word as rare
+	synonymShare      = 0.2
+	plainSynonymShare = 0.5
+	guessShare        = 0.5 // of a word one slip away
+	pairShare         = 0.9 // of neighbours against a word as rare
+	plainPairShare    = 0.6
 )
 
 // asked is a word of the query, or two that stand side by side, with all that
@@ -44,6 +47,7 @@ type source struct {
 	worth    float64 // of a perfect match
 	name     float64 // of a match in a name
 	share    float64 // of a match against the word itself
+	plain    float64 // what these count for a document without passages, against one with them
 	postings []posting
 }
 
@@ -157,7 +161,15 @@ func (f *finder) addList(i, first, n int32, list []posting, share float64) {
 }
 
 func (f *finder) addSource(s source) {
-	f.asked[s.asked].found = true
+	a := &f.asked[s.asked]
+	a.found = true
+	s.plain = 1
+	if s.share == synonymShare {
+		s.plain = plainSynonymShare / synonymShare
+	}
+	if a.isPair {
+		s.plain *= plainPairShare / pairShare
+	}
 	f.sources = append(f.sources, s)
 }
 

@@ -4,7 +4,7 @@
 //
 // A query may be a few words or a page. Identifiers are split, English words
 // are stemmed, stop words dropped, and usual synonyms (remove, delete, erase)
-// count about half of the word itself. Find chooses candidates by the words
+// count half of the word itself, less where a document has passages. Find chooses candidates by the words
 // that they share with the query and then compares these closer: relevance is BM25
 // over weighted fields; neighbouring words count again where the document has
 // them side by side; a document whose name the query covers counts more, and so
@@ -77,6 +77,7 @@ type Index struct {
 	slots   map[string]int32 // by document ID
 	docs    []entry          // by slot; those of free slots are zero
 	lengths []float32        // by slot
+	plain   []bool           // by slot: the document has no passages
 	free    []int32
 	length  float64 // of all documents together
 	added   int32   // documents ever added

@@ -251,3 +251,16 @@ func FuzzFind(f *testing.F) {
 		x.Remove("fuzz", text)
 	})
 }
+
+// A synonym counts half of a word where a document has only its author's words, and less where it has requests too,
+// which are in words of their own.
+func TestSynonymsCountMoreWithoutPassages(t *testing.T) {
+	t.Parallel()
+	asked := named("asked", "drop_parcel", "")
+	asked.Passages = []string{"we no longer want this"}
+	x := rank.New(named("plain", "drop_parcel", ""), asked, named("other", "parcel_box", "parcel"))
+	hits := x.Find(rank.Query{Text: "erase", Limit: 5})
+	if len(hits) != 2 || hits[0].ID != "plain" || hits[1].Worth > hits[0].Worth/2 {
+		t.Errorf("got %v, want plain to count more than twice as much as asked", hits)
+	}
+}
