@@ -123,7 +123,9 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		return guard.New(db.Guard(), h.folder(), h.testCommand, h.Now)
 	}))
 	mount(&m, trace.Family, stored(h, func(db *storage.DB) *trace.Service {
-		return trace.New(db.Trace(), h.Recorded, h.Now)
+		service := trace.New(db.Trace(), h.Recorded, h.Now)
+		service.Workspace = h.WorkspaceName
+		return service
 	}))
 	mount(&m, metrics.Family, stored(h, func(db *storage.DB) *metrics.Service {
 		return metrics.New(db.Metrics(), h.Metrics, h.Now)
@@ -208,7 +210,22 @@ func (h Host) runner() *engine.Runner {
 // tasks returns the service of the task family.
 func (h Host) tasks(db *storage.DB) *task.Service {
 	return task.New(task.Options{Store: db.Task(), Caller: h.Caller, Names: h.Caller, Now: h.Now, NewID: h.NewID,
-		NoModel: h.runner().Providers.Refusal, Rights: h.Rights, Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions})
+		NoModel: h.runner().Providers.Refusal, Rights: h.Rights, Workspace: h.WorkspaceName, MaxInterruptions: h.MaxInterruptions,
+		TraceOf: func(ctx context.Context, taskID string) (string, error) { return h.traceOf(ctx, db.Trace(), taskID) }})
+}
+
+// traceOf returns the id of the newest trace of a task's runs, empty if none is recorded.
+func (h Host) traceOf(ctx context.Context, store trace.Store, taskID string) (string, error) {
+	if h.Recorded != nil {
+		if err := h.Recorded(ctx); err != nil {
+			return "", err
+		}
+	}
+	page, err := store.List(ctx, trace.Query{Task: taskID, Limit: 1})
+	if err != nil || len(page.Traces) == 0 {
+		return "", err
+	}
+	return page.Traces[0].ID, nil
 }
 
 // bench scans the workspace and keeps what it finds in a store.

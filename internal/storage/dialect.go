@@ -67,3 +67,10 @@ func (d dialect) rebind(query string) string {
 		query = after
 	}
 }
+
+// bytesHave is the place of the bytes of a parameter in the bytes of a column, from 1;
+// 0 if the column does not have them.
+var bytesHave = map[goose.Dialect]func(column string) string{
+	goose.DialectSQLite3:  func(column string) string { return `instr(` + column + `, ?)` },
+	goose.DialectPostgres: func(column string) string { return `position(? in ` + column + `)` },
+}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/toolfold/toolfold/internal/code/scan"
 )
 
@@ -153,15 +151,11 @@ func (s scanStore) List(ctx context.Context, q scan.Query) (page scan.Page, foun
 	return page, true, err
 }
 
-// dataHas is the condition that the data of a finding has some bytes.
-var dataHas = map[goose.Dialect]string{
-	goose.DialectSQLite3: `instr(f.data, ?) > 0`, goose.DialectPostgres: `position(? in f.data) > 0`,
-}
-
 func (s scanStore) Carry(ctx context.Context, workspace, hash string, carry func(scan.Finding) (scan.Finding, bool)) error {
 	return s.db.transact(ctx, func(e executor) error {
 		rows, err := all(ctx, e, sqlf(`SELECT f.position, f.id, f.kind, f.level, f.data, f.scan_id FROM findings f
-			JOIN scans s ON s.id = f.scan_id WHERE s.workspace = ? AND `+dataHas[s.db.dialect.name], []byte(workspace), []byte(hash)), scanWithScan)
+			JOIN scans s ON s.id = f.scan_id
+			WHERE s.workspace = ? AND `+bytesHave[s.db.dialect.name]("f.data")+` > 0`, []byte(workspace), []byte(hash)), scanWithScan)
 		if err != nil {
 			return err
 		}

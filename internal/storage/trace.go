@@ -27,12 +27,15 @@ type spanRow struct {
 	Status      string            `json:"status"`
 	Code        string            `json:"code,omitempty"`
 	Message     string            `json:"message,omitempty"`
+	Tolerated   bool              `json:"tolerated,omitempty"`
 	Ended       int64             `json:"ended,omitempty"` // microseconds
 	Arguments   [2]int            `json:"arguments"`       // bytes, tokens
 	Result      [2]int            `json:"result"`
 	Attempts    int               `json:"attempts,omitempty"`
 	Attributes  map[string]string `json:"attributes,omitempty"`
 	AnswerBytes int               `json:"answerBytes,omitempty"`
+	Caller      string            `json:"caller,omitempty"`
+	Workspace   string            `json:"workspace,omitempty"`
 }
 
 // spanOverhead is about what a span takes besides its texts, in bytes.
@@ -40,13 +43,14 @@ const spanOverhead = 150
 
 // traceRow sums up the spans of a trace that are put at a time.
 type traceRow struct {
-	id, label                         string
+	id, label, caller, workspace      string
 	labelAt, started, ended           time.Time
 	open, failed, spans, bytesOfSpans int
 }
 
 func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) error {
-	var spanRows [][]any
+	var spanRows, errorRows, termRows [][]any
+	terms := map[[2]string]bool{}
 	traces := map[string]*traceRow{}
 	for _, span := range spans {
 		row := spanRow{
@@ -54,6 +58,7 @@ func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) 
 			Code: span.Code, Message: span.Message,
 			Arguments: [2]int{span.Arguments.Bytes, span.Arguments.Tokens}, Result: [2]int{span.Result.Bytes, span.Result.Tokens},
 			Attempts: span.Attempts, Attributes: span.Attributes, AnswerBytes: len(span.Answer),
+			Tolerated: span.Tolerated, Caller: span.Caller, Workspace: span.Workspace,
 		}
 		if !span.End.IsZero() {
 			row.Ended = span.End.UnixMicro()
@@ -63,6 +68,15 @@ func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) 
 			return fmt.Errorf("encoding span: %w", err)
 		}
 		spanRows = append(spanRows, []any{span.TraceID, span.ID, span.Start.UnixMicro(), text, maybeText(span.Answer)})
+		if span.Status == trace.Failure {
+			errorRows = append(errorRows, []any{span.TraceID, span.ID, []byte(strings.ToLower(span.Code + ": " + span.Message))})
+		}
+		for _, term := range termsOf(span) {
+			if key := [2]string{term, span.TraceID}; !terms[key] {
+				terms[key] = true
+				termRows = append(termRows, []any{term, span.TraceID})
+			}
+		}
 		t := traces[span.TraceID]
 		if t == nil {
 			t = &traceRow{id: span.TraceID, started: span.Start}
@@ -74,27 +88,55 @@ func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) 
 	for _, t := range traces {
 		traceRows = append(traceRows, []any{
 			t.id, []byte(t.label), maybeMicros(t.labelAt), t.open, t.failed, t.started.UnixMicro(), maybeMicros(t.ended), now.UnixMicro(), t.spans,
-			t.bytesOfSpans,
+			t.bytesOfSpans, []byte(t.caller), []byte(t.workspace),
 		})
 	}
 	// Always in the same order: two processes may put spans of the same traces.
 	slices.SortFunc(traceRows, func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
 	return s.db.transact(ctx, func(e executor) error {
-		if err := insertAll(ctx, e, `INSERT INTO traces (id, label, label_at, open, failed, started_at, ended_at, heard_at, spans, bytes) VALUES`,
+		if err := insertAll(ctx, e, `INSERT INTO traces
+			(id, label, label_at, open, failed, started_at, ended_at, heard_at, spans, bytes, caller, workspace) VALUES`,
 			`ON CONFLICT (id) DO UPDATE SET
 			label = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1) THEN excluded.label ELSE traces.label END,
 			label_at = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1)
 		THEN excluded.label_at ELSE traces.label_at END,
+			caller = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1) THEN excluded.caller ELSE traces.caller END,
+			workspace = CASE WHEN excluded.label_at < COALESCE(traces.label_at, excluded.label_at + 1)
+		THEN excluded.workspace ELSE traces.workspace END,
 			open = traces.open + excluded.open, failed = traces.failed + excluded.failed,
 			started_at = CASE WHEN excluded.started_at < traces.started_at THEN excluded.started_at ELSE traces.started_at END,
 			ended_at = CASE WHEN excluded.ended_at > COALESCE(traces.ended_at, 0) THEN excluded.ended_at ELSE traces.ended_at END,
 			heard_at = excluded.heard_at, spans = traces.spans + excluded.spans, bytes = traces.bytes + excluded.bytes`, traceRows); err != nil {
 			return err
 		}
+		if err := insertAll(ctx, e, `INSERT INTO trace_errors (trace_id, span_id, error) VALUES`,
+			`ON CONFLICT (trace_id, span_id) DO UPDATE SET error = excluded.error`, errorRows); err != nil {
+			return err
+		}
+		if err := insertAll(ctx, e, `INSERT INTO trace_terms (term, trace_id) VALUES`, `ON CONFLICT DO NOTHING`, termRows); err != nil {
+			return err
+		}
 		return insertAll(ctx, e, `INSERT INTO trace_spans (trace_id, id, started_at, span, answer) VALUES`,
 			`ON CONFLICT (trace_id, id) DO UPDATE SET span = excluded.span, answer = excluded.answer`, spanRows)
 	})
 }
+
+// termsOf returns what a trace can be found by because of a span.
+func termsOf(span trace.Span) (terms []string) {
+	for _, id := range span.Sessions {
+		terms = append(terms, sessionTerm+id)
+	}
+	if span.Task != "" {
+		terms = append(terms, taskTerm+span.Task)
+	}
+	return terms
+}
+
+// The beginnings of terms.
+const (
+	sessionTerm = "session "
+	taskTerm    = "task "
+)
 
 func (t *traceRow) add(span trace.Span, size int) {
 	if span.Start.Before(t.started) {
@@ -113,6 +155,7 @@ func (t *traceRow) add(span trace.Span, size int) {
 	}
 	if t.labelAt.IsZero() || span.Start.Before(t.labelAt) {
 		t.label, t.labelAt = span.Label, span.Start
+		t.caller, t.workspace = span.Caller, span.Workspace
 	}
 	switch {
 	case span.Status == trace.Running:
@@ -170,6 +213,40 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 	case trace.Success:
 		picked = picked.and(`AND failed = 0 AND open <= 0`)
 	}
+	has := bytesHave[s.db.dialect.name]
+	if q.Label != "" {
+		picked = picked.and(`AND (`+has("label")+` = 1 OR `+has("label")+` > 0)`, []byte(q.Label), []byte(" "+q.Label))
+	}
+	if q.Caller != "" {
+		picked = picked.and(`AND caller = ?`, []byte(q.Caller))
+	}
+	if q.Workspace != "" {
+		picked = picked.and(`AND workspace = ?`, []byte(q.Workspace))
+	}
+	for term, id := range map[string]string{sessionTerm: q.Session, taskTerm: q.Task} {
+		if id != "" {
+			picked = picked.and(`AND id IN (SELECT trace_id FROM trace_terms WHERE term = ?)`, term+id)
+		}
+	}
+	if q.Error != "" {
+		part := strings.ToLower(q.Error)
+		picked = picked.and(`AND (EXISTS (SELECT 1 FROM trace_errors e WHERE e.trace_id = traces.id AND `+has("e.error")+` > 0)`, []byte(part))
+		if strings.Contains(strings.ToLower(trace.Interrupted+": "+trace.InterruptedMessage), part) {
+			picked = picked.and(`OR open > 0 AND heard_at < ?`, heard)
+		}
+		picked = picked.and(`)`)
+	}
+	if q.MinDuration > 0 {
+		now := q.Now.UnixMicro()
+		picked = picked.and(`AND CASE WHEN failed > 0 OR open <= 0 THEN COALESCE(ended_at, ?) WHEN heard_at < ? THEN heard_at ELSE ? END
+			- started_at >= ?`, now, heard, now, q.MinDuration.Microseconds())
+	}
+	if !q.Since.IsZero() {
+		picked = picked.and(`AND started_at >= ?`, q.Since.UnixMicro())
+	}
+	if !q.Until.IsZero() {
+		picked = picked.and(`AND started_at < ?`, q.Until.UnixMicro())
+	}
 	page.Total, err = scalar[int](ctx, s.db.reader(), sqlf(`SELECT count(*) FROM traces`).with(picked))
 	if err != nil {
 		return trace.Page{}, err
@@ -177,11 +254,11 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 	if q.After != nil {
 		picked = picked.and(`AND (started_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
-	list := sqlf(`SELECT id, label, open, failed, started_at, ended_at, heard_at, spans FROM traces`).with(picked).
+	list := sqlf(`SELECT id, label, open, failed, started_at, ended_at, heard_at, spans, caller, workspace FROM traces`).with(picked).
 		and(`ORDER BY started_at DESC, id DESC LIMIT ?`, q.Limit)
 	page.Traces, err = all(ctx, s.db.reader(), list, func(rows *sql.Rows) (t trace.Trace, err error) {
 		var open, failed, heardAt int64
-		err = rows.Scan(&t.ID, &t.Label, &open, &failed, micros{&t.Start}, micros{&t.End}, &heardAt, &t.Spans)
+		err = rows.Scan(&t.ID, &t.Label, &open, &failed, micros{&t.Start}, micros{&t.End}, &heardAt, &t.Spans, &t.Caller, &t.Workspace)
 		t.Status = trace.Success
 		switch {
 		case failed > 0:
@@ -213,6 +290,7 @@ func (s traceStore) Spans(ctx context.Context, traceID string) (spans []trace.Sp
 			span.Arguments, span.Result = trace.Size{Bytes: row.Arguments[0], Tokens: row.Arguments[1]},
 				trace.Size{Bytes: row.Result[0], Tokens: row.Result[1]}
 			span.Attributes, span.AnswerBytes = row.Attributes, row.AnswerBytes
+			span.Tolerated, span.Caller, span.Workspace = row.Tolerated, row.Caller, row.Workspace
 			if row.Ended != 0 {
 				span.End = fromMicros(row.Ended)
 			}
@@ -278,7 +356,9 @@ func (s traceStore) Trim(ctx context.Context, keep trace.Keep) (deleted int, err
 		}
 		err = s.db.transact(ctx, func(e executor) error {
 			for _, remove := range []query{
-				sqlf(`DELETE FROM trace_spans WHERE`).with(among("trace_id", ids)), sqlf(`DELETE FROM traces WHERE`).with(among("id", ids)),
+				sqlf(`DELETE FROM trace_spans WHERE`).with(among("trace_id", ids)),
+				sqlf(`DELETE FROM trace_errors WHERE`).with(among("trace_id", ids)),
+				sqlf(`DELETE FROM trace_terms WHERE`).with(among("trace_id", ids)), sqlf(`DELETE FROM traces WHERE`).with(among("id", ids)),
 			} {
 				if _, err := e.exec(ctx, remove.text, remove.args...); err != nil {
 					return err

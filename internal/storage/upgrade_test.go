@@ -33,6 +33,7 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
+	"github.com/toolfold/toolfold/tools/trace"
 )
 
 // oldStep is the last schema step of the stores that the tests upgrade.
@@ -192,6 +193,26 @@ func emptyPostgres(t *testing.T) string {
 	}
 	t.Cleanup(func() { pool.ExecContext(context.WithoutCancel(t.Context()), `DROP SCHEMA `+name+` CASCADE`) })
 	return base + map[bool]string{true: "&", false: "?"}[strings.Contains(base, "?")] + "search_path=" + name
+}
+
+// Traces of an older store are listed, and found by their label.
+func TestUpgradedTracesAreListed(t *testing.T) {
+	rows := []string{`INSERT INTO traces (id, label, label_at, open, failed, started_at, ended_at, heard_at, spans, bytes)
+		VALUES ('old', 'memory.get', 5, 0, 1, 5, 9, 9, 1, 10)`}
+	eachOld(t, func(t *testing.T, pool *sql.DB, d dialect) { makeAt(t, pool, d, 24, rows) }, func(t *testing.T, url string) {
+		db, err := Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		for _, q := range []trace.Query{{}, {Label: "memory.get"}, {MinDuration: 4 * time.Microsecond}} {
+			q.Limit = 5
+			page, err := db.Trace().List(t.Context(), q)
+			if err != nil || page.Total != 1 || page.Traces[0].ID != "old" || page.Traces[0].Workspace != "" {
+				t.Errorf("%+v: %+v, %v", q, page, err)
+			}
+		}
+	})
 }
 
 // taskRows are the tasks and jobs of a store of schema step 24, as they were written then: one

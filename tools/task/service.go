@@ -47,6 +47,10 @@ type Options struct {
 	// cut off, as their process stops or dies, before the task fails.
 	MaxInterruptions int
 
+	// TraceOf returns the id of the newest trace of the runs of a task, empty if none is
+	// recorded. Nil leaves traces out.
+	TraceOf func(ctx context.Context, taskID string) (string, error)
+
 	// CancelWait bounds how long cancel waits for a running task to stop;
 	// zero = 20 s.
 	CancelWait time.Duration
@@ -86,6 +90,11 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 	record := Record{Item: s.item(t)}
 	if !callctx.Wants(ctx, "input") {
 		record.Input = nil
+	}
+	if s.TraceOf != nil && t.Turn > 0 {
+		if record.TraceID, err = s.TraceOf(ctx, t.ID); err != nil {
+			return Record{}, fmt.Errorf("looking for its trace: %w", err)
+		}
 	}
 	switch t.Status {
 	case Running, Failed, Cancelled, TimedOut:

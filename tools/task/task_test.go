@@ -82,6 +82,27 @@ func newBench(t *testing.T) bench {
 	return bench{t, s, db}
 }
 
+// A task names the trace of its last run as soon as it has run.
+func TestTraceOfTask(t *testing.T) {
+	b := newBench(t)
+	asked := ""
+	b.TraceOf = func(_ context.Context, taskID string) (string, error) { asked += taskID; return "4bf9", nil }
+	b.submit(storing())
+	record, err := b.Status(t.Context(), task.StatusIn{TaskID: id(1)})
+	if err != nil || record.TraceID != "" || asked != "" {
+		t.Errorf("before a run: %q, asked for %q, %v", record.TraceID, asked, err)
+	}
+	b.finish(b.start(1), task.Completed)
+	record, err = b.Status(t.Context(), task.StatusIn{TaskID: id(1)})
+	if err != nil || record.TraceID != "4bf9" || asked != id(1) {
+		t.Errorf("after it: %q, asked for %q, %v", record.TraceID, asked, err)
+	}
+	waited, err := b.Wait(t.Context(), task.WaitIn{TaskID: id(1), TimeoutMs: 1})
+	if err != nil || waited.TraceID != "4bf9" {
+		t.Errorf("waited for: %q, %v", waited.TraceID, err)
+	}
+}
+
 func id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
 // storing is a task that can run.

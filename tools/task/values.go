@@ -58,6 +58,7 @@ type Record struct {
 	Item
 	Progress *Steps   `json:"progress,omitempty" doc:"How far it is, or had come."`
 	Lines    []string `json:"lines,omitempty" doc:"Its last messages."`
+	TraceID  string   `json:"traceId,omitempty" doc:"Trace of its last run, for trace.get; absent if it is not recorded."`
 	WaitsFor string   `json:"waitsFor,omitempty" doc:"Why the task does not start yet."`
 }
 

@@ -197,27 +197,54 @@ func follow(spans []*node, start, end time.Time, onPath map[*node]time.Duration)
 	return found
 }
 
-// causes returns the failures that no failure within explains. Those of one
-// label and code are one cause, the first.
+// causes returns the failures that no failure within explains: first those that
+// ended their run, the earliest first, then those after which the run went on.
+// Those of one label and code are one cause, the first.
 func (t *tree) causes() []Cause {
+	failed := slices.DeleteFunc(slices.Clone(t.spans), func(n *node) bool {
+		return n.Status != Failure || slices.ContainsFunc(n.children, (*node).endsParent)
+	})
+	fatal := slices.DeleteFunc(slices.Clone(failed), (*node).tolerated)
+	slices.SortStableFunc(fatal, func(a, b *node) int { return a.end.Compare(b.end) })
 	causes := []Cause{}
 	at := map[[2]string]int{}
-	for _, n := range t.spans {
-		if n.Status != Failure || slices.ContainsFunc(n.children, func(c *node) bool { return c.Status == Failure }) {
-			continue
-		}
-		key := [2]string{n.Label, n.Code}
-		if i, known := at[key]; known {
+	for _, n := range append(fatal, slices.DeleteFunc(failed, func(n *node) bool { return !n.tolerated() })...) {
+		like := [2]string{n.Label, n.Code}
+		if i, known := at[like]; known {
 			causes[i].Count++
 			continue
 		}
-		at[key] = len(causes)
+		at[like] = len(causes)
 		causes = append(causes, Cause{
 			SpanID: n.ID, Label: n.Label, Path: n.path(), Step: n.step(), Input: n.input(),
-			Fault: Fault{Code: n.Code, Message: n.Message}, Count: 1,
+			Fault: Fault{Code: n.Code, Message: n.Message}, Tolerated: n.tolerated(), Count: 1,
 		})
 	}
 	return causes
+}
+
+// endsParent reports whether the span failed and the span around it with it, if that
+// failed: it does not go on after failures, nor is it retried.
+func (n *node) endsParent() bool {
+	if n.Status != Failure || n.Tolerated {
+		return false
+	}
+	if n.parent == nil || n.parent.Kind != Step || n.Kind == Step {
+		return true
+	}
+	// A span that is no step is an attempt of the step around it: only the last counts.
+	last := n.parent.children[len(n.parent.children)-1]
+	return n == last
+}
+
+// tolerated reports whether the failure did not end the trace.
+func (n *node) tolerated() bool {
+	for ; n.parent != nil; n = n.parent {
+		if !n.endsParent() || n.parent.Status != Failure {
+			return true
+		}
+	}
+	return n.Tolerated
 }
 
 // step returns the label of the step that the span is, or is within; empty for none.
@@ -298,6 +325,8 @@ func (a AnalyzeOut) recommend() []string {
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	for _, c := range a.Errors[:min(len(a.Errors), 3)] {
 		switch {
+		case c.Tolerated:
+			add("the run went on after %s failed %s: look there if it should not", cmp.Or(c.Step, c.Label), c.times())
 		case c.Code == Interrupted:
 			add("%s was cut off when the server ended: run it again", c.Label)
 		case c.Step != "" && c.Step != c.Label:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -23,6 +24,9 @@ type Service struct {
 	store Store
 	flush func(context.Context) error
 	now   func() time.Time
+
+	// Workspace names the workspace of the service. Results name other workspaces only.
+	Workspace string
 }
 
 // New returns a service on a store. flush stores what this process has recorded
@@ -40,8 +44,17 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err := s.settle(ctx); err != nil {
 		return ListOut{}, err
 	}
+	if !in.Since.IsZero() && !in.Until.IsZero() && !in.Since.Before(in.Until) {
+		return ListOut{}, toolfold.Errorf(toolfold.InvalidInput, "until is not after since").About(toolfold.ProblemRefused, until.Name).
+			WithHint("traces that began from since to before until are listed")
+	}
 	now := s.now()
-	page, err := s.store.List(ctx, Query{Status: in.Status, HeardFrom: now.Add(-Silence), Limit: in.Limit + 1, After: after})
+	page, err := s.store.List(ctx, Query{
+		Status: in.Status, Label: in.Label, Caller: in.Caller, Workspace: in.Workspace,
+		Session: strings.ToLower(in.SessionID), Task: strings.ToLower(in.TaskID), Error: in.Error,
+		MinDuration: time.Duration(in.MinDurationMs) * time.Millisecond, Since: in.Since, Until: in.Until,
+		Now: now, HeardFrom: now.Add(-Silence), Limit: in.Limit + 1, After: after,
+	})
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing traces: %w", err)
 	}
@@ -54,11 +67,24 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		if t.Status == Running || t.End.IsZero() {
 			took = max(0, now.Sub(t.Start))
 		}
-		out.Traces = append(out.Traces, Item{
+		item := Item{
 			TraceID: t.ID, Label: t.Label, Status: t.Status, StartedAt: t.Start, DurationMs: millis(took), SpanCount: t.Spans,
-		})
+			Workspace: s.other(t.Workspace),
+		}
+		if callctx.Wants(ctx, "traces.caller") {
+			item.Caller = t.Caller
+		}
+		out.Traces = append(out.Traces, item)
 	}
 	return out, nil
+}
+
+// other returns a workspace unless it is that of the service.
+func (s *Service) other(workspace string) string {
+	if workspace == s.Workspace {
+		return ""
+	}
+	return workspace
 }
 
 // Get shows the spans of a trace, a page at a time.
@@ -83,7 +109,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	}
 	out := GetOut{
 		TraceID: in.TraceID, Label: t.label, Status: t.status, StartedAt: t.start, DurationMs: millis(t.duration()),
-		Spans: []SpanItem{}, SpanCount: len(t.spans),
+		Caller: t.caller, Workspace: s.other(t.workspace), Spans: []SpanItem{}, SpanCount: len(t.spans),
 	}
 	withAnswers := callctx.Wants(ctx, "spans.answer")
 	var answered []string

@@ -35,6 +35,9 @@ const (
 // Interrupted is the code of a span whose process ended before it did.
 const Interrupted = "INTERRUPTED"
 
+// InterruptedMessage is the message of such a span.
+const InterruptedMessage = "the server ended before it did"
+
 // Silence is the time that the process of a running span may stay unheard before
 // the span counts as interrupted. Processes report every quarter of it.
 const Silence = 2 * time.Minute
@@ -60,11 +63,17 @@ type Span struct {
 	Status    string
 	Code      string // of a failure
 	Message   string // of a failure
+	Tolerated bool   // it failed, and the run around it goes on
 	Start     time.Time
 	End       time.Time // zero while running
 	Arguments Size      // of a call
 	Result    Size      // of a call
 	Attempts  int       // of a step or a task; zero is one
+
+	Caller    string   // client that called; of a root, empty if it is unknown
+	Workspace string   // of the process; of a root, empty if it is unknown
+	Sessions  []string // that the span is part of, or that its call names; not read back
+	Task      string   // ID of the task that the span is the run of; not read back
 
 	// Attributes are the others that the span has.
 	Attributes map[string]string
@@ -96,11 +105,21 @@ type Trace struct {
 	Start     time.Time
 	End       time.Time // of the last span that ended; zero = none has
 	Spans     int
+
+	Caller, Workspace string // of the first root
 }
 
-// Query picks traces.
+// Query picks traces. What is empty or zero does not filter.
 type Query struct {
-	Status    string    // empty = any
+	Status            string
+	Label             string // beginning of the label or of a word in it
+	Caller, Workspace string // exactly
+	Session, Task     string // IDs in lower case
+	Error             string // part of the code or message of a failed span, whatever its case
+	MinDuration       time.Duration
+	Since, Until      time.Time // of the start: from Since to before Until
+
+	Now       time.Time // at which running traces are measured
 	HeardFrom time.Time // processes that reported before have ended
 	Limit     int
 	After     *toolfold.Position // nil = from the newest

@@ -15,6 +15,15 @@ var (
 	traceID   = toolfold.String{Name: "traceId", Doc: "Trace ID.", MinLen: 1, MaxLen: 100}
 	status    = toolfold.String{Name: "status", Doc: "Outcome.", Enum: []string{Success, Failure, Running}}
 	compareTo = toolfold.String{Name: "compareTo", Doc: "Trace ID of another run.", MinLen: 1, MaxLen: 100}
+	label     = toolfold.String{Name: "label", Doc: "Beginning of the label or of its target: memory., nightly.", MinLen: 1, MaxLen: 200}
+	caller    = toolfold.String{Name: "caller", Doc: "Client that called, as trace.get shows it.", MinLen: 1, MaxLen: 200}
+	workspace = toolfold.String{Name: "workspace", Doc: "Workspace of the server that ran it.", MinLen: 1, MaxLen: 500}
+	sessionID = toolfold.UUID("sessionId", "Session that a call named or was part of.")
+	taskID    = toolfold.UUID("taskId", "Task that ran.")
+	failure   = toolfold.String{Name: "error", Doc: "Part of the code or message of a failure.", MinLen: 1, MaxLen: 200}
+	since     = toolfold.Time("since", "Began then or later.")
+	until     = toolfold.Time("until", "Began before.")
+	slow      = toolfold.Int{Name: "minDurationMs", Doc: "Took as long or longer.", Min: 1}
 	limit     = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
 )
 
@@ -35,7 +44,10 @@ var Family = toolfold.Family{
 		Words:   "recent executions, what ran, execution history, activity, what happened",
 		Changed: "Lists recorded traces, and total, instead of samples. Pages: hasMore, and nextCursor for the next one.",
 		Optional: toolfold.Fields{
-			status, limit.With(toolfold.Default(10), toolfold.Max(100)), toolfold.Cursor.With(toolfold.Added()),
+			status, label.With(toolfold.Added()), since.With(toolfold.Added()), until.With(toolfold.Added()), failure.With(toolfold.Added()),
+			slow.With(toolfold.Added()), taskID.With(toolfold.Added()), sessionID.With(toolfold.Added()), caller.With(toolfold.Added()),
+			workspace.With(toolfold.Added()),
+			limit.With(toolfold.Default(10), toolfold.Max(100)), toolfold.Cursor.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Reads,
 		Example: `{"status": "failure"}`,

@@ -12,6 +12,8 @@ type tree struct {
 	label      string // of the first root
 	status     string
 	start, end time.Time
+
+	caller, workspace string // of the first root
 }
 
 // node is a span in its tree.
@@ -37,7 +39,7 @@ func newTree(spans []Span, heard, now time.Time) *tree {
 	for i, s := range spans {
 		n := &node{Span: s, end: s.Start.Add(s.Duration(now))}
 		if s.Status == Running && heard.Before(now.Add(-Silence)) {
-			n.Status, n.Code, n.Message = Failure, Interrupted, "the server ended before it did"
+			n.Status, n.Code, n.Message = Failure, Interrupted, InterruptedMessage
 			n.end = maxTime(s.Start, heard)
 		}
 		nodes[i], byID[s.ID] = n, n
@@ -58,7 +60,8 @@ func newTree(spans []Span, heard, now time.Time) *tree {
 	}
 	slices.SortStableFunc(t.roots, func(a, b *node) int { return a.Start.Compare(b.Start) })
 	first := slices.IndexFunc(t.roots, func(n *node) bool { return n.Root })
-	t.label = t.roots[max(first, 0)].Label
+	root := t.roots[max(first, 0)]
+	t.label, t.caller, t.workspace = root.Label, root.Caller, root.Workspace
 	for _, root := range t.roots { // roots that lost what was around them say nothing of the whole
 		switch {
 		case root.Root && root.Status == Failure:

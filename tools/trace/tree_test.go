@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -112,6 +113,47 @@ func TestFailedStep(t *testing.T) {
 	spans[2].Attributes[ArgumentsAttribute] = `{"sessionId":"s"}`
 	if got := newTree(spans, noon, noon).analyze(nil).Errors[0].Input; got != `{"sessionId":"s"}` {
 		t.Errorf("kept arguments are %s", got)
+	}
+}
+
+// The failure that ended the run comes first, whatever failed before it: a step with
+// continueOnError, an attempt that was repeated, and what failed within a success.
+func TestFatalFailureComesFirst(t *testing.T) {
+	t.Parallel()
+	spans := []Span{
+		at("root", "", Call, 0, 9), at("run", "root", Workflow, 0, 9),
+		at("b", "run", Step, 0, 3), at("session.status", "b", Call, 0, 1), at("again", "b", Call, 1, 3),
+		at("c", "run", Step, 3, 5), at("within", "c", Call, 3, 4),
+		at("e", "run", Step, 5, 9), at("memory.get", "e", Call, 5, 6), at("last", "e", Call, 7, 8),
+	}
+	for i := range spans {
+		spans[i].Status, spans[i].Code, spans[i].Message = Failure, "BAD", "why"
+	}
+	spans[2].Tolerated = true
+	spans[4].Label, spans[9].Label = "session.status", "memory.get"
+	spans[8].Code = "BUSY"
+	spans[5].Status = Success
+	out := newTree(spans, noon, noon.Add(time.Hour)).analyze(nil)
+	var got []string
+	for _, c := range out.Errors {
+		got = append(got, fmt.Sprint(c.SpanID, " ", c.Label, " ", c.Code, " ", c.Tolerated, " ", c.Count))
+	}
+	if diff := cmp.Diff([]string{
+		"last memory.get BAD false 1", "session.status session.status BAD true 2", "within within BAD true 1",
+	}, got[:min(len(got), 3)]); diff != "" {
+		t.Error(diff, got)
+	}
+	if diff := cmp.Diff([]string{
+		"look at e: memory.get failed there with BAD",
+		"the run went on after b failed 2 times with BAD: look there if it should not",
+		"the run went on after c failed with BAD: look there if it should not",
+	}, out.recommend()[:3]); diff != "" {
+		t.Error(diff)
+	}
+	// A run that fails by itself is not explained by a failure that it tolerated.
+	out = newTree(spans[:3], noon, noon.Add(time.Hour)).analyze(nil)
+	if out.Errors[0].SpanID != "run" || out.Errors[0].Tolerated || !out.Errors[1].Tolerated {
+		t.Errorf("causes are %+v", out.Errors)
 	}
 }
 

@@ -9,7 +9,16 @@ import (
 
 // ListIn are the arguments of trace.list.
 type ListIn struct {
-	Status string `json:"status"`
+	Status        string    `json:"status"`
+	Label         string    `json:"label"`
+	Caller        string    `json:"caller"`
+	Workspace     string    `json:"workspace"`
+	SessionID     string    `json:"sessionId"`
+	TaskID        string    `json:"taskId"`
+	Error         string    `json:"error"`
+	MinDurationMs int       `json:"minDurationMs"`
+	Since         time.Time `json:"since"`
+	Until         time.Time `json:"until"`
 	toolfold.Page
 }
 
@@ -28,6 +37,8 @@ type Item struct {
 	StartedAt  time.Time `json:"startedAt" doc:"When it began."`
 	DurationMs float64   `json:"durationMs" doc:"How long it took, so far if running."`
 	SpanCount  int       `json:"spanCount" doc:"Spans recorded."`
+	Caller     string    `json:"caller,omitempty" doc:"Client that called; only if include_fields names traces.caller."`
+	Workspace  string    `json:"workspace,omitempty" doc:"Workspace, if another one."`
 }
 
 // GetIn are the arguments of trace.get.
@@ -43,6 +54,8 @@ type GetOut struct {
 	Status     string     `json:"status" doc:"Outcome." enum:"success,failure,running"`
 	StartedAt  time.Time  `json:"startedAt" doc:"When it began."`
 	DurationMs float64    `json:"durationMs" doc:"How long it took, so far if running."`
+	Caller     string     `json:"caller,omitempty" doc:"Client that called."`
+	Workspace  string     `json:"workspace,omitempty" doc:"Workspace, if another one."`
 	Spans      []SpanItem `json:"spans" doc:"In the order of the tree: each before those within it."`
 	SpanCount  int        `json:"spanCount" doc:"Spans on all pages."`
 	toolfold.Paged
@@ -88,7 +101,7 @@ type AnalyzeOut struct {
 	StepCount       int        `json:"stepCount" doc:"Steps that ran; without steps, the spans within the roots."`
 	SlowestSteps    []StepTime `json:"slowestSteps" doc:"Up to 10, by own time."`
 	CriticalPath    []PathPart `json:"criticalPath" doc:"Parts that the end waited for, in time order; the 20 longest."`
-	Errors          []Cause    `json:"errors" doc:"Failures that no failure within explains; up to 10, those alike as one."`
+	Errors          []Cause    `json:"errors" doc:"Failures that no failure within explains, the one that ended the run first; up to 10, those alike as one."`
 	ErrorCount      int        `json:"errorCount" doc:"All such failures."`
 	Retries         []Retry    `json:"retries" doc:"Steps and tasks that needed several attempts; up to 10."`
 	Usual           *Usual     `json:"usual,omitempty" doc:"Comparison with earlier successes under this label; absent below 3."`
@@ -120,7 +133,8 @@ type Cause struct {
 	Step   string `json:"step,omitempty" doc:"Step that it is, or is within."`
 	Input  string `json:"input,omitempty" doc:"Names of the arguments it got; with values if traceArguments keeps them."`
 	Fault
-	Count int `json:"count" doc:"How often the label failed with this code."`
+	Tolerated bool `json:"tolerated,omitempty" doc:"The run went on after it: continueOnError, a retry, or a model that was told."`
+	Count     int  `json:"count" doc:"How often the label failed with this code."`
 }
 
 // Retry is a step or task that needed several attempts.

@@ -1,10 +1,13 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	oteltrace "go.opentelemetry.io/otel/trace"
@@ -13,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/tools/trace"
@@ -23,6 +27,7 @@ import (
 func (t *Tracing) Calls(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		around := oteltrace.SpanContextFromContext(ctx)
+		ctx = naming(ctx, c)
 		outermost := !around.IsValid() || around.IsRemote()
 		runs := c.Entry != nil && c.Entry.Action.Effect == toolfold.Runs
 		if t.o.RunsOnly && outermost && !runs {
@@ -59,6 +64,28 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 		return answer
 	}
 }
+
+// namedSession is the session that a call names, or a call around it.
+type namedSession string
+
+// naming returns the context of a call with the session that the call names, if it names one.
+func naming(ctx context.Context, c *call.Call) context.Context {
+	if !bytes.Contains(c.Raw, []byte(sessionParam)) {
+		return ctx
+	}
+	args, ok := c.Arguments()
+	if !ok {
+		return ctx
+	}
+	id, _ := args[sessionParam].(string)
+	if _, err := uuid.Parse(id); err != nil {
+		return ctx
+	}
+	return callctx.With(ctx, namedSession(strings.ToLower(id)))
+}
+
+// sessionParam is the parameter of actions that are about a session.
+const sessionParam = "sessionId"
 
 // unknownCall names the span of a call whose name led to no action. Its label is the name.
 const unknownCall = "call unknown"
@@ -125,7 +152,7 @@ func (t *Tracing) plainly(ctx context.Context, c *call.Call, around oteltrace.Sp
 	s.at = oteltrace.NewSpanContext(in)
 	forwards := c.Entry != nil && c.Entry.Action.Forwards()
 	if !forwards {
-		t.start(s, false)
+		t.start(ctx, s, false)
 		ctx = oteltrace.ContextWithSpan(ctx, s)
 	}
 	answer := next(ctx, c)

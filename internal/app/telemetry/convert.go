@@ -77,7 +77,7 @@ func convertSDK(s sdk.ReadOnlySpan) trace.Span {
 		case engine.StepKey:
 			span.Kind, span.Label = trace.Step, "step "+kv.Value.AsString()
 		case engine.TaskKey:
-			span.Kind = trace.Task
+			span.Kind, span.Task = trace.Task, kv.Value.AsString()
 			set(&span, kv)
 		case "gen_ai.operation.name":
 			switch kv.Value.AsString() {
@@ -100,6 +100,8 @@ func convertSDK(s sdk.ReadOnlySpan) trace.Span {
 			if n := int(kv.Value.AsInt64()); n > 1 {
 				span.Attempts = n
 			}
+		case engine.ToleratedKey:
+			span.Tolerated = kv.Value.AsBool()
 		case errorKey:
 			span.Code = kv.Value.AsString()
 		case "gen_ai.agent.id", "gen_ai.workflow.name", "toolfold.step.type": // the label and the kind say it

@@ -26,6 +26,9 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/system/clock"
 	"github.com/toolfold/toolfold/internal/text/redact"
 	"github.com/toolfold/toolfold/tools/trace"
@@ -65,6 +68,8 @@ type Options struct {
 
 	Days      int // traces are kept; zero = for ever
 	Megabytes int // of traces are kept; zero = any
+
+	Workspace string // in which the process works; empty if it is unknown
 
 	Version string       // of the service, for OTLP
 	Log     *slog.Logger // of what could not be stored
@@ -113,7 +118,10 @@ type span interface {
 type recorded struct {
 	span
 	answer []byte // kept with the span when it ends
-	begun  bool   // stored as running
+
+	caller   string   // client whose call it is, or is part of
+	sessions []string // that it is part of, or that its call names
+	begun    bool     // stored as running
 }
 
 // New returns tracing, and OTLP export as the environment configures it. A
@@ -159,19 +167,23 @@ func (t *Tracing) Dropped() int64 {
 }
 
 // OnStart implements [sdk.SpanProcessor].
-func (t *Tracing) OnStart(_ context.Context, s sdk.ReadWriteSpan) {
-	t.start(s, s.InstrumentationScope().Name != scopeName)
+func (t *Tracing) OnStart(ctx context.Context, s sdk.ReadWriteSpan) {
+	t.start(ctx, s, s.InstrumentationScope().Name != scopeName)
 }
 
 // OnEnd implements [sdk.SpanProcessor].
 func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) { t.end(s) }
 
-// start notes a span that begins, and whether it is of a run.
-func (t *Tracing) start(s span, ofRun bool) {
+// start notes a span that begins in a context, and whether it is of a run.
+func (t *Tracing) start(ctx context.Context, s span, ofRun bool) {
+	began := &recorded{span: s, caller: toolfold.OriginOf(ctx).Client, sessions: work.Sessions(ctx)}
+	if named := callctx.Of[namedSession](ctx); named != "" && !slices.Contains(began.sessions, string(named)) {
+		began.sessions = append(slices.Clip(began.sessions), string(named))
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.open) < maxOpen {
-		t.open[keyOf(s)] = &recorded{span: s}
+		t.open[keyOf(s)] = began
 	}
 	t.ran = t.ran || ofRun
 	t.arm()
@@ -312,7 +324,7 @@ func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 	if len(spans) == 0 && len(running) == 0 {
 		return false, nil
 	}
-	list := converted(spans)
+	list := converted(spans, t.o.Workspace)
 	store, err := t.o.Open(ctx)
 	if err == nil && len(list) > 0 { // all at once: under load each transaction waits for many others
 		err = store.Put(ctx, list, t.now())
@@ -405,10 +417,13 @@ func (t *Tracing) take() (spans []taken, running []string) {
 }
 
 // converted returns spans as they are stored, without the ones that no query reads.
-func converted(spans []taken) []trace.Span {
+func converted(spans []taken, workspace string) []trace.Span {
 	list := make([]trace.Span, 0, len(spans))
 	for _, s := range spans {
 		span := convert(s.span)
+		if span.Sessions = s.from.sessions; span.Root {
+			span.Caller, span.Workspace = s.from.caller, workspace
+		}
 		if s.runs {
 			span.Status, span.End = trace.Running, time.Time{}
 		} else {

@@ -30,6 +30,9 @@ import (
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/app/telemetry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/engine"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
@@ -268,6 +271,85 @@ func checkWorkflowRun(t *testing.T) {
 			json.RawMessage(`{"traceId":"`+newest+`","compareTo":"`+wrong+`"}`)); err == nil {
 			t.Errorf("is compared to %s", wrong)
 		}
+	}
+}
+
+// The failure that ended a run is named before one that the run went on after, which
+// says so.
+func TestFailureThatEndedTheRun(t *testing.T) {
+	b := newBench(t, map[string]string{".toolfold/workflows/odd.yaml": `
+name: Odd
+version: 1.0.0
+steps:
+  - {stepId: b, name: B, type: tool, config: {tool: session.status, arguments: {sessionId: 00000000-0000-4000-8000-000000000001}},
+     continueOnError: true, retry: {maxAttempts: 3, backoffMs: 1}}
+  - {stepId: c, name: C, type: tool, dependsOn: [b], config: {tool: memory.store, arguments: {key: a, value: {v: 1}}}}
+  - {stepId: e, name: E, type: tool, dependsOn: [c], config: {tool: memory.get, arguments: {key: "{{ steps.c.nothing.at.all }}"}}}
+`}, nil)
+	if answer := b.Runner.Call(t.Context(), "workflow.run", json.RawMessage(`{"workflowId": "odd"}`)); answer.Err != nil {
+		t.Fatal(answer.Err)
+	}
+	list := do[trace.ListOut](t, b, "trace.list", `{"label": "odd", "status": "failure"}`)
+	if len(list.Traces) != 1 {
+		t.Fatalf("listed %+v", list.Traces)
+	}
+	a := do[trace.AnalyzeOut](t, b, "trace.analyze", `{"traceId": "`+list.Traces[0].TraceID+`"}`)
+	if len(a.Errors) != 2 || a.Errors[0].Step != "step e" || a.Errors[0].Tolerated ||
+		a.Errors[1].Step != "step b" || !a.Errors[1].Tolerated || a.Errors[1].Count != 3 {
+		t.Errorf("errors %+v", a.Errors)
+	}
+	if len(a.Recommendations) < 2 || !strings.Contains(a.Recommendations[0], "step e") ||
+		!strings.HasPrefix(a.Recommendations[1], "the run went on after step b failed 3 times") {
+		t.Errorf("recommended %q", a.Recommendations)
+	}
+}
+
+// One run is found among many calls: by what it ran, its caller, workspace, session,
+// task, error and time.
+func TestRunsAreFound(t *testing.T) {
+	workflow := strings.Replace(slowWorkflow, "tool: slow", "tool: memory.list", 1)
+	b := newBench(t, map[string]string{".toolfold/workflows/nightly.yaml": workflow}, func(o *telemetry.Options) {
+		o.Workspace = "github.com/acme/shop"
+	})
+	for range 30 {
+		do[json.RawMessage](t, b, "memory.list", `{}`)
+	}
+	from := func(client string) context.Context { return callctx.With(t.Context(), toolfold.Origin{Client: client}) }
+	if answer := b.Runner.Call(from("claude-code"), "workflow.run", json.RawMessage(`{"workflowId": "nightly"}`)); answer.Err != nil {
+		t.Fatal(answer.Err)
+	}
+	const id = "00000000-0000-4000-8000-00000000ABCD"
+	b.Runner.Call(from("codex"), "session.status", json.RawMessage(`{"sessionId": "`+id+`"}`))
+	of := work.InSessions(t.Context(), strings.ToLower(id))
+	_, span := b.tracing.Provider().Tracer("a run").Start(of, "task nightly",
+		oteltrace.WithAttributes(engine.TaskKey.String(strings.ToLower(id))))
+	span.End()
+	for filter, want := range map[string][]string{
+		`"label": "nightly"`:                                  {"task nightly", "workflow.run nightly"},
+		`"label": "workflow."`:                                {"workflow.run nightly"},
+		`"caller": "claude-code"`:                             {"workflow.run nightly"},
+		`"sessionId": "` + id + `"`:                           {"task nightly", "session.status"},
+		`"taskId": "` + id + `"`:                              {"task nightly"},
+		`"error": "session_not"`:                              {"session.status"},
+		`"workspace": "github.com/acme/shop", "label": "ses"`: {"session.status"},
+		`"workspace": "github.com/acme/else"`:                 nil,
+		`"until": "2026-01-01T00:00:00Z"`:                     nil,
+		`"since": "2026-01-01T00:00:00Z", "label": "session"`: {"session.status"},
+		`"minDurationMs": 80000000`:                           nil,
+	} {
+		list := do[trace.ListOut](t, b, "trace.list", `{`+filter+`}`)
+		var got []string
+		for _, found := range list.Traces {
+			got = append(got, found.Label)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || list.Total != len(want) {
+			t.Errorf("%s: %s, total %d", filter, diff, list.Total)
+		}
+	}
+	_, err := toolfold.Do[trace.ListOut](t.Context(), b.Runner, "trace.list",
+		json.RawMessage(`{"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}`))
+	if err == nil || !strings.Contains(err.Error(), "until is not after since") {
+		t.Errorf("until before since: %v", err)
 	}
 }
 

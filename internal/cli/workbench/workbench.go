@@ -88,7 +88,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 			return db.Trace(), nil
 		},
 		Opened: b.store.Opened(), Arguments: o.TraceArguments, RunsOnly: !o.TraceCalls, Days: o.TraceDays, Megabytes: o.TraceMegabytes,
-		Version: env.Version(), Log: b.log, Now: time.Now,
+		Workspace: b.Workspace, Version: env.Version(), Log: b.log, Now: time.Now,
 	})
 	if err != nil {
 		return nil, env.UsageError("%v", err)

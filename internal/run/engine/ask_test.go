@@ -93,8 +93,8 @@ func TestModelsCallTools(t *testing.T) {
 	expect(t, r, `{"ask":"on Friday"}`)
 	spans := exporter.GetSpans()
 	if got := described(spans, spans[2]); got != "execute_tool memory.search in step ask error.type=TOOL_CONFIG_ERROR "+
-		"gen_ai.operation.name=execute_tool gen_ai.tool.name=memory.search toolfold.step.id=ask/2 toolfold.step.type=tool Error: query is "+
-		"missing" || len(spans) != 9 {
+		"gen_ai.operation.name=execute_tool gen_ai.tool.name=memory.search toolfold.step.id=ask/2 toolfold.step.type=tool "+
+		"toolfold.tolerated=true Error: query is missing" || len(spans) != 9 {
 		t.Errorf("%d spans, the third is %s", len(spans), got)
 	}
 	offered := e.requests[0]["tools"].([]any)

@@ -21,6 +21,9 @@ const (
 	StepKey     = attribute.Key("toolfold.step.id")
 	TaskKey     = attribute.Key("toolfold.task.id")
 	AttemptsKey = attribute.Key("toolfold.attempts") // of a step or task, when there is more than one
+
+	// ToleratedKey is true of a step that failed and after which its run goes on.
+	ToleratedKey = attribute.Key("toolfold.tolerated")
 )
 
 // Names and attributes of spans are those of OpenTelemetry's conventions for
@@ -68,16 +71,26 @@ func (r *Runner) startStep(ctx context.Context, n *node) (context.Context, func(
 			attribute.String("gen_ai.tool.name", call.name))
 	}
 	ctx, span := r.tracer().Start(ctx, name, trace.WithAttributes(attributes...))
-	return ctx, func(f *Failure) { endSpan(span, f) }
+	return ctx, func(f *Failure) {
+		if f != nil && n.goesOn {
+			span.SetAttributes(ToleratedKey.Bool(true))
+		}
+		endSpan(span, f)
+	}
 }
 
-// startCall opens the span of a call that a model makes.
+// startCall opens the span of a call that a model makes. The model is told of its failure.
 func (r *Runner) startCall(ctx context.Context, c StepResult) (context.Context, func(*Failure)) {
 	ctx, span := r.tracer().Start(ctx, "execute_tool "+c.Tool, trace.WithAttributes(
 		StepKey.String(c.StepID), attribute.String("toolfold.step.type", TypeTool),
 		attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", c.Tool),
 	))
-	return ctx, func(f *Failure) { endSpan(span, f) }
+	return ctx, func(f *Failure) {
+		if f != nil {
+			span.SetAttributes(ToleratedKey.Bool(true))
+		}
+		endSpan(span, f)
+	}
 }
 
 // startChat opens the span of one request to a model.

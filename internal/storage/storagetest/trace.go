@@ -18,6 +18,7 @@ func Trace() Suite {
 		Behaviours: map[string]func(*testing.T, *storage.DB){
 			"spans": putSpans,
 			"list":  listTraces,
+			"find":  findTraces,
 			"trim":  trimTraces,
 		},
 	}
@@ -129,6 +130,78 @@ func listTraces(t *testing.T, db *storage.DB) {
 	noError(t, err)
 	began := noon.Add(time.Minute)
 	equal(t, usual, []trace.Trace{{ID: "a", Start: began, End: began.Add(time.Second)}})
+}
+
+// Traces are found among many others by what they are about.
+func findTraces(t *testing.T, db *storage.DB) {
+	s := db.Trace()
+	put := func(id string, minute int, change func(*trace.Span)) {
+		added := span(id, 0)
+		added.Start = noon.Add(time.Duration(minute) * time.Minute)
+		added.End, added.Label = added.Start.Add(time.Duration(minute)*time.Second), "memory.get"
+		change(&added)
+		noError(t, s.Put(t.Context(), []trace.Span{added}, added.Start))
+	}
+	put("a", 1, func(s *trace.Span) {
+		s.Label, s.Workspace, s.Caller = "workflow.run nightly", "acme/shop", "Cläude 100%\x00"
+	})
+	put("b", 2, func(s *trace.Span) { s.Label, s.Task, s.Sessions = "task nightly", "t1", []string{"s1", "s2"} })
+	put("b", 2, func(s *trace.Span) {
+		s.ID, s.Root, s.Sessions, s.Label = "child", false, []string{"s1"}, "step x"
+		s.Status, s.Code, s.Message = trace.Failure, "DISK_FULL", "Kein Platz: äÖ\x00 'x' _%"
+	})
+	put("c", 3, func(s *trace.Span) { s.Status, s.Code, s.Message = trace.Failure, "STEP_FAILED", "disk_empty" })
+	put("d", 4, func(s *trace.Span) { s.Status, s.End = trace.Running, time.Time{} })
+	put("e", 9, func(s *trace.Span) { s.Label, s.Status, s.End = "memory.store", trace.Running, time.Time{} })
+	put("f", 10, func(s *trace.Span) { s.Label = "mymemory.get" })
+	for _, test := range []struct {
+		name, ids string
+		q         trace.Query
+	}{
+		{"beginning of the label", "edc", trace.Query{Label: "memory."}},
+		{"whole label", "dc", trace.Query{Label: "memory.get"}},
+		{"target", "ba", trace.Query{Label: "nightly"}},
+		{"not a pattern", "", trace.Query{Label: "memory%"}},
+		{"middle of a word", "", trace.Query{Label: "ightly"}},
+		{"caller", "a", trace.Query{Caller: "Cläude 100%\x00"}},
+		{"part of a caller", "", trace.Query{Caller: "Cläude"}},
+		{"workspace", "a", trace.Query{Workspace: "acme/shop"}},
+		{"session", "b", trace.Query{Session: "s1"}},
+		{"task", "b", trace.Query{Task: "t1"}},
+		{"session of the task", "b", trace.Query{Task: "t1", Session: "s2"}},
+		{"task is no session", "", trace.Query{Session: "t1"}},
+		{"error of a span within", "b", trace.Query{Error: "platz: ÄÖ\x00 'x' _%"}},
+		{"code", "cb", trace.Query{Error: "disk_"}},
+		{"interrupted", "d", trace.Query{Error: "interrupted"}},
+		{"failed and error", "c", trace.Query{Error: "disk_", Status: trace.Failure}},
+		{"eleven seconds", "e", trace.Query{MinDuration: 11 * time.Second}},
+		{"ended ones", "f", trace.Query{MinDuration: 10 * time.Second, Status: trace.Success}},
+		{"since", "fe", trace.Query{Since: noon.Add(9 * time.Minute)}},
+		{"until", "a", trace.Query{Until: noon.Add(2 * time.Minute)}},
+		{"all at once", "b", trace.Query{Label: "task", Task: "t1", Since: noon, Until: noon.Add(time.Hour), MinDuration: 1, Error: "platz"}},
+	} {
+		q := test.q
+		q.Now, q.HeardFrom, q.Limit = noon.Add(10*time.Minute), noon.Add(8*time.Minute), 9
+		page, err := s.List(t.Context(), q)
+		noError(t, err)
+		ids := ""
+		for _, tr := range page.Traces {
+			ids += tr.ID
+		}
+		equal(t, []any{test.name, ids, page.Total}, []any{test.name, test.ids, len(test.ids)})
+	}
+	page, err := s.List(t.Context(), trace.Query{Workspace: "acme/shop", Limit: 1})
+	noError(t, err)
+	equal(t, []string{page.Traces[0].Caller, page.Traces[0].Workspace}, []string{"Cläude 100%\x00", "acme/shop"})
+	_, err = s.Trim(t.Context(), trace.Keep{Since: noon.Add(time.Hour)})
+	noError(t, err)
+	put("b", 2, func(s *trace.Span) {}) // nothing of the old trace of this ID is found
+	for _, q := range []trace.Query{{Session: "s1"}, {Task: "t1"}, {Error: "platz"}} {
+		q.Limit = 9
+		page, err := s.List(t.Context(), q)
+		noError(t, err)
+		equal(t, page.Total, 0)
+	}
 }
 
 func trimTraces(t *testing.T, db *storage.DB) {
