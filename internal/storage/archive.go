@@ -106,6 +106,8 @@ var archiveKinds = []struct {
 	}}},
 	{"traces", archiveTable{name: "traces", key: []string{"id"}, children: []archiveTable{
 		{name: "trace_spans", parent: "trace_id", key: []string{"id"}},
+		{name: "trace_terms", parent: "trace_id", key: []string{"term"}},
+		{name: "trace_errors", parent: "trace_id", key: []string{"span_id"}},
 	}}},
 	{"metrics", archiveTable{name: "metrics", key: []string{"name"}, id: "id", children: []archiveTable{
 		{name: "metric_series", parent: "metric_id", key: []string{"labels"}, id: "id", children: []archiveTable{
