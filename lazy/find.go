@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/rank"
@@ -26,6 +27,8 @@ const (
 const (
 	unsuitable = 0.8  // it does another kind of thing than the query wants
 	forbidden  = 0.5  // the query rules out what it does
+	workbench  = 0.8  // it is ours, and other servers have tools too
+	elsewhere  = 0.5  // the query names other servers than that of the tool
 	needing    = 0.95 // it changes something or needs an id, and the query has no verb
 )
 
@@ -172,7 +175,10 @@ func (v *View) rank(query string, limit int) []*match {
 	r := readRequest(query, list)
 	hits, phrasing := v.catalogue.find(rank.Query{Text: r.text, Limit: max(limit, pool), Keep: seen})
 	phrased := phrasing.shares(list)
-	matches := v.order(hits, limit, func(a *toolfold.Action) float64 { return r.share(v.entries[a]) * phrased(a.Name) })
+	placed := v.places(list)
+	matches := v.order(hits, limit, func(a *toolfold.Action) float64 {
+		return r.share(v.entries[a]) * phrased(a.Name) * placed(a)
+	})
 	matches = v.merge(matches, near(seen))
 	if r.wants != reading && r.removes {
 		return matches
@@ -184,6 +190,40 @@ func (v *View) rank(query string, limit int) []*match {
 		return slices.Insert(slices.Delete(matches, harmless, harmless+1), 0, best)
 	}
 	return matches
+}
+
+// places returns the share that an action is ranked by for where it is: tools of the servers that the
+// query names come before all others, and tools of any server before ours that fit about as well.
+func (v *View) places(query []said) func(*toolfold.Action) float64 {
+	var named []string
+	for server := range v.servers {
+		if names(query, server) {
+			named = append(named, server)
+		}
+	}
+	return func(a *toolfold.Action) float64 {
+		switch {
+		case slices.Contains(named, a.Family.Server):
+			return 1
+		case named != nil:
+			return elsewhere
+		case a.Family.Server == "" && len(v.servers) > 0 && a.Family.Category != callctx.Discovery:
+			return workbench
+		}
+		return 1
+	}
+}
+
+// names reports whether a query has the name of a server: its words, side by side.
+func names(query []said, server string) bool {
+	var room [8]said
+	name := appendSaid(room[:0], server)
+	for i := 0; len(name) > 0 && i+len(name) <= len(query); i++ {
+		if slices.EqualFunc(query[i:i+len(name)], name, func(a, b said) bool { return a.text == b.text }) {
+			return true
+		}
+	}
+	return false
 }
 
 func isHarmless(m *match) bool { return !destroys(m.action) }

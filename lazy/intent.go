@@ -29,7 +29,7 @@ var verbs = sync.OnceValue(func() map[string]wish {
 	of := map[string]wish{}
 	for w, list := range map[wish]string{
 		reading:  "get show list find search read view fetch display print lookup browse see tell describe enumerate",
-		making:   "create add make new insert generate build compose write save store register record start put keep schedule define introduce",
+		making:   "create add make setup new insert generate build compose write save store register record start put keep schedule define introduce",
 		changing: "set update change modify edit rename alter adjust replace switch enable disable configure turn raise lower",
 		removing: "remove delete erase drop wipe purge clear forget destroy discard scrap dismiss retire withdraw unlearn unregister " +
 			"unset rid throw strike empty reset uninstall decommission dissolve cancel revoke shred trash ditch abolish eliminate " +
@@ -136,10 +136,6 @@ type request struct {
 // readRequest reads a query, of which said are the words.
 func readRequest(query string, list []said) request {
 	r := request{text: query}
-	if strings.Contains(query, "get rid of") {
-		r.text = strings.ReplaceAll(query, "get rid of", "remove") // not get
-		list = appendSaid(nil, r.text)
-	}
 	if slices.ContainsFunc(list, func(s said) bool { return negations[s.text] }) {
 		r.text = ruledOut().ReplaceAllStringFunc(r.text, func(match string) string {
 			w, isVerb := verbs()[words.Stem(words.Fold(ruledOut().FindStringSubmatch(match)[2]))]
@@ -153,9 +149,37 @@ func readRequest(query string, list []said) request {
 			list = appendSaid(nil, r.text)
 		}
 	}
+	list = withVerbs(list)
 	r.wants = wishFor(withoutOpening(list))
 	r.removes = slices.ContainsFunc(list, func(s said) bool { return verbs()[s.stem] == removing })
 	return r
+}
+
+// withVerbs returns words with one verb in place of each phrase that means it.
+func withVerbs(list []said) []said {
+	var with []said // nil while there is no phrase
+	for i := 0; i < len(list); i++ {
+		verb, n := words.Verb(func(at int) string {
+			if at += i; at < len(list) {
+				return list[at].text
+			}
+			return ""
+		})
+		switch {
+		case n > 0:
+			if with == nil {
+				with = append(make([]said, 0, len(list)), list[:i]...)
+			}
+			with = append(with, said{text: verb, lead: verb, stem: words.Stem(verb)})
+			i += n - 1
+		case with != nil:
+			with = append(with, list[i])
+		}
+	}
+	if with == nil {
+		return list
+	}
+	return with
 }
 
 // withoutOpening returns the words after an opening.

@@ -1,6 +1,10 @@
 package rank
 
-import "github.com/toolfold/toolfold/internal/text/words"
+import (
+	"iter"
+
+	"github.com/toolfold/toolfold/internal/text/words"
+)
 
 // courtesies are words of requests that say nothing about a tool.
 var courtesies = words.Set("want wants need needs like wish know let lets please kindly " +
@@ -15,7 +19,7 @@ var particles = words.Set("back down in off on out up")
 func appendTerms(order, whole []string, text string) ([]string, []string) {
 	before := "" // the word before, in case a particle follows
 	previous := ""
-	for w := range words.Split(text) {
+	for w := range withVerbs(text) {
 		if w.Hyphened {
 			whole = append(whole, words.Stem(previous+w.Text))
 		}
@@ -30,6 +34,33 @@ func appendTerms(order, whole []string, text string) ([]string, []string) {
 		}
 	}
 	return order, whole
+}
+
+// withVerbs yields the words of a text, with one verb in place of each phrase that means it.
+func withVerbs(text string) iter.Seq[words.Word] {
+	return func(yield func(words.Word) bool) {
+		var room [32]words.Word
+		list := room[:0]
+		for w := range words.Split(text) {
+			list = append(list, w)
+		}
+		for i := 0; i < len(list); i++ {
+			verb, n := words.Verb(func(at int) string {
+				if at += i; at < len(list) {
+					return list[at].Text
+				}
+				return ""
+			})
+			w := list[i]
+			if n > 0 {
+				w = words.Word{Text: verb}
+				i += n - 1
+			}
+			if !yield(w) {
+				return
+			}
+		}
+	}
 }
 
 // appendWord appends the term of a word, unless it is one of grammar or
@@ -60,7 +91,7 @@ func phrasal(verb, particle string) (term string, ok bool) {
 // parts, or itself where documents have it.
 func (x *Index) appendAsked(order []string, text string) []string {
 	before := ""
-	for w := range words.Split(text) {
+	for w := range withVerbs(text) {
 		if w.Parts != nil {
 			if _, known := x.numbers[words.Stem(w.Text)]; !known {
 				for _, p := range w.Parts {
