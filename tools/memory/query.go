@@ -28,6 +28,7 @@ type term struct {
 	forms Group    // of the index that stand for it
 	worth float64  // of a match: 1 for the word itself, less for a guess
 	like  Group    // synonyms, which count less
+	pairs []pair   // synonyms of two words side by side
 
 	ids    []int64 // entries that have it, the latest first
 	common bool    // ids are only the latest of them
@@ -48,11 +49,7 @@ func parseQuery(text string) query {
 		known[t.stem] = t
 		t.worth = 1
 		t.forms = Group{{Text: t.stem}}
-		for _, s := range rank.Synonyms(t.stem) {
-			if !strings.Contains(s, " ") {
-				t.like = append(t.like, Word{Text: s})
-			}
-		}
+		t.addSynonyms(rank.Synonyms(t.stem))
 		all = append(all, t)
 		if !stop {
 			content = append(content, t)
@@ -89,6 +86,11 @@ func parseQuery(text string) query {
 					phrase = append(phrase, t.stem)
 				}
 			}
+			if !w.Char && j > 0 && !list[j-1].Char {
+				verb := known[words.Stem(before)]
+				verb.addSynonyms(rank.Synonyms(words.Stem(before + w.Text)))
+				verb.addSynonyms(rank.Synonyms(words.Stem(verb.stem + w.Text)))
+			}
 			if !w.Char && j > 0 && !list[j-1].Char && len(before)+len(w.Text) >= minGuessed { // roll out finds rollout
 				joined := Word{Text: words.Stem(before + w.Text)}
 				for _, t := range []*term{known[words.Stem(before)], known[words.Stem(w.Text)]} {
@@ -110,10 +112,54 @@ func parseQuery(text string) query {
 	if len(content) == 0 {
 		q.terms = all
 	}
-	if len(q.terms) == 1 { // it asks for the word, not for the subject
-		q.terms[0].like = nil
+	for i := 1; i < len(q.terms); i++ {
+		list := rank.Synonyms(q.terms[i-1].stem + " " + q.terms[i].stem)
+		q.terms[i-1].addSynonyms(list)
+		q.terms[i].addSynonyms(list)
+	}
+	if len(all) == 1 { // it asks for the word, not for the subject; "who is on leave" asks for the subject
+		q.terms[0].like, q.terms[0].pairs = nil, nil
 	}
 	return q
+}
+
+// pair is the stems of two words side by side.
+type pair [2]string
+
+// particles end verbs that are written in one word or in two: pickup, pick up.
+var particles = []string{"away", "back", "down", "off", "in", "on", "out", "over", "up"}
+
+// addSynonyms adds what stands for the term, each synonym once. A synonym that
+// may be written in two words stands as a pair too.
+func (t *term) addSynonyms(list []string) {
+	add := func(p pair) {
+		if !slices.Contains(t.pairs, p) {
+			t.pairs = append(t.pairs, p)
+		}
+	}
+	for _, s := range list {
+		if first, second, ok := strings.Cut(s, " "); ok {
+			add(pair{first, second})
+			continue
+		}
+		if w := (Word{Text: s}); s != t.stem && !slices.Contains(t.like, w) {
+			t.like = append(t.like, w)
+		}
+		for _, p := range particles {
+			if verb, ok := strings.CutSuffix(s, p); ok && len(verb) >= minPrefix {
+				add(pair{words.Stem(verb), p})
+			}
+		}
+	}
+}
+
+// bothWords matches entries that have a first and a second word of pairs.
+func (t *term) bothWords() Match {
+	var first, second Group
+	for _, p := range t.pairs {
+		first, second = append(first, Word{Text: p[0]}), append(second, Word{Text: p[1]})
+	}
+	return Match{first, second}
 }
 
 // setRarity estimates how rare the term is, from how far its latest entries
@@ -125,4 +171,7 @@ func (t *term) setRarity(last int64) {
 		count *= float64(last) / span
 	}
 	t.rarity = rank.Rarity(count, float64(last))
+	if words.IsCommon(t.typed) {
+		t.rarity *= commonShare
+	}
 }

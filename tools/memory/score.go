@@ -11,10 +11,11 @@ import (
 
 // What relevance is made of.
 const (
-	keyBonus     = 1.0  // of a word in the key, in occurrences
-	synonymShare = 0.35 // of a synonym against the word itself
-	pairBonus    = 0.3  // of neighbours in the query that are neighbours in the entry
-	minPrefix    = 3    // characters of a word that may be the beginning of another
+	keyBonus     = 1.0 // of a word in the key, in occurrences
+	commonShare  = 0.5 // of the rarity of a word that questions of any subject have
+	synonymShare = 0.7 // of a synonym against the word itself
+	pairBonus    = 0.3 // of neighbours in the query that are neighbours in the entry
+	minPrefix    = 3   // characters of a word that may be the beginning of another
 )
 
 // evidence weighs how often a word occurs in an entry.
@@ -25,13 +26,14 @@ type ranker struct {
 	query query
 	exact map[string][]int // terms by their forms
 	like  map[string][]int // terms by their synonyms
+	pairs map[pair][]int   // terms by their synonyms of two words
 	begin map[string][]int // terms by the beginnings of words that stand for them
 	sizes []int            // of the beginnings, in bytes, each once
 	total float64          // the greatest sum
 }
 
 func newRanker(q query) *ranker {
-	r := &ranker{query: q, exact: map[string][]int{}, like: map[string][]int{}, begin: map[string][]int{}}
+	r := &ranker{query: q, exact: map[string][]int{}, like: map[string][]int{}, pairs: map[pair][]int{}, begin: map[string][]int{}}
 	for i, t := range q.terms {
 		r.total += t.rarity
 		if i > 0 {
@@ -53,6 +55,9 @@ func newRanker(q query) *ranker {
 		}
 		for _, w := range t.like {
 			r.like[w.Text] = append(r.like[w.Text], i)
+		}
+		for _, p := range t.pairs {
+			r.pairs[p] = append(r.pairs[p], i)
 		}
 	}
 	return r
@@ -88,6 +93,7 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 	n := len(r.query.terms)
 	t = tally{count: make([]float64, n), inKey: make([]float64, n), like: make([]float64, n), pair: make([]bool, n)}
 	var before, here []int
+	last := "" // the word before
 	for word := range strings.SplitSeq(text, " ") {
 		if strings.HasPrefix(word, hiddenMark) || strings.HasPrefix(word, strongMark) {
 			continue
@@ -96,6 +102,10 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 		for _, i := range r.like[plain] {
 			t.like[i]++
 		}
+		for _, i := range r.pairs[pair{last, plain}] {
+			t.like[i]++
+		}
+		last = plain
 		here = r.appendTerms(here[:0], plain)
 		if inKey {
 			for _, i := range here {
@@ -135,8 +145,9 @@ func (r *ranker) score(t tally, meanWords float64) float64 {
 	for i, term := range r.query.terms {
 		asked += term.rarity
 		if t.count[i] == 0 && t.inKey[i] == 0 {
-			found += synonymShare * term.rarity * min(t.like[i], 1)
-			sum += synonymShare * term.rarity * evidence.Share(t.like[i], float64(t.words), meanWords)
+			worth := synonymShare * term.rarity
+			found += worth * min(t.like[i], 1)
+			sum += worth * evidence.Share(t.like[i], float64(t.words), meanWords)
 			continue
 		}
 		found += term.rarity * term.worth

@@ -451,18 +451,29 @@ func (s *search) gather(ctx context.Context) error {
 	return nil
 }
 
-// addSynonyms notes the latest entries that have a synonym of a word.
+// addSynonyms notes the latest entries that have a synonym of a word. Of those
+// that are two words an entry need not have them side by side; ranking sees.
 func (s *search) addSynonyms(ctx context.Context) error {
 	for _, t := range s.query.terms {
-		if len(t.like) == 0 {
-			continue
+		var groups []Match
+		if len(t.like) > 0 {
+			groups = append(groups, Match{t.like})
 		}
-		ids, err := s.matching(ctx, Match{t.like}, maxTier)
-		if err != nil {
-			return err
+		if len(t.pairs) > 0 {
+			groups = append(groups, t.bothWords())
 		}
-		for _, id := range ids {
-			s.like[id] += synonymShare * t.rarity
+		seen := map[int64]bool{}
+		for _, m := range groups {
+			ids, err := s.matching(ctx, m, maxTier)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if !seen[id] {
+					seen[id] = true
+					s.like[id] += synonymShare * t.rarity
+				}
+			}
 		}
 	}
 	return nil

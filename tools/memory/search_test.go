@@ -122,7 +122,13 @@ func TestSearchFindsOtherWords(t *testing.T) {
 	store(t, s, "", "plan", `"The roll out begins on Monday."`)
 	store(t, s, "", "login", `"Signup is open."`)
 	store(t, s, "", "night", `"Old buckets are deleted after dark."`)
+	store(t, s, "", "returns", `"A refund takes five days."`)
+	store(t, s, "", "nursery", `"Grandpa picks up Ida."`)
+	store(t, s, "", "absence", `"Lena takes a vacation in May."`)
 	for query, want := range map[string]string{
+		"is the money back":    "returns", // two words for one
+		"who will collect her": "nursery", // one for two
+		"is she on leave":      "absence", // one word in a question asks for the subject
 		"rollout":              "plan",
 		"when does it rollout": "plan",
 		"sign up":              "login",
