@@ -61,7 +61,11 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 		}
 	}
 	for _, h := range near {
-		c.leave(LeftOut{AbilityID: h.id, Reason: "fits too little: " + strings.Join(h.words, ", "), Score: h.score()})
+		why := "fits too little: "
+		if h.worth >= threshold {
+			why = "others fit better: "
+		}
+		c.leave(LeftOut{AbilityID: h.id, Reason: why + strings.Join(h.words, ", "), Score: h.score()})
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.untrusted)) {
 		if a := l.untrusted[id]; a.Enabled && a.isFor(in.AgentID) {
@@ -79,8 +83,8 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 const maxNear = 3
 
 // relevant lists the abilities that an agent may have and that fit its task,
-// best first, and the best of the texts that fit too little. Hits are the abilities
-// that share words with the task.
+// best first, and the best of the texts that fit too little or clearly less than
+// another. Hits are the abilities that share words with the task.
 func relevant(l library, agent string, hits []hit) (fitting, near []hit) {
 	hits = slices.DeleteFunc(hits, func(h hit) bool { return l.obstacle(h.id, agent) != "" })
 	for _, h := range hits {

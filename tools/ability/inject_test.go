@@ -226,6 +226,21 @@ func TestInjectSaysWhy(t *testing.T) {
 	}
 }
 
+// A text that fits well enough stays out beside one that fits far better, and the
+// result names that reason.
+func TestInjectSaysThatOthersFitBetter(t *testing.T) {
+	t.Parallel()
+	s, _ := newService(t, simple("sql-tuning", "Tune slow SQL queries: read the execution plan, add the missing index."),
+		simple("reports", "Reports hold slow queries, then totals."))
+	in := ask()
+	in.Task = "Tune the slow SQL queries, read the execution plan and add the missing index"
+	out := inject(t, s, in)
+	if len(out.Injected) != 1 || len(out.LeftOut) != 1 || out.LeftOut[0].Score < 0.5 ||
+		out.LeftOut[0].Reason != "others fit better: queries, slow" {
+		t.Errorf("got %+v, left out %+v", out.Injected, out.LeftOut)
+	}
+}
+
 // A page about something else is no reason to put an ability in, and one
 // sentence of a page is.
 func TestInjectForALongTask(t *testing.T) {
