@@ -96,6 +96,9 @@ type Origin struct {
 	// choose it: it identifies them to people only.
 	Client string
 
+	// Caller is the name of the caller's token; empty if the server asks for none, or the token has no name.
+	Caller string
+
 	// ListGrows reports whether the list of the session may change: its protocol is 2025-11-25 or older. Later
 	// protocols forbid that a call changes a list.
 	ListGrows bool

@@ -57,6 +57,9 @@ type Resource struct {
 	// still be read by their URI. A resource at one URI is always listed.
 	List func(ctx context.Context) ([]content.Link, error)
 
+	// Hidden leaves a template out of the list of templates. Its URIs can be read: they are of earlier versions.
+	Hidden bool
+
 	Complete map[string]Completer // by variable of the template
 
 	// Version returns a value that changes with the content at a URI, such as the time of its last write, or

@@ -274,7 +274,7 @@ func (r *request) clientKey() string {
 
 // origin returns where the request comes from.
 func (r *request) origin() toolfold.Origin {
-	from := toolfold.Origin{Rights: r.caller.rights, Token: r.caller.id, Client: r.client().Name}
+	from := toolfold.Origin{Rights: r.caller.rights, Token: r.caller.id, Caller: r.caller.name, Client: r.client().Name}
 	if r.session != nil {
 		from.Session, from.ListGrows = r.session.SessionID(), !r.modern()
 	}

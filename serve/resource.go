@@ -157,7 +157,7 @@ func (s *Server) listTemplates(ctx context.Context, r *request, out []byte) ([]b
 	}
 	var list []listed
 	for _, x := range resources {
-		if !x.fixed() {
+		if !x.fixed() && !x.Hidden {
 			list = append(list, listed{x.URI, listedTemplate{x.URI, x.Name, x.Doc, x.MIME}})
 		}
 	}

@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -47,6 +48,12 @@ type Host struct {
 
 	// WorkspaceName names the workspace that submitted tasks belong to.
 	WorkspaceName string
+
+	// NotesByCaller makes notes belong to callers whose token has a name, see [memory.Service.ByCaller].
+	NotesByCaller bool
+
+	// MemoryScope is the scope of notes that are stored without one; empty is workspace.
+	MemoryScope string
 
 	// MaxInterruptions bounds how often a run of a task may be cut off.
 	MaxInterruptions int
@@ -95,7 +102,8 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	var m mounting
 	mount(&m, memory.Family, stored(h, func(db *storage.DB) *memory.Service {
 		service := memory.New(db.Memory(), h.Now)
-		service.Namespace, service.Workspace = h.MemoryNamespace, h.WorkspaceName
+		service.Namespace, service.Workspace, service.ByCaller = h.MemoryNamespace, h.WorkspaceName, h.NotesByCaller
+		service.ForAll = h.MemoryScope == memory.User
 		if h.Vectors != nil {
 			service.Vectors = h.Vectors
 		}
@@ -154,18 +162,21 @@ func mount[S any](m *mounting, f toolfold.Family, open func(context.Context) (S,
 	m.families = append(m.families, mounted)
 }
 
-// Stored returns when an entry of memory was stored; zero where there is none.
-func (h Host) Stored(ctx context.Context, namespace, key string) (time.Time, error) {
+// Stored returns when an entry of memory was stored; zero if there is no entry. An empty
+// workspace is the caller's own.
+func (h Host) Stored(ctx context.Context, workspace, namespace, key string) (time.Time, error) {
 	db, err := h.Open(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
-	first := memory.Scope{Namespace: namespace, Prefix: key, Now: h.Now()}
-	found, err := db.Memory().Headings(ctx, first, memory.Page{Limit: 1})
-	if err != nil || len(found) == 0 || found[0].Key != key {
-		return time.Time{}, err
-	}
-	return found[0].StoredAt, nil
+	at := memory.Place{Namespace: namespace, Key: key, Workspace: cmp.Or(workspace, h.OwnNotes(ctx))}
+	e, _, err := db.Memory().Get(ctx, at, h.Now())
+	return e.StoredAt, err
+}
+
+// OwnNotes returns the name of the workspace that notes of a caller belong to.
+func (h Host) OwnNotes(ctx context.Context) string {
+	return memory.Own(ctx, h.WorkspaceName, h.NotesByCaller)
 }
 
 func (h Host) folder() workspace.Folder {

@@ -84,7 +84,7 @@ var archiveKinds = []struct {
 	name string
 	archiveTable
 }{
-	{"notes", archiveTable{name: "memory", key: []string{"namespace", "key"}, id: "id", omit: []string{"words"}}},
+	{"notes", archiveTable{name: "memory", key: []string{"namespace", "key", "workspace"}, id: "id", omit: []string{"words"}}},
 	{"sessions", archiveTable{name: "sessions", key: []string{"id"}, children: []archiveTable{
 		{name: "session_participants", parent: "session_id", key: []string{"agent_id"}},
 		{name: "session_policies", parent: "session_id", key: []string{"policy_id"}},

@@ -41,6 +41,9 @@ type memorySearch struct {
 	// index for each word. Empty where it always does.
 	byIndex string
 
+	// identity lists what the unique index of entries is on.
+	identity string
+
 	// How the parameter of matches is written: what is around a word, after
 	// the beginning of one, between alternatives, and between groups.
 	quote, prefix, or, and string
@@ -48,11 +51,12 @@ type memorySearch struct {
 
 var memorySearches = map[goose.Dialect]memorySearch{
 	goose.DialectSQLite3: {
-		matches: `SELECT rowid AS id FROM memory_index WHERE memory_index MATCH ?`,
-		id:      `rowid`,
-		latest:  [2]string{``, `ORDER BY rowid DESC`},
-		known:   `SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM memory_index WHERE memory_index MATCH '"' || value || '"')`,
-		quote:   `"`, prefix: "*", or: " OR ", and: " AND ",
+		matches:  `SELECT rowid AS id FROM memory_index WHERE memory_index MATCH ?`,
+		id:       `rowid`,
+		latest:   [2]string{``, `ORDER BY rowid DESC`},
+		known:    `SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM memory_index WHERE memory_index MATCH '"' || value || '"')`,
+		identity: `namespace, key, workspace`,
+		quote:    `"`, prefix: "*", or: " OR ", and: " AND ",
 	},
 	goose.DialectPostgres: {
 		matches: `SELECT id FROM memory WHERE lexemes @@ ?::tsquery`,
@@ -62,8 +66,9 @@ var memorySearches = map[goose.Dialect]memorySearch{
 		latest: [2]string{`SELECT id FROM (`, `LIMIT 1000) AS matches ORDER BY id DESC`},
 		known: `SELECT word FROM json_array_elements_text(?::json) AS asked (word)
 			WHERE EXISTS (SELECT 1 FROM memory WHERE lexemes @@ ('''' || word || '''')::tsquery OFFSET 0)`,
-		byIndex: `SET LOCAL enable_seqscan = off`,
-		quote:   "'", prefix: ":*", or: " | ", and: " & ",
+		byIndex:  `SET LOCAL enable_seqscan = off`,
+		identity: `namespace, key, sha256(workspace)`,
+		quote:    "'", prefix: ":*", or: " | ", and: " & ",
 	},
 }
 
@@ -85,18 +90,24 @@ func (s memorySearch) text(m memory.Match) string {
 }
 
 const (
-	insertEntry = `INSERT INTO memory (namespace, key, stored_at, expires_at, workspace, tags, words, value) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	insertEntry = `INSERT INTO memory (namespace, key, stored_at, expires_at, workspace, author, tags, words, value)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	// An entry that takes the place of one that has expired is a new one.
-	replaceOld = `ON CONFLICT (namespace, key) DO UPDATE SET stored_at = excluded.stored_at, expires_at = excluded.expires_at,
-		workspace = excluded.workspace, tags = excluded.tags, words = excluded.words, value = excluded.value,
+	replaceOld = ` DO UPDATE SET stored_at = excluded.stored_at, expires_at = excluded.expires_at,
+		author = excluded.author, tags = excluded.tags, words = excluded.words, value = excluded.value,
 		revision = CASE WHEN memory.expires_at <= ? THEN 1 ELSE memory.revision + 1 END`
 	replaceExpired = replaceOld + ` WHERE memory.expires_at <= ?`
 )
 
+// onConflict adds what happens if an entry is there.
+func (s memoryStore) onConflict(action string, args ...any) query {
+	return sqlf(`ON CONFLICT (`+s.search.identity+`)`+action, args...)
+}
+
 func insert(e memory.Entry) query {
 	return sqlf(insertEntry, []byte(e.Namespace), []byte(e.Key), e.StoredAt.UnixMicro(), maybeMicros(e.ExpiresAt),
-		maybeBytes(e.Workspace), tagsText(e.Tags), e.Words, []byte(e.Value))
+		[]byte(e.Workspace), maybeBytes(e.Author), tagsText(e.Tags), e.Words, []byte(e.Value))
 }
 
 // tagsText returns the JSON of tags, NULL for none.
@@ -109,27 +120,23 @@ func tagsText(tags []string) any {
 }
 
 func (s memoryStore) Put(ctx context.Context, e memory.Entry) (replaced bool, err error) {
-	revision, err := scalar[int64](ctx, s.db.writer(), insert(e).and(replaceOld+" RETURNING revision", e.StoredAt.UnixMicro()))
+	revision, err := scalar[int64](ctx, s.db.writer(), insert(e).with(s.onConflict(replaceOld+" RETURNING revision", e.StoredAt.UnixMicro())))
 	return revision > 1, err
 }
 
 func (s memoryStore) Add(ctx context.Context, e memory.Entry) (added bool, err error) {
 	now := e.StoredAt.UnixMicro()
-	q := insert(e).and(replaceExpired, now, now)
+	q := insert(e).with(s.onConflict(replaceExpired, now, now))
 	n, err := s.db.writer().exec(ctx, q.text, q.args...)
 	return n > 0, err
 }
 
 func (s memoryStore) Get(ctx context.Context, at memory.Place, now time.Time) (e memory.Entry, found bool, err error) {
-	q := sqlf(`SELECT stored_at, expires_at, workspace, tags, value FROM memory WHERE namespace = ? AND key = ?`,
-		[]byte(at.Namespace), []byte(at.Key))
+	q := sqlf(selectEntry+` WHERE namespace = ? AND key = ? AND workspace = ?`, []byte(at.Namespace), []byte(at.Key), []byte(at.Workspace))
 	if !now.IsZero() {
 		q = q.and(`AND (expires_at IS NULL OR expires_at > ?)`, now.UnixMicro())
 	}
-	return byKey(ctx, s.db, q, into(func(e *memory.Entry) []any {
-		e.Namespace, e.Key = at.Namespace, at.Key
-		return entryPlaces(e)[2:]
-	}))
+	return byKey(ctx, s.db, q, scanEntry)
 }
 
 // alive adds that entries have not expired. Few have that are not removed yet,
@@ -146,13 +153,13 @@ func alive(q query, now time.Time) query {
 // their order.
 func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwrite bool, now time.Time) (stored int, err error) {
 	micros := now.UnixMicro()
-	conflict := sqlf(replaceExpired, micros, micros)
+	conflict := s.onConflict(replaceExpired, micros, micros)
 	if overwrite {
-		conflict = sqlf(replaceOld, micros)
+		conflict = s.onConflict(replaceOld, micros)
 	}
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, func(a, b memory.Entry) int {
-		return slices.Compare([]string{a.Namespace, a.Key}, []string{b.Namespace, b.Key})
+		return slices.Compare([]string{a.Namespace, a.Key, a.Workspace}, []string{b.Namespace, b.Key, b.Workspace})
 	})
 	err = s.db.transact(ctx, func(t executor) error {
 		stored = 0
@@ -171,7 +178,7 @@ func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwri
 
 const (
 	selectHeading = `SELECT id, namespace, key, stored_at, expires_at, workspace, tags, length(value) FROM memory`
-	selectEntry   = `SELECT namespace, key, stored_at, expires_at, workspace, tags, value FROM memory`
+	selectEntry   = `SELECT namespace, key, stored_at, expires_at, workspace, author, tags, value FROM memory`
 )
 
 func (s memoryStore) Headings(ctx context.Context, scope memory.Scope, page memory.Page) ([]memory.Heading, error) {
@@ -187,7 +194,7 @@ func (s memoryStore) Newest(ctx context.Context, scope memory.Scope, after memor
 }
 
 var scanHeading = into(func(h *memory.Heading) []any {
-	return []any{&h.ID, &h.Namespace, &h.Key, micros{&h.StoredAt}, micros{&h.ExpiresAt}, orZero(&h.Workspace), fromJSON{&h.Tags}, &h.Size}
+	return []any{&h.ID, &h.Namespace, &h.Key, micros{&h.StoredAt}, micros{&h.ExpiresAt}, &h.Workspace, fromJSON{&h.Tags}, &h.Size}
 })
 
 func (s memoryStore) Entries(ctx context.Context, scope memory.Scope, page memory.Page) ([]memory.Entry, error) {
@@ -207,8 +214,8 @@ func (s memoryStore) Existing(ctx context.Context, scope memory.Scope, keys []st
 	if len(keys) == 0 {
 		return []string{}, nil
 	}
-	q := sqlf(`SELECT key FROM memory WHERE namespace = ? AND`, []byte(scope.Namespace)).with(among("key", bytesOf(keys)))
-	return all(ctx, s.db.reader(), alive(q, scope.Now).and(`ORDER BY key`), only[string])
+	q := sqlf(`SELECT DISTINCT key FROM memory WHERE namespace = ? AND`, []byte(scope.Namespace)).with(among("key", bytesOf(keys)))
+	return all(ctx, s.db.reader(), alive(ofWorkspace(q, scope), scope.Now).and(`ORDER BY key`), only[string])
 }
 
 // Delete removes in the order of keys, for the reason that Import does.
@@ -217,7 +224,8 @@ func (s memoryStore) Delete(ctx context.Context, scope memory.Scope, keys []stri
 	err := s.db.transact(ctx, func(t executor) error {
 		clear(gone)
 		for _, key := range slices.Sorted(slices.Values(keys)) {
-			q := alive(sqlf(`DELETE FROM memory WHERE namespace = ? AND key = ?`, []byte(scope.Namespace), []byte(key)), scope.Now)
+			q := sqlf(`DELETE FROM memory WHERE namespace = ? AND key = ?`, []byte(scope.Namespace), []byte(key))
+			q = alive(ofWorkspace(q, scope), scope.Now)
 			n, err := t.exec(ctx, q.text, q.args...)
 			if err != nil {
 				return err
@@ -238,7 +246,8 @@ func (s memoryStore) Delete(ctx context.Context, scope memory.Scope, keys []stri
 
 func (s memoryStore) DeleteAll(ctx context.Context, scope memory.Scope, naming int) (deleted int, first []string, err error) {
 	matching := func(what string) query {
-		return alive(starting(sqlf(what+` FROM memory WHERE namespace = ?`, []byte(scope.Namespace)), scope.Prefix), scope.Now)
+		q := sqlf(what+` FROM memory WHERE namespace = ?`, []byte(scope.Namespace))
+		return alive(ofWorkspace(starting(q, scope.Prefix), scope), scope.Now)
 	}
 	name, remove := matching(`SELECT key`).and(`ORDER BY key LIMIT ?`, naming), matching(`DELETE`)
 	err = s.db.transact(ctx, func(t executor) (err error) {
@@ -267,7 +276,8 @@ func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (remo
 
 // entryPlaces returns where the columns of [selectEntry] go.
 func entryPlaces(e *memory.Entry) []any {
-	return []any{&e.Namespace, &e.Key, micros{&e.StoredAt}, micros{&e.ExpiresAt}, orZero(&e.Workspace), fromJSON{&e.Tags}, (*[]byte)(&e.Value)}
+	return []any{&e.Namespace, &e.Key, micros{&e.StoredAt}, micros{&e.ExpiresAt}, &e.Workspace, orZero(&e.Author), fromJSON{&e.Tags},
+		(*[]byte)(&e.Value)}
 }
 
 var scanEntry = into(entryPlaces)
@@ -278,9 +288,23 @@ func (s memoryStore) within(q query, scope memory.Scope) query {
 	if scope.Namespace != "" {
 		q = q.and(`AND namespace = ?`, []byte(scope.Namespace))
 	}
-	q = alive(starting(q, scope.Prefix), scope.Now)
-	if marks := (memory.Scope{Tags: scope.Tags, Workspace: scope.Workspace}).Marks(); len(marks) > 0 {
+	if scope.Key != "" {
+		q = q.and(`AND key = ?`, []byte(scope.Key))
+	}
+	q = alive(ofWorkspace(starting(q, scope.Prefix), scope), scope.Now)
+	if marks := (memory.Scope{Tags: scope.Tags}).Marks(); len(marks) > 0 {
 		q = q.and(`AND id IN (`+s.search.matches+`)`, s.search.text(marks))
+	}
+	return q
+}
+
+// ofWorkspace adds that entries are of the workspace of a scope, or of another one.
+func ofWorkspace(q query, scope memory.Scope) query {
+	if scope.Workspace != "" {
+		q = q.and(`AND workspace = ?`, []byte(scope.Workspace))
+	}
+	if scope.Except != "" {
+		q = q.and(`AND workspace <> ?`, []byte(scope.Except))
 	}
 	return q
 }
@@ -298,9 +322,10 @@ func starting(q query, prefix string) query {
 func (s memoryStore) pageOf(selection string, scope memory.Scope, page memory.Page) query {
 	q := s.within(sqlf(selection), scope)
 	if page.After != (memory.Place{}) {
-		q = q.and(`AND (namespace, key) > (?, ?)`, []byte(page.After.Namespace), []byte(page.After.Key))
+		q = q.and(`AND (namespace, key, workspace) > (?, ?, ?)`, []byte(page.After.Namespace), []byte(page.After.Key),
+			[]byte(page.After.Workspace))
 	}
-	q = q.and(`ORDER BY namespace, key`)
+	q = q.and(`ORDER BY namespace, key, workspace`)
 	if page.Limit > 0 {
 		q = q.and(`LIMIT ?`, page.Limit)
 	}
@@ -359,7 +384,7 @@ func (s memoryStore) Candidates(ctx context.Context, ids []int64) ([]memory.Cand
 	}
 	q := sqlf(`SELECT id, stored_at, workspace, words FROM memory WHERE`).with(among("id", ids))
 	return all(ctx, s.db.reader(), q, into(func(c *memory.Candidate) []any {
-		return []any{&c.ID, micros{&c.StoredAt}, orZero(&c.Workspace), &c.Words}
+		return []any{&c.ID, micros{&c.StoredAt}, &c.Workspace, &c.Words}
 	}))
 }
 
@@ -368,7 +393,7 @@ func (s memoryStore) Load(ctx context.Context, ids []int64) (map[int64]memory.En
 	if len(ids) == 0 {
 		return entries, nil
 	}
-	q := sqlf(`SELECT id, namespace, key, stored_at, expires_at, workspace, tags, value FROM memory WHERE`).with(among("id", ids))
+	q := sqlf(`SELECT id, namespace, key, stored_at, expires_at, workspace, author, tags, value FROM memory WHERE`).with(among("id", ids))
 	_, err := all(ctx, s.db.reader(), q, func(rows *sql.Rows) (id int64, err error) {
 		var e memory.Entry
 		err = rows.Scan(append([]any{&id}, entryPlaces(&e)...)...)

@@ -304,6 +304,64 @@ func (done) Lookup(name string) []*entry.Entry {
 
 func (done) Nearest(string) string { return "" }
 
+// noteRows are notes of a store of schema step 24, one of a workspace that is known and one of which it is not.
+var noteRows = []string{
+	`INSERT INTO memory (namespace, key, stored_at, workspace, words, value) VALUES ('n', 'k', 7, 'shop', '` +
+		memory.IndexText(memory.Entry{Namespace: "n", Key: "k", Workspace: "shop", Value: []byte(`"shop"`)}) + `', '"shop"')`,
+	`INSERT INTO memory (namespace, key, stored_at, expires_at, revision, words, value) VALUES ('n', 'old', 8, 99, 3, '` +
+		memory.IndexText(memory.Entry{Namespace: "n", Key: "old", Value: []byte(`"old"`)}) + `', '"old"')`,
+	`INSERT INTO memory_vectors (id, stored_at, model, vector) SELECT id, stored_at, 'm', value FROM memory`,
+}
+
+// Notes of a store in which workspaces did not identify them keep the workspace that they had. Those without one
+// belong to all.
+func TestUpgradedNotesHaveWorkspaces(t *testing.T) {
+	eachOld(t, func(t *testing.T, pool *sql.DB, d dialect) {
+		makeAt(t, pool, d, 24, noteRows)
+		if d.name == goose.DialectSQLite3 {
+			if _, err := pool.ExecContext(t.Context(), `UPDATE memory SET workspace = CAST(workspace AS BLOB)`); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, func(t *testing.T, url string) {
+		db, err := Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		got, err := db.Memory().Entries(t.Context(), memory.Scope{}, memory.Page{})
+		if diff := cmp.Diff([]memory.Entry{
+			{Namespace: "n", Key: "k", Workspace: "shop", Value: json.RawMessage(`"shop"`), StoredAt: fromMicros(7)},
+			{Namespace: "n", Key: "old", Workspace: memory.User, Value: json.RawMessage(`"old"`), StoredAt: fromMicros(8),
+				ExpiresAt: fromMicros(99)},
+		}, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got)\n%s", err, diff)
+		}
+		if vectors, err := db.Memory().Vectors(t.Context(), memory.Scope{}, "m", 9); len(vectors) != 2 || err != nil {
+			t.Errorf("%d vectors are left, %v", len(vectors), err)
+		}
+		notes := memory.New(db.Memory(), func() time.Time { return fromMicros(9) })
+		notes.Workspace = "site"
+		for _, key := range []string{"k", "old"} { // beside those that there are
+			out, err := notes.Store(t.Context(), memory.StoreIn{Namespace: "n", Key: key, Value: json.RawMessage(`"site"`)})
+			if err != nil || out.Replaced {
+				t.Errorf("%+v, %v", out, err)
+			}
+		}
+		for workspace, want := range map[string]string{"shop": "k", memory.User: "old", "site": "k old"} {
+			out, err := notes.Search(t.Context(), memory.SearchIn{Query: "k old", Workspace: workspace, Page: toolfold.Page{Limit: 9}})
+			var keys []string
+			for _, r := range out.Results {
+				keys = append(keys, r.Key)
+			}
+			slices.Sort(keys)
+			if strings.Join(keys, " ") != want || err != nil {
+				t.Errorf("%s has %v, %v, want %s", workspace, keys, err, want)
+			}
+		}
+	})
+}
+
 // A copy of an upgrade is reused where it has what the store has. Where the copy was put
 // back and the store went on from there, it is an old one: another is made, and named.
 func TestCopiesBeforeUpgradesAreOfTheStore(t *testing.T) {
@@ -382,8 +440,9 @@ func checkOld(t *testing.T, url string) {
 			t.Errorf("found %v, %v (-want +got)\n%s", found, err, diff)
 		}
 	}
-	e, found, err := db.Memory().Get(t.Context(), memory.Place{Namespace: "n", Key: "k"}, fromMicros(8))
-	compare(e, found, err, memory.Entry{Namespace: "n", Key: "k", Value: json.RawMessage(`{"v":1}`), StoredAt: fromMicros(7)})
+	e, found, err := db.Memory().Get(t.Context(), memory.Place{Namespace: "n", Key: "k", Workspace: memory.User}, fromMicros(8))
+	compare(e, found, err, memory.Entry{Namespace: "n", Key: "k", Workspace: memory.User,
+		Value: json.RawMessage(`{"v":1}`), StoredAt: fromMicros(7)})
 	notes := memory.New(db.Memory(), func() time.Time { return fromMicros(9) })
 	if _, err := notes.Store(t.Context(), memory.StoreIn{Namespace: "n", Key: "k2", Value: json.RawMessage(`"v"`),
 		Tags: []string{"t"}}); err != nil {

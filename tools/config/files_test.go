@@ -61,7 +61,7 @@ func TestOptions(t *testing.T) {
 		TraceCalls: true, TraceDays: 14, TraceMegabytes: 256,
 		TaskRetentionDays: 30, MaxInterruptions: 5, MetricDays: 90, MetricPoints: 1_000_000,
 		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", AlwaysLoad: "discovery",
-		Resources: "work", ResultLimit: callctx.DefaultRoom, Store: "memory:",
+		Resources: "work", ResultLimit: callctx.DefaultRoom, Store: "memory:", MemoryScope: "workspace",
 		Providers: map[string]json.RawMessage{"x": json.RawMessage(`{"command":["true"],"type":"command"}`)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

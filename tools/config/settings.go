@@ -128,6 +128,10 @@ var Settings = append([]Setting{
 		Name: "memoryNamespace", Doc: "Namespace of memory for calls without one. Unless set: default, and all namespaces for searches.",
 		MinLen: 1, MaxLen: 100,
 	}, Trusted},
+	{toolfold.String{
+		Name: "memoryScope", Doc: "Scope of notes that are stored without one: workspace, or user for notes of all workspaces.",
+		Enum: []string{"workspace", "user"},
+	}.With(toolfold.Default("workspace")), User},
 	{toolfold.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.
 		With(toolfold.Default(false)), User},
 	{toolfold.Bool{Name: "traceCalls", Doc: "Record calls in traces. Runs and tasks are always recorded."}.With(toolfold.Default(true)), User},
@@ -287,6 +291,7 @@ type Options struct {
 	InstructionTokens int                        `json:"instructionTokens"`
 	WorkspaceName     string                     `json:"workspaceName"`   // empty = derived from the workspace
 	MemoryNamespace   string                     `json:"memoryNamespace"` // empty = the family's own defaults
+	MemoryScope       string                     `json:"memoryScope"`
 	TraceArguments    bool                       `json:"traceArguments"`
 	TraceCalls        bool                       `json:"traceCalls"`
 	TraceDays         int                        `json:"traceDays"`

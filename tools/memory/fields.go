@@ -2,9 +2,12 @@ package memory
 
 import "github.com/toolfold/toolfold"
 
-// maxCursor is the length of a cursor with the longest namespace and key, whatever
+// maxCursor is the length of a cursor with the longest namespace, key and workspace, whatever
 // characters are in them.
-const maxCursor = 5000
+const maxCursor = 10_000
+
+// scopeUser is the scope of entries of all workspaces.
+const scopeUser = "user"
 
 // The parameters.
 var (
@@ -24,7 +27,8 @@ var (
 	storedAt  = toolfold.Time("storedAt", "When the entry was stored.")
 	expiresAt = toolfold.Time("expiresAt", "When the entry expires.")
 	tags      = toolfold.List{Name: "tags", Doc: "Labels; a filter wants them all.", Of: toolfold.String{MinLen: 1, MaxLen: 50}}
-	project   = toolfold.String{Name: "workspace", Doc: "Its workspace; . is this one.", MaxLen: 500}
+	project   = toolfold.String{Name: "workspace", Doc: "Its workspace; . is this one, user is for all.", MaxLen: 500}
+	scope     = toolfold.String{Name: "scope", Doc: "user is for all workspaces.", Enum: []string{"workspace", scopeUser}}
 	ttl       = toolfold.Int{Name: "ttlMs", Doc: "Milliseconds until it is gone.", Min: 1, Max: maxTTL}
 	ifAbsent  = toolfold.Bool{Name: "ifAbsent", Doc: "Refuse a key that exists."}
 	order     = toolfold.String{Name: "order", Doc: "Order of the list.", Enum: []string{byKey, newest}}

@@ -21,18 +21,16 @@ const nothingThere = "nothing is stored there; memory.stats lists the namespaces
 
 // List lists keys.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), s.now()}
+	scope := Scope{Namespace: cmp.Or(in.Namespace, s.Namespace), Prefix: in.Prefix, Tags: tagSet(in.Tags),
+		Workspace: s.workspace(ctx, in.Workspace, ""), Now: s.now()}
+	own := s.own(ctx)
+	parts := partsOf(scope, own)
 	order := cmp.Or(in.Order, byKey)
 	after, err := parsePosition(in.Cursor, "list")
 	if err != nil {
 		return ListOut{}, err
 	}
-	var headings []Heading
-	if order == newest {
-		headings, err = s.store.Newest(ctx, scope, after.moment(), in.Limit+1)
-	} else {
-		headings, err = s.store.Headings(ctx, scope, Page{After: after.place(), Limit: in.Limit + 1})
-	}
+	headings, err := s.headings(ctx, parts, order, after, in.Limit+1)
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing keys: %w", err)
 	}
@@ -50,14 +48,63 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			out.HasMore, out.NextCursor = true, after.cursor()
 			break
 		}
-		out.Keys = append(out.Keys, Listed{h.Key, h.Namespace, h.StoredAt, s.labels(h.Tags, h.Workspace, h.ExpiresAt)})
-		if order == newest {
-			after = position{StoredAt: h.StoredAt.UnixMicro(), ID: h.ID}
-		} else {
-			after = position{Namespace: h.Namespace, Key: h.Key}
+		out.Keys = append(out.Keys, Listed{h.Key, h.Namespace, h.StoredAt, labels(own, h.Tags, h.Workspace, h.ExpiresAt)})
+		if h.Workspace != own && h.Workspace != User && out.Message == "" {
+			out.Message = ofOthers
 		}
+		after = parts.position(h, order)
 	}
 	return out, nil
+}
+
+// ofOthers explains the workspaces that a list names.
+const ofOthers = "entries that name a workspace belong to it, not to this project; user is all workspaces"
+
+// parts are the scopes that a list goes through, one after the other: entries of the caller's
+// own workspace come before entries of others.
+type parts []Scope
+
+func partsOf(scope Scope, own string) parts {
+	if scope.Workspace != "" {
+		return parts{scope}
+	}
+	mine, rest := scope, scope
+	mine.Workspace, rest.Except = own, own
+	return parts{mine, rest}
+}
+
+// position returns the position of an entry in a list.
+func (p parts) position(h Heading, order string) position {
+	at := position{Place: Place{h.Namespace, h.Key, h.Workspace}}
+	if order == newest {
+		at = position{StoredAt: h.StoredAt.UnixMicro(), ID: h.ID}
+	}
+	if h.Workspace != p[0].Workspace {
+		at.Part = 1
+	}
+	return at
+}
+
+// headings lists at most limit entries after a position.
+func (s *Service) headings(ctx context.Context, in parts, order string, after position, limit int) (list []Heading, err error) {
+	if after.Part < 0 || after.Part >= len(in) {
+		return nil, badCursor("is of a list with other parameters")
+	}
+	for i, scope := range in[after.Part:] {
+		if i > 0 {
+			after = position{}
+		}
+		var more []Heading
+		if order == newest {
+			more, err = s.store.Newest(ctx, scope, after.moment(), limit-len(list))
+		} else {
+			more, err = s.store.Headings(ctx, scope, Page{After: after.Place, Limit: limit - len(list)})
+		}
+		if list = append(list, more...); err != nil || len(list) == limit {
+			break
+		}
+	}
+	return list, err
 }
 
 // encodedLen returns an upper bound of the bytes of an entry in an answer, without
@@ -71,13 +118,12 @@ func (h Heading) encodedLen() int {
 }
 
 // position is the last entry of a page: its Place or its Moment, by the order of
-// the list. The zero value is before the first page.
+// the list, in one of its parts. The zero value is before the first page.
 type position struct {
-	Namespace, Key string
-	StoredAt, ID   int64 // StoredAt in microseconds since 1970
+	Place
+	StoredAt, ID int64 // StoredAt in microseconds since 1970
+	Part         int   // index of [parts]
 }
-
-func (p position) place() Place { return Place{p.Namespace, p.Key} }
 
 func (p position) moment() Moment {
 	if p.ID == 0 {
@@ -88,7 +134,7 @@ func (p position) moment() Moment {
 
 // cursor returns the cursor of the page after the position.
 func (p position) cursor() string {
-	raw, _ := json.Marshal([]any{p.Namespace, p.Key, p.StoredAt, p.ID}) // plain values always encode
+	raw, _ := json.Marshal([]any{p.Namespace, p.Key, p.Workspace, p.StoredAt, p.ID, p.Part}) // plain values always encode
 	return toolfold.CursorOf(string(raw))
 }
 
@@ -99,7 +145,12 @@ func parsePosition(cursor, action string) (after position, err error) {
 		return after, nil
 	}
 	raw, err := toolfold.Page{Cursor: cursor}.After("memory." + action)
-	if err != nil || json.Unmarshal([]byte(raw), &[]any{&after.Namespace, &after.Key, &after.StoredAt, &after.ID}) != nil {
+	var members []json.RawMessage
+	if err == nil && json.Unmarshal([]byte(raw), &members) == nil && len(members) == 4 {
+		return position{}, badCursor("is of an earlier version, whose lists had another order")
+	}
+	places := []any{&after.Namespace, &after.Key, &after.Workspace, &after.StoredAt, &after.ID, &after.Part}
+	if err != nil || len(members) != len(places) || json.Unmarshal([]byte(raw), &places) != nil {
 		return position{}, badCursor("is not one that " + action + " returned")
 	}
 	return after, nil

@@ -24,7 +24,8 @@ var asksText string
 var Family = toolfold.Family{
 	Name:    "memory",
 	Summary: "Key-value notebook",
-	Doc: "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. Without namespace, " +
+	Doc: "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. " +
+		"An entry belongs to its workspace: reads show entries of others with theirs, changes look at the own one only. Without namespace, " +
 		"search, list, export and stats look at all, other actions at default, unless the setting memoryNamespace names one.",
 	Words:    "notes, memories, facts, entries, knowledge, remember, diary, knowledge base, records, jottings",
 	Category: "memory",
@@ -41,22 +42,24 @@ var Family = toolfold.Family{
 		Optional: toolfold.Fields{
 			namespace, tags.With(toolfold.AtMost(maxTags), toolfold.Added()), ttl.With(toolfold.Added()),
 			ifAbsent.With(toolfold.Default(false), toolfold.InsteadOf(overwrite.Name), toolfold.Added()),
+			scope.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Sets,
 		Example: `{"key": "team/rules", "value": {"freeze": "Friday"}}`,
 		Related: []string{"memory.get", "memory.search"},
 		Run:     toolfold.Method((*Service).Store),
 	}, {
-		Name:     "get",
-		Legacy:   toolfold.OldNames{{Name: "memory_retrieve", Required: toolfold.Fields{key}}},
-		Summary:  "Read the entry of a known key, or of several.",
-		Words:    "recall, retrieve, read back, fetch, load, open",
-		Optional: toolfold.Fields{key, keys.With(toolfold.AtMost(maxKeysRead), toolfold.Added()), namespace},
-		Either:   toolfold.Fields{key, keys},
-		Effect:   toolfold.Reads,
-		Example:  `{"key": "team/rules"}`,
-		Related:  []string{"memory.search", "memory.list"},
-		Run:      toolfold.Method((*Service).Get),
+		Name:    "get",
+		Legacy:  toolfold.OldNames{{Name: "memory_retrieve", Required: toolfold.Fields{key}}},
+		Summary: "Read the entry of a known key, or of several.",
+		Words:   "recall, retrieve, read back, fetch, load, open",
+		Optional: toolfold.Fields{key, keys.With(toolfold.AtMost(maxKeysRead), toolfold.Added()), namespace,
+			project.With(toolfold.Added())},
+		Either:  toolfold.Fields{key, keys},
+		Effect:  toolfold.Reads,
+		Example: `{"key": "team/rules"}`,
+		Related: []string{"memory.search", "memory.list"},
+		Run:     toolfold.Method((*Service).Get),
 	}, {
 		Name:    "search",
 		Legacy:  toolfold.Was("memory_search"),
@@ -97,7 +100,7 @@ var Family = toolfold.Family{
 		Summary:  "Remove the entry of one key.",
 		Words:    "forget, erase, drop, throw away, remove one, take back",
 		Required: toolfold.Fields{key},
-		Optional: toolfold.Fields{namespace, dryRun.With(toolfold.Default(false), toolfold.Added())},
+		Optional: toolfold.Fields{namespace, project.With(toolfold.Added()), dryRun.With(toolfold.Default(false), toolfold.Added())},
 		Effect:   toolfold.Deletes,
 		Example:  `{"key": "team/rules"}`,
 		Related:  []string{"memory.bulk_delete"},
@@ -126,9 +129,9 @@ var Family = toolfold.Family{
 		Words:   "restore, load many, bulk insert, bring in, upload",
 		Doc:     "Keeps the good entries and reports bad ones. namespace replaces each entry's own.",
 		Changed: "storedAt is restored. The namespace argument overrides the entries' own, as it always claimed. " +
-			"Members an entry does not have are errors of that entry. Takes 1,000 entries at once.",
+			"The workspace argument does the same. Members an entry does not have are errors of that entry. Takes 1,000 entries at once.",
 		Required: toolfold.Fields{data.With(toolfold.AtMost(maxMany))},
-		Optional: toolfold.Fields{overwrite.With(toolfold.Default(false)), namespace},
+		Optional: toolfold.Fields{overwrite.With(toolfold.Default(false)), namespace, project.With(toolfold.Added())},
 		Effect:   toolfold.Sets,
 		Example:  `{"data": [{"key": "team/rules", "value": {"freeze": "Friday"}, "namespace": "default"}], "overwrite": true}`,
 		Related:  []string{"memory.export"},
@@ -155,7 +158,8 @@ var Family = toolfold.Family{
 		Changed: "Refuses a call with neither keys nor prefix, which did nothing, and one with both, which ignored prefix. " +
 			"notFound counts keys that did not exist. Takes 1,000 keys at once.",
 		Optional: toolfold.Fields{
-			keys.With(toolfold.AtMost(maxMany)), namespace, prefix, dryRun.With(toolfold.Default(false), toolfold.Added()),
+			keys.With(toolfold.AtMost(maxMany)), namespace, prefix, project.With(toolfold.Added()),
+			dryRun.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Either:  toolfold.Fields{keys, prefix},
 		Effect:  toolfold.Deletes,
@@ -168,6 +172,7 @@ var Family = toolfold.Family{
 		Summary:  "Remove every entry of a namespace.",
 		Words:    "empty, wipe, reset, delete everything, start over, shred, erase all",
 		Required: toolfold.Fields{namespace.With(toolfold.MinLen(1)), confirm},
+		Optional: toolfold.Fields{project.With(toolfold.Added())},
 		Effect:   toolfold.Deletes,
 		Example:  `{"namespace": "scratch", "confirm": true}`,
 		Related:  []string{"memory.stats", "memory.bulk_delete"},

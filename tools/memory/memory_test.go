@@ -605,7 +605,7 @@ func TestWorkspaces(t *testing.T) {
 		in[name] = memory.New(db, func() time.Time { return now })
 		in[name].Workspace = name
 	}
-	store(t, in[""], "", "old", `"Deploys run from main"`)
+	call(t, in[""].Store, memory.StoreIn{Key: "old", Value: json.RawMessage(`"Deploys run from main"`), Scope: memory.User})
 	store(t, in["shop"], "", "shop", `"Deploys run from the branch main"`)
 	now = now.Add(time.Hour)
 	store(t, in["site"], "", "site", `"Deploys run from release"`)
@@ -618,7 +618,7 @@ func TestWorkspaces(t *testing.T) {
 			t.Errorf("%s finds %+v", name, out.Results)
 		}
 		for _, h := range out.Results {
-			if (h.Workspace == "") != (h.Key == name || h.Key == "old" || h.Key == "both" && name == "site") {
+			if (h.Workspace == "") != (h.Key == name || h.Key == "both" && name == "site") {
 				t.Errorf("%s sees %s as of %q", name, h.Key, h.Workspace)
 			}
 		}

@@ -55,8 +55,10 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		s.makeVectors()
 	}
 	in.Namespace = cmp.Or(in.Namespace, s.Namespace)
-	scope := Scope{in.Namespace, in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), s.now()}
-	find := search{index: s.store, scope: scope, query: parseQuery(in.Query), workspace: s.Workspace, joinRoom: maxJoinBytes}
+	own := s.own(ctx)
+	scope := Scope{Namespace: in.Namespace, Prefix: in.Prefix, Tags: tagSet(in.Tags),
+		Workspace: s.workspace(ctx, in.Workspace, ""), Now: s.now()}
+	find := search{index: s.store, scope: scope, query: parseQuery(in.Query), workspace: own, joinRoom: maxJoinBytes}
 	var question func() ([]int8, bool)
 	if s.Vectors != nil && len(find.query.phrases) == 0 && (after.offset == 0 || after.meaning) { // quotes ask for words
 		question = s.Vectors.Ask(in.Query)
@@ -95,7 +97,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		results = results[:in.Limit]
 		out.HasMore, out.NextCursor = true, after.cursor(in.Limit)
 	}
-	cut := newExcerpter(newRanker(find.query))
+	cut, others := newExcerpter(newRanker(find.query)), false
 	for chunk := range slices.Chunk(results, loadChunk) {
 		ids := make([]int64, len(chunk))
 		for i, r := range chunk {
@@ -114,14 +116,18 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 				continue
 			}
 			hit := Hit{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score,
-				Labels: s.labels(e.Tags, e.Workspace, e.ExpiresAt)}
+				Labels: labels(own, e.Tags, e.Workspace, e.ExpiresAt)}
 			if utf8.RuneCount(e.Value) <= maxWhole {
 				hit.Value = e.Value
 			} else {
 				hit.Excerpt = cut.excerpt(e.Value, r.rarity)
 			}
 			out.Results = append(out.Results, hit)
+			others = others || hit.Workspace != "" && hit.Workspace != User
 		}
+	}
+	if others {
+		out.Message = strings.TrimPrefix(out.Message+"; "+ofOthers, "; ")
 	}
 	out.Count = len(out.Results)
 	return out, nil

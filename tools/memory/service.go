@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -54,9 +55,16 @@ type Service struct {
 	// on single entries, and all for calls that look for entries.
 	Namespace string
 
-	// Workspace is the name of the workspace that entries are stored from. Search
-	// prefers its entries; empty prefers none.
+	// Workspace is the name of the workspace that entries belong to, unless a call names
+	// another; empty is a workspace called server. Its entries come before others.
 	Workspace string
+
+	// ByCaller makes entries belong to the caller, if its token has a name, in place of the
+	// workspace: the server has no workspace that its callers share.
+	ByCaller bool
+
+	// ForAll stores entries for all workspaces, unless a call has another scope.
+	ForAll bool
 
 	// Vectors makes vectors of entries, by which search finds them in other words; nil:
 	// it goes by words only.
@@ -90,15 +98,20 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	if err != nil {
 		return StoreOut{}, err
 	}
+	own := s.own(ctx)
 	e := Entry{
 		Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Key: in.Key, Value: value,
-		Tags: tagSet(in.Tags), Workspace: s.Workspace, StoredAt: s.now(),
+		Tags: tagSet(in.Tags), Workspace: own, Author: toolfold.OriginOf(ctx).Client, StoredAt: s.now(),
+	}
+	if in.Scope == scopeUser || in.Scope == "" && s.ForAll {
+		e.Workspace = User
 	}
 	if in.TTLMs > 0 {
 		e.ExpiresAt = e.StoredAt.Add(time.Duration(in.TTLMs) * time.Millisecond)
 	}
 	e.Words = IndexText(e)
-	out := StoreOut{Success: true, Key: e.Key, Namespace: e.Namespace, Message: "stored", ExpiresAt: maybe(e.ExpiresAt)}
+	out := StoreOut{Success: true, Key: e.Key, Namespace: e.Namespace, Message: "stored", ExpiresAt: maybe(e.ExpiresAt),
+		Workspace: foreign(own, e.Workspace)}
 	if in.IfAbsent {
 		added, err := s.store.Add(ctx, e)
 		if err == nil && !added {
@@ -112,8 +125,17 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 		if out.Replaced, err = s.store.Put(ctx, e); err != nil {
 			return StoreOut{}, fmt.Errorf("storing entry: %w", err)
 		}
-		if out.Replaced {
+		switch {
+		case out.Replaced:
 			out.Message = "stored; the earlier value is replaced"
+		case e.Workspace != User:
+			_, forAll, err := s.store.Get(ctx, Place{e.Namespace, e.Key, User}, e.StoredAt)
+			if err != nil {
+				return StoreOut{}, fmt.Errorf("looking for an entry of all workspaces: %w", err)
+			}
+			if forAll {
+				out.Message = "stored for this workspace; the entry of workspace user stays as it is (scope user replaces it)"
+			}
 		}
 	}
 	s.complete.Store(false)
@@ -154,21 +176,34 @@ func (s *Service) expire(ctx context.Context, now time.Time) {
 	}
 }
 
-// elsewhere returns the name of another workspace than this one, empty for this
-// one.
-func (s *Service) elsewhere(workspace string) string {
-	if workspace == s.Workspace {
+// own returns the name of the workspace that the entries of a caller belong to.
+func (s *Service) own(ctx context.Context) string {
+	return Own(ctx, s.Workspace, s.ByCaller)
+}
+
+// Own returns the name of the workspace that the entries of a caller belong to, see
+// [Service.Workspace] and [Service.ByCaller].
+func Own(ctx context.Context, workspace string, byCaller bool) string {
+	if name := toolfold.OriginOf(ctx).Caller; byCaller && name != "" {
+		return "caller:" + name
+	}
+	return cmp.Or(workspace, "server")
+}
+
+// foreign returns the name of a workspace, empty for the caller's own.
+func foreign(own, workspace string) string {
+	if workspace == own {
 		return ""
 	}
 	return workspace
 }
 
-// workspace returns the workspace that a filter names.
-func (s *Service) workspace(filter string) string {
+// workspace returns the workspace that a filter names, or otherwise.
+func (s *Service) workspace(ctx context.Context, filter, otherwise string) string {
 	if filter == "." {
-		return s.Workspace
+		return s.own(ctx)
 	}
-	return filter
+	return cmp.Or(filter, otherwise)
 }
 
 // compact removes the spaces between the tokens of a JSON value, keeps
@@ -188,6 +223,7 @@ func compact(value json.RawMessage) (json.RawMessage, error) {
 // Get reads an entry, or several.
 func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	out := GetOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace)}
+	own, now := s.own(ctx), s.now()
 	switch {
 	case in.Key == "" && len(in.Keys) == 0:
 		return out, (&toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{Path: "/key", Kind: toolfold.ProblemMissing}}}).
@@ -196,35 +232,38 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		return out, toolfold.Errorf(toolfold.InvalidInput, "key and keys are both given").
 			About(toolfold.ProblemRefused, "key", "keys").WithHint("give all of them in keys")
 	case in.Key != "":
-		e, found, err := s.store.Get(ctx, Place{out.Namespace, in.Key}, s.now())
+		e, found, others, err := s.find(ctx, Place{out.Namespace, in.Key, in.Workspace}, now)
 		if err != nil {
-			return GetOut{}, fmt.Errorf("reading entry: %w", err)
+			return GetOut{}, err
 		}
 		if !found {
-			out.Message = "no such key; search or list finds the ones there are"
+			out.Message = noSuchKey(others)
 			return out, nil
 		}
-		out.Found, out.Value, out.StoredAt, out.Labels = true, e.Value, &e.StoredAt, s.labels(e.Tags, e.Workspace, e.ExpiresAt)
+		out.Found, out.Value, out.StoredAt, out.Labels = true, e.Value, &e.StoredAt, labels(own, e.Tags, e.Workspace, e.ExpiresAt)
+		if out.Workspace != "" && out.Workspace != User {
+			out.Message = "this workspace has no such key: the entry belongs to another one, not to this project"
+		}
 		return out, nil
 	}
 
-	now := s.now()
 	room := maxAnswer
 	for _, key := range in.Keys {
 		room -= encodedLen(key) + perEntry
 	}
-	seen := map[string]bool{}
+	seen, elsewhere := map[string]bool{}, false
 	for i, key := range in.Keys {
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
-		e, found, err := s.store.Get(ctx, Place{out.Namespace, key}, now)
+		e, found, others, err := s.find(ctx, Place{out.Namespace, key, in.Workspace}, now)
 		if err != nil {
-			return GetOut{}, fmt.Errorf("reading entry: %w", err)
+			return GetOut{}, err
 		}
 		if !found {
 			out.Missing = append(out.Missing, key)
+			elsewhere = elsewhere || len(others) > 0
 			continue
 		}
 		room -= len(e.Value)
@@ -233,18 +272,75 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 			out.Message = "the entries of left did not fit into one answer: get them with another call"
 			return out, nil
 		}
-		out.Entries = append(out.Entries, Kept{key, e.Value, e.StoredAt, s.labels(e.Tags, e.Workspace, e.ExpiresAt)})
+		out.Entries = append(out.Entries, Kept{key, e.Value, e.StoredAt, labels(own, e.Tags, e.Workspace, e.ExpiresAt)})
 	}
 	out.Found = len(out.Missing) == 0
 	if !out.Found {
 		out.Message = "some keys do not exist; search or list finds the ones there are"
 	}
+	if elsewhere {
+		out.Message = "of the missing keys some are in several other workspaces: get each with key alone to see which"
+	}
 	return out, nil
 }
 
-// labels returns what is shown of an entry beside its key and value.
-func (s *Service) labels(tags []string, workspace string, expiresAt time.Time) Labels {
-	return Labels{tags, s.elsewhere(workspace), maybe(expiresAt)}
+// find returns the entry at a place. Without a workspace it is the caller's own, else the
+// entry of all workspaces, else the entry of the only other workspace that has the key. If several
+// others have it, they are returned.
+func (s *Service) find(ctx context.Context, at Place, now time.Time) (e Entry, found bool, others []string, err error) {
+	named := at.Workspace != ""
+	at.Workspace = s.workspace(ctx, at.Workspace, s.own(ctx))
+	e, found, err = s.store.Get(ctx, at, now)
+	if err != nil || found || named {
+		return e, found, nil, wrap(err, "reading entry")
+	}
+	if others, err = s.holders(ctx, at, now); err != nil || len(others) == 0 {
+		return e, false, nil, err
+	}
+	switch {
+	case slices.Contains(others, User):
+		at.Workspace = User
+	case len(others) == 1:
+		at.Workspace = others[0]
+	default:
+		return e, false, others, nil
+	}
+	e, found, err = s.store.Get(ctx, at, now)
+	return e, found, nil, wrap(err, "reading entry")
+}
+
+// holders returns the other workspaces that have the key of a place, sorted.
+func (s *Service) holders(ctx context.Context, at Place, now time.Time) (workspaces []string, err error) {
+	headings, err := s.store.Headings(ctx, Scope{Namespace: at.Namespace, Key: at.Key, Except: at.Workspace, Now: now}, Page{})
+	for _, h := range headings {
+		workspaces = append(workspaces, h.Workspace)
+	}
+	return workspaces, wrap(err, "looking for the key in other workspaces")
+}
+
+// noSuchKey says what to do about a key that is not in a workspace, and which others have it.
+func noSuchKey(others []string) string {
+	if len(others) == 0 {
+		return "no such key; search or list finds the ones there are"
+	}
+	more := ""
+	if len(others) > maxNamed {
+		more = fmt.Sprintf(" and %d others", len(others)-maxNamed)
+	}
+	return fmt.Sprintf("no such key in this workspace; name one of these, which have it, as workspace: %s%s",
+		strings.Join(others[:min(len(others), maxNamed)], ", "), more)
+}
+
+func wrap(err error, doing string) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// labels returns what is shown of an entry beside its key and value; own is the caller's workspace.
+func labels(own string, tags []string, workspace string, expiresAt time.Time) Labels {
+	return Labels{tags, foreign(own, workspace), maybe(expiresAt)}
 }
 
 // encodedLen returns an upper bound of the bytes of a text in JSON.
@@ -255,12 +351,14 @@ const maxAsked = 5
 
 // Delete removes an entry.
 func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
-	out := DeleteOut{Key: in.Key, Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Message: "no such key"}
+	own, now := s.own(ctx), s.now()
+	at := Place{cmp.Or(in.Namespace, s.Namespace, defaultNamespace), in.Key, s.workspace(ctx, in.Workspace, own)}
+	out := DeleteOut{Key: in.Key, Namespace: at.Namespace, Workspace: foreign(own, at.Workspace)}
 	remove := s.store.Delete
 	if in.DryRun {
 		remove = s.store.Existing
 	}
-	found, err := remove(ctx, Scope{Namespace: out.Namespace, Now: s.now()}, []string{in.Key})
+	found, err := remove(ctx, Scope{Namespace: at.Namespace, Workspace: at.Workspace, Now: now}, []string{in.Key})
 	switch {
 	case err != nil:
 		return DeleteOut{}, fmt.Errorf("deleting entry: %w", err)
@@ -271,6 +369,13 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 		}
 	case len(found) > 0:
 		out.Deleted, out.Message = true, "deleted"
+	}
+	if len(found) == 0 {
+		others, err := s.holders(ctx, at, now)
+		if err != nil {
+			return DeleteOut{}, err
+		}
+		out.Message = noSuchKey(others)
 	}
 	return out, nil
 }
@@ -307,7 +412,8 @@ func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []strin
 // BulkDelete removes entries by key or by prefix, all of them or none.
 func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOut, error) {
 	now := s.now()
-	scope := Scope{Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Prefix: in.Prefix, Now: now}
+	scope := Scope{Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Prefix: in.Prefix,
+		Workspace: s.workspace(ctx, in.Workspace, s.own(ctx)), Now: now}
 	out := BulkDeleteOut{Namespace: scope.Namespace, DeletedAt: now, DeletedKeys: []string{}}
 	keys := slices.Compact(slices.Sorted(slices.Values(in.Keys)))
 	if !in.DryRun && (len(keys) > 0) != (in.Prefix != "") {
@@ -356,22 +462,29 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 	return out, nil
 }
 
-// Clear removes every entry of a namespace.
+// Clear removes every entry of a namespace that belongs to the workspace.
 func (s *Service) Clear(ctx context.Context, in ClearIn) (ClearOut, error) {
+	scope := Scope{Namespace: in.Namespace, Workspace: s.workspace(ctx, in.Workspace, s.own(ctx)), Now: s.now()}
 	if !in.Confirm && ask.CanAsk(ctx) {
-		if err := s.confirmDeletion(ctx, Scope{Namespace: in.Namespace, Now: s.now()}, nil, 0); err != nil {
+		if err := s.confirmDeletion(ctx, scope, nil, 0); err != nil {
 			return ClearOut{}, err
 		}
 	} else if !in.Confirm {
 		return ClearOut{}, toolfold.Errorf(ConfirmationRequired, "clearing a namespace cannot be undone").
 			WithHint("set confirm to true")
 	}
-	out := ClearOut{Namespace: in.Namespace, ClearedAt: s.now()}
+	out := ClearOut{Namespace: in.Namespace, ClearedAt: scope.Now}
 	var err error
-	if out.Cleared, _, err = s.store.DeleteAll(ctx, Scope{Namespace: in.Namespace, Now: out.ClearedAt}, 0); err != nil {
+	if out.Cleared, _, err = s.store.DeleteAll(ctx, scope, 0); err != nil {
 		return ClearOut{}, fmt.Errorf("clearing namespace: %w", err)
 	}
-	if out.Cleared == 0 {
+	rest, err := s.store.Count(ctx, Scope{Namespace: in.Namespace, Except: scope.Workspace, Now: scope.Now})
+	switch {
+	case err != nil:
+		return ClearOut{}, fmt.Errorf("counting entries: %w", err)
+	case rest > 0:
+		out.Message = fmt.Sprintf("%d entries of other workspaces stay: memory.list shows them, workspace names one to clear", rest)
+	case out.Cleared == 0:
 		out.Message = fmt.Sprintf("there is no namespace %q; memory.stats lists those there are", in.Namespace)
 	}
 	return out, nil

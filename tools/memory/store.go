@@ -11,7 +11,8 @@ type Entry struct {
 	Namespace, Key string // any characters, never empty
 	Value          json.RawMessage
 	Tags           []string  // sorted, each once; nil for none
-	Workspace      string    // from which it was stored; empty where that is unknown
+	Workspace      string    // to which it belongs, or [User]
+	Author         string    // name of the client that stored it; empty if that is unknown
 	StoredAt       time.Time // UTC, whole microseconds, as all times
 	ExpiresAt      time.Time // zero: never
 
@@ -19,6 +20,9 @@ type Entry struct {
 	// read lack it: stores hand the words back in a [Candidate] only.
 	Words string
 }
+
+// User is the workspace of entries that belong to all workspaces.
+const User = "user"
 
 // Heading is an entry without its value.
 type Heading struct {
@@ -33,9 +37,11 @@ type Heading struct {
 // Scope narrows an operation down. Its zero value means all entries.
 type Scope struct {
 	Namespace string    // empty: every namespace
+	Key       string    // empty: every key
 	Prefix    string    // of the key
 	Tags      []string  // entries have all of them
 	Workspace string    // empty: every workspace
+	Except    string    // a workspace whose entries are left out; lists and counts alone look at it
 	Now       time.Time // entries that expired by then are left out; zero leaves out none
 }
 
@@ -55,10 +61,10 @@ func (s Scope) Marks() Match {
 	return marks
 }
 
-// Place is the position of an entry in the order of namespace and key, both by
-// their bytes. The zero value is before the first entry.
+// Place identifies an entry, and is its position in the order of namespace, key and
+// workspace, each by its bytes. The zero value is before the first entry.
 type Place struct {
-	Namespace, Key string
+	Namespace, Key, Workspace string
 }
 
 // Page is a part of a list: what follows After, at most Limit entries. A zero
@@ -92,7 +98,7 @@ type Store interface {
 	// expired when it was stored.
 	Put(ctx context.Context, e Entry) (replaced bool, err error)
 
-	// Add stores an entry, unless its key exists, and reports whether it did.
+	// Add stores an entry, unless one is at its place, and reports whether it did.
 	Add(ctx context.Context, e Entry) (added bool, err error)
 
 	// Get returns an entry; found is false where there is none, or where it has
@@ -100,7 +106,7 @@ type Store interface {
 	Get(ctx context.Context, at Place, now time.Time) (e Entry, found bool, err error)
 
 	// Import stores entries in their order and returns how many it stored.
-	// Those whose key exists are left out, unless overwrite is set.
+	// Those whose place is taken are left out, unless overwrite is set.
 	Import(ctx context.Context, entries []Entry, overwrite bool, now time.Time) (stored int, err error)
 
 	// Headings lists entries without their values, in the order of Place.
@@ -119,16 +125,16 @@ type Store interface {
 	// Totals sums up the namespaces of a scope that are not empty, in order.
 	Totals(ctx context.Context, scope Scope) ([]Totals, error)
 
-	// Existing returns those of the keys that exist in the namespace of a scope,
-	// sorted. It does not return nil without an error.
+	// Existing returns those of the keys that exist in the namespace and workspace of a
+	// scope, sorted. It does not return nil without an error.
 	Existing(ctx context.Context, scope Scope, keys []string) ([]string, error)
 
-	// Delete removes entries of the namespace of a scope by key and returns the
+	// Delete removes entries of the namespace and workspace of a scope by key and returns the
 	// keys that existed, in the order given. It does not return nil without an
 	// error.
 	Delete(ctx context.Context, scope Scope, keys []string) (deleted []string, err error)
 
-	// DeleteAll removes the entries of the namespace of a scope whose keys start
+	// DeleteAll removes the entries of the namespace and workspace of a scope whose keys start
 	// with its prefix. It returns their number and, sorted, the first of their
 	// keys, at most naming. An empty namespace has no entries: nothing may delete
 	// from every namespace at once.

@@ -26,7 +26,9 @@ const (
 // is named instead.
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	out := ExportOut{ExportedAt: s.now(), Data: []Exported{}}
-	scope := Scope{cmp.Or(in.Namespace, s.Namespace), in.Prefix, tagSet(in.Tags), s.workspace(in.Workspace), out.ExportedAt}
+	own := s.own(ctx)
+	parts := partsOf(Scope{Namespace: cmp.Or(in.Namespace, s.Namespace), Prefix: in.Prefix, Tags: tagSet(in.Tags),
+		Workspace: s.workspace(ctx, in.Workspace, ""), Now: out.ExportedAt}, own)
 	after, err := parsePosition(in.Cursor, "export")
 	if err != nil {
 		return ExportOut{}, err
@@ -43,15 +45,15 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		room = min(room, largest)
 	}
 	// The sizes decide how many values are read.
-	headings, err := s.store.Headings(ctx, scope, Page{After: after.place(), Limit: limit + 1})
+	headings, err := s.headings(ctx, parts, byKey, after, limit+1)
 	if err != nil {
 		return ExportOut{}, fmt.Errorf("listing entries: %w", err)
 	}
-	fit, omitted := 0, map[Place]int{}
+	fit, omitted := 0, map[int64]int{}
 	for _, h := range headings[:min(limit, len(headings))] {
 		size := h.Size + h.encodedLen()
 		if largest > 0 && size > largest {
-			omitted[Place{h.Namespace, h.Key}] = h.Size
+			omitted[h.ID] = h.Size
 			size -= h.Size
 		}
 		if room -= size; room < 0 && fit > 0 {
@@ -65,21 +67,32 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		}
 		return out, nil
 	}
-	entries, err := s.store.Entries(ctx, scope, Page{After: after.place(), Limit: fit})
+	ids := make([]int64, fit)
+	for i, h := range headings[:fit] {
+		ids[i] = h.ID
+	}
+	entries, err := s.store.Load(ctx, ids)
 	if err != nil {
 		return ExportOut{}, fmt.Errorf("exporting entries: %w", err)
 	}
-	for _, e := range entries {
+	for _, h := range headings[:fit] {
+		after = parts.position(h, byKey)
+		e, found := entries[h.ID]
+		if !found {
+			continue // deleted meanwhile
+		}
 		x := Exported{Key: e.Key, Value: e.Value, Namespace: e.Namespace, Tags: e.Tags, ExpiresAt: maybe(e.ExpiresAt)}
 		if in.IncludeMetadata {
-			x.StoredAt, x.Workspace = &e.StoredAt, e.Workspace
+			x.StoredAt = &e.StoredAt
 		}
-		if bytes, is := omitted[Place{e.Namespace, e.Key}]; is {
-			x = Exported{Key: e.Key, Namespace: e.Namespace, Bytes: bytes, Omitted: true}
+		if in.IncludeMetadata || e.Workspace != own {
+			x.Workspace = e.Workspace
+		}
+		if bytes, is := omitted[h.ID]; is {
+			x = Exported{Key: e.Key, Namespace: e.Namespace, Workspace: x.Workspace, Bytes: bytes, Omitted: true}
 			out.Message = "omitted entries are too long for an answer: toolfold call memory.export has them whole"
 		}
 		out.Data = append(out.Data, x)
-		after = position{Namespace: e.Namespace, Key: e.Key}
 	}
 	out.Count = len(out.Data)
 	if fit < len(headings) {
@@ -110,6 +123,7 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 			continue
 		}
 		e.Namespace = cmp.Or(in.Namespace, e.Namespace, s.Namespace, defaultNamespace)
+		e.Workspace = s.workspace(ctx, cmp.Or(in.Workspace, e.Workspace), s.own(ctx))
 		if e.StoredAt.IsZero() {
 			e.StoredAt = out.ImportedAt
 		}

@@ -34,11 +34,12 @@ func TestExportAndImport(t *testing.T) {
 	call(t, from.Store, memory.StoreIn{Key: "labelled", Namespace: "other", Value: json.RawMessage(`1`), Tags: []string{"b", "a"},
 		TTLMs: 2 * 3600_000})
 	exported := call(t, from.Export, memory.ExportIn{IncludeMetadata: true})
-	if exported.Count != 3 || exported.HasMore || exported.Data[2].Workspace != "shop" || exported.Data[2].ExpiresAt == nil {
+	if exported.Count != 3 || exported.HasMore || exported.Data[0].Workspace != "shop" || exported.Data[0].ExpiresAt == nil {
 		t.Fatalf("got %+v", exported)
 	}
 
 	to := memory.New(openStore(t), func() time.Time { return start.Add(time.Hour) })
+	to.Workspace = "shop"
 	out := call(t, to.Import, memory.ImportIn{Data: raw(t, exported.Data)})
 	if out.Imported != 3 || out.Skipped != 0 || out.Errors != nil {
 		t.Fatalf("got %+v", out)
@@ -51,7 +52,7 @@ func TestExportAndImport(t *testing.T) {
 
 	late := memory.New(openStore(t), func() time.Time { return start.Add(2 * time.Hour) })
 	out = call(t, late.Import, memory.ImportIn{Data: raw(t, exported.Data)})
-	if out.Imported != 2 || out.Failed != 1 || out.Errors[0] != (memory.Rejected{Index: 2, Message: "it has expired"}) {
+	if out.Imported != 2 || out.Failed != 1 || out.Errors[0] != (memory.Rejected{Index: 0, Message: "it has expired"}) {
 		t.Fatalf("got %+v", out)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // absent where the entry has none.
 type Labels struct {
 	Tags      []string   `json:"tags,omitempty" doc:"Labels of the entry."`
-	Workspace string     `json:"workspace,omitempty" doc:"Workspace that stored it; absent for this one."`
+	Workspace string     `json:"workspace,omitempty" doc:"Workspace it belongs to, user for all; absent for this one."`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
@@ -23,6 +23,7 @@ type StoreIn struct {
 	Tags      []string        `json:"tags"`
 	TTLMs     int             `json:"ttlMs"`
 	IfAbsent  bool            `json:"ifAbsent"`
+	Scope     string          `json:"scope"` // empty = by the setting
 }
 
 // StoreOut is the result of store.
@@ -30,6 +31,7 @@ type StoreOut struct {
 	Success   bool   `json:"success" doc:"Always true."`
 	Key       string `json:"key" doc:"Name of the entry."`
 	Namespace string `json:"namespace" doc:"Notebook of the entry."`
+	Workspace string `json:"workspace,omitempty" doc:"Workspace it belongs to, user for all; absent for this one."`
 	Replaced  bool   `json:"replaced" doc:"Whether the key existed."`
 	Message   string `json:"message" doc:"The outcome in words."`
 
@@ -41,6 +43,7 @@ type GetIn struct {
 	Key       string   `json:"key"`
 	Keys      []string `json:"keys"`
 	Namespace string   `json:"namespace"`
+	Workspace string   `json:"workspace"`
 }
 
 // GetOut is the result of get. Value and StoredAt are those of Key; Entries,
@@ -70,6 +73,7 @@ type Kept struct {
 type DeleteIn struct {
 	Key       string `json:"key"`
 	Namespace string `json:"namespace"`
+	Workspace string `json:"workspace"`
 	DryRun    bool   `json:"dryRun"`
 }
 
@@ -78,6 +82,7 @@ type DeleteOut struct {
 	Deleted   bool   `json:"deleted" doc:"Whether an entry was removed."`
 	Key       string `json:"key" doc:"Name of the entry."`
 	Namespace string `json:"namespace" doc:"Notebook of the entry."`
+	Workspace string `json:"workspace,omitempty" doc:"Workspace it belongs to, user for all; absent for this one."`
 	Message   string `json:"message" doc:"The outcome in words."`
 
 	WouldDelete *int `json:"wouldDelete,omitempty" doc:"With dryRun: entries that the call would remove."`
@@ -100,7 +105,7 @@ type SearchOut struct {
 	Count     int    `json:"count" doc:"How many results follow."`
 	Total     int    `json:"total" doc:"All that match, counted up to 10,000."`
 	Results   []Hit  `json:"results" doc:"Best first; at most 400 on all pages."`
-	Message   string `json:"message,omitempty" doc:"Next step if nothing matches or not all can be read."`
+	Message   string `json:"message,omitempty" doc:"What workspaces mean, or next step if nothing matches or not all can be read."`
 	toolfold.Paged
 }
 
@@ -129,9 +134,9 @@ type ListIn struct {
 
 // ListOut is the result of list.
 type ListOut struct {
-	Keys    []Listed `json:"keys" doc:"Sorted by namespace and key, or newest first."`
+	Keys    []Listed `json:"keys" doc:"This workspace's first, sorted by namespace and key, or newest first."`
 	Total   int      `json:"total" doc:"Keys that match, on all pages."`
-	Message string   `json:"message,omitempty" doc:"Next step if nothing matches."`
+	Message string   `json:"message,omitempty" doc:"What workspaces mean, or next step if nothing matches."`
 	toolfold.Paged
 }
 
@@ -174,7 +179,7 @@ type Exported struct {
 	Namespace string          `json:"namespace" doc:"Notebook of the entry."`
 	StoredAt  *time.Time      `json:"storedAt,omitempty" doc:"When the entry was stored."`
 	Tags      []string        `json:"tags,omitempty" doc:"Labels of the entry."`
-	Workspace string          `json:"workspace,omitempty" doc:"Workspace that stored it."`
+	Workspace string          `json:"workspace,omitempty" doc:"Workspace it belongs to; user for all."`
 	ExpiresAt *time.Time      `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
@@ -183,6 +188,7 @@ type ImportIn struct {
 	Data      []json.RawMessage `json:"data"`
 	Overwrite bool              `json:"overwrite"`
 	Namespace string            `json:"namespace"`
+	Workspace string            `json:"workspace"`
 }
 
 // ImportOut is the result of import.
@@ -228,6 +234,7 @@ type BulkDeleteIn struct {
 	Keys      []string `json:"keys"`
 	Namespace string   `json:"namespace"`
 	Prefix    string   `json:"prefix"`
+	Workspace string   `json:"workspace"`
 	DryRun    bool     `json:"dryRun"`
 }
 
@@ -247,6 +254,7 @@ type BulkDeleteOut struct {
 // ClearIn holds the arguments of clear.
 type ClearIn struct {
 	Namespace string `json:"namespace"`
+	Workspace string `json:"workspace"`
 	Confirm   bool   `json:"confirm"`
 }
 
@@ -255,5 +263,5 @@ type ClearOut struct {
 	Cleared   int       `json:"cleared" doc:"Entries removed."`
 	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
 	ClearedAt time.Time `json:"clearedAt" doc:"When."`
-	Message   string    `json:"message,omitempty" doc:"Next step if there is no such namespace."`
+	Message   string    `json:"message,omitempty" doc:"Entries of other workspaces, or next step if there are none."`
 }

@@ -5,6 +5,7 @@
 package offer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/content"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/ability"
@@ -50,9 +52,13 @@ type Offer struct {
 	// Memory offers the entries of memory too, which may be private.
 	Memory bool
 
-	// Stored returns when an entry of memory was stored; zero where there is none. Clients
-	// that watch it have it looked at again and again, so it is no call.
-	Stored func(ctx context.Context, namespace, key string) (time.Time, error)
+	// Stored returns when an entry of memory was stored; zero if there is no entry. An empty
+	// workspace is the caller's own. Clients that watch an entry have it looked at again and
+	// again, so it is no call.
+	Stored func(ctx context.Context, workspace, namespace, key string) (time.Time, error)
+
+	// OwnNotes returns the workspace that notes of a caller belong to.
+	OwnNotes func(ctx context.Context) string
 }
 
 // do calls an action for the caller of ctx.
@@ -77,6 +83,7 @@ func (o Offer) Resources(ctx context.Context) ([]serve.Resource, error) {
 		{"design.get", "design.list", true, o.designs()},
 		{"task.status", "task.list", true, o.outputs()},
 		{"memory.get", "memory.list", o.Memory, o.notes()},
+		{"memory.get", "memory.list", o.Memory, o.oldNotes()},
 		{"tools.rest", "tools.rest", true, o.answers()},
 	} {
 		if !kind.offered || !o.may(ctx, kind.reads) {
@@ -179,8 +186,13 @@ func (o Offer) outputs() serve.Resource {
 	}
 }
 
-// noteURI returns the URI of an entry of memory. A key may hold what has a meaning in URIs.
-func noteURI(namespace, key string) string {
+// noteURI returns the URI of an entry of memory. Its names may hold characters that have a meaning in URIs.
+func noteURI(workspace, namespace, key string) string {
+	return scheme + "memory/" + url.PathEscape(workspace) + "/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
+}
+
+// oldNoteURI returns the URI of an entry of the caller's workspace, as earlier versions listed it.
+func oldNoteURI(namespace, key string) string {
 	return scheme + "memory/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
 }
 
@@ -190,10 +202,14 @@ func (o Offer) notes() serve.Resource {
 		return out.Keys, err
 	}
 	return serve.Resource{
-		URI: scheme + "memory/{namespace}/{key}", Name: "note", Doc: "An entry of memory.", MIME: "application/json",
+		URI: scheme + "memory/{workspace}/{namespace}/{key}", Name: "note", Doc: "An entry of memory.", MIME: "application/json",
 		Read: func(ctx context.Context, at serve.Location) (content.Held, error) {
 			key, namespace := at.Values["key"], at.Values["namespace"]
-			found, err := do[memory.GetOut](ctx, o, "memory.get", map[string]any{"key": key, "namespace": namespace})
+			arguments := map[string]any{"key": key, "namespace": namespace}
+			if workspace := at.Values["workspace"]; workspace != "" {
+				arguments["workspace"] = workspace
+			}
+			found, err := do[memory.GetOut](ctx, o, "memory.get", arguments)
 			if err != nil {
 				return content.Held{}, err
 			}
@@ -206,8 +222,12 @@ func (o Offer) notes() serve.Resource {
 			notes, err := list(ctx, map[string]any{"limit": maxListed, "order": "newest"})
 			var links []content.Link
 			for _, n := range notes {
-				links = append(links, content.Link{URI: noteURI(n.Namespace, n.Key), Name: n.Key, Doc: "note in " + n.Namespace,
-					MIME: "application/json"})
+				doc := "note in " + n.Namespace
+				if n.Workspace != "" {
+					doc += " of " + n.Workspace
+				}
+				workspace := cmp.Or(n.Workspace, o.OwnNotes(ctx))
+				links = append(links, content.Link{URI: noteURI(workspace, n.Namespace, n.Key), Name: n.Key, Doc: doc, MIME: "application/json"})
 			}
 			return links, err
 		},
@@ -224,8 +244,10 @@ func (o Offer) notes() serve.Resource {
 				if typed != "" {
 					arguments["prefix"] = typed
 				}
-				if namespace := others["namespace"]; namespace != "" {
-					arguments["namespace"] = namespace
+				for _, name := range []string{"workspace", "namespace"} {
+					if value := others[name]; value != "" {
+						arguments[name] = value
+					}
 				}
 				notes, err := list(ctx, arguments)
 				var keys []string
@@ -239,10 +261,17 @@ func (o Offer) notes() serve.Resource {
 			if o.Kept != nil && !o.Kept() {
 				return "", nil
 			}
-			stored, err := o.Stored(ctx, at.Values["namespace"], at.Values["key"])
+			stored, err := o.Stored(ctx, at.Values["workspace"], at.Values["namespace"], at.Values["key"])
 			return stored.String(), err
 		},
 	}
+}
+
+// oldNotes are the notes under their URIs of earlier versions, without the workspace.
+func (o Offer) oldNotes() serve.Resource {
+	notes := o.notes()
+	notes.URI, notes.List, notes.Hidden = scheme+"memory/{namespace}/{key}", nil, true
+	return notes
 }
 
 // Tell tells the clients of a server what a call that succeeded changed: that there is
@@ -259,9 +288,13 @@ func (o Offer) Tell(server *serve.Server, c *call.Call, answer toolfold.Answer) 
 		if !o.Memory {
 			return
 		}
-		var note struct{ Key, Namespace string }
+		var note struct{ Key, Namespace, Workspace string }
 		if json.Unmarshal(answer.Content, &note) == nil && note.Key != "" {
-			server.Updated(noteURI(note.Namespace, note.Key))
+			own := o.OwnNotes(callctx.With(context.Background(), c.Origin))
+			server.Updated(noteURI(cmp.Or(note.Workspace, own), note.Namespace, note.Key))
+			if note.Workspace == "" {
+				server.Updated(oldNoteURI(note.Namespace, note.Key))
+			}
 		}
 	}
 }

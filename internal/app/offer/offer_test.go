@@ -71,7 +71,7 @@ func newBench(t *testing.T, o surface.Options) *bench {
 		t.Fatal(err)
 	}
 	b.Offer = offer.Offer{Caller: b.surface.Runner, Discovery: b.surface.Discovery, Workflows: host.Workflows(), Memory: true,
-		Stored: host.Stored}
+		Stored: host.Stored, OwnNotes: host.OwnNotes}
 	b.Abilities = func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, true) }
 	return b
 }
@@ -213,6 +213,16 @@ func TestPromptInWords(t *testing.T) {
 	}
 }
 
+// shown counts the resources that lists have.
+func shown(resources []serve.Resource) (n int) {
+	for _, x := range resources {
+		if !x.Hidden {
+			n++
+		}
+	}
+	return n
+}
+
 // Everything that is listed can be read, by who may call what it is of, and by nobody else.
 func TestResources(t *testing.T) {
 	t.Parallel()
@@ -227,8 +237,15 @@ func TestResources(t *testing.T) {
 	b.finish(`{"name":"counted","input":{"tool":"memory.list","arguments":{"limit":1}}}`)
 
 	resources, err := b.Resources(t.Context())
-	if err != nil || len(resources) != 4 {
-		t.Fatalf("%d resources, %v", len(resources), err)
+	if err != nil || shown(resources) != 4 {
+		t.Fatalf("%d resources, %v", shown(resources), err)
+	}
+	for uri, want := range map[string]bool{ // of this version, of earlier ones, and of another workspace
+		"example/team%20x%2Fy": true, "team%20x%2Fy": true, "other/team%20x%2Fy": false,
+	} {
+		if text, err := b.read("toolfold://memory/" + uri + "/plain"); (err == nil) != want || want && text != `{"is":"plain"}` {
+			t.Errorf("%s: %s %v", uri, text, err)
+		}
 	}
 	read := 0
 	for _, x := range resources {
@@ -265,8 +282,8 @@ func TestResources(t *testing.T) {
 	} {
 		resources, err := b.Resources(under(t, deny))
 		still := slices.ContainsFunc(resources, func(x serve.Resource) bool { return strings.Contains(x.URI, gone) })
-		if err != nil || len(resources) != 3 || still {
-			t.Errorf("who may not call %s has %d resources, %v", deny, len(resources), err)
+		if err != nil || shown(resources) != 3 || still {
+			t.Errorf("who may not call %s has %d resources, %v", deny, shown(resources), err)
 		}
 	}
 	resources, _ = b.Resources(under(t, "memory.list"))

@@ -104,7 +104,7 @@ func statusAction(c *cli.Context) error {
 	s.Workspace.Replaced = settings.Replaced(c, files.Workspace)
 	s.Workspace.Definitions = settings.Definitions(files.Workspace)
 	layers, problem := files.Load()
-	s.Notebook = "one for the notes of all workspaces; the setting memoryNamespace gives this one its own"
+	s.Notebook = "one for all workspaces; each has its own notes in it and sees those of others"
 	if layers != nil {
 		if own, ok := layers.Merged()["memoryNamespace"]; ok {
 			s.Notebook = fmt.Sprintf("namespace %v; calls that name another namespace read that", own)

@@ -174,6 +174,8 @@ type Options struct {
 
 	ManyClients bool // calls are of several clients, as over HTTP
 
+	workspaceFrom string // what decided where the workspace is, as [WorkspaceOf] returns it
+
 	sets   map[string]permission.Set // that can be served, by name; nil before Choose
 	served *permission.Set           // that is served; nil = all upstreams
 }
@@ -221,8 +223,17 @@ func InForce(c *cli.Context, files config.Files, layers *config.Layers) (*Option
 	if o.Options, err = layers.Options(); err != nil {
 		return nil, err
 	}
+	if _, o.workspaceFrom, err = WorkspaceOf(c); err != nil {
+		return nil, err
+	}
 	o.narrowAllow()
 	return o, nil
+}
+
+// HasWorkspace reports whether the user chose the workspace: named it, gave it a name, or trusts it.
+// Any other is the folder in which the program happens to run.
+func (o *Options) HasWorkspace() bool {
+	return o.workspaceFrom != config.Default || o.WorkspaceName != "" || o.Trusted()
 }
 
 // WithoutFlags returns the context of a command whose flags are named as settings are and mean something else: of its
@@ -378,7 +389,7 @@ var SurfaceSettings = []string{"toolMode", "listing", "params", "tier", "fold", 
 var PermissionSettings = []string{"readOnly", "allow", "deny", "set"}
 
 // RunSettings are those of every command that runs calls.
-var RunSettings = append([]string{"memoryNamespace", "traceArguments", "traceCalls", "traceDays", "traceMegabytes", "taskRetentionDays",
+var RunSettings = append([]string{"memoryNamespace", "memoryScope", "traceArguments", "traceCalls", "traceDays", "traceMegabytes", "taskRetentionDays",
 	"maxInterruptions", "metricDays", "metricPoints"}, PermissionSettings...)
 
 // Rules returns what the options permit.

@@ -130,6 +130,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	b.Surface = surface.New(shown)
 	host := app.Host{
 		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
+		MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
 		Trusted: o.Trusted, Vectors: vectors, Rights: shown.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, GatewayOnly: o.GatewayOnly(),
@@ -143,6 +144,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 		Abilities: func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, b.holds(o.Store)) },
 		Kept:      func() bool { return b.holds(o.Store) },
 		Stored:    host.Stored,
+		OwnNotes:  host.OwnNotes,
 	}
 	families, err := app.Mount(host)
 	if err != nil {

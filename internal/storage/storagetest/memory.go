@@ -33,6 +33,7 @@ func Memory() Suite {
 			"add":                   addEntries,
 			"labels":                labels,
 			"newest first":          newestFirst,
+			"workspaces":            workspaces,
 			"expire":                expireEntries,
 			"vectors":               vectors,
 		},
@@ -66,10 +67,15 @@ func put(t *testing.T, s memory.Store, e memory.Entry) (replaced bool) {
 
 func get(t *testing.T, s memory.Store, namespace, key string) memory.Entry {
 	t.Helper()
-	e, found, err := s.Get(t.Context(), memory.Place{Namespace: namespace, Key: key}, time.Time{})
+	return getAt(t, s, memory.Place{Namespace: namespace, Key: key})
+}
+
+func getAt(t *testing.T, s memory.Store, at memory.Place) memory.Entry {
+	t.Helper()
+	e, found, err := s.Get(t.Context(), at, time.Time{})
 	noError(t, err)
 	if !found {
-		t.Fatalf("there is no entry %s/%s", namespace, key)
+		t.Fatalf("there is no entry at %+v", at)
 	}
 	return e
 }
@@ -370,7 +376,7 @@ func labels(t *testing.T, db *storage.DB) {
 	a := add("a", "here", "urgent", "中'\" %")
 	b := add("b", "there", "urgent")
 	add("c", "")
-	equal(t, get(t, s, "n", "a"), a)
+	equal(t, getAt(t, s, memory.Place{Namespace: "n", Key: "a", Workspace: "here"}), a)
 	for _, test := range []struct {
 		scope memory.Scope
 		want  string
@@ -408,8 +414,47 @@ func labels(t *testing.T, db *storage.DB) {
 	entries, err := s.Load(t.Context(), matching(t, s, "word"))
 	noError(t, err)
 	for _, e := range entries {
-		equal(t, e, get(t, s, "n", e.Key))
+		equal(t, e, getAt(t, s, memory.Place{Namespace: "n", Key: e.Key, Workspace: e.Workspace}))
 	}
+}
+
+// workspaces identify entries, and narrow down what is listed and deleted.
+func workspaces(t *testing.T, db *storage.DB) {
+	s := db.Memory()
+	for _, w := range []string{"b", "a", manyRunes(125)} {
+		for _, key := range []string{"k", manyRunes(500)} {
+			e := entry("n", key, `1`)
+			e.Workspace, e.Author = w, "ann"
+			if key != "k" {
+				e.Namespace = manyRunes(100) // as long as names can be
+			}
+			if put(t, s, e) {
+				t.Fatal("an entry of another workspace was replaced")
+			}
+			equal(t, getAt(t, s, memory.Place{Namespace: e.Namespace, Key: key, Workspace: w}), e)
+		}
+	}
+	list := func(scope memory.Scope, page memory.Page) (names []string) {
+		headings, err := s.Headings(t.Context(), scope, page)
+		noError(t, err)
+		for _, h := range headings {
+			names = append(names, h.Workspace)
+		}
+		return names
+	}
+	equal(t, list(memory.Scope{Namespace: "n", Key: "k"}, memory.Page{}), []string{"a", "b", manyRunes(125)})
+	equal(t, list(memory.Scope{Key: "k", Except: "b"}, memory.Page{}), []string{"a", manyRunes(125)})
+	equal(t, list(memory.Scope{Key: "k", Workspace: "b"}, memory.Page{}), []string{"b"})
+	after := memory.Page{After: memory.Place{Namespace: "n", Key: "k", Workspace: "a"}, Limit: 1}
+	equal(t, list(memory.Scope{Namespace: "n"}, after), []string{"b"})
+	gone, err := s.Delete(t.Context(), memory.Scope{Namespace: "n", Workspace: "a"}, []string{"k"})
+	noError(t, err)
+	equal(t, gone, []string{"k"})
+	n, first, err := s.DeleteAll(t.Context(), memory.Scope{Namespace: "n", Workspace: "b"}, 9)
+	noError(t, err)
+	equal(t, n, 1)
+	equal(t, first, []string{"k"})
+	equal(t, list(memory.Scope{Namespace: "n"}, memory.Page{}), []string{manyRunes(125)})
 }
 
 // newestFirst pages through entries by time, and those of one moment by id.
