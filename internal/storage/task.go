@@ -297,8 +297,12 @@ func (s taskStore) State(ctx context.Context, id string) (state string, found bo
 	return byKey(ctx, s.db, sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), only[string])
 }
 
-func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err error) {
+// picks returns the condition of what a query picks.
+func picks(q task.Query) query {
 	picked := sqlf(`WHERE true`)
+	if q.Workspace != nil {
+		picked = picked.and(`AND workspace = ?`, []byte(*q.Workspace))
+	}
 	if q.QueueID != "" {
 		picked = picked.and(`AND queue_id = ?`, q.QueueID)
 	}
@@ -327,6 +331,50 @@ func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err 
 	if len(q.Tags) > 0 {
 		picked = picked.and(`AND id IN (SELECT task_id FROM task_tags WHERE`).with(among("tag", bytesOf(q.Tags))).and(`)`)
 	}
+	return picked
+}
+
+func (s taskStore) Open(ctx context.Context, q task.Query) ([]string, error) {
+	return all(ctx, s.db.reader(), sqlf(`SELECT id FROM tasks`).with(picks(q)).
+		and(`AND `+openTasks+` AND schedule = '' ORDER BY created_at DESC, id DESC`), only[string])
+}
+
+func (s taskStore) CancelAll(ctx context.Context, ids []string, c task.Cancellation) error {
+	return s.db.transition(ctx, func(t *transition) error {
+		these := among("id", ids)
+		lock := sqlf(`SELECT id FROM tasks WHERE`).with(these).and(`ORDER BY id` + t.dialect.lock)
+		if _, err := all(ctx, t.executor, lock, only[string]); err != nil {
+			return err
+		}
+		open := openTasks
+		if !c.Force {
+			open = `status IN ('pending', 'queued')`
+			ask := sqlf(`UPDATE tasks SET cancel = ? WHERE status = 'running' AND`, []byte(c.Reason)).with(these)
+			if _, err := t.exec(ctx, ask.text, ask.args...); err != nil {
+				return err
+			}
+		}
+		_, err := t.end(ctx, task.Cancelled, sqlf(`error = ?`, []byte(c.Reason)), sqlf(open+` AND`).with(these), c.At)
+		return err
+	})
+}
+
+func (s taskStore) States(ctx context.Context, ids []string) (map[string]int, error) {
+	type count struct {
+		status string
+		tasks  int
+	}
+	counts, err := all(ctx, s.db.reader(), sqlf(`SELECT status, count(*) FROM tasks WHERE`).with(among("id", ids)).and(`GROUP BY status`),
+		into(func(c *count) []any { return []any{&c.status, &c.tasks} }))
+	states := map[string]int{}
+	for _, c := range counts {
+		states[c.status] = c.tasks
+	}
+	return states, err
+}
+
+func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err error) {
+	picked := picks(q)
 	count := sqlf(`SELECT count(*) FROM tasks`).with(picked)
 	if q.After != nil {
 		picked = picked.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)

@@ -145,7 +145,7 @@ func (s *Service) Remove(ctx context.Context, in QueueIn) (RemoveOut, error) {
 		return RemoveOut{}, notFound(in.QueueID)
 	case open > 0:
 		return RemoveOut{}, toolfold.Errorf(InUse, "%d tasks of queue %q have not ended", open, shorten.Quoted(q.Name)).
-			WithHint("wait for them, or task.cancel each one that task.list shows for this queueId")
+			WithHint("wait for them, or stop them with task.cancel and this queueId; schedules one by one, by their taskId")
 	}
 	return RemoveOut{QueueID: q.ID, Name: q.Name, Removed: true}, nil
 }

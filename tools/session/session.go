@@ -46,7 +46,7 @@ var asksText string
 
 // Family declares the session tool.
 var Family = toolfold.Family{
-	Name: "session", Summary: "Records of agents at work on one task", Category: "sessions", Tier: toolfold.Standard,
+	Name: "session", Summary: "Agents at work on one task", Category: "sessions", Tier: toolfold.Standard,
 	Words: "collaboration, team, case, engagement, war room, meeting",
 	Doc:   "A session is active until completed or failed, and both are final. It starts no agent.",
 	Asks:  asksText,

@@ -321,8 +321,25 @@ func obstructed(blocked []Obstacle) error {
 		WithHint("retry it first")
 }
 
-// Cancel ends a task. It waits for one that runs.
+// Cancel ends a task, or all that the filters pick. It waits for those that run.
 func (s *Service) Cancel(ctx context.Context, in CancelIn) (CancelOut, error) {
+	filtered := in.QueueID != "" || in.ScheduleID != "" || len(in.Tags) > 0 || len(in.Status) > 0
+	switch {
+	case in.TaskID == "" && !filtered:
+		return CancelOut{}, toolfold.Errorf(toolfold.InvalidInput, "no task is named").
+			About(toolfold.ProblemMissing, taskID.Param().Name).
+			WithHint("give taskId, or some of queueId, scheduleId, tags and status to cancel all that match")
+	case in.TaskID != "" && filtered:
+		return CancelOut{}, toolfold.Errorf(toolfold.InvalidInput, "taskId and filters exclude each other").
+			About(toolfold.ProblemRefused, taskID.Param().Name).
+			WithHint("leave out taskId, or queueId, scheduleId, tags and status")
+	case filtered:
+		return s.cancelAll(ctx, in)
+	case in.DryRun:
+		return CancelOut{}, toolfold.Errorf(toolfold.InvalidInput, "dryRun counts what filters pick, and taskId is one task").
+			About(toolfold.ProblemRefused, dryRun.Name).
+			WithHint("task.status shows the task")
+	}
 	c := Cancellation{
 		TaskID: strings.ToLower(in.TaskID), Reason: cmp.Or(in.Reason, "cancelled by request"), Force: in.Force, At: s.now(),
 	}

@@ -52,6 +52,17 @@ type Store interface {
 	// it was in.
 	Cancel(ctx context.Context, c Cancellation) (before string, found bool, err error)
 
+	// Open returns the ids of the tasks that a query picks and that have not ended, the
+	// newest first, so that a task comes before its dependencies. Schedules are left
+	// out; Limit and After do not count.
+	Open(ctx context.Context, q Query) (ids []string, err error)
+
+	// CancelAll does what Cancel does for several tasks, in one transaction.
+	CancelAll(ctx context.Context, ids []string, c Cancellation) error
+
+	// States counts tasks by their state.
+	States(ctx context.Context, ids []string) (map[string]int, error)
+
 	// Retry starts a task anew that ended otherwise than completed. A task in
 	// another state stays as it is, as does a task whose dependencies are
 	// in its way: those are returned.
@@ -98,7 +109,7 @@ type Obstacle struct {
 	Schedule bool   // it has a schedule and so never completes
 }
 
-// Cancellation asks for the end of a task.
+// Cancellation asks for the end of a task, or of several.
 type Cancellation struct {
 	TaskID, Reason string
 	Force          bool // do not wait for its worker
@@ -118,6 +129,7 @@ type Retrial struct {
 
 // Query picks tasks. What is empty does not filter.
 type Query struct {
+	Workspace                  *string // nil = any
 	QueueID, AgentID           string
 	ScheduleID                 string
 	Statuses, Priorities, Tags []string // any of them

@@ -34,6 +34,7 @@ var (
 	status      = toolfold.String{Name: "status", Doc: "State of the task.", Enum: States()}
 	limit       = toolfold.Int{Name: "limit", Doc: "Most tasks to return.", Min: 1, Max: 100}
 	force       = toolfold.Bool{Name: "force", Doc: "Do not wait for it to stop."}
+	dryRun      = toolfold.Bool{Name: "dryRun", Doc: "Only count them."}
 	reason      = toolfold.String{Name: "reason", Doc: "Why.", MaxLen: 500}
 	reset       = toolfold.Bool{Name: "resetAttempts", Doc: "Count attempts from 1 again."}
 	current     = toolfold.Bool{Name: "current", Doc: "Run it as defined now."}
@@ -125,18 +126,21 @@ var Family = toolfold.Family{
 		Related:  []string{"task.wait"},
 		Run:      toolfold.Method((*Service).Trigger),
 	}, {
-		Name:     "cancel",
-		Legacy:   toolfold.Was("task_cancel"),
-		Summary:  "Stop a task that has not ended.",
-		Words:    "abort, kill, never mind, call off, ticket, batch",
-		Doc:      "Waits up to 20 s for it to stop. Tasks that depend on it fail.",
-		Changed:  "Stops a running task without force, too. Tasks that timed out are refused like all that have ended.",
-		Required: toolfold.Fields{taskID},
-		Optional: toolfold.Fields{force.With(toolfold.Default(false)), reason},
-		Effect:   toolfold.Sets,
-		Example:  `{"taskId": "00000000-0000-4000-8000-000000000001", "reason": "No longer needed."}`,
-		Related:  []string{"task.retry"},
-		Run:      toolfold.Method((*Service).Cancel),
+		Name:    "cancel",
+		Legacy:  toolfold.OldNames{{Name: "task_cancel", Required: toolfold.Fields{taskID}}},
+		Summary: "Stop a task that has not ended, or all that match.",
+		Words:   "abort, kill, never mind, call off, ticket, batch",
+		Doc:     "Waits up to 20 s for it to stop. Tasks that depend on it fail. Filters combine and pick tasks of this workspace, no schedules.",
+		Changed: "Stops a running task without force, too. Tasks that timed out are refused like all that have ended.",
+		Optional: toolfold.Fields{
+			taskID, queueID.With(toolfold.Added()), scheduleID.With(toolfold.Added()), tags.With(toolfold.Added()),
+			status.With(toolfold.Many(), toolfold.Added()), dryRun.With(toolfold.Added()), force.With(toolfold.Default(false)), reason,
+		},
+		Either:  toolfold.Fields{taskID, queueID, scheduleID, tags, status},
+		Effect:  toolfold.Sets,
+		Example: `{"taskId": "00000000-0000-4000-8000-000000000001", "reason": "No longer needed."}`,
+		Related: []string{"task.retry"},
+		Run:     toolfold.Method((*Service).Cancel),
 	}, {
 		Name:       "wait",
 		Summary:    "Wait for a task to end, then show it like status does.",

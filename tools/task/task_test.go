@@ -327,6 +327,62 @@ func TestCancelAndRetry(t *testing.T) {
 	}
 }
 
+// A storm of tasks is stopped by what they have in common, with a count before and
+// after, which also counts those that ended meanwhile.
+func TestCancelAll(t *testing.T) {
+	b := newBench(t)
+	storm := storing()
+	storm.Tags = []string{"storm"}
+	for range 4 {
+		b.submit(storm)
+	}
+	b.submit(storing())
+	b.finish(b.start(1), task.Completed)
+	b.start(2)
+	cancel := func(in task.CancelIn) task.CancelCounts {
+		t.Helper()
+		in.Reason = "enough"
+		out, err := b.Cancel(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *out.Tasks
+	}
+	for _, step := range []struct {
+		in   task.CancelIn
+		want task.CancelCounts
+	}{
+		{task.CancelIn{Tags: []string{"storm"}, DryRun: true}, task.CancelCounts{Matched: 3, Running: 1, Open: 2}},
+		{task.CancelIn{Tags: []string{"calm"}}, task.CancelCounts{}},
+		{task.CancelIn{Tags: []string{"storm"}, Status: []string{task.Running}, DryRun: true}, task.CancelCounts{Matched: 1, Running: 1}},
+		{task.CancelIn{QueueID: "default", Tags: []string{"storm"}}, task.CancelCounts{Matched: 3, Running: 1, Cancelled: 2}},
+		{task.CancelIn{Status: []string{task.Queued}}, task.CancelCounts{Matched: 1, Cancelled: 1}},
+		{task.CancelIn{QueueID: "default", Force: true}, task.CancelCounts{Matched: 1, Cancelled: 1}},
+		{task.CancelIn{QueueID: "default"}, task.CancelCounts{}},
+	} {
+		if diff := cmp.Diff(step.want, cancel(step.in)); diff != "" {
+			t.Errorf("%+v: %s", step.in, diff)
+		}
+	}
+	got, err := b.Status(t.Context(), task.StatusIn{TaskID: id(2)})
+	if err != nil || got.Status != task.Cancelled || got.Error != "enough" {
+		t.Errorf("the one that ran is %s: %s, %v", got.Status, got.Error, err)
+	}
+	for _, wrong := range []struct {
+		in         task.CancelIn
+		code, hint string
+	}{
+		{task.CancelIn{}, toolfold.InvalidInput, "queueId"},
+		{task.CancelIn{TaskID: id(1), Tags: []string{"storm"}}, toolfold.InvalidInput, "leave out"},
+		{task.CancelIn{TaskID: id(1), DryRun: true}, toolfold.InvalidInput, "task.status"},
+		{task.CancelIn{Status: []string{task.Failed}}, task.InvalidState, "paused"},
+		{task.CancelIn{QueueID: "nowhere"}, task.QueueNotFound, "queue"},
+	} {
+		_, err := b.Cancel(t.Context(), wrong.in)
+		refused(t, err, wrong.code, wrong.hint)
+	}
+}
+
 // What is waited for is said where nothing works the workspace of a task.
 func TestWaitsForWorker(t *testing.T) {
 	b := newBench(t)

@@ -221,17 +221,34 @@ type TriggerOut struct {
 
 // CancelIn are the arguments of task.cancel.
 type CancelIn struct {
-	TaskID string `json:"taskId"`
-	Force  bool   `json:"force"`
-	Reason string `json:"reason"`
+	TaskID     string   `json:"taskId"`
+	QueueID    string   `json:"queueId"`
+	ScheduleID string   `json:"scheduleId"`
+	Tags       []string `json:"tags"`
+	Status     []string `json:"status"`
+	DryRun     bool     `json:"dryRun"`
+	Force      bool     `json:"force"`
+	Reason     string   `json:"reason"`
 }
 
 // CancelOut is the result of task.cancel.
 type CancelOut struct {
-	TaskID      string    `json:"taskId" doc:"Task ID." format:"uuid"`
-	Status      string    `json:"status" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
-	Reason      string    `json:"reason" doc:"Why."`
-	CancelledAt time.Time `json:"cancelledAt" doc:"When it was cancelled."`
+	TaskID      string        `json:"taskId,omitempty" doc:"Task ID." format:"uuid"`
+	Status      string        `json:"status,omitempty" doc:"State of the task." enum:"pending,queued,running,paused,completed,failed,cancelled,timeout"`
+	Reason      string        `json:"reason,omitempty" doc:"Why."`
+	CancelledAt time.Time     `json:"cancelledAt,omitzero" doc:"When it was cancelled."`
+	Tasks       *CancelCounts `json:"tasks,omitempty" doc:"Counts, without taskId."`
+	Message     string        `json:"message,omitempty" doc:"What to do next."`
+}
+
+// CancelCounts counts the tasks that a task.cancel with filters picked. Matched is the sum of
+// the others, except in a dry run.
+type CancelCounts struct {
+	Matched   int `json:"matched" doc:"Tasks that matched and had not ended when the call came."`
+	Running   int `json:"running" doc:"Those that still run, asked to stop; in a dry run, those that run."`
+	Cancelled int `json:"cancelled" doc:"Those that are cancelled."`
+	Ended     int `json:"ended" doc:"Those that completed, failed or timed out before they could be stopped."`
+	Open      int `json:"open,omitempty" doc:"Those that do not run: in a dry run, or retried meanwhile."`
 }
 
 // RetryIn are the arguments of task.retry.

@@ -35,6 +35,7 @@ func Task() Suite {
 			"too many open":          fillWorkspace,
 			"cancel":                 cancelTasks,
 			"cancel a running one":   cancelRunning,
+			"cancel many":            cancelMany,
 			"key":                    keepOneOfKey,
 			"retry":                  retryTask,
 			"retry in its workspace": adoptTask,

@@ -44,6 +44,48 @@ func cancelTasks(t *testing.T, db *storage.DB) {
 	}
 }
 
+// Many tasks are cancelled at once: those that wait end, those that run are asked to
+// stop, schedules and other workspaces stay. A task is cancelled, not failed, although
+// the one that it depends on is cancelled too.
+func cancelMany(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	b.submit(newTask(1), newTask(2, taskID(1)), newTask(3))
+	other, schedule := newTask(4), newTask(5)
+	other.Workspace = "elsewhere"
+	schedule.Schedule, schedule.NextAt = "@every 90m", noon.Add(time.Hour)
+	b.submit(other, schedule)
+	run := b.start(1)
+	here := newTask(1).Workspace
+	for _, test := range []struct {
+		q    task.Query
+		want []string
+	}{
+		{task.Query{Workspace: &here}, []string{taskID(3), taskID(2), taskID(1)}},
+		{task.Query{Workspace: &here, Statuses: []string{task.Running}}, []string{taskID(1)}},
+		{task.Query{Workspace: &here, Tags: []string{"nowhere"}}, []string{}},
+	} {
+		ids, err := b.tasks.Open(t.Context(), test.q)
+		noError(t, err)
+		slices.Sort(ids)
+		slices.Sort(test.want)
+		equal(t, ids, test.want)
+	}
+	ids := []string{taskID(3), taskID(2), taskID(1)}
+	noError(t, b.tasks.CancelAll(t.Context(), ids, task.Cancellation{Reason: "storm", At: noon}))
+	b.states(task.Running, task.Cancelled, task.Cancelled, task.Queued, task.Pending)
+	equal(t, b.get(2).Error, "storm")
+	states, err := b.tasks.States(t.Context(), ids)
+	noError(t, err)
+	equal(t, states, map[string]int{task.Running: 1, task.Cancelled: 2})
+	b.finish(queue.Ending{Run: run, Status: task.Failed, Error: "stopped", RetryAt: noon})
+	b.states(task.Cancelled, task.Cancelled, task.Cancelled, task.Queued, task.Pending)
+	ids, err = b.tasks.Open(t.Context(), task.Query{Workspace: &here})
+	noError(t, err)
+	equal(t, len(ids), 0)
+	noError(t, b.tasks.CancelAll(t.Context(), []string{taskID(1), taskID(4)}, task.Cancellation{Reason: "by force", Force: true, At: noon}))
+	equal(t, []string{b.get(1).Error, b.get(4).Error}, []string{"storm", "by force"})
+}
+
 func cancelRunning(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	b.submit(newTask(1), newTask(2), newTask(3), newTask(4))
