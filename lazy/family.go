@@ -11,6 +11,7 @@ import (
 var (
 	query     = toolfold.String{Name: "query", Doc: "Your goal, in words.", MaxLen: 20_000}
 	limit     = toolfold.Int{Name: "limit", Doc: "Most results.", Min: 1, Max: 50}
+	server    = toolfold.String{Name: "server", Doc: "Only tools of this server."}
 	name      = toolfold.String{Name: callctx.ForwardName, Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = toolfold.Strings("names", "Several such names.")
 	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call if usage leaves its form open."}
@@ -35,7 +36,7 @@ var Family = toolfold.Family{
 		Summary:  "Find actions by purpose, best first, with how to call them.",
 		Words:    "search, discover, capability, command",
 		Required: toolfold.Fields{query},
-		Optional: toolfold.Fields{limit.With(toolfold.Default(5))},
+		Optional: toolfold.Fields{limit.With(toolfold.Default(5)), server.With(toolfold.Added())},
 		Effect:   toolfold.Reads,
 		Example:  `{"query": "remember a decision for later", "limit": 3}`,
 		Related:  []string{"tools.describe", "tools.call"},
@@ -107,8 +108,9 @@ var Family = toolfold.Family{
 
 // FindIn are the arguments of tools.find.
 type FindIn struct {
-	Query string `json:"query"`
-	Limit int    `json:"limit"`
+	Query  string `json:"query"`
+	Limit  int    `json:"limit"`
+	Server string `json:"server"` // empty = all
 }
 
 // FindOut is the result of tools.find.
@@ -116,7 +118,8 @@ type FindOut struct {
 	Results []Found `json:"results" doc:"Best first."`
 	Further string  `json:"further,omitempty" doc:"Further matches without room here, best first; describe has their calls."`
 	Also    string  `json:"also,omitempty" doc:"Other actions of the best one's family."`
-	Hint    string  `json:"hint,omitempty" doc:"When nothing was found, or nothing fits well."`
+	Away    string  `json:"away,omitempty" doc:"Servers that offer no tools now, and why."`
+	Hint    string  `json:"hint,omitempty" doc:"When nothing was found, nothing fits well, or the query has the name of an action."`
 }
 
 // DescribeIn are the arguments of tools.describe.

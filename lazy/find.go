@@ -59,9 +59,12 @@ const fits = 0.5
 
 // Find returns the actions that match a query in words, best first, at most
 // limit.
-func (v *View) Find(query string, limit int) []Found {
+func (v *View) Find(query string, limit int) []Found { return v.find(query, "", limit) }
+
+// find returns the actions of a server that match a query; of all and of ours if server is empty.
+func (v *View) find(query, server string, limit int) []Found {
 	list := make([]Found, 0, limit)
-	matches := v.rank(query, limit)
+	matches := v.rank(query, server, limit)
 	score := 1.0
 	for _, m := range matches[:min(limit, len(matches))] {
 		e := v.entries[m.action]
@@ -83,7 +86,7 @@ const describedText = 120
 
 // bound keeps the best results as far as there is room, and names the rest.
 func bound(out *FindOut) {
-	room := findRoom - estimate.Tokens(ordered.MustJSON(FindOut{Also: out.Also, Hint: out.Hint}))
+	room := findRoom - estimate.Tokens(ordered.MustJSON(FindOut{Also: out.Also, Away: out.Away, Hint: out.Hint}))
 	kept, whole := 0, 0 // results with room beside the names of the rest, and tokens of all
 	for i, f := range out.Results {
 		if whole += estimate.Tokens(ordered.MustJSON(f)); i == kept && (i == 0 || whole <= room-namesRoom) {
@@ -164,14 +167,24 @@ type match struct {
 }
 
 // rank returns the hits of a query in the order of what it wants.
-func (v *View) rank(query string, limit int) []*match {
+func (v *View) rank(query, server string, limit int) []*match {
 	near := func(func(id string) bool) []string { return nil }
 	if m := v.catalogue.meaning; m != nil {
 		near = m.Near(query)
 	}
-	seen := func(id string) bool { return v.byID[id] != nil }
+	seen := func(id string) bool {
+		a := v.byID[id]
+		return a != nil && (server == "" || a.Family.Server == server)
+	}
+	operand, rest := v.operand(query)
+	if operand != nil {
+		query = rest
+	}
 	var room [32]said
 	list := appendSaid(room[:0], query)
+	if operand != nil && seen(operand.Action.FullName()) && !slices.ContainsFunc(list, func(s said) bool { return !s.grammar }) {
+		return []*match{{rank.Hit{ID: operand.Action.FullName(), Score: 1}, operand.Action}}
+	}
 	r := readRequest(query, list)
 	hits, phrasing := v.catalogue.find(rank.Query{Text: r.text, Limit: max(limit, pool), Keep: seen})
 	phrased := phrasing.shares(list)
@@ -192,12 +205,29 @@ func (v *View) rank(query string, limit int) []*match {
 	return matches
 }
 
+// operand returns the action that a query has the full name of, such as queue.create, and the query without it: a
+// query with more words is about the action, and the words of the name ask for nothing. It is nil if there is no
+// such name, or several.
+func (v *View) operand(query string) (named *entry.Entry, rest string) {
+	for word := range strings.FieldsSeq(query) {
+		name := strings.Trim(word, ".,:;!?()'\"`")
+		if !strings.Contains(name, ".") || v.byID[name] == nil {
+			continue
+		}
+		if named != nil {
+			return nil, query
+		}
+		named, rest = v.entries[v.byID[name]], strings.Replace(query, name, " ", 1)
+	}
+	return named, rest
+}
+
 // places returns the share that an action is ranked by for where it is: tools of the servers that the
 // query names come before all others, and tools of any server before ours that fit about as well.
 func (v *View) places(query []said) func(*toolfold.Action) float64 {
 	var named []string
-	for server := range v.servers {
-		if names(query, server) {
+	for server, name := range v.called {
+		if names(query, name) {
 			named = append(named, server)
 		}
 	}
@@ -214,10 +244,8 @@ func (v *View) places(query []said) func(*toolfold.Action) float64 {
 	}
 }
 
-// names reports whether a query has the name of a server: its words, side by side.
-func names(query []said, server string) bool {
-	var room [8]said
-	name := appendSaid(room[:0], server)
+// names reports whether a query has the words of a name, side by side.
+func names(query, name []said) bool {
 	for i := 0; len(name) > 0 && i+len(name) <= len(query); i++ {
 		if slices.EqualFunc(query[i:i+len(name)], name, func(a, b said) bool { return a.text == b.text }) {
 			return true

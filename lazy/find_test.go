@@ -53,6 +53,105 @@ func TestFindForeignTools(t *testing.T) {
 	}
 }
 
+// Verbs of several words are read whole, by what they mean.
+func TestFindReadsVerbsOfSeveralWords(t *testing.T) {
+	t.Parallel()
+	families := foreignFamilies(t, "office", "get_board", "set_board", "create_board", "look_board", "delete_board", "manage_board")
+	view := lazy.NewView(lazy.ViewOptions{Families: families})
+	for query, want := range map[string]string{
+		"set up a board":          "create_board",
+		"throw away the board":    "delete_board",
+		"do away with the board":  "delete_board",
+		"look after the board":    "manage_board",
+		"put together a board":    "create_board",
+		"throw it away, my board": "delete_board",
+	} {
+		if found := view.Find(query, 3); len(found) == 0 || found[0].Name != want {
+			t.Errorf("%q wants %s, got %v", query, want, found)
+		}
+	}
+}
+
+// foreignFamilies returns tools of a server, each a family of its own.
+func foreignFamilies(t *testing.T, server string, tools ...string) (families []*toolfold.Family) {
+	t.Helper()
+	for _, tool := range tools {
+		f, err := toolfold.External{Name: tool, Description: "For the office.", Server: server, Category: "elsewhere"}.Family()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Server = server
+		families = append(families, f)
+	}
+	return families
+}
+
+// A query that names a server leads to its tools; tools of servers come before ours that fit as well.
+func TestFindPrefersServers(t *testing.T) {
+	t.Parallel()
+	families := []*toolfold.Family{family(t, "parcel", nil, nil)}
+	families = append(families, foreignFamilies(t, "harbour", "list_crates", "get_parcel")...)
+	families = append(families, foreignFamilies(t, "post-office", "list_crate", "weigh_letter")...)
+	view := lazy.NewView(lazy.ViewOptions{Families: families})
+	for query, want := range map[string]string{
+		"list crates":                    "list_crates",
+		"list crates of the post office": "list_crate",
+		"post-office: list crates":       "list_crate",
+		"harbour list the crate":         "list_crates",
+		"get a parcel":                   "get_parcel",
+	} {
+		if found := view.Find(query, 3); len(found) == 0 || found[0].Name != want {
+			t.Errorf("%q wants %s, got %v", query, want, found)
+		}
+	}
+	alone := lazy.NewView(lazy.ViewOptions{Families: families[:1]})
+	if found := alone.Find("get a parcel", 1); len(found) == 0 || found[0].Name != "parcel.get" {
+		t.Errorf("without servers ours is found, got %v", found)
+	}
+}
+
+// With a server only its tools are found; an unknown server is refused with those that there are.
+func TestFindAmongToolsOfAServer(t *testing.T) {
+	t.Parallel()
+	s := withDiscovery(t)
+	families := append(foreignFamilies(t, "harbour", "list_crates"), foreignFamilies(t, "post-office", "list_crate")...)
+	if err := s.Put(families...); err != nil {
+		t.Fatal(err)
+	}
+	s.Discovery.ListAbsent(func() []lazy.Row { return []lazy.Row{{Name: "rail", Reason: "it does not start", Absent: true}} }, nil)
+	find := func(server string) string {
+		return string(s.Runner.Call(t.Context(), "tools.find", fmt.Appendf(nil, `{"query":"list crates","server":%q}`, server)).Content)
+	}
+	if got := find("post-office"); !strings.Contains(got, `"list_crate"`) || strings.Contains(got, `"list_crates"`) {
+		t.Errorf("of the post office: %s", got)
+	}
+	if got := find("rail"); !strings.Contains(got, `"results":[]`) || !strings.Contains(got, "rail (it does not start)") {
+		t.Errorf("of a server that offers nothing: %s", got)
+	}
+	if got := find("post_office"); !strings.Contains(got, `"suggest":"post-office"`) || !strings.Contains(got, "harbour") {
+		t.Errorf("of an unknown server: %s", got)
+	}
+}
+
+// The full name of an action in a query is what it asks about: its words lead to nothing, and a hint has the call
+// that describes it. A name alone leads to the action.
+func TestFindTakesNamesAsOperands(t *testing.T) {
+	t.Parallel()
+	s := withDiscovery(t)
+	for query, c := range map[string]struct{ first, hint string }{
+		"which parameters does tools.rest take?": {"tools.describe", `\"name\":\"tools.rest\"`},
+		"tools.rest":                             {"tools.rest", ""},
+		"find `tools.load`":                      {"tools.find", `\"name\":\"tools.load\"`},
+		"describe tools.describe":                {"tools.describe", ""},
+	} {
+		got := string(s.Runner.Call(t.Context(), "tools.find", fmt.Appendf(nil, `{"query":%q}`, query)).Content)
+		if !strings.HasPrefix(got, `{"results":[{"name":"`+c.first+`"`) || (c.hint == "") != !strings.Contains(got, "all about") ||
+			!strings.Contains(got, c.hint) {
+			t.Errorf("%q: %s", query, got)
+		}
+	}
+}
+
 // An answer describes the required parameters of other servers' actions, as far as there is room. Cut texts
 // have a mark.
 func TestFindDescribesParametersOfForeignTools(t *testing.T) {

@@ -28,8 +28,9 @@ const (
 var verbs = sync.OnceValue(func() map[string]wish {
 	of := map[string]wish{}
 	for w, list := range map[wish]string{
-		reading:  "get show list find search read view fetch display print lookup browse see tell describe enumerate",
-		making:   "create add make setup new insert generate build compose write save store register record start put keep schedule define introduce",
+		reading: "get show list find search read view fetch display print lookup browse see tell describe enumerate",
+		making: "create add make setup new insert generate build compose write save store register record start put keep schedule define " +
+			"introduce",
 		changing: "set update change modify edit rename alter adjust replace switch enable disable configure turn raise lower",
 		removing: "remove delete erase drop wipe purge clear forget destroy discard scrap dismiss retire withdraw unlearn unregister " +
 			"unset rid throw strike empty reset uninstall decommission dissolve cancel revoke shred trash ditch abolish eliminate " +

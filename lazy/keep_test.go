@@ -91,9 +91,18 @@ func TestAbsent(t *testing.T) {
 	if got := list(t.Context()); !strings.Contains(got, `"name":"gone"`) || !strings.Contains(got, want) {
 		t.Errorf("listed: %s", got)
 	}
+	find := func(ctx context.Context) string {
+		return string(s.Client.Call(ctx, "tools", json.RawMessage(`{"action":"find","query":"list tools"}`)).Content)
+	}
+	if got := find(t.Context()); !strings.Contains(got, `"away":"gone (it does not start)"`) {
+		t.Errorf("found: %s", got)
+	}
 	limited := callctx.With(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }}})
 	if got := list(limited); strings.Contains(got, "gone") {
 		t.Errorf("listed to a caller with few rights: %s", got)
+	}
+	if got := find(limited); strings.Contains(got, "gone") {
+		t.Errorf("find names it to a caller with few rights: %s", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package lazy
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/toolfold/toolfold"
@@ -36,7 +37,19 @@ const summaries = 3
 // Find returns ranked actions with how to call them.
 func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 	view := s.discovery.View(ctx)
-	out := FindOut{Results: view.Find(in.Query, in.Limit)}
+	absent := s.absent(ctx, view)
+	if _, ok := view.servers[in.Server]; in.Server != "" && !ok &&
+		!slices.ContainsFunc(absent, func(r Row) bool { return r.Name == in.Server }) {
+		servers := slices.Sorted(maps.Keys(view.servers))
+		if len(servers) == 0 {
+			return FindOut{}, toolfold.Errorf(toolfold.InvalidInput, "there is no server %q: leave server out", shorten.Quoted(in.Server))
+		}
+		return FindOut{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+			Path: "/server", Kind: toolfold.ProblemEnum, Got: shorten.Quoted(in.Server),
+			Allowed: servers, Suggest: suggest.Nearest(in.Server, servers),
+		}}}
+	}
+	out := FindOut{Results: view.find(in.Query, in.Server, in.Limit)}
 	out.Also = view.also(out.Results)
 	for i := summaries; i < len(out.Results); i++ {
 		out.Results[i].Summary = ""
@@ -47,9 +60,35 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 	case out.Results[0].Score < fits:
 		out.Hint = "nothing fits well"
 	}
+	if named, _ := view.operand(in.Query); named != nil && (len(out.Results) == 0 || out.Results[0].action != named.Action) {
+		if call := s.discovery.Written(ctx, "tools.describe", map[string]string{"name": named.Action.FullName()}); call != "" {
+			out.Hint = "all about " + named.Action.FullName() + ": " + call
+		}
+	}
+	out.Away = away(absent)
 	bound(&out)
 	view.describeParams(&out)
 	return out, nil
+}
+
+// absent returns the servers that offer nothing now, if the caller may know of them.
+func (s *Service) absent(ctx context.Context, view *View) []Row {
+	if rights := toolfold.OriginOf(ctx).Rights; s.discovery.absent == nil || rights != nil && !rights.Told {
+		return nil
+	}
+	return slices.DeleteFunc(s.discovery.absent(), func(r Row) bool { return !view.within.Allow(anyOf(r.Name)) })
+}
+
+// awayReason is the most characters of the reason why a server offers nothing.
+const awayReason = 100
+
+// away names servers with their reasons as far as there is room, and counts the rest.
+func away(rows []Row) string {
+	var list []string
+	for _, r := range rows {
+		list = append(list, r.Name+" ("+shorten.Words(r.Reason, awayReason)+")")
+	}
+	return named(list)
 }
 
 // Describe returns the accounts of one or several names.
@@ -143,10 +182,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	var categories []string
 	reasons := map[string]string{} // names of the first tools that have them
 	view := s.discovery.View(ctx)
-	rows := view.Rows()
-	if rights := toolfold.OriginOf(ctx).Rights; s.discovery.absent != nil && (rights == nil || rights.Told) {
-		rows = append(rows, slices.DeleteFunc(s.discovery.absent(), func(r Row) bool { return !view.within.Allow(anyOf(r.Name)) })...)
-	}
+	rows := append(view.Rows(), s.absent(ctx, view)...)
 	for _, r := range rows {
 		if !slices.Contains(categories, string(r.Category)) {
 			categories = append(categories, string(r.Category))

@@ -35,6 +35,17 @@ var phrases = sync.OnceValue(func() map[string][]phrase {
 	return byFirst
 })
 
+// seconds has the second words of all phrases.
+var seconds = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, list := range phrases() {
+		for _, p := range list {
+			all[p.rest[0]] = true
+		}
+	}
+	return all
+})
+
 // objects may stand inside a phrase of two words: throw it away.
 var objects = Set("it them this that these those him her")
 
@@ -43,7 +54,7 @@ var objects = Set("it them this that these those him her")
 // behind its end.
 func Verb(word func(i int) string) (verb string, n int) {
 	second := word(1)
-	if second == "" {
+	if !seconds()[second] && !objects[second] { // few words are, and a stem costs more
 		return "", 0
 	}
 	for _, p := range phrases()[Stem(word(0))] {
