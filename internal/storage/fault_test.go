@@ -67,7 +67,7 @@ func TestMendableErrors(t *testing.T) {
 			if _, err := db.write.ExecContext(t.Context(), test.setting); err != nil {
 				t.Fatal(err)
 			}
-			_, err := db.Memory().Put(t.Context(), entry)
+			_, err := db.Memory().Put(t.Context(), entry, nil)
 			mendable(t, err, test.words, test.hint)
 		})
 	}
@@ -87,7 +87,7 @@ func TestMendableErrors(t *testing.T) {
 		if _, err := db.write.ExecContext(t.Context(), `PRAGMA busy_timeout = 20`); err != nil {
 			t.Fatal(err)
 		}
-		_, err = db.Memory().Put(t.Context(), entry)
+		_, err = db.Memory().Put(t.Context(), entry, nil)
 		mendable(t, err, "another program has the store locked", "call again")
 	})
 	t.Run("newer schema", func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestFileThatIsGone(t *testing.T) {
 	db, path := openFile(t)
 	entry := memory.Entry{Namespace: "n", Key: "k", Value: []byte(`1`)}
 	put := func() error {
-		_, err := db.Memory().Put(t.Context(), entry)
+		_, err := db.Memory().Put(t.Context(), entry, nil)
 		return err
 	}
 	inTransaction := func() error {

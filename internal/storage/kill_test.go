@@ -40,7 +40,7 @@ func storeForever(url string) error {
 		key := fmt.Sprintf("%d-%d", os.Getpid(), i)
 		e := memory.Entry{Namespace: "n", Key: key, Value: []byte(`{"text":"acknowledged"}`)}
 		e.Words = memory.IndexText(e)
-		if _, err := db.Memory().Put(context.Background(), e); err != nil {
+		if _, err := db.Memory().Put(context.Background(), e, nil); err != nil {
 			return err
 		}
 		w := metric.Write{Metric: metric.Metric{Name: "stored"}, Labels: map[string]string{"pid": fmt.Sprint(os.Getpid())}, Value: 1, Add: true,

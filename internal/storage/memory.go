@@ -93,10 +93,8 @@ const (
 	insertEntry = `INSERT INTO memory (namespace, key, stored_at, expires_at, workspace, author, tags, words, value)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-	// An entry that takes the place of one that has expired is a new one.
 	replaceOld = ` DO UPDATE SET stored_at = excluded.stored_at, expires_at = excluded.expires_at,
-		author = excluded.author, tags = excluded.tags, words = excluded.words, value = excluded.value,
-		revision = CASE WHEN memory.expires_at <= ? THEN 1 ELSE memory.revision + 1 END`
+		author = excluded.author, tags = excluded.tags, words = excluded.words, value = excluded.value, revision = memory.revision + 1`
 	replaceExpired = replaceOld + ` WHERE memory.expires_at <= ?`
 )
 
@@ -119,14 +117,42 @@ func tagsText(tags []string) any {
 	return text
 }
 
-func (s memoryStore) Put(ctx context.Context, e memory.Entry) (replaced bool, err error) {
-	revision, err := scalar[int64](ctx, s.db.writer(), insert(e).with(s.onConflict(replaceOld+" RETURNING revision", e.StoredAt.UnixMicro())))
-	return revision > 1, err
+// Put begins with a look at the entry that is there. If there is none, another caller may
+// store one before Put does: then Put looks again.
+func (s memoryStore) Put(ctx context.Context, e memory.Entry, merge func(e, old memory.Entry) memory.Entry) (old *memory.Entry, err error) {
+	now := e.StoredAt
+	look := sqlf(selectEntry+` WHERE namespace = ? AND key = ? AND workspace = ?`+s.db.dialect.lock, []byte(e.Namespace), []byte(e.Key),
+		[]byte(e.Workspace))
+	err = s.db.transact(ctx, func(t executor) error {
+		for {
+			there, err := all(ctx, t, look, scanEntry)
+			if err != nil {
+				return err
+			}
+			stored := e
+			old = nil
+			if len(there) > 0 && (there[0].ExpiresAt.IsZero() || there[0].ExpiresAt.After(now)) {
+				old = &there[0]
+				if merge != nil {
+					stored = merge(e, *old)
+				}
+			}
+			action := ` DO NOTHING`
+			if len(there) > 0 {
+				action = replaceOld
+			}
+			q := insert(stored).with(s.onConflict(action))
+			if n, err := t.exec(ctx, q.text, q.args...); err != nil || n > 0 {
+				return err
+			}
+		}
+	})
+	return old, err
 }
 
 func (s memoryStore) Add(ctx context.Context, e memory.Entry) (added bool, err error) {
 	now := e.StoredAt.UnixMicro()
-	q := insert(e).with(s.onConflict(replaceExpired, now, now))
+	q := insert(e).with(s.onConflict(replaceExpired, now))
 	n, err := s.db.writer().exec(ctx, q.text, q.args...)
 	return n > 0, err
 }
@@ -153,9 +179,9 @@ func alive(q query, now time.Time) query {
 // their order.
 func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwrite bool, now time.Time) (stored int, err error) {
 	micros := now.UnixMicro()
-	conflict := s.onConflict(replaceExpired, micros, micros)
+	conflict := s.onConflict(replaceExpired, micros)
 	if overwrite {
-		conflict = s.onConflict(replaceOld, micros)
+		conflict = s.onConflict(replaceOld)
 	}
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, func(a, b memory.Entry) int {

@@ -6,8 +6,11 @@ import "github.com/toolfold/toolfold"
 // characters are in them.
 const maxCursor = 10_000
 
-// scopeUser is the scope of entries of all workspaces.
-const scopeUser = "user"
+// Scopes of store.
+const (
+	scopeWorkspace = "workspace"
+	scopeUser      = "user"
+)
 
 // The parameters.
 var (
@@ -28,8 +31,8 @@ var (
 	expiresAt = toolfold.Time("expiresAt", "When the entry expires.")
 	tags      = toolfold.List{Name: "tags", Doc: "Labels; a filter wants them all.", Of: toolfold.String{MinLen: 1, MaxLen: 50}}
 	project   = toolfold.String{Name: "workspace", Doc: "Its workspace; . is this one, user is for all.", MaxLen: 500}
-	scope     = toolfold.String{Name: "scope", Doc: "user is for all workspaces.", Enum: []string{"workspace", scopeUser}}
-	ttl       = toolfold.Int{Name: "ttlMs", Doc: "Milliseconds until it is gone.", Min: 1, Max: maxTTL}
+	scope     = toolfold.String{Name: "scope", Doc: "workspace, or user for all.", MaxLen: 20}
+	ttl       = toolfold.Int{Name: "ttlMs", Doc: "Milliseconds until it is gone; 0 = never.", Max: maxTTL}
 	ifAbsent  = toolfold.Bool{Name: "ifAbsent", Doc: "Refuse a key that exists."}
 	order     = toolfold.String{Name: "order", Doc: "Order of the list.", Enum: []string{byKey, newest}}
 	dryRun    = toolfold.Bool{Name: "dryRun", Doc: "Only report, delete nothing."}

@@ -25,7 +25,7 @@ var Family = toolfold.Family{
 	Name:    "memory",
 	Summary: "Key-value notebook",
 	Doc: "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. " +
-		"An entry belongs to its workspace: reads show entries of others with theirs, changes look at the own one only. Without namespace, " +
+		"Entries belong to a workspace, the only one that changes look at. Without namespace, " +
 		"search, list, export and stats look at all, other actions at default, unless the setting memoryNamespace names one.",
 	Words:    "notes, memories, facts, entries, knowledge, remember, diary, knowledge base, records, jottings",
 	Category: "memory",
@@ -129,9 +129,9 @@ var Family = toolfold.Family{
 		Words:   "restore, load many, bulk insert, bring in, upload",
 		Doc:     "Keeps the good entries and reports bad ones. namespace replaces each entry's own.",
 		Changed: "storedAt is restored. The namespace argument overrides the entries' own, as it always claimed. " +
-			"The workspace argument does the same. Members an entry does not have are errors of that entry. Takes 1,000 entries at once.",
+			"Members an entry does not have are errors of that entry. Takes 1,000 entries at once.",
 		Required: toolfold.Fields{data.With(toolfold.AtMost(maxMany))},
-		Optional: toolfold.Fields{overwrite.With(toolfold.Default(false)), namespace, project.With(toolfold.Added())},
+		Optional: toolfold.Fields{overwrite.With(toolfold.Default(false)), namespace},
 		Effect:   toolfold.Sets,
 		Example:  `{"data": [{"key": "team/rules", "value": {"freeze": "Friday"}, "namespace": "default"}], "overwrite": true}`,
 		Related:  []string{"memory.export"},

@@ -496,7 +496,7 @@ func TestListNewest(t *testing.T) {
 func TestTimeToLive(t *testing.T) {
 	t.Parallel()
 	s, now := clocked(t)
-	in := memory.StoreIn{Key: "k", Value: json.RawMessage(`"a lock"`), TTLMs: 1500}
+	in := memory.StoreIn{Key: "k", Value: json.RawMessage(`"a lock"`), TTLMs: new(1500)}
 	at := now.UTC().Truncate(time.Microsecond).Add(1500 * time.Millisecond)
 	equal(t, call(t, s.Store, in).ExpiresAt, &at)
 	equal(t, call(t, s.Get, memory.GetIn{Key: "k"}).ExpiresAt, &at)
@@ -517,7 +517,7 @@ func TestTimeToLive(t *testing.T) {
 	if out := call(t, s.Store, in); out.Replaced {
 		t.Errorf("got %+v, want a new entry", out)
 	}
-	in.IfAbsent, in.TTLMs = false, 0
+	in.IfAbsent, in.TTLMs = false, new(0)
 	if out := call(t, s.Store, in); !out.Replaced || out.ExpiresAt != nil {
 		t.Errorf("got %+v, want the entry replaced, without an end", out)
 	}
@@ -531,7 +531,7 @@ func TestExpiredAreRemoved(t *testing.T) {
 	now := start
 	s := memory.New(db, func() time.Time { return now })
 	for i := range 450 {
-		call(t, s.Store, memory.StoreIn{Key: fmt.Sprint(i), Value: json.RawMessage(`1`), TTLMs: 1000})
+		call(t, s.Store, memory.StoreIn{Key: fmt.Sprint(i), Value: json.RawMessage(`1`), TTLMs: new(1000)})
 	}
 	left := func() int {
 		t.Helper()

@@ -98,6 +98,16 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	if err != nil {
 		return StoreOut{}, err
 	}
+	if in.TTLMs != nil && *in.TTLMs < 0 {
+		return StoreOut{}, toolfold.Errorf(toolfold.InvalidInput, "ttlMs must not be negative").About(toolfold.ProblemRefused, "ttlMs").
+			WithHint("0 is no end; without ttlMs an entry that is replaced keeps its own")
+	}
+	switch in.Scope {
+	case "", scopeWorkspace, scopeUser:
+	default:
+		return StoreOut{}, toolfold.Errorf(toolfold.InvalidInput, "scope must be workspace or user, got %q", in.Scope).
+			About(toolfold.ProblemRefused, "scope").WithHint("user stores the entry for all workspaces; workspace for this one")
+	}
 	own := s.own(ctx)
 	e := Entry{
 		Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Key: in.Key, Value: value,
@@ -106,8 +116,8 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	if in.Scope == scopeUser || in.Scope == "" && s.ForAll {
 		e.Workspace = User
 	}
-	if in.TTLMs > 0 {
-		e.ExpiresAt = e.StoredAt.Add(time.Duration(in.TTLMs) * time.Millisecond)
+	if in.TTLMs != nil && *in.TTLMs > 0 {
+		e.ExpiresAt = e.StoredAt.Add(time.Duration(*in.TTLMs) * time.Millisecond)
 	}
 	e.Words = IndexText(e)
 	out := StoreOut{Success: true, Key: e.Key, Namespace: e.Namespace, Message: "stored", ExpiresAt: maybe(e.ExpiresAt),
@@ -122,12 +132,31 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 			return StoreOut{}, fmt.Errorf("storing entry: %w", err)
 		}
 	} else {
-		if out.Replaced, err = s.store.Put(ctx, e); err != nil {
+		old, err := s.store.Put(ctx, e, func(e, old Entry) Entry {
+			if in.Tags == nil {
+				e.Tags = old.Tags
+			}
+			if in.TTLMs == nil {
+				e.ExpiresAt = old.ExpiresAt
+			}
+			e.Words = IndexText(e)
+			return e
+		})
+		if err != nil {
 			return StoreOut{}, fmt.Errorf("storing entry: %w", err)
 		}
 		switch {
-		case out.Replaced:
+		case old != nil:
+			out.Replaced, out.Previous = true, &Previous{old.Author, old.StoredAt}
 			out.Message = "stored; the earlier value is replaced"
+			if in.Tags == nil && len(old.Tags) > 0 {
+				out.Tags = old.Tags
+				out.Message += "; its tags stay, [] removes them"
+			}
+			if in.TTLMs == nil && !old.ExpiresAt.IsZero() {
+				out.ExpiresAt = &old.ExpiresAt
+				out.Message += "; its expiry stays, ttlMs 0 removes it"
+			}
 		case e.Workspace != User:
 			_, forAll, err := s.store.Get(ctx, Place{e.Namespace, e.Key, User}, e.StoredAt)
 			if err != nil {

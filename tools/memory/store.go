@@ -94,9 +94,10 @@ type Totals struct {
 type Store interface {
 	Index
 
-	// Put stores an entry and reports whether it replaced one that had not
-	// expired when it was stored.
-	Put(ctx context.Context, e Entry) (replaced bool, err error)
+	// Put stores an entry, or what merge makes of it and of the entry that it replaces, and
+	// returns the latter. Nil merge stores the entry as it is. An entry that had expired when e was
+	// stored is not replaced: there is none then, and old is nil. Merge may be called several times.
+	Put(ctx context.Context, e Entry, merge func(e, old Entry) Entry) (old *Entry, err error)
 
 	// Add stores an entry, unless one is at its place, and reports whether it did.
 	Add(ctx context.Context, e Entry) (added bool, err error)

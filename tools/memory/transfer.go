@@ -123,7 +123,7 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 			continue
 		}
 		e.Namespace = cmp.Or(in.Namespace, e.Namespace, s.Namespace, defaultNamespace)
-		e.Workspace = s.workspace(ctx, cmp.Or(in.Workspace, e.Workspace), s.own(ctx))
+		e.Workspace = s.workspace(ctx, e.Workspace, s.own(ctx))
 		if e.StoredAt.IsZero() {
 			e.StoredAt = out.ImportedAt
 		}

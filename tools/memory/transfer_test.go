@@ -32,7 +32,7 @@ func TestExportAndImport(t *testing.T) {
 	store(t, from, "other", "a:b", `{"text":"line\u2028break"}`)
 	from.Workspace = "shop"
 	call(t, from.Store, memory.StoreIn{Key: "labelled", Namespace: "other", Value: json.RawMessage(`1`), Tags: []string{"b", "a"},
-		TTLMs: 2 * 3600_000})
+		TTLMs: new(2 * 3600_000)})
 	exported := call(t, from.Export, memory.ExportIn{IncludeMetadata: true})
 	if exported.Count != 3 || exported.HasMore || exported.Data[0].Workspace != "shop" || exported.Data[0].ExpiresAt == nil {
 		t.Fatalf("got %+v", exported)

@@ -15,13 +15,14 @@ type Labels struct {
 	ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
-// StoreIn holds the arguments of store. A zero TTLMs is no end.
+// StoreIn holds the arguments of store. Nil Tags and TTLMs keep those of the entry that is
+// replaced; empty Tags are none, and a TTLMs of zero is no end.
 type StoreIn struct {
 	Key       string          `json:"key"`
 	Value     json.RawMessage `json:"value"`
 	Namespace string          `json:"namespace"`
 	Tags      []string        `json:"tags"`
-	TTLMs     int             `json:"ttlMs"`
+	TTLMs     *int            `json:"ttlMs"`
 	IfAbsent  bool            `json:"ifAbsent"`
 	Scope     string          `json:"scope"` // empty = by the setting
 }
@@ -35,7 +36,15 @@ type StoreOut struct {
 	Replaced  bool   `json:"replaced" doc:"Whether the key existed."`
 	Message   string `json:"message" doc:"The outcome in words."`
 
+	Previous  *Previous  `json:"previous,omitempty" doc:"The version that was replaced."`
+	Tags      []string   `json:"tags,omitempty" doc:"Labels of the replaced entry, if they stay."`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"When the entry expires."`
+}
+
+// Previous is a version of an entry that was replaced.
+type Previous struct {
+	Author   string    `json:"author,omitempty" doc:"Client that stored it; absent if that is unknown."`
+	StoredAt time.Time `json:"storedAt" doc:"When it was stored."`
 }
 
 // GetIn holds the arguments of get: Key or Keys.
@@ -188,7 +197,6 @@ type ImportIn struct {
 	Data      []json.RawMessage `json:"data"`
 	Overwrite bool              `json:"overwrite"`
 	Namespace string            `json:"namespace"`
-	Workspace string            `json:"workspace"`
 }
 
 // ImportOut is the result of import.

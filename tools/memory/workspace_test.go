@@ -104,6 +104,7 @@ func TestGetPrefersTheOwnWorkspace(t *testing.T) {
 	if out := call(t, in["c"].Delete, memory.DeleteIn{Key: "k", Workspace: memory.User}); !out.Deleted || out.Workspace != memory.User {
 		t.Errorf("deleted for all: %+v", out)
 	}
+	refused(t, in["c"].Store, memory.StoreIn{Key: "k", Value: json.RawMessage(`1`), Scope: "all"}, toolfold.InvalidInput)
 	in["c"].ForAll = true // the setting
 	if out := store(t, in["c"], "", "other", `1`); out.Workspace != memory.User {
 		t.Errorf("stored by the setting: %+v", out)
@@ -154,7 +155,7 @@ func TestListsBeginWithTheOwnWorkspace(t *testing.T) {
 	equal(t, exported, []string{"k0", "k1", "k2", "ak0", "ak1", "ak2"})
 }
 
-// Entries of several workspaces go through export and import as they are; import may put them into one.
+// Entries of several workspaces go through export and import as they are.
 func TestImportKeepsWorkspaces(t *testing.T) {
 	t.Parallel()
 	in := projects(t, "a", "b")
@@ -166,8 +167,8 @@ func TestImportKeepsWorkspaces(t *testing.T) {
 		t.Fatalf("got %+v", out)
 	}
 	wantValue(t, to, "", "k", `"b"`)
-	if out := call(t, to.Import, memory.ImportIn{Data: data, Workspace: "c"}); out.Imported != 1 || out.Skipped != 1 {
-		t.Errorf("into one: %+v", out)
+	if out := call(t, to.Get, memory.GetIn{Key: "k", Workspace: "a"}); string(out.Value) != `"a"` {
+		t.Errorf("of the other: %+v", out)
 	}
 }
 
@@ -199,4 +200,40 @@ func TestCursorOfAnEarlierVersion(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "earlier version") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Storing again without tags and ttlMs keeps them, and tells whose version it replaced.
+func TestStoreAgainKeepsLabels(t *testing.T) {
+	t.Parallel()
+	s, now := clocked(t)
+	by := func(name string) context.Context { return callctx.With(t.Context(), toolfold.Origin{Client: name}) }
+	in := memory.StoreIn{Key: "k", Value: json.RawMessage(`1`), Tags: []string{"keep"}, TTLMs: new(5000)}
+	first, err := s.Store(by("ann"), in)
+	if err != nil || first.Previous != nil || first.Tags != nil {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	stored := now.UTC().Truncate(time.Microsecond)
+	*now = now.Add(time.Second)
+	second, err := s.Store(by("bob"), memory.StoreIn{Key: "k", Value: json.RawMessage(`2`)})
+	if err != nil || !strings.Contains(second.Message, "tags stay") || !strings.Contains(second.Message, "expiry stays") {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	equal(t, second.Previous, &memory.Previous{Author: "ann", StoredAt: stored})
+	equal(t, second.Tags, []string{"keep"})
+	equal(t, second.ExpiresAt, first.ExpiresAt)
+	got := call(t, s.Get, memory.GetIn{Key: "k"})
+	equal(t, got.Labels, memory.Labels{Tags: []string{"keep"}, ExpiresAt: first.ExpiresAt})
+	if found := call(t, s.List, memory.ListIn{Tags: []string{"keep"}, Page: toolfold.Page{Limit: 1}}); found.Total != 1 {
+		t.Errorf("the tag does not find it: %+v", found)
+	}
+
+	third := call(t, s.Store, memory.StoreIn{Key: "k", Value: json.RawMessage(`3`), Tags: []string{}, TTLMs: new(0)})
+	if third.Tags != nil || third.ExpiresAt != nil || third.Message != "stored; the earlier value is replaced" || third.Previous.Author != "bob" {
+		t.Errorf("got %+v", third)
+	}
+	got = call(t, s.Get, memory.GetIn{Key: "k"})
+	if len(got.Tags) > 0 || got.ExpiresAt != nil {
+		t.Errorf("got %+v", got)
+	}
+	refused(t, s.Store, memory.StoreIn{Key: "k", Value: json.RawMessage(`4`), TTLMs: new(-1)}, toolfold.InvalidInput)
 }

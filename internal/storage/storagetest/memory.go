@@ -60,9 +60,9 @@ func worded(list ...memory.Entry) []memory.Entry {
 func put(t *testing.T, s memory.Store, e memory.Entry) (replaced bool) {
 	t.Helper()
 	e.Words = memory.IndexText(e)
-	replaced, err := s.Put(t.Context(), e)
+	old, err := s.Put(t.Context(), e, nil)
 	noError(t, err)
-	return replaced
+	return old != nil
 }
 
 func get(t *testing.T, s memory.Store, namespace, key string) memory.Entry {
@@ -105,6 +105,16 @@ func putAndGet(t *testing.T, db *storage.DB) {
 		t.Fatal("the second entry of a key replaced nothing")
 	}
 	equal(t, get(t, s, "n", "k"), second)
+	third := second
+	third.Author = "ann"
+	old, err := s.Put(t.Context(), third, func(e, old memory.Entry) memory.Entry {
+		e.Value = json.RawMessage(`[` + string(old.Value) + `]`)
+		return e
+	})
+	noError(t, err)
+	equal(t, *old, second)
+	third.Value = json.RawMessage(`[{}]`)
+	equal(t, get(t, s, "n", "k"), third)
 	for _, at := range []memory.Place{{Namespace: "n", Key: "none"}, {Namespace: "none", Key: "k"}} {
 		if e, found, err := s.Get(t.Context(), at, time.Time{}); found || err != nil {
 			t.Fatalf("an entry that is not there: %v, %v", e, err)
@@ -271,11 +281,11 @@ func storeAtOnce(t *testing.T, db *storage.DB) {
 	fresh := make([]int, callers)
 	noError(t, each(callers, func(i int) error {
 		for j := range times {
-			replaced, err := s.Put(t.Context(), worded(entry("n", "k", fmt.Sprintf(`{"by":"%d-%d"}`, i, j)))[0])
+			old, err := s.Put(t.Context(), worded(entry("n", "k", fmt.Sprintf(`{"by":"%d-%d"}`, i, j)))[0], nil)
 			if err != nil {
 				return err
 			}
-			if !replaced {
+			if old == nil {
 				fresh[i]++
 			}
 		}

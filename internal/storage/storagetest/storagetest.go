@@ -92,7 +92,7 @@ func openAtOnce(t *testing.T, url string) {
 		if err != nil {
 			return err
 		}
-		_, err = db.Memory().Put(t.Context(), worded(entry("n", "k", `{}`))[0])
+		_, err = db.Memory().Put(t.Context(), worded(entry("n", "k", `{}`))[0], nil)
 		return errors.Join(err, db.Close())
 	}))
 }
