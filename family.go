@@ -109,6 +109,9 @@ type Action struct {
 	// without any. Lists show them with the required ones: get(key|keys).
 	Either Fields
 
+	// Instead are optional parameters of which some values make Either superfluous.
+	Instead Fields
+
 	// Once marks an action as idempotent although its Effect is not: a second
 	// call is refused or changes nothing. For a tool declared elsewhere it is the user who
 	// takes it so, and the hints of the tool do not change.

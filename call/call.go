@@ -1,6 +1,7 @@
 package call
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,6 +119,10 @@ func (r *Runner) Lookup(name string) []*entry.Entry { return r.resolver(nil).Loo
 
 // Nearest implements [entry.Names] for a caller with all rights.
 func (r *Runner) Nearest(name string) string { return r.resolver(nil).Nearest(name) }
+
+// Absence returns why an unknown name leads nowhere now, for a caller with all rights; see
+// [Resolver.Absence].
+func (r *Runner) Absence(name string) *toolfold.Error { return r.resolver(nil).Absence(name) }
 
 // Actions lists the actions that a caller with all rights may run, in the order
 // of listings.
@@ -331,10 +336,17 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 		return refused
 	}
 	refusal := &toolfold.Error{Code: toolfold.InvalidInput}
+	unknown := false
 	for _, p := range t.normalise(args).problems {
-		if p.Path = at + args.pointer(p, t.Entry); !open(p.Path) {
-			refusal.Problems = append(refusal.Problems, p)
+		ofName := p.Kind == toolfold.ProblemUnknown || p.Kind == toolfold.ProblemStray // whatever the value is
+		if p.Path = at + args.pointer(p, t.Entry); !ofName && open(p.Path) {
+			unknown = true
+			continue
 		}
+		refusal.Problems = append(refusal.Problems, p)
+	}
+	if unknown && combines(t.Action.Input) {
+		return nil // what else is wrong may be so for the alternative that the value at hand is not of
 	}
 	if len(refusal.Problems) == 0 {
 		return nil
@@ -342,6 +354,13 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 	refusal.Hint = "usage and example are for the value at " + at
 	t.explain(refusal)
 	return refusal
+}
+
+// combines reports whether a schema that was written elsewhere lets one value decide what another
+// has to be.
+func combines(schema json.RawMessage) bool {
+	return slices.ContainsFunc([]string{`"anyOf"`, `"oneOf"`, `"not"`, `"if"`, `"dependentSchemas"`, `"dependencies"`},
+		func(word string) bool { return bytes.Contains(schema, []byte(word)) })
 }
 
 // Permissions refuses actions that the caller's rights do not include. It is

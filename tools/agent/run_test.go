@@ -93,7 +93,8 @@ func TestRunOfWhatBecameInvalid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.withAbilities()
-	b.register("user", `,"workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"ability.inject"}}]`)
+	b.register("user", `,"workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"ability.inject",`+
+		`"arguments":{"agentId":"user","task":"x","maxTokens":100}}}]`)
 	if err := b.Remove("ability"); err != nil {
 		t.Fatal(err)
 	}
@@ -127,10 +128,38 @@ func delegating(to string) string {
 	return `,"workflow":[{"stepId":"go","name":"G","type":"delegate","config":{"agentId":"` + to + `"}}]`
 }
 
+// registerAhead registers an agent that delegates to one that does not exist yet, of which
+// the answer warns: two agents may name each other.
+func (b *bench) registerAhead(id, to string) {
+	b.t.Helper()
+	answer := b.call("agent.register", `{"agentId":"`+id+`","description":"d"`+delegating(to)+`}`)
+	want := `is registered; but step \"go\": agentId must be a known agent: there is no agent \"` + to + `\"`
+	if !strings.Contains(answer, `"registered":true`) || !strings.Contains(answer, want) {
+		b.t.Errorf("agent.register answered %s, want %s", answer, want)
+	}
+}
+
+// Steps that would fail in every run are refused, and a change that has nothing to do with them is not.
+func TestStepsThatCanOnlyFail(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	step := func(arguments string) string {
+		return `,"workflow":[{"stepId":"a","name":"A","type":"tool","config":{"tool":"memory.list","arguments":` + arguments + `}},` +
+			`{"stepId":"b","name":"B","type":"tool","config":{"tool":"memory.store","arguments":{"key":"k","value":"{{ steps.a.kees }}"}}}]`
+	}
+	b.Refuse("agent.register", `{"agentId":"x","description":"d"`+step(`{"limit":0,"prefx":"a"}`)+`}`, toolfold.InvalidInput,
+		`step "a": "prefx" is unknown, did you mean "prefix"?; step "a": limit must be 1`, "")
+	b.Refuse("agent.register", `{"agentId":"x","description":"d"`+step(`{}`)+`}`, toolfold.InvalidInput,
+		"steps.a.kees does not exist, did you mean keys?", "")
+	b.register("y", ``)
+	b.Refuse("agent.update", `{"agentId":"y"`+step(`{}`)+`}`, toolfold.InvalidInput, "steps.a.kees does not exist", "")
+	b.Expect("agent.update", `{"agentId":"y","team":"t"}`, `{"updated":true,"agentId":"y","message":"agent \"y\" is changed"}`)
+}
+
 func TestDelegationIsBounded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.register("a", delegating("b"))
+	b.registerAhead("a", "b")
 	b.register("b", delegating("a"))
 	b.Expect("agent.run", `{"agentId":"a","include_fields":["success","error.code","error.message"]}`,
 		`{"error":{"code":"AGENT_DEPENDENCY_FAILED","message":"agent b failed: AGENT_DELEGATION_DEPTH_EXCEEDED: agent a `+
@@ -138,7 +167,7 @@ func TestDelegationIsBounded(t *testing.T) {
 	b.register("self", delegating("self"))
 	b.Expect("agent.run", `{"agentId":"self","include_fields":["error.code"]}`, `{"error":{"code":"AGENT_DELEGATION_DEPTH_EXCEEDED"}}`)
 	for _, link := range []string{"c1c2", "c2c3", "c3c4", "c4c5", "c5c6"} {
-		b.register(link[:2], delegating(link[2:]))
+		b.registerAhead(link[:2], link[2:])
 	}
 	b.register("c6", `,"workflow":[{"stepId":"end","name":"E","type":"tool","config":{"tool":"memory.list"}}]`)
 	b.register("c0", delegating("c1"))

@@ -11,6 +11,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/engine"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/internal/system/clock"
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -50,7 +51,7 @@ type Options struct {
 	// a process with more. Nil is all.
 	Rights *toolfold.Rights
 
-	Tools engine.Names // that steps may call; nil = not checked before they run
+	Tools engine.Actions // that steps may call; nil = not checked before they run
 	Now   func() time.Time
 }
 
@@ -90,6 +91,10 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	if !validID(p.AgentID) {
 		return RegisterOut{}, toolfold.Errorf(InvalidID, "agentId %q %s", shorten.Quoted(p.AgentID), idRule).WithHint("such as code-reviewer")
 	}
+	absent, err := s.judge(ctx, "agent.register", p)
+	if err != nil {
+		return RegisterOut{}, err
+	}
 	warnings, err := s.check("agent.register", p)
 	if err != nil {
 		return RegisterOut{}, err
@@ -110,7 +115,7 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	if file != "" {
 		out.Message += ", and goes before the file " + file
 	}
-	out.Message += warnings
+	out.Message += warnings + absent
 	return out, nil
 }
 
@@ -125,10 +130,41 @@ func (s *Service) check(action string, p Profile) (warnings string, err error) {
 	if len(faults) > 0 {
 		return "", faults.Problem(action)
 	}
-	for _, warning := range missing {
-		warnings += "; but " + warning
+	return but(missing), nil
+}
+
+// judge refuses steps that would fail in a run whatever else there is. Agents and other things that they
+// name and that do not exist are warnings: two agents may name each other, and an import
+// registers one before the other.
+func (s *Service) judge(ctx context.Context, action string, p Profile) (warnings string, err error) {
+	verdict := engine.Judge(ctx, p.steps(p.Workflow), s.Tools, s.Runner.Caller, work.Reference{Kind: work.Agent, ID: p.AgentID})
+	if len(verdict.Faults) > 0 {
+		return "", verdict.Faults.Problem(action)
 	}
-	return warnings, nil
+	var missing []string
+	for _, f := range verdict.Absent[:min(len(verdict.Absent), mostWarnings)] {
+		missing = append(missing, f.Text())
+	}
+	if more := len(verdict.Absent) - mostWarnings; more > 0 {
+		missing = append(missing, fmt.Sprintf("%d more names lead nowhere", more))
+	}
+	if n := len(verdict.Unjudged); n > 0 {
+		missing = append(missing, "not checked are "+verdict.Unjudged[0])
+		if n > 1 {
+			missing = append(missing, fmt.Sprintf("nor those of %d more tools", n-1))
+		}
+	}
+	return but(missing), nil
+}
+
+// mostWarnings bounds the names in a message that lead nowhere.
+const mostWarnings = 5
+
+func but(warnings []string) (text string) {
+	for _, warning := range warnings {
+		text += "; but " + warning
+	}
+	return text
 }
 
 // Update changes the given fields of a registered agent.
@@ -145,7 +181,20 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 			return UpdateOut{}, err
 		}
 	}
-	warnings := ""
+	warnings, absent := "", ""
+	if in.Workflow != nil || in.SystemPrompt != nil { // an agent that was registered before is not refused for other changes
+		p, _, err := s.store.Get(ctx, in.AgentID)
+		if err != nil {
+			return UpdateOut{}, fmt.Errorf("reading agent: %w", err)
+		}
+		set(&p.SystemPrompt, in.SystemPrompt)
+		if p.AgentID = in.AgentID; in.Workflow != nil {
+			p.Workflow = steps
+		}
+		if absent, err = s.judge(ctx, "agent.update", p); err != nil {
+			return UpdateOut{}, err
+		}
+	}
 	found, err := s.store.Change(ctx, in.AgentID, func(p Profile) (Profile, error) {
 		set(&p.Description, in.Description)
 		set(&p.DisplayName, in.DisplayName)
@@ -170,7 +219,7 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 	if !found {
 		return UpdateOut{}, s.notRegistered(ctx, in.AgentID)
 	}
-	return UpdateOut{Updated: true, AgentID: in.AgentID, Message: fmt.Sprintf("agent %q is changed%s", in.AgentID, warnings)}, nil
+	return UpdateOut{Updated: true, AgentID: in.AgentID, Message: fmt.Sprintf("agent %q is changed%s%s", in.AgentID, warnings, absent)}, nil
 }
 
 // rights returns what the caller may do on this server.

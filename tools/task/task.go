@@ -72,6 +72,7 @@ var Family = toolfold.Family{
 			delay.With(toolfold.Added()),
 		},
 		Either:  toolfold.Fields{agentID, workflowID, input},
+		Instead: toolfold.Fields{kind},
 		Effect:  toolfold.Runs, // later, but whatever it is given
 		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {}}}}`,
 		Related: []string{"task.status"},

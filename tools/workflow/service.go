@@ -38,12 +38,12 @@ type Service struct {
 	folder workspace.Folder
 	files  *workspace.Files[workflow]
 	runner *engine.Runner
-	tools  engine.Names
+	tools  engine.Actions
 }
 
 // New returns the service for the workflows of a workspace. Known are the
 // tools that steps may call; nil is not checked before they run.
-func New(folder workspace.Folder, runner *engine.Runner, known engine.Names) *Service {
+func New(folder workspace.Folder, runner *engine.Runner, known engine.Actions) *Service {
 	files := workspace.NewFiles(folder.Dir, Folder, []string{".yaml", ".yml", ".json"}, maxFileSize, parseFile)
 	return &Service{folder, files, runner, known}
 }
@@ -66,7 +66,7 @@ type workflow struct {
 }
 
 func (w workflow) definition() engine.Definition {
-	return engine.Definition{Steps: w.steps, StepsAt: "/steps"}
+	return engine.Definition{Steps: w.steps, StepsAt: "/steps", InputSchema: w.InputSchema}
 }
 
 // parseFile makes a workflow of the text of a file.
@@ -75,35 +75,51 @@ func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
 	if broken != nil {
 		return workflow{}, broken
 	}
-	doc.Unquoted(version.Name)
-	if faults := engine.CheckDocument(doc, fileRequired, fileOptional); len(faults) > 0 {
-		return workflow{}, faults.Broken(doc)
+	w, faults := read(doc)
+	if len(faults) == 0 {
+		w.uses, faults = engine.Check(w.definition())
 	}
-	steps, faults := engine.ParseSteps(ordered.MustJSON(doc.Value["steps"]), "/steps")
 	if len(faults) > 0 {
 		return workflow{}, faults.Broken(doc)
 	}
-	if len(steps) == 0 {
-		return workflow{}, doc.Broken("/steps", "it has no steps")
+	w.places = doc.Places(append(w.uses.Pointers(), "/workflowId")...)
+	return w, nil
+}
+
+// read makes a workflow of a document, of which it checks everything but what the steps
+// say. Beside faults the workflow has what could be read.
+func read(doc workspace.Document) (w workflow, faults engine.Faults) {
+	doc.Unquoted(version.Name)
+	faults = engine.CheckDocument(doc, fileRequired, fileOptional)
+	w = workflow{WorkflowID: workspace.Stem(doc.File), Version: "1", Status: Active, file: doc.File}
+	if raw, has := doc.Value["steps"]; has {
+		steps, more := engine.ParseSteps(ordered.MustJSON(raw), "/steps")
+		if w.steps = steps; len(more)+len(steps) == 0 {
+			more = engine.Faults{wrong("/steps", "it has no steps")}
+		}
+		faults = append(faults, more...)
 	}
-	w := workflow{WorkflowID: workspace.Stem(file), Version: "1", Status: Active, file: file, steps: steps}
-	if err := doc.Decode(&w); err != nil {
-		return workflow{}, doc.Broken("", "%v", err)
+	if len(faults) == 0 {
+		if err := doc.Decode(&w); err != nil {
+			faults = append(faults, wrong("", err.Error()))
+		}
 	}
-	if len(w.InputSchema) > 0 {
+	schema, has := doc.Value[inputSchema.Name].(map[string]any)
+	if has {
+		w.InputSchema = ordered.MustJSON(schema)
 		var err error
 		if w.schema, err = workspace.BoundSchema(w.InputSchema); err == nil {
 			_, err = validate.Schema(w.InputSchema, map[string]any{}, "")
 		}
 		if err != nil {
-			return workflow{}, doc.Broken("/inputSchema", "inputSchema: %v", err)
+			faults = append(faults, wrong("/inputSchema", "inputSchema: "+err.Error()))
 		}
 	}
-	if w.uses, faults = engine.Check(w.definition()); len(faults) > 0 {
-		return workflow{}, faults.Broken(doc)
-	}
-	w.places = doc.Places(append(w.uses.Pointers(), "/workflowId")...)
-	return w, nil
+	return w, faults
+}
+
+func wrong(path, why string) engine.Fault {
+	return engine.Fault{Problem: toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat}, Words: why}
 }
 
 // load returns all workflows, by id, and the files that cannot be used. The
@@ -238,49 +254,54 @@ func (s *Service) Runnable(ctx context.Context) ([]DescribeOut, error) {
 	return runnable, err
 }
 
-// Check reads a definition as the file of a workflow is read, and says what is
-// wrong with it. It saves nothing.
-func (s *Service) Check(_ context.Context, in CheckIn) (CheckOut, error) {
+// Check reads a definition as the file of a workflow is read, and lists all that is
+// wrong with it, also what a run would meet only in a step. It saves nothing.
+func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 	text, isText := []byte(in.Definition), false
-	var said string
-	if isText = json.Unmarshal(in.Definition, &said) == nil; isText {
-		text = []byte(said)
+	var written string
+	if isText = json.Unmarshal(in.Definition, &written) == nil; isText {
+		text = []byte(written)
 	}
 	if len(text) > maxFileSize {
 		return CheckOut{}, toolfold.Errorf(toolfold.InvalidInput, "definition has %d bytes, the limit of a file is %d", len(text), maxFileSize).
 			About(toolfold.ProblemRefused, "definition")
 	}
-	w, broken := parseFile("definition.yaml", text)
-	if broken == nil {
-		if faults := w.uses.Check(s.tools); len(faults) > 0 {
-			broken = faults.Broken(w.places)
-		}
-	}
-	missing := ""
-	if broken == nil {
-		program, faults := engine.Compile(w.definition(), s.tools)
-		var warnings []string
-		if len(faults) == 0 {
-			faults, warnings = s.runner.Providers.Check(program)
-		}
-		if len(faults) > 0 {
-			broken = faults.Broken(w.places)
-		}
-		missing = strings.Join(warnings, "; ")
-	}
+	doc, broken := workspace.Parse("definition.yaml", text)
 	if broken != nil {
-		out := CheckOut{Reason: broken.Reason, Message: "mend it and check it again"}
+		found := engine.Found{Kind: toolfold.ProblemFormat}
 		if isText {
-			out.Line, out.Column = broken.Line, broken.Column
+			found.Line, found.Column = broken.Line, broken.Column
+		}
+		return CheckOut{Reason: broken.Reason, Problems: []engine.Found{found}, Message: mendIt}, nil
+	}
+	w, faults := read(doc)
+	verdict := engine.Judge(ctx, w.definition(), s.tools, s.runner.Caller, work.Reference{Kind: work.Workflow, ID: w.WorkflowID})
+	faults = slices.Concat(faults, verdict.Faults, verdict.Absent)
+	var warnings []string
+	if len(verdict.Faults) == 0 {
+		program, _ := engine.Compile(w.definition(), nil)
+		var more engine.Faults
+		more, warnings = s.runner.Providers.Check(program)
+		faults = append(faults, more...)
+	}
+	out := CheckOut{Valid: len(faults) == 0, Unjudged: verdict.Unjudged}
+	if out.Valid {
+		out.Message = "save it as " + Folder + "/ID.yaml; workflow.run calls it by ID"
+		if len(warnings) > 0 {
+			out.Message += "; but " + strings.Join(warnings, "; ")
 		}
 		return out, nil
 	}
-	out := CheckOut{Valid: true, Message: "save it as " + Folder + "/ID.yaml; workflow.run calls it by ID"}
-	if missing != "" {
-		out.Message += "; but " + missing
+	more := 0
+	out.Problems, more = faults.Found(doc, isText)
+	out.Reason, out.Message = faults.Broken(doc).Reason, mendIt
+	if more > 0 {
+		out.Message = fmt.Sprintf("%d more problems are not shown: %s", more, mendIt)
 	}
 	return out, nil
 }
+
+const mendIt = "mend it and check it again"
 
 // Run runs a workflow. What keeps it from starting is an error; a step that
 // fails is a result that says so, with the outputs of those before.

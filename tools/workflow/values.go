@@ -59,11 +59,11 @@ type CheckIn struct {
 
 // CheckOut is the result of workflow.check.
 type CheckOut struct {
-	Valid   bool   `json:"valid" doc:"Whether it would run as a file."`
-	Reason  string `json:"reason,omitempty" doc:"Why it is invalid."`
-	Line    int    `json:"line,omitempty" doc:"Line of the text."`
-	Column  int    `json:"column,omitempty" doc:"Character in the line."`
-	Message string `json:"message" doc:"Next step."`
+	Valid    bool           `json:"valid" doc:"Whether it would run as a file."`
+	Reason   string         `json:"reason,omitempty" doc:"Why it is invalid."`
+	Problems []engine.Found `json:"problems,omitempty" doc:"All problems, in the order of the text."`
+	Unjudged []string       `json:"unjudged,omitempty" doc:"What could not be checked, and why."`
+	Message  string         `json:"message" doc:"Next step."`
 }
 
 // DescribeIn are the arguments of workflow.describe.

@@ -9,6 +9,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/expression"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
@@ -40,15 +41,20 @@ func (b body) exprAt(config map[string]any, name string, sc scope) *expression.E
 	if !ok {
 		return nil
 	}
-	s = strings.TrimSpace(s)
-	if before, source, after, wrapped, _ := expression.Placeholder(s); wrapped && before == "" && after == "" {
-		s = source
-	}
-	compiled, err := b.expression(s, sc)
+	compiled, err := b.expression(plainSource(s), sc)
 	if err != nil {
 		b.wrong(b.step, jsonx.Pointer(b.at, name), "valid expression: "+err.Error(), nil)
 	}
 	return compiled
+}
+
+// plainSource returns an expression without the braces of a placeholder around it.
+func plainSource(s string) string {
+	s = strings.TrimSpace(s)
+	if before, source, after, wrapped, _ := expression.Placeholder(s); wrapped && before == "" && after == "" {
+		return source
+	}
+	return s
 }
 
 func whole(config map[string]any, name string, otherwise int) int {
@@ -85,6 +91,10 @@ func (b body) prompt(config map[string]any) action {
 	if config["maxTurns"] != nil && len(p.tools) == 0 {
 		b.wrong(b.step, jsonx.Pointer(b.at, "maxTurns"), "limit for a model with tools, which are missing", nil)
 	}
+	b.shapes[b.step] = ofText
+	if config["outputSchema"] != nil {
+		b.shapes[b.step] = ofSchema(config["outputSchema"])
+	}
 	b.asks = append(b.asks, promptUse{step: b.step, at: b.at, provider: p.provider, calls: len(p.tools) > 0})
 	return p
 }
@@ -107,12 +117,13 @@ func (b body) tool(config map[string]any) action {
 		b.missing("tool")
 		return nil
 	}
-	use := toolUse{step: b.step, at: b.at, name: name, open: config["arguments"] != nil}
+	use := toolUse{step: b.step, at: b.at, name: name, arguments: config["arguments"], open: config["arguments"] != nil}
 	if arguments, ok := config["arguments"].(map[string]any); ok {
 		use.action, use.hasAction = arguments[callctx.ArgAction].(string)
 		use.open = false
 	}
 	b.uses = append(b.uses, use)
+	b.shapes[b.step] = b.resultOf(use)
 	return toolAction{name: name, arguments: b.objectAt(config, "arguments")}
 }
 
@@ -121,6 +132,7 @@ func (b body) delegate(config map[string]any) action {
 	for _, name := range []string{"agentId", "targetAgent", "targetAgentId"} {
 		if id, ok := config[name].(string); ok && !slices.Contains(agents, id) {
 			agents = append(agents, id)
+			b.names = append(b.names, nameUse{b.step, jsonx.Pointer(b.at, name), work.Reference{Kind: work.Agent, ID: id}})
 		}
 	}
 	switch len(agents) {
@@ -185,11 +197,9 @@ func (b body) conditional(config map[string]any) action {
 	if config["then"] == nil && config["else"] == nil {
 		b.missing("then")
 	}
-	return conditionalAction{
-		condition: condition,
-		yes:       b.stepsAt(config, "then", b.scope, inOrder),
-		no:        b.stepsAt(config, "else", b.scope, inOrder),
-	}
+	yes, no := b.stepsAt(config, "then", b.scope, inOrder), b.stepsAt(config, "else", b.scope, inOrder)
+	b.shapes[b.step] = b.outputs(yes, no)
+	return conditionalAction{condition: condition, yes: yes, no: no}
 }
 
 func (b body) parallel(config map[string]any) action {
@@ -199,6 +209,7 @@ func (b body) parallel(config map[string]any) action {
 		return nil
 	}
 	l.limit = whole(config, "maxConcurrency", levelConcurrency)
+	b.shapes[b.step] = b.outputs(l)
 	return parallelAction{l}
 }
 
@@ -208,21 +219,37 @@ func (b body) loop(config map[string]any) action {
 	}
 	inner := b.scope.naming(indexName, previousName)
 	if config["items"] != nil {
-		inner = inner.naming(itemName)
+		inner = inner.naming(itemName).shaped(itemName, b.itemOf(config["items"], b.scope))
 	}
 	as, named := config["as"].(string)
 	if named {
 		b.checkName(as, config["items"] != nil)
-		inner = inner.naming(as)
+		inner = inner.naming(as).shaped(as, inner.shapes[itemName])
 	}
 	b.needSteps(config)
+	before := closed(b.stepNames(config)) // what each step gives is not known yet
+	inner = inner.shaped(previousName, before)
 	l := b.stepsAt(config, "steps", inner, inOrder)
 	ids := l.ids()
+	b.shapes[b.step] = b.rounds(l)
 	return loopAction{
 		items: b.items(config), as: as, limit: whole(config, "maxIterations", 100), body: l,
 		while: b.exprAt(config, "while", inner.with(ids...)),
 		until: b.exprAt(config, "until", inner.with(ids...)),
 	}
+}
+
+// stepNames has the ids of the steps of a round as members of an object.
+func (b body) stepNames(config map[string]any) map[string]*expression.Shape {
+	names := map[string]*expression.Shape{}
+	steps, _ := config["steps"].([]any)
+	for _, s := range steps {
+		step, _ := s.(map[string]any)
+		if id, ok := step["stepId"].(string); ok {
+			names[id] = nil
+		}
+	}
+	return names
 }
 
 // checkName refuses a name for items that expressions cannot use.

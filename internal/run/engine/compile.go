@@ -2,13 +2,16 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/call/validate"
 	"github.com/toolfold/toolfold/internal/run/expression"
 	"github.com/toolfold/toolfold/internal/text/jsonx"
@@ -31,6 +34,12 @@ type Definition struct {
 	// AgentFields are the fields of the profile that expressions may read as
 	// agent. Nil where no agent runs the steps.
 	AgentFields []string
+
+	// InputSchema is the JSON Schema of the input, to which [Judge] holds what expressions read. Nil
+	// is any object.
+	InputSchema json.RawMessage
+
+	results entry.Names // of which the results are known; nil holds no expression to them
 }
 
 // Program is a definition that was checked, ready to run. It is safe for
@@ -40,6 +49,7 @@ type Program struct {
 	system text
 	uses   ToolUses
 	asks   []promptUse
+	names  []nameUse
 }
 
 // Limits of the expressions of a definition.
@@ -68,7 +78,8 @@ func Check(d Definition) (ToolUses, Faults) {
 // compile checks everything but tools. The program runs only where there are
 // no faults.
 func compile(d Definition) (*Program, Faults) {
-	c := &compiler{seen: map[string]bool{}, kinds: map[string]string{}, agentFields: d.AgentFields}
+	c := &compiler{seen: map[string]bool{}, kinds: map[string]string{}, agentFields: d.AgentFields, results: d.results,
+		shapes: map[string]*expression.Shape{}, input: ofInput(d.InputSchema)}
 	sc := scope{names: []string{inputName, errorsName}, steps: map[string]bool{}, depth: 1}
 	if d.AgentFields != nil {
 		sc.names = append(sc.names, agentName)
@@ -79,7 +90,7 @@ func compile(d Definition) (*Program, Faults) {
 	if c.count > MaxSteps {
 		c.fault("", toolfold.Problem{Path: d.StepsAt, Kind: toolfold.ProblemLength, Max: new(float64(MaxSteps)), Got: c.count})
 	}
-	p.uses, p.asks = c.uses, c.asks
+	p.uses, p.asks, p.names = c.uses, c.asks, c.names
 	return p, c.faults
 }
 
@@ -122,6 +133,10 @@ type compiler struct {
 	agentFields []string
 	uses        ToolUses
 	asks        []promptUse
+	names       []nameUse
+	results     entry.Names                  // see Definition; nil judges no expression
+	shapes      map[string]*expression.Shape // of the outputs of steps that were compiled, by id
+	input       *expression.Shape
 	expressions int // how many were compiled, and the bytes of their source
 	sourceBytes int
 	all         []string          // every stepId of the definition
@@ -144,10 +159,12 @@ type scope struct {
 	names []string
 	steps map[string]bool // steps that run before it
 	depth int             // lists around it
+
+	shapes expression.Shapes // of the variables of loops around it
 }
 
 func (s scope) with(steps ...string) scope {
-	wider := scope{names: s.names, depth: s.depth, steps: make(map[string]bool, len(s.steps)+len(steps))}
+	wider := scope{names: s.names, depth: s.depth, shapes: s.shapes, steps: make(map[string]bool, len(s.steps)+len(steps))}
 	for id := range s.steps {
 		wider.steps[id] = true
 	}
@@ -159,6 +176,16 @@ func (s scope) with(steps ...string) scope {
 
 func (s scope) naming(names ...string) scope {
 	s.names = append(slices.Clone(s.names), names...)
+	return s
+}
+
+// shaped returns the scope with the shape of a variable.
+func (s scope) shaped(name string, shape *expression.Shape) scope {
+	s.shapes = maps.Clone(s.shapes)
+	if s.shapes == nil {
+		s.shapes = expression.Shapes{}
+	}
+	s.shapes[name] = shape
 	return s
 }
 
@@ -286,6 +313,11 @@ func (c *compiler) expression(source string, sc scope) (*expression.Expression, 
 	for _, field := range mentions[agentName] {
 		if c.agentFields != nil && !slices.Contains(c.agentFields, field) {
 			return nil, fmt.Errorf("agent has no field %q%s", field, meant(suggest.Nearest(field, c.agentFields)))
+		}
+	}
+	if c.results != nil {
+		if absent := expression.Absent(source, c.known(sc)); len(absent) > 0 {
+			return nil, errors.New(strings.Join(absent, "; "))
 		}
 	}
 	return compiled, nil

@@ -71,6 +71,8 @@ func (fakeTools) Lookup(name string) []*entry.Entry {
 
 func (fakeTools) Actions() []*toolfold.Action { return memory.Family.Declared().Actions }
 
+func (fakeTools) Absence(string) *toolfold.Error { return nil }
+
 func (fakeTools) Nearest(name string) string {
 	return suggest.Nearest(name, []string{"memory", "memory.list", "memory.store"})
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,12 +19,16 @@ import (
 type Fault struct {
 	Step string // its stepId; empty where it has none, or no step is at fault
 	toolfold.Problem
+	Words string // in place of what Text makes of the problem; empty = that
 
 	kind string // type of the step, where its config is at fault
 }
 
 // Text names the step and the fault.
 func (f Fault) Text() string {
+	if f.Words != "" {
+		return f.Words
+	}
 	p := f.Problem
 	if f.Step != "" {
 		cut := strings.LastIndex(p.Path, "/")
@@ -120,6 +125,59 @@ func (fs Faults) Problem(title string) *toolfold.Error {
 		}
 	}
 	return nil
+}
+
+// A list of faults is for a model that mends all of them: it is longer than an error.
+const (
+	mostFound     = 20
+	maxFoundBytes = 4000
+)
+
+// Found is a fault with its place in a text.
+type Found struct {
+	Path      string   `json:"path" doc:"JSON pointer."`
+	Kind      string   `json:"kind" doc:"What is wrong."`
+	StepID    string   `json:"stepId,omitempty" doc:"Step."`
+	Want      string   `json:"want,omitempty" doc:"What is right."`
+	Got       any      `json:"got,omitempty" doc:"What is there."`
+	Min       *float64 `json:"min,omitempty" doc:"Least."`
+	Max       *float64 `json:"max,omitempty" doc:"Most."`
+	Allowed   []string `json:"allowed,omitempty" doc:"Right values."`
+	Suggest   string   `json:"suggest,omitempty" doc:"What may be meant."`
+	BelongsTo []string `json:"belongs_to,omitempty" doc:"Actions that have it."`
+	Line      int      `json:"line,omitempty" doc:"Line of the text."`
+	Column    int      `json:"column,omitempty" doc:"Character in the line."`
+}
+
+// Found lists the faults in the order of a document, each at one place once, and how many
+// more there are than a list may hold. It leaves the places out of a document that is not a text.
+func (fs Faults) Found(d workspace.Document, isText bool) (list []Found, more int) {
+	type located struct {
+		Fault
+		line, column int
+	}
+	var all []located
+	for _, f := range fs {
+		line, column := d.Place(f.Path)
+		all = append(all, located{f, line, column})
+	}
+	slices.SortStableFunc(all, func(a, b located) int {
+		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column), cmp.Compare(a.Path, b.Path))
+	})
+	bytes := 0
+	for i, f := range all {
+		p := f.Problem
+		found := Found{Path: p.Path, Kind: p.Kind, StepID: f.Step, Want: p.Want, Got: p.Got, Min: p.Min, Max: p.Max, Allowed: p.Allowed,
+			Suggest: p.Suggest, BelongsTo: p.BelongsTo}
+		if isText {
+			found.Line, found.Column = f.line, f.column
+		}
+		if bytes += len(ordered.MustJSON(found)); len(list) == mostFound || len(list) > 0 && bytes > maxFoundBytes {
+			return list, len(all) - i
+		}
+		list = append(list, found)
+	}
+	return list, 0
 }
 
 func (c *compiler) fault(step string, p toolfold.Problem) {

@@ -18,6 +18,16 @@ import (
 type Names interface {
 	entry.Names
 	Actions() []*toolfold.Action
+
+	// Absence returns the error of an unknown name that a tool may have which is not known now, as its
+	// server offers no tools; its code is [toolfold.UpstreamError]. It is nil for other names.
+	Absence(name string) *toolfold.Error
+}
+
+// mayCome reports whether an unknown name may be a tool of a server that offers none now.
+func mayCome(known Names, name string) bool {
+	err := known.Absence(name)
+	return err != nil && err.Code == toolfold.UpstreamError
 }
 
 // ToolUses are the calls of tools that a definition is written to make. Which
@@ -30,6 +40,7 @@ type toolUse struct {
 	at        string // JSON pointer of the step's config
 	name      string // of the tool
 	action    string // the argument of that name, if hasAction
+	arguments any    // as they are written
 	hasAction bool
 	open      bool // the arguments are an expression, known when the step runs
 	offered   bool // name is a pattern of actions for a model, and at its own JSON pointer
@@ -57,8 +68,13 @@ func (u toolUse) actionPointer() string {
 	return jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), callctx.ArgAction)
 }
 
+// matches reports whether a pattern matches an action that models may be offered.
+func (u toolUse) matches(known Names) bool {
+	return slices.ContainsFunc(offerable(known), func(a *toolfold.Action) bool { return a.AllowedBy(u.name) })
+}
+
 // Check returns the tools that do not exist, and the actions that their tool
-// does not have. Nil names are not checked.
+// does not have. Those of a server that offers no tools now are not known. Nil names are not checked.
 func (uses ToolUses) Check(known Names) Faults {
 	if known == nil {
 		return nil
@@ -66,7 +82,7 @@ func (uses ToolUses) Check(known Names) Faults {
 	var faults Faults
 	for _, u := range uses {
 		if u.offered {
-			if !slices.ContainsFunc(offerable(known), func(a *toolfold.Action) bool { return a.AllowedBy(u.name) }) {
+			if !u.matches(known) && !mayCome(known, u.name) {
 				faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
 					Path: u.at, Kind: toolfold.ProblemFormat, Want: "pattern that an action matches, such as memory.search or memory.*",
 					Got: shorten.Quoted(u.name), Suggest: known.Nearest(u.name),
@@ -75,6 +91,9 @@ func (uses ToolUses) Check(known Names) Faults {
 			continue
 		}
 		entries := known.Lookup(u.name)
+		if len(entries) == 0 && mayCome(known, u.name) {
+			continue
+		}
 		if len(entries) == 0 {
 			faults = append(faults, Fault{Step: u.step, Problem: toolfold.Problem{
 				Path: u.toolPointer(), Kind: toolfold.ProblemEnum, Got: shorten.Quoted(u.name), Suggest: known.Nearest(u.name),

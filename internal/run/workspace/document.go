@@ -76,6 +76,13 @@ func (d Document) place(pointer string) place {
 	}
 }
 
+// Place returns the line and the character of the value at a JSON pointer, both from 1, or of the
+// nearest value around it; zero for an empty document.
+func (d Document) Place(pointer string) (line, column int) {
+	p := d.place(pointer)
+	return p.line, p.column
+}
+
 // Broken reports the file as broken by what is wrong at a JSON pointer.
 func (d Document) Broken(pointer, format string, args ...any) *Broken {
 	at := d.place(pointer)

@@ -42,6 +42,8 @@ func (e env) runs(text string) {
 // listless are names that list no actions.
 type listless struct{ entry.Names }
 
+func (listless) Absence(string) *toolfold.Error { return nil }
+
 func (listless) Actions() []*toolfold.Action { return nil }
 
 // count makes an action count its calls, and fail where fails says so.

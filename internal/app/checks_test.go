@@ -1,0 +1,140 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/test/workbench"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/lazy"
+	"github.com/toolfold/toolfold/surface"
+)
+
+// checked returns a workbench with what the definitions of testdata/checks name: agents, a queue, an
+// ability, tools of another server, and a server of which no tools are known.
+func checked(t testing.TB) *workbench.Bench {
+	t.Helper()
+	b := workbench.New(t, surface.Options{})
+	for _, call := range [][2]string{
+		{"agent.register", `{"agentId":"writer","description":"Writes."}`},
+		{"agent.register", `{"agentId":"keeper","description":"Looks up notes."}`},
+		{"queue.create", `{"name":"deploys"}`},
+		{"ability.register", `{"abilityId":"go-errors","content":"Wrap errors."}`},
+	} {
+		if answer := b.Runner.Call(t.Context(), call[0], json.RawMessage(call[1])); answer.Err != nil {
+			t.Fatal(answer.Err)
+		}
+	}
+	folder := filepath.Join(b.Workspace, ".toolfold", "agents")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "filed.yaml"), []byte("description: In a file.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var foreign []*toolfold.Family
+	for name, schema := range map[string]string{
+		"tracker_create": `{"type":"object","properties":{"title":{"type":"string"},"labels":{"type":"array","items":{"type":"string"}},` +
+			`"priority":{"enum":["low","high"]},"estimate":{"type":"number"}},"required":["title"],"additionalProperties":false}`,
+		"tracker_search": `{"type":"object","properties":{"by":{"oneOf":[{"type":"object","properties":{"id":{"type":"integer"}},` +
+			`"required":["id"]},{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}]},` +
+			`"since":{"type":"string","pattern":"^[0-9]{4}-[0-9]{2}$"},"most":{"type":"integer","minimum":1}},"required":["by"]}`,
+	} {
+		f, err := toolfold.External{Name: name, Description: "Track issues.", Category: "tracker", InputSchema: json.RawMessage(schema),
+			Run: func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }}.Family()
+		if err != nil {
+			t.Fatal(err)
+		}
+		foreign = append(foreign, f)
+	}
+	if err := b.Put(foreign...); err != nil {
+		t.Fatal(err)
+	}
+	b.Discovery.ListAbsent(func() []lazy.Row { return []lazy.Row{{Name: "forge", Reason: "it does not start", Absent: true}} }, nil)
+	return b
+}
+
+func definitions(t testing.TB, file string) []txtar.File {
+	t.Helper()
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "checks", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive.Files
+}
+
+type verdict struct {
+	Valid    bool
+	Reason   string
+	Message  string
+	Unjudged []string
+	Problems []struct {
+		Path, Kind   string
+		Line, Column int
+	}
+}
+
+// check has workflow.check judge a definition.
+func check(t testing.TB, b *workbench.Bench, definition string) (v verdict) {
+	t.Helper()
+	answer := b.Runner.Call(t.Context(), "workflow.check", ordered.MustJSON(map[string]string{"definition": definition}))
+	if answer.Err != nil {
+		t.Fatal(answer.Err)
+	}
+	if err := json.Unmarshal(answer.Content, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Of definitions with one fault each, workflow.check finds just that one, at its place.
+func TestBrokenDefinitions(t *testing.T) {
+	t.Parallel()
+	b := checked(t)
+	for _, f := range definitions(t, "broken.txtar") {
+		cut := strings.LastIndex(f.Name, " ")
+		name, path := f.Name[:cut], f.Name[cut+1:]
+		v := check(t, b, string(f.Data))
+		if v.Valid || len(v.Problems) != 1 || v.Problems[0].Path != path || v.Problems[0].Line == 0 || v.Problems[0].Column == 0 {
+			t.Errorf("%s: %s\n%+v", name, path, v)
+			continue
+		}
+		// The place is that of the name, or of what is around it where the name is missing.
+		line := strings.Split(string(f.Data), "\n")[v.Problems[0].Line-1]
+		if here := line[v.Problems[0].Column-1:]; v.Problems[0].Kind != toolfold.ProblemMissing && !startsWith(here, path) {
+			t.Errorf("%s: %s is found at %q", name, path, here)
+		}
+	}
+}
+
+// startsWith reports whether a text begins with the last name of a path, or with anything where that
+// is an index.
+func startsWith(text, path string) bool {
+	last := path[strings.LastIndex(path, "/")+1:]
+	var index int
+	_, err := fmt.Sscan(last, &index)
+	return err == nil || strings.HasPrefix(strings.TrimLeft(text, `"`), last)
+}
+
+// Nothing is found in definitions without a fault, of which half have values that only a run knows.
+func TestValidDefinitions(t *testing.T) {
+	t.Parallel()
+	b := checked(t)
+	for _, f := range definitions(t, "valid.txtar") {
+		v := check(t, b, string(f.Data))
+		if !v.Valid || len(v.Problems) > 0 {
+			t.Errorf("%s: %+v\n%s", f.Name, v, f.Data)
+		}
+		if absent := strings.HasPrefix(f.Name, "server that offers no tools yet"); absent != (len(v.Unjudged) > 0) {
+			t.Errorf("%s: %q is not judged", f.Name, v.Unjudged)
+		}
+	}
+}

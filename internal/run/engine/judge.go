@@ -1,0 +1,319 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/expression"
+	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// Actions judges calls before they are made. *call.Runner implements it.
+type Actions interface {
+	Names
+
+	// Refusal returns why a call would be refused before its action runs; nil
+	// where it would run. Paths of its problems begin with at; problems at
+	// paths for which open is true are left out.
+	Refusal(ctx context.Context, name string, args json.RawMessage, at string, open func(path string) bool) *toolfold.Error
+}
+
+// Verdict is what can be said of a definition before it runs.
+type Verdict struct {
+	// Faults are what is wrong with the definition whatever else there is.
+	Faults Faults
+
+	// Absent are the agents, workflows, queues and abilities that it names and that do
+	// not exist now. They may exist by the time it runs.
+	Absent Faults
+
+	// Unjudged has a line for each tool whose calls cannot be judged, with the reason.
+	Unjudged []string
+}
+
+// Judge returns all that is wrong with a definition, also what only a check before a run
+// refuses: arguments that an action does not take, members that no input, result or
+// item has, and names of agents, workflows, queues and abilities that do not exist.
+// [Compile] leaves these to the steps, so that a stored definition runs as far as it did.
+// A placeholder counts as present, with any value. Itself is the agent or workflow that
+// the definition is of: it counts as existing.
+func Judge(ctx context.Context, d Definition, known Actions, caller toolfold.Caller, itself work.Reference) Verdict {
+	d.results = known
+	p, faults := compile(d)
+	v := Verdict{Faults: faults}
+	if known == nil {
+		return v
+	}
+	j := judging{ctx: ctx, known: known, caller: caller, verdict: &v, found: map[work.Reference]string{itself: ""}}
+	names := p.names
+	for _, u := range p.uses {
+		j.use(u)
+		named, makes := u.named(known)
+		names, j.made = append(names, named...), append(j.made, makes)
+	}
+	for _, r := range names {
+		j.refer(r)
+	}
+	return v
+}
+
+// nameUse is an agent, a workflow, a queue or an ability that a definition names in plain text.
+type nameUse struct {
+	step, at string // at is the JSON pointer of the name
+	work.Reference
+}
+
+// judging judges one definition.
+type judging struct {
+	ctx     context.Context
+	known   Actions
+	caller  toolfold.Caller
+	verdict *Verdict
+	found   map[work.Reference]string // why a reference leads nowhere; empty where it leads somewhere
+	made    []string                  // kinds of which a step makes one, under a name that may be any
+}
+
+// use judges a call of a tool.
+func (j *judging) use(u toolUse) {
+	if faults := (ToolUses{u}).Check(j.known); len(faults) > 0 {
+		j.verdict.Faults = append(j.verdict.Faults, faults...)
+		return
+	}
+	if u.offered {
+		if !u.matches(j.known) {
+			j.unjudged(u.name, noToolsNow)
+		}
+		return
+	}
+	if len(j.known.Lookup(u.name)) == 0 {
+		j.unjudged(u.name, noToolsNow)
+		return
+	}
+	action := u.toAction(j.known)
+	switch {
+	case action == nil: // a placeholder names it
+	case action.Family.Category == callctx.Discovery && !action.Forwards():
+		j.verdict.Faults = append(j.verdict.Faults, Fault{Step: u.step, Problem: toolfold.Problem{
+			Path: u.toolPointer(), Kind: toolfold.ProblemFormat, Got: shorten.Quoted(u.name),
+			Want: "action that does work: " + action.FullName() + " is for models that look for tools",
+		}})
+	case u.open || action.Forwards():
+	default:
+		j.arguments(u, action)
+	}
+}
+
+// noToolsNow is why calls of a server whose list is not known are not judged.
+const noToolsNow = "its server offers no tools now"
+
+// arguments judges the arguments of a call.
+func (j *judging) arguments(u toolUse, action *toolfold.Action) {
+	at := jsonx.Pointer(u.at, "arguments")
+	places := placeholders(u.arguments, at)
+	params := jsonx.Pointer(at, callctx.ArgParams)
+	if slices.Contains(places, params) {
+		return // what stands beside it depends on what is in it
+	}
+	open := func(path string) bool {
+		return slices.ContainsFunc(places, func(place string) bool {
+			// What is wrong around a placeholder may follow from it, in a schema that combines others.
+			return within(path, place) || action.Input != nil && within(place, path)
+		})
+	}
+	refused := j.known.Refusal(j.ctx, u.name, ordered.MustJSON(u.arguments), at, open)
+	switch {
+	case refused == nil:
+		j.either(u, action)
+	case refused.Code == toolfold.PermissionDenied:
+		j.unjudged(u.name, "it is not permitted here")
+	case refused.Code == toolfold.UpstreamError:
+		j.unjudged(u.name, noToolsNow)
+	case len(refused.Problems) == 0:
+		j.verdict.Faults = append(j.verdict.Faults, Fault{Step: u.step, Problem: toolfold.Problem{
+			Path: u.toolPointer(), Kind: toolfold.ProblemFormat, Want: "tool that can be called: " + refused.Message, Got: shorten.Quoted(u.name),
+		}})
+	}
+	if refused != nil && refused.Code == toolfold.InvalidInput {
+		for _, p := range refused.Problems {
+			j.verdict.Faults = append(j.verdict.Faults, Fault{Step: u.step, Problem: p})
+		}
+	}
+}
+
+// either judges whether a call has one of the parameters of which it needs one.
+func (j *judging) either(u toolUse, action *toolfold.Action) {
+	e := u.entry(j.known)
+	whole, _ := u.arguments.(map[string]any)
+	params, _ := whole[callctx.ArgParams].(map[string]any)
+	has := func(p toolfold.Param) bool {
+		return whole[e.Spelling(p.Name)] != nil || params[e.Spelling(p.Name)] != nil
+	}
+	needs := action.Either.Params()
+	_, text := whole[callctx.ArgParams].(string)
+	if len(needs) == 0 || text || slices.ContainsFunc(slices.Concat(needs, action.Instead.Params()), has) {
+		return
+	}
+	j.verdict.Faults = append(j.verdict.Faults, Fault{Step: u.step, Problem: toolfold.Problem{
+		Path: jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), e.Spelling(needs[0].Name)), Kind: toolfold.ProblemMissing,
+	}})
+}
+
+// within reports whether a JSON pointer leads to a place or to a part of it.
+func within(path, place string) bool { return path == place || strings.HasPrefix(path, place+"/") }
+
+// placeholders lists the JSON pointers of texts in a value that have placeholders.
+func placeholders(value any, at string) (places []string) {
+	switch v := value.(type) {
+	case string:
+		if strings.Contains(v, expression.Opening) {
+			places = append(places, at)
+		}
+	case []any:
+		for i, inner := range v {
+			places = append(places, placeholders(inner, jsonx.Index(at, i))...)
+		}
+	case map[string]any:
+		for name, inner := range v {
+			places = append(places, placeholders(inner, jsonx.Pointer(at, name))...)
+		}
+	}
+	return places
+}
+
+func (j *judging) unjudged(tool, why string) {
+	if line := fmt.Sprintf("calls of %s: %s", shorten.Quoted(tool), why); !slices.Contains(j.verdict.Unjudged, line) {
+		j.verdict.Unjudged = append(j.verdict.Unjudged, line)
+	}
+}
+
+// toAction returns the action that a use leads to; nil where that is not known.
+func (u toolUse) toAction(known entry.Names) *toolfold.Action {
+	e := u.entry(known)
+	if e == nil {
+		return nil
+	}
+	return e.Action
+}
+
+func (u toolUse) entry(known entry.Names) *entry.Entry {
+	if known == nil {
+		return nil
+	}
+	for _, e := range known.Lookup(u.name) {
+		if e.Selector == "" || e.Selector == u.action {
+			return e
+		}
+	}
+	return nil
+}
+
+// existence says how to find out whether something exists: the action that reads one by its id, and
+// the code of its refusal. Makes is the action that makes one.
+type existence struct{ reads, code, makes string }
+
+var existences = map[string]existence{
+	work.Agent:    {"agent.get", "AGENT_NOT_FOUND", "agent.register"},
+	work.Workflow: {"workflow.describe", "WORKFLOW_NOT_FOUND", ""},
+	"ability":     {"ability.get", "ABILITY_NOT_FOUND", "ability.register"},
+	"queue":       {"", work.QueueNotFound, "queue.create"},
+}
+
+// refers lists the parameters of actions that fail without what these name. Other actions
+// take names as labels or filters.
+var refers = map[string][]string{
+	"agent.run": {"agentId"}, "agent.get": {"agentId"}, "agent.update": {"agentId"},
+	"workflow.run": {"workflowId"}, "workflow.describe": {"workflowId"},
+	"ability.get": {"abilityId"}, "task.submit": {"agentId", "workflowId", "queueId"},
+	"queue.update": {"queueId"}, "queue.pause": {"queueId"}, "queue.resume": {"queueId"}, "queue.remove": {"queueId"},
+}
+
+// named lists the names in the arguments of a call, and the kind of thing that it makes; empty for none.
+func (u toolUse) named(known entry.Names) (names []nameUse, makes string) {
+	e := u.entry(known)
+	if e == nil {
+		return nil, ""
+	}
+	action := e.Action.FullName()
+	for kind, x := range existences {
+		if x.makes == action {
+			makes = kind
+		}
+	}
+	at := jsonx.Pointer(u.at, "arguments")
+	whole, _ := u.arguments.(map[string]any)
+	params, _ := whole[callctx.ArgParams].(map[string]any)
+	for _, name := range refers[action] {
+		for path, holder := range map[string]map[string]any{at: whole, jsonx.Pointer(at, callctx.ArgParams): params} {
+			if id, _ := holder[e.Spelling(name)].(string); id != "" {
+				names = append(names, nameUse{u.step, jsonx.Pointer(path, e.Spelling(name)), work.Reference{
+					Kind: strings.TrimSuffix(name, "Id"), ID: id}})
+			}
+		}
+	}
+	return names, makes
+}
+
+// refer judges a name.
+func (j *judging) refer(r nameUse) {
+	if strings.Contains(r.ID, expression.Opening) || slices.Contains(j.made, r.Kind) {
+		return
+	}
+	why, known := j.found[r.Reference]
+	if !known {
+		why = j.lookUp(r.Reference)
+		j.found[r.Reference] = why
+	}
+	if why != "" {
+		j.verdict.Absent = append(j.verdict.Absent, Fault{Step: r.step, Problem: toolfold.Problem{
+			Path: r.at, Kind: toolfold.ProblemFormat, Want: "known " + r.Kind + ": " + why, Got: shorten.Quoted(r.ID),
+		}})
+	}
+}
+
+// lookUp says why a name leads nowhere; empty where it leads somewhere, or that cannot be found out.
+func (j *judging) lookUp(r work.Reference) string {
+	x := existences[r.Kind]
+	if x.reads == "" {
+		return j.lookUpQueue(r.ID)
+	}
+	answer := j.caller.Call(j.ctx, x.reads, ordered.MustJSON(map[string]string{r.Kind + "Id": r.ID}))
+	if answer.Err == nil || answer.Err.Code != x.code {
+		return ""
+	}
+	why := answer.Err.Message
+	if near, _, found := strings.Cut(answer.Err.Hint, "?"); found && strings.HasPrefix(near, "did you mean") {
+		why += ", " + near + "?"
+	}
+	return why
+}
+
+// lookUpQueue is lookUp for a queue, which calls name by its id or its name.
+func (j *judging) lookUpQueue(id string) string {
+	cursor := ""
+	for {
+		page, err := toolfold.Do[struct {
+			Queues     []struct{ QueueID, Name string }
+			NextCursor string
+		}](j.ctx, j.caller, "queue.list", map[string]any{"limit": 100, toolfold.Cursor.Name: cursor})
+		if err != nil {
+			return ""
+		}
+		for _, q := range page.Queues {
+			if q.QueueID == id || q.Name == id {
+				return ""
+			}
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			return fmt.Sprintf("there is no queue %q", shorten.Quoted(id))
+		}
+	}
+}
