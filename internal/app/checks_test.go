@@ -138,3 +138,23 @@ func TestValidDefinitions(t *testing.T) {
 		}
 	}
 }
+
+// A file that calls a server which offers no tools now is no broken file: its steps may find them when
+// they run.
+func TestFileOfAnAbsentServer(t *testing.T) {
+	t.Parallel()
+	b := checked(t)
+	file := filepath.Join(b.Workspace, ".toolfold", "workflows", "merge.yaml")
+	text := "name: Merge\nsteps: [{stepId: a, type: tool, config: {tool: forge_merge, arguments: {request: 1}}}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	list := string(b.Runner.Call(t.Context(), "workflow.list", nil).Content)
+	if !strings.Contains(list, `"id":"merge"`) || strings.Contains(list, "broken") {
+		t.Error(list)
+	}
+	run := string(b.Runner.Call(t.Context(), "workflow.run", json.RawMessage(`{"workflowId":"merge"}`)).Content)
+	if !strings.Contains(run, "the server forge offers no tools now") {
+		t.Error(run)
+	}
+}

@@ -482,6 +482,24 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s is answered %s, want %s", test.definition, got, test.want)
 		}
 	}
+	// A list of problems is bounded, and counts the rest.
+	many := make([]string, 50)
+	for i := range many {
+		many[i] = fmt.Sprintf(`{"stepId":"s%d","type":"tool","config":{"tool":"memory.list","arguments":{"limit":0}}}`, i)
+	}
+	got := b.call("workflow.check", `{"definition":{"name":"N","steps":[`+strings.Join(many, ",")+`]}}`)
+	if n := strings.Count(got, `"kind":"range"`); n == 0 || n > 20 || len(got) > 6000 ||
+		!strings.Contains(got, fmt.Sprintf(`"message":"%d more problems are not shown`, len(many)-n)) {
+		t.Errorf("%d bytes: %s", len(got), got)
+	}
+	// Runs do not refuse what a check finds: a stored definition goes on as far as it did.
+	b.file("far.yaml", "name: Far\nsteps:\n  - {stepId: a, type: tool, config: {tool: memory.stats}}\n"+
+		"  - {stepId: b, type: tool, config: {tool: memory.list, arguments: {limit: 0}}}\n")
+	b.Expect("workflow.run", `{"workflowId":"far","include_fields":["success","stepsCompleted","error.code"]}`,
+		`{"error":{"code":"TOOL_CONFIG_ERROR"},"success":false,"stepsCompleted":1}`)
+	if err := os.Remove(filepath.Join(b.workspace, filepath.FromSlash(workflow.Folder), "far.yaml")); err != nil {
+		t.Fatal(err)
+	}
 	if list := b.call("workflow.list", `{}`); !strings.Contains(list, `"total":0`) {
 		t.Errorf("something was saved: %s", list)
 	}
