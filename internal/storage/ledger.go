@@ -55,6 +55,36 @@ func (l ledger) Leave(ctx context.Context, worker string, now time.Time) error {
 const busySlots = `(SELECT count(*) FROM tasks r WHERE r.queue_id = q.id AND r.workspace = ? AND r.status = 'running'
 	AND (q.per_process = 0 OR r.worker_id = ?))`
 
+// rateWindow is the time in which a queue starts at most its rate.
+const rateWindow = time.Minute
+
+// unusedRate is the number of tasks that a queue q may start at present by its rate,
+// beyond every concurrency where it has none. It takes the time in microseconds.
+// Starts that another clock dates later count.
+const unusedRate = `(CASE WHEN q.rate_per_minute = 0 THEN 1000000 ELSE q.rate_per_minute -
+	(SELECT CAST(COALESCE(sum(s.tasks), 0) AS bigint) FROM queue_starts s
+		WHERE s.queue_id = q.id AND s.at > CAST(? AS bigint) - 60000000) END)`
+
+// noteStarts notes that tasks of a queue with a rate start now. The caller holds the
+// lock of the queue. Starts are dated no earlier than the last, so that a worker
+// whose clock is behind does not let a queue exceed its rate.
+func noteStarts(ctx context.Context, e executor, queueID string, tasks int, now time.Time) error {
+	limited, err := scalar[int](ctx, e, sqlf(`SELECT count(*) FROM queues WHERE id = ? AND rate_per_minute > 0`, queueID))
+	if err != nil || limited == 0 || tasks == 0 {
+		return err
+	}
+	last, err := scalar[int64](ctx, e, sqlf(`SELECT CAST(COALESCE(max(at), 0) AS bigint) FROM queue_starts WHERE queue_id = ?`, queueID))
+	if err != nil {
+		return err
+	}
+	at := max(now.UnixMicro(), last)
+	if _, err := e.exec(ctx, `DELETE FROM queue_starts WHERE queue_id = ? AND at <= ?`, queueID, at-rateWindow.Microseconds()); err != nil {
+		return err
+	}
+	_, err = e.exec(ctx, `INSERT INTO queue_starts (queue_id, at, tasks) VALUES (?, ?, ?)`, queueID, at, tasks)
+	return err
+}
+
 // readyTasks selects tasks n that are ready, except tasks that the worker gave back
 // a short time ago. It takes the workspace and the worker.
 func (d dialect) readyTasks() string {
@@ -73,8 +103,8 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 		// Times are less than 10^16.
 		id, some, err := first(ctx, l.db.reader(), sqlf(`SELECT h.id FROM (
 				SELECT q.id, (SELECT n.priority * 10000000000000000 + n.created_at `+ready+` AND n.queue_id = q.id`+inLine+` LIMIT 1) AS head
-				FROM queues q WHERE q.paused = 0 AND `+busySlots+` < q.max_concurrency) h
-			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, worker, place, worker), only[string])
+				FROM queues q WHERE q.paused = 0 AND `+busySlots+` < q.max_concurrency AND `+unusedRate+` > 0) h
+			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, worker, place, worker, now.UnixMicro()), only[string])
 		if err != nil || !some {
 			return nil, err
 		}
@@ -84,16 +114,22 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 					return err
 				}
 			}
-			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+` FROM queues q WHERE q.id = ? AND q.paused = 0`, place,
-				worker, id), only[int])
-			if err != nil || !found || room <= 0 {
+			claimed = nil
+			var unused int
+			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+`, `+unusedRate+`
+				FROM queues q WHERE q.id = ? AND q.paused = 0`, place, worker, now.UnixMicro(), id),
+				into(func(room *int) []any { return []any{room, &unused} }))
+			if room = min(room, unused); err != nil || !found || room <= 0 {
 				return err
 			}
 			claimed, err = all(ctx, e, sqlf(`UPDATE tasks SET status = 'running', turn = turn + 1, worker_id = ?, started_at = ?, cancel = NULL
 				WHERE status = 'queued' AND EXISTS (SELECT 1 FROM task_workers WHERE id = ?)
 					AND id IN (SELECT n.id `+ready+` AND n.queue_id = ?`+inLine+` LIMIT ?)
 				RETURNING `+taskColumns, worker, now.UnixMicro(), worker, place, worker, id, min(room, limit)), scanTask)
-			return err
+			if err != nil {
+				return err
+			}
+			return noteStarts(ctx, e, id, len(claimed), now)
 		})
 		if err != nil || len(claimed) > 0 {
 			slices.SortFunc(claimed, func(a, b task.Task) int {
@@ -413,15 +449,15 @@ func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) 
 	return n, err
 }
 
-func (l ledger) Wake(ctx context.Context, worker, workspace string) (n int, err error) {
+func (l ledger) Wake(ctx context.Context, worker, workspace string, now time.Time) (n int, err error) {
 	place := []byte(workspace)
-	startable, err := all(ctx, l.db.reader(), sqlf(`SELECT q.max_concurrency - `+busySlots+`,
+	startable, err := all(ctx, l.db.reader(), sqlf(`SELECT q.max_concurrency - `+busySlots+`, `+unusedRate+`,
 			(SELECT count(*) FROM (SELECT 1 `+l.db.dialect.readyTasks()+` AND n.queue_id = q.id LIMIT 100) w)
-		FROM queues q WHERE q.paused = 0`, place, worker, place, worker),
+		FROM queues q WHERE q.paused = 0`, place, worker, now.UnixMicro(), place, worker),
 		func(rows *sql.Rows) (int, error) {
-			var room, waiting int
-			err := rows.Scan(&room, &waiting)
-			return max(0, min(room, waiting)), err
+			var room, unused, waiting int
+			err := rows.Scan(&room, &unused, &waiting)
+			return max(0, min(room, unused, waiting)), err
 		})
 	for _, tasks := range startable {
 		n += tasks

@@ -14,11 +14,12 @@ func (db *DB) Queue() queue.Store { return queueStore{db} }
 // queueStore implements [queue.Store].
 type queueStore struct{ db *DB }
 
-const queueColumns = `id, name, description, max_concurrency, per_process, default_priority, paused, created_at`
+const queueColumns = `id, name, description, max_concurrency, per_process, default_priority, paused, created_at, rate_per_minute`
 
 func scanQueue(rows *sql.Rows) (q queue.Queue, err error) {
 	var created int64
-	err = rows.Scan(&q.ID, &q.Name, &q.Description, &q.MaxConcurrency, &q.PerProcess, priority{&q.DefaultPriority}, &q.Paused, &created)
+	err = rows.Scan(&q.ID, &q.Name, &q.Description, &q.MaxConcurrency, &q.PerProcess, priority{&q.DefaultPriority}, &q.Paused, &created,
+		&q.RatePerMinute)
 	if created != 0 { // the default queue's
 		q.CreatedAt = fromMicros(created)
 	}
@@ -35,9 +36,9 @@ func queueByName(columns, idOrName string) query {
 // at the same moment.
 func (s queueStore) Create(ctx context.Context, q queue.Queue, limit int) (created queue.Creation, err error) {
 	n, err := s.db.writer().exec(ctx, `INSERT INTO queues (`+queueColumns+`)
-		SELECT ?, ?, ?, ?, ?, ?, 0, ? WHERE (SELECT count(*) FROM queues) < ? ON CONFLICT DO NOTHING`,
+		SELECT ?, ?, ?, ?, ?, ?, 0, ?, ? WHERE (SELECT count(*) FROM queues) < ? ON CONFLICT DO NOTHING`,
 		q.ID, []byte(q.Name), []byte(q.Description), q.MaxConcurrency, number(q.PerProcess), rankOf(q.DefaultPriority),
-		q.CreatedAt.UnixMicro(), limit)
+		q.CreatedAt.UnixMicro(), q.RatePerMinute, limit)
 	if err != nil || n > 0 {
 		return queue.Creation{}, err
 	}
@@ -89,8 +90,9 @@ func (s queueStore) Update(ctx context.Context, idOrName string, change func(*qu
 			return err
 		}
 		change(&q)
-		if _, err := t.exec(ctx, `UPDATE queues SET description = ?, max_concurrency = ?, per_process = ?, default_priority = ? WHERE id = ?`,
-			[]byte(q.Description), q.MaxConcurrency, number(q.PerProcess), rankOf(q.DefaultPriority), q.ID); err != nil {
+		if _, err := t.exec(ctx, `UPDATE queues SET description = ?, max_concurrency = ?, per_process = ?, default_priority = ?,
+				rate_per_minute = ? WHERE id = ?`,
+			[]byte(q.Description), q.MaxConcurrency, number(q.PerProcess), rankOf(q.DefaultPriority), q.RatePerMinute, q.ID); err != nil {
 			return err
 		}
 		_, err := t.wake(ctx, sqlf(`SELECT workspace FROM tasks WHERE queue_id = ? AND status = 'queued'`, q.ID))
@@ -123,6 +125,9 @@ func (s queueStore) Remove(ctx context.Context, idOrName string) (q queue.Queue,
 		}
 		open, err = scalar[int](ctx, e, sqlf(`SELECT count(*) FROM tasks WHERE queue_id = ? AND `+openTasks, q.ID))
 		if err != nil || open > 0 || q.ID == task.DefaultQueue {
+			return err
+		}
+		if _, err := e.exec(ctx, `DELETE FROM queue_starts WHERE queue_id = ?`, q.ID); err != nil {
 			return err
 		}
 		_, err = e.exec(ctx, `DELETE FROM queues WHERE id = ?`, q.ID)

@@ -111,7 +111,7 @@ func (s taskStore) Lacking(ctx context.Context, id string) (what string, err err
 const callsAtOnce = 64
 
 func (s taskStore) AddQueue(ctx context.Context, id string, now time.Time) error {
-	_, err := s.db.writer().exec(ctx, `INSERT INTO queues (`+queueColumns+`) VALUES (?, ?, ?, ?, 1, ?, 0, ?) ON CONFLICT DO NOTHING`,
+	_, err := s.db.writer().exec(ctx, `INSERT INTO queues (`+queueColumns+`) VALUES (?, ?, ?, ?, 1, ?, 0, ?, 0) ON CONFLICT DO NOTHING`,
 		id, []byte(id), []byte("Calls that clients took a task for."), callsAtOnce, rankOf(task.High), now.UnixMicro())
 	return err
 }

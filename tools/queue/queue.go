@@ -15,6 +15,7 @@ var (
 	name        = toolfold.String{Name: "name", Doc: "Name of the queue.", MaxLen: 100}
 	description = toolfold.String{Name: "description", Doc: "The queue's purpose.", MaxLen: 1000}
 	concurrency = toolfold.Int{Name: "maxConcurrency", Doc: "Tasks at once, in each workspace.", Min: 1, Max: 100}
+	rate        = toolfold.Int{Name: "ratePerMinute", Doc: "Most starts in any minute, over all workspaces; 0 = no limit.", Max: 100_000}
 	priority    = toolfold.String{Name: "defaultPriority", Doc: "For tasks without priority.", Enum: work.Priorities()}
 	perProcess  = toolfold.Bool{Name: "perProcess", Doc: "Count maxConcurrency in each process, not over all."}
 	limit       = toolfold.Int{Name: "limit", Doc: "Most queues to return.", Min: 1, Max: 100}
@@ -37,7 +38,7 @@ var Family = toolfold.Family{
 		Required: toolfold.Fields{name},
 		Optional: toolfold.Fields{
 			description, concurrency.With(toolfold.Default(work.DefaultConcurrency)), priority.With(toolfold.Default(work.Medium)),
-			perProcess.With(toolfold.Added()),
+			perProcess.With(toolfold.Added()), rate.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Adds,
 		Once:    true, // what is there is refused
@@ -60,7 +61,7 @@ var Family = toolfold.Family{
 		Words:    "modify, edit concurrency",
 		Doc:      "Tasks that run go on, also above a new limit.",
 		Required: toolfold.Fields{queueID},
-		Optional: toolfold.Fields{description, concurrency, priority, perProcess},
+		Optional: toolfold.Fields{description, concurrency, priority, perProcess, rate},
 		Effect:   toolfold.Sets,
 		Example:  `{"queueId": "deploys", "maxConcurrency": 2}`,
 		Related:  []string{"queue.list"},

@@ -45,7 +45,7 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (Queue, error) {
 	}
 	q := Queue{
 		ID: s.newID(), Name: in.Name, Description: in.Description, MaxConcurrency: in.MaxConcurrency,
-		PerProcess: in.PerProcess, DefaultPriority: in.DefaultPriority, CreatedAt: s.now(),
+		PerProcess: in.PerProcess, RatePerMinute: in.RatePerMinute, DefaultPriority: in.DefaultPriority, CreatedAt: s.now(),
 	}
 	created, err := s.store.Create(ctx, q, MaxQueues)
 	switch {
@@ -93,6 +93,7 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (Queue, error) {
 		set(&q.MaxConcurrency, in.MaxConcurrency)
 		set(&q.DefaultPriority, in.DefaultPriority)
 		set(&q.PerProcess, in.PerProcess)
+		set(&q.RatePerMinute, in.RatePerMinute)
 	})
 	if err != nil {
 		return Queue{}, fmt.Errorf("updating queue: %w", err)

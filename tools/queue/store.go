@@ -14,6 +14,7 @@ type Queue struct {
 	Description     string    `json:"description,omitempty" doc:"The queue's purpose."`
 	MaxConcurrency  int       `json:"maxConcurrency" doc:"Tasks at once, in each workspace."`
 	PerProcess      bool      `json:"perProcess,omitempty" doc:"Count maxConcurrency in each process, not over all."`
+	RatePerMinute   int       `json:"ratePerMinute,omitempty" doc:"Most starts in any minute, over all workspaces; absent without limit."`
 	DefaultPriority string    `json:"defaultPriority" doc:"For tasks without priority." enum:"critical,high,medium,low,background"`
 	Paused          bool      `json:"isPaused" doc:"Whether its tasks are held back."`
 	CreatedAt       time.Time `json:"createdAt,omitzero" doc:"When it was made; absent for the default queue."` // UTC, whole microseconds

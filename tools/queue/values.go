@@ -9,6 +9,7 @@ type CreateIn struct {
 	MaxConcurrency  int    `json:"maxConcurrency"`
 	DefaultPriority string `json:"defaultPriority"`
 	PerProcess      bool   `json:"perProcess"`
+	RatePerMinute   int    `json:"ratePerMinute"`
 }
 
 // UpdateIn are the arguments of queue.update; nil = as it is.
@@ -18,6 +19,7 @@ type UpdateIn struct {
 	MaxConcurrency  *int    `json:"maxConcurrency"`
 	DefaultPriority *string `json:"defaultPriority"`
 	PerProcess      *bool   `json:"perProcess"`
+	RatePerMinute   *int    `json:"ratePerMinute"`
 }
 
 // QueueIn are the arguments of queue.pause, queue.resume and queue.remove.

@@ -140,7 +140,7 @@ func (s *Service) waitsFor(ctx context.Context, t Task) (string, error) {
 		if lacks != "" {
 			return fmt.Sprintf("a server of workspace %s whose folder has it: in one that is open, %s", t.Workspace, lacks), nil
 		}
-		return fmt.Sprintf("a free place in queue %s", t.QueueID), nil
+		return fmt.Sprintf("a free place in queue %s, within its ratePerMinute if it has one", t.QueueID), nil
 	}
 	for _, id := range t.Dependencies {
 		state, found, err := s.Store.State(ctx, id)

@@ -151,6 +151,7 @@ type Ledger interface {
 	Prune(ctx context.Context, before time.Time) (int, error)
 
 	// Wake inserts a job for each task of a workspace that a worker could start
-	// now, for those whose own jobs were lost, and returns their number.
-	Wake(ctx context.Context, worker, workspace string) (int, error)
+	// now, for those whose own jobs were lost or that the rate of their queue held back,
+	// and returns their number.
+	Wake(ctx context.Context, worker, workspace string, now time.Time) (int, error)
 }

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ func Queue() Suite {
 			"per process": limitProcesses,
 			"remove":      removeQueue,
 		},
+		Durabilities: map[string]func(*testing.T, string){"rate": limitRate},
 	}
 }
 
@@ -169,10 +171,11 @@ func updateQueue(t *testing.T, db *storage.DB) {
 	if run, found := b.claim(); found {
 		t.Fatalf("claimed %v above the limit", run)
 	}
-	q.Description, q.MaxConcurrency, q.PerProcess, q.DefaultPriority = "new", 2, true, task.Low
+	q.Description, q.MaxConcurrency, q.PerProcess, q.DefaultPriority, q.RatePerMinute = "new", 2, true, task.Low, 60
 	for _, idOrName := range []string{q.ID, q.Name} {
 		got, found, err := db.Queue().Update(t.Context(), idOrName, func(stored *queue.Queue) {
 			stored.Description, stored.MaxConcurrency, stored.PerProcess, stored.DefaultPriority = q.Description, 2, true, q.DefaultPriority
+			stored.RatePerMinute = 60
 		})
 		noError(t, err)
 		equal(t, found, true)
@@ -185,6 +188,59 @@ func updateQueue(t *testing.T, db *storage.DB) {
 	_, found, err := db.Queue().Update(t.Context(), "nowhere", func(*queue.Queue) { t.Error("changed") })
 	noError(t, err)
 	equal(t, found, false)
+}
+
+// limitRate checks that two processes on one store, which claim at the same moment, start
+// exactly as many tasks a minute as their queue allows, also if the clock of one is behind.
+func limitRate(t *testing.T, url string) {
+	const rate = 4
+	dbs := []*storage.DB{Open(t, url), Open(t, url)}
+	q := newQueue(1)
+	q.MaxConcurrency, q.RatePerMinute = 100, rate
+	_, err := dbs[0].Queue().Create(t.Context(), q, 100)
+	noError(t, err)
+	var ledgers []engine.Ledger
+	places := []string{place, "elsewhere"}
+	for i, db := range dbs {
+		ledger, _, err := db.Work()
+		noError(t, err)
+		noError(t, ledger.Enter(t.Context(), places[i], places[i], long))
+		ledgers = append(ledgers, ledger)
+		for n := range 20 {
+			waiting := newTask(20*i + n)
+			waiting.QueueID, waiting.Workspace = q.ID, places[i]
+			_, err := db.Task().Submit(t.Context(), waiting, waiting.CreatedAt, maxOpen)
+			noError(t, err)
+		}
+	}
+	at := func(second int) time.Time { return noon.Add(time.Duration(second) * time.Second) }
+	claim := func(second ...int) (started int) { // each process by its own clock
+		var all sync.WaitGroup
+		var claimed [2]int
+		for i := range second {
+			all.Go(func() {
+				tasks, err := ledgers[i].Claim(t.Context(), places[i], places[i], 9, at(second[i]))
+				if err != nil {
+					t.Error(err)
+				}
+				claimed[i] = len(tasks)
+			})
+		}
+		all.Wait()
+		return claimed[0] + claimed[1]
+	}
+	for _, step := range []struct{ second, want int }{{0, rate}, {1, 0}, {59, 0}, {60, rate}, {90, 0}, {119, 0}, {120, rate}} {
+		equal(t, []int{step.second, claim(step.second, step.second)}, []int{step.second, step.want})
+	}
+	n, err := ledgers[0].Wake(t.Context(), places[0], places[0], at(179))
+	noError(t, err)
+	equal(t, n, 0)
+	equal(t, claim(180, 150), rate) // the second is 30 seconds behind
+	equal(t, claim(239, 209), 0)
+	q.RatePerMinute = 0
+	_, _, err = dbs[1].Queue().Update(t.Context(), q.ID, func(stored *queue.Queue) { stored.RatePerMinute = 0 })
+	noError(t, err)
+	equal(t, claim(239, 239) > rate, true)
 }
 
 // limitProcesses checks that a limit holds in each process.
@@ -202,7 +258,7 @@ func limitProcesses(t *testing.T, db *storage.DB) {
 	}
 	for i, want := range []int{1, 0} {
 		for _, who := range []string{worker, "another"} {
-			n, err := b.ledger.Wake(t.Context(), who, place)
+			n, err := b.ledger.Wake(t.Context(), who, place, noon)
 			noError(t, err)
 			equal(t, []int{i, n}, []int{i, want})
 			claimed, err := b.ledger.Claim(t.Context(), who, place, 9, noon)

@@ -245,7 +245,7 @@ func giveBack(t *testing.T, db *storage.DB) {
 func wakeWorkspace(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	wake := func(workspace string) int {
-		n, err := b.ledger.Wake(t.Context(), worker, workspace)
+		n, err := b.ledger.Wake(t.Context(), worker, workspace, noon)
 		noError(t, err)
 		return n
 	}
