@@ -24,9 +24,8 @@ var asksText string
 var Family = toolfold.Family{
 	Name:    "memory",
 	Summary: "Key-value notebook",
-	Doc: "Entries are JSON values that outlive the server; text that holds an object or list is stored as that. " +
-		"Entries belong to a workspace, the only one that changes look at. Without namespace, " +
-		"search, list, export and stats look at all, other actions at default, unless the setting memoryNamespace names one.",
+	Doc: "JSON values of a workspace that outlive the server; an object or list may come as text. " +
+		"Without namespace, search, list, export and stats look at all, other actions at default, unless memoryNamespace is set.",
 	Words:    "notes, memories, facts, entries, knowledge, remember, diary, knowledge base, records, jottings",
 	Category: "memory",
 	Tier:     toolfold.Core,
