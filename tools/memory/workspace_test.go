@@ -228,7 +228,8 @@ func TestStoreAgainKeepsLabels(t *testing.T) {
 	}
 
 	third := call(t, s.Store, memory.StoreIn{Key: "k", Value: json.RawMessage(`3`), Tags: []string{}, TTLMs: new(0)})
-	if third.Tags != nil || third.ExpiresAt != nil || third.Message != "stored; the earlier value is replaced" || third.Previous.Author != "bob" {
+	if third.Tags != nil || third.ExpiresAt != nil || third.Message != "stored; the earlier value is replaced" ||
+		third.Previous.Author != "bob" {
 		t.Errorf("got %+v", third)
 	}
 	got = call(t, s.Get, memory.GetIn{Key: "k"})

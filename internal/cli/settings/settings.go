@@ -389,8 +389,8 @@ var SurfaceSettings = []string{"toolMode", "listing", "params", "tier", "fold", 
 var PermissionSettings = []string{"readOnly", "allow", "deny", "set"}
 
 // RunSettings are those of every command that runs calls.
-var RunSettings = append([]string{"memoryNamespace", "memoryScope", "traceArguments", "traceCalls", "traceDays", "traceMegabytes", "taskRetentionDays",
-	"maxInterruptions", "metricDays", "metricPoints"}, PermissionSettings...)
+var RunSettings = append([]string{"memoryNamespace", "memoryScope", "traceArguments", "traceCalls", "traceDays", "traceMegabytes",
+	"taskRetentionDays", "maxInterruptions", "metricDays", "metricPoints"}, PermissionSettings...)
 
 // Rules returns what the options permit.
 func Rules(o config.Options) permission.Rules {
