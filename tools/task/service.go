@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -103,7 +104,7 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 			return Record{}, fmt.Errorf("reading progress: %w", err)
 		}
 		if p.Total > 0 {
-			record.Progress = &Steps{Done: p.Done, Total: p.Total}
+			record.Progress = &Steps{Done: thousandths(p.Done), Total: thousandths(p.Total)}
 		}
 		record.Lines = p.Lines
 	default:
@@ -113,6 +114,9 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (Record, error) {
 	}
 	return record, nil
 }
+
+// thousandths rounds a sum of fractions to three decimals.
+func thousandths(n float64) float64 { return math.Round(n*1000) / 1000 }
 
 // waitsFor says what keeps a task from starting; empty for one that has ended.
 func (s *Service) waitsFor(ctx context.Context, t Task) (string, error) {

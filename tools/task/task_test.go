@@ -103,6 +103,24 @@ func TestTraceOfTask(t *testing.T) {
 	}
 }
 
+// Progress is a sum of fractions, and is shown without what their addition leaves.
+func TestProgressIsRounded(t *testing.T) {
+	b := newBench(t)
+	b.submit(storing())
+	run := b.start(1)
+	ledger, _, err := b.db.Work()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ledger.Report(t.Context(), run, task.Progress{Done: 3.0949999999999998, Total: 7}); err != nil {
+		t.Fatal(err)
+	}
+	record, err := b.Status(t.Context(), task.StatusIn{TaskID: id(1)})
+	if err != nil || *record.Progress != (task.Steps{Done: 3.095, Total: 7}) {
+		t.Errorf("it is %+v, %v", record.Progress, err)
+	}
+}
+
 func id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
 // storing is a task that can run.
