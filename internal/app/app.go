@@ -110,7 +110,9 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		return service
 	}))
 	mount(&m, session.Family, stored(h, func(db *storage.DB) *session.Service {
-		return session.New(db.Session(), h.Now, h.NewID)
+		service := session.New(db.Session(), h.Now, h.NewID)
+		service.Workspace = h.WorkspaceName
+		return service
 	}))
 	mount(&m, task.Family, stored(h, h.tasks))
 	mount(&m, queue.Family, stored(h, func(db *storage.DB) *queue.Service { return queue.New(db.Queue(), h.Now, h.NewID) }))

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -27,6 +28,9 @@ type Service struct {
 	store Store
 	now   func() time.Time
 	newID func() string
+
+	// Workspace is that of sessions whose creator names no other.
+	Workspace string
 }
 
 // New returns a service on a store. newID makes UUIDs.
@@ -42,7 +46,7 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (CreateOut, error) {
 	now := s.now()
 	session := Session{
 		ID: s.newID(), Initiator: in.Initiator, Task: in.Task, Status: work.SessionActive,
-		Workspace: in.Workspace, Metadata: in.Metadata, CreatedAt: now, UpdatedAt: now,
+		Workspace: cmp.Or(in.Workspace, s.Workspace), Metadata: in.Metadata, CreatedAt: now, UpdatedAt: now,
 		Participants: []Participant{{AgentID: in.Initiator, Role: Initiator, JoinedAt: now}},
 	}
 	if err := s.store.Create(ctx, session); err != nil {

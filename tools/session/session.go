@@ -55,7 +55,7 @@ var Family = toolfold.Family{
 		Legacy:   toolfold.Was("session_create"),
 		Summary:  "Open a session; its initiator is the first participant.",
 		Words:    "start, begin, new, set up, collaborate, team, joint work, launch",
-		Changed:  "Sessions are kept across restarts.",
+		Changed:  "Sessions are kept across restarts. Without workspace it is that of the server.",
 		Required: toolfold.Fields{initiator.With(toolfold.MinLen(1)), task},
 		Optional: toolfold.Fields{workspace, metadata},
 		Effect:   toolfold.Adds,

@@ -53,6 +53,19 @@ func (b *bench) call(action, args string) string {
 	return strings.ReplaceAll(content, "00000000-0000-4000-8000-00000000000", "$")
 }
 
+// A session is of the workspace of its server, unless its creator names another.
+func TestWorkspaceIsFilledIn(t *testing.T) {
+	t.Parallel()
+	s := New(newFakeStore(), time.Now, func() string { return id(1) })
+	s.Workspace = "github.com/acme/shop"
+	for given, want := range map[string]string{"": "github.com/acme/shop", "/w": "/w"} {
+		out, err := s.Create(t.Context(), CreateIn{Initiator: "ann", Task: "ship", Workspace: given})
+		if err != nil || out.Workspace != want {
+			t.Errorf("given %q it is %q, %v", given, out.Workspace, err)
+		}
+	}
+}
+
 func TestLifeOfASession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
