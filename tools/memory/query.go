@@ -29,6 +29,7 @@ type term struct {
 	worth float64  // of a match: 1 for the word itself, less for a guess
 	like  Group    // synonyms, which count less
 	pairs []pair   // synonyms of two words side by side
+	near  Group    // words of the same subject, which count least
 
 	ids    []int64 // entries that have it, the latest first
 	common bool    // ids are only the latest of them
@@ -50,6 +51,11 @@ func parseQuery(text string) query {
 		t.worth = 1
 		t.forms = Group{{Text: t.stem}}
 		t.addSynonyms(rank.Synonyms(t.stem))
+		for _, s := range rank.Related(t.stem) {
+			if !strings.Contains(s, " ") {
+				t.near = append(t.near, Word{Text: s})
+			}
+		}
 		all = append(all, t)
 		if !stop {
 			content = append(content, t)
@@ -118,7 +124,7 @@ func parseQuery(text string) query {
 		q.terms[i].addSynonyms(list)
 	}
 	if len(all) == 1 { // it asks for the word, not for the subject; "who is on leave" asks for the subject
-		q.terms[0].like, q.terms[0].pairs = nil, nil
+		q.terms[0].like, q.terms[0].pairs, q.terms[0].near = nil, nil, nil
 	}
 	return q
 }

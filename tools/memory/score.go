@@ -11,11 +11,12 @@ import (
 
 // What relevance is made of.
 const (
-	keyBonus     = 1.0 // of a word in the key, in occurrences
-	commonShare  = 0.5 // of the rarity of a word that questions of any subject have
-	synonymShare = 0.7 // of a synonym against the word itself
-	pairBonus    = 0.3 // of neighbours in the query that are neighbours in the entry
-	minPrefix    = 3   // characters of a word that may be the beginning of another
+	keyBonus     = 1.0  // of a word in the key, in occurrences
+	commonShare  = 0.5  // of the rarity of a word that questions of any subject have
+	synonymShare = 0.7  // of a synonym against the word itself
+	relatedShare = 0.35 // of a word of the same subject
+	pairBonus    = 0.3  // of neighbours in the query that are neighbours in the entry
+	minPrefix    = 3    // characters of a word that may be the beginning of another
 )
 
 // evidence weighs how often a word occurs in an entry.
@@ -26,6 +27,7 @@ type ranker struct {
 	query query
 	exact map[string][]int // terms by their forms
 	like  map[string][]int // terms by their synonyms
+	near  map[string][]int // terms by the words of their subjects
 	pairs map[pair][]int   // terms by their synonyms of two words
 	begin map[string][]int // terms by the beginnings of words that stand for them
 	sizes []int            // of the beginnings, in bytes, each once
@@ -33,7 +35,8 @@ type ranker struct {
 }
 
 func newRanker(q query) *ranker {
-	r := &ranker{query: q, exact: map[string][]int{}, like: map[string][]int{}, pairs: map[pair][]int{}, begin: map[string][]int{}}
+	r := &ranker{query: q, exact: map[string][]int{}, like: map[string][]int{}, near: map[string][]int{}, begin: map[string][]int{},
+		pairs: map[pair][]int{}}
 	for i, t := range q.terms {
 		r.total += t.rarity
 		if i > 0 {
@@ -55,6 +58,9 @@ func newRanker(q query) *ranker {
 		}
 		for _, w := range t.like {
 			r.like[w.Text] = append(r.like[w.Text], i)
+		}
+		for _, w := range t.near {
+			r.near[w.Text] = append(r.near[w.Text], i)
 		}
 		for _, p := range t.pairs {
 			r.pairs[p] = append(r.pairs[p], i)
@@ -78,6 +84,7 @@ func (r *ranker) appendTerms(list []int, word string) []int {
 type tally struct {
 	count, inKey []float64
 	like         []float64 // synonyms
+	near         []float64 // words of the same subject
 	pair         []bool    // with the term before
 	words        int
 }
@@ -91,7 +98,7 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 		}
 	}
 	n := len(r.query.terms)
-	t = tally{count: make([]float64, n), inKey: make([]float64, n), like: make([]float64, n), pair: make([]bool, n)}
+	t = tally{count: make([]float64, n), inKey: make([]float64, n), like: make([]float64, n), near: make([]float64, n), pair: make([]bool, n)}
 	var before, here []int
 	last := "" // the word before
 	for word := range strings.SplitSeq(text, " ") {
@@ -101,6 +108,9 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 		plain, inKey := strings.CutPrefix(word, keyMark)
 		for _, i := range r.like[plain] {
 			t.like[i]++
+		}
+		for _, i := range r.near[plain] {
+			t.near[i]++
 		}
 		for _, i := range r.pairs[pair{last, plain}] {
 			t.like[i]++
@@ -145,9 +155,12 @@ func (r *ranker) score(t tally, meanWords float64) float64 {
 	for i, term := range r.query.terms {
 		asked += term.rarity
 		if t.count[i] == 0 && t.inKey[i] == 0 {
-			worth := synonymShare * term.rarity
-			found += worth * min(t.like[i], 1)
-			sum += worth * evidence.Share(t.like[i], float64(t.words), meanWords)
+			share, count := synonymShare, t.like[i]
+			if count == 0 {
+				share, count = relatedShare, t.near[i]
+			}
+			found += share * term.rarity * min(count, 1)
+			sum += share * term.rarity * evidence.Share(count, float64(t.words), meanWords)
 			continue
 		}
 		found += term.rarity * term.worth

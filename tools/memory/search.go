@@ -462,8 +462,8 @@ func (s *search) gather(ctx context.Context) error {
 func (s *search) addSynonyms(ctx context.Context) error {
 	for _, t := range s.query.terms {
 		var groups []Match
-		if len(t.like) > 0 {
-			groups = append(groups, Match{t.like})
+		if alone := slices.Concat(t.like, t.near); len(alone) > 0 {
+			groups = append(groups, Match{alone})
 		}
 		if len(t.pairs) > 0 {
 			groups = append(groups, t.bothWords())

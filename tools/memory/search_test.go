@@ -125,7 +125,9 @@ func TestSearchFindsOtherWords(t *testing.T) {
 	store(t, s, "", "returns", `"A refund takes five days."`)
 	store(t, s, "", "nursery", `"Grandpa picks up Ida."`)
 	store(t, s, "", "absence", `"Lena takes a vacation in May."`)
+	store(t, s, "", "molar", `"The dentist sees her on Monday."`)
 	for query, want := range map[string]string{
+		"are her teeth fine":   "molar",   // a word of the same subject
 		"is the money back":    "returns", // two words for one
 		"who will collect her": "nursery", // one for two
 		"is she on leave":      "absence", // one word in a question asks for the subject

@@ -16,10 +16,23 @@ import (
 //go:embed synonyms.txt
 var synonymText string
 
-// synonyms returns the terms that may stand for each term.
-var synonyms = sync.OnceValue(func() map[string][]string {
+// Each line is a subject: a word, and then words that are said of it and cannot
+// stand for it. The file is read as synonymText is.
+//
+//go:embed related.txt
+var relatedText string
+
+var (
+	// synonyms returns the terms that may stand for each term.
+	synonyms = sync.OnceValue(func() map[string][]string { return parseGroups(synonymText) })
+	// related returns the terms of the subjects of each term.
+	related = sync.OnceValue(func() map[string][]string { return parseGroups(relatedText) })
+)
+
+// parseGroups returns for each term of a list the terms of its groups.
+func parseGroups(text string) map[string][]string {
 	all := map[string][]string{}
-	for line := range strings.Lines(synonymText) {
+	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -36,7 +49,7 @@ var synonyms = sync.OnceValue(func() map[string][]string {
 		}
 	}
 	return all
-})
+}
 
 // union adds group to terms, but for except and what is there.
 func union(terms, group []string, except string) []string {
@@ -51,3 +64,7 @@ func union(terms, group []string, except string) []string {
 // Synonyms returns the stems that may stand for a stem; two stems with a space
 // between them are a pair of words side by side.
 func Synonyms(stem string) []string { return synonyms()[stem] }
+
+// Related returns the stems of the subjects that a stem belongs to: of dentist,
+// tooth and molar. They say less than synonyms. Pairs are as in [Synonyms].
+func Related(stem string) []string { return related()[stem] }
