@@ -458,9 +458,13 @@ func (s *search) gather(ctx context.Context) error {
 }
 
 // addSynonyms notes the latest entries that have a synonym of a word. Of those
-// that are two words an entry need not have them side by side; ranking sees.
+// that are two words an entry need not have them side by side; ranking sees. A word
+// that many entries have needs no others to be found by.
 func (s *search) addSynonyms(ctx context.Context) error {
 	for _, t := range s.query.terms {
+		if len(t.ids) >= maxTier/2 {
+			continue
+		}
 		var groups []Match
 		if alone := slices.Concat(t.like, t.near); len(alone) > 0 {
 			groups = append(groups, Match{alone})
