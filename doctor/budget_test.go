@@ -24,8 +24,9 @@ const budgetFile = "testdata/budget.json"
 const allActions = 64
 
 // ceilings are the most tokens that the family tools may cost together,
-// discovery aside.
-var ceilings = map[lazy.Level]int{lazy.Lazy: 950, lazy.Signature: 2800, lazy.Full: 4300}
+// discovery aside. Lists at signature and full, which no client gets unless it asks, may be over
+// theirs by overCeiling.
+var ceilings = map[lazy.Level]int{lazy.Lazy: 950, lazy.Signature: 2800, lazy.Full: 4200}
 
 const (
 	allFamilies      = 16  // that the ceiling of stubs holds for
@@ -33,6 +34,7 @@ const (
 	searchCeiling    = 500 // the whole list at the search level
 	callerCeiling    = 50  // the tool that calls any other
 	discoveryCeiling = 120 // both discovery tools at the lazy level
+	overCeiling      = 1.1 // times the ceiling of lists at signature and full: more fails
 )
 
 // Every tool is sent to a model on every request, for as long as it is there:
@@ -69,7 +71,12 @@ func TestCeilings(t *testing.T) {
 		actions += len(f.Actions)
 	}
 	for level, most := range ceilings {
-		within(t, string(level), families, level, most*min(actions, allActions)/allActions)
+		most = most * min(actions, allActions) / allActions
+		if level != lazy.Lazy {
+			t.Logf("%s: the ceiling is %d, and up to %.0f passes", level, most, float64(most)*overCeiling)
+			most = int(float64(most) * overCeiling)
+		}
+		within(t, string(level), families, level, most)
 	}
 	stubs := lazy.Stubs(surface.Tools(families, surface.Options{}))
 	withinList(t, "stubs", stubs, stubsCeiling*len(families)/allFamilies)
