@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/ask"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/call/validate"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/work"
@@ -67,6 +68,10 @@ type workflow struct {
 
 func (w workflow) definition() engine.Definition {
 	return engine.Definition{Steps: w.steps, StepsAt: "/steps", InputSchema: w.InputSchema}
+}
+
+func (w workflow) reference() work.Reference {
+	return work.Reference{Kind: work.Workflow, ID: w.WorkflowID}
 }
 
 // parseFile makes a workflow of the text of a file.
@@ -275,16 +280,9 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 		return CheckOut{Reason: broken.Reason, Problems: []engine.Found{found}, Message: mendIt}, nil
 	}
 	w, faults := read(doc)
-	verdict := engine.Judge(ctx, w.definition(), s.tools, s.runner.Caller, work.Reference{Kind: work.Workflow, ID: w.WorkflowID})
-	faults = slices.Concat(faults, verdict.Faults, verdict.Absent)
-	var warnings []string
-	if len(verdict.Faults) == 0 {
-		program, _ := engine.Compile(w.definition(), nil)
-		var more engine.Faults
-		more, warnings = s.runner.Providers.Check(program)
-		faults = append(faults, more...)
-	}
-	out := CheckOut{Valid: len(faults) == 0, Unjudged: verdict.Unjudged}
+	judged, unjudged, warnings := s.judge(ctx, w)
+	faults = append(faults, judged...)
+	out := CheckOut{Valid: len(faults) == 0, Unjudged: unjudged}
 	if out.Valid {
 		out.Message = "save it as " + Folder + "/ID.yaml; workflow.run calls it by ID"
 		if len(warnings) > 0 {
@@ -303,12 +301,45 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 
 const mendIt = "mend it and check it again"
 
+// judge returns all that is wrong with the steps of a workflow, the calls that cannot be
+// judged, and warnings about providers of models.
+func (s *Service) judge(ctx context.Context, w workflow) (faults engine.Faults, unjudged, warnings []string) {
+	verdict := engine.Judge(ctx, w.definition(), s.tools, s.runner.Caller, w.reference())
+	if len(verdict.Faults) == 0 {
+		program, _ := engine.Compile(w.definition(), nil)
+		faults, warnings = s.runner.Providers.Check(program)
+	}
+	return slices.Concat(verdict.Faults, verdict.Absent, faults), verdict.Unjudged, warnings
+}
+
+// dryRun describes a run that does not start.
+func (s *Service) dryRun(ctx context.Context, w workflow) RunOut {
+	faults, unjudged, warnings := s.judge(ctx, w)
+	dry := &DryRun{Unjudged: unjudged, Message: strings.Join(warnings, "; ")}
+	more := 0
+	if dry.Problems, more = faults.Found(w.places, false); more > 0 {
+		dry.Message = fmt.Sprintf("%d more problems are not shown", more)
+	}
+	if program, wrong := engine.Compile(w.definition(), s.tools); len(wrong) == 0 {
+		plan := program.Plan(ctx, s.tools, s.runner.Caller, w.reference())
+		dry.Plan, dry.Unknown = plan.Steps, plan.Unknown
+		if len(plan.Unknown) == 0 {
+			dry.ModelCalls = &plan.ModelCalls
+		}
+	}
+	return RunOut{Success: len(faults) == 0, WorkflowID: w.WorkflowID, StepResults: []engine.StepResult{}, DryRun: dry}
+}
+
 // Run runs a workflow. What keeps it from starting is an error; a step that
-// fails is a result that says so, with the outputs of those before.
+// fails is a result that says so, with the outputs of those before. A dry run
+// runs and stores nothing.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	w, raw, err := s.begin(ctx, in)
 	if err != nil {
 		return RunOut{}, err
+	}
+	if in.DryRun {
+		return s.dryRun(ctx, w), nil
 	}
 	values, err := engine.Input(raw)
 	if err != nil {
@@ -343,7 +374,8 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 // Complete returns what a run takes, with what its user adds to an input that lacks it.
 func (s *Service) Complete(ctx context.Context, in RunIn) (RunIn, error) {
 	_, raw, err := s.begin(ctx, in)
-	return RunIn{WorkflowID: in.WorkflowID, Input: raw}, err
+	in.Input = raw
+	return in, err
 }
 
 // begin returns the workflow of a run, and the input that it has.
@@ -359,6 +391,9 @@ func (s *Service) begin(ctx context.Context, in RunIn) (w workflow, input json.R
 	if w.Status != Active {
 		return workflow{}, nil, toolfold.Errorf(NotActive, "workflow %q is %s, and only active ones run", w.WorkflowID, w.Status).
 			WithHint("set status: active in %s", w.file)
+	}
+	if in.DryRun {
+		ctx = callctx.WithoutUser(ctx) // an input that lacks something is an error
 	}
 	input, err = w.input(ctx, in.Input)
 	return w, input, err

@@ -504,3 +504,43 @@ func TestCheck(t *testing.T) {
 		t.Errorf("something was saved: %s", list)
 	}
 }
+
+// A dry run shows what a run would do, and does nothing of it.
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("greet.yaml", `
+name: Greet
+inputSchema: {type: object, properties: {who: {type: string}}, required: [who], additionalProperties: false}
+steps:
+- {stepId: store, type: tool, config: {tool: memory.store, arguments: {key: greeted, value: "{{ input.who }}"}}}
+- {stepId: ask, type: prompt, config: {prompt: "Greet {{ input.who }}"}}
+`)
+	b.Expect("workflow.run", `{"workflowId":"greet","input":{"who":"Ada"},"dryRun":true}`, `{"success":true,"workflowId":"greet",`+
+		`"stepsCompleted":0,"output":null,"stepResults":[],"totalDurationMs":0,"dryRun":{"plan":[`+
+		`{"stepId":"store","type":"tool","tool":"memory.store"},{"stepId":"ask","type":"prompt","modelCalls":1}],"modelCalls":1}}`)
+	if list := b.call("memory.list", `{}`); !strings.Contains(list, `"total":0`) || b.model.asked.Load() != 0 {
+		t.Errorf("the dry run left %s and asked the model %d times", list, b.model.asked.Load())
+	}
+	if answer := b.call("workflow.run", `{"workflowId":"greet","dryRun":true}`); !strings.Contains(answer, `"path":"/input/who"`) {
+		t.Errorf("an input without a required member gets %s", answer)
+	}
+	b.file("wrong.yaml", `{name: Wrong, steps: [{stepId: a, type: tool, config: {tool: memory.get, arguments: {keyy: x}}}]}`)
+	answer := b.Runner.Call(t.Context(), "workflow.run", json.RawMessage(`{"workflowId":"wrong","dryRun":true}`))
+	if text := string(answer.Content); answer.Failed || !strings.Contains(text, `"success":false`) || !strings.Contains(text, `"plan":[`) ||
+		!strings.Contains(text, `"problems":[{"path":"/steps/0/config/arguments/keyy"`) {
+		t.Errorf("a workflow with a wrong argument gets %s", text)
+	}
+}
+
+// What a run takes in the end stays a dry run.
+func TestDryRunIsCompletedAsOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.file("a.yaml", `{name: A, steps: [{stepId: a, type: tool, config: {tool: memory.list}}]}`)
+	run := b.Runner.Lookup("workflow.run")[0].Action
+	completed, err := run.Complete(t.Context(), json.RawMessage(`{"workflowId":"a","dryRun":true}`))
+	if err != nil || !strings.Contains(string(completed), `"dryRun":true`) {
+		t.Errorf("%s, %v", completed, err)
+	}
+}

@@ -12,21 +12,33 @@ import (
 type RunIn struct {
 	WorkflowID string          `json:"workflowId"`
 	Input      json.RawMessage `json:"input"`
+	DryRun     bool            `json:"dryRun"`
 }
 
 // RunOut is the result of workflow.run.
 type RunOut struct {
 	Error           *engine.Failure     `json:"error,omitempty" doc:"Why it stopped."`
-	Success         bool                `json:"success" doc:"Whether it ran to its end."`
+	Success         bool                `json:"success" doc:"Whether it ran to its end; with dryRun, has no problems."`
 	WorkflowID      string              `json:"workflowId" doc:"Workflow ID."`
 	StepsCompleted  int                 `json:"stepsCompleted" doc:"Outermost steps that succeeded."`
 	Output          any                 `json:"output" doc:"Output of the last step; if one failed, the outputs so far by stepId."`
 	StepResults     []engine.StepResult `json:"stepResults" doc:"Outermost steps that ran."`
 	TotalDurationMs int64               `json:"totalDurationMs" doc:"How long it took."`
+	DryRun          *DryRun             `json:"dryRun,omitempty" doc:"With dryRun: what a run would do."`
 }
 
-// Failed implements [toolfold.Failing].
-func (o RunOut) Failed() bool { return !o.Success }
+// DryRun describes a run before it starts.
+type DryRun struct {
+	Plan       []engine.PlannedStep `json:"plan,omitempty" doc:"Steps in order; absent if a problem prevents a run."`
+	ModelCalls *int                 `json:"modelCalls,omitempty" doc:"At most; absent if unknown."`
+	Unknown    []string             `json:"unknown,omitempty" doc:"Why modelCalls is unknown."`
+	Problems   []engine.Found       `json:"problems,omitempty" doc:"All problems."`
+	Unjudged   []string             `json:"unjudged,omitempty" doc:"What could not be checked, and why."`
+	Message    string               `json:"message,omitempty" doc:"Warnings."`
+}
+
+// Failed implements [toolfold.Failing]. A dry run that finds problems has not failed.
+func (o RunOut) Failed() bool { return !o.Success && o.DryRun == nil }
 
 // ListIn are the arguments of workflow.list.
 type ListIn struct {

@@ -21,6 +21,7 @@ const (
 var (
 	workflowID  = toolfold.String{Name: "workflowId", Doc: "Workflow ID.", MinLen: 1, MaxLen: 200}
 	input       = toolfold.Object{Name: "input", Doc: "As in its inputSchema; see describe."}
+	dryRun      = toolfold.Bool{Name: "dryRun", Doc: "Only show steps, model calls and problems."}
 	status      = toolfold.String{Name: "status", Doc: "State; only active ones run.", Enum: []string{Active, Inactive, Draft}}
 	limit       = toolfold.Int{Name: "limit", Doc: "Most workflows to return.", Min: 1, Max: 100}
 	name        = toolfold.String{Name: "name", Doc: "Title.", MinLen: 1, MaxLen: 200}
@@ -48,7 +49,7 @@ var Family = toolfold.Family{
 		Changed: "Runs the file of that id; formerly any id ran the same three steps. " +
 			"An unknown id and an input that does not fit are errors.",
 		Required:    toolfold.Fields{workflowID},
-		Optional:    toolfold.Fields{input},
+		Optional:    toolfold.Fields{input, dryRun.With(toolfold.Default(false), toolfold.Added())},
 		Effect:      toolfold.Runs,
 		Example:     `{"workflowId": "count-notes", "input": {"prefix": "team/"}}`,
 		Related:     []string{"workflow.describe", "workflow.list"},

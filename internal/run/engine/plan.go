@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/run/expression"
+	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// Plan describes a run before it starts.
+type Plan struct {
+	Steps      []PlannedStep
+	ModelCalls int      // at most; without meaning if Unknown has entries
+	Unknown    []string // why the number of model calls is unknown; nil if it is known
+}
+
+// PlannedStep is a step of a [Plan].
+type PlannedStep struct {
+	StepID    string   `json:"stepId" doc:"Step."`
+	Type      string   `json:"type" doc:"Kind." enum:"prompt,tool,conditional,loop,parallel,delegate"`
+	DependsOn []string `json:"dependsOn,omitempty" doc:"Prerequisite steps."` // nil in a list that runs in order
+	Tool      string   `json:"tool,omitempty" doc:"Action it calls."`
+	AgentID   string   `json:"agentId,omitempty" doc:"Agent it runs, as written."`
+	Attempts  int      `json:"attempts,omitempty" doc:"At most; absent for one."`
+
+	// Rounds is zero where the items of a loop are known only when it runs.
+	Rounds int `json:"rounds,omitempty" doc:"At most."`
+
+	// ModelCalls counts those of a prompt, all attempts included.
+	ModelCalls int `json:"modelCalls,omitempty" doc:"At most, in one round."`
+
+	// Steps are those of a loop, of a parallel block, or of the agent or workflow that the
+	// step runs, which a plan shows once.
+	Steps []PlannedStep `json:"steps,omitempty" doc:"Steps within it."`
+	Then  []PlannedStep `json:"then,omitempty" doc:"Steps if the condition is true."`
+	Else  []PlannedStep `json:"else,omitempty" doc:"Steps if the condition is false."`
+}
+
+// mostModelCalls is the largest number of model calls that a plan counts.
+const mostModelCalls = 1_000_000
+
+// Plan returns the plan of a run of the agent or workflow itself. It reads the agents and
+// workflows that steps run by calls of caller. Nil known counts no workflows and agents that
+// tool steps run.
+func (p *Program) Plan(ctx context.Context, known Names, caller toolfold.Caller, itself work.Reference) Plan {
+	l := &planning{ctx: ctx, known: known, caller: caller, calls: map[work.Reference]int{}, open: []work.Reference{itself}}
+	var plan Plan
+	plan.Steps, plan.ModelCalls = l.list(p, p.steps, "")
+	plan.Unknown = l.unknown
+	return plan
+}
+
+// planning makes one plan.
+type planning struct {
+	ctx     context.Context
+	known   Names
+	caller  toolfold.Caller
+	unknown []string
+	calls   map[work.Reference]int // model calls of the agents and workflows that are in the plan
+	open    []work.Reference       // the run, and the runs nested in it at this place
+}
+
+// list plans a list in the order in which its steps may start. The steps of an
+// agent or a workflow have its name as owner, the outermost ones none.
+func (l *planning) list(p *Program, steps *list, owner string) (planned []PlannedStep, calls int) {
+	if steps == nil {
+		return nil, 0
+	}
+	for _, i := range steps.order() {
+		n := steps.nodes[i]
+		step, inner := l.step(p, n, owner)
+		if steps.limit > 1 {
+			for _, j := range n.after {
+				step.DependsOn = append(step.DependsOn, steps.nodes[j].id)
+			}
+		}
+		planned = append(planned, step)
+		calls = l.bounded(calls+inner, owner, n)
+	}
+	return planned, calls
+}
+
+// order lists the indexes of the steps, each after those that it waits for.
+func (l *list) order() (order []int) {
+	for len(order) < len(l.nodes) { // compile refuses cycles
+		for i, n := range l.nodes {
+			waits := slices.ContainsFunc(n.after, func(j int) bool { return !slices.Contains(order, j) })
+			if !waits && !slices.Contains(order, i) {
+				order = append(order, i)
+			}
+		}
+	}
+	return order
+}
+
+func (l *planning) step(p *Program, n *node, owner string) (step PlannedStep, calls int) {
+	step = PlannedStep{StepID: n.id, Type: n.kind}
+	if n.attempts > 1 {
+		step.Attempts = n.attempts
+	}
+	switch a := n.act.(type) {
+	case promptAction:
+		calls = l.prompt(a, n, owner)
+		step.ModelCalls = calls * n.attempts
+	case toolAction:
+		step.Tool = a.name
+		if r, runs := p.started(n.id, l.known); runs {
+			step.Steps, calls = l.nested(r, n, owner)
+		}
+	case delegateAction:
+		step.AgentID = a.agent.written()
+		step.Steps, calls = l.nested(work.Reference{Kind: work.Agent, ID: step.AgentID}, n, owner)
+	case conditionalAction:
+		var no int
+		step.Then, calls = l.list(p, a.yes, owner)
+		step.Else, no = l.list(p, a.no, owner)
+		calls = max(calls, no)
+	case parallelAction:
+		step.Steps, calls = l.list(p, a.steps, owner)
+	case loopAction:
+		step.Steps, calls = l.list(p, a.body, owner)
+		switch {
+		case a.items == nil:
+			step.Rounds = a.limit
+		case a.items.text == nil:
+			step.Rounds = len(a.items.list)
+		case calls > 0:
+			l.doubt(owner, n, "its items are known when it runs: at most %d rounds, of at most %d model calls each", a.limit, calls)
+		}
+		calls *= step.Rounds
+	}
+	return step, l.bounded(calls*n.attempts, owner, n)
+}
+
+// prompt returns the most model calls of one attempt.
+func (l *planning) prompt(a promptAction, n *node, owner string) int {
+	calls := 1
+	if len(a.tools) > 0 {
+		calls = a.maxTurns
+	}
+	if a.answer != nil {
+		calls++ // an answer of another shape is mended once
+	}
+	for _, action := range offerable(l.known) {
+		if kindOfRun(action) != "" && slices.ContainsFunc(a.tools, action.AllowedBy) {
+			l.doubt(owner, n, "its model may call %s", action.FullName())
+		}
+	}
+	return calls
+}
+
+// nested plans the run of an agent or a workflow within a step.
+func (l *planning) nested(r work.Reference, n *node, owner string) (steps []PlannedStep, calls int) {
+	if r.ID == "" || strings.Contains(r.ID, expression.Opening) {
+		l.doubt(owner, n, "its %s is known when it runs", r.Kind)
+		return nil, 0
+	}
+	if slices.Contains(l.open, r) {
+		l.doubt(owner, n, "%s would run within itself", r)
+		return nil, 0
+	}
+	if len(l.open) > MaxDepth {
+		l.doubt(owner, n, "%s would be more than %d runs deep", r, MaxDepth)
+		return nil, 0
+	}
+	if calls, planned := l.calls[r]; planned {
+		return nil, calls
+	}
+	answer := l.caller.Call(l.ctx, existences[r.Kind].reads, ordered.MustJSON(map[string]string{r.Kind + "Id": r.ID}))
+	var definition struct{ Steps, Workflow []Step }
+	if answer.Err != nil {
+		l.doubt(owner, n, "%s: %s", r, answer.Err.Message)
+	} else if err := json.Unmarshal(answer.Content, &definition); err != nil {
+		l.doubt(owner, n, "%s cannot be read", r)
+	} else if own := slices.Concat(definition.Steps, definition.Workflow); len(own) == 0 {
+		calls = 1 // an agent without steps asks a model once
+	} else {
+		p, _ := compile(Definition{Steps: own}) // a run of it reports its faults
+		l.open = append(l.open, r)
+		steps, calls = l.list(p, p.steps, r.String()+", ")
+		l.open = l.open[:len(l.open)-1]
+	}
+	l.calls[r] = calls
+	return steps, calls
+}
+
+// bounded returns a number of calls that a plan may count.
+func (l *planning) bounded(calls int, owner string, n *node) int {
+	if calls > mostModelCalls {
+		l.doubt(owner, n, "more than %d model calls", mostModelCalls)
+	}
+	return min(calls, mostModelCalls)
+}
+
+func (l *planning) doubt(owner string, n *node, format string, args ...any) {
+	if line := owner + "step " + shorten.Quoted(n.id) + ": " + fmt.Sprintf(format, args...); !slices.Contains(l.unknown, line) {
+		l.unknown = append(l.unknown, line)
+	}
+}
+
+// started returns the agent or workflow that a tool step runs; false if it runs neither. The id is
+// empty, or has a placeholder, if it is known only when the step runs.
+func (p *Program) started(step string, known Names) (r work.Reference, runs bool) {
+	at := slices.IndexFunc(p.uses, func(u toolUse) bool { return u.step == step && !u.offered })
+	if at < 0 || known == nil {
+		return work.Reference{}, false
+	}
+	u := p.uses[at]
+	later := u.open || strings.Contains(u.action, expression.Opening) // which action it is
+	for _, e := range known.Lookup(u.name) {
+		if e.Action == nil || kindOfRun(e.Action) == "" || e.Selector != "" && e.Selector != u.action && !later {
+			continue
+		}
+		r.Kind = kindOfRun(e.Action)
+		names, _ := u.named(known)
+		for _, name := range names {
+			r = name.Reference
+		}
+		return r, true
+	}
+	return work.Reference{}, false
+}
+
+// kindOfRun is the kind of what an action runs at once, agent or workflow; empty for other actions.
+func kindOfRun(a *toolfold.Action) string {
+	for _, kind := range []string{work.Agent, work.Workflow} {
+		if name, _ := (work.Reference{Kind: kind}).Action(); a.FullName() == name {
+			return kind
+		}
+	}
+	return ""
+}
+
+// written is the text with its placeholders as they stand in it.
+func (t text) written() string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		if b.WriteString(p.plain); p.expr != nil {
+			b.WriteString("{{ " + p.source + " }}")
+		}
+	}
+	return b.String()
+}
