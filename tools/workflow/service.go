@@ -315,11 +315,12 @@ func (s *Service) judge(ctx context.Context, w workflow) (faults engine.Faults, 
 // dryRun describes a run that does not start.
 func (s *Service) dryRun(ctx context.Context, w workflow) RunOut {
 	faults, unjudged, warnings := s.judge(ctx, w)
-	dry := &DryRun{Unjudged: unjudged, Message: strings.Join(warnings, "; ")}
+	dry := &DryRun{Unjudged: unjudged}
 	more := 0
 	if dry.Problems, more = faults.Found(w.places, false); more > 0 {
-		dry.Message = fmt.Sprintf("%d more problems are not shown", more)
+		warnings = append(warnings, fmt.Sprintf("%d more problems are not shown", more))
 	}
+	dry.Message = strings.Join(warnings, "; ")
 	if program, wrong := engine.Compile(w.definition(), s.tools); len(wrong) == 0 {
 		plan := program.Plan(ctx, s.tools, s.runner.Caller, w.reference())
 		dry.Plan, dry.Unknown = plan.Steps, plan.Unknown
