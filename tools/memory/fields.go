@@ -37,6 +37,15 @@ var (
 	order     = toolfold.String{Name: "order", Doc: "Order of the list.", Enum: []string{byKey, newest}}
 	dryRun    = toolfold.Bool{Name: "dryRun", Doc: "Only report, delete nothing."}
 	data      = entriesWith(value)
+
+	// The rest of an answer of export, so that import takes one as it is.
+	answer = toolfold.Fields{
+		toolfold.Bool{Name: "hasMore", Doc: "Of the export."}.With(toolfold.Added()),
+		toolfold.Int{Name: "count", Doc: "Of the export."}.With(toolfold.Added()),
+		toolfold.String{Name: "exportedAt", Doc: "Of the export."}.With(toolfold.Added()),
+		toolfold.String{Name: "message", Doc: "Of the export."}.With(toolfold.Added()),
+		toolfold.String{Name: "nextCursor", Doc: "Of the export.", MaxLen: maxCursor}.With(toolfold.Added()),
+	}
 )
 
 // entriesWith declares a list of entries to import. They are checked one by

@@ -123,14 +123,14 @@ var Family = toolfold.Family{
 		Run:     toolfold.Method((*Service).Export),
 	}, {
 		Name:    "import",
-		Legacy:  toolfold.OldNames{{Name: "memory_import", Required: toolfold.Fields{entriesWith(object).With(toolfold.AtMost(maxMany))}}},
+		Legacy:  toolfold.OldNames{{Name: "memory_import", Required: toolfold.Fields{entriesWith(object).With(toolfold.AtMost(maxImport))}}},
 		Summary: "Store many entries, as export returned them.",
 		Words:   "restore, load many, bulk insert, bring in, upload",
 		Doc:     "Keeps the good entries and reports bad ones. namespace replaces each entry's own.",
 		Changed: "storedAt is restored. The namespace argument overrides the entries' own, as it always claimed. " +
-			"Members an entry does not have are errors of that entry. Takes 1,000 entries at once.",
-		Required: toolfold.Fields{data.With(toolfold.AtMost(maxMany))},
-		Optional: toolfold.Fields{overwrite.With(toolfold.Default(false)), namespace},
+			"Members an entry does not have are errors of that entry. Takes 100,000 entries at once.",
+		Required: toolfold.Fields{data.With(toolfold.AtMost(maxImport))},
+		Optional: append(toolfold.Fields{overwrite.With(toolfold.Default(false)), namespace}, answer...),
 		Effect:   toolfold.Sets,
 		Example:  `{"data": [{"key": "team/rules", "value": {"freeze": "Friday"}, "namespace": "default"}], "overwrite": true}`,
 		Related:  []string{"memory.export"},

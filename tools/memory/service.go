@@ -23,7 +23,8 @@ const (
 	maxNamespace = 100       // characters
 	maxValue     = 256 << 10 // bytes of compact JSON; earlier versions stored up to 1 MiB
 
-	maxMany     = 1000 // items of a list that a call may bring
+	maxMany     = 1000    // items of a list that a call may bring
+	maxImport   = 100_000 // entries of an import, and of an export to the shell
 	maxKeysRead = 100
 	maxNamed    = 100 // keys and faults that an answer to a change names
 	maxTags     = 20  // of an entry

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
@@ -22,8 +23,8 @@ const (
 	pageFrame     = 512 // of an answer beside its entries
 )
 
-// Export returns whole entries, in pages. One that exceeds the room of an answer
-// is named instead.
+// Export returns whole entries, in pages: a caller with room for it, such as the
+// shell, gets all in one. An entry that exceeds the room of an answer is named instead.
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	out := ExportOut{ExportedAt: s.now(), Data: []Exported{}}
 	own := s.own(ctx)
@@ -37,7 +38,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	limit, room := in.Limit, maxAnswer
 	switch {
 	case largest > maxAnswer: // a caller who wants it whole
-		limit, room = cmp.Or(limit, maxMany), largest
+		limit, room = cmp.Or(limit, maxImport), largest
 	case limit == 0:
 		limit, room = exportEntries, exportBytes
 	}
@@ -65,15 +66,20 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		if in.Cursor == "" {
 			out.Message = nothingThere
 		}
+		callctx.Notify(ctx, out.notice())
 		return out, nil
 	}
-	ids := make([]int64, fit)
-	for i, h := range headings[:fit] {
-		ids[i] = h.ID
-	}
-	entries, err := s.store.Load(ctx, ids)
-	if err != nil {
-		return ExportOut{}, fmt.Errorf("exporting entries: %w", err)
+	entries := map[int64]Entry{}
+	for part := range slices.Chunk(headings[:fit], maxMany) {
+		var ids []int64
+		for _, h := range part {
+			ids = append(ids, h.ID)
+		}
+		loaded, err := s.store.Load(ctx, ids)
+		if err != nil {
+			return ExportOut{}, fmt.Errorf("exporting entries: %w", err)
+		}
+		maps.Copy(entries, loaded)
 	}
 	for _, h := range headings[:fit] {
 		after = parts.position(h, byKey)
@@ -98,7 +104,20 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	if fit < len(headings) {
 		out.HasMore, out.NextCursor = true, after.cursor()
 	}
+	callctx.Notify(ctx, out.notice())
 	return out, nil
+}
+
+// notice returns how many entries an answer has, and whether they are all.
+func (out ExportOut) notice() string {
+	text := "exported " + english.Grouped(out.Count) + " notes"
+	if out.Count == 1 {
+		text = "exported 1 note"
+	}
+	if out.HasMore {
+		text += "; there are more: continue with cursor=" + out.NextCursor
+	}
+	return text
 }
 
 // entry declares an entry to import.
@@ -134,11 +153,17 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 		e.Words = IndexText(e)
 		entries = append(entries, e)
 	}
-	stored, err := s.store.Import(ctx, entries, in.Overwrite, out.ImportedAt)
-	if err != nil {
-		return ImportOut{}, fmt.Errorf("importing entries: %w", err)
+	for part := range slices.Chunk(entries, maxMany) { // others can write between two transactions
+		stored, err := s.store.Import(ctx, part, in.Overwrite, out.ImportedAt)
+		if err != nil {
+			return ImportOut{}, fmt.Errorf("importing entries, after %d were stored: %w", out.Imported, err)
+		}
+		out.Imported += stored
+		out.Skipped += len(part) - stored
 	}
-	out.Imported, out.Skipped = stored, len(entries)-stored
+	if in.HasMore {
+		out.Message = "the export has more pages: export from its nextCursor on, and import them too"
+	}
 	s.complete.Store(false)
 	s.makeVectors()
 	s.expire(ctx, out.ImportedAt)

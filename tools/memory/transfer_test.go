@@ -2,11 +2,13 @@ package memory_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/memory"
 )
@@ -189,6 +191,70 @@ func TestCursorsOfTheLongestKeys(t *testing.T) {
 				}
 				args["cursor"] = page.NextCursor
 			}
+		}
+	}
+}
+
+// What the shell exports goes into another store by one import, whatever number of
+// entries it is.
+func TestManyEntriesInOneExport(t *testing.T) {
+	t.Parallel()
+	in := projects(t, "shop", "site")
+	fill(t, in["shop"], "n", 1990, func(i int) (key, value string) {
+		return fmt.Sprintf("k%04d", i), `{"id":12345678901234567890,"rate":1.50}`
+	})
+	for i := range 10 {
+		call(t, in["site"].Store, memory.StoreIn{Key: fmt.Sprint("tagged", i), Value: json.RawMessage(`"é"`), Tags: []string{"b", "a"},
+			TTLMs: new(3600_000)})
+	}
+	var notices []string
+	shell := callctx.With(callctx.WithRoom(t.Context(), 12<<20), callctx.Notice(func(line string) { notices = append(notices, line) }))
+	exported, err := in["shop"].Export(shell, memory.ExportIn{IncludeMetadata: true})
+	if err != nil || exported.Count != 2000 || len(exported.Data) != 2000 || exported.HasMore {
+		t.Fatalf("exported %d, more: %v, %v", exported.Count, exported.HasMore, err)
+	}
+	if part, err := in["shop"].Export(shell, memory.ExportIn{Page: toolfold.Page{Limit: 1999}}); err != nil || !part.HasMore {
+		t.Fatalf("%d of a limit of 1999, %v", part.Count, err)
+	} else {
+		equal(t, notices, []string{"exported 2,000 notes", "exported 1,999 notes; there are more: continue with cursor=" + part.NextCursor})
+	}
+
+	to := projects(t, "shop")["shop"]
+	if out := call(t, to.Import, memory.ImportIn{Data: raw(t, exported.Data)}); out.Imported != 2000 || out.Failed != 0 {
+		t.Fatalf("imported %d, failed %d", out.Imported, out.Failed)
+	}
+	again, err := to.Export(shell, memory.ExportIn{IncludeMetadata: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, again.Data, exported.Data)
+	if out := call(t, to.Import, memory.ImportIn{Data: raw(t, exported.Data)}); out.Imported != 0 || out.Skipped != 2000 {
+		t.Fatalf("imported %d again, skipped %d", out.Imported, out.Skipped)
+	}
+}
+
+// Import takes the answer of export as it is, and names what is still to be imported.
+func TestImportTakesTheAnswerOfExport(t *testing.T) {
+	t.Parallel()
+	from, to := setup(t), setup(t)
+	for _, key := range []string{"a", "b", "c"} {
+		store(t, from, "n", key, `12345678901234567890`)
+	}
+	source := toolfoldtest.Runner(toolfoldtest.Mount(t, memory.Family, from))
+	target := toolfoldtest.Runner(toolfoldtest.Mount(t, memory.Family, to))
+	for _, test := range []struct {
+		args          string
+		imported      int
+		skipped, more bool
+	}{{`{"limit":2}`, 2, false, true}, {`{}`, 1, true, false}, {`{"prefix":"absent"}`, 0, false, false}} {
+		exported := source.Call(t.Context(), "memory.export", json.RawMessage(test.args))
+		answer := target.Call(t.Context(), "memory.import", exported.Content)
+		var out memory.ImportOut
+		if err := json.Unmarshal(answer.Content, &out); err != nil || answer.IsError() {
+			t.Fatalf("import of %s answered %s", exported.Content, answer.Content)
+		}
+		if out.Imported != test.imported || out.Skipped > 0 != test.skipped || strings.Contains(out.Message, "nextCursor") != test.more {
+			t.Errorf("import of %s answered %s", exported.Content, answer.Content)
 		}
 	}
 }

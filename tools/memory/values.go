@@ -192,11 +192,18 @@ type Exported struct {
 	ExpiresAt *time.Time      `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
-// ImportIn holds the arguments of import. Each entry is checked on its own.
+// ImportIn holds the arguments of import. Each entry is checked on its own. HasMore is of
+// the export that Data is from; the rest of its answer is taken and not looked at.
 type ImportIn struct {
 	Data      []json.RawMessage `json:"data"`
 	Overwrite bool              `json:"overwrite"`
 	Namespace string            `json:"namespace"`
+
+	HasMore    bool   `json:"hasMore"`
+	Count      int    `json:"count"`
+	ExportedAt string `json:"exportedAt"`
+	Message    string `json:"message"`
+	NextCursor string `json:"nextCursor"`
 }
 
 // ImportOut is the result of import.
@@ -206,6 +213,7 @@ type ImportOut struct {
 	Failed     int        `json:"failed" doc:"Bad entries."`
 	Errors     []Rejected `json:"errors,omitempty" doc:"The first 100 bad entries, if any."`
 	ImportedAt time.Time  `json:"importedAt" doc:"When."`
+	Message    string     `json:"message,omitempty" doc:"Next step, if the export had more pages."`
 }
 
 // Rejected is an entry that was not imported.

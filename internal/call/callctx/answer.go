@@ -62,3 +62,14 @@ func Brief(ctx context.Context, field, text string) string {
 	}
 	return shorten.To(text, briefLength)
 }
+
+// Notice takes a line about an answer for the person who reads beside it, such as how many
+// entries went into a file. Nothing in the line is missing from the answer.
+type Notice func(line string)
+
+// Notify hands a line to the [Notice] of a call; without one it does nothing.
+func Notify(ctx context.Context, line string) {
+	if notice := Of[Notice](ctx); notice != nil {
+		notice(line)
+	}
+}

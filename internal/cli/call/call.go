@@ -123,7 +123,8 @@ func callAction(c *cli.Context) error {
 		}
 		return watch(ctx, c, func() toolfold.Answer { return whole.Call(ctx, name, args) })
 	}
-	answer := whole.Call(env.ReportingProgress(ctx, c), name, args)
+	noticed := callctx.With(ctx, callctx.Notice(func(line string) { fmt.Fprintf(c.App.ErrWriter, "toolfold: %s\n", line) }))
+	answer := whole.Call(env.ReportingProgress(noticed, c), name, args)
 	var shown any = answer.Content
 	if format == "sarif" && !answer.IsError() {
 		if shown, err = reportOf(name, args, answer.Content, func(action string, args, into any) error {
