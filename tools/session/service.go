@@ -29,9 +29,16 @@ type Service struct {
 	now   func() time.Time
 	newID func() string
 
-	// Workspace is that of sessions whose creator names no other.
+	// Workspace is that of sessions whose creator names no other, and that of all callers.
 	Workspace string
 }
+
+// byUser reports whether this machine's user makes a call.
+type byUser bool
+
+// ByUser marks a context as that of a session action called by this machine's user, from
+// the shell. It ends sessions of every workspace.
+func ByUser(ctx context.Context) context.Context { return callctx.With[byUser](ctx, true) }
 
 // New returns a service on a store. newID makes UUIDs.
 func New(store Store, now func() time.Time, newID func() string) *Service {
@@ -145,7 +152,7 @@ func (s *Service) Note(ctx context.Context, in NoteIn) (NoteOut, error) {
 
 // Complete ends a session as done.
 func (s *Service) Complete(ctx context.Context, in CompleteIn) (CompleteOut, error) {
-	session, err := s.change(ctx, in.SessionID, completeFailed, end(work.SessionCompleted, in.Summary, nil))
+	session, err := s.change(ctx, in.SessionID, completeFailed, end(s.ender(ctx, in.AgentID), work.SessionCompleted, in.Summary, nil))
 	if err != nil {
 		return CompleteOut{}, err
 	}
@@ -159,13 +166,18 @@ func (s *Service) Fail(ctx context.Context, in FailIn) (FailOut, error) {
 	if err := checkSize("error", len(in.Error.Code)+len(in.Error.Message)+len(in.Error.TaskID)+len(in.Error.Details)); err != nil {
 		return FailOut{}, err
 	}
-	session, err := s.change(ctx, in.SessionID, failFailed, end(work.SessionFailed, "", &in.Error))
+	session, err := s.change(ctx, in.SessionID, failFailed, end(s.ender(ctx, in.AgentID), work.SessionFailed, "", &in.Error))
 	if err != nil {
 		return FailOut{}, err
 	}
 	return FailOut{
 		SessionID: session.ID, Status: session.Status, FailedAt: session.EndedAt, Error: *session.Failure,
 	}, nil
+}
+
+// ender returns the caller of an action that ends a session; agent may be empty.
+func (s *Service) ender(ctx context.Context, agent string) ender {
+	return ender{agent: agent, workspace: s.Workspace, anywhere: bool(callctx.Of[byUser](ctx))}
 }
 
 // Join adds an agent to a session.

@@ -41,6 +41,8 @@ var (
 	}
 )
 
+const whoEnds = "A session of another workspace is ended by a participant, named in agentId."
+
 //go:embed asks.txt
 var asksText string
 
@@ -91,9 +93,9 @@ var Family = toolfold.Family{
 		Legacy:   toolfold.Was("session_complete"),
 		Summary:  "End an active session as done.",
 		Words:    "finish, done, close, wrap up, end successfully, goals met, sign off, success",
-		Changed:  "session.status shows the summary.",
+		Changed:  "session.status shows the summary. " + whoEnds,
 		Required: toolfold.Fields{sessionID},
-		Optional: toolfold.Fields{summary},
+		Optional: toolfold.Fields{summary, agentID.With(toolfold.Added())},
 		Effect:   toolfold.Sets,
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "summary": "Released on Friday."}`,
 		Related:  []string{"session.fail"},
@@ -143,8 +145,9 @@ var Family = toolfold.Family{
 		Legacy:   toolfold.Was("session_fail"),
 		Summary:  "End an active session as failed, with the reason.",
 		Words:    "abort, give up, broken, unsuccessful, lost, write off",
-		Changed:  "session.status shows the error. The answer has all of the error, taskId and details included.",
+		Changed:  "session.status shows the error. The answer has all of the error, taskId and details included. " + whoEnds,
 		Required: toolfold.Fields{sessionID, failure},
+		Optional: toolfold.Fields{agentID.With(toolfold.Added())},
 		Effect:   toolfold.Sets,
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "error": {"code": "BUILD_BROKEN", "message": "main does not compile"}}`,
 		Related:  []string{"session.complete"},

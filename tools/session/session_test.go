@@ -22,21 +22,24 @@ import (
 // second with each call, its ids by one with each session.
 type bench struct {
 	toolfoldtest.Talk
-	t      *testing.T
-	store  *fakeStore
-	runner *call.Runner
-	calls  int
-	ids    int
+	t       *testing.T
+	ctx     context.Context
+	store   *fakeStore
+	service *Service
+	runner  *call.Runner
+	calls   int
+	ids     int
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, store: newFakeStore()}
+	b := &bench{t: t, ctx: t.Context(), store: newFakeStore()}
 	b.Talk = toolfoldtest.Talk{T: t, Call: b.call}
 	start := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))
 	now := func() time.Time { return start.Add(time.Duration(b.calls) * time.Second) }
 	newID := func() string { b.ids++; return id(b.ids) }
-	b.runner = toolfoldtest.Runner(toolfoldtest.Mount(t, Family, New(b.store, now, newID)))
+	b.service = New(b.store, now, newID)
+	b.runner = toolfoldtest.Runner(toolfoldtest.Mount(t, Family, b.service))
 	return b
 }
 
@@ -48,7 +51,7 @@ func (b *bench) call(action, args string) string {
 	for n := 1; n <= b.ids; n++ {
 		args = strings.ReplaceAll(args, fmt.Sprintf("$%d", n), id(n))
 	}
-	content := string(b.runner.Call(b.t.Context(), "session."+action, json.RawMessage(args)).Content)
+	content := string(b.runner.Call(b.ctx, "session."+action, json.RawMessage(args)).Content)
 	b.calls++
 	return strings.ReplaceAll(content, "00000000-0000-4000-8000-00000000000", "$")
 }
@@ -69,7 +72,8 @@ func TestWorkspaceIsFilledIn(t *testing.T) {
 func TestLifeOfASession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	b.Expect("create", `{"initiator":"ann","task":"ship","workspace":"/w","metadata":{"n":12345678901234567890}}`,
+	b.service.Workspace = "/w"
+	b.Expect("create", `{"initiator":"ann","task":"ship","metadata":{"n":12345678901234567890}}`,
 		`{"sessionId":"$1","initiator":"ann","task":"ship","status":"active","createdAt":"2026-03-01T11:00:00.123456Z","workspace":"/w"}`)
 	b.Expect("join", `{"sessionId":"$1","agentId":"bob"}`,
 		`{"sessionId":"$1","agentId":"bob","role":"collaborator","joinedAt":"2026-03-01T11:00:01.123456Z","participantCount":2}`)
@@ -84,6 +88,63 @@ func TestLifeOfASession(t *testing.T) {
 		`{"sessionId":"$1","status":"completed","completedAt":"2026-03-01T11:00:04.123456Z","summary":"done"}`)
 	b.Expect("status", `{"sessionId":"$1","include_fields":["status","completedAt","summary","error"]}`,
 		`{"status":"completed","completedAt":"2026-03-01T11:00:04.123456Z","summary":"done"}`)
+}
+
+// A session is ended by its participants, by callers of its workspace and by the user of the
+// machine; nothing changes where another caller tries to.
+func TestWhoEnds(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, workspace, agent string
+		user, ends             bool
+	}{
+		{name: "participant", workspace: "shop", agent: "bob", ends: true},
+		{name: "initiator", workspace: "shop", agent: "ann", ends: true},
+		{name: "caller of the workspace", workspace: "here", ends: true},
+		{name: "session without a workspace", ends: true},
+		{name: "user", workspace: "shop", user: true, ends: true},
+		{name: "caller of another workspace", workspace: "shop"},
+		{name: "other agent", workspace: "shop", agent: "eve"},
+		{name: "other agent of the workspace", workspace: "here", agent: "eve"},
+		{name: "agent that left", workspace: "here", agent: "joe"},
+		{name: "user as another agent", workspace: "shop", agent: "eve", user: true},
+	} {
+		for _, action := range []string{"complete", "fail"} {
+			t.Run(test.name+" "+action, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				b.service.Workspace = "here"
+				if test.user {
+					b.ctx = ByUser(b.ctx)
+				}
+				b.store.sessions[id(1)] = Session{ID: id(1), Initiator: "ann", Status: work.SessionActive, Workspace: test.workspace,
+					Participants: []Participant{{AgentID: "ann", Role: Initiator}, {AgentID: "bob", Role: Delegate},
+						{AgentID: "joe", Role: Delegate, LeftAt: time.Unix(1, 0)}}}
+				b.ids = 1
+				args := `{"sessionId":"$1"`
+				if test.agent != "" {
+					args += `,"agentId":"` + test.agent + `"`
+				}
+				if action == "fail" {
+					args += `,"error":{"code":"E","message":"m"}`
+				}
+				state := map[string]string{"complete": work.SessionCompleted, "fail": work.SessionFailed}[action]
+				switch {
+				case test.ends:
+					b.Expect(action, args+`,"include_fields":["status"]}`, `{"status":"`+state+`"}`)
+				case test.agent != "":
+					b.Refuse(action, args+"}", AgentNotParticipant, `"`+test.agent+`" is not in the session`, "ann, bob")
+					state = work.SessionActive
+				default:
+					b.Refuse(action, args+"}", AgentNotParticipant, `of another workspace, "shop"`, "agentId (in it: ann, bob)")
+					state = work.SessionActive
+				}
+				if got := b.store.sessions[id(1)].Status; got != state {
+					t.Errorf("the session is %s, want %s", got, state)
+				}
+			})
+		}
+	}
 }
 
 func TestFail(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
 // Bounds of a session.
@@ -36,10 +37,36 @@ const (
 // session already is as asked, so that there is nothing to save.
 type edit func(s *Session, now time.Time) (changed bool, err error)
 
+// ender is a caller that ends a session.
+type ender struct {
+	agent     string // empty = of the caller only the workspace is known
+	workspace string
+	anywhere  bool // it ends sessions of every workspace
+}
+
+// check refuses agents that are not in the session, and callers of other workspaces that
+// name no agent. A session without a workspace is ended by all callers.
+func (e ender) check(s *Session) error {
+	switch {
+	case e.agent != "":
+		_, err := s.presentMember(e.agent)
+		return err
+	case e.anywhere, s.Workspace == "", s.Workspace == e.workspace:
+		return nil
+	}
+	return toolfold.Errorf(AgentNotParticipant, "the session is of another workspace, %q", shorten.Quoted(s.Workspace)).
+		About(toolfold.ProblemMissing, "agentId").
+		WithHint("if you are in the session, pass your agentId (in it: %s); else leave the session to them, with session.join and session.note",
+			strings.Join(s.agents(), ", "))
+}
+
 // end is the way from active to one of the final states.
-func end(state, summary string, failure *Failure) edit {
+func end(by ender, state, summary string, failure *Failure) edit {
 	return func(s *Session, now time.Time) (bool, error) {
 		if err := s.mustBeActive(); err != nil {
+			return false, err
+		}
+		if err := by.check(s); err != nil {
 			return false, err
 		}
 		s.Status, s.Summary, s.Failure, s.EndedAt = state, summary, failure, now

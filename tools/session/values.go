@@ -78,6 +78,7 @@ type NoteOut struct {
 type CompleteIn struct {
 	SessionID string `json:"sessionId"`
 	Summary   string `json:"summary"`
+	AgentID   string `json:"agentId"` // may be empty
 }
 
 // CompleteOut is the result of session.complete.
@@ -138,6 +139,7 @@ type LeaveOut struct {
 type FailIn struct {
 	SessionID string  `json:"sessionId"`
 	Error     Failure `json:"error"`
+	AgentID   string  `json:"agentId"` // may be empty
 }
 
 // FailOut is the result of session.fail.

@@ -25,6 +25,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -114,6 +115,9 @@ func callAction(c *cli.Context) error {
 		ctx = config.ByUser(ctx)
 	} else if err := storage.CheckURL(o.Store); err != nil {
 		return env.UsageError("store: %v", err)
+	}
+	if slices.ContainsFunc(session.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) }) {
+		ctx = session.ByUser(ctx)
 	}
 	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import takes all that export prints
 	ctx = callctx.With(ctx, toolfold.Origin{Client: "the shell"})
