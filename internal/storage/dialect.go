@@ -74,3 +74,14 @@ var bytesHave = map[goose.Dialect]func(column string) string{
 	goose.DialectSQLite3:  func(column string) string { return `instr(` + column + `, ?)` },
 	goose.DialectPostgres: func(column string) string { return `position(? in ` + column + `)` },
 }
+
+// wordIn is the condition that a column has the bytes of a parameter; A to Z are equal to a to z.
+var wordIn = map[goose.Dialect]func(column string) string{
+	goose.DialectSQLite3: func(column string) string {
+		return `instr(lower(CAST(` + column + ` AS TEXT)), lower(CAST(? AS TEXT))) > 0`
+	},
+	// A text cannot hold all bytes; escaped ones are digits, which have no case.
+	goose.DialectPostgres: func(column string) string {
+		return `position(lower(encode(CAST(? AS bytea), 'escape') COLLATE "C") in lower(encode(` + column + `, 'escape') COLLATE "C")) > 0`
+	},
+}

@@ -49,7 +49,7 @@ const (
 			s.initiator, s.task, s.workspace, s.summary, s.metadata, s.failure,
 			p.agent_id, p.role, p.joined_at, p.left_at
 		FROM sessions s JOIN session_participants p ON p.session_id = s.id WHERE s.id = ? ORDER BY p.place`
-	selectListed = `SELECT id, initiator, task, status, created_at, updated_at,
+	selectListed = `SELECT id, initiator, task, status, created_at, updated_at, workspace,
 			(SELECT count(*) FROM session_participants p WHERE p.session_id = sessions.id AND p.left_at IS NULL)
 		FROM sessions`
 )
@@ -158,6 +158,18 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 	if q.Status != "" {
 		picked = picked.and(`AND status = ?`, q.Status)
 	}
+	if q.Workspace != "" {
+		picked = picked.and(`AND workspace = ?`, []byte(q.Workspace))
+	}
+	if q.Except != "" {
+		picked = picked.and(`AND workspace <> ?`, []byte(q.Except))
+	}
+	has := wordIn[s.db.dialect.name]
+	for _, word := range q.Words {
+		picked = picked.and(`AND (`+has("task")+` OR `+has("summary")+` OR EXISTS (
+			SELECT 1 FROM session_notes n WHERE n.session_id = sessions.id AND `+has("n.note")+`))`,
+			[]byte(word), []byte(word), []byte(word))
+	}
 	if q.Initiator != "" {
 		picked = picked.and(`AND initiator = ?`, []byte(q.Initiator))
 	}
@@ -173,7 +185,7 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 	}
 	list := sqlf(selectListed).with(picked).and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit)
 	page.Sessions, err = all(ctx, s.db.reader(), list, into(func(l *session.Listed) []any {
-		return []any{&l.ID, &l.Initiator, &l.Task, &l.Status, micros{&l.CreatedAt}, micros{&l.UpdatedAt}, &l.Present}
+		return []any{&l.ID, &l.Initiator, &l.Task, &l.Status, micros{&l.CreatedAt}, micros{&l.UpdatedAt}, &l.Workspace, &l.Present}
 	}))
 	return page, err
 }

@@ -208,25 +208,81 @@ func (s *Service) Leave(ctx context.Context, in LeaveIn) (LeaveOut, error) {
 
 // List lists sessions, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	after, err := in.Position("session.list")
+	page, err := s.page(ctx, in)
 	if err != nil {
 		return ListOut{}, err
 	}
-	query := Query{Status: in.Status, Initiator: in.Initiator, AgentID: in.AgentID, Limit: in.Limit + 1, After: after}
-	page, err := s.store.List(ctx, query)
-	if err != nil {
-		return ListOut{}, fmt.Errorf("listing sessions: %w", err)
-	}
 	out := ListOut{Total: page.Total}
-	out.Sessions, out.Paged = toolfold.CutPage(page.Sessions, in.Limit, func(last Listed) string { return positionOf(last).Cursor() })
+	out.Sessions, out.Paged = toolfold.CutPage(page.Sessions, in.Limit, func(last Listed) string {
+		at := positionOf(last)
+		if last.Workspace != s.Workspace {
+			at.ID = otherMark + at.ID
+		}
+		return at.Cursor()
+	})
 	if page.Total == 0 {
 		out.Message = "no session matches; session.list without filters shows all, session.create opens one"
 	}
 	for i := range out.Sessions {
 		l := &out.Sessions[i]
+		if l.Workspace == s.Workspace {
+			l.Workspace = ""
+		}
 		l.Task, l.Stale = callctx.Brief(ctx, "sessions.task", l.Task), s.isStale(l.Status, l.UpdatedAt)
 	}
 	return out, nil
+}
+
+// maxWords bounds the words of a query.
+const maxWords = 10
+
+// otherMark begins the id in the cursor of a list that has come to sessions of other workspaces.
+const otherMark = "other "
+
+// page reads a page and one entry more: sessions of this workspace, then those of others.
+func (s *Service) page(ctx context.Context, in ListIn) (page Page, err error) {
+	after, err := in.Position("session.list")
+	if err != nil {
+		return Page{}, err
+	}
+	words := strings.Fields(in.Query)
+	if len(words) > maxWords {
+		return Page{}, toolfold.Errorf(toolfold.InvalidInput, "query has %d words, the limit is %d", len(words), maxWords).
+			About(toolfold.ProblemRefused, "query").WithHint("keep the words that few sessions have")
+	}
+	mine := Query{Status: in.Status, Initiator: in.Initiator, AgentID: in.AgentID, Words: words,
+		Workspace: cmp.Or(in.Workspace, s.Workspace)}
+	parts := []Query{mine}
+	if in.Workspace == "" {
+		others := mine
+		others.Workspace, others.Except = "", s.Workspace
+		if parts = append(parts, others); s.Workspace == "" {
+			parts = parts[1:]
+		}
+	}
+	page.Sessions = []Listed{}
+	first := 0
+	if after != nil {
+		id, other := strings.CutPrefix(after.ID, otherMark)
+		if after.ID = id; other {
+			first = len(parts) - 1
+		}
+	}
+	for i, part := range parts {
+		part.Limit = in.Limit + 1 - len(page.Sessions)
+		switch {
+		case i < first:
+			part.Limit = 0
+		case i == first:
+			part.After = after
+		}
+		more, err := s.store.List(ctx, part)
+		if err != nil {
+			return Page{}, fmt.Errorf("listing sessions: %w", err)
+		}
+		page.Sessions, page.Total = append(page.Sessions, more.Sessions...), page.Total+more.Total
+	}
+	return page, nil
 }
 
 func (s *Service) find(ctx context.Context, id string) (Session, error) {

@@ -28,6 +28,7 @@ var (
 	agentID = toolfold.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
 	role    = toolfold.String{Name: "role", Doc: "Agent's session role.", Enum: []string{Collaborator, Delegate}}
 	text    = toolfold.String{Name: "note", Doc: "Message to other agents.", MinLen: 1, MaxLen: 5000}
+	words   = toolfold.String{Name: "query", Doc: "Words in task, summary and notes, at most 10.", MaxLen: 200}
 	failure = toolfold.Object{
 		Name: "error", Doc: "Why it failed.",
 		Required: toolfold.Fields{
@@ -105,9 +106,11 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.Was("session_list"),
 		Summary: "List sessions, newest first.",
 		Words:   "which sessions, running, history, past, started by, active sessions, latest, open cases",
-		Changed: "Pages: hasMore, and nextCursor for the next one. participantCount counts those present.",
+		Changed: "Pages: hasMore, and nextCursor for the next one. participantCount counts those present. Sessions of the server's " +
+			"workspace come before others.",
 		Optional: toolfold.Fields{
-			status, initiator, agentID.With(toolfold.Added()), limit.With(toolfold.Default(20)), toolfold.Cursor.With(toolfold.Added()),
+			status, initiator, agentID.With(toolfold.Added()), workspace.With(toolfold.Added()), words.With(toolfold.Added()),
+			limit.With(toolfold.Default(20)), toolfold.Cursor.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Reads,
 		Example: `{"status": "active", "limit": 5}`,

@@ -299,6 +299,40 @@ func TestListPages(t *testing.T) {
 	}
 }
 
+// Sessions of this workspace come first, on whichever page; only others name theirs.
+func TestListOfWorkspaces(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.service.Workspace = "here"
+	for _, workspace := range []string{"here", "shop", "here", "shop", "here"} {
+		b.call("create", `{"initiator":"ann","task":"ship","workspace":"`+workspace+`"}`)
+	}
+	for limit := 1; limit <= 5; limit++ {
+		var seen []string
+		var page ListOut
+		for {
+			args := fmt.Sprintf(`{"limit":%d,"cursor":%q}`, limit, page.NextCursor)
+			page = ListOut{}
+			if err := json.Unmarshal([]byte(b.call("list", args)), &page); err != nil || page.Total != 5 {
+				t.Fatalf("got %+v, %v", page, err)
+			}
+			for _, s := range page.Sessions {
+				seen = append(seen, s.ID+s.Workspace)
+			}
+			if page.NextCursor == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff([]string{"$5", "$3", "$1", "$4shop", "$2shop"}, seen); diff != "" {
+			t.Errorf("limit %d: %s", limit, diff)
+		}
+	}
+	fields := `"include_fields":["sessions.sessionId","sessions.workspace","total"]}`
+	b.Expect("list", `{"workspace":"shop","limit":1,`+fields, `{"sessions":[{"sessionId":"$4","workspace":"shop"}],"total":2}`)
+	b.Expect("list", `{"workspace":"here","limit":1,`+fields, `{"sessions":[{"sessionId":"$5"}],"total":3}`)
+	b.Refuse("list", `{"query":"`+strings.Repeat("a ", maxWords+1)+`"}`, toolfold.InvalidInput, "query has 11 words", "few sessions")
+}
+
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -90,8 +90,13 @@ type Store interface {
 type Query struct {
 	Status, Initiator string
 	AgentID           string // takes part and has not left
-	Limit             int
-	After             *toolfold.Position // nil = from the newest
+	Workspace, Except string // of this workspace, of all but this one
+
+	// Words are each in the task, the summary or a note; A to Z are equal to a to z.
+	Words []string
+
+	Limit int
+	After *toolfold.Position // nil = from the newest
 }
 
 // Page is a part of a list.
@@ -109,5 +114,6 @@ type Listed struct {
 	Present   int       `json:"participantCount" doc:"Agents present."`
 	CreatedAt time.Time `json:"createdAt" doc:"When it was opened."`
 	Stale     bool      `json:"stale,omitempty" doc:"Active, but unchanged for a day."`
+	Workspace string    `json:"workspace,omitempty" doc:"Workspace of the session, if it is another one."`
 	UpdatedAt time.Time `json:"-"`
 }

@@ -94,12 +94,14 @@ type ListIn struct {
 	Status    string `json:"status"`
 	Initiator string `json:"initiator"`
 	AgentID   string `json:"agentId"`
+	Workspace string `json:"workspace"`
+	Query     string `json:"query"`
 	toolfold.Page
 }
 
 // ListOut is the result of session.list.
 type ListOut struct {
-	Sessions []Listed `json:"sessions" doc:"Newest first."`
+	Sessions []Listed `json:"sessions" doc:"Of this workspace before others, each newest first."`
 	Total    int      `json:"total" doc:"Sessions that match, on all pages."`
 	Message  string   `json:"message,omitempty" doc:"Next step if no session matches."`
 	toolfold.Paged

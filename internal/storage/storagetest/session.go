@@ -143,7 +143,12 @@ func listSessions(t *testing.T, db *storage.DB) {
 	third.Participants = append(third.Participants,
 		session.Participant{AgentID: "bob", Role: session.Delegate, JoinedAt: noon},
 		session.Participant{AgentID: "eve", Role: session.Delegate, JoinedAt: noon, LeftAt: noon})
+	second.Task, second.Summary, second.Workspace = "ship Über\x00Deck", "100% \\ done_", "shop"
 	create(t, s, newSession(1), second, third)
+	noted := stored(t, s.Get, third.ID)
+	saved, err := s.AddNote(t.Context(), noted, session.Note{AgentID: "ann", Text: "the TAG is missing", At: noted.UpdatedAt})
+	noError(t, err)
+	equal(t, saved, true)
 	for _, test := range []struct {
 		query session.Query
 		want  []string
@@ -156,13 +161,23 @@ func listSessions(t *testing.T, db *storage.DB) {
 		{session.Query{Limit: 10, AgentID: "bob"}, []string{"3: ann active 2"}, 1},
 		{session.Query{Limit: 10, AgentID: "ann", Status: work.SessionActive}, []string{"3: ann active 2", "1: ann active 1"}, 2},
 		{session.Query{Limit: 10, AgentID: "eve"}, []string{}, 0}, // left
+		{session.Query{Limit: 10, Workspace: "shop"}, []string{"2: bob completed 1"}, 1},
+		{session.Query{Limit: 1, Except: "shop"}, []string{"3: ann active 2"}, 2},
+		{session.Query{Limit: 10, Words: []string{"tag"}}, []string{"3: ann active 2"}, 1},
+		{session.Query{Limit: 10, Words: []string{"SHIP", "Tag"}}, []string{"3: ann active 2"}, 1},
+		{session.Query{Limit: 10, Words: []string{"Über", "deck"}}, []string{"2: bob completed 1"}, 1},
+		{session.Query{Limit: 10, Words: []string{"DONE_", `\`, "%"}}, []string{"2: bob completed 1"}, 1},
+		{session.Query{Limit: 10, Words: []string{"tag", "done"}}, []string{}, 0}, // of different sessions
+		{session.Query{Limit: 10, Words: []string{"über"}}, []string{}, 0},        // only A to Z
+		{session.Query{Limit: 0, Words: []string{"ship"}}, []string{}, 3},
 	} {
 		page, err := s.List(t.Context(), test.query)
 		noError(t, err)
 		got := []string{}
 		for _, l := range page.Sessions {
 			n := int(l.CreatedAt.Sub(noon).Seconds())
-			equal(t, l.ID+l.Task, sessionID(n)+"ship")
+			equal(t, l.ID+l.Task[:4], sessionID(n)+"ship")
+			equal(t, l.Workspace, map[int]string{2: "shop"}[n])
 			got = append(got, fmt.Sprintf("%d: %s %s %d", n, l.Initiator, l.Status, l.Present))
 		}
 		equal(t, got, test.want)
