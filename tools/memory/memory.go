@@ -24,8 +24,8 @@ var asksText string
 var Family = toolfold.Family{
 	Name:    "memory",
 	Summary: "Key-value notebook",
-	Doc: "JSON values of a workspace that outlive the server; an object or list may come as text. " +
-		"Without namespace, search, list, export and stats look at all, other actions at default, unless memoryNamespace is set.",
+	Doc: "JSON values of a workspace; objects may come as text. Without namespace, search, list, export and stats look at all, others at " +
+		"memoryNamespace or default.",
 	Words:    "notes, memories, facts, entries, knowledge, remember, diary, knowledge base, records, jottings",
 	Category: "memory",
 	Tier:     toolfold.Core,

@@ -61,6 +61,8 @@ var notPaged = map[string]string{
 	"tools.load.errors":                "as many as names at most",
 	"tools.active.listed":              "what tools/list shows anyway",
 	"tools.active.loaded":              "what tools/list shows anyway",
+	"workflow.check.problems":          "at most 20; the message counts the rest",
+	"workflow.check.unjudged":          "a line for each tool that the steps name, which are at most 100",
 	"tools.list.tools":                 "one line for each tool; category narrows it",
 }
 

@@ -121,11 +121,11 @@ func TestOutputSchemasHaveShapes(t *testing.T) {
 	}
 }
 
-// anyValues are result fields that hold what callers stored, what a run answered, or
+// anyValues are result fields that hold what callers stored or gave, what a run answered, or
 // what has a schema of its own.
 var anyValues = map[string]bool{
 	"value": true, "oldValue": true, "newValue": true, "metadata": true, "details": true, "input": true, "output": true, "answer": true,
-	"config": true, "inputSchema": true, "tools": true, "definitions": true,
+	"config": true, "inputSchema": true, "tools": true, "definitions": true, "got": true,
 }
 
 func shapeless(path string, schema any, report func(path string)) {
