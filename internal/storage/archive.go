@@ -125,6 +125,7 @@ var unarchived = map[string]string{
 	"memory_outdated": "lists notes whose words are to be made again: all that are imported",
 	"task_workers":    "processes that run now",
 	"task_refusals":   "tasks that processes of now cannot run",
+	"queue_starts":    "starts of the last minute",
 }
 
 // ArchiveKinds lists the kinds of objects in an archive.

@@ -114,7 +114,7 @@ func TestOutputSchemasHaveShapes(t *testing.T) {
 			t.Errorf("%s: %s", l.Name, l.OutputSchema)
 		}
 		shapeless(l.Name, schema, func(path string) {
-			if !anyValues[path[strings.LastIndex(path, ".")+1:]] {
+			if !anyValues[path[strings.LastIndex(path, ".")+1:]] && !nested[path] {
 				t.Errorf("%s may be anything", path)
 			}
 		})
@@ -126,6 +126,11 @@ func TestOutputSchemasHaveShapes(t *testing.T) {
 var anyValues = map[string]bool{
 	"value": true, "oldValue": true, "newValue": true, "metadata": true, "details": true, "input": true, "output": true, "answer": true,
 	"config": true, "inputSchema": true, "tools": true, "definitions": true, "got": true,
+}
+
+// nested are lists of steps within steps, whose shape is that of the list around them.
+var nested = map[string]bool{
+	"workflow_run.dryRun.plan.steps": true, "workflow_run.dryRun.plan.then": true, "workflow_run.dryRun.plan.else": true,
 }
 
 func shapeless(path string, schema any, report func(path string)) {
