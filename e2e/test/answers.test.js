@@ -39,9 +39,12 @@ test('answers of random calls fit the listed output schemas', { skip: !answers &
   assert.ok(count >= 300 && held.size >= validators.size * 0.75, `${count} answers of ${held.size} tools in ${validators.size}`);
 });
 
-/** Members that hold what callers stored, what a run answered, what has a schema of its own, or schemas. */
+/** Members that hold what callers stored or gave, what a run answered, what has a schema of its own, or schemas. */
 const anything = ['value', 'oldValue', 'newValue', 'metadata', 'details', 'input', 'output', 'answer', 'config', 'inputSchema', 'tools', 'definitions',
-  'requestBody', 'responseBody', 'responses', 'schemas', 'arguments', 'definition'];
+  'requestBody', 'responseBody', 'responses', 'schemas', 'arguments', 'definition', 'got'];
+
+/** Lists of steps within steps, whose shape is that of the list around them. */
+const nested = ['workflow_runOut steps?: {', 'workflow_runOut then?: {', 'workflow_runOut else?: {'];
 
 test('TypeScript made of the list compiles, and says what each value is', async (t) => {
   const client = await connect(t, clients[0], 'stdio', placeFor(t), { mode: 'consolidated', more: ['--fold=none', '--listing=full'] });
@@ -60,7 +63,7 @@ test('TypeScript made of the list compiles, and says what each value is', async 
       });
     }
   }
-  assert.deepEqual(vague, [], 'values without a shape');
+  assert.deepEqual(vague.filter((name) => !nested.includes(name)), [], 'values without a shape');
   assert.ok(parts.length > 160, `only ${parts.length} types`);
 
   const dir = mkdtempSync(join(tmpdir(), 'toolfold-types-'));
