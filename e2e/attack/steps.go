@@ -241,8 +241,10 @@ func steps(ctx context.Context, p *place) error {
 		return fmt.Errorf("the queue or the agent was refused")
 	}
 	random := rand.New(rand.NewPCG(a.seed, 1))
-	acknowledged := 0
-	for round := range a.stepKills {
+	acknowledged, round := 0, 0
+	// A kill in the middle of a task cannot be aimed at on a busy machine: kills
+	// go on until one was, as far as the limit of a measure allows.
+	for ; round < a.stepKills || e.middle == 0 && ctx.Err() == nil; round++ {
 		before, _ := os.Stat(e.file)
 		for n := range 2 {
 			name := fmt.Sprint(round, "/", n)
@@ -292,7 +294,7 @@ func steps(ctx context.Context, p *place) error {
 		ran += n
 	}
 	r.note("%d kills, of %d tasks %d times in the middle, %d finished steps, %d runs of them",
-		a.stepKills, acknowledged, e.middle, len(e.frozen), ran)
+		round, acknowledged, e.middle, len(e.frozen), ran)
 	return nil
 }
 
