@@ -34,8 +34,8 @@ func (a toolAction) run(ctx context.Context, f *frame) (any, error) {
 	return f.run.output(answer.Content, ToolExecutionError)
 }
 
-// toolFailure is the failure of a call: one code for a tool that does not
-// exist, one for arguments that it refuses, one for work that failed.
+// toolFailure converts the error of a call: separate codes for an unknown
+// tool, for rejected arguments, and for work that failed.
 func toolFailure(name string, err *toolfold.Error) *Failure {
 	f := &Failure{Code: ToolExecutionError, Message: err.Message, Hint: err.Hint}
 	switch err.Code {
@@ -55,7 +55,7 @@ func toolFailure(name string, err *toolfold.Error) *Failure {
 	return f
 }
 
-// evalObject fills in a member that is to be an object.
+// evalObject fills in a member that must be an object.
 func evalObject(ctx context.Context, f *frame, what string, t template) (json.RawMessage, error) {
 	value, err := t.eval(ctx, f)
 	if err != nil {
@@ -74,8 +74,8 @@ func evalObject(ctx context.Context, f *frame, what string, t template) (json.Ra
 	return raw, nil
 }
 
-// output reads the result of an action. A result that says of itself that it
-// failed, as those of runs do, is a failure of the step: it is returned beside.
+// output decodes the result of an action. If the result reports success: false,
+// as results of runs do, output returns it together with a failure of the step.
 func (r *run) output(content json.RawMessage, code string) (any, error) {
 	if tooMuch := r.chargeOutput(len(content)); tooMuch != nil {
 		return nil, tooMuch
@@ -92,7 +92,7 @@ func (r *run) output(content json.RawMessage, code string) (any, error) {
 	return expression.Decode(content)
 }
 
-// delegateAction runs an agent. Its output is the agent's.
+// delegateAction runs an agent. Its output is the agent's output.
 type delegateAction struct {
 	agent text
 	input template

@@ -37,11 +37,11 @@ func newAnswerShape(raw json.RawMessage) (*answerShape, error) {
 	return &answerShape{schema}, nil
 }
 
-// read reads an answer. Wrong says what the model has to mend, empty for
-// nothing; an error ends the prompt.
+// read parses an answer. If wrong is not empty, it lists the faults that the
+// model has to repair. An error ends the prompt.
 func (s *answerShape) read(ctx context.Context, answer string) (value any, wrong string, err error) {
 	answer = strings.TrimSpace(answer)
-	if inner, fenced := strings.CutPrefix(answer, "```"); fenced { // as models write JSON, whatever they are told
+	if inner, fenced := strings.CutPrefix(answer, "```"); fenced { // models fence JSON even if asked not to
 		_, inner, _ = strings.Cut(inner, "\n")
 		answer = strings.TrimSpace(strings.TrimSuffix(inner, "```"))
 	}
@@ -63,18 +63,18 @@ func (s *answerShape) read(ctx context.Context, answer string) (value any, wrong
 	return expression.Value(object), strings.Join(texts, "; "), nil
 }
 
-// mend is the message to a model that answered wrong.
+// mend returns the message to a model whose answer has faults.
 func (s *answerShape) mend(wrong string) string {
 	return "The answer does not have the form that was asked for: " + wrong + ".\n" + askFor(s.schema.Text)
 }
 
-// askFor tells a model what its answer has to be.
+// askFor returns the request for an answer that satisfies a schema.
 func askFor(schema json.RawMessage) string {
 	return "Answer with one JSON object and nothing else. It has to satisfy this JSON Schema:\n" + string(schema)
 }
 
-// inWords returns a prompt that says in its system prompt what the answer has to
-// be, for models that can be told no other way.
+// inWords adds the schema of the answer to the system prompt, for providers
+// that take no schema.
 func inWords(p callctx.Prompt) callctx.Prompt {
 	if p.Schema != nil {
 		p.System = strings.TrimSpace(p.System + "\n\n" + askFor(p.Schema))
@@ -82,7 +82,8 @@ func inWords(p callctx.Prompt) callctx.Prompt {
 	return p
 }
 
-// said is a prompt as one text, for what takes no messages.
+// said returns a prompt and its turns as one text, for providers that take no
+// messages.
 func said(p callctx.Prompt) string {
 	texts := []string{p.Text}
 	for _, turn := range p.Turns {

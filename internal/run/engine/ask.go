@@ -17,8 +17,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// defaultTurns is the most answers of a model with tools, unless the step says
-// otherwise.
+// defaultTurns is the limit of answers of a model with tools, unless the step
+// sets maxTurns.
 const defaultTurns = 8
 
 // promptAction asks a model, which may call tools before it answers. Its
@@ -132,13 +132,13 @@ func (a promptAction) render(ctx context.Context, f *frame) (callctx.Prompt, err
 	return prompt, nil
 }
 
-// offered is an action that a prompt offers, under the name that it has there.
+// offered is an action under its name in a prompt.
 type offered struct {
 	callctx.Offer
 	action *toolfold.Action
 }
 
-// longestName is the most characters that providers take of a function's name.
+// longestName is the limit of providers for a function's name, in characters.
 const longestName = 64
 
 // offer lists the actions that patterns match and the caller may run.
@@ -173,8 +173,9 @@ func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
 	return list, nil
 }
 
-// offerable lists the actions that models may be offered: not those which call
-// others by name, past the patterns of a step. Nil names have none.
+// offerable lists the actions that a model may be offered. Discovery actions are
+// left out: they call actions by name, which the patterns of a step could not
+// limit. The list is empty for nil names.
 func offerable(names Names) []*toolfold.Action {
 	if names == nil {
 		return nil
@@ -182,8 +183,8 @@ func offerable(names Names) []*toolfold.Action {
 	return slices.DeleteFunc(slices.Clone(names.Actions()), func(a *toolfold.Action) bool { return a.Family.Category == callctx.Discovery })
 }
 
-// call runs the nth call of a prompt's model as a step of the run. What the
-// action refuses is for the model to mend; an error ends the prompt.
+// call runs the nth call of a prompt's model as a step of the run. Errors of the
+// action go to the model, which can repair the call; an error of call ends the prompt.
 func (f *frame) call(ctx context.Context, list []offered, c callctx.UsedOffer, nth int) (callctx.UsedOffer, error) {
 	if f.run.steps.Add(1) > maxExecutions {
 		return c, over("the run took %d steps, which is the most", maxExecutions)

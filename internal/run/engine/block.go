@@ -140,7 +140,7 @@ func (a loopAction) again(ctx context.Context, round *frame, i int) (bool, error
 	return true, nil
 }
 
-// list evaluates the items; nil where the loop has none.
+// list evaluates the items; nil if the loop has no items.
 func (a loopAction) list(ctx context.Context, f *frame) ([]any, error) {
 	if a.items == nil {
 		return nil, nil

@@ -99,7 +99,7 @@ func (b body) prompt(config map[string]any) action {
 	return p
 }
 
-// answer compiles what a prompt's answer has to satisfy; nil for any text.
+// answer compiles the schema of a prompt's answer; nil if any text will do.
 func (b body) answer(config map[string]any) *answerShape {
 	if config["outputSchema"] == nil {
 		return nil
@@ -147,7 +147,7 @@ func (b body) delegate(config map[string]any) action {
 	return delegateAction{agent: agent, input: b.objectAt(config, "input")}
 }
 
-// objectAt compiles a member that is an object, or one placeholder for one.
+// objectAt compiles a member that is an object or one placeholder.
 func (b body) objectAt(config map[string]any, name string) template {
 	value := config[name]
 	path := jsonx.Pointer(b.at, name)
@@ -227,7 +227,7 @@ func (b body) loop(config map[string]any) action {
 		inner = inner.naming(as).shaped(as, inner.shapes[itemName])
 	}
 	b.needSteps(config)
-	before := closed(b.stepNames(config)) // what each step gives is not known yet
+	before := closed(b.stepNames(config)) // the results of the steps are not known yet
 	inner = inner.shaped(previousName, before)
 	l := b.stepsAt(config, "steps", inner, inOrder)
 	ids := l.ids()
@@ -252,7 +252,7 @@ func (b body) stepNames(config map[string]any) map[string]*expression.Shape {
 	return names
 }
 
-// checkName refuses a name for items that expressions cannot use.
+// checkName adds a fault if expressions cannot use the name of an item.
 func (b body) checkName(as string, items bool) {
 	taken := slices.Contains(b.scope.names, as) ||
 		slices.Contains([]string{stepsName, errorsName, itemName, indexName, previousName, agentName}, as) || strings.HasPrefix(as, "__")
@@ -264,8 +264,8 @@ func (b body) checkName(as string, items bool) {
 	}
 }
 
-// items compiles what a loop goes over: a list as it is written, or an
-// expression; nil when there is none.
+// items compiles the items of a loop: a literal list or an expression. It
+// returns nil if the loop has no items.
 func (b body) items(config map[string]any) *template {
 	switch v := config["items"].(type) {
 	case nil:

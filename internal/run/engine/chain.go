@@ -12,17 +12,17 @@ import (
 // MaxDepth is the most runs that may be nested in the outermost one.
 const MaxDepth = 5
 
-// chain is the runs that a call is part of, in its context.
+// chain has the runs around a call, in its context.
 type chain struct {
 	runs []string // kind and id, the outermost first
-	left int      // how many more may stand below the innermost
+	left int      // runs that may still be nested in the innermost one
 }
 
-// Enter returns the context of a run that begins, and refuses a run that
-// would be too deep or that is part of itself. Below is the most runs that may
-// be nested in this one; a negative number sets no limit but that of the runs
-// around it. A task that a run submits is not nested in it: task.MaxDepth
-// bounds how many tasks may submit each other.
+// Enter returns the context of a new run. It fails with [DelegationDepth] if the
+// run would be nested too deep or within itself. Below limits the runs nested in
+// this one; a negative number adds no limit to those of the runs around it. A
+// task that a run submits is not nested in it: task.MaxDepth limits the chain of
+// tasks that submit each other.
 func Enter(ctx context.Context, kind Kind, id string, below int) (context.Context, *toolfold.Error) {
 	around := callctx.Of[chain](ctx)
 	run, left := string(kind)+" "+id, MaxDepth

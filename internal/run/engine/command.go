@@ -62,9 +62,9 @@ func (c command) Complete(ctx context.Context, p callctx.Prompt) (callctx.Comple
 
 var errTooLong = errors.New("the answer is too long")
 
-// failure returns the failure of a run of the command. Cause is the reason for
-// which its context ended; nil where it did not. Complaint is the end of
-// what the command wrote about its errors; it may be empty.
+// failure returns the failure of a run of the command. Cause is the cause of
+// its cancelled context, or nil. Complaint is the end of its standard error; it
+// may be empty.
 func (c command) failure(cause, err error, complaint string) error {
 	program := filepath.Base(c.config.Command[0])
 	if complaint != "" {
@@ -91,8 +91,8 @@ func (c command) failure(cause, err error, complaint string) error {
 	return failf(StepFailed, "provider %q: %s broke off%s", c.name, program, complaint)
 }
 
-// arguments fills in the argument vector and says what goes to standard
-// input. A prompt that asks for what the command has no place for is refused.
+// arguments fills in the argument vector and returns the text for standard
+// input. It fails if the prompt sets a value without a placeholder in the command.
 func (c command) arguments(p callctx.Prompt) (argv []string, input string, err error) {
 	input = p.Text
 	placeholders := []struct{ name, value string }{{"{system}", p.System}, {"{model}", p.Model}, {"{maxTokens}", ""}}
@@ -128,8 +128,7 @@ func (c command) arguments(p callctx.Prompt) (argv []string, input string, err e
 	return argv, input, nil
 }
 
-// limited keeps what is written up to a number of bytes, and calls full when
-// more comes. Only one goroutine writes to it. The buffer is not embedded: its
+// limited stores up to left bytes, and calls full at the first write beyond. Only one goroutine writes to it. The buffer is not embedded: its
 // ReadFrom would read past the limit.
 type limited struct {
 	kept bytes.Buffer

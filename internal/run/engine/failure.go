@@ -29,9 +29,9 @@ type Failure struct {
 	Hint    string `json:"hint,omitempty" doc:"The next step."`
 	StepID  string `json:"stepId,omitempty" doc:"Step that failed."` // the innermost step that failed
 
-	// final says that another attempt would fail the same way.
+	// final is true if another attempt would fail the same way.
 	final bool
-	// ends says that the whole run is over, whatever its steps say.
+	// ends is true if the failure ends the whole run, also past continueOnError.
 	ends bool
 }
 
@@ -51,19 +51,19 @@ var FailureFields = toolfold.Fields{
 	toolfold.String{Name: "stepId", Doc: "Step that failed."},
 }
 
-// failf is a failure that another attempt may not meet.
+// failf returns a failure that another attempt may avoid.
 func failf(code, format string, args ...any) *Failure {
 	return &Failure{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// fatal is a failure that every attempt would meet.
+// fatal returns a failure that every attempt would repeat.
 func fatal(code, format string, args ...any) *Failure {
 	f := failf(code, format, args...)
 	f.final = true
 	return f
 }
 
-// over is the failure of a run that came to one of its limits.
+// over returns the failure of a run that reached one of its limits.
 func over(format string, args ...any) *Failure {
 	f := fatal(StepFailed, format, args...)
 	f.ends = true
@@ -75,7 +75,7 @@ func (f *Failure) hint(format string, args ...any) *Failure {
 	return f
 }
 
-// asFailure makes a failure of any error. The context of the attempt decides
+// asFailure converts any error to a failure. The context of the attempt decides
 // between a timeout, a cancellation and the error itself.
 func asFailure(ctx context.Context, err error) *Failure {
 	var known *Failure

@@ -17,11 +17,11 @@ import (
 // Fault is one thing wrong with a definition: a problem, and the step that
 // has it.
 type Fault struct {
-	Step string // its stepId; empty where it has none, or no step is at fault
+	Step string // its stepId; empty if it has no stepId, or no step is at fault
 	toolfold.Problem
-	Words string // in place of what Text makes of the problem; empty = that
+	Words string // replaces the generated text; empty = generated
 
-	kind string // type of the step, where its config is at fault
+	kind string // type of the step if its config is at fault
 }
 
 // Text names the step and the fault.
@@ -32,7 +32,7 @@ func (f Fault) Text() string {
 	p := f.Problem
 	if f.Step != "" {
 		cut := strings.LastIndex(p.Path, "/")
-		if _, err := strconv.Atoi(p.Path[cut+1:]); err == nil { // an item says nothing without its list
+		if _, err := strconv.Atoi(p.Path[cut+1:]); err == nil { // an index means nothing without its list
 			cut = strings.LastIndex(p.Path[:cut], "/")
 		}
 		p.Path = p.Path[cut+1:]
@@ -47,8 +47,7 @@ func (f Fault) Text() string {
 	return fmt.Sprintf("step %q: %s", shorten.Quoted(f.Step), text)
 }
 
-// Faults is everything that is wrong with a definition. It is an error where
-// it is not empty.
+// Faults has all faults of a definition. It is an error if it is not empty.
 type Faults []Fault
 
 // Error names every step and its fault.
@@ -72,8 +71,8 @@ func (fs Faults) Broken(d workspace.Document) *workspace.Broken {
 	return d.Broken(fs[0].Path, "%s", reason)
 }
 
-// CheckDocument returns what is wrong with the members of a file, of which
-// the required ones must be there.
+// CheckDocument checks the members of a file: all required members are present,
+// and every member is valid.
 func CheckDocument(d workspace.Document, required, optional []toolfold.Param) Faults {
 	var faults Faults
 	for _, p := range required {
@@ -87,14 +86,14 @@ func CheckDocument(d workspace.Document, required, optional []toolfold.Param) Fa
 	return faults
 }
 
-// An error is paid for by the model that made the mistake: it costs at most
-// 200 tokens.
+// Limits of an error, for which the model pays: about 200 tokens.
 const (
 	mostProblems  = 4
 	maxErrorBytes = 640
 )
 
-// stepUsage returns the shape of a step in errors, of one type where it has one.
+// stepUsage returns the usage of a step for errors, with the config of its type
+// if the type is known.
 func stepUsage(kind string) string {
 	config := "config"
 	if _, known := configFields[kind]; known {
@@ -105,9 +104,9 @@ func stepUsage(kind string) string {
 	return "{stepId, name, type" + kind + ", " + config + ", dependsOn?, timeoutMs?, retry?, continueOnError?, idempotent?}"
 }
 
-// Problem returns the faults as the error of a call whose argument the
-// definition was, nil when there are none. It spells out as many as an error
-// may hold, and counts the rest.
+// Problem returns the faults as an error of the call that sent the definition,
+// or nil if there are no faults. It shows as many as fit into an error, and the
+// number of further faults.
 func (fs Faults) Problem(title string) *toolfold.Error {
 	for n := min(len(fs), mostProblems); n > 0; n-- {
 		err := &toolfold.Error{Code: toolfold.InvalidInput, Message: title + ": " + fs[:n].Error(), Usage: stepUsage(fs[0].kind)}
@@ -127,7 +126,7 @@ func (fs Faults) Problem(title string) *toolfold.Error {
 	return nil
 }
 
-// A list of faults is for a model that mends all of them: it is longer than an error.
+// Limits of a list of faults, which is longer than an error: a model repairs all of them.
 const (
 	mostFound     = 20
 	maxFoundBytes = 4000
@@ -149,8 +148,8 @@ type Found struct {
 	Column    int      `json:"column,omitempty" doc:"Character in the line."`
 }
 
-// Found lists the faults in the order of a document, each at one place once, and how many
-// more there are than a list may hold. It leaves the places out of a document that is not a text.
+// Found lists the faults in the order of the document, up to the limits of a list. More is the
+// number of further faults. Lines and columns are set only if the document is a text.
 func (fs Faults) Found(d workspace.Document, isText bool) (list []Found, more int) {
 	type located struct {
 		Fault

@@ -11,41 +11,41 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Journal records the steps of a run that outlives its process, so that a run
-// which is started again goes on after the steps that have finished. A step is
-// named by its path: a JSON pointer of stepIds, and of numbers for the rounds of
-// a loop. The steps of a run that a step starts stand below that step. Methods
-// may be called at the same time.
+// Journal records the steps of a run that outlives its process, so that a
+// restarted run continues after its finished steps. A step is named by its path:
+// a JSON pointer of stepIds, and of numbers for the rounds of a loop. The steps
+// of a run that a step starts are below the path of that step. Methods may be
+// called concurrently.
 type Journal interface {
-	// Lookup returns the record of a step that has finished; nil for others.
-	// Begun reports whether an earlier run began what may not be done twice.
+	// Lookup returns the record of a finished step; nil for other steps. Begun
+	// reports whether an earlier run has called Begin for it.
 	Lookup(path string) (record json.RawMessage, begun bool)
 
-	// Begin records that a step is about to do what may not be done twice. When
-	// it fails, the step must not do it.
+	// Begin records that a step is about to do work that must not be repeated.
+	// If it fails, the step must not do the work.
 	Begin(ctx context.Context, path string) error
 
-	// Finish records the end of a step, in place of what is recorded below it.
-	// When it fails, the run must not go on.
+	// Finish records the end of a step and replaces the records below it. If it
+	// fails, the run must stop.
 	Finish(ctx context.Context, path string, record json.RawMessage) error
 
-	// Abandon takes Begin back for a step that has failed.
+	// Abandon undoes Begin for a failed step.
 	Abandon(ctx context.Context, path string)
 }
 
-// recorder is the journal of a run, and the path that its steps stand below.
+// recorder is the journal of a run, and the path above its steps.
 type recorder struct {
 	Journal
 	path string
 }
 
-// WithJournal makes a run that is called under the context record its steps.
+// WithJournal returns a context in which a run records its steps in j.
 func WithJournal(ctx context.Context, j Journal) context.Context {
 	return callctx.With(ctx, &recorder{j, ""})
 }
 
-// forCall returns the context of the call that a step makes: the progress of a
-// run that it starts counts as the step's, and its steps stand below the step.
+// forCall returns the context for a call by a step: a run that it starts reports
+// progress for the step, and records its steps below the step.
 func (f *frame) forCall(ctx context.Context) context.Context {
 	ctx = f.progress.forCall(ctx)
 	if f.run.journal == nil {
@@ -54,13 +54,13 @@ func (f *frame) forCall(ctx context.Context) context.Context {
 	return callctx.With(ctx, &recorder{f.run.journal, f.path})
 }
 
-// unrecorded returns the context of a call that a model makes: when the prompt
-// is run again, the model may call something else.
+// unrecorded returns the context for a call by a model. Its steps are not
+// recorded: a repeated prompt may lead to other calls.
 func unrecorded(ctx context.Context) context.Context {
 	return callctx.With[*recorder](ctx, nil)
 }
 
-// begin is called before a step does something that may not be done twice.
+// begin must be called before a step does work that must not be repeated.
 func (f *frame) begin(ctx context.Context) error {
 	if f.run.journal == nil || f.idempotent {
 		return nil
@@ -68,22 +68,22 @@ func (f *frame) begin(ctx context.Context) error {
 	return f.run.journal.Begin(ctx, f.path)
 }
 
-// Interrupted is the code of the failure of a step that was under way when its
-// process ended, and may not be run twice.
+// Interrupted is the failure code of a step that was running when its process
+// ended, and that must not run twice.
 const Interrupted = "INTERRUPTED"
 
-// WhatToDoInterrupted is the hint of such a failure.
+// WhatToDoInterrupted is the hint for the code [Interrupted].
 const WhatToDoInterrupted = "see whether it was done; task.retry runs it again. Steps with idempotent: true go on by themselves"
 
-// record is a step that has finished, as a journal keeps it.
+// record is a finished step in a journal.
 type record struct {
-	Output     json.RawMessage `json:"output,omitempty"` // absent = a failed step that had made nothing
+	Output     json.RawMessage `json:"output,omitempty"` // absent = a failed step without output
 	DurationMs int64           `json:"durationMs"`
-	Error      *Failure        `json:"error,omitempty"` // of a step that lets others go on
+	Error      *Failure        `json:"error,omitempty"` // of a step with continueOnError
 	Calls      []StepResult    `json:"calls,omitempty"` // of the step's model
 }
 
-// replay returns the end of a step that an earlier run has finished.
+// replay returns the output and result of a step that an earlier run finished.
 func (n *node) replay(f *frame, raw json.RawMessage) (output any, result StepResult) {
 	result = StepResult{StepID: n.id}
 	var r record

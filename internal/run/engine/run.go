@@ -113,7 +113,7 @@ type list struct {
 
 // outcome is the result of a list of steps.
 type outcome struct {
-	outputs   map[string]any // by stepId: of the steps that succeeded, and what others had made when they failed
+	outputs   map[string]any // by stepId: outputs of successful steps, and partial outputs of failed ones
 	errors    map[string]any // by stepId, of the steps that failed and let others go on, and of the lists around
 	results   []StepResult   // in the order the steps ended
 	succeeded int            // how many steps did

@@ -26,8 +26,8 @@ const (
 	ToleratedKey = attribute.Key("toolfold.tolerated")
 )
 
-// Names and attributes of spans are those of OpenTelemetry's conventions for
-// generative AI, where there are any. No span holds a prompt or an answer.
+// Names and attributes of spans follow OpenTelemetry's conventions for
+// generative AI, as far as they go. A span never holds a prompt or an answer.
 func (r *Runner) tracer() trace.Tracer {
 	if r.Tracer != nil {
 		return r.Tracer.Tracer(scopeName)
@@ -35,8 +35,8 @@ func (r *Runner) tracer() trace.Tracer {
 	return otel.Tracer(scopeName)
 }
 
-// startRun opens the span of a run; the returned function ends it. The call
-// around the run says what it ran, and fails with it.
+// startRun opens the span of a run; the returned function ends it. The span of
+// the call around it has the action and its error.
 func (r *Runner) startRun(ctx context.Context, job Job) (context.Context, func(*Failure)) {
 	operation := "invoke_" + string(job.Kind)
 	attributes := []attribute.KeyValue{attribute.String("gen_ai.operation.name", operation)}

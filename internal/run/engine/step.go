@@ -42,24 +42,23 @@ type Step struct {
 	Description string          `json:"description,omitempty" doc:"Purpose."`
 	Config      json.RawMessage `json:"config,omitempty" doc:"By type." type:"object"`
 
-	// DependsOn names the steps of the same list that run before this one.
-	// Where no step of a list has any, they run in the order written.
+	// DependsOn names the steps of the same list that run before this one. If no
+	// step of a list has dependencies, they run in the order written.
 	DependsOn []string `json:"dependsOn,omitempty" doc:"Prerequisite steps."`
 
 	TimeoutMs int    `json:"timeoutMs,omitempty" doc:"Per attempt."` // of one attempt; zero = the default
 	Retry     *Retry `json:"retry,omitempty" doc:"Retries."`         // nil = one attempt
 
-	// ContinueOnError lets the steps after this one run when it fails, and the
-	// run succeed.
+	// ContinueOnError lets the run continue and succeed if this step fails.
 	ContinueOnError bool `json:"continueOnError,omitempty" doc:"Go on when it fails."`
 
-	// Idempotent lets a task run the step again that was under way when its
-	// process ended. Actions that are idempotent need it not.
+	// Idempotent lets a task repeat the step if it was running when its process
+	// ended. Idempotent actions are repeated without it.
 	Idempotent bool `json:"idempotent,omitempty" doc:"May run twice."`
 }
 
-// Retry says how often a failing step is tried, and how long to wait before
-// the second attempt. The wait doubles with each, up to [MaxBackoff].
+// Retry limits the attempts of a failing step and sets the wait before the
+// second one. The wait doubles with each attempt, up to [MaxBackoff].
 type Retry struct {
 	MaxAttempts int `json:"maxAttempts,omitempty" doc:"Default 3."`         // zero = 3
 	BackoffMs   int `json:"backoffMs,omitempty" doc:"First wait; doubles."` // zero = 1000
@@ -83,9 +82,9 @@ var stepFields = toolfold.Fields{
 	toolfold.Bool{Name: "idempotent", Doc: "May run twice, if a task is cut off in it."},
 }
 
-// StepsField declares a list of steps as an argument. It names what every
-// step has and leaves the rest to [ParseSteps], which judges each step: hosts
-// pay for every word.
+// StepsField declares a list of steps as an argument. It declares the common
+// members of steps only, because hosts pay for every word; [ParseSteps] checks
+// each step.
 func StepsField(name, doc string) toolfold.List {
 	step := toolfold.Object{Loose: true}
 	for i, p := range bare(stepFields.Params())[:4] {
@@ -98,7 +97,7 @@ func StepsField(name, doc string) toolfold.List {
 	return toolfold.List{Name: name, Doc: doc, Of: step, MaxItems: MaxSteps}
 }
 
-// bare leaves out the bounds.
+// bare returns the parameters without bounds.
 func bare(params []toolfold.Param) []toolfold.Param {
 	params = slices.Clone(params)
 	for i, p := range params {
@@ -150,13 +149,13 @@ var configFields = map[string]toolfold.Fields{
 	},
 }
 
-// requiredConfig names the members that the config of a type has to have.
+// requiredConfig has the required members of each type's config.
 var requiredConfig = map[string][]string{
 	TypePrompt: {"prompt"}, TypeTool: {"tool"}, TypeDelegate: {"agentId"}, TypeConditional: {"condition"},
 	TypeLoop: {"steps"}, TypeParallel: {"steps"},
 }
 
-// sameAs begins the text of another name for a member.
+// sameAs begins the Doc of an alias of a member.
 const sameAs = "Same as "
 
 // configUsage shows the config of a type: {tool, arguments?}.
@@ -174,7 +173,7 @@ func configUsage(kind string) string {
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// ConfigUsages shows the config of every type in a line: tool {tool,
+// ConfigUsages returns the config of every type in one line: tool {tool,
 // arguments?}; and so on.
 func ConfigUsages() string {
 	list := make([]string, len(Types))

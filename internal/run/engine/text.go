@@ -52,8 +52,8 @@ func shortSource(s string) string {
 	return s
 }
 
-// value is the text filled in, or the value itself of a text that is nothing
-// but one placeholder.
+// value returns the text filled in. If the text is a single placeholder, it
+// returns the value of any type.
 func (t text) value(ctx context.Context, f *frame) (any, error) {
 	if len(t.parts) == 1 && t.parts[0].expr != nil {
 		value, err := t.parts[0].expr.Eval(ctx, f.env())
@@ -65,9 +65,8 @@ func (t text) value(ctx context.Context, f *frame) (any, error) {
 	return t.fill(ctx, f)
 }
 
-// fill is the text with each placeholder replaced by its value as text. A
-// placeholder without a value is an error: a prompt with a hole in it does
-// not mean what was written.
+// fill replaces each placeholder by its value as text. A placeholder without a
+// value is an error: a prompt with a hole has another meaning.
 func (t text) fill(ctx context.Context, f *frame) (string, error) {
 	var b strings.Builder
 	for _, p := range t.parts {
@@ -105,7 +104,7 @@ type template struct {
 	list    []template
 }
 
-// eval fills a template in.
+// eval returns the template with its placeholders filled in.
 func (t template) eval(ctx context.Context, f *frame) (any, error) {
 	switch {
 	case t.text != nil:

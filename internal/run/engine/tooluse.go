@@ -13,14 +13,14 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// Names finds what names mean, and lists the actions there are in the order of
-// listings. *call.Runner implements it.
+// Names resolves names, and lists all actions in the order of listings.
+// *call.Runner implements it.
 type Names interface {
 	entry.Names
 	Actions() []*toolfold.Action
 
-	// Absence returns the error of an unknown name that a tool may have which is not known now, as its
-	// server offers no tools; its code is [toolfold.UpstreamError]. It is nil for other names.
+	// Absence returns an error with the code [toolfold.UpstreamError] for an unknown name that may be a
+	// tool of a server without tools at the moment. It returns nil for other names.
 	Absence(name string) *toolfold.Error
 }
 
@@ -30,9 +30,8 @@ func mayCome(known Names, name string) bool {
 	return err != nil && err.Code == toolfold.UpstreamError
 }
 
-// ToolUses are the calls of tools that a definition is written to make. Which
-// tools there are can change while a definition stays as it is, so that they
-// are checked on their own.
+// ToolUses are the tool calls of a definition. They are checked separately,
+// because the set of tools changes while the definition stays.
 type ToolUses []toolUse
 
 type toolUse struct {
@@ -42,7 +41,7 @@ type toolUse struct {
 	action    string // the argument of that name, if hasAction
 	arguments any    // as they are written
 	hasAction bool
-	open      bool // the arguments are an expression, known when the step runs
+	open      bool // the arguments are an expression, evaluated when the step runs
 	offered   bool // name is a pattern of actions for a model, and at its own JSON pointer
 }
 
@@ -73,8 +72,9 @@ func (u toolUse) matches(known Names) bool {
 	return slices.ContainsFunc(offerable(known), func(a *toolfold.Action) bool { return a.AllowedBy(u.name) })
 }
 
-// Check returns the tools that do not exist, and the actions that their tool
-// does not have. Those of a server that offers no tools now are not known. Nil names are not checked.
+// Check returns a fault for each unknown tool, and for each action that its tool
+// lacks. Tools of a server without tools at the moment are accepted. If known is
+// nil, Check returns nil.
 func (uses ToolUses) Check(known Names) Faults {
 	if known == nil {
 		return nil
