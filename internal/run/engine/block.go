@@ -8,11 +8,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
-// conditionalAction runs one of two lists. Its output is the outputs of the
-// list that ran, by stepId; empty where that list is missing.
+// conditionalAction runs one of two lists. Its output has the outputs of the list that ran, by
+// stepId; it is empty if that list is absent.
 type conditionalAction struct {
 	condition *expression.Expression
-	yes, no   *list // nil = nothing to do
+	yes, no   *list // nil = absent
 }
 
 func (a conditionalAction) run(ctx context.Context, f *frame) (any, error) {
@@ -42,8 +42,7 @@ func (l *list) inner(ctx context.Context, f *frame) (outcome, error) {
 	return out, nil
 }
 
-// outputOf returns the outputs of a list by stepId, beside an error the outputs that
-// were made by then.
+// outputOf returns the outputs of a list by stepId; with an error, the partial outputs.
 func outputOf(out outcome, err error) (any, error) {
 	if err != nil {
 		return made(out.outputs), err
@@ -51,7 +50,7 @@ func outputOf(out outcome, err error) (any, error) {
 	return out.outputs, nil
 }
 
-// made is the output of a step that fails: nil where it has nothing to show.
+// made returns the output of a failed step: nil if it has no outputs.
 func made(outputs map[string]any) any {
 	if len(outputs) == 0 {
 		return nil
@@ -59,8 +58,7 @@ func made(outputs map[string]any) any {
 	return outputs
 }
 
-// parallelAction runs its steps at the same time. Its output is theirs, by
-// stepId.
+// parallelAction runs its steps at the same time. Its output has their outputs, by stepId.
 type parallelAction struct {
 	steps *list
 }
@@ -69,13 +67,13 @@ func (a parallelAction) run(ctx context.Context, f *frame) (any, error) {
 	return outputOf(a.steps.inner(ctx, f))
 }
 
-// loopAction runs its steps again and again. Its output is a list with the
-// outputs of each round, by stepId. Beside a failure the list ends with what
-// the last round had made, if anything.
+// loopAction runs its steps again and again. Its output is a list with the outputs of each round,
+// by stepId. After a failure the list ends with the partial outputs of the last round, if there are
+// any.
 type loopAction struct {
-	items        *template              // nil = no list to go over
-	as           string                 // another name for item; empty = none
-	while, until *expression.Expression // nil = no such condition
+	items        *template              // nil = no items
+	as           string                 // alias of item; empty = no alias
+	while, until *expression.Expression // nil = no condition
 	limit        int                    // most rounds
 	body         *list
 }

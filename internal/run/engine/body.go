@@ -28,14 +28,14 @@ func (b body) missing(name string) {
 	b.fault(b.step, toolfold.Problem{Path: jsonx.Pointer(b.at, name), Kind: toolfold.ProblemMissing})
 }
 
-// textAt compiles the text of a member; an absent one is empty.
+// textAt compiles the text of a member; an absent member is an empty text.
 func (b body) textAt(config map[string]any, name string) text {
 	s, _ := config[name].(string)
 	return b.text(b.step, jsonx.Pointer(b.at, name), s, b.scope)
 }
 
-// exprAt compiles the expression of a member, written with or without the
-// braces of a placeholder; nil when it is absent.
+// exprAt compiles the expression of a member, with or without the braces of a placeholder. It
+// returns nil if the member is absent.
 func (b body) exprAt(config map[string]any, name string, sc scope) *expression.Expression {
 	s, ok := config[name].(string)
 	if !ok {
@@ -239,7 +239,7 @@ func (b body) loop(config map[string]any) action {
 	}
 }
 
-// stepNames has the ids of the steps of a round as members of an object.
+// stepNames returns the ids of the steps of a round as members of an object.
 func (b body) stepNames(config map[string]any) map[string]*expression.Shape {
 	names := map[string]*expression.Shape{}
 	steps, _ := config["steps"].([]any)
@@ -287,8 +287,7 @@ func (b body) needSteps(config map[string]any) {
 	}
 }
 
-// stepsAt compiles a nested list of steps; nil when it is absent or cannot be
-// read.
+// stepsAt compiles a nested list of steps; nil if it is absent or invalid.
 func (b body) stepsAt(config map[string]any, name string, sc scope, usual arrangement) *list {
 	if config[name] == nil {
 		return nil
@@ -301,13 +300,13 @@ func (b body) stepsAt(config map[string]any, name string, sc scope, usual arrang
 	}
 	b.collect(steps)
 	if b.count > MaxSteps {
-		return nil // one fault says so
+		return nil // reported as one fault of the definition
 	}
 	sc.depth++
 	return b.list(steps, at, sc, usual)
 }
 
-// ids lists the steps of a list; none of a nil list.
+// ids returns the ids of a list; it is nil for a nil list.
 func (l *list) ids() []string {
 	if l == nil {
 		return nil

@@ -20,15 +20,15 @@ import (
 // maxReply bounds the bytes of an endpoint's reply.
 const maxReply = 8 << 20
 
-// An endpoint that says with Retry-After when it has room again is asked again
-// then, at most maxTries times in all and after at most maxWait.
+// A request is repeated after the wait in Retry-After, if it is at most maxWait. There are at most
+// maxTries requests.
 const (
 	maxTries = 3
 	maxWait  = MaxBackoff * time.Millisecond
 )
 
-// openAI asks an endpoint that speaks OpenAI's chat API. Its key is read from
-// the environment for each prompt and kept nowhere.
+// openAI asks an endpoint that speaks OpenAI's chat API. Its key is read from the environment for
+// each prompt and never stored.
 type openAI struct {
 	config provider.Config
 	name   string
@@ -149,8 +149,7 @@ func withoutKey(text, key string) string {
 	return strings.ReplaceAll(text, key, "[key]")
 }
 
-// failure says what the endpoint answered. An endpoint may quote the key, so
-// it is taken out.
+// failure converts the endpoint's error, without the key, which an endpoint may quote.
 func (o openAI) failure(ctx context.Context, err error, key string) error {
 	var api *openai.APIError
 	var request *openai.RequestError
@@ -183,10 +182,10 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 	return f
 }
 
-// waiting is an HTTP client that notes for how long an endpoint asks to be left alone. It is
-// for one request after the other.
+// waiting is an HTTP client that records the wait that an endpoint asks for. It is for sequential
+// requests.
 type waiting struct {
-	wait time.Duration // that the last reply asked for; zero = none
+	wait time.Duration // requested by the last reply; zero = no wait
 }
 
 // Do implements [openai.HTTPDoer].
@@ -202,8 +201,8 @@ func (w *waiting) Do(r *http.Request) (*http.Response, error) {
 	return reply, nil
 }
 
-// retryAfter reads the header of that name: seconds, or a date. It returns zero
-// where it has neither, and at least a second otherwise.
+// retryAfter parses a Retry-After header: seconds or a date. It returns at least a second, or zero
+// if the header is invalid.
 func retryAfter(header string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(strings.TrimSpace(header), 10, 31); err == nil {
 		return max(time.Duration(seconds)*time.Second, time.Second)

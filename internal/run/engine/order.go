@@ -11,17 +11,16 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// levelConcurrency bounds how many independent steps run at once where
-// dependencies are declared.
+// levelConcurrency limits the independent steps that run at once in a list with dependencies.
 const levelConcurrency = 5
 
 // order holds the dependencies of a list of steps, by index.
 type order struct {
-	after [][]int // the steps that each waits for
-	limit int     // how many may run at once
+	after [][]int // the dependencies of each step
+	limit int     // most steps at once
 }
 
-// arrangement decides how steps run that declare no dependencies.
+// arrangement is the order of steps in a list without dependencies.
 type arrangement bool
 
 const (
@@ -29,8 +28,8 @@ const (
 	atOnce  arrangement = true
 )
 
-// order reads the dependencies of a list. Without any, the steps run as
-// usual there.
+// order reads the dependencies of a list. Without dependencies, the steps run in the usual
+// arrangement of the list.
 func (c *compiler) order(steps []Step, at string, usual arrangement) order {
 	o := order{after: make([][]int, len(steps)), limit: 1}
 	declared := slices.ContainsFunc(steps, func(s Step) bool { return len(s.DependsOn) > 0 })
@@ -45,7 +44,7 @@ func (c *compiler) order(steps []Step, at string, usual arrangement) order {
 	return o
 }
 
-// depend resolves dependsOn into indexes and refuses unknown ids and cycles.
+// depend resolves dependsOn to indexes. Unknown ids and cycles are faults.
 func (c *compiler) depend(steps []Step, at string, after [][]int) {
 	ids := make([]string, len(steps))
 	for i, s := range steps {
@@ -78,8 +77,8 @@ func (c *compiler) depend(steps []Step, at string, after [][]int) {
 	}
 }
 
-// findCycle returns indexes that wait for each other, the first again at the
-// end; nil when there are none.
+// findCycle returns the indexes of a cycle, with the first one again at the end; nil if there is no
+// cycle.
 func findCycle(after [][]int) []int {
 	const (
 		fresh = iota
@@ -115,7 +114,7 @@ func findCycle(after [][]int) []int {
 	return nil
 }
 
-// before lists all that has run when step i starts.
+// before lists the steps that have finished when step i starts.
 func (o order) before(i int) []int {
 	seen := make([]bool, len(o.after))
 	var list []int

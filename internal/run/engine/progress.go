@@ -13,8 +13,7 @@ import (
 // startShare is the part of a step that counts as done when it starts.
 const startShare = 0.05
 
-// meter adds up the progress of a step, or of a whole run, out of the progress
-// of its parts.
+// meter sums the progress of the parts of a step or run.
 type meter struct {
 	parent *meter
 	share  float64 // of the parent
@@ -30,20 +29,19 @@ type root struct {
 	shown  float64
 }
 
-// part returns a meter that makes up a share of this one.
+// part returns a meter for a share of this one.
 func (m *meter) part(share float64) *meter {
 	return &meter{parent: m, share: share, root: m.root}
 }
 
-// add adds a part, up to 1, to what is done, and reports it.
+// add adds a part to done, up to 1, and reports it.
 func (m *meter) add(part float64, message string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.advance(min(m.done+part, 1), message)
 }
 
-// advance moves to a point at or after the present one. Reports only go
-// forward: protocols require it.
+// advance moves done forward and reports it. Progress never goes back: protocols require it.
 func (m *meter) advance(to float64, message string) {
 	grown := to - m.done
 	if grown <= 0 {
@@ -60,8 +58,8 @@ func (m *meter) advance(to float64, message string) {
 	}
 }
 
-// forCall returns the context of a call that the step makes: the progress of a
-// run that the call starts counts as the step's.
+// forCall returns the context for a call by the step: a run that the call starts reports its
+// progress to the step's meter.
 func (m *meter) forCall(ctx context.Context) context.Context {
 	return callctx.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
 		m.mu.Lock()
@@ -75,9 +73,8 @@ func (m *meter) forCall(ctx context.Context) context.Context {
 // lineReport is called with the lines of commands.
 type lineReport func(line string)
 
-// WithLines has f called with each line that a command writes in runs under the
-// context, without values of the environment that look like secrets. Calls may
-// come at the same time.
+// WithLines returns a context in which f is called with each line that a command of a run writes.
+// Values of the environment that look like secrets are removed. Calls may be concurrent.
 func WithLines(ctx context.Context, f func(line string)) context.Context {
 	return callctx.With[lineReport](ctx, f)
 }
@@ -85,11 +82,11 @@ func WithLines(ctx context.Context, f func(line string)) context.Context {
 // lines passes whole lines on.
 type lines struct {
 	to      func(line string)
-	secrets []string // that are left out
+	secrets []string // removed from lines
 	part    []byte
 }
 
-// maxPart bounds a line that has not ended.
+// maxPart limits the bytes of an unfinished line.
 const maxPart = 4 << 10
 
 // Write implements [io.Writer].

@@ -12,23 +12,20 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// Provider answers prompts. Implementations are safe for concurrent use, end
-// with the context, and leave nothing running. Their errors reach the caller:
-// they hold no key.
+// Provider answers prompts. Implementations are safe for concurrent use, end with the context, and
+// leave nothing running. Their errors reach the caller and must not contain a key.
 type Provider interface {
 	Complete(ctx context.Context, p callctx.Prompt) (callctx.Completion, error)
 }
 
-// Providers finds the provider of a prompt step by the present settings.
+// Providers finds the provider of a prompt step in the current settings.
 type Providers struct {
 	settings func() (map[string]any, error)
 	dir      string
 }
 
-// NewProviders returns the providers of settings, a function that returns all
-// settings that apply; see [provider.Read]. It is called for every prompt, so
-// that a change needs no restart. Commands run in dir; empty is the process's
-// own.
+// NewProviders returns providers that read settings for every prompt, so that a change needs no
+// restart; see [provider.Read]. Commands run in dir, or in the working directory if it is empty.
 func NewProviders(settings func() (map[string]any, error), dir string) *Providers {
 	return &Providers{settings: settings, dir: dir}
 }
@@ -40,15 +37,15 @@ type picked struct {
 	config provider.Config
 }
 
-// howToName is the hint of a task without a model, howToConfigure of what a client
-// may lend one to.
+// howToName is the hint for a task without a model; howToConfigure is the hint for a call, which
+// may use a model of the client.
 const (
 	howToName = `have the user run: toolfold call config.set '{"path":"providers.main","value":{"type":"openai",` +
 		`"baseURL":"http://127.0.0.1:11434/v1","model":"…"}}' (or "type":"command","command":["claude","-p"])`
 	howToConfigure = howToName + `; or use a client that offers sampling`
 )
 
-// read reads the settings as they are now. Nil providers have none.
+// read returns the current settings, empty if ps is nil.
 func (ps *Providers) read() (s provider.Settings, err error) {
 	if ps == nil || ps.settings == nil {
 		return s, nil
@@ -64,9 +61,8 @@ func (ps *Providers) read() (s provider.Settings, err error) {
 	return s, nil
 }
 
-// pick finds the provider called name. An empty name is the default one: the
-// one that defaultProvider names, else the only one there is, else the
-// connected client's model.
+// pick finds the provider called name. An empty name means defaultProvider, or the only provider,
+// or the model of the connected client, in this order.
 func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	s, err := ps.read()
 	if err != nil {
@@ -110,8 +106,8 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	return p, nil
 }
 
-// Refusal returns why a provider cannot answer the prompts of a task, which has no
-// client to lend it a model; nil where it can. An empty name is the default one.
+// Refusal returns an error if a provider cannot answer the prompts of a task, which cannot use a
+// model of the client. An empty name means the default provider.
 func (ps *Providers) Refusal(name string) *toolfold.Error {
 	_, err := ps.pick(context.Background(), name)
 	failure, ok := errors.AsType[*Failure](err)
@@ -123,8 +119,8 @@ func (ps *Providers) Refusal(name string) *toolfold.Error {
 	return refusal
 }
 
-// complete asks the provider, within its timeoutMs. An answer that is empty
-// or cut off is a failure: what follows would go on with less than was asked.
+// complete asks the provider, within its timeoutMs. An empty or truncated answer is a failure:
+// later steps would continue with incomplete text.
 func (p picked) complete(ctx context.Context, prompt callctx.Prompt) (callctx.Completion, error) {
 	if p.config.TimeoutMs > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(p.config.TimeoutMs)*time.Millisecond, errTimeout)
@@ -148,7 +144,7 @@ func (p picked) complete(ctx context.Context, prompt callctx.Prompt) (callctx.Co
 	return done, err
 }
 
-// calls refuses a prompt with tools for a provider whose model cannot call any.
+// calls fails if the prompt has tools and the provider's model cannot call tools.
 func (p picked) calls(prompt callctx.Prompt) error {
 	if len(prompt.Tools) == 0 || p.config.Type != provider.Command {
 		return nil
@@ -157,10 +153,10 @@ func (p picked) calls(prompt callctx.Prompt) error {
 		hint("name a provider of type %s or %s in the step, or leave tools out", provider.OpenAI, provider.Sampling)
 }
 
-// noCalls says why a command gets no tools.
+// noCalls is the reason for which a command gets no tools.
 const noCalls = "a command has no way to call tools"
 
-// fill puts the provider's model and limit into a prompt that has none.
+// fill sets the provider's model and limit if the prompt has no own ones.
 func (p picked) fill(prompt callctx.Prompt) callctx.Prompt {
 	if prompt.Model == "" {
 		prompt.Model = p.config.Model

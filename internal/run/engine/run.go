@@ -42,14 +42,14 @@ type run struct {
 	job     Job
 	journal Journal // nil = steps are not recorded
 	system  text
-	steps   atomic.Int64 // attempts that were started
+	steps   atomic.Int64 // started attempts
 	bytes   atomic.Int64 // of outputs
 
 	mu    sync.Mutex
-	calls []StepResult // of models, since an outermost step ended
+	calls []StepResult // by models, since the last end of an outermost step
 }
 
-// takeCalls returns the calls of models since it was called before.
+// takeCalls returns the calls of models since the last takeCalls.
 func (r *run) takeCalls() []StepResult {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,17 +66,17 @@ func (r *run) chargeOutput(n int) *Failure {
 	return nil
 }
 
-// frame holds what one step can read: the variables, and the outputs of the
-// steps before it. Neither map is changed once it is in a frame.
+// frame has the variables of one step, and the outputs of the steps before it. Maps in a frame are
+// never changed.
 type frame struct {
 	run      *run
 	vars     map[string]any
 	steps    map[string]any
 	progress *meter
 
-	step       string // id of the step that runs with it
-	path       string // of that step, or of the one around its list, in the journal
-	idempotent bool   // the step says that it may run twice
+	step       string // id of the running step
+	path       string // of that step in the journal, or of the step around its list
+	idempotent bool   // the step may run twice
 }
 
 // env returns the variables of an expression in a map of its own.
@@ -86,8 +86,8 @@ func (f *frame) env() map[string]any {
 	return env
 }
 
-// with returns a frame with other outputs, and with more variables where vars
-// is not nil.
+// with returns a frame with the outputs in steps, and the additional variables in vars, which may
+// be nil.
 func (f *frame) with(vars, steps map[string]any, m *meter) *frame {
 	inner := &frame{run: f.run, vars: f.vars, steps: steps, progress: m, path: f.path}
 	if vars != nil {
@@ -108,22 +108,21 @@ func merged(around, own map[string]any) map[string]any {
 type list struct {
 	nodes []*node
 	limit int  // most steps at once
-	outer bool // it stands in no other list
+	outer bool // not nested in a step
 }
 
 // outcome is the result of a list of steps.
 type outcome struct {
 	outputs   map[string]any // by stepId: outputs of successful steps, and partial outputs of failed ones
-	errors    map[string]any // by stepId, of the steps that failed and let others go on, and of the lists around
+	errors    map[string]any // by stepId: failures of steps with continueOnError, and errors of the lists around this one
 	results   []StepResult   // in the order the steps ended
-	succeeded int            // how many steps did
-	complete  bool           // every step ended, and none stopped the list
-	failure   *Failure       // the first that stopped the list; nil for success
+	succeeded int            // successful steps
+	complete  bool           // every step ended, and no failure stopped the list
+	failure   *Failure       // the failure that stopped the list; nil on success
 }
 
-// run runs the steps, each after those it waits for, and stops at the first
-// failure of a step that does not say continueOnError: steps that still run
-// are cancelled and waited for.
+// run runs each step after its dependencies. It stops at the first failure of a step without
+// continueOnError: it cancels the running steps and waits for them.
 func (l *list) run(ctx context.Context, f *frame) outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -135,7 +134,7 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 	out := outcome{outputs: map[string]any{}}
 	visible, vars := f.steps, f.vars // with the outputs and errors of this list so far
 	started, done := make([]bool, len(l.nodes)), make([]bool, len(l.nodes))
-	// next returns the first step that waits for nothing any more; -1 for none.
+	// next returns the first step whose dependencies have ended, or -1.
 	next := func() int {
 		for i, n := range l.nodes {
 			ready := !started[i]
@@ -196,8 +195,8 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 	}
 }
 
-// The time for an attempt of a prompt or tool step that sets none, and of a
-// prompt whose model may call tools.
+// Default timeouts of an attempt: of a prompt or tool step, and of a prompt whose model may call
+// tools.
 const (
 	defaultTimeout = 2 * time.Minute
 	callingTimeout = 10 * time.Minute
@@ -206,24 +205,24 @@ const (
 // node is a compiled step.
 type node struct {
 	id, kind string
-	after    []int         // indexes of the steps it waits for
+	after    []int         // indexes of its dependencies
 	timeout  time.Duration // of one attempt; zero = none
 	attempts int
 	backoff  time.Duration // before the second attempt
-	goesOn   bool          // its failure does not stop the steps after it
+	goesOn   bool          // continueOnError: its failure does not stop the list
 	act      action
 
 	idempotent bool // it may run twice
 }
 
-// action does the work of a step of one type. Its error is best a [Failure];
-// beside one, the output holds what was made by then, nil for nothing.
+// action does the work of a step of one type. Its error should be a [Failure]. With an error, the
+// output is the partial output, or nil.
 type action interface {
 	run(ctx context.Context, f *frame) (output any, err error)
 }
 
-// execute runs the step with its attempts, and reports its start and end. A
-// step that an earlier run has finished is not run.
+// execute runs the step with its attempts, and reports its start and end. A step that an earlier
+// run finished is skipped.
 func (n *node) execute(ctx context.Context, f *frame) (output any, result StepResult) {
 	if f.run.journal != nil {
 		switch record, begun := f.run.journal.Lookup(f.path); {
@@ -261,8 +260,8 @@ func (n *node) execute(ctx context.Context, f *frame) (output any, result StepRe
 	return output, result
 }
 
-// try attempts the step until it succeeds, fails for good, or has no attempts
-// left. Beside a failure it returns what the last attempt had made.
+// try attempts the step until it succeeds, fails finally, or has no attempts left. With a failure
+// it returns the partial output of the last attempt.
 func (n *node) try(ctx context.Context, f *frame) (any, *Failure) {
 	wait := n.backoff
 	for attempt := 1; ; attempt++ {
@@ -321,7 +320,7 @@ func expressionFailure(what string, err error) *Failure {
 	return f
 }
 
-// truth evaluates the condition that errors call what.
+// truth evaluates a condition; what is its name in errors.
 func truth(ctx context.Context, f *frame, what string, e *expression.Expression) (bool, error) {
 	yes, err := e.True(ctx, f.env())
 	if err != nil {

@@ -19,20 +19,19 @@ type Runner struct {
 	Caller    toolfold.Caller
 	Providers *Providers
 
-	// Names knows the actions that prompts may offer to models; nil offers
-	// none. Bounded calls them: a model pays for every byte of an answer. Nil
-	// is Caller.
+	// Names resolves the actions that prompts may offer to models; nil offers no actions. Bounded
+	// calls them, with short answers: a model pays for every byte. Nil means Caller.
 	Names   Names
 	Bounded toolfold.Caller
 
-	// Tracer opens the spans of runs and steps. Nil is the global one.
+	// Tracer opens the spans of runs and steps. Nil means the global provider.
 	Tracer trace.TracerProvider
 
-	// Now returns the time, for durations. Nil is time.Now.
+	// Now returns the time, for durations. Nil means time.Now.
 	Now func() time.Time
 
-	// Log receives the stack of a step that panics, which no caller may see.
-	// Nil is slog.Default.
+	// Log receives the stack of a panicking step, which callers must not see. Nil means
+	// slog.Default.
 	Log *slog.Logger
 }
 
@@ -43,13 +42,12 @@ type Job struct {
 
 	Program *Program
 	Input   map[string]any
-	Agent   map[string]any // what expressions read as agent; nil for a workflow
+	Agent   map[string]any // the variable agent of expressions; nil for a workflow
 
-	// Session is passed to agents that the run delegates to. Empty = none.
+	// Session is passed to agents that the run delegates to. It may be empty.
 	Session string
 
-	// Inject returns what to add to the system prompt of a prompt. Nil adds
-	// nothing.
+	// Inject returns a text to add to the system prompt. Nil adds no text.
 	Inject func(ctx context.Context, prompt string) (string, error)
 }
 
@@ -62,15 +60,15 @@ const (
 	WorkflowJob Kind = "workflow"
 )
 
-// Result is the result of a run. Where a step failed it holds the outputs of
-// the steps that had succeeded, and what failing steps had made by then.
+// Result is the result of a run. After a failure it has the outputs of the successful steps and the
+// partial outputs of the failed ones.
 type Result struct {
 	Outputs    map[string]any // by stepId, of the outermost steps
-	Last       any            // output of the last outermost step as written; nil unless it ended
+	Last       any            // output of the last outermost step in the order written; nil unless it ended
 	Completed  int            // outermost steps that succeeded
-	Steps      []StepResult   // of the outermost steps that started and of calls of models, in the order they ended
+	Steps      []StepResult   // of started outermost steps and of calls by models, in the order of their ends
 	DurationMs int64
-	Failure    *Failure // nil for success
+	Failure    *Failure // nil on success
 }
 
 // StepResult is the result of one step.
@@ -91,8 +89,8 @@ var StepResultFields = toolfold.Fields{
 	toolfold.Object{Name: "error", Doc: "Why it failed.", Optional: FailureFields},
 }
 
-// Run runs a program to its end, or until a step fails or the context ends.
-// When it returns, nothing of the run is left running.
+// Run runs a program until it ends, a step fails or the context ends. When it returns, no step is
+// running.
 func (r *Runner) Run(ctx context.Context, job Job) Result {
 	start := r.now()
 	ctx, end := r.startRun(callctx.WithoutUser(ctx), job)
@@ -114,7 +112,7 @@ func (r *Runner) Run(ctx context.Context, job Job) Result {
 	}
 	for i := range result.Steps {
 		if result.Steps[i].Error == out.failure {
-			result.Steps[i].Error = nil // it is said once
+			result.Steps[i].Error = nil // the result has it once
 		}
 	}
 	if n := len(job.Program.steps.nodes); n > 0 {
@@ -135,7 +133,7 @@ func (j Job) vars() map[string]any {
 	return vars
 }
 
-// Input reads the input of a job from JSON. Nothing is an empty object.
+// Input decodes the input of a job. Empty input is an empty object.
 func Input(raw json.RawMessage) (map[string]any, error) {
 	value, err := expression.Decode(raw)
 	if err != nil {

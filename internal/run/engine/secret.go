@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// shortestSecret is the fewest characters that are taken for a secret: shorter
-// values stand in texts by chance.
+// shortestSecret is the minimum length of a secret, in characters: shorter values occur in texts by
+// chance.
 const shortestSecret = 6
 
 // environmentSecrets lists the values of an environment, in the form of
@@ -28,7 +28,7 @@ func environmentSecrets(environment []string) []string {
 	return secrets
 }
 
-// scrub takes secrets out of a text that is quoted in an error.
+// scrub removes secrets from a text for an error.
 func scrub(text string, secrets []string) string {
 	// The longest first: a shorter one may be a part of it.
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })

@@ -17,12 +17,12 @@ const scopeName = "github.com/toolfold/toolfold/internal/engine"
 
 // Attributes of spans that have no name in OpenTelemetry's conventions.
 const (
-	RunKey      = attribute.Key("toolfold.run.id") // of a call: the agent or workflow that it ran
+	RunKey      = attribute.Key("toolfold.run.id") // of a call that ran an agent or workflow: its id
 	StepKey     = attribute.Key("toolfold.step.id")
 	TaskKey     = attribute.Key("toolfold.task.id")
-	AttemptsKey = attribute.Key("toolfold.attempts") // of a step or task, when there is more than one
+	AttemptsKey = attribute.Key("toolfold.attempts") // of a step or task with more than one attempt
 
-	// ToleratedKey is true of a step that failed and after which its run goes on.
+	// ToleratedKey is true for a failed step with continueOnError.
 	ToleratedKey = attribute.Key("toolfold.tolerated")
 )
 
@@ -79,7 +79,7 @@ func (r *Runner) startStep(ctx context.Context, n *node) (context.Context, func(
 	}
 }
 
-// startCall opens the span of a call that a model makes. The model is told of its failure.
+// startCall opens the span of a call by a model. The failure also goes to the model.
 func (r *Runner) startCall(ctx context.Context, c StepResult) (context.Context, func(*Failure)) {
 	ctx, span := r.tracer().Start(ctx, "execute_tool "+c.Tool, trace.WithAttributes(
 		StepKey.String(c.StepID), attribute.String("toolfold.step.type", TypeTool),
