@@ -1,6 +1,8 @@
 package call_test
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -105,6 +107,36 @@ func TestNoVerbLeadsToTheOpposite(t *testing.T) {
 		answer := b.Client.Call(t.Context(), test.family, ordered.MustJSON(map[string]any{"action": test.verb}))
 		if answer.Err == nil || len(answer.Err.Problems) == 0 || answer.Err.Problems[0].Suggest == test.not {
 			t.Errorf("%s %s: %s", test.family, test.verb, answer.Content)
+		}
+	}
+}
+
+// If no action fits, the suggested one does not delete, also if the first of the family does.
+func TestGuessDeletesNothing(t *testing.T) {
+	t.Parallel()
+	f := toolfold.Family{Name: "files", Summary: "S", Category: "c", Tier: toolfold.Extended, Apiece: true}
+	for _, tool := range []struct {
+		name   string
+		effect toolfold.Effect
+	}{{"destroy", toolfold.Deletes}, {"move", toolfold.Sets}} {
+		a, err := toolfold.External{
+			Name: tool.name, Description: "D.", Effect: tool.effect, Definition: json.RawMessage(`{}`),
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`),
+			Relay:       func(context.Context, json.RawMessage) (toolfold.Reply, error) { return toolfold.Reply{}, nil },
+		}.Action()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Actions = append(f.Actions, a)
+	}
+	mounted, err := toolfold.Mount(f, func(context.Context) (any, error) { return f, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []string{`{}`, `{"action":"frobnicate"}`} {
+		answer := runnerOf(mounted).Call(t.Context(), "files", json.RawMessage(call))
+		if answer.Err == nil || answer.Err.Problems[0].Suggest != "move" {
+			t.Errorf("%s: %v, want move suggested", call, answer.Err)
 		}
 	}
 }

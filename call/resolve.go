@@ -582,11 +582,17 @@ func (f *folded) nearest(name string, args *arguments) string {
 // guess returns the action that the given arguments fit best: all its required
 // parameters are there and it takes the most of the others. Among equals one
 // that only reads goes first, then one that could take the least besides, what chooses
-// a page aside. It is none that deletes.
+// a page aside. An action that deletes is returned only by a family without others.
 func (f *folded) guess(args *arguments) string {
 	best, matching, fewest := f.family.Actions[0], -1, 0
 	for _, a := range f.family.Actions {
-		if a.Effect == toolfold.Deletes || lacks(a, args.values) > 0 {
+		if a.Effect == toolfold.Deletes {
+			continue
+		}
+		if best.Effect == toolfold.Deletes {
+			best = a
+		}
+		if lacks(a, args.values) > 0 {
 			continue
 		}
 		known := 0
