@@ -21,15 +21,15 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// deprecatedMeta is the member of a result's _meta that tells a caller of a
-// legacy name how to call it now.
+// deprecatedMeta is the member of a result's _meta that shows callers of a legacy name how to call
+// the tool now.
 const deprecatedMeta = "toolfold/deprecated"
 
-// structuredMeta is the member of the _meta of a call, or of tools/describe, that
-// asks for structured content, or not for it, whatever the server's default.
+// structuredMeta is the member of the _meta of a call, or of tools/describe, that overrides the
+// server's default for structured content: true or false.
 const structuredMeta = "toolfold/structured"
 
-// answer answers a request that is in order.
+// answer answers a request that mcp-go has admitted.
 func (s *Server) answer(ctx context.Context, r *request) {
 	ctx = callctx.With(ctx, r.origin())
 	buffer := answers.Get().(*[]byte)
@@ -59,20 +59,20 @@ func (s *Server) answer(ctx context.Context, r *request) {
 	}
 }
 
-// answers has the buffers of answers that were written, to write others in, and longAnswers those
-// of lists of many tools, so that no other answer holds their memory.
+// answers pools the buffers of written answers. longAnswers pools the buffers of long lists of
+// tools, so that other answers do not hold their memory.
 var (
 	answers     = sync.Pool{New: func() any { return new([]byte) }}
 	longAnswers = sync.Pool{New: func() any { return new([]byte) }}
 )
 
-// Bounds of the buffers that are kept, in bytes.
+// Limits of the pooled buffers, in bytes.
 const (
 	maxKeptAnswer = 64 << 10
 	maxKeptList   = 4 << 20
 )
 
-// grow returns what is written so far with room for n bytes more.
+// grow returns out with room for n more bytes.
 func grow(out []byte, n int) []byte {
 	if len(out)+n > maxKeptAnswer && cap(out)-len(out) < n {
 		out = append((*longAnswers.Get().(*[]byte))[:0], out...)
@@ -80,11 +80,10 @@ func grow(out []byte, n int) []byte {
 	return slices.Grow(out, n)
 }
 
-// answerStart begins every answer, before its id.
+// answerStart begins every answer; the id follows.
 const answerStart = `{"jsonrpc":"2.0","id":`
 
-// wantsStructured reports whether the answer to a request is sent as structured
-// content too.
+// wantsStructured reports whether the answer to a request also has structured content.
 func (s *Server) wantsStructured(r *request) (bool, *toolfold.Error) {
 	switch wanted := r.meta.structured; {
 	case wanted == nil:
@@ -122,8 +121,9 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	return s.appendAnswer(ctx, r, out, answer, structured)
 }
 
-// mirrored returns the error of a call whose headers do not have the arguments that the listed
-// tool wants there; nil for all others. What stands between a client and this server may go by them.
+// mirrored returns an error if the headers of a call do not repeat the arguments that the listed
+// tool declares for headers; nil if they do. Proxies in front of the server may route calls by
+// these headers.
 func (s *Server) mirrored(ctx context.Context, r *request) *protocolError {
 	if r.header == nil || !r.modern() {
 		return nil
@@ -139,14 +139,14 @@ func (s *Server) mirrored(ctx context.Context, r *request) *protocolError {
 	return nil
 }
 
-// inTurn answers a request with what do returns, in its turn among the ones that run, or
-// else with what its client is to answer first. Name tells requests of a method apart.
+// inTurn runs do once fewer than the limit of calls run. It returns its answer, or the questions
+// that the client has to answer first. name is the name or URI of the request.
 func (s *Server) inTurn(
 	ctx context.Context, r *request, name string, do func(context.Context) toolfold.Answer,
 ) (toolfold.Answer, *ordered.Map, *protocolError) {
 	run := func(ctx context.Context) (answer toolfold.Answer) {
 		defer func() {
-			if p := recover(); p != nil { // a parked call runs in a goroutine of its own
+			if p := recover(); p != nil { // a parked call runs in its own goroutine
 				answer = s.answerable(fmt.Errorf("panic: %v\n%s", p, debug.Stack())).Answer()
 			}
 		}()
@@ -163,18 +163,18 @@ func (s *Server) inTurn(
 	case !r.modern():
 		return run(r.declared().in(ctx, asking{s, r})), nil, nil
 	}
-	return s.callModern(ctx, r, string(r.method)+" "+name, run) // its client is asked between requests
+	return s.callModern(ctx, r, string(r.method)+" "+name, run) // the client answers questions between requests
 }
 
-// appendResult appends an answer as JSON in one text block, with links behind it, and as
-// structured content if that is wanted. Many hosts give a model both.
+// appendResult appends an answer as JSON in one text block, followed by links, and as structured
+// content if structured is set. It is off by default: many hosts give a model both.
 func (r *request) appendResult(
 	out []byte, answer toolfold.Answer, structured bool, links ...content.Block,
 ) ([]byte, *protocolError) {
 	if answer.Reply != nil {
 		return r.appendReply(out, answer, structured, links...)
 	}
-	// invalid UTF-8 is replaced, as in any JSON
+	// AppendQuote replaces invalid UTF-8
 	out, _ = jsontext.AppendQuote(append(out, `"content":[{"type":"text","text":`...), answer.Content)
 	out = append(appendBlocks(append(out, '}'), links), ']')
 	if structured && !answer.Typed || answer.Typed && !answer.IsError() {
@@ -190,7 +190,7 @@ func (r *request) appendResult(
 	return r.terms.append(out, meta), nil
 }
 
-// appendBlocks appends blocks to a list that has a block and is not closed yet.
+// appendBlocks appends blocks to a list that is not empty and not closed yet.
 func appendBlocks(out []byte, blocks []content.Block) []byte {
 	for _, b := range blocks {
 		out = append(append(out, ','), ordered.MustJSON(b)...)
@@ -210,7 +210,7 @@ func (r *request) appendReply(
 	switch {
 	case blocks == nil:
 		reply.members.Set("content", json.RawMessage("[]"))
-	case len(links) > 0 && len(blocks) > len("[]") && blocks[0] == '[': // a cut answer says what was cut
+	case len(links) > 0 && len(blocks) > len("[]") && blocks[0] == '[': // the text of a truncated answer already reports the cut
 		reply.members.Set("content", json.RawMessage(append(appendBlocks(slices.Clone(blocks[:len(blocks)-1]), links), ']')))
 	}
 	if structured && !answer.IsError() && reply.member("structuredContent") == nil {
@@ -219,14 +219,14 @@ func (r *request) appendReply(
 	return reply.append(out, r.terms), nil
 }
 
-// relayed is a result of another server, as it goes out.
+// relayed is a result of another server, ready to be sent.
 type relayed struct {
 	members ordered.Map // without _meta
 	meta    []byte      // members of _meta
 }
 
-// relayed takes over the result of another server under a method. Names in it are those that the
-// protocol has for the method, and none of our own marks, see [foreign.Object].
+// relayed reads the result of another server for a method. It drops members that the protocol does
+// not have for the method, and names that toolfold reserves, see [foreign.Object].
 func (r *request) relayed(method mcp.MCPMethod, result json.RawMessage) (*relayed, *protocolError) {
 	object, dropped, err := foreign.Object(string(method), result)
 	if err != nil {
@@ -248,14 +248,14 @@ func (r *request) relayed(method mcp.MCPMethod, result json.RawMessage) (*relaye
 	return reply, nil
 }
 
-// member returns the value of a member; nil without that member.
+// member returns the value of a member; nil if there is none.
 func (r *relayed) member(name string) json.RawMessage {
 	value, _ := r.members.Get(name)
 	raw, _ := value.(json.RawMessage)
 	return raw
 }
 
-// append appends the members, and the end of the answer.
+// append appends the members and the end of the answer.
 func (r *relayed) append(out []byte, t *terms) []byte {
 	for _, m := range r.members {
 		out = appendMember(out, m.Key, m.Value.(json.RawMessage))
@@ -263,7 +263,7 @@ func (r *relayed) append(out []byte, t *terms) []byte {
 	return t.append(out, r.meta)
 }
 
-// lacks says which capability a client of 2026-07-28 would have to declare.
+// lacks returns the error that names the capability which a client of 2026-07-28 has to declare.
 func lacks(e *toolfold.Error) *protocolError {
 	required := map[string]any{e.Lacking: struct{}{}}
 	if extension, is := strings.CutPrefix(e.Lacking, "extensions/"); is {
@@ -274,26 +274,27 @@ func lacks(e *toolfold.Error) *protocolError {
 	}
 }
 
-// appendAsks appends what a call asks its client.
+// appendAsks appends the questions of a call to its client.
 func (r *request) appendAsks(out []byte, asks *ordered.Map) ([]byte, *protocolError) {
 	text, err := ordered.JSON(asks)
 	if err != nil {
 		return nil, &protocolError{code: mcp.INTERNAL_ERROR, message: fmt.Sprintf("encoding the prompt: %s", err)}
 	}
-	t := terms{meta: r.terms.meta} // it has a result type of its own
+	t := terms{meta: r.terms.meta} // asks has its own result type
 	return t.append(append(out, text[1:len(text)-1]...), nil), nil
 }
 
-// maxMeta bounds the _meta that is passed on to other servers, in bytes.
+// maxMeta limits the _meta that is passed on to other servers, in bytes.
 const maxMeta = 64 << 10
 
-// withPassed returns a context with what is passed on between other servers and the client of the request.
+// withPassed returns a context with everything that passes between the client of the request and
+// other servers.
 func (s *Server) withPassed(ctx context.Context, r *request) context.Context {
 	return s.withCompleted(s.withMeta(r.withLog(r.withProgress(r.withCaller(ctx))), r), r)
 }
 
-// withCompleted returns a context whose calls report that the user is done with a page which the client was sent to:
-// with the newest request of the call, or else to the session of the client.
+// withCompleted returns a context in which a call can report that the user is done with a page. The
+// notification goes out with the newest request of the call, or else to the client's session.
 func (s *Server) withCompleted(ctx context.Context, r *request) context.Context {
 	return callctx.With(ctx, callctx.Completed(func(params json.RawMessage) {
 		method := string(mcp.MethodNotificationElicitationComplete)
@@ -308,8 +309,8 @@ func (s *Server) withCompleted(ctx context.Context, r *request) context.Context 
 	}))
 }
 
-// withMeta returns a context with the _meta of the request for other servers. Tokens of progress and names
-// that the protocol or toolfold reserves are of this connection.
+// withMeta returns a context with the _meta of the request for other servers. Progress tokens and
+// reserved names are left out: they belong to this connection.
 func (s *Server) withMeta(ctx context.Context, r *request) context.Context {
 	raw := r.params.rawMeta
 	if len(raw) > maxMeta {
@@ -333,8 +334,8 @@ func (s *Server) withMeta(ctx context.Context, r *request) context.Context {
 	return callctx.With(ctx, callctx.Meta(object))
 }
 
-// withCaller returns a context for spans within the caller's trace, where its
-// message or else the HTTP request names one.
+// withCaller returns a context whose spans belong to the caller's trace, if the message or else the
+// HTTP request names one.
 func (r *request) withCaller(ctx context.Context) context.Context {
 	parent, state := textOfJSON(r.meta.traceparent), textOfJSON(r.meta.tracestate)
 	if parent == "" {

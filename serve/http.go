@@ -27,42 +27,42 @@ import (
 )
 
 const (
-	headerTimeout = 10 * time.Second // to send the head of a request
-	idleTimeout   = 2 * time.Minute  // between requests of a connection
-	maxHead       = 64 << 10         // bytes of the head of a request
-	maxBodies     = 64               // times the limit of one body: of all bodies together
+	headerTimeout = 10 * time.Second // to send the headers of a request
+	idleTimeout   = 2 * time.Minute  // between two requests of a connection
+	maxHead       = 64 << 10         // bytes of the headers of a request
+	maxBodies     = 64               // all bodies together, in multiples of the limit of one
 )
 
-// HTTP configures a server that listens.
+// HTTP configures serving over HTTP.
 type HTTP struct {
 	Addr string // host:port; port 0 takes a free one
 
-	// TokenFile holds the bearer tokens that /mcp and /metrics ask for, and the
-	// rights of each, see [permission.ParseTokens]. It is read again when it
-	// changes. Empty asks for none, and then only loopback addresses are allowed.
+	// TokenFile holds the bearer tokens for /mcp and /metrics, and the rights of each, see
+	// [permission.ParseTokens]. It is read again when it changes. Empty = no token is required, and
+	// Addr must be a loopback address.
 	TokenFile string
 
-	// Sets are the sets of upstreams that are served at /mcp/NAME, by name, and that tokens can be limited to. A caller
-	// has the rights there that it has at /mcp, without what the set leaves out.
+	// Sets are the sets of upstreams that are served at /mcp/NAME, by name. Tokens can be limited
+	// to some of them. There a caller has its rights at /mcp, limited to the set.
 	Sets map[string]permission.Set
 
-	// Hosts are the names, with or without a port, that clients may reach the
-	// server by, such as those of a proxy in front of it. Its own address, and
-	// localhost where that is one, are always allowed.
+	// Hosts are the names, with or without a port, by which clients may reach the server, such as
+	// the names of a proxy in front of it. The server's own address is always allowed, and so is
+	// localhost if that address is a loopback address.
 	Hosts []string
 
-	// Drain is the time that calls have to end when the server stops; 0 = [DefaultDrain],
-	// less = none. What runs after that is cancelled, and the log names it.
+	// Drain is the time that calls have to end when the server stops. Calls that run longer are
+	// cancelled and logged. 0 = [DefaultDrain], negative = no time.
 	Drain time.Duration
 
-	// Ready is called with the address once the server listens; it may be nil.
+	// Ready is called with the address once the server listens. May be nil.
 	Ready func(net.Addr)
 }
 
-// HTTP serves streamable HTTP at /mcp, and sets at /mcp/NAME, with /healthz, /readyz and /metrics, until ctx
-// is done. Then /readyz answers 503, streams and questions to clients end, and calls go on
-// for [HTTP.Drain] at most. New requests are served as long as a call from before runs; after that
-// the listener is closed.
+// HTTP serves streamable HTTP at /mcp, and sets at /mcp/NAME, with /healthz, /readyz and /metrics,
+// until ctx is done. Then /readyz answers 503, streams and questions to clients end, and open calls
+// may run for up to [HTTP.Drain]. New requests are served while such a call runs; then the listener
+// closes.
 func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if err := h.Check(s.ruled()); err != nil {
 		return err
@@ -94,9 +94,8 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	return serving.stop(web, fresh, max(cmp.Or(h.Drain, DefaultDrain), 0))
 }
 
-// Handler returns the handler that HTTP serves, for a web server of the
-// caller's own, which has to limit connections and idle time itself. An empty
-// token asks for none; hosts are those of [HTTP].
+// Handler returns the handler that HTTP serves, for a web server of the caller, which has to limit
+// connections and idle time. If token is empty, no token is required. hosts is [HTTP.Hosts].
 func (s *Server) Handler(token string, hosts ...string) http.Handler {
 	var fixed tokens
 	if token != "" {
@@ -106,7 +105,7 @@ func (s *Server) Handler(token string, hosts ...string) http.Handler {
 	return handler
 }
 
-// web returns what serves /mcp, and the handler with everything in front of it.
+// web returns the server for /mcp, and a handler with all paths and checks in front of it.
 func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []string) (*web, http.Handler) {
 	w := &web{Server: s, sessions: newSessions(s.limits.Sessions, time.Now), drain: newDrain()}
 	w.streamable = server.NewStreamableHTTPServer(s.mcp,
@@ -132,13 +131,13 @@ func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []strin
 	return w, s.waits.limit(sameOrigin(hosts, mux))
 }
 
-// web serves /mcp: it stands in front of mcp-go's handler.
+// web serves /mcp in front of mcp-go's handler.
 type web struct {
 	*Server
 	streamable *server.StreamableHTTPServer
 	sessions   *sessions
 	drain      *drain
-	bodies     atomic.Int64 // bytes of the requests that are open
+	bodies     atomic.Int64 // body bytes of the open requests
 }
 
 // ServeHTTP implements [http.Handler].
@@ -186,7 +185,7 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 	defer s.bodies.Add(-int64(len(body)))
 	r := &request{message: readMessage(body), caller: callerOf(from.Context()), log: s.log, header: from.Header, out: &posted{w: w}}
 	t := &posting{web: s, w: w, from: from, request: r}
-	if r.message == nil { // no JSON object
+	if r.message == nil { // not a JSON object
 		if refused := refusedBatch(body); refused != nil {
 			r.out.answer(refused, http.StatusBadRequest)
 		} else {
@@ -247,12 +246,12 @@ func (t *posting) refuse(refused refusal) {
 	t.w.Write(refused.body)
 }
 
-// sessionless reports whether the request names no session. Clients tell it by its status
-// from one in a session that has ended, where mcp-go has one for both.
+// sessionless reports whether the request names no session. Clients tell a missing session from an
+// ended one by the status (400 or 404); mcp-go answers 404 for both.
 func (t *posting) sessionless() bool { return t.from.Header.Get(server.HeaderKeySessionID) == "" }
 
-// ofSession reports whether an answer of mcp-go is that there is no such session. What
-// else is not found it says in JSON.
+// ofSession reports whether an answer of mcp-go means that there is no such session. Its other 404
+// answers are JSON.
 func ofSession(status int, header http.Header) bool {
 	return status == http.StatusNotFound && strings.HasPrefix(header.Get("Content-Type"), "text/plain")
 }
@@ -264,21 +263,20 @@ func (t *posting) pass(ctx context.Context, message []byte) {
 		Method: t.from.Method, URL: t.from.URL, Header: t.from.Header, Body: message, Context: ctx,
 	})
 	if id := t.w.Header().Get(server.HeaderKeySessionID); id != "" {
-		// It may have ended before mcp-go had registered it.
+		// The session may have ended before mcp-go registered it.
 		if gone, err := s.Validate(id); gone || err != nil {
 			t.endSession(id)
 		}
 	}
 }
 
-// body reads the body of a request. Its bytes count among those of all open
-// requests until the caller takes them off.
+// body reads the body of a request. Its bytes count in s.bodies until the caller subtracts them.
 func (s *web) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > s.limits.Body {
 		return nil, &http.MaxBytesError{Limit: s.limits.Body}
 	}
 	counted := &countedBody{from: http.MaxBytesReader(w, r.Body, s.limits.Body), all: &s.bodies, limit: maxBodies * s.limits.Body}
-	body := make([]byte, 0, min(max(r.ContentLength, 0), 16<<10)+1) // where the length is said, one more to find the end
+	body := make([]byte, 0, min(max(r.ContentLength, 0), 16<<10)+1) // one byte more than a known length, to read the end
 	for {
 		n, err := counted.Read(body[len(body):cap(body)])
 		if body = body[:len(body)+n]; err == io.EOF {
@@ -292,7 +290,7 @@ func (s *web) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 			body = slices.Grow(body, len(body))
 		}
 	}
-	// From here on the connection is read to notice when the client leaves.
+	// From here on the connection is read only to notice that the client leaves.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return body, nil
 }
@@ -315,7 +313,7 @@ func (s *web) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
 
 var errBusy = errors.New("the requests that are open are too large together: send it again in a moment")
 
-// countedBody is a body whose bytes count among those of all open requests.
+// countedBody counts the bytes that it reads in those of all open requests. Beyond limit it fails.
 type countedBody struct {
 	from  io.Reader
 	all   *atomic.Int64
@@ -340,8 +338,8 @@ func (s *web) endSession(id string) {
 	})
 }
 
-// checkedHeader returns the headers under which mcp-go checks a request: where one
-// repeats the method, it follows what checkMessage puts in its place.
+// checkedHeader returns the headers for mcp-go's check of a request. A header that repeats the
+// method gets the method that checkMessage uses instead.
 func (r *request) checkedHeader() http.Header {
 	as := r.answered.as
 	if r.method == as || r.header.Get(mcp.HeaderMethod) != string(r.method) {
@@ -355,8 +353,7 @@ func (r *request) checkedHeader() http.Header {
 	return header
 }
 
-// posted writes the answer to a POST: as JSON, or where something goes before it
-// as the last of several events.
+// posted writes the answer to a POST: as JSON, or as the last event if events went out before it.
 type posted struct {
 	w      http.ResponseWriter
 	events bool
@@ -392,15 +389,15 @@ func (p *posted) answer(message []byte, status int) {
 
 var jsonContent = []string{"application/json"}
 
-// knownLength is the most bytes of an answer of which net/http finds the length
-// itself; of longer ones it would write chunks.
+// knownLength is the size in bytes up to which net/http sets Content-Length itself; it sends longer
+// answers in chunks.
 const knownLength = 2048
 
-// response carries what mcp-go answers. It writes each message whole.
+// response passes on mcp-go's answers. mcp-go writes each message with one Write.
 type response struct {
 	http.ResponseWriter
 	sessionless bool // whether the request names no session
-	refused     bool // for that
+	refused     bool // mcp-go refused the request for that reason
 }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -429,7 +426,7 @@ func (r *response) Flush() { _ = http.NewResponseController(r.ResponseWriter).Fl
 // CanStream implements [server.HTTPResponseWriter].
 func (r *response) CanStream() bool { return true }
 
-// capture keeps a response.
+// capture stores a response.
 type capture struct{ refusal }
 
 // Header implements [server.HTTPResponseWriter].
@@ -450,15 +447,14 @@ func (c *capture) Flush() {}
 // CanStream implements [server.HTTPResponseWriter].
 func (c *capture) CanStream() bool { return false }
 
-// limit limits how long clients may take to send the rest of a request, and to
-// read what is written.
+// limit limits how long clients may take to send the rest of a request, and to read the answer.
 func (p patience) limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t := &timedWriter{w, http.NewResponseController(w), p.write}
 		if r.ContentLength != 0 {
 			_ = t.controller.SetReadDeadline(time.Now().Add(p.body))
 		}
-		defer t.extend() // for what is written when the handler has returned
+		defer t.extend() // for writes after the handler has returned
 		next.ServeHTTP(t, r)
 	})
 }
@@ -486,9 +482,8 @@ func (t *timedWriter) FlushError() error {
 // Unwrap returns the writer underneath for [http.ResponseController].
 func (t *timedWriter) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// Check refuses an address that others can reach when there is no token, and a
-// token file that cannot be used. Rules in it have to match actions of the
-// families.
+// Check rejects an address that other machines can reach if there is no token, and a token file
+// that is invalid. Rules in the file have to match actions of families.
 func (h HTTP) Check(families []*toolfold.Family) error {
 	if _, _, err := net.SplitHostPort(h.Addr); err != nil {
 		return fmt.Errorf("%q is not an address such as 127.0.0.1:8080", h.Addr)
@@ -500,7 +495,7 @@ func (h HTTP) Check(families []*toolfold.Family) error {
 	return err
 }
 
-// loopback reports whether an address can be reached from this machine only.
+// loopback reports whether an address is reachable from this machine only.
 func loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -20,24 +20,24 @@ import (
 )
 
 const (
-	// promptWait bounds how long a prompt waits for its client's model or user.
+	// promptWait limits how long a prompt waits for its client's model or user.
 	promptWait = 10 * time.Minute
-	// maxPrompts bounds the prompts that wait at a time, maxClientPrompts those
-	// of one client.
+	// maxPrompts limits the prompts that wait at a time, maxClientPrompts the prompts of one
+	// client.
 	maxPrompts       = 1000
 	maxClientPrompts = maxPrompts / 2
 )
 
-// prompts bounds the prompts that wait for the models and users of clients. When they are
-// too many, the oldest of the client with the most of them fails.
+// prompts limits the prompts that wait for the models and users of clients. At the limit, the
+// oldest prompt of the client with the most prompts fails.
 type prompts struct {
 	mu       sync.Mutex
 	byClient map[string][]*waiting // the oldest first
 	count    int
-	ended    func() error // why none may wait any more; nil = they may
+	ended    func() error // the reason why no prompt may wait; nil = prompts may wait
 }
 
-// end fails the prompts that wait, and those that would begin to.
+// end fails all waiting prompts and all later ones.
 func (p *prompts) end(why func() error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,8 +51,7 @@ func (p *prompts) end(why func() error) {
 
 type waiting struct{ fail context.CancelCauseFunc }
 
-// wait begins the wait for a client: the context of it ends when it may
-// wait no longer. Done ends it.
+// wait registers a prompt. Its context ends when the prompt may wait no longer. done ends the wait.
 func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, done func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,18 +98,18 @@ func (p *prompts) remove(client string, prompt *waiting) {
 	}
 }
 
-// From 2026-07-28 on a server does not send requests: a call that asks its client, for
-// its model or its user, is answered with what it wants to ask, and the client sends
-// the call again with the answers. Meanwhile the call stays parked here, running, under
-// a state that only its client knows and that is good for one retry.
+// From 2026-07-28 on a server does not send requests. If a call wants to ask its client's model or
+// user, the request is answered with the questions, and the client sends the call again with the
+// answers. Meanwhile the call stays parked here, running, under a state that only its client knows
+// and that is valid for one retry.
 
-// gathering is the time in which a call that asked something may ask more before its client
-// hears of it: what it asks at once then takes one round.
+// gathering is the time in which a call may ask further questions, so that they all go out in one
+// round.
 const gathering = 10 * time.Millisecond
 
 // parking holds the calls whose clients have to answer.
 type parking struct {
-	process string // begins every state that was given here
+	process string // prefix of every state of this process
 	prompts prompts
 
 	mu    sync.Mutex
@@ -119,28 +118,28 @@ type parking struct {
 
 // parked is a call that may ask its client.
 type parked struct {
-	tool    string // with the id of its caller
+	tool    string // name of the method and tool, with the caller's id
 	client  string
 	parking *parking
 	cancel  context.CancelFunc
-	done    chan toolfold.Answer // the answer, once
+	done    chan toolfold.Answer // receives the answer once
 
 	mu      sync.Mutex
 	request *request                   // the newest
-	came    time.Time                  // when that came
-	state   string                     // while the client has to answer
-	asked   map[string]*question       // without an answer yet, by key
+	came    time.Time                  // when it came
+	state   string                     // set while the client has to answer
+	asked   map[string]*question       // unanswered questions, by key
 	given   map[string]json.RawMessage // answers that came with the first request, by key
-	changed chan struct{}              // has room for one: something was asked
+	changed chan struct{}              // capacity 1; signals that something was asked
 }
 
-// question is on its way to the client and back.
+// question is a question on its way to the client and back.
 type question struct {
 	callctx.Question
 	answer chan json.RawMessage
 }
 
-// fits reports whether a client's answer is one to a question by a method.
+// fits reports whether answer has the form of an answer to method.
 func fits(method string, answer json.RawMessage) bool {
 	var members struct{ Action, Role, Roots json.RawMessage }
 	if json.Unmarshal(answer, &members) != nil {
@@ -155,14 +154,14 @@ func fits(method string, answer json.RawMessage) bool {
 	return members.Roots != nil
 }
 
-// callModern runs a call of a client of 2026-07-28 that can be asked. It returns the
-// answer, or else what the client is to answer first. Answers that come before their
-// question are kept until it is asked; what is none is asked again.
+// callModern runs a call of a client of 2026-07-28 that can be asked. It returns the answer, or the
+// questions that the client has to answer first. Answers that come before their question are kept
+// for it; invalid answers are dropped and the question is asked again.
 func (s *Server) callModern(
 	ctx context.Context, r *request, name string, run func(context.Context) toolfold.Answer,
 ) (answer toolfold.Answer, asks *ordered.Map, failed *protocolError) {
-	tool, state := name+" "+r.caller.id, textOfJSON(r.params.state) // what one caller parked no other goes on with
-	if r.caller.rights != nil {                                     // nor the same one with other rights, at another address
+	tool, state := name+" "+r.caller.id, textOfJSON(r.params.state) // only the caller that parked a call can continue it
+	if r.caller.rights != nil {                                     // and only with the same rights, which differ at other addresses
 		tool += " " + r.caller.rights.Text
 	}
 	responses, failed := readResponses(r.params.responses)
@@ -188,7 +187,7 @@ func (s *Server) callModern(
 	return answer, asks, nil
 }
 
-// readResponses reads the answers of a client to what it was asked, by their keys.
+// readResponses reads a client's answers to questions, by key.
 func readResponses(raw json.RawMessage) (responses map[string]json.RawMessage, failed *protocolError) {
 	if raw != nil && json.Unmarshal(raw, &responses) != nil {
 		return nil, &protocolError{code: mcp.INVALID_PARAMS,
@@ -197,8 +196,8 @@ func readResponses(raw json.RawMessage) (responses map[string]json.RawMessage, f
 	return responses, nil
 }
 
-// start starts a call. It lives on when the request that started it ends with
-// a question, and ends with a request that is cancelled.
+// start starts a call. The call outlives a request that ends with a question, but it ends with a
+// cancelled request.
 func (l *parking) start(
 	ctx context.Context, r *request, tool string, given map[string]json.RawMessage, run func(context.Context) toolfold.Answer,
 ) *parked {
@@ -211,12 +210,12 @@ func (l *parking) start(
 		p.done <- run(r.declared().in(running, p))
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		l.leave(p.state, tool) // no client came back in time
+		l.leave(p.state, tool) // for a client that did not come back in time
 	}()
 	return p
 }
 
-// leave takes a call of a tool out of the parking; nil when it is not there.
+// leave takes a call of a tool out of the parking; nil if it is not there.
 func (l *parking) leave(state, tool string) *parked {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,7 +227,7 @@ func (l *parking) leave(state, tool string) *parked {
 	return p
 }
 
-// wait returns the answer of a call, or what it asks.
+// wait returns the answer of a call, or its questions.
 func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *ordered.Map) {
 	var gathered <-chan time.Time
 	for {
@@ -250,7 +249,7 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *ordere
 	}
 }
 
-// goOn makes a request the newest of the call.
+// goOn makes r the newest request of the call.
 func (p *parked) goOn(r *request) {
 	p.mu.Lock()
 	before := p.request
@@ -278,7 +277,8 @@ func (p *parked) Declared() json.RawMessage {
 	return r.declared().Declared()
 }
 
-// Seen implements [callctx.Client]. Over HTTP other requests may be of another client of the same name.
+// Seen implements [callctx.Client]. Over HTTP it is the time of the call's newest request: other
+// requests may come from another client of the same name.
 func (p *parked) Seen() time.Time {
 	r, came := p.newest()
 	if r.questions != nil {
@@ -306,14 +306,13 @@ func (p *parked) Ask(ctx context.Context, asked callctx.Question) (json.RawMessa
 		defer p.mu.Unlock()
 		delete(p.asked, key)
 		if p.parking.leave(p.state, p.tool) != nil {
-			p.cancel() // the client did not come back, so the rest would reach no client
+			p.cancel() // the client did not come back, so no client would get the rest
 		}
 		return nil, context.Cause(ctx)
 	}
 }
 
-// ask adds a question, and returns the key that it has. One that is answered already
-// is not asked.
+// ask adds a question and returns its key. If its answer is there already, it is not sent.
 func (p *parked) ask(q *question) (key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -336,12 +335,12 @@ func (p *parked) ask(q *question) (key string) {
 func (p *parked) tell() {
 	select {
 	case p.changed <- struct{}{}:
-	default: // it is about to be told of an earlier question, and of this
+	default: // a signal is pending and covers this question too
 	}
 }
 
-// park returns what the client is to answer before it calls again; nil when
-// everything was answered meanwhile.
+// park returns the questions that the client has to answer before it calls again; nil if all were
+// answered meanwhile.
 func (p *parked) park() *ordered.Map {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -372,8 +371,8 @@ func (p *parked) park() *ordered.Map {
 	}
 }
 
-// take passes the client's answers to the questions that wait for them. Questions
-// without an answer are asked again.
+// take passes the client's answers to the questions that wait for them. Unanswered questions are
+// asked again.
 func (p *parked) take(responses map[string]json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,46 +23,44 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// request is a message of a client on its way to an answer. The context of what
-// runs for it carries it.
+// request is a message of a client that is being answered. Contexts of the work for it carry it.
 type request struct {
 	*message
 	caller *caller
-	log    *slog.Logger // of the server
+	log    *slog.Logger // the server's
 	header http.Header  // nil on stdio
-	remote string       // host of the client; empty on stdio
+	remote string       // client's host; empty on stdio
 
-	// session is the client's session, nil over HTTP where there is none, as
-	// from 2026-07-28 on.
+	// session is the client's session; nil over HTTP without a session, and so from 2026-07-28 on.
 	session   server.SessionWithClientInfo
-	questions *questions // to the client of the session; nil without one
+	questions *questions // sent to the client of the session; nil without a session
 
 	// began is called with the session that initialize begins; nil on stdio.
 	began func(server.SessionWithClientInfo)
 
-	answered *method // how it is answered here; nil where mcp-go answers it
-	terms    *terms  // set once mcp-go has found the request in order
-	checked  bool    // the answer is one line of UTF-8: its list was checked when it was made
+	answered *method // how it is answered here; nil if mcp-go answers it
+	terms    *terms  // set once mcp-go has admitted the request
+	checked  bool    // the answer is one line of UTF-8; lists are checked when they are made
 
-	cancel context.CancelFunc // of what runs for the request
+	cancel context.CancelFunc // cancels the work for the request
 
-	mu        sync.Mutex // guards the rest, and orders what out writes
+	mu        sync.Mutex // guards the fields below, and orders writes to out
 	out       outlet
 	ended     bool // answered or cancelled
 	cancelled bool
 
-	// A call that asks its client from 2026-07-28 on outlives the request: what goes to the client of the call goes
-	// out with the newest request of it.
-	parked bool             // it is answered with a question
-	next   *request         // which goes on with the call; nil = none yet
-	late   []func(*request) // for the next, at most maxLate
+	// From 2026-07-28 on, a call that asks its client outlives the request. Messages to the client
+	// then go out with the newest request of the call.
+	parked bool             // answered with a question
+	next   *request         // continues the call; nil = not yet
+	late   []func(*request) // for the next request, at most maxLate
 }
 
-// maxLate bounds the messages of a call that wait for its next request.
+// maxLate limits the messages of a call that wait for its next request.
 const maxLate = 1000
 
-// tell has a message of the call sent by its newest request, with the next one if that is answered. Send reports
-// whether it was sent. Tell reports false for a message that is dropped.
+// tell sends a message of the call with its newest request, or with the next one if the newest is
+// answered. send reports whether it sent the message. tell returns false if the message is dropped.
 func (r *request) tell(send func(*request) bool) bool {
 	for {
 		r.mu.Lock()
@@ -83,7 +81,7 @@ func (r *request) tell(send func(*request) bool) bool {
 			if send(r) {
 				return true
 			}
-			if r.mu.Lock(); !r.ended { // it cannot be sent at all
+			if r.mu.Lock(); !r.ended { // send failed for another reason
 				r.mu.Unlock()
 				return false
 			}
@@ -119,8 +117,8 @@ func (r *request) newest() *request {
 type outlet interface {
 	// event writes a notification or a request before the answer.
 	event(message []byte)
-	// answer writes the answer, nil for none, and does not keep it. Status is that of
-	// HTTP.
+	// answer writes the answer, nil = no answer, and does not keep the slice. status is the HTTP
+	// status.
 	answer(message []byte, status int)
 }
 
@@ -128,13 +126,13 @@ func (r *request) in(ctx context.Context) context.Context {
 	return callctx.With(ctx, r)
 }
 
-// requestOf returns the request that ctx runs for, nil where it runs for none.
+// requestOf returns the request of ctx, or nil.
 func requestOf(ctx context.Context) *request {
 	return callctx.Of[*request](ctx)
 }
 
-// send writes a message before the answer of the request. It reports false when the answer is out, or
-// the message cannot be sent.
+// send writes a message before the answer of the request. It returns false if the request is
+// answered already, or if the message is more than one line.
 func (r *request) send(message []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,9 +147,9 @@ func (r *request) send(message []byte) bool {
 	return true
 }
 
-// oneLine returns a message as it goes out: a line on stdio, and the data of an event over HTTP. What is
-// not UTF-8 becomes U+FFFD, as in any JSON. It returns nil for more than one line, which clients would
-// read as several messages.
+// oneLine returns a message as it is sent: a line on stdio, or the data of an event over HTTP.
+// Invalid UTF-8 is replaced by U+FFFD. It returns nil if there are several lines, which clients
+// would read as several messages.
 func oneLine(message []byte) []byte {
 	if bytes.IndexByte(message, '\n') >= 0 || bytes.IndexByte(message, '\r') >= 0 {
 		return nil
@@ -162,15 +160,14 @@ func oneLine(message []byte) []byte {
 	return message
 }
 
-// about returns the name or the URI that the request is about, for the log.
+// about returns the name or the URI of the request, for the log.
 func (r *request) about() string {
 	var uri json.RawMessage
 	scan(r.rawParams, []named{{"uri", &uri}})
 	return shorten.To(cmp.Or(r.tool, textOfJSON(r.params.name), textOfJSON(uri)), 200)
 }
 
-// end answers the request, or ends it without an answer when the client has
-// cancelled it.
+// end answers the request. If the client has cancelled it, there is no answer.
 func (r *request) end(answer []byte, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -187,21 +184,21 @@ func (r *request) end(answer []byte, status int) {
 	r.out.answer(answer, status)
 }
 
-// notify sends a notification to the client of the request. It reports false for one that comes too late, or cannot be
-// sent, and is dropped.
+// notify sends a notification to the client of the request. It returns false if the request is
+// answered already or the notification cannot be sent.
 func (r *request) notify(method string, params any) bool {
 	message, err := ordered.JSON(ordered.Map{
 		{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "method", Value: method}, {Key: "params", Value: params},
 	})
-	if err != nil { // such as progress that is no number
+	if err != nil { // such as progress that is not a number
 		r.log.Error("a notification is not sent", "method", method, "name", r.about(), "err", err)
 		return false
 	}
 	return r.send(message)
 }
 
-// withProgress returns a context whose runs report their progress to the client
-// if it asks for that, with this request or with one that goes on with the call.
+// withProgress returns a context in which a call reports progress to the client, if the client asks
+// for it, with this request or a later one of the call.
 func (r *request) withProgress(ctx context.Context) context.Context {
 	if !r.wantsProgress() && !(r.modern() && r.canBeAsked()) {
 		return ctx
@@ -229,7 +226,7 @@ func (r *request) wantsProgress() bool {
 	return token != nil && string(token) != "null"
 }
 
-// canBeAsked reports whether the client answers questions of its call.
+// canBeAsked reports whether the client answers questions during a call.
 func (r *request) canBeAsked() bool {
 	return r.Offers(callctx.MethodSample) || r.Offers(callctx.MethodElicit) || r.Offers(callctx.MethodRoots)
 }
@@ -237,7 +234,7 @@ func (r *request) canBeAsked() bool {
 // modern reports whether the request is of 2026-07-28 or later.
 func (r *request) modern() bool { return r.terms.info.Modern }
 
-// client returns what the client says of itself.
+// client returns the client's name and version.
 func (r *request) client() mcp.Implementation {
 	switch info := r.terms.info; {
 	case info.Modern && info.ClientInfo != nil:
@@ -248,7 +245,7 @@ func (r *request) client() mcp.Implementation {
 	return r.session.GetClientInfo()
 }
 
-// declared returns what the client says that it can do.
+// declared returns the capabilities that the client declares.
 func (r *request) declared() capabilities {
 	switch {
 	case r.modern() && r.terms.info.ClientCapabilities != nil:
@@ -259,11 +256,11 @@ func (r *request) declared() capabilities {
 	return capabilities{}
 }
 
-// Offers reports whether the client says that it answers a method.
+// Offers reports whether the client declares that it answers a method.
 func (r *request) Offers(method string) bool { return r.declared().Offers(method) }
 
-// clientKey tells clients apart: by session, or from 2026-07-28 on by token, by host and
-// by what they say of themselves.
+// clientKey identifies the client: by session, or from 2026-07-28 on by token, host, name and
+// version.
 func (r *request) clientKey() string {
 	if r.modern() {
 		client := r.client()
@@ -284,19 +281,18 @@ func (r *request) origin() toolfold.Origin {
 	return from
 }
 
-// requests are the open requests of one client, by id as it was written, so that
-// a notification of it can cancel them.
+// requests are the open requests of one client, by their id as written, so that a notification can
+// cancel them.
 type requests struct{ byID sync.Map }
 
-// enter adds a request; leave takes it out.
+// enter adds a request; leave removes it.
 func (all *requests) enter(r *request) (leave func()) {
 	id := string(r.id)
 	all.byID.Store(id, r)
 	return func() { all.byID.CompareAndDelete(id, r) }
 }
 
-// cancel cancels the request that a notification names: it expects no answer
-// then.
+// cancel cancels the request that a notification names. The client then expects no answer.
 func (all *requests) cancel(notification *request) {
 	if notification.method != mcp.MethodNotificationCancelled || notification.params.requestID == nil {
 		return
@@ -310,19 +306,19 @@ func (all *requests) cancel(notification *request) {
 	}
 }
 
-// questions are the requests to one client that it has not answered yet.
+// questions are the open requests to one client.
 type questions struct {
-	seen atomic.Int64 // when the client sent a message last, in ns since 1970
+	seen atomic.Int64 // when the client last sent a message, in ns since 1970
 
 	mu   sync.Mutex
 	last int64
 	open map[string]chan *message
 }
 
-// heard notes that the client has sent a message.
+// heard records that the client has sent a message.
 func (q *questions) heard() { q.seen.Store(time.Now().UnixNano()) }
 
-// ask asks the client in the course of a request.
+// ask asks the client during a request.
 func (q *questions) ask(ctx context.Context, r *request, asked callctx.Question) (json.RawMessage, error) {
 	answer := make(chan *message, 1)
 	q.mu.Lock()
@@ -369,8 +365,7 @@ func (q *questions) forget(id string) {
 	delete(q.open, id)
 }
 
-// take passes on the answer to an open question; it reports false for any other
-// message.
+// take passes on the answer to an open question. It returns false for any other message.
 func (q *questions) take(m *message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

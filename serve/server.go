@@ -1,11 +1,11 @@
 // Package serve serves families over MCP, on standard input and output and over HTTP. [New] makes a server of
 // [Options].
 //
-// It is the only importer of mcp-go, which carries the protocol in both eras. The package itself answers
-// tools/list, tools/call and the methods of the extension, once mcp-go has checked the request for its era:
-// session, headers, version and metadata (admit.go). The verdict holds for all requests that look the same to
-// mcp-go. Names and arguments are never mcp-go's business, so that a model gets an answer to an unknown name
-// that it can read and fix, and numbers stay as they were written. Mcp-go answers everything else.
+// It is the only importer of mcp-go, which carries the protocol in both eras. mcp-go checks each
+// request for its era: session, headers, version and metadata. admit.go caches the result for
+// requests that look the same to mcp-go. The package then answers the methods in methods.go itself;
+// mcp-go answers everything else. mcp-go looks up no tools and reads no arguments: a model gets an
+// answer to an unknown name that it can read and fix, and numbers stay as they were written.
 package serve
 
 import (
@@ -39,7 +39,7 @@ import (
 // servers. Every client pays for them on every turn.
 const MaxInstructions = 400
 
-// anyTool is the only tool that mcp-go knows, under which it checks every call.
+// anyTool is the only tool registered with mcp-go, which checks every call under this name.
 const anyTool = "toolfold"
 
 // Options configure a server. Either Families are set, which [New] puts together with the actions that find
@@ -49,41 +49,42 @@ type Options struct {
 	Version      string
 	Instructions string // for the model; see [MaxInstructions]
 
-	// InstructionsFor returns the instructions for callers with limited rights, in place of Instructions. Nil = all
-	// callers have the same.
+	// InstructionsFor returns the instructions for callers with limited rights, in place of
+	// Instructions. Nil = all callers get Instructions.
 	InstructionsFor func(*toolfold.Rights) string
 
 	// Families are the families that the server offers, as [toolfold.Mount] returns them, in the order of
 	// lists.
 	Families []*toolfold.Family
 
-	Mode     string   // consolidated, one tool per family, or legacy, one per action; empty = consolidated
-	Listing  string   // how much of each tool is listed: lazy, signature, full or search; empty = lazy, and full in mode legacy
+	Mode     string   // consolidated (one tool per family) or legacy (one per action); empty = consolidated
+	Listing  string   // how much of each tool is listed: lazy, signature, full or search; empty = lazy, or full in mode legacy
 	Fold     string   // what one tool holds: family, effect (reads apart from writes) or none (one action); empty = family
-	Params   string   // where calls have parameters that a list leaves out: object, text (JSON) or flat; empty = object
+	Params   string   // the place in a call for parameters that a list leaves out: object, text (JSON) or flat; empty = object
 	ReadOnly bool     // offer only actions that read, or that restrain themselves to reading
 	Allow    []string // offer only the actions that a pattern matches, such as note.*; empty = all
 	Deny     []string // offer no action that a pattern matches
 
-	// For names a client, such as cursor, or a kind of clients: eager, deferring, code or strict. The list that suits
-	// it decides Listing, Fold, Params and AlwaysLoad, and adds Structured and SearchHints; options that are set win.
-	// Resources stay. Its names are the values of toolfold serve --for. Empty = no client in particular.
+	// For names a client, such as cursor, or a kind of clients: eager, deferring, code or strict.
+	// It presets Listing, Fold, Params and AlwaysLoad, and adds Structured and SearchHints; options
+	// that are set win. Resources are listed as before. The names are the values of toolfold serve
+	// --for. Empty = no presets.
 	For string
 
-	// Surface is the surface to offer, if the caller has put it together: the options from Families to For are not set
-	// then. Nil = a surface of Families.
+	// Surface is the surface to offer, if the caller has put it together. The options from Families
+	// to For must not be set then. Nil = New makes a surface of Families.
 	Surface *surface.Surface
 
 	// Prompts returns the prompts of the caller that ctx carries, see
 	// [toolfold.OriginOf], in the order of lists. Nil = the server has none.
 	Prompts func(ctx context.Context) ([]Prompt, error)
 
-	// Resources returns the resources that the caller may read, in the order of lists. The first one that fits
-	// a URI is read. Nil = the server has none.
+	// Resources returns the resources that the caller may read, in the order of lists. The first
+	// one that matches a URI is read. Nil = the server has none.
 	Resources func(ctx context.Context) ([]Resource, error)
 
-	// Others has prompts and resources of other servers. The server offers them beside its own Prompts and
-	// Resources, if these are not nil. Nil = none.
+	// Others has prompts and resources of other servers, listed after Prompts and Resources. Each
+	// kind is offered only if Prompts or Resources is not nil. Nil = no other servers.
 	Others Others
 
 	// SessionEnded is called when a session over HTTP has ended, with its id in [toolfold.Origin]. May be nil.
@@ -97,28 +98,28 @@ type Options struct {
 	// link to it follows the text of the answer. Nil = no links.
 	Kept func(id string) content.Link
 
-	Metrics *Metrics     // nil keeps figures of its own
+	Metrics *Metrics     // nil = new metrics
 	Log     *slog.Logger // nil = the default logger
 	Limits  Limits
 
-	// Tasks keeps the calls of actions that may outlive their request, see
-	// [toolfold.Action]. Nil offers no tasks.
+	// Tasks stores the calls of actions that may outlive their request, see [toolfold.Action]. Nil
+	// = the server offers no tasks.
 	Tasks Tasks
 
-	// TaskGrace is the time within which the result of a kept call is sent as its answer. After that the task
-	// is the answer. 0 = 2 s; negative = the task always is.
+	// TaskGrace is the time to wait for the result of a call kept as a task. A later result is
+	// answered with the task. 0 = 2 s; negative = always answer with the task.
 	TaskGrace time.Duration
 
 	// Structured sends every answer as structured content too, and describes
 	// it with an output schema.
 	Structured bool
 
-	// AlwaysLoad names the tools that are marked to be shown at once by hosts that load tools when needed.
-	// Empty = [LoadDiscovery].
+	// AlwaysLoad names the tools that hosts which load tools on demand should show at once. Empty =
+	// [LoadDiscovery].
 	AlwaysLoad Loads
 
-	// SearchHints adds other words for the actions of the tools that are not marked so: the search of such
-	// hosts finds tools by them. They cost half as much as a list of one line a tool.
+	// SearchHints adds search words to the tools without that mark, so that such hosts find them.
+	// They cost half as much as a list with one line per tool.
 	SearchHints bool
 }
 
@@ -137,9 +138,9 @@ var DefaultLimits = Limits{Body: 4 << 20, Sessions: 1000, Connections: 1024, Cal
 type patience struct {
 	body  time.Duration // for the body of a request
 	write time.Duration // for a client to read what was written
-	call  time.Duration // of a call for its turn
-	task  time.Duration // for a kept call to end, so that it is answered like any other
-	look  time.Duration // between two looks at the resources that clients watch
+	call  time.Duration // for a call to get its turn
+	task  time.Duration // for a kept call to end, so that its result is the answer
+	look  time.Duration // between two checks of the resources that clients watch
 }
 
 var usualPatience = patience{
@@ -164,13 +165,13 @@ type Server struct {
 	log     *slog.Logger
 	metrics *Metrics
 	limits  Limits
-	tasks   Tasks // nil for none
+	tasks   Tasks // nil = no tasks
 
-	methods   map[mcp.MCPMethod]*method // that are answered here
+	methods   map[mcp.MCPMethod]*method // answered here
 	prompts   func(context.Context) ([]Prompt, error)
 	resources func(context.Context) ([]Resource, error)
 	skills    func(context.Context) ([]Skill, error)
-	others    Others // nil for none
+	others    Others // nil = no other servers
 	kept      func(id string) content.Link
 	ended     func(session string) // see [Options.SessionEnded]
 	watches   watches
@@ -184,15 +185,15 @@ type Server struct {
 	calls      calls
 	parking    parking
 	admissions cache[*terms]
-	lists      atomic.Pointer[cache[toolList]] // by rights and what was asked for; without those of sessions that loaded tools
+	lists      atomic.Pointer[cache[toolList]] // by rights and the request's lazy member; without lists of sessions that loaded tools
 	grown      sync.Map                        // ids of the sessions whose list has grown
 }
 
-// Caller calls the actions of the server's families for code that runs outside a call, such as
-// a timer, see [toolfold.Do]. A call has the rights and the origin of its context.
+// Caller calls the actions of the server's families for code that runs outside a call, such as a
+// timer, see [toolfold.Do]. Calls use the rights and the origin of their context.
 func (s *Server) Caller() toolfold.Caller { return s.surface.Runner }
 
-// check refuses options with a value that they do not have.
+// check rejects options with an unknown value.
 func (o Options) check() error {
 	for _, option := range []struct {
 		name, value string
@@ -220,7 +221,7 @@ func texts[T ~string](words []T) []string {
 	return list
 }
 
-// suited returns the client or kind of For. If For is empty, its surface decides nothing.
+// suited returns the row of For, or a row without presets if For is empty.
 func (o Options) suited() target.Row {
 	if row := target.Find(o.For); row != nil {
 		return *row
@@ -228,7 +229,7 @@ func (o Options) suited() target.Row {
 	return target.Row{Surface: &target.Surface{}}
 }
 
-// surface returns what a server with these options offers.
+// surface returns the surface that a server with these options offers.
 func (o Options) surface() (*surface.Surface, error) {
 	rules := permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}
 	rights := rules.Rights()
@@ -242,7 +243,7 @@ func (o Options) surface() (*surface.Surface, error) {
 		return nil, err
 	}
 	for _, f := range o.Families {
-		if f.Category == callctx.Discovery { // rules do not hold for its actions
+		if f.Category == callctx.Discovery { // permission rules do not apply to its actions
 			return nil, fmt.Errorf("family %s: the category %s is for the tools that find other tools: choose another", f.Name, f.Category)
 		}
 	}
@@ -252,14 +253,14 @@ func (o Options) surface() (*surface.Surface, error) {
 		Fold: consolidate.Fold(cmp.Or(o.Fold, suits.Fold)), Params: entry.Form(cmp.Or(o.Params, suits.Params)),
 		Structured: o.Structured || suits.Structured, ResultLimit: suits.ResultLimit, Rights: rights, Log: o.Log,
 	}
-	if o.Fold == "" && suits.Fold != "" { // it was measured without tools of other servers
+	if o.Fold == "" && suits.Fold != "" { // the presets were measured without tools of other servers
 		offer.FoldOthers = consolidate.ByFamily
 	}
 	s := surface.New(offer)
 	return s, s.Put(append(slices.Clone(o.Families), lazy.Mount(s.Discovery))...)
 }
 
-// capabilities returns what a server with these options announces.
+// capabilities returns the capabilities that a server with these options announces.
 func (o Options) capabilities() []server.ServerOption {
 	all := []server.ServerOption{server.WithToolCapabilities(true), server.WithExtensions(o.extensions()), server.WithLogging()}
 	if o.Prompts != nil {
@@ -274,8 +275,8 @@ func (o Options) capabilities() []server.ServerOption {
 	return all
 }
 
-// New returns a server. It opens nothing. An error names what is wrong with the
-// options or the declaration of a family.
+// New returns a server. It opens nothing. An error names the invalid option, or the fault in a
+// family's declaration.
 func New(o Options) (*Server, error) {
 	o = o.withSkills()
 	if err := o.check(); err != nil {

@@ -17,28 +17,26 @@ import (
 )
 
 const (
-	// stdioOpen bounds the calls of the client that run; until one ends, no more
-	// input is read.
+	// stdioOpen limits the client's open calls; at the limit no more input is read.
 	stdioOpen = 1024
-	// stdioLines bounds the lines that wait to be written.
+	// stdioLines limits the lines that wait to be written.
 	stdioLines = 64
-	// stdioWrite bounds the bytes that are written at a time, but for one line.
+	// stdioWrite limits the bytes of one write; a longer line is written alone.
 	stdioWrite = 64 << 10
-	// stdioIdle bounds the goroutines that wait for a call to answer.
+	// stdioIdle limits the idle goroutines that wait for a call to answer.
 	stdioIdle = 32
-	// stdioSubscriptions bounds its open subscriptions.
+	// stdioSubscriptions limits the open subscriptions.
 	stdioSubscriptions = 64
-	// stdioGrace bounds how long running requests may take after the client
-	// closed its end: long enough for a shell pipe to be answered.
+	// stdioGrace limits how long running requests may take after the client closed its end: long
+	// enough to answer a shell pipe.
 	stdioGrace = 10 * time.Second
-	// stdioEnd bounds how long cancelled requests may take to end.
+	// stdioEnd limits how long cancelled requests may take to end.
 	stdioEnd = time.Second
 )
 
-// Stdio serves one client on in and out until in ends or ctx is done. Requests
-// that are under way when in ends have ten seconds to be answered. When ctx is
-// done, out is closed if it can be, so that nothing stays blocked on a client
-// that does not read.
+// Stdio serves one client on in and out until in ends or ctx is done. Requests that are open when
+// in ends have ten seconds to be answered. When ctx is done, out is closed if it is an [io.Closer],
+// so that nothing stays blocked on a client that does not read.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -86,21 +84,21 @@ type stdio struct {
 	cancel context.CancelFunc
 	calls  *semaphore.Weighted // one unit per open call
 
-	// Goroutines that have answered a request take the next one from work: a new
-	// one would have to grow its stack first, which costs as much as the call.
+	// Goroutines that have answered a request take the next one from work: a new goroutine would
+	// have to grow its stack first, which costs as much as the call.
 	work chan func()
 	idle atomic.Int64 // goroutines that wait for work
 
-	// A subscription stays open as long as its client does: the end of the
-	// input does not wait for it.
+	// A subscription stays open as long as its client does, so Stdio does not wait for
+	// subscriptions when the input ends.
 	subscriptions *semaphore.Weighted
 
 	out           io.Writer
-	failure       atomic.Pointer[error]        // of writing to out
+	failure       atomic.Pointer[error]        // of a write to out
 	lines         chan stdioLine               // to write
 	notifications chan mcp.JSONRPCNotification // to write
 	notified      atomic.Int64                 // notifications that writeAll has taken
-	gone          chan struct{}                // closed when nothing is written any more
+	gone          chan struct{}                // closed when Stdio returns; nothing is written afterwards
 
 	ready        atomic.Bool
 	info         atomic.Value // mcp.Implementation
@@ -114,17 +112,17 @@ type stdio struct {
 
 // stdioLine is a line to write after the notifications that were sent before it.
 type stdioLine struct {
-	text    []byte        // nil = none, but for the notifications
-	after   int64         // their number, since the connection began
-	written chan struct{} // closed once it is; nil where nothing waits for that
+	text    []byte        // nil = only the notifications
+	after   int64         // number of notifications since the connection began
+	written chan struct{} // closed once it is written; may be nil
 }
 
 func (c *stdio) line(text []byte) stdioLine {
-	taken := c.notified.Load() // first: what is taken meanwhile is written before the line anyway
+	taken := c.notified.Load() // first: notifications taken meanwhile are written before the line anyway
 	return stdioLine{text: text, after: taken + int64(len(c.notifications))}
 }
 
-// waitForCalls waits until no call runs, for at most the given time.
+// waitForCalls waits until no call runs, at most limit.
 func (c *stdio) waitForCalls(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -133,7 +131,7 @@ func (c *stdio) waitForCalls(limit time.Duration) {
 	}
 }
 
-// read takes messages until the input ends or ctx is done.
+// read reads messages until the input ends or ctx is done.
 func (c *stdio) read(ctx context.Context, in io.Reader) error {
 	reader := bufio.NewReaderSize(in, 64<<10)
 	for ctx.Err() == nil {
@@ -156,8 +154,8 @@ func (c *stdio) read(ctx context.Context, in io.Reader) error {
 
 var errTooLong = errors.New("the line is too long")
 
-// readLine reads a line of its own. Of one that is longer than most bytes it
-// keeps nothing and returns errTooLong once the line has ended.
+// readLine returns the next line in new memory. A line longer than limit is dropped and reported as
+// errTooLong.
 func readLine(r *bufio.Reader, limit int64) (line []byte, err error) {
 	size := int64(0)
 	for {
@@ -177,13 +175,13 @@ func readLine(r *bufio.Reader, limit int64) (line []byte, err error) {
 	}
 }
 
-// take takes one message. Calls and subscriptions run beside what follows;
-// everything else is answered before the next message is read.
+// take takes one message. Calls and subscriptions run concurrently with later messages; everything
+// else is answered before the next message is read.
 func (c *stdio) take(ctx context.Context, line []byte) {
 	m := readMessage(line)
 	c.questions.heard()
 	switch {
-	case m == nil: // no JSON object
+	case m == nil: // not a JSON object
 		refused := refusedBatch(line)
 		if refused == nil {
 			refused = c.handle(ctx, line)
@@ -191,7 +189,7 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 		c.write(refused)
 		return
 	case m.isAnswer() && m.id != nil:
-		c.questions.take(m) // answers to nothing that was asked are dropped
+		c.questions.take(m) // drops answers to unknown questions
 		return
 	}
 	r := &request{message: m, caller: &caller{}, log: c.server.log, session: c, questions: &c.questions, out: c}
@@ -214,7 +212,7 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 	}
 }
 
-// open answers a request beside others, which may cancel it, and then calls done.
+// open answers a request in a goroutine, so that later messages can cancel it, and then calls done.
 func (c *stdio) open(ctx context.Context, r *request, done func()) {
 	leave := c.requests.enter(r)
 	answer := func() {
@@ -230,8 +228,8 @@ func (c *stdio) open(ctx context.Context, r *request, done func()) {
 	}
 }
 
-// answerMore answers a request, and then others, unless enough goroutines wait for
-// them.
+// answerMore answers a request, and then further ones, unless stdioIdle goroutines are idle
+// already.
 func (c *stdio) answerMore(answer func()) {
 	for {
 		answer()
@@ -268,7 +266,7 @@ func (l line) refuse(refused refusal) { l.request.end(refused.body, 0) }
 
 func (l line) pass(ctx context.Context, message []byte) { l.request.end(l.handle(ctx, message), 0) }
 
-// handle returns mcp-go's answer to a message, nil for none.
+// handle returns mcp-go's answer to a message, or nil if it gives no answer.
 func (c *stdio) handle(ctx context.Context, message []byte) []byte {
 	answer := c.server.mcp.HandleMessage(ctx, message)
 	if answer == nil {
@@ -289,8 +287,7 @@ func (c *stdio) answer(message []byte, _ int) {
 	}
 }
 
-// write writes a message after the earlier ones. Once the connection has ended
-// it does nothing.
+// write queues a message behind the earlier ones. After the connection has ended it does nothing.
 func (c *stdio) write(line []byte) {
 	select {
 	case c.lines <- c.line(line):
@@ -298,7 +295,7 @@ func (c *stdio) write(line []byte) {
 	}
 }
 
-// flush waits until everything is written, but for most no longer.
+// flush waits for queued lines to be written, at most limit.
 func (c *stdio) flush(limit time.Duration) {
 	last := c.line(nil)
 	last.written = make(chan struct{})
@@ -313,7 +310,7 @@ func (c *stdio) flush(limit time.Duration) {
 	}
 }
 
-// writeAll writes to the client: what has come meanwhile at once.
+// writeAll writes to the client. Lines that are waiting go out in one write.
 func (c *stdio) writeAll() {
 	var out []byte
 	for {
@@ -353,8 +350,8 @@ func (c *stdio) appendNotification(out []byte, n mcp.JSONRPCNotification) []byte
 	return append(append(out, notification(n)...), '\n')
 }
 
-// flushed writes lines, and then closes written where that is not nil. When it
-// cannot write, everything ends.
+// flushed writes lines, then closes written if it is not nil. If a write fails, it cancels the
+// connection.
 func (c *stdio) flushed(lines []byte, written chan struct{}) {
 	if len(lines) > 0 && c.failure.Load() == nil {
 		if _, err := c.out.Write(lines); err != nil {
@@ -408,7 +405,7 @@ func (c *stdio) SetClientCapabilities(capabilities mcp.ClientCapabilities) {
 // SetLogLevel implements [server.SessionWithLogging].
 func (c *stdio) SetLogLevel(level mcp.LoggingLevel) { c.logLevel.Store(level) }
 
-// GetLogLevel implements [server.SessionWithLogging]: errors, until a client says more.
+// GetLogLevel implements [server.SessionWithLogging]. The default is errors.
 func (c *stdio) GetLogLevel() mcp.LoggingLevel {
 	if level, ok := c.logLevel.Load().(mcp.LoggingLevel); ok {
 		return level
