@@ -17,9 +17,8 @@ import (
 	"github.com/toolfold/toolfold/permission"
 )
 
-// sameOrigin refuses requests under a name that is not the server's, and those
-// of web pages from elsewhere, before anything else of them is read. A browser
-// says where a page is from; other clients do not.
+// sameOrigin rejects requests for other host names, and requests from web pages of other origins,
+// before anything else of them is read. Only browsers send where a page is from.
 func sameOrigin(hosts []string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		own, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -36,9 +35,9 @@ func sameOrigin(hosts []string, next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers a request without reading its body, for which the web server
-// would wait: a client that is not let in could hold connections so. The
-// connection ends with it, since its requests share what a deadline cancels.
+// refuse answers a request without reading its body. net/http would wait for the body, so that
+// clients without access could hold connections. The connection is closed, because the deadline
+// applies to all its requests.
 func refuse(w http.ResponseWriter, r *http.Request, text string, status int) {
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
@@ -47,8 +46,8 @@ func refuse(w http.ResponseWriter, r *http.Request, text string, status int) {
 	http.Error(w, text, status)
 }
 
-// allowsOrigin reports whether the Origin headers of a request are absent, or
-// one origin that is served here.
+// allowsOrigin reports whether a request has no Origin header, or one with an origin that is served
+// here.
 func allowsOrigin(origins []string, own net.Addr, hosts []string) bool {
 	if len(origins) == 0 {
 		return true
@@ -58,10 +57,9 @@ func allowsOrigin(origins []string, own net.Addr, hosts []string) bool {
 		origins[0] == origin.Scheme+"://"+origin.Host && isServed(origin.Host, origin.Scheme, own, hosts)
 }
 
-// isServed reports whether a host, with or without a port, is the address that
-// a connection came in on, or one of hosts. A host of these without a port
-// stands for every port; behind them there may be TLS, which there is not at
-// the server's own address.
+// isServed reports whether a host, with or without a port, is the address of the connection, or in
+// hosts. An entry of hosts without a port allows every port. Entries of hosts may be behind TLS;
+// the server's own address is not.
 func isServed(host, scheme string, own net.Addr, hosts []string) bool {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
@@ -86,8 +84,8 @@ func isServed(host, scheme string, own net.Addr, hosts []string) bool {
 	return err == nil && ip.Unmap() == at.Addr().Unmap()
 }
 
-// callerOf returns the caller that bearer let through: where no token is asked
-// for, one without an id that has all rights.
+// callerOf returns the caller that bearer has set. If no token is required, it returns a caller
+// without an id that has all rights.
 func callerOf(ctx context.Context) *caller {
 	if c := callctx.Of[*caller](ctx); c != nil {
 		return c
@@ -95,7 +93,7 @@ func callerOf(ctx context.Context) *caller {
 	return &caller{}
 }
 
-// bearer lets only requests with a good token through. Nil asks for none.
+// bearer lets only requests with a valid token through, or all requests if token is nil.
 func bearer(token tokens, next http.Handler) http.Handler {
 	if token == nil {
 		return next
@@ -123,8 +121,8 @@ func bearer(token tokens, next http.Handler) http.Handler {
 	})
 }
 
-// endWithToken ends a stream when its token is not good any more: nothing is asked
-// again on it by which that would be seen.
+// endWithToken ends a stream when its token is no longer valid. No later request on the stream
+// would check it.
 func endWithToken(ctx context.Context, end context.CancelFunc, token tokens, credentials string) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
@@ -141,8 +139,8 @@ func endWithToken(ctx context.Context, end context.CancelFunc, token tokens, cre
 	}
 }
 
-// inSet lets a request through with the rights of the set that its path names, whatever else the request belongs to, such as
-// a session that began elsewhere. A caller that is limited to sets cannot tell other sets from unknown names.
+// inSet limits a request to the rights of the set in its path, also if its session began elsewhere.
+// A caller that is limited to sets cannot tell other sets from unknown names.
 func inSet(sets map[string]permission.Set, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, from := r.PathValue("set"), callerOf(r.Context())

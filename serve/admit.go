@@ -15,16 +15,16 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// terms hold the findings of mcp-go about a request that is in order for its era.
+// terms are the findings of mcp-go about a request that it admits.
 type terms struct {
 	info *server.RequestProtocolInfo
 
-	// What it marks every result with, such as the resultType of 2026-07-28:
-	// the members of _meta, and the other members, with commas between them.
+	// The members that mcp-go adds to every result, such as the resultType of 2026-07-28: the
+	// members of _meta, and the other members, separated by commas.
 	meta, rest []byte
 }
 
-// append appends the marks and the end of an answer, with more members of _meta.
+// append appends the marks and the end of an answer, with further members of _meta.
 func (t *terms) append(out []byte, meta []byte) []byte {
 	if meta = appendMembers(meta, t.meta); len(meta) > 0 {
 		out = append(append(appendMembers(out, []byte(`"_meta":{`)), meta...), '}')
@@ -32,8 +32,8 @@ func (t *terms) append(out []byte, meta []byte) []byte {
 	return append(appendMembers(out, t.rest), `}}`...)
 }
 
-// read takes the marks out of mcp-go's answer, but for the members that belong to what
-// it answered; it reports false when that has no result.
+// read takes the marks from mcp-go's answer; own names the members that are not marks. It returns
+// false if the answer has no result.
 func (t *terms) read(answer []byte, own ...string) bool {
 	var message struct{ Result ordered.Map }
 	if json.Unmarshal(answer, &message) != nil || message.Result == nil {
@@ -52,28 +52,28 @@ func (t *terms) read(answer []byte, own ...string) bool {
 	return true
 }
 
-// maxAdmissionKey bounds the keys of terms that are kept, in bytes.
+// maxAdmissionKey limits the keys of cached terms, in bytes.
 const maxAdmissionKey = 4 << 10
 
-// refusal is mcp-go's answer to a request that is not in order.
+// refusal is mcp-go's answer to a request that it does not admit.
 type refusal struct {
 	header http.Header
 	status int
 	body   []byte
 }
 
-// transport takes messages of one request to mcp-go.
+// transport passes messages of one request to mcp-go.
 type transport interface {
 	// check returns mcp-go's answer to a message that stands for the request.
 	check(ctx context.Context, message []byte) refusal
-	// refuse answers the request with what check returned.
+	// refuse answers the request with the result of check.
 	refuse(refusal)
-	// pass makes mcp-go answer a message in place of the request.
+	// pass lets mcp-go answer a message in place of the request.
 	pass(ctx context.Context, message []byte)
 }
 
-// exchange answers a message: requests of our methods that are in order here, the
-// others by mcp-go.
+// exchange answers a message. Requests for our methods are answered here once mcp-go has admitted
+// them; mcp-go answers all other messages.
 func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -106,9 +106,8 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 	s.answer(ctx, r)
 }
 
-// admit checks with mcp-go that a request of ours is in order: its session,
-// headers, version and metadata. What it found of a request holds for all that
-// look the same to it.
+// admit lets mcp-go check a request: its session, headers, version and metadata. The result is
+// cached for all requests with the same values.
 func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
 	key := r.appendAdmissionKey(make([]byte, 0, 1024))
 	if terms, ok := s.admissions.get(key); ok {
@@ -126,22 +125,22 @@ func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
 	return nil
 }
 
-// inOrder is called by mcp-go for every request that it is about to handle.
+// inOrder is called by mcp-go for every request that it admits, before it handles it.
 func inOrder(ctx context.Context, _ any, _ mcp.MCPMethod, _ any) {
 	if r := requestOf(ctx); r != nil && r.answered != nil {
 		r.terms = &terms{info: server.RequestProtocolInfoFromContext(ctx)}
 	}
 }
 
-// began is called by mcp-go when it has answered initialize.
+// began is called by mcp-go after it has answered initialize.
 func began(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
 	if r := requestOf(ctx); r != nil && r.began != nil {
 		r.began(server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo))
 	}
 }
 
-// named returns the parameter that a header repeats; nil where none does, or a URI is
-// no text.
+// named returns the parameter that a header has to repeat; nil if there is no such header or the
+// parameter is not a text. The type of name is not checked.
 func (r *request) named() (name json.RawMessage) {
 	switch r.answered.name {
 	case "":
@@ -156,7 +155,7 @@ func (r *request) named() (name json.RawMessage) {
 	return name
 }
 
-// checkMessage returns what mcp-go checks of the request.
+// checkMessage returns the message for mcp-go's check of the request.
 func (r *request) checkMessage() []byte {
 	params := []byte("{")
 	if r.answered.name != "" {
@@ -166,15 +165,15 @@ func (r *request) checkMessage() []byte {
 	return encode(r.version, json.RawMessage("1"), json.RawMessage(`"`+r.answered.as+`"`), params)
 }
 
-// checkedHeaders are the headers that mcp-go looks at, but for the tool's name, as
-// [http.Header] spells them.
+// checkedHeaders are the headers that mcp-go checks, except the tool's name, in the spelling of
+// [http.Header].
 var checkedHeaders = [...]string{
 	"Content-Type", "Accept", mcp.HeaderLastEventID, mcp.HeaderProtocolVersion, mcp.HeaderMethod, server.HeaderKeySessionID,
 }
 
-// appendAdmissionKey appends all that mcp-go checks of a request. Every name of a
-// tool is as good as the next where the header has the same or there is none.
-// Neither headers nor JSON hold the bytes 0 and 1.
+// appendAdmissionKey appends everything that mcp-go checks in a request. All names of tools give
+// the same key if the header repeats the name or is absent. Neither headers nor JSON contain the
+// bytes 0 and 1.
 func (r *request) appendAdmissionKey(key []byte) []byte {
 	for _, header := range checkedHeaders {
 		if header == server.HeaderKeySessionID && r.session != nil {

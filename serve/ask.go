@@ -12,10 +12,10 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// capabilities list what a client says that it can do.
+// capabilities list what a client declares.
 type capabilities struct{ mcp.ClientCapabilities }
 
-// Offers reports whether the client says that it answers a method.
+// Offers reports whether the client declares that it answers a method.
 func (c capabilities) Offers(method string) bool {
 	switch method {
 	case callctx.MethodElicit:
@@ -26,8 +26,7 @@ func (c capabilities) Offers(method string) bool {
 	return method == callctx.MethodRoots && c.Roots != nil
 }
 
-// answers returns what of the capabilities says which questions the client answers; nil
-// where it answers none.
+// answers returns the capabilities to answer questions; nil if the client answers none.
 func (c capabilities) answers() json.RawMessage {
 	if !c.Offers(callctx.MethodElicit) && !c.Offers(callctx.MethodSample) && !c.Offers(callctx.MethodRoots) {
 		return nil
@@ -35,8 +34,8 @@ func (c capabilities) answers() json.RawMessage {
 	return c.Declared()
 }
 
-// Declared implements [callctx.Client]. It leaves out that the client tells of changed roots, which
-// are not passed on.
+// Declared implements [callctx.Client]. It omits roots.listChanged: such notifications are not
+// passed on.
 func (c capabilities) Declared() json.RawMessage {
 	answers := mcp.ClientCapabilities{Sampling: c.Sampling}
 	if c.Offers(callctx.MethodElicit) {
@@ -50,7 +49,7 @@ func (c capabilities) Declared() json.RawMessage {
 	return ordered.MustJSON(answers)
 }
 
-// in returns a context in which a call may ask its client what that offers.
+// in returns a context in which a call may ask its client.
 func (c capabilities) in(ctx context.Context, asked callctx.Client) context.Context {
 	ctx = callctx.WithClient(ctx, asked)
 	if c.Sampling != nil {
@@ -59,8 +58,7 @@ func (c capabilities) in(ctx context.Context, asked callctx.Client) context.Cont
 	return ctx
 }
 
-// asking sends requests to the client in the course of its call, as protocols up to
-// 2025-11-25 have it.
+// asking sends requests to the client during its call, for protocols up to 2025-11-25.
 type asking struct {
 	server  *Server
 	request *request
@@ -86,18 +84,18 @@ func (a asking) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, e
 	return a.request.questions.ask(ctx, a.request, q)
 }
 
-// Asked holds what a call asks its client while it runs as a task.
+// Asked is a question to the client of a call that runs as a task.
 type Asked struct {
-	// Key names the question in the client's answer. Where a call asks, it tells the question
-	// from others of the call, and may be empty.
+	// Key names the question in the client's answer. In a question of the call, Key distinguishes
+	// it from the call's other questions, and may be empty.
 	Key    string
 	Method string          // of the protocol
 	Params json.RawMessage // an object
 }
 
-// WithClient returns the context of a kept call that may ask the client that made it. Client
-// is [KeptCall.Client]. Ask keeps a question with its task, and returns the result that the
-// client answers it with, see [Tasks.Answer]; its errors may reach the client.
+// WithClient returns a context in which a kept call may ask its client. client is
+// [KeptCall.Client]. ask stores a question with its task and returns the client's answer, see
+// [Tasks.Answer]. Its errors may be shown to the client.
 func WithClient(
 	ctx context.Context, client json.RawMessage, ask func(ctx context.Context, q Asked) (json.RawMessage, error),
 ) (context.Context, error) {
@@ -115,7 +113,7 @@ type remote struct {
 	ask func(ctx context.Context, q Asked) (json.RawMessage, error)
 }
 
-// Seen implements [callctx.Client]: what the client of a task sends is not known here.
+// Seen implements [callctx.Client]. It is unknown for the client of a task.
 func (remote) Seen() time.Time { return time.Time{} }
 
 // Ask implements [callctx.Client].

@@ -17,7 +17,7 @@ func (c *cache[V]) get(key []byte) (value V, ok bool) {
 	return value, ok
 }
 
-// put adds a value. A full cache begins anew.
+// put adds a value. A full cache is emptied first.
 func (c *cache[V]) put(key []byte, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,11 +9,10 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
-// codeBusy is the code of a call that found no free place in time.
+// codeBusy is the code of a call that found no free slot in time.
 const codeBusy = "SERVER_BUSY"
 
-// calls bounds how many calls run at a time. Calls that wait for the model of
-// their client do not count.
+// calls limits how many calls run at a time. Calls that wait for their client are not counted.
 type calls struct {
 	free chan struct{} // holds a token for each call that runs
 }
@@ -24,12 +23,10 @@ type turn struct {
 
 	mu    sync.Mutex
 	held  bool
-	waits int // prompts of this call that wait for the client
+	waits int // questions of this call that wait for the client
 }
 
-// enter waits until a call may run, and refuses it when that takes longer than
-// most.
-// Leave ends the call's turn.
+// enter waits up to limit for a free slot, then rejects the call. leave frees the slot.
 func (c *calls) enter(ctx context.Context, limit time.Duration) (_ context.Context, leave func(), refusal *toolfold.Error) {
 	t := &turn{calls: c, held: true}
 	select {
@@ -58,9 +55,8 @@ func (t *turn) release() {
 	}
 }
 
-// pause lets other calls run while this one waits for its client's model, until
-// resume is called. Resume waits for a turn, unless ctx is done. Without a turn
-// in ctx pause does nothing.
+// pause frees the slot of a call while it waits for its client. resume waits for a slot again,
+// unless ctx is done. Without a slot in ctx, pause does nothing.
 func pause(ctx context.Context) (resume func()) {
 	t := callctx.Of[*turn](ctx)
 	if t == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// maxCompletions is the most values of a completion: more are not allowed.
+// maxCompletions is the protocol's limit of values in a completion.
 const maxCompletions = 100
 
 // completing holds the parameters of completion/complete.
@@ -23,8 +23,8 @@ type completing struct {
 	Context  struct{ Arguments map[string]string }
 }
 
-// complete appends the result of completion/complete. An argument without a completer
-// has no values.
+// complete appends the result of completion/complete. An argument without a completer has no
+// values.
 func (s *Server) complete(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	var asked completing
 	if json.Unmarshal(r.rawParams, &asked) != nil {
@@ -53,7 +53,7 @@ func (s *Server) complete(ctx context.Context, r *request, out []byte) ([]byte, 
 	return r.terms.append(append(out, text[1:len(text)-1]...), nil), nil
 }
 
-// completer finds what completes an argument; nil for nothing.
+// completer returns the completer of an argument; nil if it has no completer.
 func (s *Server) completer(ctx context.Context, r *request, asked completing) (Completer, *protocolError) {
 	ref, name := asked.Ref, asked.Argument.Name
 	switch {

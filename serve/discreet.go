@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// discreetHandler logs for mcp-go's transport. Everything but panics is logged
-// at debug level: mcp-go logs clients that leave and answers without a question
-// as errors, so that clients could flood the log. Session ids are left out:
-// with one, a reader of the log could act for the client.
+// discreetHandler logs for mcp-go's transport. Everything except panics is logged at debug level:
+// mcp-go logs disconnects and unexpected answers as errors, so that clients could flood the log.
+// Session ids are dropped: with one, a reader of the log could act for the client.
 type discreetHandler struct{ slog.Handler }
 
-// Enabled implements [slog.Handler]: Handle decides.
+// Enabled implements [slog.Handler]. Handle decides by level.
 func (h *discreetHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle implements [slog.Handler].

@@ -18,27 +18,27 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// DefaultDrain is the time that calls have to end once a server over HTTP is told to
-// stop: less than the 30 s after which Kubernetes kills a container.
+// DefaultDrain is the time that calls have to end when an HTTP server stops: less than the 30 s
+// after which Kubernetes kills a container.
 const DefaultDrain = 25 * time.Second
 
-// cancelTime bounds how long cancelled calls may take to answer.
+// cancelTime limits how long cancelled calls may take to answer.
 const cancelTime = time.Second
 
-// stops is the error of a question to a client while the server stops.
+// stops returns the error of questions to clients while the server stops.
 func stops() error {
 	return toolfold.Errorf(codeBusy, "the server stops and waits for no answer of its client").WithHint("make the call again in a moment")
 }
 
-// drain is the end of a server over HTTP. It begins once. Requests that come after that are
-// served as long as the listener is open.
+// drain is the shutdown of an HTTP server. It begins once. New requests are served until the
+// listener closes.
 type drain struct {
-	begun context.Context // done when the drain begins: streams end with it
+	begun context.Context // done when the drain begins; streams end with it
 	begin context.CancelFunc
 
 	mu     sync.Mutex
-	open   map[*request]bool // requests that are being answered, without streams
-	before map[*request]bool // those of them that came before the drain; nil = it has not begun
+	open   map[*request]bool // being answered, without streams
+	before map[*request]bool // open when the drain began; nil = it has not begun
 	served chan struct{}     // closed when all of before are answered
 }
 
@@ -48,7 +48,7 @@ func newDrain() *drain {
 	return d
 }
 
-// enter adds a request; leave takes it out when it is answered.
+// enter adds a request; leave removes it once it is answered.
 func (d *drain) enter(r *request) (leave func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,7 +64,7 @@ func (d *drain) enter(r *request) (leave func()) {
 	}
 }
 
-// start begins the drain and returns the number of requests that are open.
+// start begins the drain and returns the number of open requests.
 func (d *drain) start() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -74,14 +74,14 @@ func (d *drain) start() int {
 	return len(d.open)
 }
 
-// checkServed is called with the lock held, when before has changed.
+// checkServed is called with the lock held when before has changed.
 func (d *drain) checkServed() {
 	if len(d.before) == 0 {
 		close(d.served)
 	}
 }
 
-// cancelOpen cancels the requests that are open, and returns what they are.
+// cancelOpen cancels the open requests and returns their labels.
 func (d *drain) cancelOpen() (names []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,7 +93,7 @@ func (d *drain) cancelOpen() (names []string) {
 	return names
 }
 
-// label names the request to people: its method, what it is about, and its client.
+// label describes the request for the log: its method, its name or URI, and its client.
 func (r *request) label() string {
 	label := string(r.method)
 	if about := r.about(); about != "" {
@@ -106,7 +106,7 @@ func (r *request) label() string {
 	return fmt.Sprintf("%s of %.100s", label, strings.TrimSpace(r.caller.name+" "+from))
 }
 
-// ready answers whether new requests should be sent here: not once the server drains.
+// ready answers /readyz: 503 once the server drains.
 func (d *drain) ready(w http.ResponseWriter, _ *http.Request) {
 	status, text := http.StatusOK, `{"status":"ready"}`
 	if d.begun.Err() != nil {
@@ -121,9 +121,9 @@ func (d *drain) ready(w http.ResponseWriter, _ *http.Request) {
 // isStream reports whether a request stays open until its client ends it.
 func (m *message) isStream() bool { return m.method == mcp.MethodSubscriptionsListen }
 
-// stop ends a web server. Streams and questions end at once. The listener stays open until the
-// requests that are open now are answered; then it closes, and those that came meanwhile are
-// answered too. What is left after limit is cancelled.
+// stop shuts down a web server. Streams and questions end at once. The listener stays open until
+// the requests that are open now are answered; later requests are answered before stop returns.
+// After limit, all open requests are cancelled.
 func (s *web) stop(server *http.Server, fresh *freshConns, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -151,7 +151,7 @@ func (s *web) stop(server *http.Server, fresh *freshConns, limit time.Duration) 
 	return err
 }
 
-// maxCancelled bounds the requests that the log names when they are cancelled.
+// maxCancelled limits the cancelled requests that the log names.
 const maxCancelled = 50
 
 func (s *web) logCancelled(names []string, limit time.Duration) {
@@ -162,8 +162,8 @@ func (s *web) logCancelled(names []string, limit time.Duration) {
 		slog.Any("cancelled", names[:min(len(names), maxCancelled)]))
 }
 
-// freshConns are connections that have sent nothing yet. A shutdown would
-// wait seconds for each of them.
+// freshConns are connections on which nothing was sent yet. A shutdown would wait seconds for each
+// of them.
 type freshConns struct {
 	mu   sync.Mutex
 	open map[net.Conn]bool

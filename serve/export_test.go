@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// BodyWithin makes a server wait only that long for the body of a request.
+// BodyWithin sets how long a server waits for the body of a request.
 func (s *Server) BodyWithin(most time.Duration) { s.waits.body = most }
 
-// ReadWithin makes a server wait only that long for a client to read what was written.
+// ReadWithin sets how long a server waits for a client to read an answer.
 func (s *Server) ReadWithin(most time.Duration) { s.waits.write = most }
 
-// TurnWithin makes calls wait only that long for their turn.
+// TurnWithin sets how long calls wait for their turn.
 func (s *Server) TurnWithin(most time.Duration) { s.waits.call = most }
 
 var quietLog = slog.New(slog.DiscardHandler)

@@ -13,11 +13,10 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// extensionName identifies the lazy-describe extension among the
-// capabilities.
+// extensionName names the lazy-describe extension in the capabilities.
 const extensionName = "io.github.toolfold/lazy-describe"
 
-// extensions are announced among the capabilities.
+// extensions returns the extensions in the capabilities.
 func (o Options) extensions() map[string]any {
 	announced := map[string]any{
 		extensionName: map[string]any{
@@ -36,7 +35,7 @@ func (o Options) extensions() map[string]any {
 	return announced
 }
 
-// maxDescribed bounds the names of one batch.
+// maxDescribed limits the names in one batch.
 const maxDescribed = 200
 
 // describe appends the result of tools/describe or tools/describe_batch.
@@ -58,7 +57,7 @@ func (s *Server) describe(ctx context.Context, r *request, out []byte) ([]byte, 
 		}
 		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: text}
 	}
-	members, invalid := foreign.JSON(ordered.MustJSON(result)) // what others define may have a member twice
+	members, invalid := foreign.JSON(ordered.MustJSON(result)) // definitions of other servers may have a member twice
 	if invalid != nil {
 		return nil, s.failed(r, fmt.Errorf("encoding a definition: %w", invalid))
 	}
@@ -73,8 +72,7 @@ func (s *Server) describeOne(view *lazy.View, names json.RawMessage, structured 
 	return s.schemaOf(view, name, structured)
 }
 
-// schemaOf returns the definition of a tool, with the schema of its results where
-// these are sent as structured content.
+// schemaOf returns the definition of a tool. If structured is set, it has the schema of results.
 func (s *Server) schemaOf(view *lazy.View, name string, structured bool) (ordered.Map, *toolfold.Error) {
 	definition, err := view.Define(name, structured)
 	if err != nil {

@@ -13,14 +13,13 @@ import (
 
 const (
 	notificationTask = "notifications/tasks"
-	// maxFollowed bounds the tasks that one request follows: each is looked at again and
-	// again.
+	// maxFollowed limits the tasks that one request follows: each is polled.
 	maxFollowed = 50
-	// followInterval is the pause between two looks at the tasks that are followed.
+	// followInterval is the pause between two polls of the followed tasks.
 	followInterval = 500 * time.Millisecond
 )
 
-// subscribed returns the member taskIds of what a request subscribes to; nil without one.
+// subscribed returns the taskIds that a request subscribes to; nil if it has no such member.
 func (m *message) subscribed() (ids json.RawMessage) {
 	var notifications json.RawMessage
 	scan(m.rawParams, []named{{"notifications", &notifications}})
@@ -28,17 +27,16 @@ func (m *message) subscribed() (ids json.RawMessage) {
 	return ids
 }
 
-// following is subscriptions/listen where tasks are followed.
+// following answers subscriptions/listen if it follows tasks.
 var following = &method{as: mcp.MethodToolsList, handle: (*Server).follow}
 
-// followsTasks reports whether the request subscribes to tasks, which mcp-go does not know.
+// followsTasks reports whether the request subscribes to tasks. mcp-go does not support that.
 func (m *message) followsTasks() bool {
 	return m.method == mcp.MethodSubscriptionsListen && m.subscribed() != nil
 }
 
-// follow tells the client how tasks go on, until all of them have ended, and appends the
-// end. What else it would subscribe to is not part of this stream: the acknowledgement
-// says so.
+// follow notifies the client of the progress of tasks until all have ended, and appends the end. It
+// ignores other subscriptions of the request, and omits them in the acknowledgement.
 func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	var ids []string
 	switch {
@@ -63,7 +61,7 @@ func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *p
 	for open := accepted; ; {
 		open = slices.DeleteFunc(open, func(id string) (ended bool) {
 			t, found, err := s.tasks.Find(ctx, id)
-			if err != nil || !found { // it cannot be read just now, or was removed
+			if err != nil || !found { // it cannot be read now, or was removed
 				return err == nil
 			}
 			if before, known := last[id]; !known || !t.sameAs(before) {
@@ -90,7 +88,7 @@ func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *p
 	return t.append(append(out, `"resultType":"complete"`...), text[1:len(text)-1]), nil
 }
 
-// sameAs reports whether there is nothing to tell of a task that was told of before.
+// sameAs reports whether a task has nothing new to report.
 func (t Task) sameAs(before Task) bool {
 	return t.Status == before.Status && t.Message == before.Message &&
 		slices.EqualFunc(t.Asks, before.Asks, func(a, b Asked) bool { return a.Key == b.Key })

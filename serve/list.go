@@ -16,8 +16,8 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// lazyMeta is the member of a tools/list request's _meta that asks for less
-// (true) or all (false) than the server's level shows.
+// lazyMeta is the member of the _meta of tools/list that overrides the server's level: true lists
+// stubs, false lists everything.
 const lazyMeta = "toolfold/lazy"
 
 // toolList is a list of tools, encoded, with an estimate of its tokens.
@@ -26,7 +26,7 @@ type toolList struct {
 	tokens int
 }
 
-// listedTool is a tool as tools/list has it.
+// listedTool is a tool in tools/list.
 type listedTool struct {
 	lazy.Listed
 	Title        json.RawMessage `json:"title,omitempty"`
@@ -36,10 +36,10 @@ type listedTool struct {
 	Meta         any             `json:"_meta,omitempty"`
 }
 
-// asDefined adds what hosts show of a tool of another server, and know its interface by.
+// asDefined adds the title, icons and _meta that another server defines for its tool.
 func (s *Server) asDefined(l *listedTool) {
 	definition, dropped, err := foreign.Object("", l.Definition)
-	if err != nil { // there is none
+	if err != nil { // there is no definition
 		return
 	}
 	if len(dropped) > 0 {
@@ -64,11 +64,11 @@ type annotations struct {
 	OpenWorld   bool `json:"openWorldHint"`
 }
 
-// Loads names the tools that are marked to be shown at once by hosts that load tools when a model needs them.
-// Other hosts ignore the mark.
+// Loads names the tools that hosts should show at once if they load tools on demand. Other hosts
+// ignore the mark.
 type Loads string
 
-// The choices.
+// The values of Loads.
 const (
 	LoadNone      Loads = "none"
 	LoadDiscovery Loads = "discovery" // the tools that find and call the other tools
@@ -89,16 +89,15 @@ func (l Loads) Holds(t lazy.Listed) bool {
 	return t.Discovery
 }
 
-// alwaysLoad is the _meta of a tool that Claude Code always shows: such a tool is
-// shown to the model where the others are left to its own search.
+// alwaysLoad is the _meta of a tool that Claude Code always shows to the model. It finds other
+// tools by its own search.
 var alwaysLoad = map[string]any{"anthropic/alwaysLoad": true}
 
-// searchHint is the _meta of a tool by which Claude Code finds it, where it was not shown:
-// its search looks at names, at these words, and then at descriptions.
+// searchHint is the _meta by which Claude Code finds a tool that it does not show. Its search looks
+// at names, at these words, and then at descriptions.
 func searchHint(words string) map[string]any { return map[string]any{"anthropic/searchHint": words} }
 
-// list appends the result of tools/list. Every client that is listed the same is
-// sent the same bytes.
+// list appends the result of tools/list. Clients with the same list get the same bytes.
 func (s *Server) list(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	if cursor := string(r.params.cursor); cursor != "" && cursor != "null" && cursor != `""` {
 		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "tools/list has one page and gives out no cursor: ask again without cursor"}
@@ -114,11 +113,11 @@ func (s *Server) list(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	if rights := r.caller.rights; rights != nil {
 		key = append(append(key, ' '), rights.Text...)
 	}
-	own := false // whether the session has a longer list than others
+	own := false // whether the session has its own, longer list
 	if lazy == "" && r.session != nil {
 		_, own = s.grown.Load(r.session.SessionID())
 	}
-	lists := s.lists.Load() // those of the catalogue as it is now
+	lists := s.lists.Load() // lists of the current catalogue
 	list, cached := lists.get(key)
 	if cached = cached && !own; !cached {
 		list = s.listed(ctx, lazy)
@@ -158,14 +157,14 @@ func (s *Server) listed(ctx context.Context, asked string) toolList {
 			}
 		}
 	}
-	text, err := foreign.JSON(ordered.MustJSON(list)) // what others define may have a member twice
+	text, err := foreign.JSON(ordered.MustJSON(list)) // definitions of other servers may have a member twice
 	if err != nil {
 		panic(fmt.Sprintf("encoding the list of tools: %s", err))
 	}
 	return toolList{text, tokens}
 }
 
-// tellGrown notifies the session of a call that its list has grown.
+// tellGrown notifies the session of a call that its list of tools has grown.
 func (s *Server) tellGrown(ctx context.Context) {
 	if r := requestOf(ctx); r != nil && r.session != nil {
 		s.grown.Store(r.session.SessionID(), true)
@@ -173,8 +172,8 @@ func (s *Server) tellGrown(ctx context.Context) {
 	}
 }
 
-// forget drops what a session loaded. Requests of 2026-07-28 have sessions of
-// their own without an id, which load nothing.
+// forget drops the state of a session. Requests of 2026-07-28 have their own sessions without an
+// id, which load nothing.
 func (s *Server) forget(_ context.Context, session server.ClientSession) {
 	s.grown.Delete(session.SessionID())
 	s.watches.remove(session.SessionID(), "")

@@ -15,9 +15,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Log returns a logger whose records go to the client of the call that ctx belongs
-// to, where that asked for records of their level. Other calls' records go nowhere.
-// What it is given reaches the client's user: no path, query or secret.
+// Log returns a logger that sends records to the client of the call in ctx, if the client asked for
+// records of their level. Outside of a call, records are dropped. The client's user reads them: log
+// no paths, queries or secrets.
 func Log(ctx context.Context) *slog.Logger {
 	r := requestOf(ctx)
 	if r == nil || r.terms == nil {
@@ -33,7 +33,7 @@ type clientHandler struct {
 	fixed   []slog.Attr
 }
 
-// logLevel returns the protocol's word for a level.
+// logLevel returns the protocol's name of a level.
 func logLevel(level slog.Level) mcp.LoggingLevel {
 	switch {
 	case level >= slog.LevelError:
@@ -46,8 +46,8 @@ func logLevel(level slog.Level) mcp.LoggingLevel {
 	return mcp.LoggingLevelDebug
 }
 
-// wantedLog returns the least level of the log messages that the client wants; empty for
-// none. From 2026-07-28 on a request says so, before that a session.
+// wantedLog returns the least level of log messages that the client wants; empty = no messages.
+// From 2026-07-28 on it is set by request, before that by session.
 func (r *request) wantedLog() mcp.LoggingLevel {
 	if session, ok := r.session.(server.SessionWithLogging); ok && !r.modern() {
 		return session.GetLogLevel()
@@ -55,7 +55,7 @@ func (r *request) wantedLog() mcp.LoggingLevel {
 	return r.terms.info.LogLevel
 }
 
-// withLog returns a context whose calls of other servers pass on what these log.
+// withLog returns a context in which calls pass on the log messages of other servers.
 func (r *request) withLog(ctx context.Context) context.Context {
 	wanted := r.wantedLog()
 	if wanted == "" {
@@ -63,7 +63,7 @@ func (r *request) withLog(ctx context.Context) context.Context {
 	}
 	return callctx.With(ctx, callctx.Log{Level: string(wanted), Tell: func(params json.RawMessage) {
 		var said struct{ Level mcp.LoggingLevel }
-		_ = json.Unmarshal(params, &said) // without a level it is for nobody
+		_ = json.Unmarshal(params, &said) // messages without a level are dropped
 		r.tell(func(r *request) bool {
 			return !said.Level.ShouldSendTo(r.wantedLog()) || r.notify(string(mcp.MethodNotificationMessage), params)
 		})
@@ -76,7 +76,7 @@ func (h *clientHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return wanted != "" && logLevel(level).ShouldSendTo(wanted)
 }
 
-// Handle implements [slog.Handler]. The record goes out before the answer of the request.
+// Handle implements [slog.Handler]. It sends the record before the answer of the request.
 func (h *clientHandler) Handle(_ context.Context, record slog.Record) error {
 	data := logged{{Key: "message", Value: record.Message}}
 	for _, a := range h.fixed {
@@ -94,11 +94,11 @@ func (h *clientHandler) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// logged holds what a record says.
+// logged holds the fields of a record.
 type logged ordered.Map
 
-// add adds an attribute. What is in a group has its name before its own; a name that is
-// taken, such as message, gets a number.
+// add adds an attribute. Names in a group are prefixed with the group's name. A name that is in
+// use, such as message, gets a number.
 func (l *logged) add(group string, a slog.Attr) {
 	value := a.Value.Resolve()
 	if value.Kind() == slog.KindGroup {
@@ -110,7 +110,7 @@ func (l *logged) add(group string, a slog.Attr) {
 		}
 		return
 	}
-	if a.Equal(slog.Attr{}) { // says nothing, as slog has it
+	if a.Equal(slog.Attr{}) { // slog ignores empty attributes
 		return
 	}
 	data, name := (*ordered.Map)(l), group+a.Key
@@ -120,8 +120,8 @@ func (l *logged) add(group string, a slog.Attr) {
 	data.Set(name, valueOf(value))
 }
 
-// valueOf returns a value as JSON has it: errors, durations and what JSON has no form for,
-// such as NaN and functions, as text.
+// valueOf returns a value as JSON. Errors, durations and values that JSON cannot represent, such as
+// NaN and functions, become text.
 func valueOf(v slog.Value) any {
 	value := v.Any()
 	_, own := value.(json.Marshaler)

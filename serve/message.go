@@ -15,11 +15,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// maxID bounds the id of a request in bytes: ids are kept while it runs.
+// maxID limits the id of a request in bytes: ids are stored while requests run.
 const maxID = 1 << 10
 
-// message is a JSON-RPC message, read once. Its parts are as they were written, nil
-// where they are absent.
+// message is a JSON-RPC message, parsed once. Its parts are the original bytes, or nil if they are
+// absent.
 type message struct {
 	raw             json.RawMessage
 	version, id     json.RawMessage
@@ -27,10 +27,10 @@ type message struct {
 	methodText      json.RawMessage
 	method          mcp.MCPMethod
 	rawParams       json.RawMessage
-	tool            string // the name of a called tool; empty where it is no text
+	tool            string // name of the called tool; empty if it is not a text
 	params          struct {
-		name, arguments     json.RawMessage // of a call
-		state, responses    json.RawMessage // of one that goes on
+		name, arguments     json.RawMessage // of tools/call, prompts/get
+		state, responses    json.RawMessage // of a continued call
 		lazy, cursor        json.RawMessage // of a list
 		toolName, toolNames json.RawMessage // of the extension
 		requestID           json.RawMessage // of a cancellation
@@ -38,7 +38,7 @@ type message struct {
 	}
 	meta struct {
 		progressToken, traceparent, tracestate, structured, lazy json.RawMessage
-		protocol                                                 json.RawMessage // an object of the members that are the protocol's own
+		protocol                                                 json.RawMessage // object with the members that the protocol reserves
 	}
 }
 
@@ -47,10 +47,10 @@ func (m *message) isAnswer() bool {
 	return m.methodText == nil && (m.result != nil || m.failure != nil)
 }
 
-// protocolMeta begins the names in _meta that the protocol reserves.
+// protocolMeta is the prefix of names in _meta that the protocol reserves.
 const protocolMeta = "io.modelcontextprotocol/"
 
-// readMessage reads a message. It returns nil for what is no JSON object.
+// readMessage parses a message. It returns nil if raw is not a JSON object.
 func readMessage(raw []byte) *message {
 	m := &message{raw: raw}
 	if !json.Valid(raw) || !scan(raw, []named{
@@ -59,7 +59,7 @@ func readMessage(raw []byte) *message {
 	}) {
 		return nil
 	}
-	if m.method = mcp.MethodToolsCall; string(m.methodText) != toolsCall { // most are, and need no text of their own
+	if m.method = mcp.MethodToolsCall; string(m.methodText) != toolsCall { // the usual method needs no allocation
 		m.method = mcp.MCPMethod(textOfJSON(m.methodText))
 	}
 	p, meta := &m.params, &m.meta
@@ -86,13 +86,13 @@ func readMessage(raw []byte) *message {
 	return m
 }
 
-// named says where the member of an object goes.
+// named is a member of an object and the place for its value.
 type named struct {
 	name string
 	to   *json.RawMessage
 }
 
-// scan finds members of a JSON object; it reports false for any other value.
+// scan finds members of a JSON object. It returns false for any other value.
 func scan(raw json.RawMessage, members []named) bool {
 	return ordered.Scan(raw, func(name []byte, start, end int) {
 		for _, member := range members {
@@ -103,8 +103,7 @@ func scan(raw json.RawMessage, members []named) bool {
 	})
 }
 
-// appendMember appends a member to an object that is not closed yet; a nil value
-// is left out.
+// appendMember appends a member to an object that is not closed yet. A nil value is omitted.
 func appendMember(out []byte, name string, value json.RawMessage) []byte {
 	if value == nil {
 		return out
@@ -116,7 +115,7 @@ func appendMember(out []byte, name string, value json.RawMessage) []byte {
 	return append(append(out, ':'), value...)
 }
 
-// appendMembers appends members with commas between them to such an object, or to the members of one.
+// appendMembers appends comma-separated members to an open object, or to a list of members.
 func appendMembers(out, members []byte) []byte {
 	if len(members) > 0 && len(out) > 0 && out[len(out)-1] != '{' {
 		out = append(out, ',')
@@ -124,7 +123,7 @@ func appendMembers(out, members []byte) []byte {
 	return append(out, members...)
 }
 
-// encode returns the message that has these parts, where they are not nil.
+// encode returns a message of the parts that are not nil.
 func encode(version, id, method, params json.RawMessage) []byte {
 	out := appendMember([]byte("{"), "jsonrpc", version)
 	out = appendMember(out, "id", id)
@@ -134,14 +133,14 @@ func encode(version, id, method, params json.RawMessage) []byte {
 
 const toolsCall = `"` + string(mcp.MethodToolsCall) + `"`
 
-// textOfJSON returns a JSON string decoded; empty for any other value.
+// textOfJSON decodes a JSON string. It returns an empty text for any other value.
 func textOfJSON(raw json.RawMessage) string {
 	text, _ := ordered.Text(raw)
 	return text
 }
 
-// refusedBatch returns the answer to a batch of messages, which the protocol has had in one version only; nil for
-// other texts. That is mcp-go's to refuse, which says of both that they cannot be parsed.
+// refusedBatch returns the answer to a batch, which only one version of the protocol had. It
+// returns nil for other texts. mcp-go would answer that a batch cannot be parsed.
 func refusedBatch(text []byte) []byte {
 	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '[' || !json.Valid(text) {
 		return nil
@@ -149,8 +148,8 @@ func refusedBatch(text []byte) []byte {
 	return failure(nil, mcp.INVALID_REQUEST, "batches are not served: send each message by itself")
 }
 
-// malformed returns why a message is no JSON-RPC; nil if it is. mcp-go lets some
-// of these go unanswered, and names Go types to others.
+// malformed returns the error of an invalid JSON-RPC message; nil if it is valid. mcp-go leaves
+// some of these unanswered, and names Go types in other answers.
 func (m *message) malformed() *protocolError {
 	switch id, params := m.id, m.rawParams; {
 	case len(id) > maxID:
@@ -166,7 +165,7 @@ func (m *message) malformed() *protocolError {
 		return nil
 	case m.method == "":
 		return &protocolError{code: mcp.INVALID_REQUEST, message: "a request needs a method"}
-	case !utf8.Valid(m.raw) && utf8.Valid(m.params.arguments): // those are refused by the call, which says where
+	case !utf8.Valid(m.raw) && utf8.Valid(m.params.arguments): // the call rejects invalid arguments, and names the place
 		return &protocolError{code: mcp.INVALID_REQUEST, message: "the message is not UTF-8"}
 	case len(params) > 0 && params[0] != '{' && string(params) != "null":
 		return &protocolError{code: mcp.INVALID_PARAMS, message: "params must be an object"}
@@ -174,18 +173,18 @@ func (m *message) malformed() *protocolError {
 	return nil
 }
 
-// protocolError is a failure that JSON-RPC reports, not a result of a tool.
+// protocolError is an error that JSON-RPC reports, in place of a tool's result.
 type protocolError struct {
 	code    int
 	message string
-	data    any // nil for none
+	data    any // may be nil
 }
 
 // Error implements [error].
 func (e *protocolError) Error() string { return e.message }
 
-// answer returns the error as the answer to a request. The id comes back byte by
-// byte, an empty one as null.
+// answer returns the answer to a request. The id is repeated byte by byte; an empty id becomes
+// null.
 func (e *protocolError) answer(id json.RawMessage) []byte {
 	if len(id) == 0 {
 		id = nil
@@ -197,7 +196,7 @@ func (e *protocolError) answer(id json.RawMessage) []byte {
 	return ordered.MustJSON(ordered.Map{{Key: "jsonrpc", Value: mcp.JSONRPC_VERSION}, {Key: "id", Value: id}, {Key: "error", Value: body}})
 }
 
-// status returns the HTTP status that 2026-07-28 prescribes for the error.
+// status returns the HTTP status that 2026-07-28 requires for the error.
 func (e *protocolError) status() int {
 	switch e.code {
 	case mcp.METHOD_NOT_FOUND:
@@ -209,22 +208,21 @@ func (e *protocolError) status() int {
 	return http.StatusOK
 }
 
-// failure is an error without data as an answer.
+// failure returns an error answer without data.
 func failure(id json.RawMessage, code int, text string) []byte {
 	return (&protocolError{code: code, message: text}).answer(id)
 }
 
-// mcp-go reads ids as floating point or text, and writes them anew. An id that
-// would not come back as it was travels through it as a text with a mark that
-// no client can know.
+// mcp-go reads ids as floating point or text and encodes them again. An id that would change is
+// passed through mcp-go as a text with a mark that no client can know.
 var (
 	idMark = "id-" + uuid.NewString() + "-"
 	masked = regex.Lazy(`"` + idMark + `([0-9a-f]*)"`)
-	plain  = regex.Lazy(`^(-?[0-9]{1,15}|"[ !#-%'-;=?-\[\]-~]*")$`) // no encoder changes it
+	plain  = regex.Lazy(`^(-?[0-9]{1,15}|"[ !#-%'-;=?-\[\]-~]*")$`) // the same after decoding and encoding
 )
 
-// masked returns the message for mcp-go, with its id and that of the request that
-// it cancels in a form that it carries.
+// masked returns the message for mcp-go, with its id, and the id of the request that it cancels, in
+// a form that mcp-go does not change.
 func (m *message) masked() []byte {
 	params := m.rawParams
 	if m.isAnswer() {
@@ -243,7 +241,7 @@ func mask(id json.RawMessage) json.RawMessage {
 	return json.RawMessage(`"` + idMark + hex.EncodeToString(id) + `"`)
 }
 
-// unmask puts masked ids back as they were written.
+// unmask restores masked ids.
 func unmask(text []byte) []byte {
 	return masked().ReplaceAllFunc(text, func(found []byte) []byte {
 		id, _ := hex.DecodeString(string(masked().FindSubmatch(found)[1]))
@@ -251,7 +249,7 @@ func unmask(text []byte) []byte {
 	})
 }
 
-// goTypes matches how encoding/json speaks of a value of the wrong type.
+// goTypes matches the errors of encoding/json about a value of the wrong type.
 var goTypes = regex.Lazy(`(?:json: )?cannot unmarshal (.+?) into Go (?:struct field (?:\w+\.)?(\S+)|value) of type \S+`)
 
 // inPlainWords rewrites an error of mcp-go that names Go types.
@@ -265,8 +263,8 @@ func inPlainWords(text string) string {
 	})
 }
 
-// inOurWords returns an answer of mcp-go with the ids as they were written, and an
-// error without the names of Go types.
+// inOurWords returns an answer of mcp-go with the original ids, and with errors that do not name Go
+// types.
 func inOurWords(answer []byte) []byte {
 	answer = unmask(answer)
 	if !bytes.Contains(answer, []byte(" into Go ")) {
@@ -275,8 +273,8 @@ func inOurWords(answer []byte) []byte {
 	return rewritten(answer, nil)
 }
 
-// rewritten returns an error of mcp-go in plain words, under another id where that
-// is not nil; it returns what is no error as it is.
+// rewritten returns an error of mcp-go in plain words, with another id if that is not nil. It
+// returns other answers unchanged.
 func rewritten(answer []byte, id json.RawMessage) []byte {
 	var m struct {
 		ID    json.RawMessage

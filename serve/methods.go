@@ -6,26 +6,26 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// method is one that is answered here, once mcp-go has found its request in order.
+// method is a method that is answered here once mcp-go has admitted its request.
 type method struct {
-	as   mcp.MCPMethod // mcp-go checks it as this one: it knows no prompt and no resource
-	name string        // the parameter that the header Mcp-Name repeats; empty = none
+	as   mcp.MCPMethod // the method that mcp-go checks; it knows no prompts and no resources
+	name string        // parameter that the header Mcp-Name repeats; empty = no parameter
 
-	// aside says that the request may take long: on stdio it runs beside what follows.
+	// aside marks requests that may take long: on stdio they run concurrently with later messages.
 	aside bool
 
-	// listed methods answer with tools, which may be kept as long as their list.
+	// listed marks methods that answer with tools; clients may cache them as long as tools/list.
 	listed bool
 
-	// old methods ended with 2026-07-28.
+	// old marks methods that ended with 2026-07-28.
 	old bool
 
 	// handle appends the members of the result and ends the answer.
 	handle handler
 }
 
-// own returns the members of mcp-go's answer to the method that stands for this one which
-// are no marks of every result.
+// own returns the members of mcp-go's answer to method as that are not marks of every result, see
+// [terms.read].
 func (m *method) own() []string {
 	if m.listed {
 		return []string{"tools"}
@@ -33,7 +33,7 @@ func (m *method) own() []string {
 	return []string{"tools", "content", "ttlMs", "cacheScope"}
 }
 
-// Methods that mcp-go has no name for.
+// Methods that mcp-go does not define.
 const (
 	methodDescribe      = "tools/describe"
 	methodDescribeBatch = "tools/describe_batch"

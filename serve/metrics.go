@@ -73,8 +73,7 @@ func (m *Metrics) described(text []byte) {
 	m.describeTokens.Add(float64(estimate.Tokens(text)))
 }
 
-// caches adds the hits and misses of the descriptions of a server's surface.
-// They begin again when the catalogue changes.
+// caches adds the cache hits and misses of descriptions. They restart when the catalogue changes.
 func (m *Metrics) caches(d *lazy.Discovery) {
 	for name, count := range map[string]func(lazy.CacheCounts) int64{
 		"toolfold_describe_cache_hits_total":   func(c lazy.CacheCounts) int64 { return c.Hits },
@@ -88,7 +87,8 @@ func (m *Metrics) caches(d *lazy.Discovery) {
 	}
 }
 
-// Calls is middleware that counts and times every call. The label action is empty for unknown names.
+// Calls is middleware that counts and times every call. The label action is empty for unknown
+// names.
 func (m *Metrics) Calls(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		start := time.Now()

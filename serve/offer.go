@@ -23,7 +23,7 @@ type Prompt struct {
 	Get func(ctx context.Context, arguments map[string]string) ([]Message, error)
 }
 
-// Argument is a value that a prompt takes, as text.
+// Argument is a text value that a prompt takes.
 type Argument struct {
 	Name     string
 	Doc      string
@@ -37,8 +37,8 @@ type Message struct {
 	Content content.Block
 }
 
-// Completer returns values that may complete the typed text of an argument, likely ones first. Clients get at
-// most 100. Others are the arguments that are known already.
+// Completer returns values that may complete the typed text of an argument, likely ones first.
+// Clients get at most 100. others are the arguments that are known already.
 type Completer func(ctx context.Context, typed string, others map[string]string) ([]string, error)
 
 // Resource is something that clients may read, at one URI, or at every URI that matches a template of RFC 6570
@@ -57,7 +57,8 @@ type Resource struct {
 	// still be read by their URI. A resource at one URI is always listed.
 	List func(ctx context.Context) ([]content.Link, error)
 
-	// Hidden leaves a template out of the list of templates. Its URIs can be read: they are of earlier versions.
+	// Hidden omits a template from the list of templates. Its URIs, from earlier versions, can
+	// still be read.
 	Hidden bool
 
 	Complete map[string]Completer // by variable of the template

@@ -12,13 +12,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Others has the prompts and resources of other servers, which are passed on: entries of lists and
-// results as the protocol has them. Members of a result that the protocol does not have there, and
-// names in _meta that are the protocol's or toolfold's, are left out. Ctx carries the caller, see
-// [toolfold.OriginOf]. Ours go before those of the same name or URI.
+// Others provides the prompts and resources of other servers: entries of lists and results in the
+// form of the protocol. Members that the protocol does not have for a result, and names in _meta
+// that are reserved, are dropped. Ctx carries the caller, see [toolfold.OriginOf]. If the server
+// itself has an entry with the same name or URI, that entry wins.
 //
-// A nil result without an error says that there is none for the caller. A [*toolfold.Error]
-// with Protocol is the refusal of the other server.
+// A nil result without an error means that nothing exists for the caller. A [*toolfold.Error] with
+// Protocol is an error that the other server returned.
 type Others interface {
 	Prompts(ctx context.Context) []json.RawMessage
 	Resources(ctx context.Context) []json.RawMessage
@@ -28,19 +28,19 @@ type Others interface {
 	ReadResource(ctx context.Context, uri string) (json.RawMessage, error)
 	Complete(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
-	// Named returns what rules can name besides the families of the server, see
+	// Named returns the families that rules can name in addition to the server's own, see
 	// [permission.Rules.Check].
 	Named() []*toolfold.Family
 
-	// HasResource reports whether the caller may read what is at a URI, if there is anything.
+	// HasResource reports whether the caller may read the resource at a URI, if it exists.
 	HasResource(ctx context.Context, uri string) bool
-	// Watch says that a client watches a URI, or that none does any more. It does not wait.
+	// Watch reports that a client watches a URI, or that no client does any more. It does not wait.
 	Watch(ctx context.Context, uri string, watch bool)
 }
 
-// listed is an entry of a list: of ours, or as another server has it.
+// listed is an entry of a list, either ours or another server's JSON.
 type listed struct {
-	key   string // tells entries apart
+	key   string // name or URI
 	value any
 }
 
@@ -49,8 +49,8 @@ func (l listed) MarshalJSON() ([]byte, error) { return ordered.JSON(l.value) }
 
 func (l listed) at() string { return l.key }
 
-// withOthers appends the entries of other servers to ours; key is the member that tells them
-// apart. An entry that is no JSON object is left out.
+// withOthers appends the entries of other servers to ours, except entries with the same key; key
+// names the member that identifies them. Entries that are not JSON objects are dropped.
 func (s *Server) withOthers(list []listed, others []json.RawMessage, key string) []listed {
 	ours := map[string]bool{}
 	for _, l := range list {
@@ -78,7 +78,7 @@ func (s *Server) withOthers(list []listed, others []json.RawMessage, key string)
 	return list
 }
 
-// ruled returns what rules can name.
+// ruled returns the families that rules can name.
 func (s *Server) ruled() []*toolfold.Family {
 	families := s.surface.Families()
 	if s.others != nil {
@@ -87,13 +87,13 @@ func (s *Server) ruled() []*toolfold.Family {
 	return families
 }
 
-// othersHave reports whether another server may have something for the caller at a URI.
+// othersHave reports whether another server may have a resource for the caller at a URI.
 func (s *Server) othersHave(ctx context.Context, uri string) bool {
 	return s.others != nil && s.others.HasResource(ctx, uri)
 }
 
-// relay appends the result of another server that do returns, in its turn among the calls that
-// run. Where there is none it fails with missing, that we have nothing of that name ourselves.
+// relay appends the result of another server that do returns, in its turn. If no server has the
+// name it returns missing.
 func (s *Server) relay(
 	ctx context.Context, r *request, out []byte, name string, missing *protocolError, do func(context.Context) (json.RawMessage, error),
 ) ([]byte, *protocolError) {
@@ -129,8 +129,8 @@ func (s *Server) relay(
 	return reply.append(out, r.terms), nil
 }
 
-// passedCode returns the code with which a refusal of another server goes out: codes about the
-// connection to that server become others, since the caller's own is in order.
+// passedCode returns the code for an error of another server. Codes about the connection to that
+// server become INTERNAL_ERROR, because the caller's own connection is in order.
 func passedCode(code int64) int {
 	switch code {
 	case mcp.PARSE_ERROR, mcp.INVALID_REQUEST, mcp.METHOD_NOT_FOUND, mcp.MISSING_REQUIRED_CLIENT_CAPABILITY,

@@ -11,10 +11,9 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
-// pageHead begins the page: name and version in the title and the headline, and the address of
-// the MCP endpoint.
-//
-// The page is printed: html/template would make every program that serves 3 MB larger.
+// pageHead begins the page: name and version in the title and the headline, and the address of the
+// MCP endpoint. It is a format string: html/template would add 3 MB to every program that links
+// serve.
 const pageHead = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>%[1]s %[2]s</title>
@@ -26,8 +25,8 @@ agents and the like; give them this address:</p>
 <pre>%[3]s</pre>
 `
 
-// browsed serves browsers a page that says what is served and how a client gets to it, and next to
-// all others. Where callers need a token, it tells nothing of the tools.
+// browsed serves browsers a page with the tools and the configuration of clients. Other requests go
+// to next. If callers need a token, the page does not show the tools.
 func (s *web) browsed(token tokens, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		accepts := r.Header.Get("Accept")

@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// listedPrompt is a prompt as prompts/list has it.
+// listedPrompt is a prompt in prompts/list.
 type listedPrompt struct {
 	Name      string           `json:"name"`
 	Title     string           `json:"title,omitempty"`
@@ -94,7 +94,7 @@ func (s *Server) getPrompt(ctx context.Context, r *request, out []byte) ([]byte,
 	})
 }
 
-// judge says what is wrong with arguments; empty for nothing.
+// judge returns the problems of arguments, or an empty text.
 func (p *Prompt) judge(arguments map[string]string) string {
 	var missing, unknown, declared []string
 	for _, a := range p.Arguments {
@@ -122,8 +122,8 @@ func (p *Prompt) judge(arguments map[string]string) string {
 	return fmt.Sprintf("prompt %s %s; its arguments: %s", p.Name, strings.Join(said, " and "), strings.Join(declared, ", "))
 }
 
-// run appends the members that do returns, in its turn among the calls that run. A
-// client whose model, or whose user, do asks is asked as for a call.
+// run appends the members that do returns, in its turn. do may ask the client's model or user like
+// a call.
 func (s *Server) run(
 	ctx context.Context, r *request, out []byte, name string, do func(context.Context) (ordered.Map, error),
 ) ([]byte, *protocolError) {

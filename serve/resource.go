@@ -16,11 +16,10 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// pageSize is the most entries of a page of prompts or resources.
+// pageSize is the maximum number of entries in a page of prompts or resources.
 const pageSize = 50
 
-// appendPage appends the page of a list that a request asks for, under a name, and ends
-// the answer.
+// appendPage appends the requested page of a list under a name, and ends the answer.
 func appendPage[T any](out []byte, r *request, name string, list []T, key func(T) string) ([]byte, *protocolError) {
 	page, next, failed := pageOf(r, list, key)
 	if failed != nil {
@@ -29,8 +28,8 @@ func appendPage[T any](out []byte, r *request, name string, list []T, key func(T
 	return r.appendFresh(out, paged(name, page, next)), nil
 }
 
-// pageOf returns the page of a list that a request asks for, and the cursor of the next one,
-// which is empty on the last. A cursor has the key of the entry before its page.
+// pageOf returns the requested page of a list, and the cursor of the next page, empty on the last.
+// A cursor holds the key of the entry before its page.
 func pageOf[T any](r *request, list []T, key func(T) string) (page []T, next string, failed *protocolError) {
 	if cursor := r.params.cursor; cursor != nil && string(cursor) != "null" && string(cursor) != `""` {
 		after, err := toolfold.Page{Cursor: textOfJSON(cursor)}.After(string(r.method))
@@ -59,7 +58,7 @@ func paged[T any](name string, page []T, next string) ordered.Map {
 	return members
 }
 
-// fresh returns the members of a result that may be others the next time.
+// fresh adds cache hints to members that may have changed at the next request.
 func (r *request) fresh(members ordered.Map) ordered.Map {
 	if !r.modern() {
 		return members
@@ -67,16 +66,16 @@ func (r *request) fresh(members ordered.Map) ordered.Map {
 	return append(members, ordered.Member{Key: "ttlMs", Value: 0}, ordered.Member{Key: "cacheScope", Value: mcp.CacheScopePrivate})
 }
 
-// appendFresh appends such members, and ends the answer.
+// appendFresh appends such members and ends the answer.
 func (r *request) appendFresh(out []byte, members ordered.Map) []byte {
 	text := ordered.MustJSON(r.fresh(members))
 	return r.terms.append(append(out, text[1:len(text)-1]...), nil)
 }
 
-// templates has what URIs were parsed to: they are those of declarations.
+// templates caches parsed URIs. They come from declarations, so their number is limited.
 var templates sync.Map // of *mcp.URITemplate
 
-// template returns the URI of a resource parsed, nil if it is not a template.
+// template returns the parsed URI of a resource; nil if it is not a template.
 func (x *Resource) template() *mcp.URITemplate {
 	if parsed, ok := templates.Load(x.URI); ok {
 		return parsed.(*mcp.URITemplate)
@@ -89,10 +88,10 @@ func (x *Resource) template() *mcp.URITemplate {
 	return parsed
 }
 
-// fixed reports whether the resource is at one URI.
+// fixed reports whether the resource has one URI.
 func (x *Resource) fixed() bool { return !strings.Contains(x.URI, "{") }
 
-// at returns where a URI is within the resource, nil where it is not.
+// at returns the location of a URI within the resource; nil if it does not match.
 func (x *Resource) at(uri string) *Location {
 	if x.fixed() {
 		if uri != x.URI {
@@ -141,7 +140,7 @@ func (s *Server) listResources(ctx context.Context, r *request, out []byte) ([]b
 	return appendPage(out, r, "resources", list, listed.at)
 }
 
-// listedTemplate is a resource as resources/templates/list has it.
+// listedTemplate is a resource in resources/templates/list.
 type listedTemplate struct {
 	URI  string `json:"uriTemplate"`
 	Name string `json:"name"`
@@ -167,7 +166,7 @@ func (s *Server) listTemplates(ctx context.Context, r *request, out []byte) ([]b
 	return appendPage(out, r, "resourceTemplates", list, listed.at)
 }
 
-// find returns the resource of a caller that a URI is of; nil without one.
+// find returns the first resource that matches a URI; nil if there is none.
 func find(resources []Resource, uri string) (*Resource, *Location) {
 	for i := range resources {
 		if at := resources[i].at(uri); at != nil {
@@ -211,7 +210,7 @@ func (s *Server) readResource(ctx context.Context, r *request, out []byte) ([]by
 	return out, failed
 }
 
-// nothingAt says that a caller can read nothing at a URI.
+// nothingAt returns the error for a URI at which the caller can read nothing.
 func (r *request) nothingAt(uri, why string) *protocolError {
 	code := mcp.INVALID_PARAMS
 	if !r.modern() {
@@ -220,7 +219,8 @@ func (r *request) nothingAt(uri, why string) *protocolError {
 	return &protocolError{code: code, message: fmt.Sprintf("%.200s: %s", uri, why), data: map[string]string{"uri": uri}}
 }
 
-// answerable returns an error that clients may read: others are logged.
+// answerable returns the [toolfold.Error] in err. Any other error is logged and hidden from
+// clients.
 func (s *Server) answerable(err error) *toolfold.Error {
 	var known *toolfold.Error
 	switch {
@@ -233,8 +233,8 @@ func (s *Server) answerable(err error) *toolfold.Error {
 	return toolfold.Errorf(toolfold.Internal, "the server failed; its log has more")
 }
 
-// failed returns an error as the protocol has it: as one of the request where the caller
-// can mend it.
+// failed converts an error for the protocol. Its code blames the request only if the caller can
+// correct it.
 func (s *Server) failed(r *request, err error) *protocolError {
 	known := s.answerable(err)
 	if known.Lacking != "" && r.modern() {

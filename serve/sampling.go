@@ -13,12 +13,12 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// defaultSampleTokens is the most tokens of an answer when a prompt does not
-// say: the protocol asks for a figure.
+// defaultSampleTokens is the maximum length of an answer if the prompt sets no limit: the protocol
+// requires one.
 const defaultSampleTokens = 4096
 
-// checkTools refuses a prompt with tools to a client that takes none: it would
-// have to answer with an error.
+// checkTools rejects a prompt with tools if the client does not support tools: the client would
+// have to return an error.
 func checkTools(client *mcp.SamplingCapability, p callctx.Prompt) error {
 	if len(p.Tools) == 0 || client.Tools != nil {
 		return nil
@@ -86,7 +86,7 @@ func sampleParams(p callctx.Prompt) mcp.CreateMessageParams {
 	return params
 }
 
-// completion takes the text and the calls out of a client's answer.
+// completion returns the text and the calls in a client's answer.
 func completion(result *mcp.CreateMessageResult) (callctx.Completion, error) {
 	if result == nil {
 		return callctx.Completion{}, errors.New("the client's model gave no answer")
@@ -115,7 +115,7 @@ func completion(result *mcp.CreateMessageResult) (callctx.Completion, error) {
 	return done, nil
 }
 
-// textOf is the text in one content block or in a list of them.
+// textOf returns the text in a content block or in a list of blocks.
 func textOf(content any) string {
 	switch content := content.(type) {
 	case mcp.TextContent:

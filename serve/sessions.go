@@ -14,23 +14,22 @@ import (
 // sessionIdle is the lifetime of a session without a request or a stream.
 const sessionIdle = 30 * time.Minute
 
-// sessions are the sessions of protocols up to 2025-11-25. There are only so
-// many: a new one ends the one that was idle longest. It implements mcp-go's
-// SessionIdManager.
+// sessions are the sessions of protocols up to 2025-11-25, at most limit. Beyond that a new session
+// ends the one that was idle longest. It implements mcp-go's SessionIdManager.
 type sessions struct {
 	limit int
 	now   func() time.Time
-	end   func(id string) // has mcp-go forget a session
-	ended func(id string) // is called when a session has ended; nil is not
+	end   func(id string) // makes mcp-go forget a session
+	ended func(id string) // called when a session has ended; may be nil
 
 	mu   sync.Mutex
 	byID map[string]*list.Element
-	used *list.List // of *httpSession, the one used longest ago first
+	used *list.List // of *httpSession, least recently used first
 }
 
 type httpSession struct {
 	id        string
-	caller    string                       // id of who began it; empty for who gives no token
+	caller    string                       // id of the caller that began it; empty without a token
 	client    server.SessionWithClientInfo // nil until mcp-go has answered initialize
 	last      time.Time
 	open      int // requests and streams
@@ -71,8 +70,7 @@ func (s *sessions) Generate() string {
 	return session.id
 }
 
-// longestIdle is the session used longest ago of those with nothing open, or of
-// all.
+// longestIdle returns the least recently used session that has nothing open, or else of all.
 func (s *sessions) longestIdle() *list.Element {
 	for e := s.used.Front(); e != nil; e = e.Next() {
 		if e.Value.(*httpSession).open == 0 {
@@ -94,7 +92,7 @@ func (s *sessions) remove(e *list.Element) string {
 	return session.id
 }
 
-// Validate returns an error for an id that is no session's.
+// Validate returns an error for an unknown id.
 func (s *sessions) Validate(id string) (isTerminated bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +112,7 @@ func (s *sessions) Terminate(id string) (isNotAllowed bool, err error) {
 	return false, nil
 }
 
-// own sets who began a session.
+// own sets the caller that began a session.
 func (s *sessions) own(client server.SessionWithClientInfo, from *caller) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,8 +122,7 @@ func (s *sessions) own(client server.SessionWithClientInfo, from *caller) {
 	}
 }
 
-// enter begins a request of a session; it returns nil where there is none of
-// the caller's.
+// enter begins a request of a session. It returns nil if the caller has no such session.
 func (s *sessions) enter(id string, from *caller) *httpSession {
 	s.mu.Lock()
 	e, ok := s.byID[id]

@@ -28,19 +28,19 @@ const (
 	methodDirectoryRead = "resources/directory/read"
 )
 
-// skillScheme begins the URIs of files of skills, skillFile is the file that each has.
+// skillScheme is the prefix of the URIs of files of skills; skillFile is required in every skill.
 const (
 	skillScheme = "skill://"
 	skillFile   = "SKILL.md"
 )
 
-// Skill is a folder of instructions for an agent, as the Agent Skills specification has
-// it. Each file of it is a resource too, such as skill://go-errors/SKILL.md.
+// Skill is a folder of instructions for an agent, as in the Agent Skills specification. Each file
+// is also a resource, such as skill://go-errors/SKILL.md.
 type Skill struct {
-	Name  string          // that of its front matter: a to z, 0 to 9 and single hyphens within, at most 64
+	Name  string          // as in its front matter: a to z, 0 to 9, single hyphens within; at most 64
 	Front json.RawMessage // the front matter of SKILL.md as a JSON object, with name and description
 
-	// Files are at most 512, of 16 MiB together; one is SKILL.md.
+	// Files are at most 512 files, 16 MiB together. One of them is SKILL.md.
 	Files []SkillFile
 }
 
@@ -52,7 +52,7 @@ type SkillFile struct {
 
 func (s *Skill) uri(file string) string { return skillScheme + s.Name + "/" + file }
 
-// held returns what a file holds.
+// held returns the content of a file.
 func (f SkillFile) held() content.Held {
 	held := content.Held{MIME: f.mime()}
 	if utf8.Valid(f.Data) {
@@ -82,12 +82,12 @@ func (f SkillFile) mime() string {
 	return "application/octet-stream"
 }
 
-// link returns the file as lists of resources have it.
+// link returns the file as it appears in lists of resources.
 func (s *Skill) link(f SkillFile) content.Link {
 	return content.Link{URI: s.uri(f.Path), Name: path.Base(f.Path), MIME: f.mime(), Size: new(int64(len(f.Data)))}
 }
 
-// skillEntry is a skill as skills/list has it.
+// skillEntry is a skill in skills/list.
 type skillEntry struct {
 	URI       string          `json:"uri"`
 	Front     json.RawMessage `json:"frontmatter"`
@@ -118,7 +118,7 @@ func (s *Server) listSkills(ctx context.Context, r *request, out []byte) ([]byte
 	if failed != nil {
 		return nil, failed
 	}
-	entries := make([]skillEntry, len(page)) // of this page alone: the digests take all their files
+	entries := make([]skillEntry, len(page)) // only of this page: digests read whole files
 	for i := range page {
 		entries[i] = page[i].entry()
 	}
@@ -157,8 +157,8 @@ func noSkill(uri, why string) *protocolError {
 	return &protocolError{code: mcp.INVALID_PARAMS, message: fmt.Sprintf("%.200s: %s", uri, why), data: map[string]string{"uri": uri}}
 }
 
-// readDirectory appends the result of resources/directory/read: what is directly in a
-// folder of a skill, folders first.
+// readDirectory appends the result of resources/directory/read: the direct entries of a folder of a
+// skill, folders first.
 func (s *Server) readDirectory(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	uri, skills, failed := s.asked(ctx, r)
 	if failed != nil {
@@ -191,7 +191,7 @@ func (s *Server) readDirectory(ctx context.Context, r *request, out []byte) ([]b
 
 var errNoFile = toolfold.Errorf(toolfold.InvalidInput, "no skill has such a file")
 
-// withSkills returns the options with the files of skills among the resources.
+// withSkills returns the options with the files of skills added to Resources.
 func (o Options) withSkills() Options {
 	if o.Skills == nil {
 		return o
@@ -206,8 +206,7 @@ func (o Options) withSkills() Options {
 	return o
 }
 
-// skillResources returns the files of skills as resources; the listed ones are the
-// SKILL.md of each.
+// skillResources returns the files of skills as resources. Lists show only each SKILL.md.
 func skillResources(all func(context.Context) ([]Skill, error)) []Resource {
 	file := func(ctx context.Context, at Location) (SkillFile, error) {
 		skills, err := all(ctx)

@@ -16,43 +16,43 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Tasks keeps calls that outlive their request, for clients of 2026-07-28 that take a
-// task for an answer. All methods are safe for concurrent use; the caller is that of the
-// context, see [toolfold.OriginOf].
+// Tasks stores calls that outlive their request, for clients of 2026-07-28 that accept a task as an
+// answer. All methods are safe for concurrent use. The context carries the caller, see
+// [toolfold.OriginOf].
 type Tasks interface {
-	// Keep keeps a call for good before it runs, and has it run. An empty id = the call
-	// has to run within its request.
+	// Keep stores a call durably before it runs, and starts it. An empty id means that the call has
+	// to run within its request.
 	Keep(ctx context.Context, k KeptCall) (id string, err error)
 
-	// Find returns a task as it is now; false for one that the caller may not see, too.
+	// Find returns the current state of a task. found is false also if the caller may not see it.
 	Find(ctx context.Context, id string) (t Task, found bool, err error)
 
-	// Cancel asks for the end of a task, and does not wait for it. A task that has ended
-	// stays as it is. An [*toolfold.Error] tells the caller why it may not.
+	// Cancel requests the end of a task and does not wait for it. A final task stays as it is. A
+	// [*toolfold.Error] tells the caller why it may not cancel.
 	Cancel(ctx context.Context, id string) error
 
-	// Answer keeps the client's answers to what a task asks, by the keys of [Task.Asks],
-	// and has it go on. A question that was answered keeps its first answer. An
-	// [*toolfold.Error] tells the caller why it may not.
+	// Answer stores the client's answers to the questions of a task, by the keys of [Task.Asks],
+	// and lets the task continue. The first answer to a question counts. A [*toolfold.Error] tells
+	// the caller why it may not answer.
 	Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error
 }
 
-// KeptCall is a valid call that is to be kept.
+// KeptCall is a valid call to keep as a task.
 type KeptCall struct {
 	Action    string          // full name
-	Arguments json.RawMessage // as the action spells them, complete
+	Arguments json.RawMessage // all of them, in the action's own spelling
 
-	// Name and Raw are the call as the client made it, by which its answer is worded
-	// once there is a result.
+	// Name and Raw are the call as the client made it. They decide the form of the answer once
+	// there is a result.
 	Name string
 	Raw  json.RawMessage
 
-	// Client says what the client can be asked, in a form of this package: the call runs
-	// under [WithClient]. Nil = nothing.
+	// Client holds the questions that the client answers, in a form of this package, for
+	// [WithClient]. Nil = it answers no questions.
 	Client json.RawMessage
 }
 
-// Task is a kept call, or what a call waits for, as it is at a moment.
+// Task is the state of a kept call, or of a task that a call waits for, at one moment.
 type Task struct {
 	ID      string
 	Status  TaskStatus
@@ -60,49 +60,49 @@ type Task struct {
 
 	Created, Updated time.Time
 
-	// Name and Raw are the call whose answer the task has; Result holds what its action
-	// returned, {"error": …} for an error. Failed says that the result shows a failure.
+	// Name and Raw are the client's call, see [KeptCall]. Result is the result of its action, or
+	// {"error": …}. Failed reports that Result is a failure.
 	Name   string
 	Raw    json.RawMessage
 	Result json.RawMessage // nil until the task is completed
 	Failed bool
 
-	Asks []Asked // of a task in the state TaskInputRequired, in the order they were asked
+	Asks []Asked // open questions if Status is TaskInputRequired, in order
 
-	// Awaited says that the task is no call of a client: it goes on when those who wait
-	// for it no longer do.
+	// Awaited reports that the task is not a call of a client. It continues when the clients that
+	// wait for it leave.
 	Awaited bool
 }
 
-// TaskStatus is the state of a task, as clients know it.
+// TaskStatus is the state of a task, in the words of the protocol.
 type TaskStatus string
 
 // The states of a task.
 const (
 	TaskWorking       TaskStatus = "working"
-	TaskInputRequired TaskStatus = "input_required" // it goes on when its client has answered
-	TaskCompleted     TaskStatus = "completed"      // with a result, which may be that of a failed call
-	TaskFailed        TaskStatus = "failed"         // without one
+	TaskInputRequired TaskStatus = "input_required" // continues when its client has answered
+	TaskCompleted     TaskStatus = "completed"      // with a result, which may be a failed call's
+	TaskFailed        TaskStatus = "failed"         // without a result
 	TaskCancelled     TaskStatus = "cancelled"
 )
 
-// final reports whether a task in this state stays in it.
+// final reports whether the state is an end state.
 func (s TaskStatus) final() bool { return s != TaskWorking && s != TaskInputRequired }
 
-// Methods of the tasks of 2026-07-28, which mcp-go does not know.
+// Methods for tasks of 2026-07-28 that mcp-go does not have.
 const (
 	methodTasksGet    mcp.MCPMethod = "tasks/get"
 	methodTasksUpdate mcp.MCPMethod = "tasks/update"
 	methodTasksCancel mcp.MCPMethod = "tasks/cancel"
 )
 
-// tasksExtension identifies tasks among the capabilities.
+// tasksExtension names tasks in the capabilities.
 const tasksExtension = protocolMeta + "tasks"
 
-// taskInterval is the pause between two requests for a task that clients are told.
+// taskInterval is the pause between two requests for a task that clients are advised to make.
 const taskInterval = time.Second
 
-// takesTasks reports whether the client of the request takes a task for an answer.
+// takesTasks reports whether the client accepts a task as an answer.
 func (r *request) takesTasks() bool {
 	if !r.modern() || r.terms.info.ClientCapabilities == nil {
 		return false
@@ -111,7 +111,7 @@ func (r *request) takesTasks() bool {
 	return declared
 }
 
-// withTasks returns the context of a call that may become a task.
+// withTasks returns a context in which a call may become a task.
 func (s *Server) withTasks(ctx context.Context, r *request) context.Context {
 	if s.tasks == nil || !r.takesTasks() {
 		return ctx
@@ -119,15 +119,15 @@ func (s *Server) withTasks(ctx context.Context, r *request) context.Context {
 	return call.WithDeferral(ctx, func(ctx context.Context, c *call.Call) (toolfold.Answer, bool) { return s.deferred(ctx, r, c) })
 }
 
-// deferred is the [call.Deferral] of clients that take tasks: it keeps a call, or finds
-// the task that a call waits for, and answers with the task unless that ends soon.
+// deferred is the [call.Deferral] for clients that accept tasks. It keeps a call, or finds the task
+// that a call waits for. If the task ends in time, its result is the answer, else the task is.
 func (s *Server) deferred(ctx context.Context, r *request, c *call.Call) (toolfold.Answer, bool) {
 	awaits := c.Entry.Action.AwaitsTask
 	var id string
 	if args, _ := c.Arguments(); awaits {
 		id, _ = args["taskId"].(string)
 		if t, found, err := s.tasks.Find(ctx, id); err != nil || !found || !t.Awaited || t.Status.final() {
-			return toolfold.Answer{}, false // the action answers that as well, and with reasons
+			return toolfold.Answer{}, false // the action answers that too, with the reason
 		}
 	} else {
 		var err error
@@ -146,14 +146,14 @@ func (s *Server) deferred(ctx context.Context, r *request, c *call.Call) (toolfo
 		s.log.Warn("looking for a task that was just kept", "task", id, "err", err)
 	}
 	switch {
-	case ctx.Err() != nil && !awaits: // the client never heard of the task
+	case ctx.Err() != nil && !awaits: // the client does not know the task
 		if err := s.tasks.Cancel(context.WithoutCancel(ctx), id); err != nil {
 			s.log.Warn("cancelling a task", "task", id, "err", err)
 		}
 		return toolfold.Errorf(toolfold.Cancelled, "%s was cancelled before it ended", c.Entry.Title()).Answer(), true
 	case awaits && (err != nil || t.Status.final()):
 		return toolfold.Answer{}, false
-	case err != nil, !t.Status.final(), s.waits.task < 0: // where the store is away, it goes on all the same
+	case err != nil, !t.Status.final(), s.waits.task < 0: // if the store is down, the task goes on
 		return toolfold.Answer{TaskID: id, Content: ordered.MustJSON(ordered.Map{{Key: "taskId", Value: id}})}, true
 	case t.Status == TaskCompleted:
 		return c.Recall(ctx, t.Result, t.Failed), true
@@ -163,8 +163,8 @@ func (s *Server) deferred(ctx context.Context, r *request, c *call.Call) (toolfo
 	return toolfold.Errorf(toolfold.Internal, "%s", t.Message).Answer(), true
 }
 
-// await waits until a task has ended or asks its client, for at most the given time, and returns it. An error
-// says that it could not be read by then.
+// await waits until a task has ended or asks its client, at most the given time, and returns it. It
+// returns the last error of reading the task.
 func (s *Server) await(ctx context.Context, id string, most time.Duration) (Task, error) {
 	limited, done := context.WithTimeout(ctx, most)
 	defer done()
@@ -184,8 +184,8 @@ func (s *Server) await(ctx context.Context, id string, most time.Duration) (Task
 	}
 }
 
-// members returns what every answer about a task says of it. It is kept for as long as
-// the server keeps tasks, which has no relation to its beginning.
+// members returns the members that every answer about a task has. ttlMs is null: tasks are not stored
+// for a fixed time after their creation.
 func (t Task) members() ordered.Map {
 	members := ordered.Map{{Key: "taskId", Value: t.ID}, {Key: "status", Value: t.Status}}
 	if t.Message != "" {
@@ -199,7 +199,7 @@ func (t Task) members() ordered.Map {
 	return members
 }
 
-// appendAnswer appends the result of a call: its answer, or the task that will have it.
+// appendAnswer appends the result of a call: its answer, or its task.
 func (s *Server) appendAnswer(
 	ctx context.Context, r *request, out []byte, answer toolfold.Answer, structured bool,
 ) ([]byte, *protocolError) {
@@ -207,15 +207,14 @@ func (s *Server) appendAnswer(
 		return r.appendResult(out, answer, structured, s.links(answer)...)
 	}
 	t, found, err := s.tasks.Find(ctx, answer.TaskID)
-	if err != nil || !found { // its client needs no more than its id, and asks again
+	if err != nil || !found { // the client needs only the id, and asks again
 		now := time.Now()
 		t = Task{ID: answer.TaskID, Status: TaskWorking, Created: now, Updated: now}
 	}
 	return r.appendMembers(out, "task", t.members()), nil
 }
 
-// links returns what goes out behind an answer: the resource that has the whole of one
-// that was cut.
+// links returns the resource link appended to a truncated answer.
 func (s *Server) links(answer toolfold.Answer) []content.Block {
 	if answer.Kept == "" || s.kept == nil {
 		return nil
@@ -223,7 +222,7 @@ func (s *Server) links(answer toolfold.Answer) []content.Block {
 	return []content.Block{s.kept(answer.Kept).Block()}
 }
 
-// appendMembers appends the members and the end of a result that has a type of its own.
+// appendMembers appends the members of a result with its own result type, and the end.
 func (r *request) appendMembers(out []byte, resultType string, members ordered.Map) []byte {
 	members.Set("resultType", resultType)
 	text := ordered.MustJSON(members)
@@ -231,7 +230,7 @@ func (r *request) appendMembers(out []byte, resultType string, members ordered.M
 	return t.append(append(out, text[1:len(text)-1]...), nil)
 }
 
-// aboutTask appends the result of a request about a task.
+// aboutTask answers tasks/get, tasks/cancel and tasks/update.
 func (s *Server) aboutTask(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	if !r.modern() {
 		return nil, &protocolError{code: mcp.METHOD_NOT_FOUND, message: fmt.Sprintf("Method %s not found", r.method)}
@@ -261,8 +260,8 @@ func (s *Server) aboutTask(ctx context.Context, r *request, out []byte) ([]byte,
 	return r.appendMembers(out, "complete", nil), nil
 }
 
-// answerTask takes the client's answers to what a task asks. What it does not ask, or asks
-// no more, is left out.
+// answerTask passes on the client's answers to the open questions of a task. Answers to other
+// questions are dropped.
 func (s *Server) answerTask(ctx context.Context, r *request, t Task) *protocolError {
 	responses, failed := readResponses(r.params.responses)
 	if failed != nil {
@@ -289,7 +288,7 @@ func (s *Server) answerTask(ctx context.Context, r *request, t Task) *protocolEr
 	return nil
 }
 
-// taskID returns the task that a request is about.
+// taskID returns the task that a request names.
 func (r *request) taskID() (string, *protocolError) {
 	if !r.takesTasks() {
 		return "", lacksTasks
@@ -308,7 +307,7 @@ func (r *request) taskID() (string, *protocolError) {
 	return id, nil
 }
 
-// lacksTasks answers requests about tasks of clients that do not declare them.
+// lacksTasks answers requests about tasks from clients that do not declare tasks.
 var lacksTasks = &protocolError{
 	code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, message: "Missing required client capability: " + tasksExtension,
 	data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}},
@@ -326,8 +325,7 @@ func (s *Server) find(ctx context.Context, r *request, id string) (Task, *protoc
 	return t, nil
 }
 
-// appendTask appends a task with its answer, the same that the call would have been
-// answered.
+// appendTask appends a task with its result, in the form that the call would have had.
 func (s *Server) appendTask(ctx context.Context, r *request, out []byte, t Task) ([]byte, *protocolError) {
 	members, refused := s.detailed(ctx, r, t)
 	if refused != nil {
@@ -336,7 +334,7 @@ func (s *Server) appendTask(ctx context.Context, r *request, out []byte, t Task)
 	return r.appendMembers(out, "complete", members), nil
 }
 
-// detailed returns the members of a task with its answer or its failure.
+// detailed returns the members of a task, with its result, error or questions.
 func (s *Server) detailed(ctx context.Context, r *request, t Task) (ordered.Map, *protocolError) {
 	members := t.members()
 	switch t.Status {
@@ -352,12 +350,12 @@ func (s *Server) detailed(ctx context.Context, r *request, t Task) (ordered.Map,
 			return nil, &protocolError{code: mcp.INVALID_PARAMS, message: refused.Message}
 		}
 		answer := s.surface.Client.Recall(ctx, t.Name, t.Raw, t.Result, t.Failed)
-		plain := request{message: r.message, log: r.log, terms: &terms{rest: []byte(`"resultType":"complete"`)}} // what clients require of it
+		plain := request{message: r.message, log: r.log, terms: &terms{rest: []byte(`"resultType":"complete"`)}} // required marks
 		text, failed := plain.appendResult([]byte("{"), answer, structured, s.links(answer)...)
 		if failed != nil {
 			return nil, failed
 		}
-		members.Set("result", json.RawMessage(text[:len(text)-1])) // without the end of the message
+		members.Set("result", json.RawMessage(text[:len(text)-1])) // without the closing brace of the message
 	case TaskFailed:
 		members.Set("error", ordered.Map{{Key: "code", Value: mcp.INTERNAL_ERROR}, {Key: "message", Value: t.Message}})
 	}

@@ -14,25 +14,24 @@ import (
 	"github.com/toolfold/toolfold/permission"
 )
 
-// caller is the owner of a bearer token, or of a connection that needs none.
+// caller is the owner of a bearer token, or of a connection without a token.
 type caller struct {
-	id     string           // of the token; empty where none is asked for
-	name   string           // of the token; empty where it has none
+	id     string           // of the token; empty if no token is required
+	name   string           // of the token; may be empty
 	rights *toolfold.Rights // nil = all that the server offers
-	sets   []string         // that it is limited to; nil = no limit
+	sets   []string         // sets that it is limited to; nil = no limit
 }
 
-// at returns the caller at the address of a set: what it may do elsewhere, without what the set leaves out.
+// at returns the caller at the address of a set: its rights are limited to the set.
 func (c *caller) at(set permission.Set) *caller {
 	there := *c
 	there.rights = c.rights.And(set.Rights())
 	return &there
 }
 
-// tokens find who a bearer token belongs to.
+// tokens look up the owner of a bearer token.
 type tokens interface {
-	// caller returns nil for a token that is not good, and an error where that
-	// cannot be said.
+	// caller returns nil for an invalid token, and an error if tokens cannot be read.
 	caller(token string) (*caller, error)
 }
 
@@ -46,26 +45,27 @@ func (t fixedToken) caller(token string) (*caller, error) {
 	return &caller{id: string(t[:])}, nil
 }
 
-// tokenFile is a file with tokens. It is looked at once a second and read again
-// when its time or size change; while it cannot be used, no token is right.
+// tokenFile is a file with tokens. It is checked once a second and read again if its time or size
+// changes. While it is invalid, every token is rejected.
 type tokenFile struct {
 	path     string
-	families func() []*toolfold.Family // that rules have to match; nil = rules are not checked
-	sets     map[string]permission.Set // that there are, by name
+	families func() []*toolfold.Family // rules have to match them; nil = rules are not checked
+	sets     map[string]permission.Set // existing sets, by name
 	log      *slog.Logger
-	every    time.Duration // between two looks
+	every    time.Duration // between two checks of the file
 
 	mu      sync.Mutex
 	looked  time.Time
-	time    time.Time // of the file as it was read
+	time    time.Time // of the last file read
 	size    int64
 	callers map[[sha256.Size]byte]*caller
-	unknown error // a token is limited to a set that there is not; nil for none
+	unknown error // error of a token that is limited to an unknown set; may be nil
 	err     error
 }
 
-// openToken reads the file at path; nil for an empty path. An unknown set of a token is an error. One that a later
-// version of the file has may be newer than the server: its token gets nothing of it, and the log says so.
+// openToken reads the file at path; nil for an empty path. A token with an unknown set is an error.
+// In later versions of the file such a set may be newer than the server: its token gets nothing of
+// the set, and a warning is logged.
 func openToken(path string, families func() []*toolfold.Family, sets map[string]permission.Set, log *slog.Logger) (tokens, error) {
 	if path == "" {
 		return nil, nil
@@ -86,11 +86,11 @@ func (t *tokenFile) caller(token string) (*caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The time of the look-up tells of a hash at most, which leads to no token.
+	// The timing of the lookup reveals at most a hash, from which no token follows.
 	return callers[sha256.Sum256([]byte(token))], nil
 }
 
-// now returns the callers that apply now, by the hash of their token.
+// now returns the current callers, by the hash of their token.
 func (t *tokenFile) now() (map[[sha256.Size]byte]*caller, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +118,7 @@ func (t *tokenFile) now() (map[[sha256.Size]byte]*caller, error) {
 	return t.callers, t.err
 }
 
-// read reads the file. Callers with the same rules share their rights.
+// read reads the file.
 func (t *tokenFile) read(info fs.FileInfo) (map[[sha256.Size]byte]*caller, error) {
 	list, err := permission.ReadTokens(t.path, info)
 	if err != nil {
@@ -140,8 +140,8 @@ func (t *tokenFile) read(info fs.FileInfo) (map[[sha256.Size]byte]*caller, error
 	return callers, nil
 }
 
-// rightsOf returns the rights of a token. One that has rules reaches the tools of other servers only by allow, or by the
-// sets that it is limited to.
+// rightsOf returns the rights of a token. A token with rules reaches tools of other servers only by
+// allow rules, or by the sets that it is limited to.
 func (t *tokenFile) rightsOf(token permission.Token) *toolfold.Rights {
 	rules := token.Rules
 	if len(token.Sets) == 0 {

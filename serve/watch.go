@@ -16,20 +16,20 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
-// maxWatched bounds the URIs that one client watches.
+// maxWatched limits the URIs that one client watches.
 const maxWatched = 1000
 
-// watches are the resources that clients want to be told of.
+// watches are the subscriptions of clients to resources.
 type watches struct {
-	tell func(ctx context.Context, uri string, watch bool) // see [Others]; nil for none
+	tell func(ctx context.Context, uri string, watch bool) // see [Others.Watch]; may be nil
 
 	mu      sync.Mutex
 	byKey   map[any]*watch // by the id of a session, or the request of a stream
-	looking bool           // somebody looks for changes every so often
+	looking bool           // a goroutine polls for changes
 }
 
-// told tells whose resource it may be that a client of an origin watches a URI, or that none
-// does any more. The lock is held, so that what is told last is true.
+// told notifies other servers that a client watches a URI, or that no client does any more. The
+// caller holds the lock, so that the last notification is true.
 func (w *watches) told(from toolfold.Origin, uri string, watch bool) {
 	if w.tell != nil {
 		w.tell(callctx.With(context.Background(), from), uri, watch)
@@ -40,20 +40,20 @@ func (w *watches) told(from toolfold.Origin, uri string, watch bool) {
 type watch struct {
 	from toolfold.Origin
 	uris []string                   // guarded by the lock of watches
-	by   map[string]toolfold.Origin // who watches a URI: a session can have other rights at another address; guarded by that lock
+	by   map[string]toolfold.Origin // who watches a URI; a session can have other rights at another address. Guarded by the same lock
 	send func(mcp.JSONRPCNotification)
 
-	mu   sync.Mutex         // one look at a time
-	seen map[string]version // by URI, as its watcher was last told
+	mu   sync.Mutex         // serializes look
+	seen map[string]version // by URI, as last reported to the client
 }
 
-// version is that of what is at a URI; none where its resource has no Version.
+// version is the last value of Resource.Version; none if the resource has no Version func.
 type version struct {
 	text string
 	none bool
 }
 
-// add adds URIs to a watch, and returns it; nil where they are too many.
+// add adds URIs to the watch of a key and returns it; nil if there are too many.
 func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotification), uris ...string) *watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +78,7 @@ func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotifi
 	return one
 }
 
-// remove ends the watch of a URI, or of all where uri is empty.
+// remove ends the watch of a URI, or of all if uri is empty.
 func (w *watches) remove(key any, uri string) {
 	one := w.without(key, uri)
 	if one == nil {
@@ -89,7 +89,8 @@ func (w *watches) remove(key any, uri string) {
 	delete(one.seen, uri)
 }
 
-// without takes a URI, or all where it is empty, off a watch, and returns that; nil for none.
+// without removes a URI, or all if it is empty, from a watch and returns the watch. Nil if there is
+// no watch.
 func (w *watches) without(key any, uri string) *watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,7 +131,7 @@ func (w *watches) locked(uri string) (all []*watch) {
 	return all
 }
 
-// all returns the URIs of every watch.
+// all returns the URIs of every watch. If there are none, polling ends.
 func (w *watches) all() map[*watch][]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +143,7 @@ func (w *watches) all() map[*watch][]string {
 	return all
 }
 
-// begin reports whether the caller has to look for changes from now on.
+// begin reports whether the caller has to start polling.
 func (w *watches) begin() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,7 +152,7 @@ func (w *watches) begin() bool {
 	return idle
 }
 
-// subscribe has the session of a request told of changes at a URI.
+// subscribe subscribes the session of a request to a URI.
 func (s *Server) subscribe(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	uri, failed := r.watchedURI()
 	if failed != nil {
@@ -187,7 +188,7 @@ func (s *Server) unsubscribe(_ context.Context, r *request, out []byte) ([]byte,
 	return r.terms.append(out, nil), nil
 }
 
-// watchedURI returns the URI that a request of a session names.
+// watchedURI returns the URI that a request within a session names.
 func (r *request) watchedURI() (string, *protocolError) {
 	if r.session == nil {
 		return "", &protocolError{code: mcp.INVALID_REQUEST, message: "a subscription needs a session: begin one with initialize"}
@@ -212,14 +213,14 @@ func (m *message) watchesTooMany() bool {
 	return json.Unmarshal(list, &uris) == nil && len(uris) > maxWatched
 }
 
-// refusingWatch is subscriptions/listen where that is so: mcp-go would open the stream.
+// refusingWatch answers such requests in place of mcp-go, which would open the stream.
 var refusingWatch = &method{as: mcp.MethodToolsList, handle: func(*Server, context.Context, *request, []byte) ([]byte, *protocolError) {
 	return nil, &protocolError{code: mcp.INVALID_PARAMS,
 		message: fmt.Sprintf("notifications.resourceSubscriptions has more than %d URIs: name those that matter", maxWatched)}
 }}
 
-// listen is called by mcp-go for subscriptions/listen: it has the stream told of the
-// resources that it names for as long as it is open.
+// listen is called by mcp-go for subscriptions/listen. It subscribes the stream to its resources
+// while it is open.
 func (s *Server) listen(ctx context.Context, id any, asked *mcp.SubscriptionsListenRequest) {
 	r, uris := requestOf(ctx), asked.Params.Notifications.ResourceSubscriptions
 	if r == nil || s.resources == nil || len(uris) == 0 {
@@ -237,8 +238,8 @@ func (s *Server) listen(ctx context.Context, id any, asked *mcp.SubscriptionsLis
 	context.AfterFunc(ctx, func() { s.watches.remove(r, "") })
 }
 
-// watch notes what is at URIs before a client is told that it watches them, and looks for
-// changes from then on.
+// watch records the versions at URIs before the client learns that it watches them, and starts
+// polling.
 func (s *Server) watch(one *watch, uris []string) {
 	s.look(one, uris, false)
 	if !s.watches.begin() {
@@ -258,16 +259,16 @@ func (s *Server) watch(one *watch, uris []string) {
 	}()
 }
 
-// Updated tells the clients that watch a resource, and may still read it, that it
-// changed, where its [Resource] has no Version, or another than they were told of.
+// Updated notifies the clients that watch a resource and may still read it. If the [Resource] has a
+// Version, only clients that were notified of another version are notified.
 func (s *Server) Updated(uri string) {
 	for _, one := range s.watches.of(uri) {
 		s.look(one, []string{uri}, true)
 	}
 }
 
-// look tells a client which of these resources are others than it was told. Updated says
-// that those without a version are.
+// look notifies a client of the resources whose version differs from the last report. updated
+// notifies also of resources without a version.
 func (s *Server) look(one *watch, uris []string, updated bool) {
 	one.mu.Lock()
 	defer one.mu.Unlock()
@@ -305,7 +306,7 @@ func (s *Server) look(one *watch, uris []string, updated bool) {
 	}
 }
 
-// PromptsChanged tells clients that there are other prompts than before.
+// PromptsChanged notifies clients that the list of prompts has changed.
 func (s *Server) PromptsChanged() {
 	if s.prompts == nil {
 		return
@@ -313,7 +314,7 @@ func (s *Server) PromptsChanged() {
 	s.mcp.SendNotificationToAllClients(mcp.MethodNotificationPromptsListChanged, nil)
 }
 
-// ResourcesChanged tells clients that other resources are listed than before.
+// ResourcesChanged notifies clients that the list of resources has changed.
 func (s *Server) ResourcesChanged() {
 	if s.resources == nil {
 		return
