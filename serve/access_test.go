@@ -15,8 +15,8 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// Only the server's own address, and the hosts it was given, are served, and
-// only to pages of these; on every path.
+// Only the server's own address and the configured hosts are served, and only to pages of these, on
+// every path.
 func TestHostsAndOrigins(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -84,7 +84,7 @@ func TestHostsAndOrigins(t *testing.T) {
 	}
 }
 
-// A request that is refused for its host is refused before its body has come.
+// A request for a wrong host is rejected before its body arrives.
 func TestHostIsCheckedBeforeTheBody(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)

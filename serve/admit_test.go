@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// What mcp-go found of one request holds only for those that look the same to it:
-// beside requests that are in order, those that are not are still refused.
+// A cached admission applies only to requests that look the same to mcp-go. Similar invalid
+// requests are still rejected.
 func TestOrderIsCheckedForEveryKindOfRequest(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -75,8 +75,8 @@ func TestOrderIsCheckedForEveryKindOfRequest(t *testing.T) {
 	}
 }
 
-// Errors of the protocol have the HTTP status that 2026-07-28 prescribes; before,
-// every answer to a message is 200.
+// Protocol errors have the HTTP status that 2026-07-28 requires. Before it, every answer to a
+// message has status 200.
 func TestStatusOfErrors(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -99,8 +99,8 @@ func TestStatusOfErrors(t *testing.T) {
 	}
 }
 
-// A listed tool that wants an argument in a header too is called only with that, from 2026-07-28
-// on; what is called by way of another, or listed without it, is not.
+// From 2026-07-28 on, a listed tool that declares an argument for a header can be called only with
+// that header. Calls by way of another tool, or of tools listed without it, need no header.
 func TestArgumentsInHeaders(t *testing.T) {
 	t.Parallel()
 	deploy, err := toolfold.External{

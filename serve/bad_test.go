@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// Garbage is answered, and the server lives.
+// Invalid input is answered, and the server goes on.
 func TestBadInputOverStdio(t *testing.T) {
 	s, _ := newServer(t, lazy.Lazy)
 	good := `{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{"name":"echo","arguments":{"text":"still here"}}}`
@@ -64,7 +64,7 @@ func TestBadInputOverStdio(t *testing.T) {
 	}
 }
 
-// Requests that are under way are answered after the input has ended.
+// Open requests are answered after the input has ended.
 func TestEndOfInputWaitsForAnswers(t *testing.T) {
 	s, _ := newServer(t, lazy.Lazy)
 	var lines []string
@@ -81,7 +81,7 @@ func TestEndOfInputWaitsForAnswers(t *testing.T) {
 	}
 }
 
-// Numbers that a float cannot hold come back digit by digit.
+// Numbers that do not fit into a float come back digit by digit.
 func TestNumbersComeBackAsSent(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -119,7 +119,7 @@ func TestHTTPSurroundings(t *testing.T) {
 
 func serveOn(addr string) serve.HTTP { return serve.HTTP{Addr: addr} }
 
-// A token guards the tools and the metrics, not the health check.
+// A token is required for the tools and the metrics, not for the health check.
 func TestBearerToken(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -139,12 +139,12 @@ func TestBearerToken(t *testing.T) {
 		{"/healthz", "", http.StatusOK},
 	} {
 		response := h.Send(http.MethodGet, test.path, "Authorization", test.authorization)
-		io.Copy(io.Discard, response.Body) // so that the connection is used again
+		io.Copy(io.Discard, response.Body) // so that the connection is reused
 		response.Body.Close()
 		if got := response.StatusCode; got != test.want {
 			t.Errorf("%s with %q is answered %d, want %d", test.path, test.authorization, got, test.want)
 		}
-		// A refusal is the end of nothing but the request.
+		// A rejection ends only its request.
 		if answer, status := h.Post(mcptest.Initialize, "Authorization", "Bearer secret"); status != http.StatusOK ||
 			!strings.Contains(answer, "serverInfo") {
 			t.Errorf("after %s with %q a good request is answered %d %q", test.path, test.authorization, status, answer)

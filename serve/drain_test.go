@@ -21,19 +21,19 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// draining is a server over HTTP with a tool that waits, and one that asks its user.
+// draining is an HTTP server with a tool that waits, and one that asks its user.
 type draining struct {
 	*mcptest.HTTP
 	addr    string
-	running chan struct{} // has a value for each call of wait that runs
-	release chan struct{} // closed to let these end
-	asking  chan struct{} // has a value for each call of ask before it asks
+	running chan struct{} // receives a value for each running call of wait
+	release chan struct{} // closed to end these calls
+	asking  chan struct{} // receives a value for each call of ask before it asks
 	stop    context.CancelFunc
 	ended   chan error
 	log     *logged
 }
 
-// logged gathers a log.
+// logged collects a log.
 type logged struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -89,7 +89,7 @@ func newDraining(t *testing.T, limit time.Duration) *draining {
 	return d
 }
 
-// begin makes a call beside the test, and returns where its answer goes.
+// begin makes a call in a goroutine and returns a channel for its answer.
 func (d *draining) begin(tool string) <-chan string {
 	answer := make(chan string, 1)
 	go func() {
@@ -99,8 +99,8 @@ func (d *draining) begin(tool string) <-chan string {
 	return answer
 }
 
-// A server that stops says so at /readyz, answers the calls that run, and those that come meanwhile, in
-// sessions too, and ends streams and questions, which would hold it.
+// A stopping server reports it at /readyz. It answers running and new calls, also in sessions, and
+// ends streams and questions, which would delay it.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	d := newDraining(t, testwait.Limit)
@@ -148,7 +148,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// What is not answered in the time to stop is cancelled, and the log names it.
+// Calls that are not answered in time are cancelled and logged.
 func TestDrainEnds(t *testing.T) {
 	t.Parallel()
 	d := newDraining(t, 50*time.Millisecond)

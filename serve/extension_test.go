@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// The methods of the extension and the lazy switch, with ids of every kind.
+// Tests the methods of the extension and the lazy switch, with all kinds of ids.
 var extensionCases = []struct {
 	why, id, method, params string
 	want, without           []string
@@ -79,8 +79,8 @@ func checkAnswer(t *testing.T, why, answer, id string, want, without []string) {
 	}
 }
 
-// The extension asks for the same order as the protocol: a live session
-// before 2026-07-28, headers and a known version from then on.
+// The extension follows the rules of the protocol: a live session before 2026-07-28, headers and a
+// known version from then on.
 func TestExtensionKeepsTheRulesOfItsEra(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -106,8 +106,8 @@ func TestExtensionKeepsTheRulesOfItsEra(t *testing.T) {
 	}
 }
 
-// A session of an older protocol gets what it loads on its list, and is told;
-// for 2026-07-28 the list stays and the answer says how to call.
+// A session of an older protocol lists the tools that it loads, and is notified. From 2026-07-28 on
+// the list stays the same, and the answer shows how to call the tool.
 func TestLoading(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Search)

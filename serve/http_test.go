@@ -24,8 +24,7 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 
-// Ids that the server did not give out, or no longer knows, lead nowhere: not
-// in a request, not in a stream, not when they are deleted.
+// Unknown or ended session ids are rejected in requests, streams and deletions.
 func TestUnknownSessions(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -37,7 +36,7 @@ func TestUnknownSessions(t *testing.T) {
 	}
 	for _, id := range []string{deleted, "mcp-session-00000000-0000-4000-8000-000000000000", "made up", strings.Repeat("x", 50_000)} {
 		h.Session = id
-		for range 2 { // the first time must not make it known
+		for range 2 { // the first request must not register the id
 			if _, status := h.Post(ping); status != http.StatusNotFound {
 				t.Errorf("POST with %.50q is answered %d", id, status)
 			}
@@ -63,8 +62,7 @@ func TestUnknownSessions(t *testing.T) {
 	}
 }
 
-// The streams of a session end with it, whether it is deleted or others need
-// its place.
+// The streams of a session end with it, also if another session replaces it.
 func TestStreamsEndWithTheirSession(t *testing.T) {
 	t.Parallel()
 	s, _ := newLimited(t, lazy.Lazy, serve.Limits{Sessions: 1}, quiet)
@@ -94,7 +92,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 	}
 }
 
-// Bodies are bounded in size and in the time they take.
+// Bodies are limited in size and time.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	s, _ := newLimited(t, lazy.Lazy, serve.Limits{Body: 10_000}, quiet)
@@ -131,8 +129,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// A client that does not read its answer loses its connection, and others do
-// not notice.
+// A client that does not read its answer loses its connection. Other clients are not affected.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -155,7 +152,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	conn.(*net.TCPConn).SetReadBuffer(4096)
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo",` +
 		`"_meta":{"toolfold/structured":true},"arguments":{"text":"` +
-		strings.Repeat("x", 4_000_000) + `"}}}` // the answer has it twice, which is more than any socket holds
+		strings.Repeat("x", 4_000_000) + `"}}}` // the answer has it twice, more than any socket buffer holds
 	fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nMcp-Session-Id: %s\r\nContent-Length: %d\r\n\r\n%s",
 		server.Listener.Addr(), h.Session, len(body), body)
 	for testwait.Receive(t, "the connection is closed", closed) != conn.LocalAddr().String() {
@@ -205,7 +202,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// Calls beyond the limit wait for a while and are then refused with what to do.
+// Calls beyond the limit wait for a while and are then rejected with a hint.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	started, release := make(chan bool), make(chan bool)
@@ -237,15 +234,15 @@ func TestCalls(t *testing.T) {
 		t.Errorf("what is no call is answered %s", answer)
 	}
 	s.TurnWithin(testwait.Limit)
-	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // in which the call comes to wait, mostly
+	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // usually while the call waits
 	if answer, _ := h.Post(echo); !strings.Contains(answer, `\"text\":\"x\"`) {
 		t.Errorf("a call that could wait is answered %s", answer)
 	}
 	held.Wait()
 }
 
-// A message costs time in proportion to its size, whatever is in it: before,
-// each of these took hours.
+// Messages take time in proportion to their size, whatever they contain. Each of these once took
+// hours.
 func TestManyMembers(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -278,7 +275,7 @@ func TestManyMembers(t *testing.T) {
 	}
 }
 
-// Requests of odd shapes are answered, in plain words and under their id.
+// Requests with invalid members are answered in plain words and with their id.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -313,7 +310,7 @@ func TestOddRequests(t *testing.T) {
 	}
 }
 
-// The same list goes to every id, and follows the catalogue.
+// Every id gets the same list, and lists follow the catalogue.
 func TestListsAreKept(t *testing.T) {
 	t.Parallel()
 	s, surface := newServer(t, lazy.Full)
@@ -350,7 +347,7 @@ func TestListsAreKept(t *testing.T) {
 	}
 }
 
-// What clients do is worth no line of the log, and no session's id stands in it.
+// Requests of clients are not logged above debug level, and session ids never.
 func TestLogIsDiscreet(t *testing.T) {
 	t.Parallel()
 	for level, quietly := range map[slog.Level]bool{slog.LevelDebug: false, slog.LevelInfo: true} {

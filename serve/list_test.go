@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// The tools that the option names ask to be shown at once; those of other servers never do.
-// The others are found by other words too.
+// Only the tools of AlwaysLoad are marked to be shown at once, never tools of other servers. Other
+// tools get search hints.
 func TestAlwaysLoad(t *testing.T) {
 	t.Parallel()
 	_, families := newServer(t, lazy.Lazy)
@@ -71,7 +71,7 @@ func TestAlwaysLoad(t *testing.T) {
 		}
 		wantHinted := []string{"far", "near"}
 		switch loads {
-		case serve.LoadCore: // where they were not asked for
+		case serve.LoadCore: // SearchHints is false
 			wantHinted = nil
 		case serve.LoadAll:
 			wantHinted = []string{"far"}

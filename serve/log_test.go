@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// Whatever is logged reaches the client as JSON that says it.
+// Every logged value reaches the client as JSON with the same content.
 func TestLoggedValues(t *testing.T) {
 	t.Parallel()
 	var record func(*slog.Logger)

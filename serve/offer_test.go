@@ -93,8 +93,8 @@ func offeredResources(context.Context) ([]serve.Resource, error) {
 	}, nil
 }
 
-// Prompts and resources are the same over both transports and in both eras, but for the
-// code of a missing resource and how long a list may be kept.
+// Prompts and resources are the same over both transports and in both eras, except the code of a
+// missing resource and cache hints.
 func TestOffers(t *testing.T) {
 	t.Parallel()
 	s := newOffering(t)
@@ -102,7 +102,7 @@ func TestOffers(t *testing.T) {
 	old.Post(mcptest.Initialize)
 	for _, test := range []struct {
 		why, method, name, params string
-		want                      string // %CODE% is that of a missing resource
+		want                      string // %CODE% is the code of a missing resource
 	}{
 		{"list of prompts", "prompts/list", "", ``, `"prompts":[{"name":"greet","description":"Greet somebody.","arguments":` +
 			`[{"name":"who","description":"Whom.","required":true},{"name":"how"}]},{"name":"broken"}]`},
@@ -158,7 +158,7 @@ func TestOffers(t *testing.T) {
 		}
 		got, status := now.Post(line, headers...)
 		want := strings.ReplaceAll(test.want, "%CODE%", "-32602")
-		if test.why == "no URI" { // the header is looked at first
+		if test.why == "no URI" { // the header is checked first
 			want = `missing required header for method \"resources/read\"`
 		}
 		if !strings.Contains(got, want) {
@@ -177,7 +177,7 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// A list is read page by page, and everything in it can be read.
+// A list has pages, and every listed resource can be read.
 func TestPagesOfResources(t *testing.T) {
 	t.Parallel()
 	client := mcptest.Connect(t, newOffering(t))
@@ -210,7 +210,7 @@ func TestPagesOfResources(t *testing.T) {
 	}
 }
 
-// A server without prompts and resources says that it has none.
+// A server without prompts and resources does not announce them.
 func TestNoOffers(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -228,7 +228,7 @@ func TestNoOffers(t *testing.T) {
 	}
 }
 
-// What a call logs goes out before its answer, every time, and only what was asked for.
+// Log messages go out before the answer of their call, and only if the client asked for them.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	const words = `"method":"notifications/message","params":{"level":"info","data":{"message":"the last words","n":1,"at.place":"end"}}`
@@ -264,7 +264,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// Clients are told of a resource that they watch, until they no longer do.
+// Clients are notified of a resource while they watch it.
 func TestUpdated(t *testing.T) {
 	t.Parallel()
 	s := newOffering(t)
@@ -343,7 +343,7 @@ func TestUpdatedStream(t *testing.T) {
 	if got := next(); !strings.Contains(got, "acknowledged") {
 		t.Fatalf("the stream begins with %s", got)
 	}
-	s.ResourcesChanged() // was not asked for
+	s.ResourcesChanged() // not subscribed
 	s.Updated("note://by-id/1")
 	if got := next(); !strings.Contains(got, "resources/updated") || !strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":4`) {
 		t.Errorf("the stream goes on with %s", got)
@@ -357,8 +357,8 @@ func TestUpdatedStream(t *testing.T) {
 	}
 }
 
-// What breaks in a handler is the answer to its request, also for clients that can be asked,
-// and the server lives.
+// A panic of a handler is answered as an error of its request, also for clients that can be asked,
+// and the server goes on.
 func TestBrokenHandlers(t *testing.T) {
 	t.Parallel()
 	var nothing map[string]string
@@ -392,7 +392,7 @@ func TestBrokenHandlers(t *testing.T) {
 	}
 }
 
-// A stream for more resources than a client may watch is refused, not cut.
+// A stream for too many resources is rejected, not shortened.
 func TestTooManyWatched(t *testing.T) {
 	t.Parallel()
 	uris := make([]string, 1001)

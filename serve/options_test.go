@@ -15,12 +15,12 @@ import (
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
-// New puts a surface together from families, and discovery with them.
+// New makes a surface of families and adds discovery.
 func TestServeFamilies(t *testing.T) {
 	t.Parallel()
 	note := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
 	families := []*toolfold.Family{note}
-	plain := notetest.Family // as most authors declare one
+	plain := notetest.Family // declared like most families
 	plain.Category, plain.Tier, plain.Words = "", 0, "reminder"
 	unranked := []*toolfold.Family{toolfoldtest.Mount(t, plain, &notetest.Service{})}
 	for _, test := range []struct {
@@ -87,7 +87,7 @@ func TestRefuseOptions(t *testing.T) {
 	}
 }
 
-// Each client of the command's --for can be named, and gets the list of its row.
+// For accepts each client of the command's --for, with the list of its row.
 func TestServeFor(t *testing.T) {
 	t.Parallel()
 	families := []*toolfold.Family{toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})}

@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
-// A browser gets a page at the addresses that a person would try; clients of the protocol
-// and programs get what they had.
+// Browsers get a page at the addresses that people would try. Clients and programs get their usual
+// answers.
 func TestBrowsersGetAPage(t *testing.T) {
 	t.Parallel()
 	note := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// When too many prompts wait, the oldest of the client with the most fails.
+// If too many prompts wait, the oldest of the client with the most prompts fails.
 func TestPromptsAreShared(t *testing.T) {
 	t.Parallel()
 	var p prompts

@@ -13,19 +13,19 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// outbox is an outlet that keeps what it is given.
+// outbox is an outlet that collects its messages.
 type outbox struct{ events, answers []string }
 
 func (o *outbox) event(message []byte) { o.events = append(o.events, string(message)) }
 
 func (o *outbox) answer(message []byte, _ int) { o.answers = append(o.answers, string(message)) }
 
-// A message of more than one line is never written: an answer becomes an error of its request, and the log says
-// so. What is not UTF-8 is replaced.
+// A message of several lines is never written. If it is an answer, the request is answered with an
+// error, which is logged. Invalid UTF-8 is replaced.
 func TestOnlyWholeLinesAreWritten(t *testing.T) {
 	t.Parallel()
 	for why, test := range map[string]struct {
-		message, written string // no written = an error, or no event
+		message, written string // empty = an error, or no event
 	}{
 		"one line":        {`{"id":7}`, `{"id":7}`},
 		"a line break":    {"{\"id\":7,\"a\":\n{}}", ""},
@@ -65,7 +65,7 @@ func TestNotificationThatIsNoJSON(t *testing.T) {
 	}
 }
 
-// Results have a comma between members and no other one, whatever is there.
+// Members of results are separated by exactly one comma.
 func TestTerms(t *testing.T) {
 	t.Parallel()
 	for _, marks := range []terms{{}, {meta: []byte(`"a":1`)}, {rest: []byte(`"b":2,"c":3`)}, {meta: []byte(`"a":1`), rest: []byte(`"b":2`)}} {

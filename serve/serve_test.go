@@ -16,13 +16,13 @@ import (
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// newServer serves discovery and one tool that answers with its arguments.
+// newServer serves discovery and a tool that returns its arguments.
 func newServer(t testing.TB, level lazy.Level, more ...toolfold.External) (*serve.Server, *surface.Surface) {
 	t.Helper()
 	return newLimited(t, level, serve.Limits{}, quiet, more...)
 }
 
-// newLimited is newServer with limits, a log, and more tools.
+// newLimited is newServer with limits, a log and more tools.
 func newLimited(t testing.TB, level lazy.Level, limits serve.Limits, log *slog.Logger, more ...toolfold.External) (*serve.Server,
 	*surface.Surface) {
 	t.Helper()

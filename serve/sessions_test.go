@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A new session ends expired ones, and beyond the limit the one that was
-// idle longest; what is open is spared as long as something is not.
+// A new session ends expired sessions, and at the limit the one that was idle longest. Sessions
+// with open requests are ended last.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)

@@ -15,8 +15,7 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// The server ends when it is told to, also while it writes to a client that
-// does not read.
+// The server ends on request, also while it writes to a client that does not read.
 func TestStdioEndsWhileWriting(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -30,8 +29,8 @@ func TestStdioEndsWhileWriting(t *testing.T) {
 	mcptest.Ends(t, "stopped while writing", done)
 }
 
-// Ids that JSON numbers can spell in other ways are answered as they are, and
-// nothing waits for them when the input ends.
+// Ids with an unusual spelling are answered as they were written. No call is left at the end of the
+// input.
 func TestOddIDsDoNotDelayTheEnd(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Lazy)
@@ -52,8 +51,8 @@ func TestOddIDsDoNotDelayTheEnd(t *testing.T) {
 	}
 }
 
-// Calls that were sent in one breath with mcptest.Initialize are answered after it, and
-// a call's progress comes before its answer.
+// Calls that are sent together with mcptest.Initialize are answered after it. Progress of a call
+// comes before its answer.
 func TestStdioOrder(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Search)
@@ -69,7 +68,7 @@ func TestStdioOrder(t *testing.T) {
 	}
 }
 
-// What a session loaded is on its list, also where the list of others is kept.
+// Loaded tools are in the list of their session, also if the common list is cached.
 func TestStdioLoading(t *testing.T) {
 	t.Parallel()
 	s, _ := newServer(t, lazy.Search)
@@ -122,7 +121,7 @@ func TestStdioCancelled(t *testing.T) {
 	}
 }
 
-// Over HTTP a cancelled call is acknowledged and not answered.
+// Over HTTP a cancelled call gets status 202 and no answer.
 func TestHTTPCancelled(t *testing.T) {
 	t.Parallel()
 	started := make(chan bool)
@@ -148,8 +147,7 @@ func TestHTTPCancelled(t *testing.T) {
 	}
 }
 
-// Calls run beside each other, however many goroutines wait for them: those that wait
-// for each other are all answered, again and again.
+// Calls run concurrently: even 100 calls that wait for each other are all answered, repeatedly.
 func TestStdioCallsMeet(t *testing.T) {
 	t.Parallel()
 	const together = 100

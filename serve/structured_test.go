@@ -9,8 +9,8 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// An answer goes out once, unless the server or the call asks for structured
-// content, and only then does a definition promise it.
+// An answer has structured content only if the server or the call asks for it. Only then a
+// definition has an output schema.
 func TestStructuredContent(t *testing.T) {
 	t.Parallel()
 	_, families := newServer(t, lazy.Lazy)

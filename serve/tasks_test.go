@@ -26,7 +26,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// oven is a service whose one action takes until the test opens it.
+// oven is a service with one action, which takes until the test opens it.
 type oven struct{ opened chan struct{} }
 
 type bakeIn struct {
@@ -78,7 +78,7 @@ func cakes(name string) ask.Form {
 	return ask.Form{Name: name, Text: "Which " + name + "?", Schema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}}}`)}
 }
 
-// Complete asks whom the cake is for, where that is to be asked.
+// Complete asks whom the cake is for, if For is "?".
 func (o *oven) Complete(ctx context.Context, in bakeIn) (bakeIn, error) {
 	if in.For != "?" {
 		return in, nil
@@ -103,8 +103,8 @@ var ovens = toolfold.Family{
 // kitchen keeps calls in memory.
 type kitchen struct {
 	runner *call.Runner
-	refuse bool // keeps none
-	away   bool // cannot be read
+	refuse bool // Keep fails
+	away   bool // Find fails
 
 	mu      sync.Mutex
 	tasks   map[string]*serve.Task
@@ -144,7 +144,7 @@ func (k *kitchen) Keep(_ context.Context, kept serve.KeptCall) (string, error) {
 	return id, nil
 }
 
-// ask is a question of the only task.
+// ask asks a question of the only task.
 func (k *kitchen) ask(ctx context.Context, q serve.Asked) (json.RawMessage, error) {
 	k.mu.Lock()
 	k.tasks["t1"].Status, k.tasks["t1"].Asks = serve.TaskInputRequired, []serve.Asked{q}
@@ -195,13 +195,13 @@ type baker struct {
 	server *serve.Server
 }
 
-// newBaker returns a client of a server that answers kept calls by their tasks, however soon they end.
+// newBaker returns a client of a server that answers every kept call with its task.
 func newBaker(t *testing.T, level lazy.Level) *baker {
 	t.Helper()
 	return newBakerWith(t, level, -1)
 }
 
-// newBakerWith is newBaker with a grace for calls that are kept.
+// newBakerWith is newBaker with a TaskGrace.
 func newBakerWith(t *testing.T, level lazy.Level, grace time.Duration) *baker {
 	t.Helper()
 	b := &baker{T: t, oven: &oven{make(chan struct{})}}
@@ -223,12 +223,12 @@ func newBakerWith(t *testing.T, level lazy.Level, grace time.Duration) *baker {
 	return b
 }
 
-// taking is the metadata of a client that takes tasks.
+// taking is the metadata of a client that accepts tasks.
 var taking = strings.Replace(mcptest.ModernMeta, `clientCapabilities":{}`,
 	`clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}`, 1)
 
-// ask sends a request of 2026-07-28 with some metadata, and returns its answer, without
-// the server's name, and its status.
+// ask sends a request of 2026-07-28 with the given metadata. It returns its answer, without the
+// server's name, and its status.
 func (b *baker) ask(meta, method, params, name string) (answer map[string]any, status int) {
 	b.Helper()
 	headers := []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method}
@@ -246,7 +246,7 @@ func (b *baker) ask(meta, method, params, name string) (answer map[string]any, s
 	return answer["error"].(map[string]any), status
 }
 
-// bake calls the oven, by one of its names.
+// bake calls the oven by one of its names.
 func (b *baker) bake(meta, name, arguments string) map[string]any {
 	b.Helper()
 	result, _ := b.ask(meta, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, name, arguments), name)
@@ -270,8 +270,8 @@ func (b *baker) ended(id string) map[string]any {
 	return task
 }
 
-// What becomes a task is answered later by what the call would have been answered,
-// whatever its name, form and outcome.
+// The result of a task is the answer that the call would have had, for all names, forms and
+// outcomes.
 func TestTasksAnswerLikeCalls(t *testing.T) {
 	t.Parallel()
 	for _, level := range []lazy.Level{lazy.Lazy, lazy.Full} {
@@ -309,7 +309,7 @@ func TestTasksAnswerLikeCalls(t *testing.T) {
 	}
 }
 
-// An answer that is cut has the same link to its whole each time that its task is asked for.
+// A truncated answer links to the same resource at every request for its task.
 func TestTasksLinkWhatIsCut(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -329,8 +329,7 @@ func TestTasksLinkWhatIsCut(t *testing.T) {
 	}
 }
 
-// A call that was kept is answered with its task also where that cannot be read just then:
-// it runs.
+// If the store cannot be read, a kept call is still answered with its task, because it runs.
 func TestKeptWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -348,7 +347,7 @@ func TestKeptWhileTheStoreIsAway(t *testing.T) {
 	}
 }
 
-// The answer of a task that was called by an old name says so.
+// The result of a task that was called by a legacy name reports the deprecation.
 func TestTasksKeepDeprecation(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -361,8 +360,8 @@ func TestTasksKeepDeprecation(t *testing.T) {
 	}
 }
 
-// Only what may become a task, of a client that takes one, and what does not end soon,
-// becomes one.
+// A call becomes a task only if its action allows it, its client accepts tasks, and it does not end
+// soon.
 func TestPlainCallsStayPlain(t *testing.T) {
 	t.Parallel()
 	b := newBakerWith(t, lazy.Lazy, testwait.Limit)
@@ -396,8 +395,8 @@ func TestPlainCallsStayPlain(t *testing.T) {
 	}
 }
 
-// A kept call that goes on for longer than the grace is answered by its task, without a grace
-// every one, however soon it ends.
+// A kept call is answered with its task if it exceeds the grace, or always if the grace is
+// negative.
 func TestTaskGrace(t *testing.T) {
 	t.Parallel()
 	for grace, want := range map[time.Duration]string{-1: "task", time.Minute: "complete"} {
@@ -412,7 +411,7 @@ func TestTaskGrace(t *testing.T) {
 	}
 }
 
-// A tool that runs as a task only says what a client would have to declare.
+// A tool that runs only as a task names the capability that the client lacks.
 func TestNeedsTasks(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -424,13 +423,13 @@ func TestNeedsTasks(t *testing.T) {
 	}
 }
 
-// A task that is cancelled, or lost, has no result.
+// A cancelled or lost task has no result.
 func TestTasksWithoutResult(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
 	id := b.bake(taking, "oven", `{"action":"bake","cake":"plum"}`)["taskId"].(string)
 	lost := b.bake(taking, "oven", `{"action":"bake","cake":"lost"}`)["taskId"].(string)
-	for range 2 { // a task that has ended is not told from one that ends
+	for range 2 { // a task that has ended is answered like one that ends
 		if ack, status := b.ask(taking, "tasks/cancel", fmt.Sprintf(`"taskId":%q`, id), id); status != 200 || len(ack) != 1 {
 			t.Errorf("cancelling is answered %d %v", status, ack)
 		}
@@ -455,7 +454,7 @@ func TestTasksWithoutResult(t *testing.T) {
 	}
 }
 
-// Requests about tasks are refused with the code and the status that 2026-07-28 has.
+// Invalid requests about tasks have the code and the status of 2026-07-28.
 func TestTaskRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -497,7 +496,7 @@ func TestTaskRequestsAreRefused(t *testing.T) {
 	}
 }
 
-// Tasks are announced by servers that have some, and by none else.
+// Only servers with tasks announce them.
 func TestTasksAreAnnounced(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -512,7 +511,7 @@ func TestTasksAreAnnounced(t *testing.T) {
 	}
 }
 
-// A client that follows a task is told of it until its end, and of no other.
+// A client that follows a task is notified of it until its end, and of no other task.
 func TestFollowTasks(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -555,7 +554,7 @@ func TestFollowTasks(t *testing.T) {
 	mcptest.Ends(t, "the server", done)
 }
 
-// What follows tasks ends with the last of them.
+// The stream of followed tasks ends with the last of them.
 func TestFollowEndsWithTheTasks(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -572,7 +571,7 @@ func TestFollowEndsWithTheTasks(t *testing.T) {
 				completed = time.Now()
 			}
 		}
-		if took := time.Since(completed); took > 0 { // no time passes in here but what is waited for
+		if took := time.Since(completed); took > 0 { // only waiting takes time in this bubble
 			t.Errorf("it ends %s after the task", took)
 		}
 		write.Close()
@@ -580,7 +579,7 @@ func TestFollowEndsWithTheTasks(t *testing.T) {
 	})
 }
 
-// A call that its client cancels before it heard of a task is not left running.
+// A call that is cancelled before the client knows its task is ended.
 func TestCancelledBeforeItIsATask(t *testing.T) {
 	t.Parallel()
 	b := newBakerWith(t, lazy.Lazy, testwait.Limit)
@@ -600,10 +599,10 @@ func TestCancelledBeforeItIsATask(t *testing.T) {
 	}
 }
 
-// askingToo is the metadata of a client that takes tasks and can ask its user.
+// askingToo is the metadata of a client that accepts tasks and can ask its user.
 var askingToo = strings.Replace(taking, `"extensions"`, `"elicitation":{},"extensions"`, 1)
 
-// asks waits until a task asks something, and returns what.
+// asks waits until a task asks a question, and returns its questions.
 func (b *baker) asks(id, key string) map[string]any {
 	b.Helper()
 	var requests map[string]any
@@ -615,8 +614,8 @@ func (b *baker) asks(id, key string) map[string]any {
 	return requests
 }
 
-// A task that asks its client says so as soon as it does, goes on with each answer that is
-// one, and takes no other.
+// A task that asks its client shows the question at once, and continues with each valid answer. Invalid
+// answers are rejected, and answers to other questions are ignored.
 func TestTasksAsk(t *testing.T) {
 	t.Parallel()
 	b := newBakerWith(t, lazy.Lazy, testwait.Limit)
@@ -652,7 +651,8 @@ func TestTasksAsk(t *testing.T) {
 	}
 }
 
-// Who follows a task is told what it asks, and of its end; a task that asks can be cancelled.
+// Clients that follow a task are notified of its questions and its end. A task that asks can be
+// cancelled.
 func TestFollowWhatTasksAsk(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
@@ -665,7 +665,7 @@ func TestFollowWhatTasksAsk(t *testing.T) {
 	var told []string
 	for lines := bufio.NewScanner(read); lines.Scan() && !strings.Contains(lines.Text(), `"id":1`); {
 		if strings.Contains(lines.Text(), `"status":"working"`) {
-			continue // it is told before and between the questions where the client looks then
+			continue // may come before and between the questions
 		}
 		told = append(told, lines.Text())
 		switch len(told) {
@@ -685,8 +685,8 @@ func TestFollowWhatTasksAsk(t *testing.T) {
 	}
 }
 
-// What a call asks before it becomes a task takes no task, and is part of what the task
-// has.
+// Questions that a call asks before it becomes a task are asked in the call. Their answers are part
+// of the task's arguments.
 func TestCallsAskBeforeTheyAreTasks(t *testing.T) {
 	t.Parallel()
 	b := newBakerWith(t, lazy.Lazy, -1)

@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
-// A token file is refused with what is wrong with it.
+// An invalid token file is rejected with the reason.
 func TestTokenFiles(t *testing.T) {
 	t.Parallel()
 	mounted := toolfoldtest.Mount(t, notetest.Family, &notetest.Service{})
@@ -24,7 +24,7 @@ func TestTokenFiles(t *testing.T) {
 	for why, test := range map[string]struct {
 		text string
 		mode os.FileMode
-		want string // empty for a good one
+		want string // empty for a valid file
 	}{
 		"good":              {"0123456789abcdef\n", 0o600, ""},
 		"for a group":       {"0123456789abcdef", 0o640, ""},
@@ -53,7 +53,7 @@ func TestTokenFiles(t *testing.T) {
 		"writable for everybody": {"0123456789abcdef", 0o602, "chmod 600"},
 	} {
 		if runtime.GOOS == "windows" && test.want == "chmod 600" {
-			continue // there are no such modes
+			continue // this system has no such modes
 		}
 		path := filepath.Join(t.TempDir(), "token")
 		if err := os.WriteFile(path, []byte(test.text), test.mode); err != nil {
@@ -73,8 +73,7 @@ func TestTokenFiles(t *testing.T) {
 	}
 }
 
-// A token that changes in its file changes; while the file is bad, none is
-// right.
+// A changed token file applies at once. While the file is invalid, every token is rejected.
 func TestTokenChanges(t *testing.T) {
 	t.Parallel()
 	path, at := filepath.Join(t.TempDir(), "token"), time.Unix(1_000_000_000, 0)
@@ -122,7 +121,7 @@ func TestTokenChanges(t *testing.T) {
 	if from, err := token.caller("fourth-token-of-all"); err != nil || from == nil {
 		t.Errorf("the new token does not apply: %v", err)
 	}
-	sum := sha256.Sum256([]byte("fifth-token-of-all")) // of a set that is newer than the server
+	sum := sha256.Sum256([]byte("fifth-token-of-all")) // the token has a set that is newer than the server
 	write("ci sha256:" + hex.EncodeToString(sum[:]) + " set=new")
 	from, err := token.caller("fifth-token-of-all")
 	if err != nil || from == nil || from.rights.Allow(&toolfold.Action{Family: &toolfold.Family{Server: "any"}}) {

@@ -17,7 +17,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A watcher whose resources cannot be read just now keeps no other from being told.
+// If the resources of one watcher cannot be read, other watchers are still notified.
 func TestUpdatedBesideFailure(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -44,7 +44,7 @@ func TestUpdatedBesideFailure(t *testing.T) {
 	<-told
 }
 
-// A method that has ended is refused before it does anything.
+// A method that the era no longer has is rejected before it does anything.
 func TestEndedMethod(t *testing.T) {
 	t.Parallel()
 	asked := 0
@@ -65,8 +65,8 @@ func TestEndedMethod(t *testing.T) {
 	}
 }
 
-// Clients are told once of each change of what has a version: of their own server's at once,
-// and of others within a look.
+// Clients are notified once of each change of a resource with a version: at once if the change is
+// of this server, else at the next poll.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
