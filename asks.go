@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// readAsks reads [Family.Asks]: the requests by the name of their action. An error names the line, from 1.
+// readAsks parses [Family.Asks] into requests by name of action. Errors name the line, from 1.
 func readAsks(text string) (map[string][]string, error) {
 	asks, action := map[string][]string{}, ""
 	number := 0
@@ -28,7 +28,7 @@ func readAsks(text string) (map[string][]string, error) {
 	return asks, nil
 }
 
-// validateAsked holds the requests of a family to its actions.
+// validateAsked checks the requests of a family against its actions.
 func validateAsked(found *faults, f *Family) {
 	asks, err := readAsks(f.Asks)
 	if err != nil {

@@ -18,8 +18,8 @@ type Caller interface {
 // Do calls an action of any family by name and decodes its result into Out. The call has the
 // rights and the origin of ctx. An error that the action answered is returned as an [*Error].
 //
-// A nil Caller is the server that runs the call of ctx: methods of a service pass nil and the context that they
-// got. Outside a call it is an error; serve.Server.Caller returns the server's.
+// A nil Caller means the server that runs the call of ctx: methods of a service pass nil and their
+// own context. Outside a call, a nil Caller is an error; use serve.Server.Caller there.
 func Do[Out any](ctx context.Context, c Caller, name string, in any) (out Out, err error) {
 	if c == nil {
 		c = callctx.Of[Caller](ctx)
@@ -53,31 +53,31 @@ type Answer struct {
 	// Failed reports that the request failed, and that Content shows its partial result, see [Failing].
 	Failed bool
 
-	// Typed answers go to clients as structured content too, errors as text alone: the
-	// tool that was called lists an output schema.
+	// Typed answers go to clients as structured content too, because the tool that was called lists
+	// an output schema. Errors are text only.
 	Typed bool
 
-	// TaskID names the task that will have the answer, if the client takes a task. Empty if this is the
-	// answer.
+	// TaskID names the task that will have the answer, if the client accepts tasks. Empty if this
+	// is the answer.
 	TaskID string
 
 	// Kept is the id under which the whole of a truncated answer can be read. Empty for all other answers.
 	Kept string
 
-	// Deprecated is set when the call used a legacy name: how to call it now.
+	// Deprecated shows how to call the action now, if the call used a legacy name.
 	Deprecated *Deprecation
 }
 
 // IsError reports whether a client gets the answer as a failed call.
 func (a Answer) IsError() bool { return a.Err != nil || a.Failed }
 
-// A Failing result may show a failure: a run that made something before one of its steps failed. Clients get
-// it as a failed call; steps and tasks, which call actions themselves, read the result.
+// A Failing result may report a failure, such as a run that made something before one of its steps
+// failed. Clients get it as a failed call. Steps and tasks read the result instead.
 type Failing interface {
 	Failed() bool
 }
 
-// Deprecation tells a caller of a legacy name the present one.
+// Deprecation names the current tool and action for a caller of a legacy name.
 type Deprecation struct {
 	Tool   string `json:"tool"`
 	Action string `json:"action,omitempty"`
@@ -89,14 +89,15 @@ type Origin struct {
 	// Session identifies the connection; empty if there is no connection.
 	Session string
 
-	// Token identifies the bearer token of the caller; empty if the server asks for none.
+	// Token identifies the bearer token of the caller; empty if the server requires none.
 	Token string
 
-	// Client is the name that the caller gives itself, after the name of its token if it has one. Callers
-	// choose it: it identifies them to people only.
+	// Client is the name that the client gives itself, after the name of its token if it has one.
+	// Clients choose it freely: use it for display only.
 	Client string
 
-	// Caller is the name of the caller's token; empty if the server asks for none, or the token has no name.
+	// Caller is the name of the caller's token; empty if the server requires no token, or the token
+	// has no name.
 	Caller string
 
 	// ListGrows reports whether the list of the session may change: its protocol is 2025-11-25 or older. Later

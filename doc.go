@@ -31,21 +31,21 @@
 //		err = server.Stdio(context.Background(), os.Stdin, os.Stdout)
 //	}
 //
-// A [Family] is a noun with a list of actions, and one tool of the server.
-// Parameters are fields of the literal, such as [String] and [Object], and have
-// the names and types of the argument struct; results are declared by their
-// struct and its tags json and doc. [Family.Validate] names every difference, at
-// the start and in the family's test, see package toolfoldtest.
+// A [Family] is a noun with a list of actions, and becomes one tool of the server. Parameters are
+// fields of the literal, such as [String] and [Object]. They have the names and types of the
+// argument struct's members. Results are declared by their struct and its tags json and doc.
+// [Family.Validate] reports every difference, at start-up and in the family's test, see package
+// toolfoldtest.
 //
 // A zero bound of a field is no bound, and a nil Enum allows any value. An optional parameter that a call
 // leaves out has its Default, or else leaves the zero value in the struct; use a pointer to tell zero from
 // absent. An [Action] with a zero [Effect] or an empty Example is rejected. A method may be called by many
 // goroutines at once.
 //
-// An error made by [Errorf] reaches the model as it is. Any other error is logged, and the model gets an id of
-// the log entry.
+// An error made by [Errorf] reaches the model unchanged. Any other error is logged, and the model
+// gets the id of the log entry.
 //
-// A method asks its context for the things that it needs of its caller: [Report] reports progress to the
-// caller, [Sample] asks the client's model, [OriginOf] names the client and its rights. [Do] calls actions of
-// other families.
+// A method gets what it needs of its caller from its context. [Report] reports progress to the
+// caller, [Sample] asks the client's model, [OriginOf] returns the client and its rights. [Do]
+// calls actions of other families.
 package toolfold

@@ -12,18 +12,18 @@ const (
 	InvalidInput  = "INVALID_INPUT"  // the arguments; see Problems
 	InvalidAction = "INVALID_ACTION" // the action argument is missing or unknown
 	UnknownTool   = "UNKNOWN_TOOL"   // no tool of that name
-	Internal      = "INTERNAL_ERROR" // a fault of the server; the log has the id in Message
-	Cancelled     = "CANCELLED"      // the caller gave up, or its time was over
-	LimitReached  = "LIMIT_REACHED"  // there are as many of something as there may be
-	ClientLacks   = "CLIENT_LACKS"   // the client declares no capability that the call needs
+	Internal      = "INTERNAL_ERROR" // a fault of the server; Message has the id of the log entry
+	Cancelled     = "CANCELLED"      // the caller cancelled the call, or its time was over
+	LimitReached  = "LIMIT_REACHED"  // a limit is reached
+	ClientLacks   = "CLIENT_LACKS"   // the client does not declare a capability that the call needs
 
-	TimedOut         = "TIMEOUT"           // it took longer than it may
-	UpstreamError    = "UPSTREAM_ERROR"    // a tool of another server failed, or the server offers none now
+	TimedOut         = "TIMEOUT"           // the call took longer than allowed
+	UpstreamError    = "UPSTREAM_ERROR"    // a tool of another server failed, or the server has no tools now
 	PermissionDenied = "PERMISSION_DENIED" // the caller may not run the action
 )
 
-// Error is the answer to a failed call. Everything in it reaches the model, so
-// it holds no path, query or stack.
+// Error is the answer to a failed call. The model reads all of it, so it must not have paths,
+// queries or stacks.
 type Error struct {
 	Code     string          `json:"code"`
 	Message  string          `json:"message"`
@@ -32,15 +32,14 @@ type Error struct {
 	Usage    string          `json:"usage,omitempty"`
 	Example  json.RawMessage `json:"example,omitempty"`
 
-	// Data is the data of the error with which another server refused the call, as JSON. Nil for all other
-	// errors.
+	// Data is the data of another server's error, as JSON. Nil for all other errors.
 	Data json.RawMessage `json:"data,omitempty"`
 
 	// Lacking is the capability that the client would have to declare, such as sampling, or extensions/NAME.
 	// Empty for all other errors. Clients of 2026-07-28 get a protocol error for it.
 	Lacking string `json:"-"`
 
-	// Protocol is the code with which another server refused the request; 0 for all other errors.
+	// Protocol is the code of another server's error; 0 for all other errors.
 	Protocol int64 `json:"-"`
 }
 
@@ -65,7 +64,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 	return e
 }
 
-// About adds a problem of a kind for each argument that the message is about.
+// About adds a problem of a kind for each argument named.
 func (e *Error) About(kind string, names ...string) *Error {
 	for _, name := range names {
 		e.Problems = append(e.Problems, Problem{Path: "/" + name, Kind: kind})
@@ -76,19 +75,19 @@ func (e *Error) About(kind string, names ...string) *Error {
 // The kinds of problem.
 const (
 	ProblemMissing = "missing" // required, absent
-	ProblemUnknown = "unknown" // no action of the tool has it; Suggest, if one is near
-	ProblemStray   = "stray"   // other actions have it, see BelongsTo; Suggest, if one of this action stands for it
+	ProblemUnknown = "unknown" // no action of the tool has it; Suggest, if a name is near
+	ProblemStray   = "stray"   // other actions have it, see BelongsTo; Suggest, if a parameter of this action has its meaning
 	ProblemType    = "type"    // Want, Got
 	ProblemEnum    = "enum"    // Allowed, Suggest
 	ProblemRange   = "range"   // Min, Max; Want if a bound is exclusive
 	ProblemLength  = "length"  // Min, Max and Got in characters, items or bytes
 	ProblemFormat  = "format"  // Want
 	ProblemPattern = "pattern" // Want, a regular expression
-	ProblemRefused = "refused" // by the action, whose message says why, or by the tool's schema, which allows no value
-	ProblemTwice   = "twice"   // in params and beside it, with different values
+	ProblemRefused = "refused" // by the action, which gives the reason in its message, or by the tool's schema, which allows no value
+	ProblemTwice   = "twice"   // in params and outside it, with different values
 )
 
-// Problem is one thing wrong with the arguments.
+// Problem is one error in the arguments.
 type Problem struct {
 	Path      string   `json:"path"` // JSON pointer into the arguments
 	Kind      string   `json:"kind"`

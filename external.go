@@ -12,10 +12,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// foreign makes a handler for a tool declared elsewhere. Run gets arguments
-// that satisfy the action's Input schema and returns a JSON value; one that is
-// not an object is answered as the member "result" of one. An error that is a
-// [*Error] reaches the caller as it is.
+// foreign makes a handler for a tool declared elsewhere. Run gets arguments that satisfy the
+// action's Input schema and returns a JSON value. A value that is not an object becomes the member
+// "result" of one. A [*Error] reaches the caller unchanged.
 func foreign(run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)) Handler {
 	return Handler{run: func(ctx context.Context, _ any, args json.RawMessage) (any, error) {
 		raw, err := run(ctx, args)
@@ -29,46 +28,44 @@ func foreign(run func(ctx context.Context, args json.RawMessage) (json.RawMessag
 	}}
 }
 
-// External is a tool whose schema was written elsewhere, such as by another
-// MCP server.
+// External is a tool with a schema from elsewhere, such as another MCP server.
 type External struct {
 	Name        string
-	Description string // its first sentence becomes the summary, where it is short enough
-	Server      string // name of the server that has it, by which it is found too; empty = none
+	Description string // its first sentence becomes the summary, cut if it is too long
+	Server      string // name of the tool's server, also a search word; empty = no server
 	InputSchema json.RawMessage
-	Category    Category // as of [Family]
-	Effect      Effect   // zero: not stated, which counts as Deletes and is described as not annotated
+	Category    Category // see [Family]
+	Effect      Effect   // zero = unknown, which counts as Deletes and is described as not annotated
 
 	// Run gets arguments that satisfy InputSchema and returns a JSON value.
 	Run func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 
-	// Relay is in place of Run where the answer is that of another MCP server, which
-	// clients get on one line, with the members that the protocol has for it.
+	// Relay replaces Run for a tool of another MCP server. Clients get the Reply on one line, with
+	// only the members that the protocol has for it.
 	Relay func(ctx context.Context, args json.RawMessage) (Reply, error)
 
-	// BecomesTask and Completes are those of the [Action]: Completes returns the arguments
-	// whole. Nil asks nothing.
+	// BecomesTask and Completes are as in [Action]. Completes returns the complete arguments. Nil =
+	// nothing is asked.
 	BecomesTask bool
 	Completes   func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 
-	// Lenient takes a schema that arguments cannot be checked with, as long as it is JSON:
-	// they pass as they are, and tools.describe says so. The schema is compiled when it is used.
+	// Lenient accepts any schema that is JSON. If it does not compile, arguments are passed
+	// unchecked, and tools.describe reports that. The schema is compiled at its first use.
 	Lenient bool
 
-	// Definition, Hints, Aliases and Spelt are those of the [Action]. Beside a Definition the
-	// InputSchema must be valid JSON.
+	// Definition, Hints, Aliases and Spelt are as in [Action]. With a Definition, the InputSchema
+	// must be valid JSON.
 	Definition json.RawMessage
 	Hints      *Hints
 	Aliases    []string
 	Spelt      map[string]string
 }
 
-// Reply is the result of a call of another MCP server: its CallToolResult, as it
-// came.
+// Reply is the CallToolResult of another MCP server, as received.
 type Reply struct{ Result json.RawMessage }
 
-// Family returns the tool as a bare family, mounted: it is listed, found,
-// described and called like any other.
+// Family returns the tool as a mounted, bare family. It is listed, found, described and called like
+// any other.
 func (x External) Family() (*Family, error) {
 	action, err := x.Action()
 	if err != nil {
@@ -80,9 +77,8 @@ func (x External) Family() (*Family, error) {
 	}, func(context.Context) (External, error) { return x, nil })
 }
 
-// Action returns the tool as an action, to be one of several in a family. It
-// fails when its schema is not one that arguments can be checked with, unless it
-// is Lenient.
+// Action returns the tool as an action for a family with several. It fails if its schema does not
+// compile or is not an object's, unless it is Lenient.
 func (x External) Action() (*Action, error) {
 	input := x.InputSchema
 	if len(input) == 0 {
@@ -111,13 +107,13 @@ func (x External) Action() (*Action, error) {
 		if _, err := compiled(); err != nil {
 			return nil, err
 		}
-	case x.Definition == nil && !json.Valid(input): // what a server has defined was decoded with its list
+	case x.Definition == nil && !json.Valid(input): // a Definition was decoded with its list
 		return nil, fmt.Errorf("the schema of %s is no JSON", x.Name)
 	}
 	summary, rest := firstSentence(x.Description)
 	brief := shorten.To(summary, maxActionSummary-1)
 	if brief != summary {
-		rest = strings.TrimSpace(x.Description) // what is cut is still described, and found
+		rest = strings.TrimSpace(x.Description) // the cut part is still described and found
 	}
 	a := &Action{
 		Name: x.Name, Summary: brief, Doc: rest, Input: input, Effect: x.Effect, Run: foreign(x.Run),
@@ -140,7 +136,7 @@ func (x External) Action() (*Action, error) {
 	return a, nil
 }
 
-// firstSentence cuts a description after its first sentence or line.
+// firstSentence splits a description after its first sentence or line.
 func firstSentence(text string) (first, rest string) {
 	text = strings.TrimSpace(text)
 	if line, below, ok := strings.Cut(text, "\n"); ok {
@@ -152,8 +148,7 @@ func firstSentence(text string) (first, rest string) {
 	return text, rest
 }
 
-// namesOf returns the names of the members of an object of a schema, in the order in which
-// [readMembers] has them.
+// namesOf returns the names of the members in a schema, in the order of [readMembers].
 func namesOf(input json.RawMessage) (required, optional []string) {
 	properties, needs := judge.Members(input)
 	needed := namesIn(needs)
@@ -172,13 +167,13 @@ func namesOf(input json.RawMessage) (required, optional []string) {
 	return required, optional
 }
 
-// nameSet is a set of names, most often of few.
+// nameSet is a set of names, usually few.
 type nameSet struct {
 	list []string
-	at   map[string]bool // once there are many
+	at   map[string]bool // nil for up to fewNames names
 }
 
-// fewNames bounds the names that are compared one by one.
+// fewNames is the size up to which names are compared one by one.
 const fewNames = 16
 
 func (s *nameSet) add(name string) {
@@ -206,7 +201,7 @@ func (s *nameSet) has(name []byte) bool {
 	return false
 }
 
-// namesIn returns a list of names as a set; an empty one for anything else.
+// namesIn returns a JSON list of names as a set; empty if list is not a list of texts.
 func namesIn(list json.RawMessage) (set nameSet) {
 	names, ok := ordered.Texts(list)
 	if !ok {

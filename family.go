@@ -15,24 +15,26 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Family declares one noun, which becomes one consolidated tool. It needs Name, Summary and Actions.
+// Family declares one noun, which becomes one consolidated tool. It needs Name, Summary and
+// Actions.
 type Family struct {
 	Name    string // lower case, snake case; the consolidated tool's name
 	Summary string // at most 60 characters, for lists of tools
 	Actions []*Action
 
 	Doc   string // more text, for describe and the docs; may be empty
-	Words string // other words for its subject: find looks at them, clients are not shown them
+	Words string // other words for its subject: find searches them, clients do not see them
 
-	// Asks are requests for its actions, one a line, below a line "# NAME" with the name of the action. They become
-	// [Action.Asks] of actions without any in the copies that [Mount] and Declared return. Embed them from a file.
+	// Asks are requests for its actions, one a line, below a line "# NAME" with the name of the
+	// action. [Mount] and Declared set [Action.Asks] from them, for actions that have none. Embed
+	// them from a file.
 	Asks string
 
 	// Category groups families in lists of tools. Empty = "general".
 	Category Category
 
-	// Tier ranks the family. Zero = Extended: listing search, and hosts that are asked to load the core tier alone,
-	// leave the family out of their lists. It is found and called all the same.
+	// Tier ranks the family. Zero = Extended: listing search, and hosts that load only the core
+	// tier, do not list the family. It can still be found and called.
 	Tier Tier
 
 	// OpenWorld marks a family whose actions reach beyond this machine, such as the web.
@@ -47,21 +49,21 @@ type Family struct {
 
 	// The fields from here on are for families of other MCP servers.
 	//
-	// Apiece allows a parameter to mean something else in each action: the listed tool never
-	// declares them together, and calls are shown with them in the member params. If the
-	// list has no params, every action names its own.
+	// Apiece allows a parameter to have another meaning in each action. The listed tool then does
+	// not declare parameters; calls are shown with them in the member params. If the list has no
+	// params, every action names its own.
 	Apiece bool
 
-	// Trouble returns why calls fail at present, for callers who ask for the list of tools. It returns an
-	// empty text if they do not. Nil = calls never fail for such a reason.
+	// Trouble returns why calls fail at present, for callers who ask for the list of tools, or an
+	// empty text. Nil = there is never such a reason.
 	Trouble func() string
 
-	// Server is the name of the MCP server whose tools these are. Instructions are the server's instructions to the
-	// model. Both are empty for families of this program.
+	// Server is the name of the MCP server that has these tools. Instructions are the server's
+	// instructions to the model. Both are empty for families of this program.
 	Server, Instructions string
 
-	// Also is another name of the family of another server. Its tools can be called by names with Also in
-	// place of Name, unless something else has these names. Empty = it has no other name.
+	// Also is another name of the family. Its tools can be called by names with Also in place of
+	// Name, unless these names are taken. Empty = no other name.
 	Also string
 
 	// mixed reports whether the whole family has actions that read and actions that do more, see
@@ -75,7 +77,7 @@ type Family struct {
 type Action struct {
 	Name    string // lower case, snake case
 	Summary string // at most 80 characters, for lists of tools
-	Effect  Effect // what it does to the world; hints and permissions follow from it
+	Effect  Effect // its effect on the world; hints and permissions follow from it
 
 	// Required and Optional are the parameters: every member of the argument struct of Run.
 	Required, Optional Fields
@@ -90,86 +92,85 @@ type Action struct {
 
 	Related []string // full names of actions that go well with it
 
-	// Words are other words that people use for it. Find looks at them, clients are not shown them.
+	// Words are other words that people use for it. Find searches them, clients do not see them.
 	Words string
 
-	// Asks are requests that people make of the action, each in words of its own. Find compares
-	// a query with every one of them, clients are not shown them. At most 24.
+	// Asks are requests that people make of the action, each in other words. Find compares a query
+	// with each of them, clients do not see them. At most 24.
 	Asks []string
 
-	// Covers returns what the action looks for or checks, each in a few words, from
-	// where that is declared. Find compares a query with every one. Nil = nothing.
+	// Covers returns the things that the action looks for or checks, each in a few words, from
+	// their declarations. Find compares a query with each. Nil = nothing.
 	Covers func() []string
 
-	// Means is a word for what the action does, shown behind its name in the briefest
-	// lists: run(bugId)=fix. Empty if the name is clear.
+	// Means is a word for the purpose of the action, shown behind its name in the briefest lists:
+	// run(bugId)=fix. Empty if the name is clear.
 	Means string
 
-	// Either are optional parameters of which a call needs one; the service refuses a call
-	// without any. Lists show them with the required ones: get(key|keys).
+	// Either are optional parameters. A call needs one of them; the service rejects a call without
+	// any. Lists show them with the required ones: get(key|keys).
 	Either Fields
 
-	// Instead are optional parameters of which some values make Either superfluous.
+	// Instead are optional parameters that, with some values, replace Either.
 	Instead Fields
 
-	// Once marks an action as idempotent although its Effect is not: a second
-	// call is refused or changes nothing. For a tool declared elsewhere it is the user who
-	// takes it so, and the hints of the tool do not change.
+	// Once marks an action as idempotent although its Effect is not: a second call is rejected or
+	// changes nothing. For a tool declared elsewhere the user has set it, and the hints of the tool
+	// do not change.
 	Once bool
 
-	// Restrains offers the action to callers who may only read, too. It then runs no program of
-	// the workspace, reports that in its answer, and writes its own records alone. It looks at [Origin].
+	// Restrains offers the action also to callers who may only read. For them it runs no programs
+	// of the workspace, reports that in its answer, and writes only its own records. It looks at
+	// [Origin].
 	Restrains bool
 
-	// Legacy are the names that the action had as a tool of its own, made by [Was]. Calls by them work.
+	// Legacy are the names of the former tools of this action, made by [Was]. Calls by them work.
 	Legacy OldNames
 
-	// Changed tells callers of the legacy tool what is different now. Empty
-	// means that only the name and the parameters changed.
+	// Changed tells callers of the legacy tool what is different now. Empty = only the name and the
+	// parameters changed.
 	Changed string
 
-	// BecomesTask allows a call to be kept as a task before it runs, for clients that take a task
-	// for an answer, see serve.Options.Tasks. The call then runs even if the server ends in between.
+	// BecomesTask allows a call to be kept as a task before it runs, for clients that accept tasks,
+	// see serve.Options.Tasks. The call then runs even if the server ends in between.
 	BecomesTask bool
 
-	// Completes returns the arguments of a call before it becomes a task, with what it has
-	// asked its client for, or the error that refuses the call: what is asked then takes no
-	// task. It is made by [Method], of a method that takes what Run takes. The zero value
-	// asks nothing.
+	// Completes returns the arguments of a call before it becomes a task, with the client's answers
+	// to its questions, or the error that rejects the call. Questions asked here do not need a
+	// task. It is made by [Method], of a method with the arguments of Run. Zero = nothing is asked.
 	Completes Handler
 
 	// The fields from here to Enters are for toolfold's own families.
 	//
-	// Apart actions are a tool of their own, under their first legacy name, so that
-	// the hints of the family's tool hold. The family's tool does not take them.
+	// Apart makes the action a tool of its own, under its first legacy name, so that the hints of
+	// the family's tool stay true. The family's tool does not accept it.
 	Apart bool
 
-	// Writes finds the files of the workspace that a call would write, so that
-	// the policies of its session can refuse it before it begins. It is made by
-	// [Files]. The zero value means that the action writes no files.
+	// Writes finds the files of the workspace that a call would write, so that the policies of its
+	// session can reject it before it begins. It is made by [Files]. Zero = the action writes no
+	// files.
 	Writes Handler
 
-	// AwaitsTask marks an action that waits for the task that its argument taskId names. A client
-	// that takes a task for an answer gets that task.
+	// AwaitsTask marks an action that waits for the task in its argument taskId. Clients that
+	// accept tasks get that task as the answer.
 	AwaitsTask bool
 
-	// Enters makes the connection of a caller part of the session sessionId, an argument or a
-	// result, once the action has succeeded.
+	// Enters adds the connection of a caller to the session in the argument or result sessionId,
+	// once the action has succeeded.
 	Enters bool
 
 	// The fields from here to Spelt are for tools declared elsewhere: [External] sets them.
 	//
-	// Aliases are other names of the action, as good as its own. A name that several actions have
-	// leads to none of them.
+	// Aliases are further names of the action. A name of several actions leads to none of them.
 	Aliases []string
 
-	// Grants reports whether a rule that allows what a pattern matches allows the action. Servers
-	// choose the names of their tools, so for these fewer names count than [Action.Names] has.
-	// Nil = all names count.
+	// Grants reports whether an allow rule with this pattern allows the action. Servers choose the
+	// names of their tools, so fewer names count here than in [Action.Names]. Nil = all names
+	// count.
 	Grants func(a *Action, pattern string) bool
 
-	// Input is the JSON Schema of the tool, as it came. Returns are its result fields, if they are
-	// known. Definition is the whole tool as its server lists it, nil if no server does. Inputs returns
+	// Input is the JSON Schema of the tool, as received. Returns are its result fields, if they are
+	// known. Definition is the tool as its server lists it, nil without a server. Inputs returns
 	// the parameters of Input; Required and Optional are empty.
 	Input      json.RawMessage
 	Returns    Fields
@@ -178,18 +179,18 @@ type Action struct {
 	// Annotated are the hints of the tool. Nil = the hints of Effect.
 	Annotated *Hints
 
-	// Unstated reports that the server of the tool does not state what the tool does.
+	// Unstated reports that the tool's server does not declare its effect.
 	Unstated bool
 
-	// Spelt maps names and values in Input to their spellings there, if these have characters that a
-	// reader does not see. Calls may use both; Run gets the spelling of Input. Nil if Input has
-	// no other spellings.
+	// Spelt maps names and values in Input without invisible characters to their spellings in
+	// Input. Calls may use both; Run gets the spelling of Input. Nil if there are no such
+	// characters.
 	Spelt map[string]string
 
 	// Family is set by [Mount] and [Family.Declared]; literals leave it out.
 	Family *Family
 
-	// relays reports that the result is a [Reply].
+	// relays reports whether the result is a [Reply].
 	relays bool
 
 	// For a tool declared elsewhere, inputs and partial read the parameters of Input, names reads only their
@@ -200,11 +201,11 @@ type Action struct {
 	partial   func() bool
 }
 
-// Relays reports whether the result is that of another server's tool, a [Reply].
+// Relays reports whether the result comes from another server's tool, as a [Reply].
 func (a *Action) Relays() bool { return a.relays }
 
-// Unchecked reports whether Input is no schema that arguments can be checked with: they
-// pass as they are. The first call compiles it, which is most of what a large tool costs.
+// Unchecked reports whether Input does not compile, so that arguments are passed unchecked. The
+// first call compiles it, which is most of the cost of a large tool.
 func (a *Action) Unchecked() bool {
 	if a.unchecked == nil {
 		return false
@@ -213,8 +214,8 @@ func (a *Action) Unchecked() bool {
 	return err != nil
 }
 
-// UncheckedPatterns lists the patterns of Input that arguments are not checked with, since Go's
-// regular expressions cannot express them.
+// UncheckedPatterns lists the patterns of Input that are not checked, because Go's regular
+// expressions cannot express them.
 func (a *Action) UncheckedPatterns() []string {
 	if a.unchecked == nil {
 		return nil
@@ -223,13 +224,12 @@ func (a *Action) UncheckedPatterns() []string {
 	return patterns
 }
 
-// Partial reports whether Input has more parts than its parameters were read of.
+// Partial reports whether Input has parts that the parameters do not show.
 func (a *Action) Partial() bool { return a.partial != nil && a.partial() }
 
-// Mount returns a copy of the family whose actions can be called. Open builds
-// the service that their methods belong to: it is called by the first call
-// that needs the service, and again after an error. Mount itself opens
-// nothing; it fails when an action runs a method of another service.
+// Mount returns a copy of the family whose actions can be called. open makes the service with their
+// methods. It is called by the first call that needs the service, and again after an error. Mount
+// opens nothing. It fails if an action runs a method of another service.
 func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, error) {
 	want := reflect.TypeFor[S]()
 	for _, a := range f.Actions {
@@ -244,8 +244,8 @@ func Mount[S any](f Family, open func(context.Context) (S, error)) (*Family, err
 	return mounted, nil
 }
 
-// Declared returns a copy of the family whose actions know their family. They
-// can be listed and described, but not called. The copy has a category and a tier.
+// Declared returns a copy of the family whose actions have their Family. They can be listed and
+// described, but not called. The copy has a category and a tier.
 func (f Family) Declared() *Family {
 	f.Category, f.Tier = cmp.Or(f.Category, general), cmp.Or(f.Tier, Extended)
 	reads, more := false, false
@@ -264,7 +264,7 @@ func (f Family) Declared() *Family {
 	return declared
 }
 
-// with returns a copy of the family that has copies of the given actions only.
+// with returns a copy of the family with copies of the given actions only.
 func (f Family) with(actions []*Action) *Family {
 	f.Actions = make([]*Action, len(actions))
 	for i, a := range actions {
@@ -275,8 +275,7 @@ func (f Family) with(actions []*Action) *Family {
 	return &f
 }
 
-// service opens a family's service once. An error is not kept: the next call
-// tries again.
+// service opens a family's service once. After an error the next call tries again.
 type service struct {
 	open  func(context.Context) (any, error)
 	mu    sync.Mutex
@@ -297,15 +296,14 @@ func (s *service) get(ctx context.Context) (any, error) {
 	return value, nil
 }
 
-// Invoke runs the action with its own arguments, which must be valid and
-// complete. Package call makes them so.
+// Invoke runs the action with arguments in its own spelling, which must be valid and complete.
+// Package call ensures that.
 func (a *Action) Invoke(ctx context.Context, args json.RawMessage) (any, error) {
 	return a.handle(ctx, a.Run, args)
 }
 
-// Targets returns the files of the workspace that a call with these arguments
-// would write, as they are named there: below the workspace or absolute. It
-// changes nothing. Arguments are as for Invoke.
+// Targets returns the files of the workspace that a call with these arguments would write, as named
+// in them: relative to the workspace or absolute. It changes nothing. Arguments are as for Invoke.
 func (a *Action) Targets(ctx context.Context, args json.RawMessage) ([]string, error) {
 	if a.Writes.run == nil {
 		return nil, nil
@@ -317,8 +315,8 @@ func (a *Action) Targets(ctx context.Context, args json.RawMessage) ([]string, e
 	return names.([]string), nil
 }
 
-// Complete returns the arguments of a call that is to become a task, see Completes.
-// Arguments are as for Invoke.
+// Complete returns the arguments of a call that is to become a task, see Completes. Arguments are
+// as for Invoke.
 func (a *Action) Complete(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
 	if a.Completes.run == nil {
 		return args, nil
@@ -348,7 +346,7 @@ func (a *Action) handle(ctx context.Context, h Handler, args json.RawMessage) (a
 // WritesFiles reports whether calls may write files of the workspace.
 func (a *Action) WritesFiles() bool { return a.Writes.run != nil }
 
-// Action returns the action called name, nil when there is none.
+// Action returns the action called name, or nil.
 func (f *Family) Action(name string) *Action {
 	for _, a := range f.Actions {
 		if a.Name == name {
@@ -367,8 +365,8 @@ func (f *Family) ActionNames() []string {
 	return names
 }
 
-// FullName is family.action, the name that permissions, describe and logs use;
-// that of a bare family's action is the family's.
+// FullName is family.action, the name in permissions, describe and logs. For a bare family it is
+// the family's name.
 func (a *Action) FullName() string {
 	if a.Family.Bare {
 		return a.Family.Name
@@ -376,11 +374,11 @@ func (a *Action) FullName() string {
 	return a.Family.Name + "." + a.Name
 }
 
-// maxJoined is the greatest length of the name of a tool that clients take.
+// maxJoined is the length of the longest tool name that clients accept.
 const maxJoined = 64
 
-// Joined returns the name of the action as a tool of its own, family_action: a name that is too
-// long ends in a digest of the whole.
+// Joined returns the name of the action as a separate tool, family_action. A name that is too long
+// is cut and ends in a checksum of the whole.
 func (a *Action) Joined() string {
 	name := a.Family.Name + "_" + a.Name
 	if len(name) <= maxJoined {
@@ -390,10 +388,9 @@ func (a *Action) Joined() string {
 	return strings.TrimRight(name[:maxJoined-len(digest)], "_") + digest
 }
 
-// ToolByEffect returns the tool that takes the action where families are split
-// by effect: the family's, or for what does more than read, in a family that has
-// both, that name with _write. Rights do not change it, so that what a host
-// permits under a name is the same for all callers.
+// ToolByEffect returns the name of the action's tool if families are split by effect. It is the
+// family's name, with _write for actions that do more than read if the family has both kinds. It
+// does not depend on rights, so that a host's permission for a name means the same for all callers.
 func (a *Action) ToolByEffect() string {
 	if a.Family.mixed && a.Effect != Reads {
 		return a.Family.Name + "_write"
@@ -401,25 +398,24 @@ func (a *Action) ToolByEffect() string {
 	return a.Family.Name
 }
 
-// Forwards reports whether the action stands for another call, so that its
-// result is that call's.
+// Forwards reports whether the action's result is another call.
 func (a *Action) Forwards() bool { return a.Run.out == forwardType }
 
-// Pages reports whether the action reads a list that goes on at a cursor.
+// Pages reports whether the action reads a list that continues at a cursor.
 func (a *Action) Pages() bool {
 	_, limits := find(a.Params(), callctx.ArgLimit)
 	_, goesOn := find(a.Params(), Cursor.Name)
 	return a.Run.pages && a.Effect == Reads && limits && goesOn
 }
 
-// OpenResult reports whether the result may have any fields: that of another
-// call, or of a tool declared elsewhere.
+// OpenResult reports whether the result may have any fields: the result of another call, or of a
+// tool declared elsewhere.
 func (a *Action) OpenResult() bool {
 	return a.Forwards() || a.Input != nil && len(a.Returns) == 0
 }
 
-// Inputs returns the parameters, those of the input schema where it was written elsewhere.
-// The slices must not be changed.
+// Inputs returns the parameters, read from Input for tools declared elsewhere. The slices must not
+// be changed.
 func (a *Action) Inputs() (required, optional []Param) {
 	if a.inputs != nil {
 		return a.inputs()
@@ -427,8 +423,8 @@ func (a *Action) Inputs() (required, optional []Param) {
 	return a.Required.Params(), a.Optional.Params()
 }
 
-// ParamNames lists the names of the parameters. Of an input schema that was written elsewhere it
-// reads no more, so that lists of many tools cost little.
+// ParamNames lists the names of the parameters. Of Input it reads only the names, so that lists of
+// many tools cost little.
 func (a *Action) ParamNames() (required, optional []string) {
 	if a.names != nil {
 		return a.names()
@@ -458,9 +454,8 @@ type OldName struct {
 	Name    string
 	Renames []Rename
 
-	// Required are parameters that the legacy tool demanded, or demanded in
-	// another form. Each takes the place of the action's parameter of the same
-	// name, which is today's.
+	// Required are parameters that the legacy tool required, or had in another form. Each replaces
+	// the action's current parameter of the same name.
 	Required Fields
 }
 
@@ -468,13 +463,13 @@ type OldName struct {
 // of them; the migration guide starts from the first.
 type OldNames []OldName
 
-// Rename is a parameter that was spelt otherwise under a legacy name.
+// Rename is a parameter that had another name in the legacy tool.
 type Rename struct {
 	Field Field
 	Was   string
 }
 
-// Was names the legacy tool that an action used to be.
+// Was returns the legacy name of an action.
 func Was(name string, renames ...Rename) OldNames {
 	return OldNames{{Name: name, Renames: renames}}
 }
@@ -484,19 +479,19 @@ func (o OldNames) Or(name string, renames ...Rename) OldNames {
 	return append(o, OldName{Name: name, Renames: renames})
 }
 
-// Effect classes actions by what they do to the world. MCP hints follow from it.
+// Effect classifies actions by what they do to the world. MCP hints follow from it.
 type Effect int
 
-// The effects. Zero is refused by Validate.
+// The effects. Validate rejects zero.
 const (
 	Reads   Effect = iota + 1 // changes nothing
 	Adds                      // makes something new, touches nothing else
 	Sets                      // overwrites or ends something; doing it twice is doing it once
 	Deletes                   // removes something; doing it twice is doing it once
-	Runs                      // runs what it was given, which may do anything, each time
+	Runs                      // runs its input, which may do anything, each time
 )
 
-// String returns the word for the effect that describe and the docs use.
+// String returns the name of the effect in describe and the docs.
 func (e Effect) String() string {
 	switch e {
 	case Reads:
@@ -534,20 +529,20 @@ func (e Effect) Hints() Hints {
 // Category groups families in lists of tools.
 type Category string
 
-// general is the category of families that declare none.
+// general is the category of families without one.
 const general Category = "general"
 
 // Tier ranks how central a family is. A later tier includes the earlier ones.
 type Tier int
 
-// The tiers. Families that declare none are Extended.
+// The tiers. Families without one are Extended.
 const (
 	Core Tier = iota + 1
 	Standard
 	Extended
 )
 
-// String returns the name of the tier, as options spell it.
+// String returns the name of the tier in options.
 func (t Tier) String() string {
 	switch t {
 	case Core:

@@ -16,15 +16,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// Check lists what is wrong with an object that should have the members of p and
-// no others, in the order of paths, at most 20 problems. Paths are JSON pointers
-// into the object. Its numbers may be [json.Number].
+// Check lists the problems of an object that should have only the members of p, sorted by path, at
+// most 20. Paths are JSON pointers into the object. Numbers may be [json.Number].
 func (p Param) Check(object map[string]any) []Problem {
 	return inOrder(append(judgeMembers(p.Required, p.Optional, object), unknown("", names(p.Members()), object)...))
 }
 
-// CheckMembers is Check for an object whose names were judged before: it takes
-// others than those of p.
+// CheckMembers is Check without unknown names, for an object whose names were checked before.
 func (p Param) CheckMembers(object map[string]any) []Problem {
 	return inOrder(judgeMembers(p.Required, p.Optional, object))
 }
@@ -35,8 +33,8 @@ func inOrder(found []Problem) []Problem {
 	return found
 }
 
-// judgeMembers lists what is wrong with the declared members of an object.
-// Paths are below the object.
+// judgeMembers lists the problems of the declared members of an object. Paths are relative to the
+// object.
 func judgeMembers(required, optional []Param, object map[string]any) (found []Problem) {
 	for _, p := range required {
 		if _, ok := object[p.Name]; !ok {
@@ -53,7 +51,7 @@ func judgeMembers(required, optional []Param, object map[string]any) (found []Pr
 	return found
 }
 
-// below moves problems to a place.
+// below prefixes the paths of problems.
 func below(path string, found []Problem) []Problem {
 	for i := range found {
 		found[i].Path = path + found[i].Path
@@ -61,8 +59,7 @@ func below(path string, found []Problem) []Problem {
 	return found
 }
 
-// judgeValue lists what is wrong with a value of a parameter. Paths are below the
-// value.
+// judgeValue lists the problems of a value of a parameter. Paths are relative to the value.
 func judgeValue(p Param, value any) (found []Problem) {
 	if !p.Loose && !holds(p.Kind, value) {
 		if judge.Formats[p.Format] != nil {
@@ -97,8 +94,8 @@ func judgeValue(p Param, value any) (found []Problem) {
 	return found
 }
 
-// judgeObject judges what is in an object: alike members, declared ones, or
-// none where the object is free.
+// judgeObject lists the problems of an object's members, declared in Values or by name. It accepts
+// all members if neither is declared.
 func judgeObject(p Param, object map[string]any) (found []Problem) {
 	if p.Values != nil {
 		for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -114,7 +111,7 @@ func judgeObject(p Param, object map[string]any) (found []Problem) {
 	return append(judgeMembers(p.Required, p.Optional, object), unknown("", names(p.Members()), object)...)
 }
 
-// judgeLength holds a length to bounds, of which zero is none.
+// judgeLength compares a length with its limits; 0 = no limit.
 func judgeLength(n, least, limit int) []Problem {
 	if n >= least && (limit == 0 || n <= limit) {
 		return nil
@@ -137,14 +134,14 @@ func holds(kind Kind, value any) bool {
 // 3e2.
 func isWhole(value any) bool {
 	if n, ok := value.(json.Number); ok && strings.ContainsAny(n.String(), ".eE") {
-		exact, ok := new(big.Rat).SetString(n.String()) // refuses exponents beyond a million
+		exact, ok := new(big.Rat).SetString(n.String()) // fails for exponents beyond a million
 		return ok && exact.IsInt()
 	}
 	n, ok := judge.Float(value)
 	return ok && n == math.Trunc(n)
 }
 
-// unknown lists the members of an object that are none of the known ones.
+// unknown lists the members of an object that are not known.
 func unknown(path string, known []string, object map[string]any) (list []Problem) {
 	for name, near := range suggest.Unknown(known, object) {
 		if len(list) < judge.MaxProblems {
