@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Requests of a family come to its actions in order, and what is wrong with their text is told with the line.
+// Actions get the requests of their family in order. Errors name the line.
 func TestAsks(t *testing.T) {
 	t.Parallel()
 	family := func(asks string) *toolfold.Family {

@@ -45,7 +45,7 @@
 // An error made by [Errorf] reaches the model unchanged. Any other error is logged, and the model
 // gets the id of the log entry.
 //
-// A method gets what it needs of its caller from its context. [Report] reports progress to the
+// A method reaches its caller through its context. [Report] reports progress to the
 // caller, [Sample] asks the client's model, [OriginOf] returns the client and its rights. [Do]
 // calls actions of other families.
 package toolfold

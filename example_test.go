@@ -79,7 +79,7 @@ type burnOut struct {
 	Left int `json:"left" doc:"Books that are left."`
 }
 
-// library is the service of the family. A real one locks what it keeps.
+// library is the service of the family. A real service would lock its books.
 type library struct{ books []book }
 
 func (l *library) Add(_ context.Context, in addIn) (book, error) {
@@ -119,12 +119,12 @@ func mounted() *toolfold.Family {
 	return family
 }
 
-// call prints what a call of an action answers.
+// call prints the answer to a call of an action.
 func call(name, args string) {
 	fmt.Println(string(toolfoldtest.Runner(mounted()).Call(context.Background(), name, json.RawMessage(args)).Content))
 }
 
-// refused prints what is wrong with the arguments of a call.
+// refused prints the problems of a call's arguments.
 func refused(name, args string) {
 	answer := toolfoldtest.Runner(mounted()).Call(context.Background(), name, json.RawMessage(args))
 	for _, p := range answer.Err.Problems {
@@ -133,7 +133,7 @@ func refused(name, args string) {
 	fmt.Println(answer.Err.Usage)
 }
 
-// list prints what a server lists of its tools.
+// list prints the tools that a server lists.
 func list(o serve.Options) {
 	server, err := serve.New(o)
 	if err != nil {
@@ -154,20 +154,20 @@ func list(o serve.Options) {
 		fmt.Println(err)
 	}
 	for _, tool := range answer.Result.Tools {
-		if !strings.HasPrefix(tool.Name, "tool") { // those that find and describe the others
+		if !strings.HasPrefix(tool.Name, "tool") { // the discovery tools
 			fmt.Println(tool.Name+":", tool.Description)
 		}
 	}
 }
 
-// A family is one tool, which names its actions and what they require.
+// A family is one tool, which names its actions and their required parameters.
 func ExampleFamily() {
 	list(serve.Options{Families: []*toolfold.Family{mounted()}})
 	// Output:
 	// book: Books on the shelves: add|burn(title) list
 }
 
-// In mode legacy each action with an old name is a tool, as it was before.
+// In mode legacy each action with a legacy name is a tool, as before.
 func ExampleWas() {
 	list(serve.Options{Families: []*toolfold.Family{mounted()}, Mode: "legacy"})
 	call("add_book", `{"name": "Ulysses"}`)
@@ -176,8 +176,7 @@ func ExampleWas() {
 	// {"title":"Ulysses","shelf":"unread"}
 }
 
-// ReadOnly leaves out what changes something; Allow and Deny name actions by
-// patterns.
+// ReadOnly leaves out actions that change something. Allow and Deny have patterns for actions.
 func Example_rights() {
 	families := []*toolfold.Family{mounted()}
 	list(serve.Options{Families: families, ReadOnly: true})
@@ -187,8 +186,8 @@ func Example_rights() {
 	// book: Books on the shelves: add(title) list
 }
 
-// Nested objects are checked like all parameters. The error names everything
-// that is wrong, and shows how to call the action.
+// Nested objects are checked like all parameters. The error lists all problems, and shows how to
+// call the action.
 func ExampleObject() {
 	call("book.add", `{"title": "Ulysses", "owner": {"name": "Ada", "phones": ["1", "2"]}}`)
 	refused("book.add", `{"title": "Ulysses", "owner": {"phones": [1]}, "shelf": "lost"}`)
@@ -209,14 +208,14 @@ func ExampleProblem() {
 	// book.burn(title: string)
 }
 
-// An error of the family's own says what went wrong and what to do next.
+// An error of the family names the problem and the next step.
 func ExampleErrorf() {
 	call("book.burn", `{"title": "Faust"}`)
 	// Output:
 	// {"error":{"code":"BOOK_NOT_FOUND","message":"there is no book \"Faust\"","hint":"book.list shows those there are"}}
 }
 
-// A list is cut into pages; the cursor leads on.
+// A list is split into pages, linked by cursors.
 func ExampleCutPage() {
 	runner := toolfoldtest.Runner(mounted())
 	in := listIn{toolfold.Page{Limit: 1}}
@@ -291,8 +290,7 @@ func ExampleMount() {
 	// false
 }
 
-// An action may ask the model of the client that calls it, and say how far it is. A
-// test answers for the model.
+// An action may ask the model of its client and report progress. A test answers for the model.
 func ExampleSample() {
 	blurb := toolfold.Family{
 		Name: "blurb", Summary: "Blurbs of books",
@@ -329,7 +327,7 @@ func write(_ writer, ctx context.Context, in titleIn) (blurbOut, error) {
 	return blurbOut{done.Text}, err
 }
 
-// A tool whose schema was written elsewhere is served like any other.
+// A tool with a schema from elsewhere is served like any other.
 func ExampleExternal() {
 	family, err := toolfold.External{
 		Name: "weather", Description: "Tell the weather of a city.", Effect: toolfold.Reads,
@@ -350,7 +348,7 @@ func ExampleExternal() {
 	// weather: city is missing
 }
 
-// Find is part of every server: it answers with how to call the actions that it found.
+// Find is part of every server. It returns actions and how to call them.
 func Example_find() {
 	found := find(mounted(), "buy a novel")
 	fmt.Println(found[0].Name)
@@ -360,7 +358,7 @@ func Example_find() {
 	// book(action: 'add', params: {title: string, shelf?: read|unread, owner?: object})
 }
 
-// Words and Asks are for find alone: clients are not listed them.
+// Only find uses Words and Asks: clients do not see them.
 func ExampleAction_asks() {
 	family := books
 	open := func(context.Context) (*library, error) { return &library{}, nil }
@@ -370,7 +368,7 @@ func ExampleAction_asks() {
 		return
 	}
 	const query = "what could I take to the beach"
-	fmt.Println(find(plain, query)[0].Name) // no action of the family
+	fmt.Println(find(plain, query)[0].Name) // not an action of the family
 
 	family.Asks = `
 # list
@@ -388,10 +386,10 @@ which novels have I not read yet
 	// book.list
 }
 
-// found is an action that find answers with.
+// found is an action in the results of find.
 type found struct{ Name, Usage string }
 
-// find asks a server of the family for actions.
+// find searches the actions of a server with the family.
 func find(family *toolfold.Family, query string) []found {
 	server, err := serve.New(serve.Options{Families: []*toolfold.Family{family}})
 	if err != nil {

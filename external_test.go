@@ -9,8 +9,7 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// A schema that arguments cannot be checked with, or that reaches out, is
-// refused with a reason.
+// A schema that is invalid, or refers to files, is rejected with a reason.
 func TestExternalRefuses(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
@@ -26,7 +25,7 @@ func TestExternalRefuses(t *testing.T) {
 	}
 }
 
-// The names of the required parameters, which lists show, are those of the parameters that are read whole.
+// ParamNames returns the names of the same parameters as Inputs.
 func TestParamNames(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{

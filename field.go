@@ -5,8 +5,7 @@ import "slices"
 // Kind is the JSON type of a [Param].
 type Kind string
 
-// The kinds. Any is a JSON value of whatever type, and is given as itself or as
-// its JSON text.
+// The kinds. KindAny is any JSON value, given as itself or as its JSON text.
 const (
 	KindString  Kind = "string"
 	KindInteger Kind = "integer"
@@ -17,57 +16,56 @@ const (
 	KindAny     Kind = "any"
 )
 
-// Param is a field as plain data: what every typed literal below comes down
-// to. Zero bounds and nil pointers mean that there is no such bound.
+// Param is a field as plain data: every typed literal below converts to it. Zero and nil bounds
+// mean no bound.
 type Param struct {
 	Name string
 	Doc  string // one sentence for people and models
 	Kind Kind
 
-	// Forms are the alternatives of a parameter that was declared elsewhere, whose Kind is
-	// any; nil for a parameter of one form. A form that is any stands for all that are left out.
+	// Forms are the alternatives of a parameter that was declared elsewhere, whose Kind is any; nil
+	// if there are no alternatives. A form of Kind any stands for omitted forms.
 	Forms []Param
 
 	Format             string   // of a text: date, date-time, email, ipv4, ipv6, uri or uuid; empty = any
-	Enum               []string // of a parameter that was declared elsewhere also numbers and booleans, as JSON
+	Enum               []string // for parameters declared elsewhere also numbers and booleans, as JSON
 	MinLen, MaxLen     int      // characters
 	Min, Max           *float64
 	MinItems, MaxItems int
-	Default            any // applied on the server when absent; nil = none
+	Default            any // set on the server if the parameter is absent; nil = no default
 
 	Items *Param // of an array
 
-	// Required and Optional are the known members of an object. An object
-	// with neither takes any members.
+	// Required and Optional are the known members of an object. Without either, it takes any
+	// members.
 	Required, Optional []Param
 
-	// Values declares every other member of an object. Nil = anything, for an
-	// object without known members.
+	// Values declares all other members of an object. Nil = any values, for an object without known
+	// members.
 	Values *Param
 
-	// Loose members are listed but not enforced: the service judges them one
-	// by one, so that one bad item does not refuse the good ones.
+	// Loose members are listed but not enforced: the service checks them one by one, so that one
+	// bad item does not reject the good ones.
 	Loose bool
 
-	// Unclear says that the name alone does not tell what is meant, so that
-	// even a terse listing carries Doc.
+	// Unclear reports that the name alone is ambiguous, so that even a terse listing has Doc.
 	Unclear bool
 
-	// Unlisted bounds on the number of items hold under a legacy name too, but
-	// its listing does not show them: the legacy tool had none.
+	// Unlisted limits on the number of items apply also under a legacy name, whose listing omits
+	// them: the legacy tool had no limit.
 	Unlisted bool
 
-	// OldEnum lists the values that the legacy tool took, where these are more than
-	// Enum: under a legacy name one of the others counts as none.
+	// OldEnum lists the values of the legacy tool, if it had more than Enum. Under a legacy name,
+	// values that are only in OldEnum count as absent.
 	OldEnum []string
 
-	// InsteadOf is the parameter of a sibling action that callers give where
-	// they mean this one: its refusal names this one. Empty for none.
+	// InsteadOf is a parameter of a sibling action that callers use by mistake for this one. The
+	// error about it suggests this one. Empty = no such parameter.
 	InsteadOf string
 
-	// Omitted members of a result are left out where they are empty, and Nullable ones
-	// are null there. Parameters are neither, except those declared elsewhere: a Nullable one
-	// takes null as a value of its own, and only null if its Kind is any and it has no Forms.
+	// Omitted members of a result are absent if empty, and Nullable members are null if empty. Of
+	// parameters, only those declared elsewhere may be Nullable: they take null as a value, and
+	// only null if Kind is any and there are no Forms.
 	Omitted, Nullable bool
 
 	// Added marks a parameter that the legacy tool did not have: the legacy
@@ -75,7 +73,7 @@ type Param struct {
 	Added bool
 }
 
-// Obsolete reports whether a value is one that only the legacy tool took.
+// Obsolete reports whether only the legacy tool took a value.
 func (p Param) Obsolete(value string) bool {
 	return slices.Contains(p.OldEnum, value) && !slices.Contains(p.Enum, value)
 }
@@ -105,7 +103,7 @@ func (p Param) Param() Param { return p }
 type String struct {
 	Name, Doc      string
 	MinLen, MaxLen int      // characters; zero = no bound
-	Enum, OldEnum  []string // OldEnum as of [Param]
+	Enum, OldEnum  []string // OldEnum as in [Param]
 	Format         string   // date, date-time, email, ipv4, ipv6, uri or uuid, checked; empty = any
 	Unclear        bool
 }
@@ -118,10 +116,10 @@ func (f String) Param() Param {
 	}
 }
 
-// With returns the field as one action refines it.
+// With returns the field refined for one action.
 func (f String) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
-// UUID declares an id that the server made.
+// UUID declares an id made by the server.
 func UUID(name, doc string) String {
 	return String{Name: name, Doc: doc, Format: "uuid"}
 }
@@ -131,8 +129,8 @@ func Time(name, doc string) String {
 	return String{Name: name, Doc: doc, Format: "date-time"}
 }
 
-// Int declares a whole number. A zero Min or Max is no bound; refine with
-// [Min] where the bound itself is zero.
+// Int declares a whole number. A zero Min or Max is no bound; for a bound of zero refine with
+// [Min].
 type Int struct {
 	Name, Doc string
 	Min, Max  int
@@ -147,7 +145,7 @@ func (f Int) Param() Param {
 	}
 }
 
-// With returns the field as one action refines it.
+// With returns the field refined for one action.
 func (f Int) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
 func bound(n int) *float64 {
@@ -157,7 +155,7 @@ func bound(n int) *float64 {
 	return new(float64(n))
 }
 
-// Number declares a number. Bounds are refinements.
+// Number declares a number. Set bounds by refinements.
 type Number struct {
 	Name, Doc string
 	Unclear   bool
@@ -168,7 +166,7 @@ func (f Number) Param() Param {
 	return Param{Name: f.Name, Doc: f.Doc, Kind: KindNumber, Unclear: f.Unclear}
 }
 
-// With returns the field as one action refines it.
+// With returns the field refined for one action.
 func (f Number) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
 // Bool declares a yes or no.
@@ -182,11 +180,11 @@ func (f Bool) Param() Param {
 	return Param{Name: f.Name, Doc: f.Doc, Kind: KindBoolean, Unclear: f.Unclear}
 }
 
-// With returns the field as one action refines it.
+// With returns the field refined for one action.
 func (f Bool) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
-// Object declares a JSON object. Without Required and Optional it takes any
-// members; with them, others are refused unless it is Loose.
+// Object declares a JSON object. Without Required and Optional it takes any members. With them,
+// other members are rejected unless it is Loose.
 type Object struct {
 	Name, Doc          string
 	Required, Optional Fields
@@ -202,11 +200,11 @@ func (f Object) Param() Param {
 	}
 }
 
-// With returns the field as one action refines it.
+// With returns the field refined for one action.
 func (f Object) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
-// Map declares an object whose members have names of the caller's and are all
-// alike. The name and text of Of do not matter.
+// Map declares an object whose members have names chosen by the caller and values of one kind. The
+// name and text of Of are not used.
 type Map struct {
 	Name, Doc string
 	Of        Field
@@ -218,7 +216,7 @@ func (f Map) Param() Param {
 	return Param{Name: f.Name, Doc: f.Doc, Kind: KindObject, Unclear: f.Unclear, Values: new(f.Of.Param())}
 }
 
-// With returns the field as one action refines it.
+// With returns the field refined for one action.
 func (f Map) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
 // List declares an array. Of declares its items; the name and text of Of are not
@@ -238,7 +236,7 @@ func (f List) Param() Param {
 	}
 }
 
-// With returns the field as one action refines it.
+// With returns the field refined for one action.
 func (f List) With(r ...Refinement) Field { return refine(f.Param(), r) }
 
 // Strings declares an array of texts.
@@ -246,7 +244,7 @@ func Strings(name, doc string) List {
 	return List{Name: name, Doc: doc, Of: String{}}
 }
 
-// Any declares a JSON value of whatever type.
+// Any declares any JSON value.
 type Any struct {
 	Name, Doc string
 	Unclear   bool
@@ -257,5 +255,5 @@ func (f Any) Param() Param {
 	return Param{Name: f.Name, Doc: f.Doc, Kind: KindAny, Unclear: f.Unclear}
 }
 
-// With returns the field as one action refines it.
+// With returns the field refined for one action.
 func (f Any) With(r ...Refinement) Field { return refine(f.Param(), r) }

@@ -9,16 +9,16 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Bounds of what is read of schemas that combine others.
+// Limits for schemas that combine other schemas.
 const (
 	maxForms   = 24      // of a parameter
-	maxMatches = 200_000 // of forms and members that are put together of two
+	maxMatches = 200_000 // of forms and members that are combined from two parameters
 )
 
-// reader reads schemas that were written elsewhere as parameters: what listings, search and
-// describe need of them. Arguments are held to the schemas themselves.
+// reader reads schemas from elsewhere as parameters, for listings, search and describe. Arguments
+// are checked against the schemas themselves.
 type reader struct {
-	matches int // of forms and members, for what two of them have in common
+	matches int // comparisons of forms and members so far
 }
 
 // readMembers reads the members of an object schema as parameters.
@@ -43,8 +43,7 @@ func (r *reader) members(schema ordered.Map) Param {
 	return object
 }
 
-// schema reads the schema of a parameter: its own keywords, what all of allOf say, and the
-// alternatives of anyOf and oneOf.
+// schema reads the schema of a parameter: its own keywords, narrowed by allOf, anyOf and oneOf.
 func (r *reader) schema(name string, text json.RawMessage) Param {
 	schema, ok := ordered.Read(text)
 	if !ok {
@@ -58,18 +57,18 @@ func (r *reader) schema(name string, text json.RawMessage) Param {
 		if parts := r.parts(schema, keyword); len(parts) > 0 {
 			forms := either(parts)
 			p = r.narrowed(p, forms)
-			p.Nullable = p.Nullable || forms.Nullable // its only other form may stand beside it: see judge.Plain
+			p.Nullable = p.Nullable || forms.Nullable // judge.Plain may have merged the only other form into the schema
 		}
 	}
 	if string(raw(schema, "default")) == "null" && !onlyNull(p) {
-		p.Nullable = false // it says no more than leaving the parameter out
+		p.Nullable = false // a default of null only means that the parameter may be left out
 	}
 	p.Name = name
 	get(schema, "description", &p.Doc)
 	return p
 }
 
-// parts reads the schemas of a keyword that has several.
+// parts reads the schemas in the list of a keyword.
 func (r *reader) parts(schema ordered.Map, keyword string) (parts []Param) {
 	ordered.Items(raw(schema, keyword), func(item []byte) {
 		parts = append(parts, r.schema("", item))
@@ -77,7 +76,7 @@ func (r *reader) parts(schema ordered.Map, keyword string) (parts []Param) {
 	return parts
 }
 
-// own reads the keywords of a schema that combine no others.
+// own reads the keywords that do not combine other schemas.
 func (r *reader) own(schema ordered.Map) Param {
 	if values := raw(schema, "enum"); len(values) > 0 && values[0] == '[' {
 		if words, ok := ordered.Texts(values); ok && len(words) > 0 {
@@ -103,7 +102,7 @@ func (r *reader) own(schema ordered.Map) Param {
 	return p
 }
 
-// of reads a schema as a parameter of one of its types.
+// of reads a schema as a parameter of one type.
 func (r *reader) of(kind Kind, schema ordered.Map) Param {
 	p := Param{Kind: kind}
 	switch kind {
@@ -132,10 +131,10 @@ func (r *reader) of(kind Kind, schema ordered.Map) Param {
 	return p
 }
 
-// items reads what the items of a list are: of a tuple one of its items.
+// items reads the schema of list items. For a tuple it returns the alternatives of its items.
 func (r *reader) items(schema ordered.Map) Param {
 	tuple, rest := "prefixItems", "items"
-	if items := raw(schema, "items"); len(items) > 0 && items[0] == '[' { // of older drafts
+	if items := raw(schema, "items"); len(items) > 0 && items[0] == '[' { // older drafts
 		tuple, rest = "items", "additionalItems"
 	}
 	parts := r.parts(schema, tuple)
@@ -146,11 +145,10 @@ func (r *reader) items(schema ordered.Map) Param {
 	return either(append(parts, r.schema("", raw(schema, rest))))
 }
 
-// kindNull is the type of null, which is no kind of a parameter.
+// kindNull is the type of null, which is not the kind of a parameter.
 const kindNull Kind = "null"
 
-// kindsOf returns the types that a schema allows. One without a type has the type that its other
-// keywords are about.
+// kindsOf returns the types that a schema allows. Without a type it guesses from other keywords.
 func kindsOf(schema ordered.Map) (kinds []Kind) {
 	var one string
 	var several []string
@@ -178,7 +176,8 @@ func kindsOf(schema ordered.Map) (kinds []Kind) {
 	return kinds
 }
 
-// literal reads a value as the parameter that takes only that. Of objects and lists it has the type.
+// literal reads a value as a parameter that takes only that value. Objects and lists are read as
+// their type.
 func literal(value json.RawMessage) Param {
 	switch value[0] {
 	case '"':
@@ -200,13 +199,13 @@ func literal(value json.RawMessage) Param {
 	return p
 }
 
-// anything reports whether a parameter takes every value; so does one of which nothing is known.
+// anything reports whether a parameter takes every value, or nothing is known about it.
 func anything(p Param) bool { return p.Kind == KindAny && len(p.Forms) == 0 && !p.Nullable }
 
-// onlyNull reports whether a parameter takes null and nothing else.
+// onlyNull reports whether a parameter takes only null.
 func onlyNull(p Param) bool { return p.Kind == KindAny && len(p.Forms) == 0 && p.Nullable }
 
-// formsOf returns the forms of a parameter, null left out.
+// formsOf returns the forms of a parameter, without null.
 func formsOf(p Param) []Param {
 	switch {
 	case onlyNull(p):
@@ -218,7 +217,7 @@ func formsOf(p Param) []Param {
 	return []Param{p}
 }
 
-// either returns the parameter that takes what one of several takes.
+// either returns a parameter that takes the values of all parts.
 func either(parts []Param) Param {
 	var forms []Param
 	null := false
@@ -236,7 +235,7 @@ func either(parts []Param) Param {
 	return formed(forms, null)
 }
 
-// formed returns the parameter of some forms.
+// formed returns a parameter with the given forms.
 func formed(forms []Param, null bool) Param {
 	for i := range forms {
 		forms[i].Enum = once(forms[i].Enum)
@@ -254,8 +253,8 @@ func formed(forms []Param, null bool) Param {
 	return p
 }
 
-// withForm returns forms with another, which joins one of the same type: values become one
-// enumeration, and a type by itself is there once.
+// withForm adds a form. Values of one type are joined into one enumeration, and a type without
+// values is added once.
 func withForm(forms []Param, form Param) []Param {
 	for i, known := range forms {
 		switch {
@@ -267,11 +266,11 @@ func withForm(forms []Param, form Param) []Param {
 			return forms
 		}
 	}
-	form.Enum = slices.Clone(form.Enum) // to be added to
+	form.Enum = slices.Clone(form.Enum) // may be appended to later
 	return append(forms, form)
 }
 
-// once returns values with each once.
+// once removes duplicate values.
 func once(values []string) (list []string) {
 	if len(values) < 2 {
 		return values
@@ -286,8 +285,8 @@ func once(values []string) (list []string) {
 	return list
 }
 
-// narrowed returns a parameter that takes only what another takes too. Where nothing is in common, or
-// too much was read, it stays.
+// narrowed returns a parameter that takes only values that other takes too. It returns p if they
+// have nothing in common, or maxMatches is reached.
 func (r *reader) narrowed(p, other Param) Param {
 	if narrow, ok := r.both(p, other); ok {
 		return narrow
@@ -295,7 +294,8 @@ func (r *reader) narrowed(p, other Param) Param {
 	return p
 }
 
-// both returns the parameter that takes what two take. It is not ok where they have nothing in common.
+// both returns a parameter that takes the values that a and b both take. ok is false if there are
+// none.
 func (r *reader) both(a, b Param) (p Param, ok bool) {
 	switch {
 	case anything(b):
@@ -318,10 +318,10 @@ func (r *reader) both(a, b Param) (p Param, ok bool) {
 	return formed(forms, null), null || len(forms) > 0
 }
 
-// form returns what two forms have in common. It is not ok where that is nothing.
+// form returns the intersection of two forms. ok is false if it is empty.
 func (r *reader) form(a, b Param) (form Param, ok bool) {
 	switch {
-	case a.Kind == KindAny: // it stands for those that are left out
+	case a.Kind == KindAny: // stands for omitted forms
 		return b, true
 	case b.Kind == KindAny:
 		return a, true
@@ -351,8 +351,8 @@ func (r *reader) form(a, b Param) (form Param, ok bool) {
 	return a, true
 }
 
-// object returns the object that has the members of two. It is not ok where one of these can have no
-// value, and is required: it tells alternatives apart.
+// object returns an object with the members of both. ok is false if a required member can have no
+// value, which is how alternatives are told apart.
 func (r *reader) object(a, b Param) (object Param, ok bool) {
 	required := func(name string) bool {
 		named := func(m Param) bool { return m.Name == name }
@@ -390,14 +390,14 @@ func (r *reader) object(a, b Param) (object Param, ok bool) {
 	return object, true
 }
 
-// raw returns the value of a keyword as it was written; nil without one.
+// raw returns the value of a keyword as written; nil if it is absent.
 func raw(schema ordered.Map, keyword string) json.RawMessage {
 	value, _ := schema.Get(keyword)
 	text, _ := value.(json.RawMessage)
 	return text
 }
 
-// get reads a keyword into v, and leaves v alone when it is of another shape.
+// get reads a keyword into v. It leaves v alone if the value has another type.
 func get[T string | []string](schema ordered.Map, keyword string, v *T) {
 	text := raw(schema, keyword)
 	switch to := any(v).(type) {

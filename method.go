@@ -16,10 +16,9 @@ type Handler struct {
 	pages            bool // the result is a pager
 }
 
-// Method makes a handler of a method expression, so that a declaration needs
-// no service to exist: Method((*Service).Search). The members of Out are the
-// result fields of the action: the name comes from the tag json, the text from
-// the tag doc.
+// Method makes a handler from a method expression, so that a declaration needs no service:
+// Method((*Service).Search). The members of Out are the result fields of the action, with names
+// from the tag json and texts from the tag doc.
 func Method[S, In, Out any](method func(S, context.Context, In) (Out, error)) Handler {
 	_, pages := any(new(Out)).(pager)
 	return Handler{
@@ -41,14 +40,14 @@ func Method[S, In, Out any](method func(S, context.Context, In) (Out, error)) Ha
 	}
 }
 
-// Files makes the handler of [Action.Writes] of a method expression. In has
-// those members of the action's arguments that decide what is written.
+// Files makes the handler of [Action.Writes] from a method expression. In has the members of the
+// action's arguments that decide which files are written.
 func Files[S, In any](method func(S, context.Context, In) ([]string, error)) Handler {
 	return Method(method)
 }
 
-// decodeError turns a value that fits its schema but not its Go type, such as
-// an integer above 64 bits, into a problem the caller can mend.
+// decodeError converts a value that fits its schema but not its Go type, such as an integer above
+// 64 bits, into a problem that the caller can correct.
 func decodeError(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) {

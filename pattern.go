@@ -7,13 +7,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/pattern"
 )
 
-// Matches reports whether a pattern, a name in which * stands for any characters, matches the
-// action under any of its names, as rules that deny do.
+// Matches reports whether a pattern matches the action under any of its names, as in deny rules. In
+// a pattern, * stands for any characters.
 func (a *Action) Matches(text string) bool {
 	return slices.ContainsFunc(a.Names(), pattern.Parse(text).Match)
 }
 
-// AllowedBy reports whether a rule that allows what a pattern matches allows the action.
+// AllowedBy reports whether an allow rule with this pattern allows the action.
 func (a *Action) AllowedBy(text string) bool {
 	if a.Grants != nil {
 		return a.Grants(a, string(pattern.Parse(text)))
@@ -21,8 +21,8 @@ func (a *Action) AllowedBy(text string) bool {
 	return a.Matches(text)
 }
 
-// Names lists all names of the action, and those of the tools that it belongs
-// to. An action goes before a tool of the same name.
+// Names lists all names of the action and of the tools that it belongs to. Names of actions win
+// over tools of the same name.
 func (a *Action) Names() []string {
 	list := []string{a.FullName(), a.Family.Name + "_" + a.Name, a.Family.Name}
 	if joined := a.Joined(); joined != list[1] {

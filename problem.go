@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Text states the problem in words, for the message of an [Error].
+// Text describes the problem, for the message of an [Error].
 func (p Problem) Text() string {
 	name := p.Name()
 	if p.Path == "" {
@@ -51,8 +51,7 @@ func (p Problem) Text() string {
 	return name + " is wrong"
 }
 
-// Name is the path without its slash; deeper levels keep theirs. It is empty for the
-// arguments as a whole.
+// Name is the path without its first slash. It is empty for the arguments as a whole.
 func (p Problem) Name() string {
 	return jsonx.UnescapePointer(strings.TrimPrefix(p.Path, "/"))
 }

@@ -1,7 +1,7 @@
 package toolfold
 
-// Refinement changes what one action says of a field: its default, its
-// bounds, a subset of its values. The meaning stays the field's.
+// Refinement changes a field for one action: its default, its bounds, a subset of its values. The
+// meaning of the field stays the same.
 type Refinement func(*Param)
 
 func refine(p Param, refinements []Refinement) Field {
@@ -14,7 +14,7 @@ func refine(p Param, refinements []Refinement) Field {
 // With returns the parameter refined further.
 func (p Param) With(r ...Refinement) Field { return refine(p, r) }
 
-// Default is the value the server puts in when the parameter is absent.
+// Default is the value that the server uses if the parameter is absent.
 func Default(value any) Refinement {
 	return func(p *Param) { p.Default = value }
 }
@@ -49,8 +49,8 @@ func OneOf(values ...string) Refinement {
 	return func(p *Param) { p.Enum = values }
 }
 
-// Many lets the action take several values of the field: it becomes an array
-// of what it was. A single value is taken as a list of one.
+// Many lets the action take several values of the field: it becomes an array. A single value is
+// accepted as a list of one.
 func Many() Refinement {
 	return func(p *Param) {
 		item := *p
@@ -58,13 +58,13 @@ func Many() Refinement {
 	}
 }
 
-// AtMost is the greatest number of items of a list that had no bound in the
-// legacy tool: its listing does not show it.
+// AtMost is the greatest number of items of a list that had no limit in the legacy tool, whose
+// listing does not show it.
 func AtMost(items int) Refinement {
 	return func(p *Param) { p.MaxItems, p.Unlisted = items, true }
 }
 
-// InsteadOf makes the refusal of a parameter of sibling actions name this one.
+// InsteadOf lets the error about a sibling action's parameter suggest this one.
 func InsteadOf(sibling string) Refinement {
 	return func(p *Param) { p.InsteadOf = sibling }
 }

@@ -18,11 +18,10 @@ var (
 	forwardType = reflect.TypeFor[callctx.Forward]()
 )
 
-// Results lists the members of the action's result object. Those of an action
-// that is declared here are read from the struct that its method returns: the
-// tag json has the name, the tag doc the text. Optional tags are enum, the
-// values separated by commas, format, a JSON Schema format, and type, the JSON
-// type of a [json.RawMessage] or of those in a list.
+// Results lists the members of the action's result object. For an action declared here they are
+// read from the result struct of its method: the tag json has the name, the tag doc the text.
+// Optional tags are enum (values separated by commas), format (a JSON Schema format) and type (the
+// JSON type of a [json.RawMessage], or of the items of a list).
 func (a *Action) Results() []Param {
 	if a.Run.out == nil || a.Forwards() {
 		return a.Returns.Params()
@@ -41,9 +40,9 @@ func results(t reflect.Type) []Param {
 	return params
 }
 
-// members reads the exported fields of a struct, those of embedded structs in
-// their place; those of an embedded pointer may be absent. Types in open are being read already: a struct within itself is
-// an object that may have any members.
+// members reads the exported fields of a struct, with those of embedded structs in place. Fields of
+// an embedded pointer may be absent. open has the types that are being read: a struct within itself
+// is an object with any members.
 func members(t reflect.Type, open []reflect.Type) []Param {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -89,7 +88,7 @@ func members(t reflect.Type, open []reflect.Type) []Param {
 	return params
 }
 
-// valueOf describes the JSON that a Go type encodes to.
+// valueOf describes the JSON encoding of a Go type.
 func valueOf(t reflect.Type, open []reflect.Type) Param {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -138,8 +137,8 @@ func find(params []Param, name string) (Param, bool) {
 	return Param{}, false
 }
 
-// compareArguments reports where the declared parameters and the Go struct
-// that they are decoded into differ, in either direction.
+// compareArguments reports the differences between declared parameters and the Go struct for them,
+// in both directions.
 func compareArguments(found *faults, where string, t reflect.Type, declared []Param) {
 	if t.Kind() != reflect.Struct {
 		found.add(where, "%s is not a struct", t)
@@ -170,8 +169,7 @@ func compareArguments(found *faults, where string, t reflect.Type, declared []Pa
 	}
 }
 
-// compareSome is compareArguments for a struct that has only some of the
-// declared parameters.
+// compareSome is compareArguments for a struct with only some of the parameters.
 func compareSome(found *faults, where string, t reflect.Type, declared []Param) {
 	var had []Param
 	for _, f := range reflect.VisibleFields(t) {
@@ -213,7 +211,7 @@ func compareArgument(found *faults, where string, t reflect.Type, p Param) {
 	found.check(fits, where, "%s is declared, %s is behind it", p.Kind, t)
 }
 
-// validateResults holds every result field to a name and a text.
+// validateResults requires a valid name and a text for every result field.
 func validateResults(found *faults, where string, params []Param) {
 	seen := map[string]bool{}
 	for _, p := range params {

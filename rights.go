@@ -14,29 +14,28 @@ import (
 type Rights struct {
 	Allows func(*Action) bool
 
-	// Text has the rights as they are kept with work that runs later, such as
-	// tasks, and as package permission reads them; the same text means the same
-	// rights. Several lines are the rights that all of them include. Without a text
-	// a caller cannot leave such work.
+	// Text is the form of the rights that is stored with later work, such as tasks. Package
+	// permission parses it. Equal texts mean equal rights. Several lines mean the intersection of
+	// their rights. If Text is empty, the caller cannot leave such work.
 	Text string
 
-	// OnlyReads says that of what writes or runs only actions that restrain themselves are
-	// allowed, see [Action.Restrains].
+	// OnlyReads reports that of the actions that write or run, only restraining ones are allowed,
+	// see [Action.Restrains].
 	OnlyReads bool
 
-	// Why returns why an action is not allowed, for errors. Nil or an empty text is
-	// the reason that the rights do not include it.
+	// Why returns why an action is not allowed, for errors. If it is nil or returns an empty text,
+	// the reason is that the rights do not include the action.
 	Why func(*Action) string
 
-	// Within is the part of the rights that decides what exists for a caller: actions that it leaves out
-	// are not named even as not permitted. Nil leaves out nothing. It has no Within itself.
+	// Within is the part of the rights that decides what exists for a caller: errors never name the
+	// actions that it leaves out. Nil leaves out nothing. Its own Within is nil.
 	Within *Rights
 
-	// Title names the rights in errors of calls that they do not include; empty = no name.
+	// Title names the rights in errors of calls that they do not include. May be empty.
 	Title string
 
-	// Told says that callers may know what the rights leave out, and why: the rights follow from the
-	// address that a caller uses, and not from who the caller is.
+	// Told reports that callers may know which actions the rights leave out, and why: the rights
+	// depend on the address in use, not on the caller.
 	Told bool
 }
 
@@ -48,7 +47,7 @@ func (r *Rights) Bounds() *Rights {
 	return r.Within
 }
 
-// Restrain returns a context for calls that may only read where the rights say so, and else ctx.
+// Restrain returns a context for read-only calls if the rights are OnlyReads, else ctx.
 func (r *Rights) Restrain(ctx context.Context) context.Context {
 	if r == nil || !r.OnlyReads {
 		return ctx
@@ -61,8 +60,7 @@ func (r *Rights) Restrain(ctx context.Context) context.Context {
 // Allow reports whether the rights include an action.
 func (r *Rights) Allow(a *Action) bool { return r == nil || r.Allows(a) }
 
-// Reason returns why the rights do not include an action; it is empty for one that
-// they include.
+// Reason returns why the rights do not include an action; empty if they do.
 func (r *Rights) Reason(a *Action) string {
 	if r.Allow(a) {
 		return ""
@@ -75,7 +73,7 @@ func (r *Rights) Reason(a *Action) string {
 	return "the server's rights do not include it"
 }
 
-// And returns the rights that both include.
+// And returns the intersection of both rights.
 func (r *Rights) And(other *Rights) *Rights {
 	switch {
 	case r == nil:
@@ -99,9 +97,9 @@ func (r *Rights) And(other *Rights) *Rights {
 	return both
 }
 
-// Narrow returns the text of the rights that both include: the rights kept with some
-// work, and r, the rights of the caller who leaves or changes it. An empty text means all rights.
-// Rights without a text are refused, since nothing kept would hold to them.
+// Narrow returns the text of the intersection of r and the rights stored with some work. r are the
+// rights of the caller that leaves or changes the work. An empty text means all rights. Rights
+// without a text are rejected, because they cannot be stored.
 func (r *Rights) Narrow(kept string) (string, error) {
 	switch {
 	case r == nil:
@@ -114,7 +112,7 @@ func (r *Rights) Narrow(kept string) (string, error) {
 	return uniteLines(kept, r.Text), nil
 }
 
-// uniteLines returns the lines of one text, and those of another that it lacks.
+// uniteLines adds to text the lines of more that it lacks.
 func uniteLines(text, more string) string {
 	lines := strings.Split(text, "\n")
 	for line := range strings.SplitSeq(more, "\n") {
@@ -125,10 +123,9 @@ func uniteLines(text, more string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Filter returns the families without the actions that are not allowed, and
-// without mention of them; families of which nothing is left are gone. All
-// that a caller is shown and can call is computed from the filtered families,
-// so that what is not permitted is absent from it under every name.
+// Filter returns the families without the actions that are not allowed, and without references to
+// them. Families without actions are dropped. Everything that a caller sees and can call follows
+// from the filtered families, so that a forbidden action is absent under every name.
 func (r *Rights) Filter(families []*Family) []*Family {
 	if r == nil {
 		return families

@@ -14,20 +14,19 @@ type Prompt struct {
 	Model     string // empty = the client's choice
 	MaxTokens int    // zero = the client's choice
 
-	// Schema is the JSON Schema of an object that the answer is to be, nil for
-	// plain text.
+	// Schema is the JSON Schema of the object that the answer should be; nil = plain text.
 	Schema json.RawMessage
 }
 
 // Completion is a model's answer.
 type Completion struct {
 	Text      string
-	Model     string // empty where the client does not report it
-	Truncated bool   // the model came to the longest answer it may give
+	Model     string // empty if the client does not report it
+	Truncated bool   // the answer reached the maximum length
 }
 
-// Sample asks the model of the client that made the call. A client that lends none
-// is an [*Error] with the code PROVIDER_NOT_CONFIGURED; other errors may reach the
+// Sample asks the model of the client that made the call. If the client does not support that, the
+// error is an [*Error] with the code PROVIDER_NOT_CONFIGURED. Other errors may be shown to the
 // caller too.
 func Sample(ctx context.Context, p Prompt) (Completion, error) {
 	sampler := callctx.SamplerOf(ctx)

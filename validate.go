@@ -21,7 +21,7 @@ const (
 	maxMeans         = 20
 )
 
-// Limits of [Action.Asks], which find keeps in memory and compares one by one.
+// Limits of [Action.Asks]: find keeps them in memory and compares each with a query.
 const (
 	maxAsks = 24
 	maxAsk  = 100 // characters
@@ -32,8 +32,7 @@ var (
 	fieldName = regex.Lazy(`^[a-z][A-Za-z0-9_]*$`)
 )
 
-// faults gathers what is wrong with a declaration, each under the name of
-// what it is about.
+// faults collects the errors of a declaration, each with the name of its place.
 type faults struct {
 	list []error
 }
@@ -48,9 +47,8 @@ func (f *faults) check(ok bool, where, format string, args ...any) {
 	}
 }
 
-// Validate reports everything that is wrong with the declaration of a family,
-// also where it differs from the Go types behind it. It runs in every family's
-// test and when families are put into a server.
+// Validate reports all errors in the declaration of a family, and its differences from the Go
+// types. It runs in every family's test and when families are added to a server.
 func (f *Family) Validate() error {
 	if len(f.Actions) > 0 && f.Actions[0].Family == nil {
 		f = f.Declared()
@@ -103,8 +101,8 @@ func validateFamily(found *faults, s *Family) {
 	}
 }
 
-// validateMeaning holds a family to one type and one text per parameter name.
-// Several values of a field mean the same as one.
+// validateMeaning requires one type and one text per parameter name in a family. A list of values
+// counts as the same type as one value.
 func validateMeaning(found *faults, a *Action, meaning map[string]Param, p Param) {
 	before, seen := meaning[p.Name]
 	if !seen {
@@ -128,7 +126,7 @@ func validateAction(found *faults, a *Action) {
 	checkText(found, where, "summary", a.Summary, maxActionSummary)
 	found.check(a.Effect.String() != "", where, "has no effect")
 	found.check(a.OpenResult() != (len(a.Results()) > 0), where, "returns nothing")
-	if a.Input == nil { // those of a tool declared elsewhere are read when they are used
+	if a.Input == nil { // a schema from elsewhere is compiled at its first use
 		validateParams(found, where, a.Params())
 	}
 	validateResults(found, where, a.Results())
@@ -167,8 +165,7 @@ func checkText(found *faults, where, what, text string, limit int) {
 	found.check(!strings.ContainsAny(text, "\n\t"), where, "the %s has more than one line", what)
 }
 
-// validateParams holds parameters to names that are plain identifiers and to
-// texts.
+// validateParams requires names that are plain identifiers, and texts.
 func validateParams(found *faults, where string, params []Param) {
 	seen := map[string]bool{}
 	for _, p := range params {
@@ -185,8 +182,8 @@ func validateParams(found *faults, where string, params []Param) {
 	}
 }
 
-// validateExample holds the example to the action's own schema: it is shown
-// to models, in errors and by describe. Tools from elsewhere have none.
+// validateExample checks the example against the action's schema: models see it in errors and
+// describe. Tools from elsewhere have no example.
 func validateExample(found *faults, a *Action) {
 	where := a.FullName()
 	if a.Example == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
-// twins has a method that returns a field without a text.
+// twins has a method with a result field without a text.
 type twins struct{}
 
 type twinOut struct {
@@ -25,7 +25,7 @@ func (*twins) Nothing(context.Context, notetest.GetIn) (struct{}, error) {
 
 func (*twins) Twin(context.Context, notetest.GetIn) (twinOut, error) { return twinOut{}, nil }
 
-// Every mistake in a declaration is refused, and the error names the action.
+// Every mistake in a declaration is rejected, and the error names the action.
 func TestValidateRefuses(t *testing.T) {
 	t.Parallel()
 	type action = toolfold.Action
@@ -101,7 +101,7 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// A family is mounted on the service whose methods its actions run.
+// Mount fails if the service is not the one whose methods the actions run.
 func TestMountRefuses(t *testing.T) {
 	t.Parallel()
 	_, err := toolfold.Mount(notetest.Family, func(context.Context) (*twins, error) { return &twins{}, nil })
@@ -118,7 +118,7 @@ func TestDeclarationIsValid(t *testing.T) {
 	}
 }
 
-// A family without a category and a tier is valid, and mounted with both.
+// A family without a category and a tier is valid, and gets both when mounted.
 func TestDefaultsOfFamilies(t *testing.T) {
 	t.Parallel()
 	family := notetest.Family
