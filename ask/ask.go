@@ -1,5 +1,5 @@
-// Package ask has the questions that a call may ask the client that made it: questions to its user, and which
-// folders it works in. For its model see [toolfold.Sample].
+// Package ask has the questions that a call may ask its client: forms for the user, and the folders
+// that the client works in. To ask the client's model, see [toolfold.Sample].
 package ask
 
 import (
@@ -15,11 +15,11 @@ import (
 
 // Form is a question to the user of the client that made a call.
 type Form struct {
-	Name string // tells it from other forms of the call, as the client sees them; empty = one is made up
+	Name string // distinguishes the forms of a call for the client; empty = generated
 	Text string // the question, for a person
 
-	// Schema is the JSON Schema of an object without nested objects: a person can fill in texts, numbers,
-	// booleans and choices.
+	// Schema is the JSON Schema of an object without nested objects. People can fill in texts,
+	// numbers, booleans and choices.
 	Schema json.RawMessage
 }
 
@@ -33,7 +33,7 @@ type Filled struct {
 func (f Filled) Accepted() bool { return f.Action == "accept" }
 
 // User asks the user of the client that made the call. If the client cannot ask, the error is a
-// [*toolfold.Error] with the code CLIENT_LACKS. Other errors may reach the caller too.
+// [*toolfold.Error] with the code CLIENT_LACKS. Other errors may be shown to the caller too.
 func User(ctx context.Context, f Form) (Filled, error) {
 	asked := callctx.ClientOf(ctx)
 	if asked == nil || !asked.Offers(callctx.MethodElicit) {
@@ -72,8 +72,9 @@ type Root struct {
 	Name string `json:"name"` // may be empty
 }
 
-// Roots asks the client of a call which folders and files it works in. If the client does not declare that it
-// answers, the error is a [*toolfold.Error] with the code CLIENT_LACKS. Other errors may reach the caller too.
+// Roots asks the client of a call for the folders and files that it works in. If the client does
+// not declare roots, the error is a [*toolfold.Error] with the code CLIENT_LACKS. Other errors may
+// be shown to the caller too.
 func Roots(ctx context.Context) ([]Root, error) {
 	asked := callctx.ClientOf(ctx)
 	if asked == nil || !asked.Offers(callctx.MethodRoots) {
@@ -90,7 +91,7 @@ func Roots(ctx context.Context) ([]Root, error) {
 	return said.Roots, nil
 }
 
-// lacking names the capability that a client would have to declare.
+// lacking returns the error that names the capability which the client has to declare.
 func lacking(capability, why string) error {
 	e := toolfold.Errorf(toolfold.ClientLacks, "the connected client %s: it does not declare %s", why, capability).
 		WithHint("call from a client that supports %s", capability)

@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
-// person answers every question with the same.
+// person gives the same answer to every question.
 type person json.RawMessage
 
 func (p person) Offers(method string) bool { return method == callctx.MethodElicit }

@@ -11,16 +11,16 @@ import (
 // Declined is the code of a call whose user did not agree.
 const Declined = "USER_DECLINED"
 
-// CanAsk reports whether [User] and [Confirm] reach a user. They do not in the steps of
-// agents and workflows, nor in tasks but calls that their client took one for.
+// CanAsk reports whether [User] and [Confirm] reach a user. They do not in steps of agents and
+// workflows, or in tasks, except calls that became a task for their client.
 func CanAsk(ctx context.Context) bool {
 	asked := callctx.ClientOf(ctx)
 	return asked != nil && asked.Offers(callctx.MethodElicit)
 }
 
-// Confirm asks the user whether to go on with the change that the text describes. If the user declines, or
-// does not answer, it returns an error with the code [Declined] that reports what was not done, in the word
-// given, such as "deleted". If there is no user to ask, the call goes on.
+// Confirm asks the user to approve the change that text describes. If the user declines or does not
+// answer, the error has the code [Declined] and says that nothing was done; done is a participle
+// such as "deleted". If there is no user to ask, Confirm returns nil.
 func Confirm(ctx context.Context, text, done string) error {
 	if !CanAsk(ctx) {
 		return nil
@@ -33,8 +33,8 @@ func Confirm(ctx context.Context, text, done string) error {
 	return filled.Refused(done)
 }
 
-// Refused is the error of a call whose user did not fill its form in, with the code
-// [Declined]; nil for one that was filled in. Done names what was not done then.
+// Refused returns the error, with the code [Declined], for a form that the user did not fill in;
+// nil if it was filled in. done is as for [Confirm].
 func (f Filled) Refused(done string) error {
 	switch {
 	case f.Accepted():

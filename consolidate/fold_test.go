@@ -18,8 +18,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Split by effect, a tool that says it only reads runs nothing else for a client,
-// and every tool's hints are true of all that it runs.
+// With fold effect, a read-only tool runs no other actions for a client, and the hints of every
+// tool are true for all its actions.
 func TestHintsOfSplitTools(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Fold: consolidate.ByEffect})
@@ -39,7 +39,7 @@ func TestHintsOfSplitTools(t *testing.T) {
 				}
 				args := ordered.MustJSON(map[string]any{"action": a.Name, "qqqq": map[string]any{}})
 				answer := b.Client.Call(t.Context(), tool, args)
-				runs := answer.Err == nil || answer.Err.Code != toolfold.InvalidAction // it came to its arguments
+				runs := answer.Err == nil || answer.Err.Code != toolfold.InvalidAction // it reached the arguments
 				want := a.ToolByEffect() == tool || a.Effect == toolfold.Reads
 				if runs != want {
 					t.Errorf("%s runs %s: %v; it answered %s", tool, a.FullName(), runs, answer.Content)
@@ -54,7 +54,7 @@ func TestHintsOfSplitTools(t *testing.T) {
 	}
 }
 
-// An action that was asked of the wrong half is mended from the error alone.
+// The error for an action of the other tool is enough to correct the call.
 func TestWrongHalfIsMended(t *testing.T) {
 	t.Parallel()
 	everything := workbench.New(t, surface.Options{})
@@ -91,8 +91,8 @@ func TestWrongHalfIsMended(t *testing.T) {
 	}
 }
 
-// Split or not, every action is called by every name that it has: a client's by
-// those that stand for it alone and by its own half, ours also by its family.
+// With every fold, every action is called by all its names. Clients can use the names that stand
+// for it alone and its own tool; our own calls can use its family too.
 func TestEveryNameOfSplitTools(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
@@ -123,7 +123,7 @@ func TestEveryNameOfSplitTools(t *testing.T) {
 	}
 }
 
-// harmless are arguments that get as far as being looked at, and do nothing.
+// harmless are arguments that pass the first checks and do nothing.
 func harmless(called entry.Entry) json.RawMessage {
 	members := map[string]any{"include_fields": []string{"no such field"}}
 	if called.Selector != "" {
@@ -132,8 +132,8 @@ func harmless(called entry.Entry) json.RawMessage {
 	return ordered.MustJSON(members)
 }
 
-// What find, describe and load show of a split tool can be called as shown, and
-// the whole is listed, at every level, in place of the family.
+// The calls of a split tool that find, describe and load show work as shown. At every level, its
+// tools are listed in place of the family.
 func TestDiscoveryOfSplitTools(t *testing.T) {
 	t.Parallel()
 	for _, level := range lazy.Levels() {
@@ -162,7 +162,7 @@ func TestDiscoveryOfSplitTools(t *testing.T) {
 		}
 	}
 	view := workbench.New(t, surface.Options{Fold: consolidate.ByEffect}).Discovery.View(t.Context())
-	for name, want := range map[string][2]string{ // what describe says, and does not
+	for name, want := range map[string][2]string{ // what describe shows, and what it omits
 		"memory":       {`"name":"memory"`, "store("},
 		"memory_write": {`"name":"memory_write"`, "get("},
 		"memory.store": {"memory_write(action:'store'", "memory(action"},
@@ -179,8 +179,8 @@ func TestDiscoveryOfSplitTools(t *testing.T) {
 	}
 }
 
-// Rules hold whatever the fold, and rights do not change which tool an action is
-// in: a tool that only reads for one caller does so for all.
+// Rules apply with every fold. Rights do not change the tool of an action: a tool that is read-only
+// for one caller is so for all.
 func TestRightsOfSplitTools(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -205,10 +205,9 @@ func TestRightsOfSplitTools(t *testing.T) {
 	}
 }
 
-// With fold none every action is listed once, at every level, as the tool
-// FAMILY_ACTION. That name means the present action, also where it is the legacy
-// name of the same one: nothing is deprecated, and what changes something refuses
-// unknown parameters.
+// With fold none every action is listed once, at every level, as the tool FAMILY_ACTION. If that is
+// also the action's legacy name, it means the current action: nothing is deprecated, and actions
+// that change something reject unknown parameters.
 func TestEveryActionAlone(t *testing.T) {
 	t.Parallel()
 	for _, level := range lazy.Levels() {
@@ -254,8 +253,7 @@ func TestEveryActionAlone(t *testing.T) {
 	}
 }
 
-// The names of families go on working, and wrong names lead to those that are
-// listed.
+// Names of families still work, and errors about wrong names suggest listed ones.
 func TestNamesBesideActionsAlone(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Fold: consolidate.None})

@@ -15,20 +15,20 @@ import (
 	"github.com/toolfold/toolfold/internal/call/schema"
 )
 
-// Fold says which actions of a family make up one tool.
+// Fold decides which actions of a family make up one tool.
 type Fold string
 
 // The folds.
 const (
 	ByFamily Fold = "family" // all of them
 	ByEffect Fold = "effect" // actions that only read, and actions that do more
-	None     Fold = "none"   // one each
+	None     Fold = "none"   // one tool per action
 )
 
 // Folds lists the folds, the default first.
 func Folds() []Fold { return []Fold{ByFamily, ByEffect, None} }
 
-// toolOf returns the tool that takes an action.
+// toolOf returns the name of the tool that has an action.
 func (f Fold) toolOf(a *toolfold.Action) string {
 	switch {
 	case a.Apart:
@@ -41,8 +41,7 @@ func (f Fold) toolOf(a *toolfold.Action) string {
 	return a.Family.Name
 }
 
-// alone reports whether an action is a tool of its own, which takes no action
-// argument.
+// alone reports whether an action has its own tool, without an action argument.
 func (f Fold) alone(a *toolfold.Action) bool { return a.Apart || f == None }
 
 // entry returns the way to call an action.
@@ -55,8 +54,8 @@ func (f Fold) entry(a *toolfold.Action) *entry.Entry {
 	return e
 }
 
-// Tools returns the consolidated surface, in order: the tools of each family,
-// the one that only reads first, and one for each action that stands alone.
+// Tools returns the consolidated surface. For each family in order, it has the family's tools, the
+// read-only one first, then one tool for each separate action.
 func Tools(families []*toolfold.Family, fold Fold) []entry.Tool {
 	var list []entry.Tool
 	for _, f := range families {
@@ -73,7 +72,7 @@ func Tools(families []*toolfold.Family, fold Fold) []entry.Tool {
 				Schema: func() json.RawMessage { return Schema(folded[name]) },
 			}
 			switch {
-			case f.Bare && f.Apiece && f.Doc != "": // as it came
+			case f.Bare && f.Apiece && f.Doc != "": // as received
 				t.Summary, t.Doc, t.Schema, t.Whole = f.Doc, "", t.Entries[0].InputSchema, true
 			case f.Bare && f.Apiece:
 				t.Summary, t.Doc, t.Schema = f.Actions[0].Summary, f.Actions[0].Doc, t.Entries[0].InputSchema
@@ -103,8 +102,8 @@ func Tools(families []*toolfold.Family, fold Fold) []entry.Tool {
 	return list
 }
 
-// Entries returns the ways to call a family's actions: by the action argument,
-// actions that stand alone by their own tool.
+// Entries returns the ways to call a family's actions: by the action argument, or by their own
+// tool.
 func Entries(f *toolfold.Family, fold Fold) []*entry.Entry { return entries(f.Actions, fold) }
 
 func entries(actions []*toolfold.Action, fold Fold) []*entry.Entry {
@@ -115,12 +114,10 @@ func entries(actions []*toolfold.Action, fold Fold) []*entry.Entry {
 	return list
 }
 
-// Schema returns the flat schema of a tool that can do all of the actions: the
-// action argument and every parameter of every action, in the order of first
-// use. Bounds, formats and defaults differ from action to action and are checked
-// per action, and so is which members of an object are required; a list of at
-// most [listedValues] values stands where it comes first, texts only where a
-// name does not say what is meant.
+// Schema returns the flat schema of a tool with these actions: the action argument and every
+// parameter of every action, in order of first use. Limits, formats, defaults and required members
+// of objects differ between actions and are checked per action. An enum of at most [listedValues]
+// values is listed once, at its first use. Only unclear parameters have texts.
 func Schema(actions []*toolfold.Action) json.RawMessage {
 	unclear := func(p toolfold.Param) bool { return p.Unclear }
 	var union []toolfold.Param
@@ -137,9 +134,9 @@ func Schema(actions []*toolfold.Action) json.RawMessage {
 	return schema.Object(nil, union, schema.Style{Describe: unclear, Listed: true, Actions: names})
 }
 
-// Union lists the parameters of all actions, each once, in the order of first
-// use. Enums are united; bounds and defaults are left out; where one action
-// takes a single value and another several, the single value stands for both.
+// Union lists the parameters of all actions, each once, in order of first use. Enums are united;
+// limits and defaults are dropped. If one action takes a single value and another a list, the
+// result is the single value.
 func Union(actions []*toolfold.Action) []toolfold.Param {
 	var union []toolfold.Param
 	at := map[string]int{}
@@ -158,12 +155,12 @@ func Union(actions []*toolfold.Action) []toolfold.Param {
 	return union
 }
 
-// listedValues is the most values of a parameter that a folded schema lists:
-// longer lists cost every request more than the few calls gain by them.
+// listedValues is the maximum length of an enum in a folded schema. Longer enums cost more in every
+// request than they save in calls.
 const listedValues = 9
 
-// listEnumsOnce takes out enums that are long or were listed before: a model
-// takes them from there, from a description or from the error of a wrong value.
+// listEnumsOnce removes enums that are long or were listed before. A model finds them at the first
+// use, in a description or in the error about a wrong value.
 func listEnumsOnce(params []toolfold.Param, listed map[string]bool) {
 	for i := range params {
 		p := &params[i]
@@ -185,8 +182,8 @@ func listEnumsOnce(params []toolfold.Param, listed map[string]bool) {
 	}
 }
 
-// unbound returns a parameter without bounds, formats, defaults and required
-// members, also inside.
+// unbound returns a parameter without limits, formats, defaults and required members, also in its
+// parts.
 func unbound(p toolfold.Param) toolfold.Param {
 	if p.Items != nil {
 		p.Items = new(unbound(*p.Items))
@@ -223,8 +220,8 @@ func unite(a, b toolfold.Param) toolfold.Param {
 	return a
 }
 
-// FoldHints returns the hints that are true of a tool that can do all of the
-// actions: it only reads if all of them do, and destroys if one of them may.
+// FoldHints returns hints that are true for a tool with these actions: read-only if all of them
+// are, destructive if one of them is.
 func FoldHints(actions []*toolfold.Action) toolfold.Hints {
 	fold := toolfold.Hints{ReadOnly: true, Idempotent: true}
 	for _, a := range actions {

@@ -1,4 +1,4 @@
-// Package content has the parts of prompts, of resources and of answers of tools: text, images, sounds,
+// Package content has the parts of prompts, resources and answers of tools: text, images, sounds,
 // contents of resources, and links to resources.
 package content
 
@@ -58,27 +58,26 @@ func Embed(uri string, held Held) Block {
 	return block("resource", ordered.Member{Key: "resource", Value: held.At(uri)})
 }
 
-// Link names a resource: in a list of resources, or as a block beside a text. Hosts show a model at most the
-// name, URI and text of such a block.
+// Link names a resource, in a list of resources or as a block next to a text. Hosts show a model at
+// most the name, URI and text of such a block.
 type Link struct {
 	URI   string         `json:"uri"`
 	Name  string         `json:"name"`
 	Title string         `json:"title,omitempty"` // shown in place of the name; empty = the name
 	Doc   string         `json:"description,omitempty"`
 	MIME  string         `json:"mimeType,omitempty"`
-	Size  *int64         `json:"size,omitempty"` // in bytes; nil = not known
+	Size  *int64         `json:"size,omitempty"` // in bytes; nil = unknown
 	Meta  map[string]any `json:"_meta,omitempty"`
 }
 
 // Block returns the link as a block.
 func (l Link) Block() Block {
 	var members ordered.Map
-	_ = json.Unmarshal(ordered.MustJSON(l), &members) // it was encoded just now
+	_ = json.Unmarshal(ordered.MustJSON(l), &members) // ordered.MustJSON(l) is an object
 	return block("resource_link", members...)
 }
 
-// Reply returns the answer of a tool that has these blocks, for
-// [toolfold.External.Relay].
+// Reply returns a tool's answer with these blocks, for [toolfold.External.Relay].
 func Reply(blocks ...Block) toolfold.Reply {
 	return toolfold.Reply{Result: ordered.MustJSON(ordered.Map{{Key: "content", Value: blocks}})}
 }

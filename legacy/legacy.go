@@ -1,6 +1,5 @@
-// Package legacy projects families onto the tools they were before the
-// consolidation: one tool per action under its old name, with the parameters
-// as they were spelt, typed and bounded then.
+// Package legacy projects families onto the tools before the consolidation: one tool per action
+// under its old name, with the parameter names, types and limits of that time.
 //
 // It is not a stable API: see docs/stability.md.
 package legacy
@@ -36,7 +35,7 @@ func Entries(families []*toolfold.Family) []*entry.Entry {
 			}
 			switch {
 			case a.Definition == nil:
-			case f.Bare: // it was a tool of its own, and is one
+			case f.Bare: // a tool of its own, then and now
 				list = append(list, entry.New(a, f.Name))
 			default:
 				list = append(list, entry.New(a, a.Joined()))
@@ -46,9 +45,8 @@ func Entries(families []*toolfold.Family) []*entry.Entry {
 	return list
 }
 
-// Schema returns the schema that a legacy tool had: without the parameters
-// that were added since, and with whole numbers as plain numbers. That of a tool
-// declared elsewhere is as it came.
+// Schema returns the schema of a legacy tool: without parameters that were added since, and with
+// whole numbers as plain numbers. For a tool declared elsewhere it returns the schema as received.
 func Schema(e *entry.Entry) json.RawMessage {
 	if e.Action.Input != nil {
 		return e.InputSchema()

@@ -11,23 +11,22 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// recorded is a tool as the old server had it. No flag rewrites the file:
-// the legacy surface follows the recording, never the other way round.
+// recorded is a tool of the old server. No flag rewrites the file: the legacy surface follows the
+// recording, never the other way round.
 type recorded struct {
 	Name       string         `json:"name"`
 	Required   []string       `json:"required"`
 	Properties map[string]any `json:"properties"`
 }
 
-// otherDefaults are parameters whose recorded default would keep something
-// else from working.
+// otherDefaults are parameters whose recorded default would disable something else.
 var otherDefaults = map[string][]string{
 	"task_submit":    {"priority"}, // a queue's defaultPriority applies
-	"metrics_record": {"type"},     // that of the metric applies
+	"metrics_record": {"type"},     // the metric's type applies
 }
 
-// addedBounds are parameters that are bounded now, and were not, or not by
-// their schema: what a call stores or asks for has a limit.
+// addedBounds are parameters that had no limit, or not in their schema. Stored and requested data
+// is limited now.
 var addedBounds = map[string][]string{
 	"agent_register":   {"capabilities", "tags"},
 	"ability_register": {"applicableTo", "excludeFrom"},
@@ -35,13 +34,13 @@ var addedBounds = map[string][]string{
 	"ability_inject":   {"agentId", "coreAbilities"},
 }
 
-// widerBounds are parameters that take more now than was recorded, also where they are left out.
+// widerBounds are parameters that take more now than was recorded, also as their default.
 var widerBounds = map[string][]string{
 	"bugfix_scan":   {"maxFiles"},
 	"refactor_scan": {"maxFiles"},
 }
 
-// addedDefaults are parameters that have a value now where they are left out, and had none.
+// addedDefaults are parameters with a default that had none.
 var addedDefaults = map[string][]string{"bugfix_scan": {"minSeverity"}}
 
 // widened are parameters that take any JSON value now.
@@ -95,9 +94,8 @@ func TestSurfaceIsAsRecorded(t *testing.T) {
 	}
 }
 
-// record reduces a schema to what the recording holds: texts are our own, as is
-// the word that an object is open, and what is inside a parameter was recorded
-// without its lengths.
+// record reduces a schema to the content of the recording. Texts, and the keyword for open objects,
+// are ours. The recording has no lengths inside parameters.
 func record(t *testing.T, name string, schema []byte) recorded {
 	t.Helper()
 	r := recorded{Name: name, Required: []string{}}

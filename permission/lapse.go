@@ -8,13 +8,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Lapse is a rule that matches tools of other servers by names that do not count for rules that
-// allow something.
+// Lapse is an allow rule that matches tools of other servers only by names that do not count for
+// allow rules.
 type Lapse struct {
 	Rule    string `json:"rule"`
-	Tool    string `json:"tool"`              // the first of the tools that it does not allow
-	More    int    `json:"more,omitempty"`    // further ones that Instead allows
-	Instead string `json:"instead,omitempty"` // the rule that allows them
+	Tool    string `json:"tool"`              // the first tool that the rule does not allow
+	More    int    `json:"more,omitempty"`    // number of further tools that Instead allows
+	Instead string `json:"instead,omitempty"` // a rule that allows them
 }
 
 // String implements [fmt.Stringer].
@@ -22,7 +22,7 @@ func (l Lapse) String() string {
 	return fmt.Sprintf("rule %q no longer allows %s", shorten.Quoted(l.Rule), l.Advice())
 }
 
-// Advice names the tools, and what to write for them.
+// Advice names the tools, and a rule that allows them.
 func (l Lapse) Advice() string {
 	if l.More > 0 {
 		return fmt.Sprintf("%s and %d more: to allow them, write %q", shorten.Quoted(l.Tool), l.More, l.Instead)
@@ -30,8 +30,7 @@ func (l Lapse) Advice() string {
 	return fmt.Sprintf("%s: to allow it, write %q", shorten.Quoted(l.Tool), l.Instead)
 }
 
-// Lapses lists the rules of Allow that match tools of other servers which no rule allows, with what
-// to write instead.
+// Lapses lists the allow rules that match tools of other servers which no rule allows.
 func (r Rules) Lapses(families []*toolfold.Family) (lapses []Lapse) {
 	at := map[[2]string]int{}
 	for _, f := range families {
@@ -56,18 +55,18 @@ func (r Rules) Lapses(families []*toolfold.Family) (lapses []Lapse) {
 	return lapses
 }
 
-// toolOf returns SERVER.tool of a tool, and the name of anything else of another server.
+// toolOf returns SERVER.tool for a tool, or the name of another action of a server.
 func toolOf(a *toolfold.Action) string {
-	if len(a.Aliases) > 2 { // as rules write it
+	if len(a.Aliases) > 2 { // in the form of rules
 		return a.Aliases[2]
 	}
 	return a.Aliases[0]
 }
 
-// longestRule bounds a rule that is proposed, in bytes.
+// longestRule limits a suggested rule, in bytes.
 const longestRule = 100
 
-// instead returns a rule that allows an action as one did that matched a name which does not count.
+// instead returns a rule that allows an action, as close as possible to rule.
 func instead(a *toolfold.Action, rule string) string {
 	if len(a.Aliases) > 1 {
 		server := strings.TrimSuffix(a.Aliases[0], a.Aliases[1])

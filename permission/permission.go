@@ -1,10 +1,9 @@
-// Package permission makes rights of patterns over the names of actions, under
-// every name that an action has or had.
+// Package permission makes rights from patterns of action names, current or former.
 //
-// The rights of a caller narrow those of the server. They are kept as text: with
-// tasks, and in the keys of what is computed once for all callers that share
-// them. An agent runs with the rights of whoever runs it, and no more than those
-// have who registered or changed it, on the servers where they did.
+// The rights of a caller narrow the rights of the server. They are stored as text, with tasks and
+// in the keys of values that callers with equal rights share. An agent runs with the rights of the
+// caller that runs it, limited to the rights of the callers that registered or changed it, as they
+// were on their servers.
 //
 // It is not a stable API: see docs/stability.md.
 package permission
@@ -23,29 +22,27 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// Rules say which actions callers may see and call. The zero value permits all.
+// Rules decide which actions callers may see and call. The zero value permits all.
 //
-// A pattern is a name in which * stands for any characters: of an action
-// (memory.store, *.delete), of a whole family (memory), or a legacy name
-// (memory_store, task_*). Names as hosts spell them, such as
-// mcp__toolfold__memory, count too. A denied action is denied under all names;
-// which names count where something is allowed, [toolfold.Action.Grants] says.
+// A pattern is a name in which * stands for any characters. It may name an action (memory.store,
+// *.delete), a family (memory), or a legacy name (memory_store, task_*). Spellings of hosts, such
+// as mcp__toolfold__memory, match too. Deny matches all names of an action. Which names allow rules
+// match is decided by [toolfold.Action.Grants].
 type Rules struct {
-	ReadOnly bool     `json:"readOnly,omitempty"` // permit only what merely reads, or restrains itself to that
-	Allow    []string `json:"allow,omitempty"`    // permit only what a pattern matches; empty permits all
-	Deny     []string `json:"deny,omitempty"`     // goes before Allow
+	ReadOnly bool     `json:"readOnly,omitempty"` // permit only actions that read, or that restrain themselves to reading
+	Allow    []string `json:"allow,omitempty"`    // permit only actions that a pattern matches; empty = all
+	Deny     []string `json:"deny,omitempty"`     // wins over Allow
 
-	// Named permits tools of other servers only where Allow names them: who has rights of
-	// their own was given them for what is known here.
+	// Named permits tools of other servers only if Allow names them. It is set for callers with
+	// their own rights, which were given for the actions known here.
 	Named bool `json:"named,omitempty"`
 
-	// Set permits of other servers only what it has. Nil permits all.
+	// Set limits the tools of other servers. Nil = no limit.
 	Set *Set `json:"set,omitempty"`
 }
 
-// Rights returns the rights of callers: nil where everything is permitted. The
-// actions that find, describe and call others stay, unless denied, because what
-// they call is checked in its turn.
+// Rights returns the rights of callers; nil if everything is permitted. The actions that find,
+// describe and call other actions are included unless denied, because their calls are checked too.
 func (r Rules) Rights() *toolfold.Rights {
 	if !r.ReadOnly && len(r.Allow) == 0 && len(r.Deny) == 0 && !r.Named && r.Set == nil {
 		return nil
@@ -59,7 +56,7 @@ func (r Rules) Rights() *toolfold.Rights {
 
 // rights returns the rights of rules that do not permit everything.
 func (r Rules) rights() *toolfold.Rights {
-	var known sync.Map // of bool by full name: every call asks
+	var known sync.Map // of bool by full name, for speed
 	why := func(a *toolfold.Action) string {
 		_, why := r.Reason(a)
 		return why
@@ -69,20 +66,20 @@ func (r Rules) rights() *toolfold.Rights {
 			return allowed.(bool)
 		}
 		setting, _ := r.Reason(a)
-		if a.Grants == nil && a.Family.Server == "" { // else it depends on what servers list now, and on more names than the full one
+		if a.Grants == nil && a.Family.Server == "" { // else it depends on lists of servers and on other names
 			known.Store(a.FullName(), setting == "")
 		}
 		return setting == ""
 	}}
 }
 
-// Parse returns the rights that a text of [toolfold.Rights] has.
+// Parse parses [toolfold.Rights.Text].
 func Parse(text string) (*toolfold.Rights, error) {
 	var rights *toolfold.Rights
 	for line := range strings.Lines(text) {
 		var r Rules
 		decoder := json.NewDecoder(strings.NewReader(line))
-		decoder.DisallowUnknownFields() // a rule of a later version must not be lost
+		decoder.DisallowUnknownFields() // rules of later versions must not be ignored
 		if err := decoder.Decode(&r); err != nil {
 			return nil, fmt.Errorf("reading rights: %w", err)
 		}
@@ -91,8 +88,8 @@ func Parse(text string) (*toolfold.Rights, error) {
 	return rights, nil
 }
 
-// Reason returns the setting that excludes an action, and why it does; both are
-// empty when the action is permitted.
+// Reason returns the setting that excludes an action, and the reason; both are empty if the action
+// is permitted.
 func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 	if r.Set != nil {
 		if why := r.Set.Reason(a); why != "" {
@@ -114,9 +111,9 @@ func (r Rules) Reason(a *toolfold.Action) (setting, why string) {
 	return "", ""
 }
 
-// Check refuses a pattern that matches no action of the families: a misspelt
-// one would permit what it should deny. Of a family without actions nothing is known yet:
-// patterns that begin with its name pass.
+// Check rejects patterns that match no action of the families: a misspelt pattern would permit an
+// action that it should deny. Patterns that begin with the name of a family without actions pass,
+// because its actions are not known yet.
 func (r Rules) Check(families []*toolfold.Family) error {
 	var known []string
 	for _, f := range families {

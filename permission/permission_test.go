@@ -45,7 +45,7 @@ func TestReason(t *testing.T) {
 	f := family(t)
 	for _, test := range []struct {
 		rules permission.Rules
-		want  map[string]string // by action; absent is permitted
+		want  map[string]string // by action; absent = permitted
 	}{
 		{permission.Rules{ReadOnly: true}, map[string]string{"save": "the server only reads (readOnly), it "}},
 		{permission.Rules{Deny: []string{"save_note"}}, map[string]string{"save": `deny "save_note"`}},
@@ -68,7 +68,7 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// A rule that matches nothing is refused: it would permit what it should deny.
+// A rule that matches nothing is rejected: it would permit an action that it should deny.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	families := []*toolfold.Family{family(t)}

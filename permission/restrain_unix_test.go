@@ -16,8 +16,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Scans and checks are there where only reading is permitted, to the server or to the caller. They run
-// no program that the workspace names then, and say so.
+// If the server or the caller may only read, scans and checks are still offered. They then run no
+// programs of the workspace, and report that.
 func TestRestrainedActions(t *testing.T) {
 	t.Parallel()
 	readOnly := permission.Rules{ReadOnly: true}.Rights()

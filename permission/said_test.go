@@ -16,8 +16,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// What the server does not permit is said to be not permitted, with the reason,
-// under every name; nothing else is suggested.
+// Actions that the server forbids are reported as not permitted, with the reason, under every name.
+// No other action is suggested.
 func TestNotPermittedIsSaid(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -68,8 +68,7 @@ func checkRefusal(t *testing.T, how string, answer toolfold.Answer, a *toolfold.
 	}
 }
 
-// A caller with rights of its own hears the same of a name that they leave out
-// and of one that there is not.
+// For callers with their own rights, excluded names get the same answer as unknown ones.
 func TestCallersLearnNothingOfNames(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
@@ -91,8 +90,7 @@ func TestCallersLearnNothingOfNames(t *testing.T) {
 	}
 }
 
-// The list of tools names what is not permitted, action by action, where that is
-// asked for.
+// The list of tools names forbidden actions if asked.
 func TestListSaysWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy,

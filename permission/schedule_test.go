@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Who may change an agent, or a schedule, makes what the schedule does no wider than
-// their own rights, whoever scheduled it and whoever starts it.
+// A caller that changes an agent or a schedule limits its runs to the caller's own rights, no matter
+// who scheduled it or starts it.
 func TestSchedulesHaveNoMoreRights(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})

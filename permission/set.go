@@ -10,17 +10,17 @@ import (
 	"github.com/toolfold/toolfold/internal/text/pattern"
 )
 
-// Set is a group of upstreams and of their tools: what is left of other servers where it is served. The zero value
-// leaves nothing of them.
+// Set is a group of upstreams and of their tools. Where it is served, it limits the offer of other
+// servers. The zero value has no servers.
 type Set struct {
-	Names []string `json:"names"` // of the sets that it unites, sorted
+	Names []string `json:"names"` // of the united sets, sorted
 
-	// Upstreams has patterns of tools by the name of their server, sorted. No patterns stand for the whole
-	// server, with its prompts and resources.
+	// Upstreams has patterns of tools by name of server, sorted. Without patterns it includes the
+	// whole server, with its prompts and resources.
 	Upstreams map[string][]string `json:"upstreams"`
 }
 
-// Unite returns the set that has what any of the sets has.
+// Unite returns the union of sets.
 func Unite(sets ...Set) Set {
 	all := Set{Upstreams: map[string][]string{}}
 	for _, s := range sets {
@@ -52,26 +52,28 @@ func (s Set) Title() string {
 	return "the sets " + strings.Join(s.Names, ", ")
 }
 
-// Rights returns the rights of callers at the address of the set. Callers may know what these leave out.
+// Rights returns the rights of callers at the address of the set. Callers may know what it
+// excludes.
 func (s Set) Rights() *toolfold.Rights {
 	rights := Rules{Set: &s}.Rights()
 	rights.Told = true
 	return rights
 }
 
-// Has reports whether the set has some tool of a server.
+// Has reports whether the set has any tool of a server.
 func (s Set) Has(server string) bool {
 	_, has := s.Upstreams[server]
 	return has
 }
 
-// Lacks says that a server is not in the set.
+// Lacks returns the reason that a server is not in the set.
 func (s Set) Lacks(server string) string {
 	return fmt.Sprintf("the server %s is not in %s", server, s.Title())
 }
 
-// Reason returns why the set does not have an action; empty for one that it has, and for all that is not of another
-// server. An action without aliases stands for a server of which some tool is in the set.
+// Reason returns why the set excludes an action; empty if it does not, and for actions of this
+// program. An action without aliases stands for a whole server, and is included if the set has any
+// of its tools.
 func (s Set) Reason(a *toolfold.Action) string {
 	server := a.Family.Server
 	if server == "" {
@@ -83,7 +85,7 @@ func (s Set) Reason(a *toolfold.Action) string {
 		return s.Lacks(server)
 	case len(patterns) == 0, len(a.Aliases) == 0:
 		return ""
-	case len(a.Aliases) > 1: // SERVER.tool, tool: prompts and resources have one
+	case len(a.Aliases) > 1: // SERVER.tool, tool; prompts and resources have only one
 		tool := pattern.Name(a.Aliases[1])
 		if slices.ContainsFunc(patterns, func(text string) bool { return pattern.AsIs(text).Match(tool) }) {
 			return ""
@@ -92,7 +94,7 @@ func (s Set) Reason(a *toolfold.Action) string {
 	return fmt.Sprintf("%s has only %s of the server %s", s.Title(), strings.Join(patterns, ", "), server)
 }
 
-// Members returns the members of the set as settings have them, sorted.
+// Members returns the members of the set in the form of settings, sorted.
 func (s Set) Members() (list []string) {
 	for _, server := range slices.Sorted(maps.Keys(s.Upstreams)) {
 		if len(s.Upstreams[server]) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/permission"
 )
 
-// toolOf is a tool of a server, or with no tool a prompt of it.
+// toolOf is a tool of a server, or a prompt of it if tool is empty.
 func toolOf(server, tool string) *toolfold.Action {
 	a := &toolfold.Action{Name: "do", Definition: json.RawMessage("{}"), Aliases: []string{server + "." + tool, tool},
 		Family: &toolfold.Family{Name: server + "_" + tool, Server: server}}
@@ -49,7 +49,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// A token has the union of its sets, and the address of a set has no more than both.
+// A token has the union of its sets. At the address of a set it has the intersection of both.
 func TestSetsTogether(t *testing.T) {
 	t.Parallel()
 	a := permission.Set{Names: []string{"a"}, Upstreams: map[string][]string{"one": nil, "two": {"x"}}}
@@ -80,7 +80,7 @@ func TestSetsTogether(t *testing.T) {
 		t.Errorf("what is left behind has the rights %s", there.Text)
 	}
 	writes := toolOf("one", "y")
-	writes.Effect = toolfold.Sets // under the same name
+	writes.Effect = toolfold.Sets // with the same name
 	if there.Allow(writes) || !there.Bounds().Allow(writes) {
 		t.Error("a rule is taken for a set")
 	}

@@ -17,20 +17,20 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Bounds of the tokens in a file.
+// Limits of the tokens in a file.
 const (
 	minToken = 16      // characters
 	maxToken = 4 << 10 // bytes
 )
 
-// MaxTokenFile is the most bytes of a file with tokens.
+// MaxTokenFile limits a file with tokens, in bytes.
 const MaxTokenFile = 256 << 10
 
 // Token is a bearer token that callers over HTTP may send.
 type Token struct {
 	Name  string            // of the caller; empty for a plain token
 	Hash  [sha256.Size]byte // of the token
-	Rules Rules             // that narrow those of the server; Set is nil
+	Rules Rules             // narrow the rules of the server; Set is nil
 	Sets  []string          // names of the sets that it is limited to; empty = no limit
 }
 
@@ -44,7 +44,7 @@ const (
 
 var tokenName = regex.Lazy(`^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$`)
 
-// CheckTokenName refuses what is no name of a token.
+// CheckTokenName rejects invalid names of tokens.
 func CheckTokenName(name string) error {
 	if !tokenName().MatchString(name) {
 		return fmt.Errorf("%q is no name of a token: letters, digits and ._@- are, at most 64 of them", shorten.Quoted(name))
@@ -52,12 +52,12 @@ func CheckTokenName(name string) error {
 	return nil
 }
 
-// String returns the line of the token in a file. Plain tokens have none.
+// String returns the token's line in a file. It is not for plain tokens, whose text is unknown.
 func (t Token) String() string {
 	return strings.TrimRight(t.Name+" "+hashPrefix+hex.EncodeToString(t.Hash[:])+" "+t.Permits(), " ")
 }
 
-// Permits returns the sets and the rules of the token as its line has them; empty for a token with all rights.
+// Permits returns the sets and the rules in the token's line; empty for a token with all rights.
 func (t Token) Permits() string {
 	words := t.Rules.String()
 	if len(t.Sets) > 0 {
@@ -66,8 +66,7 @@ func (t Token) Permits() string {
 	return words
 }
 
-// String returns the rules as a line of a file with tokens has them; empty for
-// rules that permit all.
+// String returns the rules in the form of a token file; empty if they permit all.
 func (r Rules) String() string {
 	var words []string
 	if r.ReadOnly {
@@ -85,10 +84,9 @@ func (r Rules) String() string {
 // ErrNoToken is returned for a file without a token.
 var ErrNoToken = errors.New("it is empty: toolfold token add adds a token")
 
-// ParseTokens reads the text of a file with a token a line: a name with a hash
-// and rules, as [Token.String] writes it, or the token itself, which is a single
-// word and has all rights. Empty lines, and lines that begin with "# ", are
-// comments. Errors name the line, and nothing of the token in it.
+// ParseTokens parses a file with a token per line. A line is a name with a hash and rules, as
+// [Token.String] writes it, or a plain token, which is a single word with all rights. Empty lines
+// and lines that begin with "# " are comments. Errors name the line, and no part of the token.
 func ParseTokens(text []byte) ([]Token, error) {
 	switch {
 	case len(text) > MaxTokenFile:
@@ -117,8 +115,8 @@ func ParseTokens(text []byte) ([]Token, error) {
 	return list, nil
 }
 
-// ReadTokens reads the plain file at path, of which info is known, and refuses one
-// that others than its user may use. Errors name the path.
+// ReadTokens reads the plain file at path with the given info. It rejects a file that every user of
+// this machine may read or write. Errors name the path.
 func ReadTokens(path string, info fs.FileInfo) ([]Token, error) {
 	switch mode := info.Mode(); {
 	case !mode.IsRegular():

@@ -7,8 +7,8 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// agree reports what is wrong between families: names that two of them use, and
-// related actions that do not exist.
+// agree reports conflicts between families: names that two of them use, and related actions that do
+// not exist.
 func agree(families []*toolfold.Family) error {
 	var faults []error
 	owner := map[string]string{}

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
-// What is wrong with a family, or clashes with another, changes nothing.
+// Adding an invalid or conflicting family changes nothing.
 func TestPutRefuses(t *testing.T) {
 	t.Parallel()
 	s := surface.New(surface.Options{})

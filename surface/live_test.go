@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// live is a surface with discovery and a tool that stays.
+// live is a surface with discovery and a permanent tool.
 func live(t testing.TB, o surface.Options) *surface.Surface {
 	t.Helper()
 	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -33,7 +33,7 @@ func put(t testing.TB, s *surface.Surface, spec *toolfold.Family) {
 	}
 }
 
-// external is a tool that answers with its name and its arguments.
+// external is a tool that returns its name and its arguments.
 func external(t testing.TB, name, description string) *toolfold.Family {
 	t.Helper()
 	spec, err := toolfold.External{
@@ -50,9 +50,8 @@ func external(t testing.TB, name, description string) *toolfold.Family {
 	return spec
 }
 
-// Many clients find, describe, load and call while tools come and go. A tool
-// that stays is always there; one that comes and goes is there as a whole or
-// not at all.
+// Many clients find, describe, load and call while tools come and go. The permanent tool is always
+// available. The others are available completely or not at all.
 func TestToolsComeAndGoUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := live(t, surface.Options{Level: lazy.Search})
@@ -119,7 +118,7 @@ func useTools(t *testing.T, s *surface.Surface, session string) {
 	}
 }
 
-// What is added, changed and removed is found, described and listed so.
+// Added, changed and removed tools are found, described and listed accordingly.
 func TestDiscoveryFollowsTheCatalogue(t *testing.T) {
 	t.Parallel()
 	s := live(t, surface.Options{Level: lazy.Lazy})
@@ -175,8 +174,8 @@ func TestExternalTools(t *testing.T) {
 	}
 }
 
-// What is not permitted is neither listed, found, described, loaded nor
-// called; list shows it, with the reason, when asked.
+// Forbidden actions are not listed, found, described, loaded or called. list shows them with the
+// reason if asked.
 func TestRefusedToolsAreNotSeen(t *testing.T) {
 	t.Parallel()
 	s := live(t, surface.Options{Rights: &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.FullName() != "weather_report" }}})
@@ -208,8 +207,8 @@ func TestRefusedToolsAreNotSeen(t *testing.T) {
 	}
 }
 
-// A strict surface refuses clients the names that are not its mode's; what
-// those they may use run goes by every name.
+// A strict surface rejects clients' calls by names of other modes. Calls by way of tool_call may use
+// every name.
 func TestStrictNames(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -1,5 +1,5 @@
-// Package surface puts together what one server offers: the tools of a mode at
-// a listing level, and what a call of any accepted name runs.
+// Package surface assembles the offer of one server: the tools of a mode at a listing level, and
+// the actions behind every accepted name.
 //
 // It is not a stable API: see docs/stability.md.
 package surface
@@ -35,8 +35,8 @@ const (
 // Modes lists the modes, the default first.
 func Modes() []Mode { return []Mode{Consolidated, Legacy} }
 
-// DefaultLevel returns the listing level of a mode when none is asked for.
-// Legacy mode is there for hosts that should see what they always saw.
+// DefaultLevel returns the default listing level of the mode. Legacy mode is for hosts that should
+// see their tools as before.
 func (m Mode) DefaultLevel() lazy.Level {
 	if m == Legacy {
 		return lazy.Full
@@ -44,8 +44,8 @@ func (m Mode) DefaultLevel() lazy.Level {
 	return lazy.Lazy
 }
 
-// Tools returns the tools that a surface may show. The whole legacy list stays
-// as it was; discovery joins it where less is shown, because then it is needed.
+// Tools returns the tools that a surface may show. The full legacy list has no discovery tools, as
+// before; shorter lists need them.
 func Tools(families []*toolfold.Family, o Options) []entry.Tool {
 	o = o.complete()
 	var list []entry.Tool
@@ -66,44 +66,44 @@ func Tools(families []*toolfold.Family, o Options) []entry.Tool {
 	return list
 }
 
-// List returns what tools/list shows of the families.
+// List returns the tools/list of the families.
 func List(families []*toolfold.Family, o Options) []lazy.Listed {
 	o = o.complete()
 	return lazy.List(lazy.Within(Tools(families, o), o.Tier), o.Level)
 }
 
-// Options say what a surface shows and accepts. The zero value is the default
-// surface.
+// Options configure the tools that a surface shows and the calls that it accepts. The zero value is
+// the default surface.
 type Options struct {
 	Mode   Mode               // empty = Consolidated
 	Level  lazy.Level         // empty = the mode's own
-	Tier   toolfold.Tier      // of the tools that are listed at most; 0 = Extended, all. The others are found and called all the same
-	Off    []*toolfold.Family // that are not offered; calls by a name of theirs are answered with WhyOff. Nil = none
-	WhyOff string             // says why Off is not offered
+	Tier   toolfold.Tier      // highest tier that is listed; 0 = Extended. Other tools can still be found and called
+	Off    []*toolfold.Family // families that are not offered; calls by their names are answered with WhyOff. Nil = no families
+	WhyOff string             // the reason why Off is not offered
 	Fold   consolidate.Fold   // of the consolidated tools; empty = by family
-	Params entry.Form         // of calls where a list does not declare every parameter; empty = in an object
-	Strict bool               // clients may not use names that are not listed
+	Params entry.Form         // form of calls if a list does not declare every parameter; empty = in an object
+	Strict bool               // clients may use only listed names
 
 	// FoldOthers is the fold of the tools of other servers; empty = Fold.
 	FoldOthers consolidate.Fold
 
-	// Structured lists output schemas in legacy mode too. The consolidated tools that
-	// are one action have them wherever whole schemas are listed.
+	// Structured lists output schemas in legacy mode too. Consolidated tools with one action always
+	// list them if whole schemas are listed.
 	Structured bool
 
-	// ResultLimit is the most bytes of an answer to a client; 0 is
-	// [callctx.DefaultRoom], negative is no limit.
+	// ResultLimit is the maximum size of an answer to a client, in bytes; 0 =
+	// [callctx.DefaultRoom], negative = no limit.
 	ResultLimit int
 
-	// Meaning finds actions by what texts mean, beside their words; nil does not.
+	// Meaning finds actions by the meaning of texts, in addition to words; nil = by words only.
 	Meaning lazy.Meaning
 
-	Rights     *toolfold.Rights // of all callers; those of a caller narrow them. Nil is everything
+	Rights     *toolfold.Rights // of all callers; a caller's own rights narrow them. Nil = all
 	Middleware []call.Middleware
 	Log        *slog.Logger // nil = the default logger
 }
 
-// complete fills in what depends on other options.
+// complete sets the defaults that depend on other options.
 func (o Options) complete() Options {
 	o.Mode = cmp.Or(o.Mode, Consolidated)
 	o.Level = cmp.Or(o.Level, o.Mode.DefaultLevel())
@@ -124,8 +124,8 @@ func (o Options) foldOf(f *toolfold.Family) consolidate.Fold {
 	return o.Fold
 }
 
-// form returns the form in which calls of tools are shown: flat where the list
-// declares every parameter, as level signature does for tools of one action.
+// form returns the form in which calls of tools are shown. It is flat if the list declares every
+// parameter, as level signature does for tools with one action.
 func (o Options) form(dispatches bool) entry.Form {
 	if o.Level == lazy.Full || o.Level == lazy.Signature && !dispatches {
 		return entry.FormFlat
@@ -133,33 +133,32 @@ func (o Options) form(dispatches bool) entry.Form {
 	return o.Params
 }
 
-// typed reports whether the tool of an entry lists an output schema: where it is one
-// action whose result is declared, and whole schemas are listed. Old lists had none.
+// typed reports whether the tool of an entry lists an output schema: if it has one action with a
+// declared result, and whole schemas are listed. Legacy lists had no output schemas.
 func (o Options) typed(e *entry.Entry) bool {
 	return o.Level == lazy.Full && e.Selector == "" && !e.Action.OpenResult() && (o.Mode == Consolidated || o.Structured)
 }
 
-// Surface offers families to the clients of one server. Put families into it
-// at any time; readers get a snapshot and are never blocked.
+// Surface offers families to the clients of one server. Families may change at any time: readers
+// use a snapshot and are never blocked.
 type Surface struct {
 	Mode   Mode
 	Level  lazy.Level
 	Tier   toolfold.Tier
 	Fold   consolidate.Fold
-	Params entry.Form // in which calls are shown
+	Params entry.Form // the form in which calls are shown
 	// FoldOthers is the fold of the tools of other servers.
 	FoldOthers consolidate.Fold
 	Discovery  *lazy.Discovery
 
-	// Runner calls under every name, and answers in full; Client is for calls
-	// of clients: it bounds answers, holds tools that are split by effect to
-	// theirs, and refuses names that are not the mode's where the surface is
-	// strict.
+	// Runner accepts every name and returns full answers. Client is for calls of clients: it limits
+	// answers, and lets tools that are split by effect run only their own actions. If the surface
+	// is strict, it rejects names of other modes.
 	Runner, Client *call.Runner
 
 	options   Options
 	rights    *toolfold.Rights
-	off       func(name string) *toolfold.Error // the error of a name of [Options.Off]; nil for others
+	off       func(name string) *toolfold.Error // the error for a name of [Options.Off]; nil for other names
 	snapshot  atomic.Pointer[snapshot]
 	catalogue *lazy.Catalogue // of all families
 	onGrow    func(context.Context)
@@ -175,19 +174,19 @@ type snapshot struct {
 	count    atomic.Int32
 }
 
-// viewKey has what a view depends on, of the rights of a caller.
+// viewKey holds the parts of a caller's rights that a view depends on.
 type viewKey struct {
 	text string
 	told bool
 }
 
-// maxViews bounds the views of a snapshot: beyond it all are made anew.
+// maxViews limits the views of a snapshot; beyond it the cache is cleared.
 const maxViews = 256
 
-// view is a snapshot as callers with the same rights see it.
+// view is a snapshot for callers with the same rights.
 type view struct {
 	*lazy.View
-	resolvers func() resolvers // made for the first call: a list needs none
+	resolvers func() resolvers // made for the first call: lists do not need them
 }
 
 // New returns a surface without families. It opens nothing.
@@ -220,8 +219,8 @@ func New(o Options) *Surface {
 // Off reports whether families are switched off, see [Options.Off].
 func (s *Surface) Off() bool { return len(s.options.Off) > 0 }
 
-// lists reports whether the caller's session is listed a tool. Discovery counts as
-// listed everywhere.
+// lists reports whether a tool is listed for the caller's session. Discovery tools always count as
+// listed.
 func (s *Surface) lists(ctx context.Context, name string) bool {
 	for _, e := range s.view(toolfold.OriginOf(ctx).Rights).resolvers().client.Lookup(name) {
 		if e.Action.Family.Category == callctx.Discovery {
@@ -231,7 +230,7 @@ func (s *Surface) lists(ctx context.Context, name string) bool {
 	return slices.ContainsFunc(s.Discovery.List(ctx), func(l lazy.Listed) bool { return l.Name == name })
 }
 
-// permissions refuses what the surface's rights and the caller's do not include.
+// permissions rejects actions that the rights of the surface or of the caller do not include.
 func (s *Surface) permissions(next call.Func) call.Func {
 	checked := call.Permissions(next)
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
@@ -242,15 +241,15 @@ func (s *Surface) permissions(next call.Func) call.Func {
 	}
 }
 
-// view returns the present snapshot as callers with the given rights see it.
+// view returns the current snapshot for callers with the given rights.
 func (s *Surface) view(r *toolfold.Rights) *view {
 	now := s.snapshot.Load()
 	var key any = r
-	if r != nil && r.Text != "" { // rights that are read anew are the same
+	if r != nil && r.Text != "" { // equal texts are equal rights
 		key = viewKey{r.Text, r.Told}
 	}
 	known, ok := now.views.Load(key)
-	if !ok { // many may ask at once, at the start: one of them makes it
+	if !ok { // at the start many may need it at once: one of them makes it
 		if known, ok = now.views.LoadOrStore(key, sync.OnceValue(func() *view { return s.newView(now, r) })); !ok && now.count.Add(1) > maxViews {
 			now.views.Clear()
 			now.count.Store(0)
@@ -285,8 +284,8 @@ func (v *view) Lookup(name string) []*entry.Entry { return v.resolvers().names.L
 // Nearest implements [entry.Names].
 func (v *view) Nearest(name string) string { return v.resolvers().names.Nearest(name) }
 
-// resolvers find what names mean: in calls from within, in those of clients, and in what
-// discovery is asked for.
+// resolvers look up names: every for calls from within, client for calls of clients, names for
+// discovery.
 type resolvers struct{ every, client, names *call.Resolver }
 
 // resolversOf makes the resolvers of a view of families.
@@ -300,14 +299,14 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 	}
 	old := legacy.Entries(families)
 	entries := map[Mode][]*entry.Entry{Consolidated: split, Legacy: old}[s.Mode]
-	for i, e := range entries { // calls of the listed tools are shown in the form of the list
+	for i, e := range entries { // calls of listed tools are shown in the form of the list
 		if !e.Action.Apart || e.Selector != "" {
 			entries[i] = e.In(s.options.form(e.Selector != ""))
 		}
 	}
 	resolver := func() *call.Resolver {
 		list := split
-		if s.options.Fold == consolidate.None { // a family is not listed, so none of its hints can be broken
+		if s.options.Fold == consolidate.None { // families are not listed, so their names break no hints
 			list = slices.Concat(split, folded)
 		}
 		return call.NewResolver(withAlso(now.families, slices.Concat(list, old, call.FullNames(families))))
@@ -328,10 +327,10 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 	}
 	names := worded(resolver())
 	by := resolvers{every: names, client: names, names: names}
-	if s.options.Fold == consolidate.ByEffect { // what is written down for tasks, workflows and agents goes by either fold
+	if s.options.Fold == consolidate.ByEffect { // stored tasks, workflows and agents may use names of either fold
 		by.every = worded(call.NewResolver(withAlso(now.families, slices.Concat(split, folded, old, call.FullNames(families)))))
 	}
-	if s.Level == lazy.Full { // calls from within are answered as ever
+	if s.Level == lazy.Full { // calls from within get untyped answers
 		for i, e := range entries {
 			typed := *e
 			typed.Typed = s.options.typed(e)
@@ -345,8 +344,8 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 	return by
 }
 
-// withAlso returns entries of families, and behind them entries for the names that the families have besides
-// their own, see [toolfold.Family.Also]. All has all families of the surface, whose names go first.
+// withAlso returns the entries, followed by entries for other names of families, see
+// [toolfold.Family.Also]. all are the families of the surface: their own names win.
 func withAlso(all []*toolfold.Family, entries []*entry.Entry) []*entry.Entry {
 	taken := map[string]bool{}
 	for _, f := range all {
@@ -366,7 +365,8 @@ func withAlso(all []*toolfold.Family, entries []*entry.Entry) []*entry.Entry {
 	return entries
 }
 
-// switchedOff returns what returns the error of a name of families that are not offered, and nil for other names.
+// switchedOff returns a func that returns the error for a name of these families, and nil for other
+// names.
 func switchedOff(families []*toolfold.Family, why string) func(name string) *toolfold.Error {
 	names := sync.OnceValue(func() *call.Resolver {
 		var split []*entry.Entry
@@ -383,8 +383,8 @@ func switchedOff(families []*toolfold.Family, why string) func(name string) *too
 	}
 }
 
-// refused lists what the rights of the surface leave out, with the reason, by
-// family. Callers with rights of their own are not told.
+// refused lists the actions that the rights of the surface exclude, with the reason, by family. It
+// is nil for callers with their own rights.
 func (s *Surface) refused(there []*toolfold.Family, r *toolfold.Rights) map[string][]string {
 	if r != nil || s.rights == nil {
 		return nil
@@ -400,13 +400,13 @@ func (s *Surface) refused(there []*toolfold.Family, r *toolfold.Rights) map[stri
 	return refused
 }
 
-// resolverOf returns the names of families, by which it is told what rights
-// leave out.
+// resolverOf returns a resolver for all names of families, which recognizes names that rights
+// exclude.
 func (o Options) resolverOf(families []*toolfold.Family) *call.Resolver {
 	return call.NewResolver(withAlso(families, o.namesOf(families)))
 }
 
-// namesOf returns entries for all names of families, without those of [toolfold.Family.Also].
+// namesOf returns entries for all names of families, except [toolfold.Family.Also].
 func (o Options) namesOf(families []*toolfold.Family) (entries []*entry.Entry) {
 	for _, f := range families {
 		entries = append(entries, consolidate.Entries(f, o.foldOf(f))...)
@@ -414,8 +414,8 @@ func (o Options) namesOf(families []*toolfold.Family) (entries []*entry.Entry) {
 	return slices.Concat(entries, legacy.Entries(families), call.FullNames(families))
 }
 
-// OnGrow sets what is called when a call has added to the list of its session.
-// Set it before the first call.
+// OnGrow sets the func that is called when a call has added to the list of its session. Call it
+// before the first call.
 func (s *Surface) OnGrow(f func(context.Context)) { s.onGrow = f }
 
 // Families returns the families in order. The slice must not be changed.
@@ -429,9 +429,8 @@ func (s *Surface) OnChange(f func()) {
 	s.watchers = append(s.watchers, f)
 }
 
-// Put adds families, or replaces those of the same name in their place. An
-// error names what is wrong with a declaration or clashes with another, and
-// changes nothing.
+// Put adds families, or replaces the families with the same names in place. If a declaration is
+// invalid or conflicts with another, it returns an error and changes nothing.
 func (s *Surface) Put(families ...*toolfold.Family) error {
 	for _, f := range families {
 		if err := f.Validate(); err != nil {
@@ -441,8 +440,8 @@ func (s *Surface) Put(families ...*toolfold.Family) error {
 	return s.PutValid(families...)
 }
 
-// PutValid is Put of families that a test holds to [toolfold.Family.Validate], so
-// that a start does not pay for it.
+// PutValid is Put without [toolfold.Family.Validate], for families that a test validates, so that
+// the server starts faster.
 func (s *Surface) PutValid(families ...*toolfold.Family) error {
 	return s.change(func(list []*toolfold.Family) []*toolfold.Family {
 		for _, f := range families {
@@ -457,8 +456,8 @@ func (s *Surface) PutValid(families ...*toolfold.Family) error {
 	})
 }
 
-// Remove takes families out by name. Unknown names are ignored. It fails, and
-// changes nothing, when another family names one of them as related.
+// Remove removes families by name. Unknown names are ignored. If another family names one of them
+// as related, it returns an error and changes nothing.
 func (s *Surface) Remove(names ...string) error {
 	return s.change(func(list []*toolfold.Family) []*toolfold.Family {
 		return slices.DeleteFunc(list, func(f *toolfold.Family) bool { return slices.Contains(names, f.Name) })

@@ -16,8 +16,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// What a tier leaves out is not listed, in any mode and at any level, and is
-// found, described, loaded and called all the same.
+// In any mode and at any level, tools outside the tier are not listed. They can still be found,
+// described, loaded and called.
 func TestTier(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
@@ -43,7 +43,7 @@ func TestTier(t *testing.T) {
 				`{"name":"tool_call","arguments":{"name":"weather_report","arguments":{"x":""}}}`: `INVALID_INPUT`,
 			} {
 				if mode == surface.Legacy && strings.Contains(want, `"weather_report"`) {
-					continue // it has no legacy name under which that mode could list it
+					continue // no legacy name, so not listed in that mode
 				}
 				answer := s.Client.Call(t.Context(), "tool_call", json.RawMessage(call))
 				if !strings.Contains(string(answer.Content), want) {
@@ -54,7 +54,7 @@ func TestTier(t *testing.T) {
 	}
 }
 
-// What a session loads joins its list, where a tier had left it out.
+// A tool outside the tier that a session loads joins the session's list.
 func TestLoadBeyondTheTier(t *testing.T) {
 	t.Parallel()
 	s := live(t, surface.Options{Tier: toolfold.Core})
@@ -71,7 +71,7 @@ func TestLoadBeyondTheTier(t *testing.T) {
 	}
 }
 
-// Calls of a tool are shown in the form in which the list declares it.
+// Calls of a tool are shown in the form that the list declares.
 func TestCallsAreShownAsListed(t *testing.T) {
 	t.Parallel()
 	for _, level := range lazy.Levels() {
@@ -98,7 +98,7 @@ func TestCallsAreShownAsListed(t *testing.T) {
 	}
 }
 
-// Tools of other servers, which have a whole definition, are listed in every tier.
+// Tools of other servers with a full definition are listed in every tier.
 func TestToolsOfOtherServersHaveNoTier(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
@@ -128,8 +128,8 @@ func TestToolsOfOtherServersHaveNoTier(t *testing.T) {
 	}
 }
 
-// Names of families that are switched off are answered with the reason, for callers with and without rights of their
-// own, and in calls, calls by way of discovery and descriptions.
+// Names of families that are switched off are answered with the reason. This is so for all callers,
+// in calls, in calls by way of discovery, and in descriptions.
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, fold := range consolidate.Folds() {
@@ -156,7 +156,8 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// A family is called by its other name too in every fold, unless another family has it; rules that deny take it.
+// A family is also called by its other name with every fold, unless another family has that name.
+// Deny rules match it.
 func TestOtherNames(t *testing.T) {
 	t.Parallel()
 	calls := map[consolidate.Fold][]string{
@@ -193,7 +194,7 @@ func TestOtherNames(t *testing.T) {
 	}
 }
 
-// things is a family with an action that reads and one that changes something, and with another name.
+// things is a family with an action that reads, one that changes something, and another name.
 func things(t *testing.T, name, also string) *toolfold.Family {
 	t.Helper()
 	var actions []*toolfold.Action

@@ -32,8 +32,8 @@ func say(_ greeter, _ context.Context, in sayIn) (sayOut, error) {
 	return sayOut{"Hello " + in.To}, nil
 }
 
-// A test calls families as a client does: under every name, with all checks. A
-// runner is also what an action calls others with.
+// A test calls families like a client: by every name, with all checks. Actions call other actions
+// by a runner too.
 func ExampleRunner() {
 	family, err := toolfold.Mount(greetings, func(context.Context) (greeter, error) { return greeter{}, nil })
 	if err != nil {
