@@ -23,38 +23,37 @@ import (
 	"github.com/toolfold/toolfold/internal/text/unseen"
 )
 
-// Bounds of the arguments of one call. A decoded value takes many times the
-// bytes that it was written in.
+// Limits for the arguments of one call. A decoded value takes many times its encoded bytes.
 const (
 	maxDepth  = 200     // levels
 	maxNames  = 1000    // arguments; no action takes a tenth of that
-	maxValues = 100_000 // values, those inside others included
+	maxValues = 100_000 // values, including nested ones
 )
 
-// arguments holds the arguments of a call twice: decoded, for validation, and
-// as the bytes that came, which the action decodes unless something about them
-// has to change. So what a caller stores keeps its order and its digits.
+// arguments holds the arguments of a call twice: decoded for validation, and as the original bytes.
+// The action decodes the original bytes unless something has to change, so that stored values keep
+// their order and digits.
 type arguments struct {
 	raw    json.RawMessage   // the whole object
-	names  []string          // of the members, in the order they came
-	parts  []json.RawMessage // of each of names its bytes; nil where these are not its value any more
+	names  []string          // of the members, in order
+	parts  []json.RawMessage // the bytes of each name's value; nil if they are outdated
 	values map[string]any    // numbers are [json.Number]
 
-	// params is the object in the member params, nil when there is none, and
-	// moved says of a name that the member came in it.
+	// params is the object in the member params, or nil. moved[name] is true if name was inside
+	// params.
 	params *arguments
 	moved  map[string]bool
 
-	emptied  bool               // params was there, but held nothing
-	problems []toolfold.Problem // with the member params
-	stripped bool               // a member that belongs to the call, not the action, was taken out
-	changed  bool               // raw is no longer what the action gets
-	count    int                // of the values read
+	emptied  bool               // params was there, but empty
+	problems []toolfold.Problem // of the member params
+	stripped bool               // a member for the call, not the action, was removed
+	changed  bool               // the action gets other bytes than raw
+	count    int                // number of values read
 }
 
-// parseArguments reads arguments in one pass. Nothing and null are no
-// arguments. What would be lost in decoding is refused: members given twice,
-// numbers beyond 64-bit floating point, invalid UTF-8.
+// parseArguments parses arguments in one pass. Empty and null mean no arguments. It rejects
+// everything that decoding would lose: duplicate members, numbers beyond 64-bit floating point,
+// invalid UTF-8.
 func parseArguments(raw json.RawMessage) (*arguments, *toolfold.Error) {
 	a := &arguments{raw: raw, values: map[string]any{}}
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || string(trimmed) == "null" {
@@ -95,10 +94,10 @@ func parseArguments(raw json.RawMessage) (*arguments, *toolfold.Error) {
 	return nil, toolfold.Errorf(toolfold.InvalidInput, "arguments are not valid JSON: %v", err)
 }
 
-// decoders are used again for other calls: one is larger than most arguments.
+// decoders pools decoders: one is larger than most arguments.
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
-// read reads the members of the object that the decoder is in front of.
+// read reads the object at the decoder's position.
 func (a *arguments) read(dec *jsontext.Decoder) error {
 	if _, err := dec.ReadToken(); err != nil {
 		return err
@@ -199,9 +198,9 @@ func kindName(kind jsontext.Kind) string {
 	return "null"
 }
 
-// unfold moves the members of params, an object or JSON text of one, beside the
-// others. A member that stands there already must say the same. Null, an empty
-// text and an empty object are no params.
+// unfold moves the members of params, an object or its JSON text, to the top level. A member that
+// is there already must have the same value. Null, an empty text and an empty object count as no
+// params.
 func (a *arguments) unfold() {
 	value, present := a.values[callctx.ArgParams]
 	if !present {
@@ -243,9 +242,9 @@ func (a *arguments) unfold() {
 	}
 }
 
-// pointer returns where a problem is in the arguments as they came: in params
-// holds what came in it, and what is missing where calls are shown with params,
-// unless other parameters stand beside it.
+// pointer returns the path of a problem in the original arguments. It starts with /params for
+// arguments sent inside params, and for missing ones if the documented form uses params and the
+// call is not flat.
 func (a *arguments) pointer(p toolfold.Problem, e *entry.Entry) string {
 	name, _, deeper := strings.Cut(strings.TrimPrefix(p.Path, "/"), "/")
 	name = e.Spelling(jsonx.UnescapePointer(name))
@@ -256,8 +255,7 @@ func (a *arguments) pointer(p toolfold.Problem, e *entry.Entry) string {
 	return p.Path
 }
 
-// flat reports whether parameters of the action came beside params, and none in
-// it.
+// flat reports whether the action's parameters came outside params, and none inside.
 func (a *arguments) flat() bool {
 	beside := func(name string) bool {
 		return name != callctx.ArgAction && name != callctx.ArgParams && name != callctx.ArgFields && name != callctx.ArgJQ
@@ -265,7 +263,7 @@ func (a *arguments) flat() bool {
 	return len(a.moved) == 0 && slices.ContainsFunc(a.names, beside)
 }
 
-// take removes a member that belongs to the call, not to the action.
+// take removes a member that is for the call, not the action.
 func (a *arguments) take(name string) (value any, present bool) {
 	value, present = a.values[name]
 	if present {
@@ -275,23 +273,23 @@ func (a *arguments) take(name string) (value any, present bool) {
 	return value, present
 }
 
-// drop removes a member that the action does not get.
+// drop removes a member that the action should not get.
 func (a *arguments) drop(name string) {
 	delete(a.values, name)
 	a.changed = true
 }
 
-// set gives a member a value, and the bytes that say it, nil where none do.
+// set sets the value of a member and its bytes; nil = encode the value.
 func (a *arguments) set(name string, value any, part json.RawMessage) {
-	if !slices.Contains(a.names, name) { // it is there still if it was taken
+	if !slices.Contains(a.names, name) { // it is still in names if it was taken
 		a.names, a.parts = append(a.names, name), append(a.parts, nil)
 	}
 	a.values[name] = value
 	a.touch(name, part)
 }
 
-// respell replaces names and texts by their spellings in the action's schema, see [toolfold.Action.Spelt]. A name that
-// comes in both spellings is a problem.
+// respell replaces names and texts by their spellings in the action's schema, see
+// [toolfold.Action.Spelt]. A name that comes in both spellings is a problem.
 func (a *arguments) respell(spellings map[string]string) {
 	if len(spellings) == 0 {
 		return
@@ -328,15 +326,14 @@ func (a *arguments) respell(spellings map[string]string) {
 	}
 }
 
-// touch says that the value of a member is no longer what its bytes say, but what part does,
-// nil where no bytes do.
+// touch replaces the bytes of a member whose value has changed; nil = encode the value.
 func (a *arguments) touch(name string, part json.RawMessage) {
 	a.parts[slices.Index(a.names, name)] = part
 	a.changed = true
 }
 
-// complete spells the names as the action does and fills in the defaults. What goes
-// to a tool declared elsewhere stays as it came.
+// complete converts names to the action's spelling and sets defaults. Arguments for a tool declared
+// elsewhere are not changed.
 func (a *arguments) complete(t *target) {
 	if t.Action.Input != nil {
 		return
@@ -361,9 +358,8 @@ func (a *arguments) complete(t *target) {
 	}
 }
 
-// encode returns what the action decodes: the bytes that came, or, where
-// something has changed, an object put together of the bytes that have not.
-// A tool from elsewhere gets nothing that it did not declare.
+// encode returns the bytes for the action: the original ones, or after a change an object assembled
+// from the unchanged parts. A tool from elsewhere gets no members that are for the call.
 func (a *arguments) encode(e *entry.Entry) json.RawMessage {
 	if !a.changed && !(a.stripped && e.Action.Input != nil) {
 		return a.raw
@@ -378,7 +374,7 @@ func (a *arguments) encode(e *entry.Entry) json.RawMessage {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out, _ = jsontext.AppendQuote(out, name) // parsing has refused what is not valid UTF-8
+		out, _ = jsontext.AppendQuote(out, name) // parsing has rejected invalid UTF-8
 		out = append(out, ':')
 		if part := a.parts[i]; part != nil {
 			out = append(out, part...)

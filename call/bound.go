@@ -20,37 +20,36 @@ import (
 )
 
 const (
-	forWarnings = 2000 // bytes of an answer that what is said about cuts may take
-	leastShare  = 300  // bytes that an item of a cut list keeps, unless it is shorter
-	mostRuns    = 6    // of a list action, each with a smaller limit than the one before
+	forWarnings = 2000 // bytes of an answer reserved for warnings about cuts
+	leastShare  = 300  // minimum size of a member of a cut object, unless it is shorter
+	mostRuns    = 6    // runs of a list action, each with a smaller limit
 )
 
 // Bound limits the answers of a [Runner].
 type Bound struct {
-	Bytes int // of an answer; 0 is no limit
+	Bytes int // of an answer; 0 = no limit
 
-	// Keep keeps the whole of an answer that is cut, and returns its id and the call that
-	// reads it; empty where the caller of ctx has none. The answer is in the field [Kept]
-	// of its result. Again says that the action only reads, so that the caller can make its
-	// call again. A nil Keep keeps nothing.
+	// Keep stores the whole of an answer that is cut, and returns its id and the call that reads
+	// it; both are empty if the caller cannot read it. The answer is in the field [Kept] of that
+	// call's result. again reports that the action only reads, so that the caller can repeat the
+	// call. Nil = nothing is stored.
 	Keep func(ctx context.Context, answer json.RawMessage, again bool) (id, usage string)
 }
 
-// codeTooLong is the code of an answer that is longer than it may be and must be whole.
+// codeTooLong is the code of an answer that exceeds the limit and must not be cut.
 const codeTooLong = "RESULT_TOO_LONG"
 
-// Kept is the result field of an answer that was kept.
+// Kept is the result field with a stored answer.
 const Kept = "answer"
 
-// bounded returns the result of a call as an answer within its bound. A list is
-// asked for again with a smaller limit, so that its cursor goes on where the
-// answer ends. Of other results long parts are cut, and a warning names the
-// fields to ask for.
+// bounded returns the result of a call as an answer within its limit. A list action runs again with
+// a smaller limit, so that its cursor continues where the answer ends. Other results are cut, and a
+// warning names the fields to ask for.
 func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) toolfold.Answer {
 	if own := c.Entry.Action.Family.ResultLimit; own > 0 && c.bound.Bytes > 0 {
 		c.bound.Bytes = own
 	}
-	if c.reply != nil && c.reply.failed { // fields and filters are for results: they would leave nothing of its words
+	if c.reply != nil && c.reply.failed { // fields and filters are for results; on an error they would drop its text
 		c.input.fields, c.input.filter = nil, ""
 	}
 	c.warnUnmatched(raw)
@@ -84,8 +83,8 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 	return c.answered(content, true)
 }
 
-// answered returns the answer of a call with this result; changed says that it is no
-// longer what the action returned.
+// answered returns the answer with this result. changed reports that it is not the action's own
+// result any more.
 func (c *Call) answered(content json.RawMessage, changed bool) toolfold.Answer {
 	answer := toolfold.Answer{Content: withWarnings(content, c.input.warnings), Failed: c.failed, Typed: c.Entry.Typed, Kept: c.kept}
 	if c.reply == nil {
@@ -101,8 +100,8 @@ func (c *Call) answered(content json.RawMessage, changed bool) toolfold.Answer {
 	return answer
 }
 
-// tooLong is the error in place of an answer that would be cut, where an output
-// schema promises a whole one. It says how to read on.
+// tooLong returns the error for an answer that would be cut although it has an output schema. Its
+// hint shows how to read the answer.
 func (c *Call) tooLong(ctx context.Context, whole json.RawMessage) *toolfold.Error {
 	err := toolfold.Errorf(codeTooLong, "%s: the answer has %d bytes, the limit is %d", c.Entry.Title(), len(whole), c.bound.Bytes)
 	if c.Entry.Action.Effect == toolfold.Reads {
@@ -117,13 +116,12 @@ func (c *Call) tooLong(ctx context.Context, whole json.RawMessage) *toolfold.Err
 	return err.WithHint("the action has run; its answer was not stored")
 }
 
-// cut cuts the long parts of a result, and adds the warning that says how to
-// read on: with the same call where the action only reads, else where the whole
-// is kept.
+// cut cuts the long parts of a result, and adds a warning that shows how to read the rest: by the
+// same call if the action only reads, else from the stored answer.
 func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 	room := max(c.bound.Bytes-forWarnings, c.bound.Bytes/2)
 	warning := fmt.Sprintf("cut from %d bytes: ", len(whole))
-	if c.Entry.Action.Effect == toolfold.Reads && c.reply == nil { // another server may say something else the next time
+	if c.Entry.Action.Effect == toolfold.Reads && c.reply == nil { // another server may answer differently next time
 		k := cutter{}
 		content := k.fit(whole, room, "", treeOf(c.input.fields))
 		how := "; ask for it with " + callctx.ArgFields
@@ -151,21 +149,21 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 	return content
 }
 
-// The result fields of a list that tell how it goes on.
+// The result fields of a list that show how it continues.
 const (
 	hasMore    = "hasMore"
 	nextCursor = "nextCursor"
 )
 
-// listMark stands before the cursors of a list, which is named by its action and
-// everything that chooses its entries.
+// listMark returns the prefix of the cursors of a list. list is the action with all arguments that
+// select entries.
 func listMark(list string) string {
 	sum := sha256.Sum256([]byte(list))
 	return base64.RawURLEncoding.EncodeToString(sum[:6]) + "."
 }
 
-// fewer runs a list action again with limits under which its answer fits into
-// room, or with a limit of one.
+// fewer runs a list action again with smaller limits until the answer fits into room, or the limit
+// is one.
 func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room int) (json.RawMessage, error) {
 	all := longestList(raw)
 	fitting := all
@@ -190,8 +188,8 @@ func (r *Runner) fewer(ctx context.Context, c *Call, raw json.RawMessage, room i
 	return raw, nil
 }
 
-// longestList counts the items of the list in a result that takes the most bytes, or of
-// the longest object where there is no list.
+// longestList counts the items of the largest list in a result, or of the largest object if there
+// is no list.
 func longestList(raw json.RawMessage) int {
 	var longest child
 	for _, m := range children(raw) {
@@ -205,13 +203,13 @@ func longestList(raw json.RawMessage) int {
 	return len(children(longest.value))
 }
 
-// child is a member of an object or an item of a list, whose name is nil.
+// child is a member of an object, or an item of a list, without a name.
 type child struct {
 	name  json.RawMessage
 	value json.RawMessage
 }
 
-// children lists what is directly in an object or a list that we encoded.
+// children lists the members of an object or the items of a list that we encoded.
 func children(raw json.RawMessage) []child {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	open, err := dec.ReadToken()
@@ -241,19 +239,19 @@ func readValue(dec *jsontext.Decoder) (json.RawMessage, error) {
 
 // cutter cuts a result to size.
 type cutter struct {
-	prefix string   // of the fields
-	cuts   []string // fields to ask for to read on, with what is there
-	more   int      // cuts that are not in the list
+	prefix string   // of field paths
+	cuts   []string // fields to ask for, with the amount of omitted data
+	more   int      // number of cuts that are not in the list
 }
 
-// Bounds of what a warning names; who has read on there is told of the others.
+// Limits of the cuts that a warning names. The others are reported when these are read.
 const (
 	maxCuts    = 4
 	maxCutPath = 150 // bytes
 )
 
-// fit returns raw in at most room bytes, or little more. Parts names the
-// parts that the call selects of the value that the path leads to.
+// fit returns raw in at most room bytes, or little more. parts is the selection of the call in the
+// value at path.
 func (k *cutter) fit(raw json.RawMessage, room int, path string, parts *tree) json.RawMessage {
 	if len(raw) <= room {
 		return raw
@@ -272,7 +270,7 @@ func (k *cutter) fit(raw json.RawMessage, room int, path string, parts *tree) js
 func (k *cutter) text(raw json.RawMessage, room int, path string, parts *tree) json.RawMessage {
 	text, _ := unquote(raw)
 	chars := utf8.RuneCountInString(text)
-	// Escapes take more room than characters do: what fits is found by halving.
+	// Escapes take more room than characters, so the length that fits is found by bisection.
 	limit := min(len(text), room)
 	fitting := func(n int) json.RawMessage {
 		quoted, _ := jsontext.AppendQuote(nil, shorten.Cut(extent{to: n}.of(text), chars-n))
@@ -290,9 +288,9 @@ func (k *cutter) text(raw json.RawMessage, room int, path string, parts *tree) j
 	return fitting(low)
 }
 
-// items keeps the first items of a list whole, as many as there is room for, and
-// leaves out the others: an item without some of its members could be taken for
-// a whole one. Where that would leave most of the room, the next one is cut.
+// items keeps as many of the first items of a list as fit, and omits the others: an item without
+// some members could be mistaken for a complete one. If that would waste most of the room, the next
+// item is cut.
 func (k *cutter) items(raw json.RawMessage, room int, path string, parts *tree) json.RawMessage {
 	all := children(raw)
 	out, count := []byte{'['}, 0
@@ -319,9 +317,8 @@ func (k *cutter) items(raw json.RawMessage, room int, path string, parts *tree) 
 	return append(out, ']')
 }
 
-// members shares room among the members of an object: short ones stay whole,
-// long ones are cut, and where even that is too little, the last ones are left
-// out.
+// members divides room among the members of an object. Short ones stay complete, long ones are cut,
+// and if that is not enough, the last ones are omitted.
 func (k *cutter) members(raw json.RawMessage, room int, path string, parts *tree) json.RawMessage {
 	all := children(raw)
 	sizes := make([]int, len(all))
@@ -363,8 +360,8 @@ func (k *cutter) members(raw json.RawMessage, room int, path string, parts *tree
 	return append(out, '}')
 }
 
-// shareOf returns the most that each part may take for all of them to fit into
-// room: what short parts leave goes to the long ones.
+// shareOf returns the maximum size of a part so that all parts fit into room. Room that short parts
+// do not need goes to long ones.
 func shareOf(sizes []int, room int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	for i, size := range sorted {

@@ -21,13 +21,12 @@ import (
 
 // Call is one call on its way through the middleware.
 type Call struct {
-	// Name is the tool name that was called, and Raw its arguments as they
-	// came.
+	// Name is the tool name that was called, and Raw its arguments as received.
 	Name string
 	Raw  json.RawMessage
 
-	// Entry is the action that the call means, as it was spelt. It is nil when
-	// the name or the action argument led to none.
+	// Entry is the called action under that name. Nil if the name or the action argument is
+	// unknown.
 	Entry *entry.Entry
 
 	// Origin is the source of the call.
@@ -40,18 +39,18 @@ type Call struct {
 	refused *toolfold.Error // why Entry is nil
 	ready   bool
 	input   normalised
-	// completed are the action's own arguments, once it has completed them.
+	// completed are the action's own arguments after [toolfold.Action.Complete].
 	completed json.RawMessage
 
-	kept   string // id of the whole of an answer that was cut
-	failed bool   // the result shows a failure
+	kept   string // id of the stored answer, if it was cut
+	failed bool   // the result reports a failure
 	reply  *reply // of another server's tool; nil for other results
 }
 
 // Func answers a call. It never panics.
 type Func func(context.Context, *Call) toolfold.Answer
 
-// Middleware wraps a Func with what concerns every call.
+// Middleware wraps a Func with work that applies to every call.
 type Middleware func(next Func) Func
 
 // Runner runs calls. It is safe for concurrent use.
@@ -61,21 +60,19 @@ type Runner struct {
 	run      Func
 	bound    Bound
 
-	// inner runs the calls that others stand for: it may accept more names.
+	// inner runs the calls that other calls forward to; it may accept more names.
 	inner *Runner
 
-	// whole runs the calls that actions make, see [toolfold.Do]: under every name, with answers in full.
+	// whole runs the calls that actions make, see [toolfold.Do]: by every name, with full answers.
 	whole *Runner
 
-	// listed reports whether a name is in the list that the caller sees; nil where that
-	// does not matter.
+	// listed reports whether a name is in the caller's list; nil = not checked.
 	listed func(ctx context.Context, name string) bool
 }
 
-// New returns a runner. Resolver returns the names as they are now for a
-// caller with the given rights; a call runs what its name meant when it came
-// in. The log gets the failures of which callers only see an id; nil is the
-// default logger. The first middleware is the outermost.
+// New returns a runner. resolver returns the current names for a caller with the given rights; a
+// call uses the names at its start. Failures for which callers get only an id are logged to log;
+// nil = the default logger. The first middleware is the outermost.
 func New(resolver func(*toolfold.Rights) *Resolver, log *slog.Logger, middleware ...Middleware) *Runner {
 	if log == nil {
 		log = slog.Default()
@@ -89,24 +86,23 @@ func New(resolver func(*toolfold.Rights) *Resolver, log *slog.Logger, middleware
 	return r
 }
 
-// Accepting returns a runner that takes the names of another resolver. What its
-// calls run in their turn may go by the names of r.
+// Accepting returns a runner that accepts the names of another resolver. Calls made by its calls
+// may use the names of r.
 func (r *Runner) Accepting(resolver func(*toolfold.Rights) *Resolver) *Runner {
 	other := *r
 	other.resolver = resolver
 	return &other
 }
 
-// OnlyListed returns a runner that refuses the names for which listed is false. What
-// its calls run in their turn may go by all names of r.
+// OnlyListed returns a runner that rejects names for which listed returns false. Calls made by its
+// calls may use all names of r.
 func (r *Runner) OnlyListed(listed func(ctx context.Context, name string) bool) *Runner {
 	other := *r
 	other.listed = listed
 	return &other
 }
 
-// Bounded returns a runner whose answers are within a bound, those of calls
-// that others stand for too.
+// Bounded returns a runner that limits its answers, also those of forwarded calls.
 func (r *Runner) Bounded(bound Bound) *Runner {
 	other, inner := *r, *r.inner
 	inner.bound, inner.inner = bound, &inner
@@ -120,7 +116,7 @@ func (r *Runner) Lookup(name string) []*entry.Entry { return r.resolver(nil).Loo
 // Nearest implements [entry.Names] for a caller with all rights.
 func (r *Runner) Nearest(name string) string { return r.resolver(nil).Nearest(name) }
 
-// Absence returns why an unknown name leads nowhere now, for a caller with all rights; see
+// Absence returns why an unknown name is not available now, for a caller with all rights, see
 // [Resolver.Absence].
 func (r *Runner) Absence(name string) *toolfold.Error { return r.resolver(nil).Absence(name) }
 
@@ -128,11 +124,10 @@ func (r *Runner) Absence(name string) *toolfold.Error { return r.resolver(nil).A
 // of listings.
 func (r *Runner) Actions() []*toolfold.Action { return r.resolver(nil).Actions() }
 
-// maxForwards bounds how many calls may stand for each other in a row.
+// maxForwards limits how many times a call may be forwarded.
 const maxForwards = 3
 
-// Call answers a call of name with a JSON object of arguments. It always
-// answers and never panics.
+// Call calls name with a JSON object of arguments. It always answers and never panics.
 func (r *Runner) Call(ctx context.Context, name string, raw json.RawMessage) toolfold.Answer {
 	return r.call(ctx, name, raw, maxForwards)
 }
@@ -159,7 +154,7 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 			answer = r.inner.call(ctx, forward.Name, forward.Arguments, forwards-1)
 		}
 	}
-	if c.Entry != nil && c.Entry.Typed { // refused or not: an error is none of what the schema promises
+	if c.Entry != nil && c.Entry.Typed { // errors too: the schema describes results only
 		answer.Typed = true
 	}
 	if c.Entry != nil && c.Entry.Legacy {
@@ -173,9 +168,8 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	return answer
 }
 
-// Arguments returns the arguments as the action itself spells them, complete
-// with defaults. It is false when the call is refused for what it lacks or
-// holds.
+// Arguments returns the arguments in the action's own spelling, with defaults. ok is false if the
+// call will be rejected for its name or arguments.
 func (c *Call) Arguments() (args map[string]any, ok bool) {
 	if c.target == nil {
 		return nil, false
@@ -184,8 +178,8 @@ func (c *Call) Arguments() (args map[string]any, ok bool) {
 	return c.args.values, len(c.input.problems) == 0
 }
 
-// Targets returns the files that the call would write, as its action declares
-// them. A call that will be refused for its arguments writes none.
+// Targets returns the files that the call would write, as its action declares them. A call with
+// invalid arguments writes no files.
 func (c *Call) Targets(ctx context.Context) ([]string, error) {
 	if c.Entry == nil || !c.Entry.Action.WritesFiles() {
 		return nil, nil
@@ -196,13 +190,13 @@ func (c *Call) Targets(ctx context.Context) ([]string, error) {
 	return c.Entry.Action.Targets(ctx, c.args.encode(c.Entry))
 }
 
-// Fail answers the call, whose Entry is not nil, with an error of middleware: a
-// [*toolfold.Error] as it is, any other with an id under which the log has it.
+// Fail answers the call, whose Entry is not nil, with an error of middleware. A [*toolfold.Error]
+// is passed on; any other error is logged, and the answer has the id of the log entry.
 func (c *Call) Fail(ctx context.Context, err error) toolfold.Answer {
 	return c.runner.fail(ctx, c, err)
 }
 
-// normalise normalises and validates once.
+// normalise normalises and validates the arguments once.
 func (c *Call) normalise() {
 	if !c.ready {
 		c.ready = true
@@ -244,12 +238,12 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 	return r.bounded(ctx, c, raw)
 }
 
-// pager is the result of a list that can be read on, as [toolfold.Paged] is.
+// pager is the result of a paged list, such as [toolfold.Paged].
 type pager interface {
 	BindCursor(bind func(cursor string) string)
 }
 
-// invoke runs the action and returns its result, or the call that stands for it.
+// invoke runs the action and returns its result, or the call that it forwards to.
 func (c *Call) invoke(ctx context.Context) (json.RawMessage, *callctx.Forward, error) {
 	ctx = callctx.WithFields(ctx, plainPaths(c.input.fields))
 	if c.target.pages {
@@ -289,8 +283,8 @@ func (c *Call) invoke(ctx context.Context) (json.RawMessage, *callctx.Forward, e
 	return raw, nil, nil
 }
 
-// fail turns any failure into what the model may see. Failures that are not
-// the caller's are logged under an id and answered with it.
+// fail converts a failure to an answer that the model may see. Failures that the caller did not
+// cause are logged, and the answer has the id of the log entry.
 func (r *Runner) fail(ctx context.Context, c *Call, err error) toolfold.Answer {
 	var known *toolfold.Error
 	switch {
@@ -316,16 +310,15 @@ func (r *Runner) fail(ctx context.Context, c *Call, err error) toolfold.Answer {
 	return toolfold.Errorf(toolfold.Internal, "%s failed: see %s in the server's log", c.Entry.Title(), id).Answer()
 }
 
-// Refusal returns why a call would be refused before its action runs; nil where
-// it would run. Paths of its problems begin with at, a JSON pointer to where
-// the caller has the arguments; problems at paths for which open is true, as the
-// value there is not known yet, are left out.
+// Refusal returns why a call would be rejected before its action runs; nil if it would run. Paths
+// of its problems start with at, the JSON pointer to the arguments. Problems at paths for which
+// open returns true are omitted, because the value there is not known yet.
 func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, at string, open func(path string) bool) *toolfold.Error {
 	args, refused := parseArguments(raw)
 	if refused != nil {
 		refused.Problems = []toolfold.Problem{{Path: at, Kind: toolfold.ProblemFormat, Want: "object with the parameters of " +
 			shorten.Quoted(name)}}
-		refused.Hint = "" // it is about calls
+		refused.Hint = "" // the hint is for calls
 		return refused
 	}
 	t, refused := r.resolver(toolfold.OriginOf(ctx).Rights).resolve(name, args)
@@ -338,7 +331,7 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 	refusal := &toolfold.Error{Code: toolfold.InvalidInput}
 	unknown := false
 	for _, p := range t.normalise(args).problems {
-		ofName := p.Kind == toolfold.ProblemUnknown || p.Kind == toolfold.ProblemStray // whatever the value is
+		ofName := p.Kind == toolfold.ProblemUnknown || p.Kind == toolfold.ProblemStray // independent of the value
 		if p.Path = at + args.pointer(p, t.Entry); !ofName && open(p.Path) {
 			unknown = true
 			continue
@@ -346,7 +339,7 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 		refusal.Problems = append(refusal.Problems, p)
 	}
 	if unknown && combines(t.Action.Input) {
-		return nil // what else is wrong may be so for the alternative that the value at hand is not of
+		return nil // other problems may only apply to other alternatives than the future value's
 	}
 	if len(refusal.Problems) == 0 {
 		return nil
@@ -356,16 +349,15 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 	return refusal
 }
 
-// combines reports whether a schema that was written elsewhere lets one value decide what another
-// has to be.
+// combines reports whether a schema from elsewhere may let one value decide the schema of another.
 func combines(schema json.RawMessage) bool {
 	return slices.ContainsFunc([]string{`"anyOf"`, `"oneOf"`, `"not"`, `"if"`, `"dependentSchemas"`, `"dependencies"`},
 		func(word string) bool { return bytes.Contains(schema, []byte(word)) })
 }
 
-// Permissions refuses actions that the caller's rights do not include. It is
-// the second line: the names of such actions are not resolved in the first
-// place. Actions that restrain themselves learn that they have to.
+// Permissions rejects actions that the caller's rights do not include. It is a second line of
+// defence: names of such actions are not resolved at all. For restraining actions it sets the
+// context, see [toolfold.Rights.Restrain].
 func Permissions(next Func) Func {
 	return func(ctx context.Context, c *Call) toolfold.Answer {
 		if c.Entry != nil && !c.Origin.Rights.Allow(c.Entry.Action) {

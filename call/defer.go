@@ -10,12 +10,12 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Deferral answers a valid call in place of its action, by a task. It is false where the
-// action has to run now.
+// Deferral answers a valid call by a task in place of its action. deferred is false if the action
+// has to run now.
 type Deferral func(ctx context.Context, c *Call) (answer toolfold.Answer, deferred bool)
 
-// WithDeferral returns a context whose calls may become tasks, as the fields of
-// [toolfold.Action] say. What a call runs in its turn does not.
+// WithDeferral returns a context in which a call may become a task, if its [toolfold.Action] allows
+// it. Calls made by the call do not.
 func WithDeferral(ctx context.Context, d Deferral) context.Context {
 	return callctx.With(ctx, d)
 }
@@ -27,10 +27,10 @@ func withoutDeferral(ctx context.Context) context.Context {
 	return WithDeferral(ctx, nil)
 }
 
-// deferred answers a call by a task, where its context and its action allow that.
+// deferred answers a call by a task, if its context and its action allow it.
 func (c *Call) deferred(ctx context.Context) (toolfold.Answer, bool) {
 	d := callctx.Of[Deferral](ctx)
-	// A task that is awaited does not know how its answer is asked for.
+	// An awaited task stores no fields, filter or output schema for its answer.
 	asIs := !c.Entry.Typed && c.input.chooses() == ""
 	if a := c.Entry.Action; d == nil || !a.BecomesTask && !(a.AwaitsTask && asIs) {
 		return toolfold.Answer{}, false
@@ -43,8 +43,8 @@ func (c *Call) deferred(ctx context.Context) (toolfold.Answer, bool) {
 	return d(ctx, c)
 }
 
-// Own returns the arguments as the action spells them, complete, without what concerns
-// the call alone, such as the fields of the result to keep.
+// Own returns the complete arguments in the action's spelling, without members for the call, such
+// as the fields to return.
 func (c *Call) Own() json.RawMessage {
 	if c.completed != nil {
 		return c.completed
@@ -54,9 +54,9 @@ func (c *Call) Own() json.RawMessage {
 	return args.encode(c.Entry)
 }
 
-// Recall answers a call as if its action had returned this result just now: projected,
-// bounded, and with the warnings of the call. Failed says that the result shows a
-// failure; one that is nothing but an error is the answer as it is.
+// Recall answers a call as if its action had just returned result: projected, limited, and with the
+// call's warnings. failed reports that the result is a failure. A result that is only an error is
+// returned unchanged.
 func (c *Call) Recall(ctx context.Context, result json.RawMessage, failed bool) toolfold.Answer {
 	if c.refused != nil {
 		return c.refused.Answer()
@@ -75,7 +75,7 @@ func (c *Call) Recall(ctx context.Context, result json.RawMessage, failed bool) 
 	if _, isError := members.Get("error"); isError && len(members) == 1 {
 		return toolfold.Answer{Content: result, Failed: true}
 	}
-	if _, warned := members.Get(warningsMember); warned && !declaresWarnings(c.Entry.Action) { // of the call that ran it
+	if _, warned := members.Get(warningsMember); warned && !declaresWarnings(c.Entry.Action) { // warnings of the earlier run
 		result = ordered.MustJSON(slices.DeleteFunc(members, func(m ordered.Member) bool { return m.Key == warningsMember }))
 	}
 	c.failed = failed
@@ -83,12 +83,12 @@ func (c *Call) Recall(ctx context.Context, result json.RawMessage, failed bool) 
 	return c.runner.bounded(ctx, c, result)
 }
 
-// Recall answers a call by a result that was kept, see [Call.Recall]. Name and raw are
-// those of the call that was kept, [Call.Name] and [Call.Raw].
+// Recall answers a call by a stored result, see [Call.Recall]. name and raw are [Call.Name] and
+// [Call.Raw] of the stored call.
 func (r *Runner) Recall(ctx context.Context, name string, raw, result json.RawMessage, failed bool) toolfold.Answer {
 	again := *r
 	again.run = func(ctx context.Context, c *Call) toolfold.Answer {
-		if c.refused != nil && r.inner != r { // another call stood for it, which may use more names
+		if c.refused != nil && r.inner != r { // it was a forwarded call, which may use more names
 			return r.inner.Recall(ctx, name, raw, result, failed)
 		}
 		return c.Recall(ctx, result, failed)

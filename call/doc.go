@@ -3,9 +3,9 @@
 //
 //	resolve → decode → middleware → normalise → validate → run → project
 //
-// A [Resolver] knows the names; a [Runner] runs calls. What concerns every call
-// alike (permissions, spans, counts) is [Middleware]. It stands before validation:
-// counts and spans see the calls that fail it, and a refusal reveals nothing.
+// A [Resolver] looks up names; a [Runner] runs calls. Work that applies to every call (permissions,
+// spans, counts) is [Middleware]. It runs before validation: counts and spans include invalid
+// calls, and a call without permission gets no information about its arguments.
 //
 // It is not a stable API: see docs/stability.md.
 package call

@@ -12,9 +12,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// listed returns the result field with the list of an action that reads pages; it is
-// empty where the action requires something to list within, or says itself what to
-// do where nothing is found.
+// listed returns the result field with the list of an action that reads pages. It is empty if the
+// action has required parameters, or explains an empty list itself in a message.
 func listed(a *toolfold.Action) string {
 	if !a.Pages() || len(a.Required) > 0 {
 		return ""
@@ -30,14 +29,13 @@ func listed(a *toolfold.Action) string {
 	return results[i].Name
 }
 
-// warnEmpty says what to do next where a list is empty: leave the filters out, or
-// make the first item.
+// warnEmpty adds a hint for an empty list: leave out filters, or create the first item.
 func (c *Call) warnEmpty(result json.RawMessage) {
 	list := c.target.list
 	if list == "" || c.args.values[toolfold.Cursor.Name] != nil || !bytes.Contains(result, []byte(`"`+list+`":[]`)) {
 		return
 	}
-	for _, m := range children(result) { // such as the files that cannot be read
+	for _, m := range children(result) { // such as files that cannot be read
 		if m.value[0] == '[' && len(m.value) > len("[]") {
 			return
 		}
@@ -61,8 +59,8 @@ func (c *Call) warnEmpty(result json.RawMessage) {
 	}
 }
 
-// makes reports whether an action makes something new: it adds, or it changes something
-// without the id of what is there.
+// makes reports whether an action creates something: it adds, or it sets or runs something without
+// the id of an existing entry.
 func makes(a *toolfold.Action) bool {
 	switch a.Effect {
 	case toolfold.Adds:

@@ -13,22 +13,20 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// An error is paid for by the model that made the mistake: it costs at most
-// 200 tokens. JSON of this kind has more than three bytes a token.
+// The model that made the mistake pays for the error: it costs at most 200 tokens. Such JSON has
+// more than three bytes a token.
 const (
 	maxErrorBytes = 640
-	maxProblems   = 10 // spelled out; the rest are counted
-	maxPath       = 80 // characters of a path, which may hold a name of the caller's
-	maxAllowed    = 12 // values of a list that is cut
+	maxProblems   = 10 // listed; the rest are counted
+	maxPath       = 80 // characters of a path, which may have a name chosen by the caller
+	maxAllowed    = 12 // values of a shortened list
 )
 
-// explain completes an error about arguments: its message names every problem,
-// its usage and example show the shape of just this action. If it exceeds
-// maxErrorBytes, these go in turn until it fits: long lists of values, the
-// types of optional parameters, the message, the usage (the example shows the
-// shape too), lists of values that a suggestion stands for, and at last
-// problems from the end. A message or usage that the action gave stays, and the
-// example goes in its place. It returns the error encoded.
+// explain completes an error about arguments. The message names every problem, and usage and
+// example show this action. It returns the encoded error. While it exceeds maxErrorBytes, these are
+// dropped in turn: long lists of values, types of optional parameters, the message, the usage (the
+// example remains), lists of values next to a suggestion, and problems from the end. A message or
+// usage from the action is never dropped; the example is dropped in place of its usage.
 func (t *target) explain(err *toolfold.Error) (encoded json.RawMessage) {
 	e, visible := t.Entry, t.shownInErrors()
 	original := *err
@@ -39,10 +37,10 @@ func (t *target) explain(err *toolfold.Error) (encoded json.RawMessage) {
 		err.Problems[i].Path = shorten.To(err.Problems[i].Path, maxPath)
 		texts[i] = err.Problems[i].Text()
 	}
-	if err.Usage == "" { // an action may know that of what is wrong inside an argument
+	if err.Usage == "" { // an action may set the usage of a part of its arguments
 		err.Usage = visible.usage
 	}
-	if err.Example = e.FromCanonical(err.Example); err.Example == nil { // an action may know a truer one
+	if err.Example = e.FromCanonical(err.Example); err.Example == nil { // an action may set a better example
 		err.Example = visible.example
 	}
 	if err.Message == "" {
@@ -105,11 +103,11 @@ type shownInErrors struct {
 	example           json.RawMessage
 }
 
-// shownInErrors renders the texts for the first error of the target.
+// shownInErrors makes the texts at the first error of the target.
 func (t *target) shownInErrors() *shownInErrors {
 	t.render.Do(func() {
 		shown := t.Entry
-		// Their place tells parameters from the form's own names.
+		// Nesting distinguishes the parameters from the form's own names.
 		if shown.Selector != "" && shown.Form == "" && (t.Takes(callctx.ArgAction) || t.Takes(callctx.ArgParams)) {
 			shown = shown.In(entry.FormObject)
 		}

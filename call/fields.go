@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// extent is a part of a value by position: items of a list, members of an object
-// or characters of a text, from one up to another. A negative end is that of the value.
+// extent is a range of positions in a value: items of a list, members of an object or characters of
+// a text. to is exclusive; negative = the end of the value.
 type extent struct{ from, to int }
 
 // has reports whether a position is in the extent.
 func (e extent) has(i int) bool { return i >= e.from && (e.to < 0 || i < e.to) }
 
-// of returns the characters of a text that are in the extent.
+// of returns the characters of a text in the extent.
 func (e extent) of(text string) string {
 	start, end, i := len(text), len(text), 0
 	for at := range text {
@@ -28,16 +28,14 @@ func (e extent) of(text string) string {
 	return text[start:max(start, end)]
 }
 
-// step is a part of a field's path: a name, or a range of what the steps before
-// it lead to.
+// step is a part of a field's path: a name, or a range of the value so far.
 type step struct {
 	name string
 	part *extent // nil for a name
 }
 
-// parseField reads a result field as include_fields names it: a dotted path
-// whose names may be followed by ranges, entries[0:5].value[2000:]. It is false
-// where the brackets are not those of a range.
+// parseField parses a field of include_fields: a dotted path whose names may be followed by ranges,
+// such as entries[0:5].value[2000:]. ok is false if a bracket is not a range.
 func parseField(field string) (steps []step, ok bool) {
 	for name := range strings.SplitSeq(field, ".") {
 		name, brackets, ranged := strings.Cut(name, "[")
@@ -63,7 +61,7 @@ func parseField(field string) (steps []step, ok bool) {
 	return steps, true
 }
 
-// parseRange reads from:to, of which either may be left out.
+// parseRange parses from:to; both are optional.
 func parseRange(text string) (part extent, ok bool) {
 	from, to, ok := strings.Cut(text, ":")
 	part.to = -1

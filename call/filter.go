@@ -15,10 +15,10 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// maxFiltered is about the most bytes of a result that a filter is run over.
+// maxFiltered limits the results that filters run over, in bytes.
 const maxFiltered = 8 << 20
 
-// takeFilter takes jq out of args and checks it, before anything is done.
+// takeFilter takes jq from args and checks it before the action runs.
 func (p *normalised) takeFilter(args *arguments) {
 	value, ok := args.take(callctx.ArgJQ)
 	if !ok {
@@ -47,10 +47,10 @@ func (p *normalised) takeFilter(args *arguments) {
 	}
 }
 
-// filter returns what jq makes of a result: an object as it is, else the value as
-// result, or the values as results. What it may have missed is a warning. Where it
-// fails the call is an error if nothing was changed; else the result stays as it is.
-// Raw is the result before fields were chosen: it says whether a list goes on.
+// filter returns the output of jq for a result: an object, or the value as result, or several
+// values as results. It warns if the output is empty or the list has another page. If jq fails and
+// the action only reads, it returns an error, else the whole result with a warning. raw is the
+// result before fields were selected; it has the cursor of a list.
 func (c *Call) filter(ctx context.Context, raw, content json.RawMessage) (json.RawMessage, error) {
 	var values []json.RawMessage
 	err := fmt.Errorf("the result has %d bytes, the limit is %d", len(content), maxFiltered)

@@ -4,16 +4,15 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
-// addedByHosts are parameters that hosts add to every call of every tool, for
-// themselves. They are dropped without a word where the action has none of that
-// name.
+// addedByHosts are parameters that hosts add to every call for themselves. They are dropped
+// silently if the action has no parameter of that name.
 var addedByHosts = map[string]bool{
 	"wait_for_previous": true, // Gemini CLI: whether to wait for the calls before
 	"toolCallId":        true, // n8n
 }
 
-// lostHint says where parameters go when nothing but the action came: hosts
-// that pass declared parameters only drop the others in silence.
+// lostHint returns where to put parameters if only the action arrived. Hosts that pass only
+// declared parameters drop other ones silently.
 func (a *arguments) lostHint() string {
 	if a.emptied {
 		return "if you sent more, your host emptied " + callctx.ArgParams + ": send it as JSON text"

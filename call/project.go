@@ -10,9 +10,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// tree says what to keep of a value; nil keeps all of it. Of an object it keeps
-// the named members, in a list it goes into every item. Parts keep, by
-// position, items of a list, members of an object or characters of a text.
+// tree selects parts of a value; nil selects all of it. Names select members of an object, and
+// apply to every item of a list. Parts select, by position, items of a list, members of an object
+// or characters of a text.
 type tree struct {
 	names map[string]*tree
 	parts []part
@@ -23,9 +23,9 @@ type part struct {
 	inside *tree
 }
 
-// Project keeps only the named fields of a result: dotted paths, through
-// objects and lists, with ranges in brackets. No fields keep everything. The
-// result is compact JSON; it is read once and copied, never decoded.
+// Project returns a result with only the given fields: dotted paths through objects and lists, with
+// ranges in brackets. Without fields it returns the whole result. The result is compact JSON, which
+// is copied in one pass and not decoded.
 func Project(result json.RawMessage, fields []string) json.RawMessage {
 	if len(fields) == 0 {
 		return result
@@ -38,7 +38,7 @@ func Project(result json.RawMessage, fields []string) json.RawMessage {
 	return out
 }
 
-// treeOf returns what the fields keep together; no fields are nil.
+// treeOf returns the union of the fields; nil without fields.
 func treeOf(named []string) *tree {
 	if len(named) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func treeOf(named []string) *tree {
 	for _, field := range named {
 		steps, ok := parseField(field)
 		if !ok {
-			continue // normalising has refused it
+			continue // normalising has rejected it
 		}
 		path := (*tree)(nil)
 		for i := len(steps) - 1; i >= 0; i-- {
@@ -62,7 +62,7 @@ func treeOf(named []string) *tree {
 	return root
 }
 
-// union keeps what either keeps. It may change a.
+// union selects everything that a or b selects. It may change a.
 func union(a, b *tree) *tree {
 	if a == nil || b == nil {
 		return nil
@@ -80,8 +80,8 @@ func union(a, b *tree) *tree {
 	return a
 }
 
-// child returns what t keeps of the member called name, or of the item when
-// name is empty, at position i; selected is false for nothing.
+// child returns the selection of t in the member called name, or in the item at position i if name
+// is empty. selected is false if it selects nothing there.
 func (t *tree) child(name string, isItem bool, i int) (inside *tree, selected bool) {
 	if t == nil {
 		return nil, true
@@ -122,7 +122,7 @@ func (t *tree) clone() *tree {
 	return copied
 }
 
-// origin returns the position that the i-th kept item, member or character had.
+// origin returns the original position of the i-th selected item, member or character.
 func (t *tree) origin(i int) int {
 	if t == nil || len(t.parts) == 0 || len(t.names) > 0 {
 		return i
@@ -140,7 +140,7 @@ func (t *tree) origin(i int) int {
 	}
 }
 
-// keep appends to out what t keeps of the next value.
+// keep appends the selected parts of the next value to out.
 func (t *tree) keep(out []byte, dec *jsontext.Decoder) ([]byte, error) {
 	kind := dec.PeekKind()
 	switch {
@@ -202,7 +202,7 @@ func (t *tree) keep(out []byte, dec *jsontext.Decoder) ([]byte, error) {
 	return append(out, byte(end)), err
 }
 
-// unquote returns the name that a JSON string holds; nil is an empty one.
+// unquote returns the text of a JSON string; empty for nil.
 func unquote(quoted []byte) (string, error) {
 	if quoted == nil {
 		return "", nil
@@ -211,8 +211,8 @@ func unquote(quoted []byte) (string, error) {
 	return string(name), err
 }
 
-// keeping adds what is wanted of the result to the call to which another is
-// forwarded, unless that says it itself.
+// keeping adds the fields and the filter of a call to the call that it is forwarded to, unless that
+// has its own.
 func keeping(f callctx.Forward, input *normalised) *callctx.Forward {
 	var args ordered.Map
 	if len(input.fields) == 0 && input.filter == "" || len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &args) != nil {

@@ -13,9 +13,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// reply is the answer of another server's tool. What it says is read as a value, so
-// that it can be projected and cut as our own results are; images and sounds are
-// not part of it, and stay whole.
+// reply is the answer of another server's tool. Its content is read as a JSON value, so that it can
+// be projected and cut like our own results. Images and sounds are excluded, and stay complete.
 type reply struct {
 	raw     json.RawMessage // the CallToolResult
 	members ordered.Map
@@ -24,17 +23,17 @@ type reply struct {
 	failed  bool
 }
 
-// form says how a reply holds its value.
+// form is how a reply contains its value.
 type form int
 
 const (
 	inBlocks     form = iota // {"content": blocks, "structuredContent": …}
 	inText                   // {"text": …}, of one block
-	inJSON                   // the object in one block, or {"result": …} with what else it holds
-	inStructured             // structuredContent, which the text repeats
+	inJSON                   // the object in one block, or {"result": …} with another JSON value
+	inStructured             // structuredContent, repeated in the text
 )
 
-// readReply reads a CallToolResult; false for what is none.
+// readReply parses a CallToolResult. It returns false if raw is not an object.
 func readReply(raw json.RawMessage) (*reply, bool) {
 	r := &reply{raw: raw}
 	if json.Valid(raw) {
@@ -59,7 +58,7 @@ func (r *reply) blocks() (blocks []json.RawMessage) {
 	return blocks
 }
 
-// value returns what the reply says as a JSON object. A reply may be large, so that its parts are not
+// value returns the content of the reply as a JSON object. Replies may be large, so parts are not
 // copied.
 func (r *reply) value() json.RawMessage {
 	var said []json.RawMessage
@@ -73,7 +72,7 @@ func (r *reply) value() json.RawMessage {
 	}
 	structured := r.member("structuredContent")
 	text, single := soleText(said)
-	var inside json.RawMessage // the text read as JSON; nil if it is not an object or a list
+	var inside json.RawMessage // the text as JSON; nil if it is not an object or a list
 	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 		inside, _ = foreign.JSON(text)
 	}
@@ -103,7 +102,7 @@ func (r *reply) value() json.RawMessage {
 	return ordered.MustJSON(value)
 }
 
-// isMedia reports whether a block holds encoded bytes, which nothing can be cut from.
+// isMedia reports whether a block has encoded bytes, which cannot be cut.
 func isMedia(block json.RawMessage) (is bool) {
 	ordered.Scan(block, func(name []byte, start, end int) {
 		switch value := block[start:end]; string(name) {
@@ -118,8 +117,8 @@ func isMedia(block json.RawMessage) (is bool) {
 	return is
 }
 
-// soleText returns the text of the only block, false where there is another or none, or
-// it is more than text.
+// soleText returns the text of the only block. It returns false if there is another number of
+// blocks, or the block is not plain text.
 func soleText(blocks []json.RawMessage) (text []byte, is bool) {
 	if len(blocks) != 1 {
 		return nil, false
@@ -151,14 +150,14 @@ func sameJSON(a, b []byte) bool {
 		if dec.Decode(&v) != nil {
 			return nil
 		}
-		text, _ := json.Marshal(v) // it sorts members
+		text, _ := json.Marshal(v) // sorts members
 		return text
 	}
 	return bytes.Equal(canonical(a), canonical(b))
 }
 
-// with returns the result with another value in place of its own, in the same form, and
-// with warnings in a block of their own.
+// with returns the result with another value in the same form, and with warnings in a separate
+// block.
 func (r *reply) with(value json.RawMessage, warnings []string) json.RawMessage {
 	var blocks []json.RawMessage
 	var whole struct {
@@ -200,7 +199,7 @@ func (r *reply) with(value json.RawMessage, warnings []string) json.RawMessage {
 	return ordered.MustJSON(result)
 }
 
-// warned returns the result as it came, with warnings in a block behind the others.
+// warned returns the original result, with warnings in a further block.
 func (r *reply) warned(warnings []string) json.RawMessage {
 	if len(warnings) == 0 {
 		return r.raw
@@ -219,8 +218,7 @@ func warningBlock(warnings []string) json.RawMessage {
 	return textBlock(string(ordered.MustJSON(map[string][]string{warningsMember: warnings})))
 }
 
-// failure returns the error of a reply that is one: what it says is for clients, which get
-// it as it came.
+// failure converts an isError reply to an Error. Clients still get the original.
 func (r *reply) failure(name string) *toolfold.Error {
 	text := ""
 	for _, block := range r.blocks() {

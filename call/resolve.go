@@ -20,49 +20,46 @@ import (
 // concurrent use.
 type Resolver struct {
 	folded map[string]*folded           // tools with an action argument
-	single map[string]*target           // names that lead to one action by themselves
-	shared map[string][]string          // names that would lead to several actions: the full names of these
-	names  []string                     // all of them, for suggestions
+	single map[string]*target           // names that mean one action
+	shared map[string][]string          // names of several actions: the full names of these
+	names  []string                     // all names, for suggestions
 	home   map[*toolfold.Action]*target // the first way to call an action
 
 	senses func() senses // of the actions of other servers
 
-	// refuse words the refusal of a name that leads to no permitted action; nil
-	// where the name is not known either.
+	// refuse returns the error for a name without a permitted action; nil if the name is unknown.
 	refuse func(name string, args *arguments) *toolfold.Error
 
-	// absent returns the servers that offer no tools just now, with the reason, and withheld the error of
-	// a name of a tool that is not offered just now; nil where the caller is not to know.
+	// absent returns the servers that have no tools now, with the reason. withheld returns the
+	// error for a tool that is not available now. Both are nil if the caller must not know.
 	absent   func() map[string]string
 	withheld func(name string) *toolfold.Error
 
 	off func(name string) *toolfold.Error // nil = nothing is switched off
 }
 
-// Without returns a resolver that answers a name of something that is switched off with an error of its own. Off
-// returns that error, and nil for all other names.
+// Without returns a resolver that answers names of disabled things with the error that off returns.
+// off returns nil for all other names.
 func (r *Resolver) Without(off func(name string) *toolfold.Error) *Resolver {
 	other := *r
 	other.off = off
 	return &other
 }
 
-// Lacking returns a resolver that says of a name which leads nowhere, and begins with that of a
-// server which offers no tools just now, why the server does not. Absent returns these servers
-// with the reason. Withheld returns the error of a name of a tool that is not offered
-// just now, and nil for all other names.
+// Lacking returns a resolver that explains unknown names which begin with the name of a server
+// without tools. absent returns these servers with the reason. withheld returns the error for the
+// name of a tool that is not available now, and nil for all other names.
 func (r *Resolver) Lacking(absent func() map[string]string, withheld func(name string) *toolfold.Error) *Resolver {
 	other := *r
 	other.absent, other.withheld = absent, withheld
 	return &other
 }
 
-// maxReason bounds the characters of the reason why a server offers no tools.
+// maxReason limits the reason why a server has no tools, in characters.
 const maxReason = 430
 
-// Absence returns the error of an unknown name that is one of a tool which is not offered just now,
-// begins with that of a server which offers no tools and whose name no tool has, or is one of something
-// that is switched off; nil for all others.
+// Absence returns the error for an unknown name of a tool that is not available now, of a tool of a
+// server without tools, or of something that is switched off; nil for other names.
 func (r *Resolver) Absence(name string) *toolfold.Error {
 	return cmp.Or(r.lacking(name), r.switchedOff(name))
 }
@@ -83,7 +80,8 @@ func (r *Resolver) lacking(name string) *toolfold.Error {
 	return err.WithHint("tools.list shows %s and the reason until it offers tools", server)
 }
 
-// switchedOff returns the error of a name of something that is switched off; nil for all others.
+// switchedOff returns the error for the name of something that is switched off; nil for other
+// names.
 func (r *Resolver) switchedOff(name string) *toolfold.Error {
 	if r.off == nil {
 		return nil
@@ -91,8 +89,8 @@ func (r *Resolver) switchedOff(name string) *toolfold.Error {
 	return r.off(name)
 }
 
-// absence returns the server without tools whose name an unknown one begins with, and says why
-// it has none; empty where there is none such.
+// absence returns the server without tools whose name begins an unknown name, and why it has no
+// tools. Both are empty if there is no such server.
 func (r *Resolver) absence(name string) (server, why string) {
 	if r.absent == nil {
 		return "", ""
@@ -111,9 +109,8 @@ func (r *Resolver) absence(name string) (server, why string) {
 	return server, fmt.Sprintf("the server %s offers no tools now: %s", server, shorten.To(reasons[server], maxReason))
 }
 
-// Explaining returns a resolver that says of a name which is left out from all
-// that it is not permitted, and why: why returns the reason for an action, and
-// is empty for one that is permitted.
+// Explaining returns a resolver that answers names of all which it lacks as not permitted, with the
+// reason from why. why returns an empty text for permitted actions.
 func (r *Resolver) Explaining(all func() *Resolver, why func(*toolfold.Action) string) *Resolver {
 	other := *r
 	other.refuse = func(name string, args *arguments) *toolfold.Error {
@@ -131,9 +128,9 @@ func (r *Resolver) Explaining(all func() *Resolver, why func(*toolfold.Action) s
 	return &other
 }
 
-// Silent returns a resolver that says of every name which leads nowhere that it is
-// not permitted, whether or not there is such an action in all. Names that mean
-// an action for which allows is true are told which. Title names what the caller is served; empty names nothing.
+// Silent returns a resolver that answers unknown names as not permitted, whether or not all has
+// such an action. Names that mean an action which allows accepts still get a helpful error. title
+// names the caller's offer; may be empty.
 func (r *Resolver) Silent(all func() *Resolver, allows func(*toolfold.Action) bool, title string) *Resolver {
 	if title != "" {
 		title = ": only " + title + " is served to this caller"
@@ -164,8 +161,7 @@ func (r *Resolver) notPermitted(name string, args *arguments) *toolfold.Error {
 	return r.refuse(name, args)
 }
 
-// action returns the action that a name means, as far as can be told; nil for
-// none.
+// action returns the action that a name probably means, or nil.
 func (r *Resolver) action(name string, args *arguments) *toolfold.Action {
 	if t := r.single[name]; t != nil {
 		return t.Action
@@ -187,10 +183,10 @@ func (r *Resolver) action(name string, args *arguments) *toolfold.Action {
 type folded struct {
 	tool    string
 	family  *toolfold.Family
-	actions []string           // that it takes, in order
+	actions []string           // in order
 	targets map[string]*target // by action
 
-	// params returns the names of the parameters that the actions have together.
+	// params returns the names of the parameters of all actions.
 	params func() map[string]bool
 }
 
@@ -204,10 +200,9 @@ func (f *folded) union() map[string]bool {
 	return names
 }
 
-// NewResolver accepts the names of the entries. Where two entries have the
-// same name the first counts: a legacy name goes before a full name that is
-// spelt alike. A tool with an action argument goes before both. Errors lead to the
-// first entry of an action.
+// NewResolver returns a resolver for entries. If two entries have the same name, the first wins: a
+// legacy name wins over an equal full name. A tool with an action argument wins over both. Errors
+// refer to the first entry of an action.
 func NewResolver(entries []*entry.Entry) *Resolver {
 	r := &Resolver{
 		folded: map[string]*folded{}, home: map[*toolfold.Action]*target{}, single: map[string]*target{}, shared: map[string][]string{},
@@ -243,8 +238,8 @@ func NewResolver(entries []*entry.Entry) *Resolver {
 	return r
 }
 
-// share makes a name that leads to an action of each of two entries lead to none, where
-// it is no name of ours: which of them comes first says nothing about which is meant.
+// share makes a name of two actions ambiguous, unless it is one of our own names: the order of
+// entries of other servers does not show which one is meant.
 func (r *Resolver) share(before *target, e *entry.Entry) {
 	if before.Action == e.Action || r.home[before.Action] == before || !lent(before.Entry) || !lent(e) {
 		return
@@ -253,12 +248,12 @@ func (r *Resolver) share(before *target, e *entry.Entry) {
 	r.shared[e.Tool] = []string{fullName(before.Action), fullName(e.Action)}
 }
 
-// lent reports whether the name of an entry is neither that of a tool nor the full one:
-// that of a tool declared elsewhere, or family_action of one.
+// lent reports whether the name of an entry comes from a tool declared elsewhere: its own name or
+// family_action.
 func lent(e *entry.Entry) bool { return e.Action.Input != nil && e.Tool != e.Action.FullName() }
 
-// fullName is the name that no other action has: of a tool declared elsewhere its first
-// alias, which has the name of its server.
+// fullName returns the unique name of an action. For a tool declared elsewhere this is its first
+// alias, which includes the name of its server.
 func fullName(a *toolfold.Action) string {
 	if len(a.Aliases) > 0 {
 		return a.Aliases[0]
@@ -274,7 +269,7 @@ func FullNames(families []*toolfold.Family) []*entry.Entry {
 			list = append(list, entry.New(a, a.FullName()), entry.New(a, f.Name+"_"+a.Name))
 		}
 	}
-	for _, f := range families { // behind the names of all
+	for _, f := range families { // after all of these names
 		for _, a := range f.Actions {
 			for _, alias := range a.Aliases {
 				list = append(list, entry.New(a, alias))
@@ -284,9 +279,8 @@ func FullNames(families []*toolfold.Family) []*entry.Entry {
 	return list
 }
 
-// resolve finds what a call of name with args means. It unfolds the params of
-// args, unless the action has a parameter of that name, and takes the action
-// argument of a consolidated tool out.
+// resolve looks up a call of name with args. It unfolds the params of args, unless the action has a
+// parameter params, and removes the action argument of a consolidated tool.
 func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Error) {
 	if f, ok := r.folded[name]; ok {
 		return r.pick(f, args)
@@ -294,7 +288,7 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 	if t, ok := r.single[name]; ok {
 		if action, _ := args.values[callctx.ArgAction].(string); t.Action.Definition != nil && !t.Takes(callctx.ArgAction) && action != "" {
 			if meant, ok := r.sense(t.Action.Family.Category, action); ok && meant.Action != t.Action {
-				return nil, meant.elsewhere(name, action) // which of the two is meant cannot be told
+				return nil, meant.elsewhere(name, action) // it is unclear which of the two is meant
 			}
 		}
 		if !t.Takes(callctx.ArgParams) {
@@ -320,10 +314,10 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 	if f, verb := r.family(name); f != nil {
 		args.unfold()
 		if action, _ := args.values[callctx.ArgAction].(string); r.target(f, action) != nil {
-			verb = action // which the caller knows better than the tool
+			verb = action // the caller's choice wins over the tool's name
 		}
 		err := r.noAction(name, f, verb, args)
-		if _, why := r.absence(name); why != "" { // of a server that is called as a tool is
+		if _, why := r.absence(name); why != "" { // for a server that is called like a tool
 			err.Hint = why
 		}
 		return nil, err
@@ -343,8 +337,8 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 	return nil, err
 }
 
-// family takes a name such as memory_save, memory.save, save_memory or
-// createTask apart where it begins or ends with a tool that takes an action.
+// family splits a name such as memory_save, memory.save, save_memory or createTask if it begins or
+// ends with a tool that has an action argument.
 func (r *Resolver) family(name string) (f *folded, verb string) {
 	words := nameWords(name)
 	longest := 0 // words of the tool's name
@@ -367,8 +361,8 @@ func (r *Resolver) family(name string) (f *folded, verb string) {
 	return f, verb
 }
 
-// noAction is the error of a name that begins with a tool and goes on with
-// what is none of its actions.
+// noAction returns the error for a name that begins with a tool but does not end with one of its
+// actions.
 func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments) *toolfold.Error {
 	if err := r.notPermitted(name, args); err != nil {
 		return err
@@ -390,9 +384,8 @@ func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments
 	return err
 }
 
-// Lookup returns the entries that a name stands for, without a call: all
-// actions of a consolidated tool, else the one. Nil means there is no such
-// name.
+// Lookup returns the entries of a name, independent of a call: all actions of a consolidated tool,
+// or one entry. Nil = the name is unknown.
 func (r *Resolver) Lookup(name string) []*entry.Entry {
 	if f, ok := r.folded[name]; ok {
 		list := make([]*entry.Entry, len(f.actions))
@@ -407,7 +400,7 @@ func (r *Resolver) Lookup(name string) []*entry.Entry {
 	return nil
 }
 
-// Actions lists the actions that the names lead to, each once.
+// Actions lists the actions behind the names, each once.
 func (r *Resolver) Actions() []*toolfold.Action {
 	var list []*toolfold.Action
 	known := map[*toolfold.Action]bool{}
@@ -422,14 +415,13 @@ func (r *Resolver) Actions() []*toolfold.Action {
 	return list
 }
 
-// Nearest returns the accepted name closest to name, empty when none is near.
+// Nearest returns the accepted name closest to name; empty if there is no similar name.
 func (r *Resolver) Nearest(name string) string {
 	return suggest.Nearest(name, r.names)
 }
 
-// target returns the way to call an action of the family of f, by f or else by
-// the other tool that the family is split into; nil when no tool with an action
-// argument takes it.
+// target returns the way to call an action of the family of f: by f, or by the family's other tool.
+// Nil if no tool with an action argument has it.
 func (r *Resolver) target(f *folded, action string) *target {
 	if t := f.targets[action]; t != nil {
 		return t
@@ -440,8 +432,7 @@ func (r *Resolver) target(f *folded, action string) *target {
 	return nil
 }
 
-// apart returns the tool of its own that an action of the family of f is; nil
-// for other actions.
+// apart returns the separate tool of an action of the family of f; nil for other actions.
 func (r *Resolver) apart(f *folded, action string) *target {
 	if a := f.family.Action(action); a != nil && a.Apart {
 		return r.single[entry.Select(a).Tool]
@@ -449,15 +440,15 @@ func (r *Resolver) apart(f *folded, action string) *target {
 	return nil
 }
 
-// pick finds the action that args name, beside params or in it. A tool that does
-// more than read takes the actions of its family that read too; one that only
-// reads does not do more, because hosts let it pass for that.
+// pick finds the action that args name, inside or outside params. A tool that writes also accepts
+// the reading actions of its family. A tool that only reads accepts no other actions, because hosts
+// may allow it for that reason.
 func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 	name, isText := args.values[callctx.ArgAction].(string)
 	t := r.target(f, name)
 	var value any
 	found := false
-	if t != nil && t.Takes(callctx.ArgAction) { // what params has of that name is a parameter
+	if t != nil && t.Takes(callctx.ArgAction) { // a member action in params is then a parameter
 		value, found = args.take(callctx.ArgAction)
 	}
 	if t == nil || t.wraps(args) {
@@ -537,8 +528,9 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 	return nil, err
 }
 
-// wraps reports whether params holds the parameters of a call, and is none of them. Of an action that has a
-// parameter of that name it does so where it is alone, and holds nothing but parameters of the action.
+// wraps reports whether params contains the parameters of a call, and is not a parameter itself. If
+// the action has a parameter params, it must be the only argument and contain only parameters of
+// the action, or another params.
 func (t *target) wraps(args *arguments) bool {
 	if !t.Takes(callctx.ArgParams) {
 		return true
@@ -566,8 +558,8 @@ func (t *target) wraps(args *arguments) bool {
 	return true
 }
 
-// nearest returns the action that a name means, or else the one that the arguments
-// fit; empty where the name is a verb for what the family does not do.
+// nearest returns the action that a name means, or else the best guess. It is empty if the name is
+// a verb for something that the family does not do.
 func (f *folded) nearest(name string, args *arguments) string {
 	a, known := meant(f.family.Actions, name, args.values)
 	switch {
@@ -579,10 +571,10 @@ func (f *folded) nearest(name string, args *arguments) string {
 	return f.guess(args)
 }
 
-// guess returns the action that the given arguments fit best: all its required
-// parameters are there and it takes the most of the others. Among equals one
-// that only reads goes first, then one that could take the least besides, what chooses
-// a page aside. An action that deletes is returned only by a family without others.
+// guess returns the action that fits the given arguments best: all its required parameters are
+// given, and it takes the most arguments. Ties go to actions that only read, then to the action
+// with the fewest parameters, without limit and cursor. If no action fits, it is the first of the
+// family. An action that deletes is returned only if all actions of the family delete.
 func (f *folded) guess(args *arguments) string {
 	best, matching, fewest := f.family.Actions[0], -1, 0
 	for _, a := range f.family.Actions {

@@ -10,17 +10,18 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// senses finds actions of other servers by the words of their tools' names, in any order and
-// number: create_issue, issue_create and issues.create are one. A model that knows a tool by name asks
-// a family for it that does not have it, because it cannot know how the tools are folded.
+// senses finds actions of other servers by the words of their tools' names, in any order and in
+// singular or plural: create_issue, issue_create and issues.create are the same. Models that know
+// the name of a tool do not know its family, so they may ask the wrong one.
 type senses map[toolfold.Category]map[string][]meaning
 
 // meaning is an action that a name means.
 type meaning struct {
 	*target
 
-	// whole reports whether the name has the words of the tool's own name, of an alias or of family_action. The words
-	// of the action alone are not whole: each family of a server can have another action "list".
+	// whole reports whether the name has the words of the tool's own name, of an alias or of
+	// family_action. The action's words alone are not enough: each family of a server can have
+	// another action "list".
 	whole bool
 }
 
@@ -51,18 +52,18 @@ func sensesOf(r *Resolver) senses {
 			words := nameWords(name)
 			rest := withoutServer(a.Family.Category, words)
 			add(words, true)
-			add(rest, !slices.Equal(rest, bare)) // forge_list is whole, and list is not
+			add(rest, !slices.Equal(rest, bare)) // forge_list is whole, list is not
 		}
 	}
 	return index
 }
 
-// wholeNames returns the names that mean one action of all servers.
+// wholeNames returns the names that identify the action among all servers.
 func wholeNames(a *toolfold.Action) []string {
 	return append([]string{a.Family.Name + "_" + a.Name}, a.Aliases...)
 }
 
-// senseOf returns words in the singular and in order of the alphabet, without those that say nothing.
+// senseOf returns words in the singular, sorted, without filler words.
 func senseOf(words []string) string {
 	sense := singulars(words)
 	telling := slices.DeleteFunc(slices.Clone(sense), func(word string) bool {
@@ -74,7 +75,7 @@ func senseOf(words []string) string {
 	return strings.Join(slices.Compact(telling), " ")
 }
 
-// singulars returns words in the singular and in order of the alphabet.
+// singulars returns words in the singular, sorted.
 func singulars(words []string) []string {
 	list := make([]string, len(words))
 	for i, word := range words {
@@ -84,7 +85,7 @@ func singulars(words []string) []string {
 	return list
 }
 
-// withoutServer returns the words of a name without those of its server at the beginning.
+// withoutServer returns the words of a name without a leading name of its server.
 func withoutServer(server toolfold.Category, words []string) []string {
 	own := nameWords(string(server))
 	if n := len(own); n < len(words) && slices.Equal(words[:n], own) {
@@ -93,14 +94,14 @@ func withoutServer(server toolfold.Category, words []string) []string {
 	return words
 }
 
-// sense returns the action of a server that a name means; false for no or for several actions.
+// sense returns the action of a server that a name means; false for no action or several.
 func (r *Resolver) sense(server toolfold.Category, name string) (meaning, bool) {
 	words := nameWords(name)
 	found := r.senses()[server][senseOf(words)]
 	if len(found) == 0 {
 		found = r.senses()[server][senseOf(withoutServer(server, words))]
 	}
-	if len(found) > 1 { // get_branch and get_branches are two
+	if len(found) > 1 { // get_branch and get_branches differ
 		slices.Sort(words)
 		found = slices.DeleteFunc(slices.Clone(found), func(m meaning) bool {
 			return !slices.ContainsFunc(append([]string{m.Action.Name}, m.Action.Aliases...), func(alias string) bool {
@@ -116,8 +117,9 @@ func (r *Resolver) sense(server toolfold.Category, name string) (meaning, bool) 
 	return found[0], true
 }
 
-// anySense returns the action of any server that a name means; false if it means none, or actions of several servers.
-// Its name is whole only if no word of it is left over: a.list_issues may be a tool of a server that is not there.
+// anySense returns the action of any server that a name means; false for no action, or several
+// servers. whole is set only if all words of the name match: a.list_issues may be a tool of an
+// unknown server.
 func (r *Resolver) anySense(name string) (only meaning, found bool) {
 	for server := range r.senses() {
 		m, ok := r.sense(server, name)
@@ -135,7 +137,8 @@ func (r *Resolver) anySense(name string) (only meaning, found bool) {
 	return only, found
 }
 
-// hasWords reports whether a name has all words of a whole name of the action and no other, in any order and number.
+// hasWords reports whether a name has exactly the words of a whole name of the action, in any
+// order, singular or plural.
 func (t *target) hasWords(name string) bool {
 	words := singulars(nameWords(name))
 	return slices.ContainsFunc(wholeNames(t.Action), func(whole string) bool {
@@ -145,9 +148,10 @@ func (t *target) hasWords(name string) bool {
 	})
 }
 
-// redirect answers a call that asked the wrong tool for an action of the same server, or no tool at all. An action that
-// only reads runs if the call has its whole name, or asked the other half of its family. For another one the error has
-// its tool and usage, because the caller was shown other hints, or may have meant something else.
+// redirect handles a call of the wrong tool for an action of the same server, or of an unknown
+// tool. An action that only reads runs if the call has its whole name, or used the other tool of
+// its family. Otherwise the error has the tool and its usage: the caller saw other hints, or may
+// have meant something else.
 func (m meaning) redirect(asked, name string, args *arguments) (*target, *toolfold.Error) {
 	if m.wraps(args) {
 		args.unfold()
@@ -158,13 +162,13 @@ func (m meaning) redirect(asked, name string, args *arguments) (*target, *toolfo
 	return nil, m.elsewhere(asked, name)
 }
 
-// otherHalf reports whether two tools are what reads and what does more of one family.
+// otherHalf reports whether two tools are the reading and the writing tool of one family.
 func otherHalf(asked, tool string) bool {
 	family := func(name string) string { return strings.TrimSuffix(strings.TrimSuffix(name, "_write"), "_read") }
 	return family(asked) == family(tool)
 }
 
-// elsewhere returns the error of a call that asked the wrong tool for an action, or no tool at all if asked is empty.
+// elsewhere returns the error for a call of the wrong tool, or of no tool if asked is empty.
 func (t *target) elsewhere(asked, name string) *toolfold.Error {
 	instead := "the tool " + t.Tool
 	if t.Selector != "" {

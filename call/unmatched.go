@@ -12,11 +12,12 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// maxThere bounds the members that a warning of a field names.
+// maxThere limits the members that a warning about a field names.
 const maxThere = 12
 
-// warnUnmatched warns of fields that lead to nothing in a result, and names the members that are there. A declared
-// field may be absent. Whether an undeclared one exists, as in results of other servers, only the result shows.
+// warnUnmatched warns about fields that match nothing in a result, and names the members there. A
+// declared field may be absent. Undeclared fields, such as in results of other servers, can only be
+// checked against the result.
 func (c *Call) warnUnmatched(raw json.RawMessage) {
 	if len(c.input.fields) == 0 {
 		return
@@ -44,9 +45,9 @@ func (c *Call) warnUnmatched(raw json.RawMessage) {
 	}
 }
 
-// unmatched returns the first step that leads to nothing in a whole result, and the members that are where the steps
-// before it led, in order of appearance. It returns -1 if all steps match, if a range is empty, and if the steps led
-// only to null or empty lists, which show no members.
+// unmatched returns the first step that matches nothing in a result, and the members at that place,
+// in order. It returns -1 if all steps match, if a range is empty, and if the place has only null
+// or empty lists, which show no members.
 func unmatched(raw json.RawMessage, steps []step) (i int, there []string) {
 	values := [][]byte{raw}
 	for i, s := range steps {
@@ -79,7 +80,7 @@ func unmatched(raw json.RawMessage, steps []step) (i int, there []string) {
 	return -1, nil
 }
 
-// itemsOf returns the values with the items of lists, also of lists in lists, in place of the lists.
+// itemsOf replaces lists in values by their items, also nested lists.
 func itemsOf(values [][]byte) (items [][]byte) {
 	for _, value := range values {
 		var inside [][]byte
@@ -92,7 +93,8 @@ func itemsOf(values [][]byte) (items [][]byte) {
 	return items
 }
 
-// within returns the items of a list, or the members of an object, that are in an extent; any other value as it is.
+// within returns the items of a list, or the members of an object, in an extent; any other value
+// unchanged.
 func within(value []byte, part extent) (list [][]byte) {
 	i := 0
 	add := func(inner []byte) {

@@ -12,9 +12,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// verbLines says which actions a verb may stand for, the likeliest first; the
-// verbs of a line mean the same. A verb of a line without actions stands for
-// none: its spelling must not lead to another.
+// verbLines lists the actions that a verb may mean, the likeliest first. The verbs of a line mean
+// the same. A verb without actions means no action, so that it is not corrected to a similar word.
 const verbLines = `
 save keep persist memorize memorise remember upsert: store set record create register
 put write insert: store set record create register
@@ -70,7 +69,7 @@ rest more: rest
 clean cleanup prune archive undo rollback revert rename move copy clone lock unlock share approve reject:
 `
 
-// verbs has the actions that a verb may stand for.
+// verbs returns the actions that each verb may mean.
 var verbs = sync.OnceValue(func() map[string][]string {
 	table := map[string][]string{}
 	for line := range strings.Lines(strings.TrimSpace(verbLines)) {
@@ -82,13 +81,16 @@ var verbs = sync.OnceValue(func() map[string][]string {
 	return table
 })
 
-// meant returns the action of a family that a name stands for: a name of today
-// or before, whatever joins its words; else what a verb of that meaning does, or an
-// action that declares the name among its Words, or has it in its own; else what is spelt like it. Of
-// several that a verb may stand for, or that are spelt like it, the arguments decide.
-// Known verbs are taken for no misspelt others except verbs that read, and nothing for
-// what says the opposite. It is nil where nothing is meant,
-// and known reports whether the name is a verb all the same.
+// meant returns the action of a family that a name means. It tries in turn:
+//
+//   - current and legacy names, however their words are joined
+//   - verbs with the same meaning, and the Words of actions
+//   - actions whose names have all words of the name
+//   - the nearest spelling
+//
+// If several actions match, the arguments decide. A known verb is corrected only to an action that
+// reads, and no name to its opposite. action is nil if nothing matches; known then still reports
+// whether the name is a verb.
 func meant(actions []*toolfold.Action, name string, args map[string]any) (action *toolfold.Action, known bool) {
 	if len(actions) == 0 {
 		return nil, false
@@ -151,8 +153,8 @@ func meant(actions []*toolfold.Action, name string, args map[string]any) (action
 	return byName[suggest.Nearest(word, spellings)], false
 }
 
-// holding returns the actions whose names have all words of a name; one that deletes only
-// where it fits the arguments.
+// holding returns the actions whose names have all words of a name. Actions that delete must also
+// fit the arguments.
 func holding(actions []*toolfold.Action, name string, args map[string]any) (found []*toolfold.Action) {
 	words := nameWords(name)
 	for _, a := range actions {
@@ -168,8 +170,7 @@ func holding(actions []*toolfold.Action, name string, args map[string]any) (foun
 	return found
 }
 
-// declaresWord reports whether a word, as foldName writes it, is one of the Words
-// of an action.
+// declaresWord reports whether a word, as returned by foldName, is one of the Words of an action.
 func declaresWord(a *toolfold.Action, word string) bool {
 	for declared := range strings.SplitSeq(a.Words, ",") {
 		if foldName(declared) == word {
@@ -179,9 +180,9 @@ func declaresWord(a *toolfold.Action, word string) bool {
 	return false
 }
 
-// fitting returns the first candidate that fits the arguments; without arguments the
-// first. Where none fits it is the only one of all actions that does, unless that
-// deletes.
+// fitting returns the first candidate that fits the arguments, or the first candidate if there are
+// no arguments. If no candidate fits, it returns the only action that fits and does not delete, or
+// else the first candidate.
 func fitting(candidates, actions []*toolfold.Action, args map[string]any) *toolfold.Action {
 	if given(args) == 0 {
 		return candidates[0]
@@ -204,7 +205,7 @@ func fitting(candidates, actions []*toolfold.Action, args map[string]any) *toolf
 	return cmp.Or(only, candidates[0])
 }
 
-// fits reports whether an action takes all arguments and gets all that it requires.
+// fits reports whether an action takes all arguments and has all its required ones.
 func fits(a *toolfold.Action, args map[string]any) bool {
 	taken := 0
 	for _, p := range a.Params() {
@@ -215,7 +216,7 @@ func fits(a *toolfold.Action, args map[string]any) bool {
 	return taken == given(args) && lacks(a, args) == 0
 }
 
-// given counts the arguments that are an action's own.
+// given counts the arguments that are for the action.
 func given(args map[string]any) (n int) {
 	for name := range args {
 		if name != callctx.ArgAction && name != callctx.ArgFields && name != callctx.ArgJQ {
@@ -225,7 +226,7 @@ func given(args map[string]any) (n int) {
 	return n
 }
 
-// lacks counts the required parameters that are not given.
+// lacks counts the missing required parameters.
 func lacks(a *toolfold.Action, args map[string]any) (n int) {
 	required, _ := a.Inputs()
 	for _, p := range required {
@@ -236,8 +237,7 @@ func lacks(a *toolfold.Action, args map[string]any) (n int) {
 	return n
 }
 
-// opposite reports whether one word is the other with a syllable in front that
-// turns it round.
+// opposite reports whether one word is the other with a prefix that negates it.
 func opposite(a, b string) bool {
 	for _, turn := range []string{"un", "de", "dis", "non"} {
 		if a == turn+b || b == turn+a {
@@ -247,7 +247,7 @@ func opposite(a, b string) bool {
 	return false
 }
 
-// foldName leaves out case, and what joins the words of a name.
+// foldName returns the words of a name in lower case, without separators.
 func foldName(name string) string { return strings.Join(nameWords(name), "") }
 
 // nameWords splits a name such as save_memory, memory.save or saveMemory into its

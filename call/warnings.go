@@ -9,10 +9,10 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// warningsMember is the member of a result with what was said about the call.
+// warningsMember is the member of a result with warnings about the call.
 const warningsMember = "warnings"
 
-// withWarnings adds warnings to a result object: to its own where it has some.
+// withWarnings adds warnings to a result object, after its own warnings.
 func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
 	if len(warnings) == 0 {
 		return result
@@ -34,8 +34,8 @@ func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
 	return append(body, '}')
 }
 
-// joined appends warnings to those of a result, without those that it has. Null counts as no warning,
-// and any value but a list as the first one.
+// joined appends warnings to the warnings of a result, without duplicates. Null counts as no
+// warning, and a value that is not a list as one warning.
 func joined(own json.RawMessage, warnings []string) []json.RawMessage {
 	var all []json.RawMessage
 	if json.Unmarshal(own, &all) != nil {

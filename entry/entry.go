@@ -1,5 +1,5 @@
-// Package entry declares the ways to call an action: the names, with the parameters as
-// they are spelt there, and how such a call is written.
+// Package entry declares the ways to call an action: its names, the spelling of its parameters
+// under each name, and the text of such a call.
 //
 // It is not a stable API: see docs/stability.md.
 package entry
@@ -17,61 +17,58 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Form says where a call carries the parameters that a brief listing does not
-// declare. Every form is understood everywhere: it decides what listings
-// declare, and how usage and examples are written. Empty counts as [FormFlat].
+// Form is the place in a call for the parameters that a brief listing does not declare. Every form
+// is accepted everywhere: it only decides listings, usage and examples. Empty counts as [FormFlat].
 type Form string
 
 // The forms.
 const (
 	FormObject Form = "object" // in the object params
 	FormText   Form = "text"   // in params, as JSON text
-	FormFlat   Form = "flat"   // beside the others
+	FormFlat   Form = "flat"   // next to the other parameters
 )
 
 // Forms lists the forms, the default of surfaces first.
 func Forms() []Form { return []Form{FormObject, FormText, FormFlat} }
 
-// Entry is one way to call an action: the name that is called, and the
-// parameters as they are spelt there. Entries are shared and not changed.
+// Entry is one way to call an action: a name, with the spelling of its parameters. Entries are
+// shared and not changed.
 type Entry struct {
 	Action *toolfold.Action
-	Tool   string // the name that is called
-	Form   Form   // in which calls of it are shown
+	Tool   string // the name to call
+	Form   Form   // the form in which its calls are shown
 
-	// Selector is the value of the action argument that leads here. Empty
-	// when the tool's name alone does.
+	// Selector is the value of the action argument for this action. Empty if the tool's name is
+	// enough.
 	Selector string
 
-	// Legacy says that Tool is a legacy name: unknown parameters are dropped
-	// with a warning, as old callers expect.
+	// Legacy reports that Tool is a legacy name. Unknown parameters are then dropped with a
+	// warning, as old callers expect.
 	Legacy bool
 
-	// Typed says that the tool of the entry lists an output schema, so that answers
-	// are whole and structured.
+	// Typed reports that the tool of the entry lists an output schema, so that answers are complete
+	// and structured.
 	Typed bool
 
-	// inputs returns the parameters as they are spelt here.
+	// inputs returns the parameters in the spelling of this entry.
 	inputs func() (required, optional []toolfold.Param)
 
-	spelling map[string]string // of parameters spelt otherwise, by today's name
+	spelling map[string]string // of renamed parameters, by current name
 
-	through string // the tool by way of which it is called; empty = its own
+	through string // the tool to call it with; empty = its own
 }
 
-// New returns the entry of an action under a name of its own, such as its
-// full name.
+// New returns the entry of an action with its own name, such as its full name.
 func New(a *toolfold.Action, tool string) *Entry {
 	inputs := a.Inputs
-	if a.Input == nil { // else the action keeps them
+	if a.Input == nil { // else the action caches them
 		inputs = sync.OnceValues(inputs)
 	}
 	return &Entry{Action: a, Tool: tool, inputs: inputs}
 }
 
-// Select returns the entry of an action as a value of the action argument of
-// its family's tool. A bare family's tool takes no such argument, and what stands
-// apart is a tool of its own.
+// Select returns the entry of an action as a value of the action argument of its family's tool. A
+// bare family's tool has no such argument, and an Apart action has its own tool.
 func Select(a *toolfold.Action) *Entry {
 	if a.Apart {
 		return New(a, a.Legacy[0].Name)
@@ -83,8 +80,8 @@ func Select(a *toolfold.Action) *Entry {
 	return e
 }
 
-// Spell returns the entry under one of the action's legacy names, with the
-// parameters as they were spelt.
+// Spell returns the entry of one of the action's legacy names, with the legacy spelling of its
+// parameters.
 func Spell(a *toolfold.Action, old toolfold.OldName) *Entry {
 	e := New(a, old.Name)
 	e.Legacy = true
@@ -96,7 +93,7 @@ func Spell(a *toolfold.Action, old toolfold.OldName) *Entry {
 	return e
 }
 
-// spell returns the action's parameters as a legacy name spelt them.
+// spell returns the action's parameters in the spelling of a legacy name.
 func (e *Entry) spell(old toolfold.OldName) (required, optional []toolfold.Param) {
 	required, optional = e.Action.Inputs()
 	required, optional = slices.Clone(required), slices.Clone(optional)
@@ -121,24 +118,24 @@ func (e *Entry) spell(old toolfold.OldName) (required, optional []toolfold.Param
 	return required, optional
 }
 
-// Required returns the required parameters as they are spelt here. The slice must not be
+// Required returns the required parameters in the spelling of this entry. The slice must not be
 // changed.
 func (e *Entry) Required() []toolfold.Param {
 	required, _ := e.inputs()
 	return required
 }
 
-// Optional returns the others, likewise.
+// Optional returns the optional parameters in the same way.
 func (e *Entry) Optional() []toolfold.Param {
 	_, optional := e.inputs()
 	return optional
 }
 
-// Params lists the parameters as they are spelt here, required ones first.
+// Params lists the parameters in the spelling of this entry, required ones first.
 func (e *Entry) Params() []toolfold.Param { return slices.Concat(e.inputs()) }
 
-// Listed lists the parameters that a listing of this entry shows: under a
-// legacy name only the parameters of the legacy tool.
+// Listed lists the parameters that a listing of this entry shows. For a legacy name these are the
+// parameters of the legacy tool.
 func (e *Entry) Listed() []toolfold.Param {
 	params := e.Params()
 	if e.Legacy {
@@ -147,8 +144,8 @@ func (e *Entry) Listed() []toolfold.Param {
 	return params
 }
 
-// Title names the action: by its full name, or by the name that the caller used
-// for just this action, such as memory_store.
+// Title names the action: by its full name, or by a name that means only this action, such as
+// memory_store.
 func (e *Entry) Title() string {
 	if e.Selector == "" {
 		return e.Tool
@@ -156,7 +153,7 @@ func (e *Entry) Title() string {
 	return e.Action.FullName()
 }
 
-// Verb is the word for the action in usage lines and signatures.
+// Verb is the name of the action in usage lines and signatures.
 func (e *Entry) Verb() string {
 	if e.Selector == "" {
 		return e.Tool
@@ -164,7 +161,7 @@ func (e *Entry) Verb() string {
 	return e.Selector
 }
 
-// Spelling returns today's parameter name as this entry spells it.
+// Spelling returns the name of a parameter in this entry, given its current name.
 func (e *Entry) Spelling(name string) string {
 	if was, ok := e.spelling[name]; ok {
 		return was
@@ -172,7 +169,7 @@ func (e *Entry) Spelling(name string) string {
 	return name
 }
 
-// Canonical returns today's name of a parameter as this entry spells it.
+// Canonical returns the current name of a parameter, given its name in this entry.
 func (e *Entry) Canonical(name string) string {
 	for now, was := range e.spelling {
 		if was == name {
@@ -182,8 +179,8 @@ func (e *Entry) Canonical(name string) string {
 	return name
 }
 
-// bounded shows a parameter with its type, bounds and default, unless that is
-// false: limit?: 1..100 = 10. A plain string has none of them.
+// bounded shows a parameter with its type, limits and default, such as limit?: 1..100 = 10. A
+// default of false is omitted, and so is the type of a plain string.
 func bounded(name string, p toolfold.Param) string {
 	text := name
 	if word := boundedWord(p); word != string(toolfold.KindString) {
@@ -195,31 +192,33 @@ func bounded(name string, p toolfold.Param) string {
 	return text
 }
 
-// Detail says how much [Entry.Signature] and [Entry.Usage] show of parameters.
+// Detail is how much [Entry.Signature] and [Entry.Usage] show of parameters.
 type Detail int
 
 // The levels of detail.
 const (
 	DetailRequired Detail = iota // a signature: the required parameters by name
-	DetailNames                  // all by name; of a usage, the required ones with types
-	DetailTypes                  // all with types; of another server's tool, the members of objects too
-	DetailCall                   // a usage: as DetailTypes, of the whole call with tool and action
-	DetailBounds                 // a usage: as DetailCall, with bounds, defaults and members of objects
+	DetailNames                  // all by name; in a usage, the required ones with types
+	DetailTypes                  // all with types; for another server's tool with the members of objects
+	DetailCall                   // a usage: as DetailTypes, for the whole call with tool and action
+	DetailBounds                 // a usage: as DetailCall, with limits, defaults and members of objects
 )
 
-// Signature returns the verb and its parameters in the shape of a function:
-// store(key,value), store(key,value,namespace?) or list(limit?:integer).
+// Signature returns the verb and its parameters like a function: store(key,value),
+// store(key,value,namespace?) or list(limit?:integer).
 func (e *Entry) Signature(d Detail, printed map[string]bool) string {
 	return e.Verb() + e.Parameters(d, printed)
 }
 
-// Parameters returns the parameters of a signature in their brackets, nothing where there
-// are none. At [DetailRequired] those of which a call needs one are a single parameter
-// behind the others: (name,agentId|workflowId|input). By name, limit and cursor are left
-// out: the schema beside it has them, and so many lists take them. With types, plain
-// strings have none, and a type with values is printed once: printed holds those
-// printed before, and may be nil below DetailTypes. Of tools whose parameters stand for
-// themselves every type is printed once: many of them share some.
+// Parameters returns the parameters of a signature in brackets, or an empty text.
+//
+// At [DetailRequired], the parameters in [toolfold.Action.Either] are one parameter behind the
+// others: (name,agentId|workflowId|input). At [DetailNames], limit and cursor are omitted: very
+// many lists have them, and they are in the schema next to the signature.
+//
+// With types, plain strings have no type, and an enum is printed once. printed holds the enums
+// printed before, and may be nil below DetailTypes. For Apiece families every type is printed once,
+// because their tools share many types.
 func (e *Entry) Parameters(d Detail, printed map[string]bool) string {
 	var required, optional []toolfold.Param
 	if d == DetailRequired && !e.Legacy {
@@ -261,8 +260,8 @@ func (e *Entry) Parameters(d Detail, printed map[string]bool) string {
 	return "(" + strings.ReplaceAll(params, ", ", ",") + ")"
 }
 
-// Either returns the optional parameters of which a call needs one, as they are spelt
-// here, key|keys; empty where there are none.
+// Either returns the optional parameters of which a call needs one, in the spelling of this entry:
+// key|keys. It is empty if there are no such parameters.
 func (e *Entry) Either() string {
 	var names []string
 	for _, p := range e.Action.Either.Params() {
@@ -271,8 +270,8 @@ func (e *Entry) Either() string {
 	return strings.Join(names, "|")
 }
 
-// typedOnce shows a parameter with its type, but for the type that its name was first
-// printed with and for a plain string whose name has had none.
+// typedOnce shows a parameter with its type. It omits the first type that was printed for this
+// name, and string if no type was printed for it.
 func typedOnce(name string, p toolfold.Param, word string, printed map[string]bool) string {
 	first, has := p.Name+":"+word, p.Name+":"
 	switch {
@@ -303,8 +302,8 @@ func typed(name string, p toolfold.Param) string { return name + ": " + TypeWord
 
 func shaped(name string, p toolfold.Param) string { return name + ": " + shapeWord(p) }
 
-// ToCanonical is the reverse of FromCanonical: flat arguments of this entry as the
-// action itself spells them. Nothing and null are no arguments.
+// ToCanonical is the reverse of FromCanonical: it converts flat arguments of this entry to the
+// action's own spelling. Empty and null mean no arguments.
 func (e *Entry) ToCanonical(args json.RawMessage) (json.RawMessage, error) {
 	var members ordered.Map
 	if len(args) > 0 {
@@ -321,16 +320,16 @@ func (e *Entry) ToCanonical(args json.RawMessage) (json.RawMessage, error) {
 	return ordered.MustJSON(canonical), nil
 }
 
-// Names finds what a name means. *call.Runner implements it.
+// Names looks up names. *call.Runner implements it.
 type Names interface {
-	// Lookup returns the entries that a name stands for: one, or all actions
-	// of a tool that takes an action argument. It is empty for an unknown name.
+	// Lookup returns the entries of a name: one, or all actions of a tool with an action argument.
+	// It is empty for an unknown name.
 	Lookup(name string) []*Entry
-	// Nearest returns the name closest to an unknown one, empty when none is near.
+	// Nearest returns the known name closest to name; empty if there is no similar name.
 	Nearest(name string) string
 }
 
-// Unknown is the error for a name that leads to no tool.
+// Unknown returns the error for an unknown name.
 func Unknown(name string) *toolfold.Error {
 	return toolfold.Errorf(toolfold.UnknownTool, "there is no tool %q", shorten.Quoted(name))
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// mostForms is the most forms of a parameter that its type shows.
+// mostForms limits the forms that the type of a parameter shows.
 const mostForms = 4
 
-// mostShape is the most bytes of the members of objects in the type of a parameter in a signature. Objects
-// of more are shown by their required members, as far as these have room; describe has all of it.
+// mostShape limits the members of objects in a type in a signature, in bytes. Larger objects show
+// only required members, as far as these fit; describe shows everything.
 const mostShape = 100
 
-// more stands for forms and members that a type leaves out.
+// more stands for omitted forms and members.
 const more = "…"
 
-// TypeWord returns the type of a parameter as usage lines spell it: string,
-// string[], uuid, a|b|c, string|number.
+// TypeWord returns the type of a parameter in the spelling of usage lines: string, string[], uuid,
+// a|b|c, string|number.
 func TypeWord(p toolfold.Param) string { return speller{single: plain}.word(p) }
 
 func plain(forms []toolfold.Param) []string {
@@ -33,9 +33,9 @@ func plain(forms []toolfold.Param) []string {
 	return words
 }
 
-// boundedWord returns the type of a parameter as TypeWord does, with the bounds
-// of numbers and lists and the members of objects: {name: string, age?: ≥0}[≤20].
-// Texts have bounds that few reach, and errors that say so.
+// boundedWord returns the type of a parameter like TypeWord, with the limits of numbers and lists
+// and the members of objects: {name: string, age?: ≥0}[≤20]. Limits of texts are omitted: few
+// values reach them, and errors name them.
 func boundedWord(p toolfold.Param) string { return speller{single: bounds, bounds: true}.word(p) }
 
 func bounds(forms []toolfold.Param) []string {
@@ -55,9 +55,9 @@ func bounds(forms []toolfold.Param) []string {
 	return words
 }
 
-// shapeWord returns the type of a parameter as TypeWord does, with the members of objects:
-// {name,observations:string[]}[]. Members that are left out are marked: {name,…}. Of alternatives
-// without room it shows the member that tells them apart: {type:a|b,…}.
+// shapeWord returns the type of a parameter like TypeWord, with the members of objects:
+// {name,observations:string[]}[]. Omitted members are marked: {name,…}. Alternatives that do not
+// fit are shown by the member that distinguishes them: {type:a|b,…}.
 func shapeWord(p toolfold.Param) string { return speller{single: shapes}.word(p) }
 
 func shapes(forms []toolfold.Param) []string {
@@ -88,7 +88,7 @@ func shapes(forms []toolfold.Param) []string {
 	return words
 }
 
-// fit reports whether a type has room for the shapes of all its objects.
+// fit reports whether the shapes of all objects fit into a type.
 func fit(shapes []string) bool {
 	room := mostShape
 	for _, shape := range shapes {
@@ -97,7 +97,7 @@ func fit(shapes []string) bool {
 	return room >= 0 && len(shapes) <= mostForms
 }
 
-// shapesOf returns an object with all of its members, and with the required ones.
+// shapesOf returns an object with all its members, and with its required members.
 func shapesOf(p toolfold.Param) (whole, brief string) {
 	show := func(name string, p toolfold.Param) string {
 		if word := shapeWord(p); word != string(toolfold.KindString) {
@@ -121,7 +121,7 @@ func shapesOf(p toolfold.Param) (whole, brief string) {
 	return whole, "{" + strings.ReplaceAll(required, ", ", ",") + "," + more + "}"
 }
 
-// tellApart writes alternative objects by the first required member whose values tell them apart.
+// tellApart shows alternative objects by the first required member whose values distinguish them.
 func tellApart(objects []toolfold.Param) string {
 	if len(objects) < 2 {
 		return string(toolfold.KindObject)
@@ -143,7 +143,7 @@ func tellApart(objects []toolfold.Param) string {
 	return string(toolfold.KindObject)
 }
 
-// atMost joins the alternatives that have room in so many bytes.
+// atMost joins the alternatives that fit into room bytes.
 func atMost(words []string, room int) string {
 	for i, word := range words {
 		if room -= len(word) + len("|"); room < 0 {
@@ -156,13 +156,13 @@ func atMost(words []string, room int) string {
 
 // speller writes types.
 type speller struct {
-	single func(forms []toolfold.Param) []string // writes each form of a parameter that is no list and has no values
-	bounds bool                                  // of lists
+	single func(forms []toolfold.Param) []string // returns the type of each form that is not a list and has no values
+	bounds bool                                  // whether to show the limits of lists
 }
 
 func (s speller) word(p toolfold.Param) string { return strings.Join(s.words(p), "|") }
 
-// words returns the alternatives of a type, each once.
+// words returns the alternatives of a type without duplicates.
 func (s speller) words(p toolfold.Param) []string {
 	forms := p.Forms
 	if len(forms) == 0 {
@@ -173,7 +173,7 @@ func (s speller) words(p toolfold.Param) []string {
 	for i, form := range forms {
 		group := []string{}
 		switch {
-		case p.Kind == toolfold.KindAny && len(p.Forms) == 0 && p.Nullable: // null alone
+		case p.Kind == toolfold.KindAny && len(p.Forms) == 0 && p.Nullable: // only null
 			continue
 		case i > 0 && form.Kind == toolfold.KindAny:
 			group = append(group, more)
@@ -197,7 +197,7 @@ func (s speller) words(p toolfold.Param) []string {
 	return slices.Concat(groups...)
 }
 
-// list writes the type of a list: beside other forms one of anything is just an array.
+// list returns the type of a list. Next to other forms, a list of any values is just array.
 func (s speller) list(p toolfold.Param, beside bool) string {
 	words := s.words(*p.Items)
 	item := strings.Join(words, "|")
@@ -213,14 +213,14 @@ func (s speller) list(p toolfold.Param, beside bool) string {
 	return item + "[]"
 }
 
-// kindWords are the types as usage lines spell them.
+// kindWords are the types in usage lines.
 var kindWords = []string{
 	string(toolfold.KindString), string(toolfold.KindInteger), string(toolfold.KindNumber), string(toolfold.KindBoolean),
 	string(toolfold.KindObject), string(toolfold.KindArray), string(toolfold.KindAny),
 }
 
-// values writes the values of a form: texts in quotes beside other forms, and if they read as
-// numbers or types, as a single one does.
+// values returns the values of a form. Texts are quoted next to other forms, if all of them look
+// like numbers or types, and if there is only one.
 func values(p toolfold.Param, beside bool) []string {
 	word := func(value string) bool { return !json.Valid([]byte(value)) && !slices.Contains(kindWords, value) }
 	if p.Kind != toolfold.KindString || len(p.Enum) > 1 && !beside && slices.ContainsFunc(p.Enum, word) {

@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// actionOf returns an action of another server, which takes arguments of a schema.
+// actionOf returns an action of another server with this input schema.
 func actionOf(t *testing.T, schema string) *toolfold.Action {
 	t.Helper()
 	a, err := toolfold.External{Name: "x", Description: "X.", InputSchema: json.RawMessage(schema), Lenient: true}.Action()
@@ -31,7 +31,7 @@ func actionOf(t *testing.T, schema string) *toolfold.Action {
 	return mounted.Actions[0]
 }
 
-// typeOf returns the type of the only parameter of a schema, required as p, in a signature.
+// typeOf returns the type of p, the only parameter of a schema, in a signature.
 func typeOf(t *testing.T, schema string) string {
 	t.Helper()
 	text := entry.New(actionOf(t, schema), "x").Parameters(entry.DetailTypes, map[string]bool{})
@@ -41,7 +41,7 @@ func typeOf(t *testing.T, schema string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(text, "(p:"), ")")
 }
 
-// A schema that combines others is shown by the types that its values have, whatever way it is put together.
+// A schema that combines other schemas is shown by the types of its values, however it is composed.
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	object := func(kind, member string) string {
@@ -126,7 +126,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// However a schema multiplies alternatives, reading it takes little, and its type is short.
+// Reading a schema that multiplies alternatives is cheap, and the resulting type is short.
 func TestTypesAreBounded(t *testing.T) {
 	t.Parallel()
 	repeat := func(n int, each func(i int) string) string {
@@ -158,7 +158,7 @@ func TestTypesAreBounded(t *testing.T) {
 	}
 }
 
-// Of the tools of real servers, no parameter is shown as anything, or as an object, if its schema says more.
+// For tools of real servers, no parameter is shown as any or object if its schema is more specific.
 func TestTypesOfLists(t *testing.T) {
 	t.Parallel()
 	dirs := []string{filepath.Join("..", "gateway", "testdata")}
@@ -204,7 +204,7 @@ func TestTypesOfLists(t *testing.T) {
 	}
 }
 
-// saysMore reports whether a schema has alternatives or values, which a vague type leaves out.
+// saysMore reports whether a schema has alternatives or values that a vague type omits.
 func saysMore(schema json.RawMessage, shape string) bool {
 	var s struct {
 		Type                any
