@@ -1,22 +1,22 @@
 package callctx
 
-// The arguments that calls take beside the parameters of their action.
+// The arguments of calls in addition to the parameters of their action.
 const (
-	ArgAction = "action"         // picks the action of a consolidated tool
-	ArgParams = "params"         // the parameters, as an object or as JSON text, beside or instead of parameters of their own
-	ArgFields = "include_fields" // names the result fields to keep; every action takes it
-	ArgJQ     = "jq"             // a jq filter over the result; every action takes it
+	ArgAction = "action"         // selects the action of a consolidated tool
+	ArgParams = "params"         // the parameters as an object or JSON text; others may be outside of it
+	ArgFields = "include_fields" // result fields to return; every action accepts it
+	ArgJQ     = "jq"             // jq filter for the result; every action accepts it
 )
 
-// ArgLimit bounds a list, in all lists. Each list has bounds of its own.
+// ArgLimit is the limit of every list. Each list has its own bounds for it.
 const ArgLimit = "limit"
 
-// The parameters of an action that answers [Forward].
+// The parameters of an action that returns a [Forward].
 const (
 	ForwardName      = "name"
 	ForwardArguments = "arguments"
 )
 
-// Discovery is the category of the family that finds and describes the other
-// tools. It is listed where less than everything is shown.
+// Discovery is the category of the family that finds and describes other tools. It is listed unless
+// everything is listed.
 const Discovery = "discovery"

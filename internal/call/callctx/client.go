@@ -8,39 +8,37 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Client is the client that made a call, and what the call may ask of it.
+// Client is the client that made a call, for questions of the call.
 type Client interface {
 	// Offers reports whether the client declares that it answers a method.
 	Offers(method string) bool
-	// Declared returns the members of the protocol's ClientCapabilities that say what the client
+	// Declared returns the members of the client's ClientCapabilities about the questions that it
 	// answers.
 	Declared() json.RawMessage
-	// Seen returns when the client sent its last message, as far as that is known to be of this client.
+	// Seen returns the time of the last message that certainly came from this client.
 	Seen() time.Time
-	// Ask returns the result of a question. Its errors may reach the caller.
+	// Ask returns the result of a question. Its errors may be shown to the caller.
 	Ask(ctx context.Context, q Question) (json.RawMessage, error)
 }
 
 // Question is a request to a client.
 type Question struct {
-	Key    string // tells it from the others of a call; empty = one is made up
+	Key    string // distinguishes the questions of a call; empty = generated
 	Method string // one that the client offers
 	Params any
 }
 
-// Log says which log messages of other servers the client of a call wants. The zero Log
-// wants none.
+// Log is the client's choice of log messages of other servers. The zero Log selects no messages.
 type Log struct {
-	Level string                       // the least, in the protocol's words
-	Tell  func(params json.RawMessage) // takes the params of a notification; nil where none is wanted
+	Level string                       // the least level, in the protocol's words
+	Tell  func(params json.RawMessage) // receives the params of a notification; nil = no messages
 }
 
-// Completed takes the params of a notification that the user is done with a page, for the client of a call that was
-// sent there. It may be called when the call has ended.
+// Completed receives the params of the notification that the user is done with a page. It may be
+// called after the call has ended.
 type Completed func(params json.RawMessage)
 
-// Meta is the _meta of a call for other servers, an object without the names that are the protocol's or
-// toolfold's; nil for none.
+// Meta is the _meta of a call for other servers: an object without reserved names. Nil = no _meta.
 type Meta json.RawMessage
 
 // The methods.
@@ -50,14 +48,14 @@ const (
 	MethodRoots  = "roots/list"
 )
 
-// WithClient returns a context whose calls are those of a client.
+// WithClient returns a context for calls of a client.
 func WithClient(ctx context.Context, c Client) context.Context { return With(ctx, c) }
 
-// ClientOf returns the client that made a call; nil if it can be asked nothing.
+// ClientOf returns the client that made a call; nil if it answers no questions.
 func ClientOf(ctx context.Context) Client { return Of[Client](ctx) }
 
-// WithoutUser returns a context whose calls cannot ask the client's user: what a run does
-// step by step was asked for when it was called.
+// WithoutUser returns a context in which calls cannot ask the client's user. Runs use it for their
+// steps, because the user asked for the run as a whole.
 func WithoutUser(ctx context.Context) context.Context {
 	c := ClientOf(ctx)
 	if c == nil {
@@ -66,7 +64,7 @@ func WithoutUser(ctx context.Context) context.Context {
 	return WithClient(ctx, unattended{c})
 }
 
-// unattended is a client whose user is not asked.
+// unattended is a client whose user is not available.
 type unattended struct{ Client }
 
 // Offers implements [Client].

@@ -1,6 +1,6 @@
-// Package foreign takes over JSON that other MCP servers send, so that it can stand within
-// messages of our own: whatever a server sends, a message that holds it is one line, valid JSON
-// and UTF-8, has no member twice, and says nothing in the name of toolfold or of the protocol.
+// Package foreign makes JSON from other MCP servers safe to embed in our own messages. The result
+// is always one line of valid JSON in UTF-8 without duplicate members. It has no names that are
+// reserved for toolfold or the protocol.
 package foreign
 
 import (
@@ -16,14 +16,15 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// ErrNoJSON is the error for a text that is not one JSON value, and ErrNoObject for another value.
+// ErrNoJSON is the error for a text that is not one JSON value, and ErrNoObject for other JSON
+// values.
 var (
 	ErrNoJSON   = errors.New("its message is not valid JSON")
 	ErrNoObject = errors.New("its message is not a JSON object")
 )
 
-// known lists the members that the protocol has, in every revision, for the object that a method
-// answers with or notifies of, besides _meta. Nil = objects of the method keep all members.
+// known lists the members, except _meta, of the result or notification of a method, in any revision
+// of the protocol. Nil = all members of the method's objects are kept.
 func known(method string) []string {
 	switch method {
 	case "tools/call":
@@ -42,16 +43,15 @@ func known(method string) []string {
 	return nil
 }
 
-// connection lists the members of a result that are for the client of the server, which
-// toolfold is. They are left out and not reported.
+// connection lists the members of a result that are for the server's client, which is toolfold.
+// They are dropped and not reported.
 var connection = []string{"resultType", "ttlMs", "cacheScope"}
 
 const complete = `"complete"`
 
-// Object returns an object that a server sent under a method as clients may get it, see [JSON]:
-// without members that the protocol does not know there, and without names in its _meta that
-// only a neighbour on the connection can mean. An empty method stands for an entry of a list.
-// Dropped names the members that are left out, a repeated one with its count.
+// Object returns an object that a server sent for a method in a form for clients, see [JSON]. It
+// drops members that the protocol does not have there, and reserved names in _meta. An empty method
+// means an entry of a list. dropped names the dropped members; duplicates have a count.
 func Object(method string, raw []byte) (object json.RawMessage, dropped []string, err error) {
 	object, dropped, err = clean(raw)
 	if err != nil {
@@ -92,8 +92,8 @@ func Object(method string, raw []byte) (object json.RawMessage, dropped []string
 	return append(out, '}'), dropped, nil
 }
 
-// withoutReserved returns a _meta without reserved names, nil where nothing is left, and which names
-// are left out.
+// withoutReserved returns a _meta without reserved names, or nil if it is empty, and the names that
+// it dropped.
 func withoutReserved(meta []byte) (left json.RawMessage, dropped []string) {
 	out, all := []byte("{"), true
 	is := ordered.Scan(meta, func(name []byte, start, end int) {
@@ -126,14 +126,14 @@ func appendMember(out, name, value []byte) []byte {
 
 const (
 	protocol   = "modelcontextprotocol"
-	serverInfo = "io." + protocol + "/serverInfo" // of a result: which server it was is said by the connection
+	serverInfo = "io." + protocol + "/serverInfo" // of a result: the server of this connection
 	apps       = "io." + protocol + "/ui"         // the interface of a tool or a resource, which hosts show
 )
 
-// Reserved reports whether a name in _meta is the protocol's or toolfold's, so that another server
-// cannot mean it for our client: its tasks, requests and subscriptions are unknown there. The protocol
-// reserves prefixes whose second label is mcp or modelcontextprotocol, and did so for the label before
-// the last.
+// Reserved reports whether a name in _meta is reserved for the protocol or toolfold. Another server
+// cannot use it for our client, which does not know the server's tasks, requests and subscriptions.
+// The protocol reserves prefixes with mcp or modelcontextprotocol as the second label, and earlier
+// reserved them as the label before the last.
 func Reserved(name string) bool {
 	prefix, _, prefixed := strings.Cut(name, "/")
 	if !prefixed || name == apps {
@@ -144,30 +144,30 @@ func Reserved(name string) bool {
 	return ofProtocol(1) || ofProtocol(len(labels)-2) || slices.Contains(labels, "toolfold")
 }
 
-// JSON returns a JSON value in one line, without space between its parts. Texts and numbers stay as
-// they were written, but for what is not UTF-8, and halves of surrogate pairs, which become U+FFFD.
-// Of members of one name the last stays.
+// JSON returns a JSON value on one line without spaces. Texts and numbers keep their spelling,
+// except invalid UTF-8 and unpaired surrogates, which become U+FFFD. Of duplicate members the last
+// is kept.
 func JSON(raw []byte) (json.RawMessage, error) {
 	value, _, err := clean(raw)
 	return value, err
 }
 
-// clean is JSON, and names the members that were there more than once.
+// clean is JSON, and returns the names of duplicate members.
 func clean(raw []byte) (value json.RawMessage, repeated []string, err error) {
-	if jsontext.Value(raw).IsValid() { // no name is there twice, and all is Unicode
+	if jsontext.Value(raw).IsValid() { // no duplicates, and valid Unicode
 		if spaced(raw) {
 			raw, err = jsontext.AppendFormat(make([]byte, 0, len(raw)), raw, jsontext.PreserveRawStrings(true))
 		}
 		return raw[:len(raw):len(raw)], nil, err
 	}
 	r := rewriter{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-	if r.value() != nil || !json.Valid(raw) { // there may be more behind the value
+	if r.value() != nil || !json.Valid(raw) { // there may be more text after the value
 		return nil, nil, ErrNoJSON
 	}
 	return r.rest(), r.names(), nil
 }
 
-// spaced reports whether there is space between the parts of a valid value, or around it.
+// spaced reports whether a valid value has spaces between its parts or around it.
 func spaced(raw []byte) bool {
 	for i := 0; i < len(raw); i++ {
 		switch {
@@ -184,11 +184,11 @@ func spaced(raw []byte) bool {
 	return false
 }
 
-// rewriter writes a value anew that some readers would refuse.
+// rewriter writes a value that some readers would reject.
 type rewriter struct {
 	dec      *jsontext.Decoder
 	out      []byte
-	repeats  []span // members in out, with the comma behind them, that another of the same name follows
+	repeats  []span // members in out, with the following comma, that a later duplicate replaces
 	repeated map[string]int
 }
 
@@ -223,7 +223,7 @@ func (r *rewriter) object() error {
 		if err != nil {
 			return err
 		}
-		name, _ := jsontext.AppendUnquote(nil, quoted) // what is not UTF-8 is replaced
+		name, _ := jsontext.AppendUnquote(nil, quoted) // invalid UTF-8 is replaced
 		r.out = append(append(r.out, text(quoted)...), ':')
 		if err := r.value(); err != nil {
 			return err
@@ -251,8 +251,8 @@ func (r *rewriter) list() error {
 	return r.close(']')
 }
 
-// close writes the end of an object or a list, in place of the comma behind its last part, which is
-// no repeat of another.
+// close writes the end of an object or a list over the comma after its last part, which is never
+// one of the repeats.
 func (r *rewriter) close(end byte) error {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return err
@@ -275,10 +275,10 @@ func (r *rewriter) repeat(name string, before span) {
 	}
 }
 
-// maxRepeated bounds the names of repeated members that are reported.
+// maxRepeated limits the duplicate members that are reported.
 const maxRepeated = 16
 
-// rest returns what was written without the repeats.
+// rest returns the output without the repeats.
 func (r *rewriter) rest() json.RawMessage {
 	if len(r.repeats) == 0 {
 		return r.out
@@ -286,7 +286,7 @@ func (r *rewriter) rest() json.RawMessage {
 	slices.SortFunc(r.repeats, func(a, b span) int { return a.from - b.from })
 	rest, at := make([]byte, 0, len(r.out)), 0
 	for _, s := range r.repeats {
-		if s.from >= at { // not within another
+		if s.from >= at { // not inside another one
 			rest, at = append(rest, r.out[at:s.from]...), s.to
 		}
 	}
@@ -301,7 +301,7 @@ func (r *rewriter) names() (all []string) {
 	return all
 }
 
-// text returns a quoted text as it was written, where it is Unicode.
+// text returns a quoted text as written, if it is valid Unicode.
 func text(quoted jsontext.Value) jsontext.Value {
 	if quoted.IsValid() {
 		return quoted

@@ -82,8 +82,8 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// A value that takes long to rewrite costs time in proportion to its length: no work is done again for
-// each level or for each repeated member.
+// Rewriting takes time in proportion to the length of a value. No work is repeated per level or per
+// duplicate member.
 func BenchmarkObject(b *testing.B) {
 	repeats := strings.Repeat(`"a":1,"b":[1,2,{"a":1}],`, 20_000)
 	for name, raw := range map[string]string{
@@ -102,8 +102,8 @@ func BenchmarkObject(b *testing.B) {
 	}
 }
 
-// What is taken over is one line of valid JSON with no member twice, is the value that other readers take it
-// for, and is not changed when it is taken over again.
+// The result is one line of valid JSON without duplicates. Other readers read the same value from
+// it, and a second conversion does not change it.
 func FuzzObject(f *testing.F) {
 	for _, seed := range []string{
 		"{\n\"content\":[\r\n]}", `{"content":[],"content":1,"_meta":{"a":1,"a":{"b":1,"b":2}}}`, "{\"a\":\"\xff\",\"\xfe\":1,\"\xfd\":2}",
@@ -157,7 +157,7 @@ func check(t *testing.T, in, value []byte) {
 	}
 }
 
-// read reads a value as encoding/json does: the last of members of one name counts.
+// read reads a value like encoding/json: the last of duplicate members counts.
 func read(t *testing.T, raw []byte) (v any) {
 	t.Helper()
 	dec := json.NewDecoder(bytes.NewReader(raw))

@@ -1,9 +1,8 @@
 // Package jq runs jq filters over results.
 //
-// A filter of a few characters can ask for any amount of time and memory, so
-// it runs in a process of this program's executable that may take little of
-// both. The process is kept for the next filters, and ends when none comes for
-// a while, when this process ends, and when a filter exceeds a limit.
+// A filter of a few characters can take any amount of time and memory, so it runs in a separate
+// process of this executable with limits for both. The process is kept for further filters. It ends
+// when it is idle for a while, when this process ends, and when a filter exceeds a limit.
 package jq
 
 import (
@@ -25,18 +24,17 @@ const (
 	maxOutput = 1 << 20   // bytes of all values
 )
 
-// MaxFilter is the most bytes of a filter.
+// MaxFilter limits a filter, in bytes.
 const MaxFilter = 4000
 
-// Check reports why a text is no filter, with the place of the fault where that is
-// known; nil where it is one.
+// Check returns the error of an invalid filter, with its position if that is known; nil if the
+// filter is valid.
 func Check(filter string) error {
 	_, err := compile(filter)
 	return err
 }
 
-// compile compiles a filter. It reaches no file, module or variable of the
-// environment.
+// compile compiles a filter that cannot read files, modules or environment variables.
 func compile(filter string) (*gojq.Code, error) {
 	query, err := gojq.Parse(filter)
 	if err != nil {
@@ -49,8 +47,8 @@ func compile(filter string) (*gojq.Code, error) {
 	return gojq.Compile(query)
 }
 
-// Run returns the values that a filter makes of a JSON value. The error is that of
-// ctx, [ErrBusy], or says, to who wrote the filter, why it failed or which limit it exceeds.
+// Run returns the output of a filter for a JSON value. The error is ctx's, [ErrBusy], or tells the
+// filter's author why it failed or which limit it exceeded.
 func Run(ctx context.Context, filter string, value json.RawMessage) ([]json.RawMessage, error) {
 	answer, err := ask(ctx, question{filter, value})
 	if err != nil {
@@ -62,7 +60,7 @@ func Run(ctx context.Context, filter string, value json.RawMessage) ([]json.RawM
 	return answer.Values, nil
 }
 
-// question is a filter to run, answer what came of it.
+// question is a filter to run, and answer its outcome.
 type (
 	question struct {
 		Filter string
@@ -70,7 +68,7 @@ type (
 	}
 	answer struct {
 		Values  []json.RawMessage
-		Failure string // empty where all went well
+		Failure string // empty for success
 	}
 )
 
@@ -81,7 +79,7 @@ func answered(ctx context.Context, q question) (a answer) {
 		return answer{Failure: err.Error()}
 	}
 	dec := json.NewDecoder(strings.NewReader(string(q.Value)))
-	dec.UseNumber() // numbers stay as they are written
+	dec.UseNumber() // numbers keep their spelling
 	var value any
 	if err := dec.Decode(&value); err != nil {
 		return answer{Failure: err.Error()}

@@ -10,7 +10,7 @@ import (
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	const limited = "it " // took longer, or needed more memory: a slow machine has no time for so much
+	const limited = "it " // time or memory: a slow machine may reach the time limit first
 	for _, test := range []struct{ filter, value, want, failure string }{
 		{".a.b", `{"a":{"b":1}}`, `1`, ""},
 		{".a[] | .b", `{"a":[{"b":1},{"b":null}]}`, `1 null`, ""},
@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A call that ends takes its filter with it, and the next one runs.
+// A call that ends also ends its filter, and the next filter runs.
 func TestRunEndsWithItsCall(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
@@ -80,8 +80,8 @@ func TestRunEndsWithItsCall(t *testing.T) {
 	}
 }
 
-// A process that somebody ends is not taken for a filter that needs memory: another one
-// runs the filter, unless it was the first one of the process.
+// If a process is killed, its filter is not reported as needing memory. Another process runs it,
+// unless the process was new.
 func TestProcessThatIsEnded(t *testing.T) {
 	for _, used := range []bool{true, false} {
 		if _, err := Run(t.Context(), ".", json.RawMessage(`1`)); err != nil {

@@ -18,54 +18,53 @@ import (
 	"github.com/toolfold/toolfold/internal/system/child"
 )
 
-// processArgument is the only argument of a process that runs filters.
+// processArgument is the only argument of a filter process.
 const processArgument = "toolfold: filters"
 
 const (
-	maxProcesses = 3 // at a time, two of one caller
+	maxProcesses = 3 // at a time, two for one caller
 	idle         = 30 * time.Second
-	grace        = time.Second // that a process has to begin, and to say that it ends
+	grace        = time.Second // for a process to start, and to report its end
 )
 
-// Exit codes of a process that says why it ends.
+// Exit codes of a filter process.
 const (
 	tookTooLong = 3
 	tookTooMuch = 4
-	outOfMemory = 2  // the Go runtime got no more; a filter that breaks it looks the same
-	raceMemory  = 66 // the race detector got no more
+	outOfMemory = 2  // of the Go runtime; also a filter that crashes it
+	raceMemory  = 66 // of the race detector
 )
 
-// The process runs filters before anything else of the program begins, in any program
-// that has this package.
+// Any program with this package runs filters here, before the rest of the program starts.
 func init() {
 	if len(os.Args) != 2 || os.Args[1] != processArgument {
 		return
 	}
-	// The process ends by itself: it starts no other, and needs no keeper.
-	if child.LimitMemory(4*maxMemory, 4*maxMemory) != nil { // for what is taken at once; watch ends it before that
+	// The process ends by itself and starts no others, so it needs no keeper.
+	if child.LimitMemory(4*maxMemory, 4*maxMemory) != nil { // for sudden allocations; watch ends it before that
 		os.Exit(1)
 	}
-	debug.SetMemoryLimit(maxMemory / 4 * 3) // what is not used any more goes before watch counts it
+	debug.SetMemoryLimit(maxMemory / 4 * 3) // collects garbage before watch counts it
 	go watch()
 	answerAll(os.Stdin, os.Stdout)
 	os.Exit(0)
 }
 
-// watch ends the process when it has taken too much memory.
+// watch ends the process if it uses too much memory.
 func watch() {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	for range time.Tick(5 * time.Millisecond) {
 		if metrics.Read(sample); sample[0].Value.Uint64() <= maxMemory {
 			continue
 		}
-		runtime.GC() // also sweeps, before which the dead count
+		runtime.GC() // also sweeps; dead objects count until then
 		if metrics.Read(sample); sample[0].Value.Uint64() > maxMemory {
 			os.Exit(tookTooMuch)
 		}
 	}
 }
 
-// answerAll answers the questions of in, until there are no more or none comes.
+// answerAll answers the questions of in, until it ends or is idle.
 func answerAll(in io.Reader, out io.Writer) {
 	questions, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {
@@ -84,7 +83,7 @@ func answerAll(in io.Reader, out io.Writer) {
 	}
 }
 
-// process runs filters, one at a time.
+// process is a filter process that runs one filter at a time.
 type process struct {
 	command *exec.Cmd
 	in      io.WriteCloser
@@ -92,7 +91,7 @@ type process struct {
 	hears   *json.Decoder
 	out     io.Closer
 	ended   chan struct{}
-	used    bool // it has answered before
+	used    bool // has answered before
 }
 
 var (
@@ -100,10 +99,10 @@ var (
 	kept    = make(chan *process, maxProcesses)
 )
 
-// ask has a process answer a question.
+// ask lets a process answer a question.
 func ask(ctx context.Context, q question) (a answer, err error) {
 	from := toolfold.OriginOf(ctx)
-	end, err := running.take(ctx, cmp.Or(from.Token, from.Session)) // callers choose neither
+	end, err := running.take(ctx, cmp.Or(from.Token, from.Session)) // chosen by the server, not by callers
 	if err != nil {
 		return a, err
 	}
@@ -128,14 +127,14 @@ func ask(ctx context.Context, q question) (a answer, err error) {
 			return a, fmt.Errorf("it took longer than %s", maxTime)
 		case code == tookTooMuch || code == outOfMemory || code == raceMemory:
 			return a, fmt.Errorf("it needed more than %d MB of memory", maxMemory>>20)
-		case p.used: // it ended as nothing came, or as somebody ended it, which need not be for this question
+		case p.used: // it was idle or was killed, perhaps not because of this question
 			continue
 		}
 		return a, fmt.Errorf("the filter's process ended: %s; call again", p.command.ProcessState)
 	}
 }
 
-// keptOrNew returns a process that waits for a question.
+// keptOrNew returns an idle process, or starts one.
 func keptOrNew() (*process, error) {
 	select {
 	case p := <-kept:
@@ -168,7 +167,7 @@ func keptOrNew() (*process, error) {
 	return p, nil
 }
 
-// ask returns the answer of the process, or an error after which it must end.
+// ask returns the answer of the process. After an error the process must be ended.
 func (p *process) ask(ctx context.Context, q question) (a answer, err error) {
 	limited, stop := context.WithTimeout(ctx, maxTime+grace)
 	defer stop()
@@ -182,7 +181,7 @@ func (p *process) ask(ctx context.Context, q question) (a answer, err error) {
 	return a, err
 }
 
-// end ends the process, and waits until it has.
+// end ends the process and waits for it.
 func (p *process) end() {
 	p.in.Close()
 	_ = p.command.Process.Kill()

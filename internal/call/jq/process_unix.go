@@ -4,5 +4,5 @@ package jq
 
 import "syscall"
 
-// apart keeps the signals of a terminal from a process.
+// apart protects a process from signals of the terminal.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -8,32 +8,33 @@ import (
 	"time"
 )
 
-// maxWait bounds how long a filter waits for its turn.
+// maxWait limits how long a filter waits for its turn.
 const maxWait = 5 * time.Second
 
-// ErrBusy is the error of a filter whose turn did not come.
+// ErrBusy is the error of a filter that did not get its turn in time.
 var ErrBusy = fmt.Errorf("filters of other calls kept it waiting for %s", maxWait)
 
-// turns gives filters their turns: at most size run at a time, one less of a single caller, so that others
-// need not wait until its filters end. Callers that wait take turns, however many filters each of them has.
+// turns schedules filters: at most size run at a time, and at most size-1 of one caller, so that
+// other callers need not wait for its filters. Waiting callers take turns, however many filters
+// each has.
 type turns struct {
 	mu      sync.Mutex
 	size    int
 	running int
-	waiting []*turn        // in the order in which they came
+	waiting []*turn        // in order of arrival
 	last    map[string]int // by caller, the number of its last turn
-	of      map[string]int // by caller, how many of its filters run
+	of      map[string]int // by caller, its number of running filters
 	given   int
 }
 
-// turn is the place of a filter that waits.
+// turn is the place of a waiting filter.
 type turn struct {
 	caller string
 	begins chan struct{}
 }
 
-// take waits for the turn of a caller's filter and returns what ends it. The error is ErrBusy, or
-// that of ctx.
+// take waits for the turn of a caller's filter, and returns the func that ends it. The error is
+// ErrBusy or ctx's.
 func (t *turns) take(ctx context.Context, caller string) (end func(), err error) {
 	t.mu.Lock()
 	mine := &turn{caller, make(chan struct{})}
@@ -56,7 +57,7 @@ func (t *turns) take(ctx context.Context, caller string) (end func(), err error)
 		t.waiting = slices.Delete(t.waiting, i, i+1)
 		return nil, err
 	}
-	return func() { t.end(caller) }, nil // it began meanwhile
+	return func() { t.end(caller) }, nil // it began in the meantime
 }
 
 // end ends a turn of a caller.
@@ -70,8 +71,8 @@ func (t *turns) end(caller string) {
 	t.next()
 }
 
-// next begins the turns that there is room for: of those that wait, the first of the caller whose last
-// turn is the longest ago. The lock is held.
+// next starts waiting filters while there is room: each time the first one of the caller whose last
+// turn is longest ago. The caller holds the lock.
 func (t *turns) next() {
 	for t.running < t.size {
 		var first *turn
@@ -90,7 +91,7 @@ func (t *turns) next() {
 		t.last[first.caller] = t.given
 		close(first.begins)
 	}
-	if t.running == 0 { // nobody is to be compared with
+	if t.running == 0 { // no order to keep
 		clear(t.last)
 	}
 }

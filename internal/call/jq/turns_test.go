@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A caller with many filters keeps another waiting for one of them, not for all.
+// Another caller waits for one of a caller's many filters, not for all.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// A filter whose turn does not come is refused, and takes no turn of others.
+// A filter whose turn does not come fails, and takes no turn from others.
 func TestTurnsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestTurnsEnd(t *testing.T) {
 	})
 }
 
-// One caller does not take all processes.
+// One caller cannot use all processes.
 func TestTurnsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

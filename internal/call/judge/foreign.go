@@ -14,20 +14,20 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
-// Foreign is a compiled schema that was written elsewhere.
+// Foreign is a compiled schema from elsewhere.
 type Foreign struct {
 	Schema *jsonschema.Schema
-	Doc    any // the schema as JSON, to look up what a keyword demands
+	Doc    any // the schema as JSON, to look up the values of keywords
 
-	// Of [CompileTool]: Formats returns the schema with formats asserted, or nil if it has none;
-	// Patterns lists the patterns that are not enforced.
+	// Set by [CompileTool]. Formats returns the schema with formats asserted; nil if it has no
+	// formats. Patterns lists the patterns that are not enforced.
 	Formats  func() *jsonschema.Schema
 	Patterns []string
 }
 
-// Compile compiles a schema of objects under a name that errors mention. Without $schema it is
-// one of 2020-12, as MCP has it, unless it is written as those of draft-07 are. References to
-// other documents are refused, and schemas that no object can be held to.
+// Compile compiles a schema of objects; errors mention name. Without $schema it is a 2020-12
+// schema, as in MCP, unless it uses the keywords of draft-07. It rejects references to other
+// documents, and schemas that no object can be checked against.
 func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 	doc, err := decoded(name, schema)
 	if err != nil {
@@ -40,7 +40,7 @@ func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 	return &Foreign{Schema: s, Doc: doc}, nil
 }
 
-// decoded returns a schema as JSON.
+// decoded decodes a schema.
 func decoded(name string, schema json.RawMessage) (doc any, err error) {
 	if err := jsonx.Decode(schema, &doc); err != nil {
 		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
@@ -48,12 +48,12 @@ func decoded(name string, schema json.RawMessage) (doc any, err error) {
 	return doc, nil
 }
 
-// compile compiles a schema, whose formats are asserted.
+// compile compiles a schema with formats asserted.
 func compile(name string, doc any) (*jsonschema.Schema, error) {
 	return compileAs(name, doc, draftOf(doc))
 }
 
-// compileAs compiles a schema that is one of a draft unless it says so.
+// compileAs compiles a schema for a draft, unless it has $schema.
 func compileAs(name string, doc any, draft *jsonschema.Draft) (*jsonschema.Schema, error) {
 	address := "mem://toolfold/" + url.PathEscape(name)
 	compiler := jsonschema.NewCompiler()
@@ -73,8 +73,8 @@ func compileAs(name string, doc any, draft *jsonschema.Draft) (*jsonschema.Schem
 	return s, nil
 }
 
-// fault says in a line what is wrong with the schema at an address, without that address, which only
-// this package knows: of what is no schema it names the innermost place.
+// fault returns one line about an error in the schema at an address, without that internal address.
+// For an invalid schema it names the innermost place.
 func fault(err error, address string) string {
 	var invalid *jsonschema.SchemaValidationError
 	var found *jsonschema.ValidationError
@@ -88,10 +88,10 @@ func fault(err error, address string) string {
 		found.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
 }
 
-// draftOf returns what a schema that does not say so is one of. An array of items and an $id
-// that is an anchor are no words of 2020-12, and such a schema would be refused whole. Others of
-// draft-07 mean nothing there, or, as what stands beside a $ref, something else: they decide
-// where no word is of a later draft.
+// draftOf returns the draft of a schema without $schema. Arrays as items and an $id that is an
+// anchor are invalid in 2020-12, so they mean draft-07. Other keywords of draft-07 have no effect
+// or another meaning in 2020-12, such as keywords next to a $ref. They mean draft-07 only if there
+// is no keyword of a later draft.
 func draftOf(schema any) *jsonschema.Draft {
 	var only7, old, later bool
 	eachSchema(schema, func(s map[string]any) {
@@ -117,8 +117,7 @@ func draftOf(schema any) *jsonschema.Draft {
 	return jsonschema.Draft2020
 }
 
-// noLoader refuses references to other documents: following them would read
-// files.
+// noLoader rejects references to other documents: following them would read files.
 type noLoader struct{}
 
 // Load implements [jsonschema.URLLoader].

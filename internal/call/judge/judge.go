@@ -1,5 +1,5 @@
-// Package judge has what declared fields and schemas that were written elsewhere
-// are checked with alike, and reads the latter.
+// Package judge has the checks that declared fields and schemas from elsewhere share, and reads the
+// latter.
 package judge
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// MaxProblems is the greatest number of problems that a check reports.
+// MaxProblems is the maximum number of problems that a check reports.
 const MaxProblems = 20
 
-// TypeOr joins the types that a problem wants where a schema allows several.
+// TypeOr joins the types in a problem if a schema allows several.
 const TypeOr = " or "
 
 // Formats check the formats that a field can declare.
@@ -35,7 +35,7 @@ var Formats = map[string]func(string) bool{
 	"uuid": func(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil },
 }
 
-// WantedFormat says what is wanted in place of a text that is not of a format.
+// WantedFormat returns the expected form of a text that does not have a format.
 func WantedFormat(format, text string) string {
 	if format != "date-time" {
 		return format
@@ -48,7 +48,7 @@ func WantedFormat(format, text string) string {
 	return "date-time such as 2026-01-31T12:00:00Z"
 }
 
-// Got returns a value as an error quotes it: scalars shortened, the rest by type.
+// Got returns a value in the form for errors: scalars shortened, other values by type.
 func Got(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -59,11 +59,11 @@ func Got(v any) any {
 	return jsonx.TypeName(v)
 }
 
-// Float returns a number of a decoded value; ok is false where it is none.
+// Float returns the number of a decoded value; ok is false if it is not a number.
 func Float(value any) (n float64, ok bool) {
 	switch value := value.(type) {
 	case json.Number:
-		n, _ = value.Float64() // infinite beyond the range
+		n, _ = value.Float64() // infinite if out of range
 		return n, true
 	case float64:
 		return value, true

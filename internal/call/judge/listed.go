@@ -13,10 +13,10 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Listed returns the object that [Object] made of a schema as a valid schema of 2020-12, which clients
-// demand: keywords of another shape are left out, or written as 2020-12 has them, and references to
-// nothing too. It has no $schema, since some hosts refuse dialects. A schema that stays invalid becomes an
-// object without members; whole is false then.
+// Listed converts the [Object] of a schema to a valid 2020-12 schema, as clients require. Invalid
+// keywords are dropped or converted, and references without a target are dropped. There is no
+// $schema, because some hosts reject dialects. If the schema is still invalid, it becomes an object
+// without members, and whole is false.
 func Listed(object ordered.Map) (listed ordered.Map, whole bool) {
 	object = slices.DeleteFunc(slices.Clone(object), func(m ordered.Member) bool { return m.Key == "$schema" })
 	l := lister{root: ordered.MustJSON(object)}
@@ -43,19 +43,19 @@ func Listed(object ordered.Map) (listed ordered.Map, whole bool) {
 	return bare, false
 }
 
-// maxListed bounds the levels of a schema that [Listed] writes: what is deeper is left out, and any value fits
-// there. Lists are made for every client, so it is less than encoding/json takes.
+// maxListed limits the nesting of schemas in [Listed]. Deeper schemas are dropped, which allows any
+// value. Lists are made for every client, so it is less than the limit of encoding/json.
 const maxListed = 500
 
-// lister writes a schema as 2020-12 has it.
+// lister converts a schema to 2020-12.
 type lister struct {
 	root    json.RawMessage
-	changed bool // something is written otherwise
+	changed bool // the output differs from the input
 	refers  bool // there are references
 	depth   int
 }
 
-// The words of 2020-12 by what their value is.
+// The keywords of 2020-12 by type of value.
 var (
 	oneSchema = []string{
 		"additionalProperties", "items", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedProperties", "unevaluatedItems",
@@ -75,13 +75,13 @@ var (
 	objects  = []string{"dependentRequired", "dependencies", "$vocabulary"}
 )
 
-// kinds are other names of types that servers use.
+// kinds maps other names of types that servers use.
 var kinds = map[string]string{
 	"int": "integer", "long": "integer", "str": "string", "text": "string", "float": "number", "double": "number", "bool": "boolean",
 	"dict": "object", "map": "object", "list": "array",
 }
 
-// schema returns a schema; ok is false where the value is none.
+// schema converts a schema; ok is false if raw is not a schema.
 func (l *lister) schema(raw json.RawMessage) (listed json.RawMessage, ok bool) {
 	var object ordered.Map
 	switch l.depth++; {
@@ -107,7 +107,7 @@ func (l *lister) object(object ordered.Map) (listed ordered.Map) {
 		raw, _ := m.Value.(json.RawMessage)
 		key, value := m.Key, json.RawMessage(nil)
 		switch {
-		case key == "items" && len(raw) > 0 && raw[0] == '[' && !tuple: // a tuple of older drafts
+		case key == "items" && len(raw) > 0 && raw[0] == '[' && !tuple: // tuple of older drafts
 			key, value = "prefixItems", l.schemas(raw)
 		case key == "additionalItems":
 			items, _ := object.Get("items")
@@ -143,7 +143,7 @@ func (l *lister) object(object ordered.Map) (listed ordered.Map) {
 	return listed
 }
 
-// exclusive returns an exclusive bound as 2020-12 has it, of a schema of draft-04; nil for others.
+// exclusive converts an exclusive limit of draft-04; nil for other values.
 func exclusive(object ordered.Map, key string, raw json.RawMessage) (string, json.RawMessage) {
 	bound := map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[key]
 	limit, has := object.Get(bound)
@@ -157,7 +157,7 @@ func exclusive(object ordered.Map, key string, raw json.RawMessage) (string, jso
 	return key, value
 }
 
-// one returns a schema, or nil for what is none.
+// one converts a schema; nil if raw is not a schema.
 func (l *lister) one(raw json.RawMessage) json.RawMessage {
 	listed, ok := l.schema(raw)
 	if !ok {
@@ -166,7 +166,7 @@ func (l *lister) one(raw json.RawMessage) json.RawMessage {
 	return listed
 }
 
-// schemas returns a list of schemas, or nil where none is left.
+// schemas converts a list of schemas; nil if no valid schema is left.
 func (l *lister) schemas(raw json.RawMessage) json.RawMessage {
 	var all, listed []json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
@@ -188,7 +188,7 @@ func (l *lister) schemas(raw json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(listed)
 }
 
-// named returns schemas by names; a name without one keeps any value.
+// named converts schemas by name; an invalid schema becomes one that allows any value.
 func (l *lister) named(raw json.RawMessage) json.RawMessage {
 	var all ordered.Map
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &all) != nil {
@@ -210,7 +210,7 @@ func (l *lister) named(raw json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(all)
 }
 
-// plain returns the value of another keyword; nil where its shape is not that of 2020-12.
+// plain returns the value of another keyword; nil if it is invalid in 2020-12.
 func (l *lister) plain(object ordered.Map, key string, raw json.RawMessage) json.RawMessage {
 	text, isText := ordered.Text(raw)
 	first := byte(0)
@@ -245,7 +245,7 @@ func (l *lister) plain(object ordered.Map, key string, raw json.RawMessage) json
 		valid = first == 't' || first == 'f'
 	case slices.Contains(objects, key):
 		valid = first == '{'
-		l.refers = true // it is compiled
+		l.refers = true // needs compiling to check
 	}
 	if !valid {
 		return nil
@@ -253,7 +253,7 @@ func (l *lister) plain(object ordered.Map, key string, raw json.RawMessage) json
 	return raw
 }
 
-// leads reports whether a reference leads to something in the same document.
+// leads reports whether a reference has a target in the same document.
 func (l *lister) leads(ref string) bool {
 	path, local := pathOf(ref, l.root)
 	if !local {
@@ -263,7 +263,7 @@ func (l *lister) leads(ref string) bool {
 	return found
 }
 
-// number reports whether a value is a number, above zero where that is demanded.
+// number reports whether a value is a number, and positive if required.
 func number(raw json.RawMessage, positive bool) bool {
 	var n json.Number
 	if len(raw) == 0 || raw[0] == '"' || json.Unmarshal(raw, &n) != nil || n == "" {
@@ -273,7 +273,7 @@ func number(raw json.RawMessage, positive bool) bool {
 	return !positive || f > 0
 }
 
-// typed returns a type, or a list of some, in the words of 2020-12; nil for none.
+// typed returns a type, or a list of types, in the words of 2020-12; nil if no type is left.
 func typed(raw json.RawMessage) json.RawMessage {
 	known := []string{"string", "integer", "number", "boolean", "object", "array", "null"}
 	names, several := ordered.Texts(raw)
@@ -301,7 +301,7 @@ func typed(raw json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(kept[0])
 }
 
-// unique returns a list of texts with each once; nil for what is none.
+// unique removes duplicates from a list of texts; nil for another value.
 func unique(raw json.RawMessage) json.RawMessage {
 	names, ok := ordered.Texts(raw)
 	if !ok {
@@ -319,7 +319,7 @@ func unique(raw json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(once)
 }
 
-// malformed reports whether a pattern is no regular expression in any dialect.
+// malformed reports whether a pattern is invalid in every dialect of regular expressions.
 func malformed(pattern string) bool {
 	_, err := regexp.Compile(pattern)
 	var failed *syntax.Error

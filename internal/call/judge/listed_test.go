@@ -11,8 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// What clients are listed is valid in 2020-12, whatever a server wrote, and as the server wrote it where
-// that is valid.
+// Listed schemas are valid in 2020-12, whatever a server wrote, and unchanged if they were valid.
 func TestListed(t *testing.T) {
 	t.Parallel()
 	property := func(schema string) string { return `{"type":"object","properties":{"a":` + schema + `}}` }
@@ -68,7 +67,7 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// checkListed holds a schema to the metaschema of 2020-12.
+// checkListed checks a schema against the metaschema of 2020-12.
 func checkListed(t *testing.T, schema json.RawMessage) {
 	t.Helper()
 	var doc any
@@ -84,7 +83,7 @@ func checkListed(t *testing.T, schema json.RawMessage) {
 	}
 }
 
-// FuzzListed lists objects of any kind.
+// FuzzListed lists objects of all kinds.
 func FuzzListed(f *testing.F) {
 	for _, seed := range []string{
 		`{"properties":{"a":{"type":5,"items":[{}],"enum":{}}},"$defs":{"b":[]},"not":3}`,

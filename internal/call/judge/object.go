@@ -8,22 +8,21 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// combinators are the keywords that put a schema together from parts. Hosts refuse them at
-// the root of one.
+// combinators are the keywords that combine schemas. Hosts reject them at the root of a schema.
 var combinators = []string{"$ref", "allOf", "anyOf", "oneOf", "if", "then", "else", "not"}
 
-// maxParts bounds what is read of a root that is put together from parts, and of what these
-// refer to.
+// maxParts limits the parts that are read of a root with combinators, including the targets of
+// their references.
 const maxParts = 100
 
-// Cut is said of a schema that has more parts than are read.
+// Cut is the description for a schema with more than maxParts parts.
 const Cut = "Its schema has more than 100 parts: parameters of the other parts are not shown here; the whole schema has them."
 
-// Object reads a schema. A root that is put together from parts is replaced by an object
-// that allows all that the original does: it has the members of all parts, and requires
-// what each alternative does; references lead to what they led to. Whole says that no part
-// was left out. It is not ok where the schema is no object. The schema must be valid JSON; values
-// are [json.RawMessage], and may be parts of it.
+// Object reads a schema. A root with combinators is replaced by an object that allows everything
+// that the original allows. It has the members of all parts, and requires the members that every
+// alternative requires; references still have the same targets. whole reports that no part was left
+// out. ok is false if the schema is not an object. The schema must be valid JSON. Values are
+// [json.RawMessage], and may share its memory.
 func Object(input json.RawMessage) (object ordered.Map, whole, ok bool) {
 	if object, ok = ordered.Read(input); !ok {
 		return nil, false, false
@@ -43,7 +42,7 @@ func Object(input json.RawMessage) (object ordered.Map, whole, ok bool) {
 	for _, rest := range object {
 		switch {
 		case slices.Contains([]string{"type", "properties", "required"}, rest.Key) || slices.Contains(combinators, rest.Key):
-		case combined && (rest.Key == "additionalProperties" || rest.Key == "unevaluatedProperties"): // parts may have others
+		case combined && (rest.Key == "additionalProperties" || rest.Key == "unevaluatedProperties"): // parts may have other members
 		default:
 			listed = append(listed, rest)
 		}
@@ -57,8 +56,8 @@ func Object(input json.RawMessage) (object ordered.Map, whole, ok bool) {
 	return listed, whole, true
 }
 
-// Members returns the properties and the required names of what [Object] returns, as they are
-// written; nil for none. Of a root that is not put together from parts it reads no more.
+// Members returns the properties and the required names of the [Object] of a schema, as written;
+// nil if there are none. Without combinators it only scans the root.
 func Members(input json.RawMessage) (properties, required json.RawMessage) {
 	combined, isObject := false, false
 	ordered.Scan(input, func(name []byte, start, end int) {
@@ -89,17 +88,17 @@ func Members(input json.RawMessage) (properties, required json.RawMessage) {
 	return properties, required
 }
 
-// merger collects the members of the parts of a root.
+// merger collects the members of all parts of a root.
 type merger struct {
 	root    json.RawMessage
 	parts   int
 	names   []string
-	forms   map[string][]json.RawMessage // by name, each form once
-	targets map[string][]string          // what each reference that was followed requires
+	forms   map[string][]json.RawMessage // by name, without duplicates
+	targets map[string][]string          // names that the target of each followed reference requires
 }
 
-// part adds the members of a schema and of what it is put together from. It returns the
-// names that every object of the schema has.
+// part adds the members of a schema and of its parts. It returns the names that every object of the
+// schema has.
 func (m *merger) part(schema ordered.Map) (required []string) {
 	if len(schema) == 0 {
 		return nil
@@ -151,7 +150,7 @@ func (m *merger) part(schema ordered.Map) (required []string) {
 	return once
 }
 
-// target adds what the $ref of a schema points to in the same document, once.
+// target adds the local target of a schema's $ref, once.
 func (m *merger) target(schema ordered.Map) (required []string) {
 	var ref string
 	Member(schema, "$ref", &ref)
@@ -165,7 +164,7 @@ func (m *merger) target(schema ordered.Map) (required []string) {
 	if m.targets == nil {
 		m.targets = map[string][]string{}
 	}
-	m.targets[ref] = nil // what leads back to it adds nothing
+	m.targets[ref] = nil // for references back to it
 	var target ordered.Map
 	if at, ok := at(m.root, path); ok && json.Unmarshal(at, &target) == nil {
 		m.targets[ref] = m.part(target)
@@ -173,8 +172,8 @@ func (m *merger) target(schema ordered.Map) (required []string) {
 	return m.targets[ref]
 }
 
-// properties returns the members as they were written, those with several forms as any
-// of them. A boolean schema in a part says nothing of what a value is.
+// properties returns the members as written; members with several forms become an anyOf. A boolean
+// schema in a part is ignored.
 func (m *merger) properties() ordered.Map {
 	properties := ordered.Map{}
 	for _, name := range m.names {
@@ -193,8 +192,8 @@ func (m *merger) properties() ordered.Map {
 	return properties
 }
 
-// words returns the words that forms allow which allow nothing else, as those of a member
-// do that tells alternatives apart; nil where one allows more.
+// words returns the union of the words that forms allow, if no form allows anything else, as for a
+// member that distinguishes alternatives; otherwise nil.
 func words(forms []json.RawMessage) (all []string) {
 	for _, form := range forms {
 		var schema ordered.Map
@@ -221,7 +220,7 @@ func words(forms []json.RawMessage) (all []string) {
 	return all
 }
 
-// parts returns the schemas of a keyword that has several, boolean ones as empty.
+// parts returns the schemas in the list of a keyword, boolean ones as empty.
 func parts(schema ordered.Map, keyword string) []ordered.Map {
 	var texts []json.RawMessage
 	Member(schema, keyword, &texts)
@@ -235,7 +234,7 @@ func parts(schema ordered.Map, keyword string) []ordered.Map {
 	return list
 }
 
-// Member reads a keyword into v, and leaves v alone where it is of another shape.
+// Member reads a keyword into v. It leaves v alone if the value has another type.
 func Member[T any](schema ordered.Map, keyword string, v *T) {
 	raw, _ := schema.Get(keyword)
 	text, ok := raw.(json.RawMessage)

@@ -9,8 +9,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Roots that hosts refuse are listed as objects with the members of all their parts, as
-// these were written, and require no more than the original does.
+// Roots that hosts reject are listed as objects with the members of all parts, as written. They
+// require no more than the original.
 func TestObject(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"as it is", `{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"additionalProperties":false,"$defs":{"x":{}}}`,
@@ -62,7 +62,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// Of a root with more parts than are read it is said that some are missing.
+// The description of a root with too many parts reports that some are missing.
 func TestCut(t *testing.T) {
 	var parts []string
 	for i := range 2 * maxParts {
@@ -81,7 +81,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// The references of what stands within another document lead to the same.
+// References in a nested schema keep their targets.
 func TestNested(t *testing.T) {
 	object, _, _ := Object(json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/$defs/x%20y"},"b":{"$ref":"#"},` +
 		`"c":{"$ref":"other#/x"}},"$defs":{"x y":{"type":"object","properties":{"$ref":{"$ref":"#/properties/a"}}}}}`))

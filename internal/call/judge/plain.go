@@ -9,18 +9,20 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Bounds of what [Plain] puts in the place of references, and of the levels that it reads.
+// Limits of the references that [Plain] replaces, and of the levels that it reads.
 const (
 	maxReferences = 100
-	maxTargets    = 256 << 10 // bytes of what references lead to
+	maxTargets    = 256 << 10 // total size of targets
 	maxDepth      = 50
 )
 
-// Plain returns a schema as usage lines tell it, without its definitions: what a reference leads to
-// stands in its place, and a part that is the only one besides null in place of the keyword that
-// has it, which stays behind it unless null is the default. A reference stays that leads out of the
-// document, nowhere, back to where it stands, or to what says otherwise than the words beside it,
-// and so does each beyond the bounds; it has the type of what it leads to, where that is known. Values are [json.RawMessage].
+// Plain returns a schema in the form for usage lines, without definitions. Local references are
+// replaced by their targets. If an anyOf, oneOf or allOf has only one part besides null, the part
+// replaces it; the keyword is kept in addition if null is allowed and not the default.
+//
+// A reference is kept if it has no local target, is recursive, contradicts the keywords next to it,
+// or exceeds the limits. It then gets the type of its target, if that is known. Values are
+// [json.RawMessage].
 func Plain(schema ordered.Map) ordered.Map {
 	if !slices.ContainsFunc(schema, func(m ordered.Member) bool {
 		text, _ := m.Value.(json.RawMessage)
@@ -34,16 +36,16 @@ func Plain(schema ordered.Map) ordered.Map {
 	return p.object(schema)
 }
 
-// plainer makes schemas plain.
+// plainer converts schemas for Plain.
 type plainer struct {
 	root          json.RawMessage
-	open          []string                              // paths of what is being read
-	members       map[string]map[string]json.RawMessage // of objects of the root, by path
-	count, copied int                                   // of references that were followed, and bytes of what they lead to
+	open          []string                              // paths of the references being followed
+	members       map[string]map[string]json.RawMessage // members of objects of the root, by path
+	count, copied int                                   // number of references followed, and size of their targets
 	depth         int
 }
 
-// schema returns a schema, or a list of some, as usage lines tell it. What is no schema comes back as it is.
+// schema converts a schema, or a list of schemas. Other values are returned unchanged.
 func (p *plainer) schema(raw json.RawMessage) json.RawMessage {
 	var object ordered.Map
 	var list []json.RawMessage
@@ -101,8 +103,8 @@ func (p *plainer) object(schema ordered.Map) ordered.Map {
 	return plain
 }
 
-// single returns a schema with the only part of a keyword, besides null, in its place. The keyword
-// stays behind it where null is another value than none.
+// single replaces a keyword by its only part that is not null. The keyword is kept in addition if
+// the parts include null, unless null is the default.
 func single(schema ordered.Map, keyword string) ordered.Map {
 	all := parts(schema, keyword)
 	some := slices.DeleteFunc(slices.Clone(all), func(part ordered.Map) bool {
@@ -122,7 +124,7 @@ func single(schema ordered.Map, keyword string) ordered.Map {
 	return with
 }
 
-// followed returns a schema with what its reference leads to in its place.
+// followed replaces the reference in a schema by its target.
 func (p *plainer) followed(schema ordered.Map, ref string) ordered.Map {
 	path, local := pathOf(ref, p.root)
 	if !local {
@@ -151,7 +153,7 @@ func (p *plainer) followed(schema ordered.Map, ref string) ordered.Map {
 	return schema
 }
 
-// at returns what a path leads to in the root.
+// at returns the value at a path of the root.
 func (p *plainer) at(path string) (json.RawMessage, bool) {
 	cut := strings.LastIndexByte(path, '/')
 	if cut < 0 {
@@ -160,7 +162,7 @@ func (p *plainer) at(path string) (json.RawMessage, bool) {
 	members, known := p.members[path[:cut]]
 	if !known {
 		if holder, ok := at(p.root, path[:cut]); ok {
-			_ = json.Unmarshal(holder, &members) // of a list it stays nil
+			_ = json.Unmarshal(holder, &members) // stays nil for a list
 		}
 		p.members[path[:cut]] = members
 	}
@@ -171,11 +173,11 @@ func (p *plainer) at(path string) (json.RawMessage, bool) {
 	return raw, ok
 }
 
-// notes are the keywords of which a schema may say something else than what it refers to.
+// notes are the keywords that may differ between a schema and the target of its reference.
 var notes = []string{"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "$id", "$anchor"}
 
-// joined returns a schema with the members of another in the place of a keyword. It is not ok, and
-// the schema stays, where both say what is not the same.
+// joined returns a schema with the members of another in place of a keyword. If a keyword differs
+// in both, ok is false and the schema is unchanged.
 func joined(schema ordered.Map, keyword string, other ordered.Map) (with ordered.Map, ok bool) {
 	for _, m := range schema {
 		if m.Key == keyword {

@@ -18,8 +18,8 @@ func plain(t *testing.T, schema string) string {
 	return string(ordered.MustJSON(Plain(object)))
 }
 
-// What references lead to stands in their place, with the words beside them; one that leads
-// nowhere, out or back stays, with the type that is known.
+// References are replaced by their targets, joined with the keywords next to them. References that
+// are recursive or have no local target stay, with the type if it is known.
 func TestPlain(t *testing.T) {
 	for _, c := range []struct{ name, schema, want string }{
 		{"nothing to do", `{"properties":{"a":{"type":["string","null"]}},"$defs":{"x":{}}}`,
@@ -69,7 +69,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// However references multiply, or however deep a schema is, little is read.
+// Multiplying references and deep schemas are read only up to the limits.
 func TestPlainIsBounded(t *testing.T) {
 	var doubling strings.Builder
 	for i := range 40 {

@@ -10,18 +10,18 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Nested returns the object that [Object] made of a schema as it stands below a path in another
-// document, such as /properties/params: its references lead to what they led to.
+// Nested returns the [Object] of a schema for a place below a path of another document, such as
+// /properties/params: its references still have the same targets.
 func Nested(object ordered.Map, below string) ordered.Map {
 	return settled(object, ordered.MustJSON(object), below)
 }
 
-// settled returns a schema, made of another, whose references lead to what they led to in that:
-// by a path below, and where what they led to is not in the schema any more, by its $defs.
+// settled rewrites the references of a schema that was made from another one, so that they have the
+// same targets: at a path below, or in its $defs if the schema no longer contains the target.
 func settled(schema ordered.Map, from json.RawMessage, below string) ordered.Map {
 	s := settler{from: from, kept: ordered.MustJSON(schema), below: below, names: map[string]string{}}
 	var moved ordered.Map
-	_ = json.Unmarshal(s.schema(s.kept), &moved) // it was one before
+	_ = json.Unmarshal(s.schema(s.kept), &moved) // schema was an object before
 	if len(s.defs) > 0 {
 		var defs ordered.Map
 		Member(moved, "$defs", &defs)
@@ -30,18 +30,18 @@ func settled(schema ordered.Map, from json.RawMessage, below string) ordered.Map
 	return moved
 }
 
-// settler writes references anew.
+// settler rewrites references.
 type settler struct {
 	from, kept json.RawMessage
-	below      string            // where what is kept stands
-	names      map[string]string // in $defs, of what is not kept, by path
+	below      string            // path of the schema in its document
+	names      map[string]string // names in $defs of missing targets, by path
 	defs       ordered.Map
 }
 
-// data are the keywords whose values are no schemas.
+// data are the keywords whose values are not schemas.
 var data = []string{"const", "enum", "default", "examples"}
 
-// schema returns a schema, or something that has some, as it was written but for its references.
+// schema copies a value and rewrites the $refs in it.
 func (s *settler) schema(raw json.RawMessage) json.RawMessage {
 	var object ordered.Map
 	var list []json.RawMessage
@@ -72,7 +72,7 @@ func (s *settler) schema(raw json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(object)
 }
 
-// reference returns a reference that leads to what ref led to.
+// reference returns a reference to the target of ref.
 func (s *settler) reference(ref string) string {
 	path, local := pathOf(ref, s.from)
 	if !local {
@@ -83,7 +83,7 @@ func (s *settler) reference(ref string) string {
 	}
 	target, found := at(s.from, path)
 	if !found {
-		return ref // it led nowhere before
+		return ref // it had no target before
 	}
 	name, known := s.names[path]
 	if !known {
@@ -96,17 +96,17 @@ func (s *settler) reference(ref string) string {
 	return pointer(s.below + "/$defs/" + escaped(name))
 }
 
-// pointer returns the reference to a path.
+// pointer returns a reference to a path.
 func pointer(path string) string { return "#" + (&url.URL{Fragment: path}).EscapedFragment() }
 
-// escaped returns a name as JSON pointers have it.
+// escaped returns a name in the form of JSON pointers.
 func escaped(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
 
 // unescaped is the reverse of escaped.
 func unescaped(name string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(name) }
 
-// pathOf returns the JSON pointer of what a reference leads to in the same document, which may
-// name it by an anchor. It is not ok for other documents.
+// pathOf returns the JSON pointer of the target of a reference in the same document, also for
+// anchors. ok is false for other documents and unknown anchors.
 func pathOf(ref string, document json.RawMessage) (path string, ok bool) {
 	fragment, local := strings.CutPrefix(ref, "#")
 	fragment, err := url.PathUnescape(fragment)
@@ -119,7 +119,7 @@ func pathOf(ref string, document json.RawMessage) (path string, ok bool) {
 	return anchored(document, fragment, "")
 }
 
-// anchored returns the path of the schema that has an anchor.
+// anchored returns the path of the schema with an anchor.
 func anchored(raw json.RawMessage, anchor, path string) (found string, ok bool) {
 	var object ordered.Map
 	var list []json.RawMessage
@@ -127,7 +127,7 @@ func anchored(raw json.RawMessage, anchor, path string) (found string, ok bool) 
 	case len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &object) == nil:
 		var is, old string
 		Member(object, "$anchor", &is)
-		Member(object, "$id", &old) // of draft-07
+		Member(object, "$id", &old) // draft-07
 		if is == anchor || old == "#"+anchor {
 			return path, true
 		}
@@ -150,7 +150,7 @@ func anchored(raw json.RawMessage, anchor, path string) (found string, ok bool) 
 	return "", false
 }
 
-// at returns what a JSON pointer leads to.
+// at returns the value at a JSON pointer.
 func at(document json.RawMessage, path string) (json.RawMessage, bool) {
 	if path == "" {
 		return document, true

@@ -9,9 +9,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// CompileTool compiles the schema of another server's tool as [Compile] does, but refuses no more
-// than that server does: formats are annotations, as in 2020-12, null is allowed where nullable
-// or an enum allows it, and patterns that Go cannot express are not enforced.
+// CompileTool is [Compile] for another server's tool, and is not stricter than that server. Formats
+// are annotations, as in 2020-12. Null is allowed if nullable or an enum allows it. Patterns that
+// Go cannot express are not enforced.
 func CompileTool(name string, schema json.RawMessage) (*Foreign, error) {
 	doc, err := decoded(name, schema)
 	if err != nil {
@@ -34,7 +34,7 @@ func CompileTool(name string, schema json.RawMessage) (*Foreign, error) {
 		asserting = sync.OnceValue(func() *jsonschema.Schema {
 			var s *jsonschema.Schema
 			if doc, err := decoded(name, text); err == nil {
-				s, _ = compile(name, doc) // without formats it compiles
+				s, _ = compile(name, doc) // it compiles without formats
 			}
 			return s
 		})
@@ -47,7 +47,7 @@ func CompileTool(name string, schema json.RawMessage) (*Foreign, error) {
 	return &Foreign{Schema: s, Doc: doc, Formats: asserting, Patterns: patterns}, nil
 }
 
-// eachSchema calls visit for a schema, or each of several, and all schemas within.
+// eachSchema calls visit for a schema, or each schema of a list, and for all nested schemas.
 func eachSchema(part any, visit func(schema map[string]any)) {
 	list, _ := part.([]any)
 	for _, entry := range list {
@@ -61,7 +61,7 @@ func eachSchema(part any, visit func(schema map[string]any)) {
 	for word, value := range object {
 		switch word {
 		case "const", "enum", "default", "examples":
-		case "properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas": // schemas by names
+		case "properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas": // schemas by name
 			named, _ := value.(map[string]any)
 			for _, schema := range named {
 				eachSchema(schema, visit)
@@ -72,8 +72,8 @@ func eachSchema(part any, visit func(schema map[string]any)) {
 	}
 }
 
-// takePatterns removes the patterns that Go cannot express from a schema and returns them. Members
-// whose names one of them would match are then not judged.
+// takePatterns removes the patterns that Go cannot express from a schema and returns them. If it
+// removes a patternProperties entry, additional members are not checked either.
 func takePatterns(s map[string]any) (taken []string) {
 	unknown := func(pattern string) bool {
 		_, err := regexp.Compile(pattern)
@@ -96,8 +96,7 @@ func takePatterns(s map[string]any) (taken []string) {
 	return taken
 }
 
-// allowNull makes a schema allow null where it is nullable, as OpenAPI has it, or where null is in
-// its enum.
+// allowNull makes a schema allow null if it is nullable, as in OpenAPI, or if null is in its enum.
 func allowNull(s map[string]any) {
 	values, enumerates := s["enum"].([]any)
 	listed := slices.Contains(values, nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// unfit says why no object can be held to a schema, which is compiled at an address: it allows none,
-// or a part of it refers only to itself. It is empty for other schemas.
+// unfit returns why no object can be checked against a schema compiled at address: it allows no
+// object, or a part of it refers only to itself. It is empty for other schemas.
 func unfit(s *jsonschema.Schema, address string) string {
 	none := s.Bool != nil && !*s.Bool
 	if none || s.Types != nil && !s.Types.IsEmpty() && !slices.Contains(s.Types.ToStrings(), "object") {
@@ -25,15 +25,16 @@ func unfit(s *jsonschema.Schema, address string) string {
 	return ""
 }
 
-// look says how far a schema was looked at.
+// look is the state of a schema in the search for loops.
 type look int
 
 const (
-	open look = iota + 1 // it is on the way from the schema where the search began
-	done                 // no loop begins at it
+	open look = iota + 1 // on the path from the start of the search
+	done                 // no loop begins here
 )
 
-// loop returns a schema that is applied to the same value again and again, starting at s; nil for none.
+// loop returns a schema that, starting at s, is applied to the same value endlessly; nil if there
+// is no such loop.
 func loop(s *jsonschema.Schema, looks map[*jsonschema.Schema]look) *jsonschema.Schema {
 	switch looks[s] {
 	case open:
@@ -51,7 +52,7 @@ func loop(s *jsonschema.Schema, looks map[*jsonschema.Schema]look) *jsonschema.S
 	return nil
 }
 
-// reachable lists a schema and all that it applies, each once.
+// reachable lists a schema and all schemas that it applies, each once.
 func reachable(s *jsonschema.Schema) []*jsonschema.Schema {
 	list, seen := []*jsonschema.Schema{s}, map[*jsonschema.Schema]bool{s: true}
 	for i := 0; i < len(list); i++ {
@@ -93,7 +94,7 @@ func within(s *jsonschema.Schema) []*jsonschema.Schema {
 	return present(list)
 }
 
-// schemas returns those of a keyword that may have something else.
+// schemas returns the schemas in a keyword that may also have other values.
 func schemas(value any) []*jsonschema.Schema {
 	switch value := value.(type) {
 	case *jsonschema.Schema:

@@ -20,8 +20,8 @@ func Paths(results []toolfold.Param) []string {
 	return paths
 }
 
-// Declares reports whether a dotted path leads to a result field, or into an
-// object whose members are not declared.
+// Declares reports whether a dotted path names a result field, or a member of an object without
+// declared members.
 func Declares(results []toolfold.Param, path string) bool {
 	name, rest, deeper := strings.Cut(path, ".")
 	i := slices.IndexFunc(results, func(p toolfold.Param) bool { return p.Name == name })

@@ -1,4 +1,4 @@
-// Package schema writes declared parameters as JSON Schema, and names the paths in results.
+// Package schema writes declared parameters as JSON Schema, and lists the paths in results.
 package schema
 
 import (
@@ -10,37 +10,35 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Style decides what a JSON Schema says beside types, enums and bounds. The
-// zero Style writes no texts.
+// Style decides what a JSON Schema has in addition to types, enums and limits. The zero Style
+// writes no texts.
 type Style struct {
-	// Describe reports whether a parameter's text is written; nil writes none.
+	// Describe reports whether a parameter's text is written; nil = no texts.
 	Describe func(toolfold.Param) bool
 
 	// Untyped schemas have no type for a value of any type.
 	Untyped bool
 
-	// Brief schemas have types and nothing else.
+	// Brief schemas have only types.
 	Brief bool
 
 	// Result schemas require the members that are not Omitted.
 	Result bool
 
-	// Listed schemas leave out members that are Loose: a host that checks
-	// arguments would refuse good items with a bad one.
+	// Listed schemas omit the members of Loose objects: a host that checks arguments would reject
+	// good items together with a bad one.
 	Listed bool
 
-	// Actions are the values of an action argument that stands in front of the
-	// members of an object, and is required; nil for none.
+	// Actions are the values of a required action argument in front of the members of an object;
+	// nil = no such argument.
 	Actions []string
 
-	// Recorded schemas are as the legacy tools had them: whole numbers were
-	// plain numbers, that a text is not empty was said, and what is Added now
-	// was not there.
+	// Recorded schemas are like those of the legacy tools: whole numbers are plain numbers, a
+	// minLength of 1 is written, and Added parameters are omitted.
 	Recorded bool
 }
 
-// Object returns the schema of an object with the given members. It has
-// no combinators.
+// Object returns the schema of an object with the given members, without combinators.
 func Object(required, optional []toolfold.Param, style Style) json.RawMessage {
 	schema := Members(required, optional, style)
 	if style.Actions != nil {
@@ -53,8 +51,8 @@ func Object(required, optional []toolfold.Param, style Style) json.RawMessage {
 // Of returns the schema of one value.
 func Of(p toolfold.Param, style Style) json.RawMessage { return ordered.MustJSON(schemaOf(p, style)) }
 
-// Members returns the schema of an object with the given members, without
-// [Style.Actions], to be added to.
+// Members returns the schema of an object with the given members, without [Style.Actions]. The
+// caller may add to it.
 func Members(required, optional []toolfold.Param, style Style) ordered.Map {
 	properties := ordered.Map{}
 	for _, p := range slices.Concat(required, optional) {
@@ -140,7 +138,7 @@ func schemaOf(p toolfold.Param, style Style) ordered.Map {
 			schema.Set(m.Key, m.Value)
 		}
 	case p.Kind == toolfold.KindObject:
-		// Some hosts close an object that does not say so.
+		// Some hosts treat an object without additionalProperties as closed.
 		schema.Set("additionalProperties", true)
 	}
 	if p.Default != nil {
@@ -149,7 +147,7 @@ func schemaOf(p toolfold.Param, style Style) ordered.Map {
 	return schema
 }
 
-// valuesOf returns the values that a parameter may have.
+// valuesOf returns the allowed values of a parameter.
 func valuesOf(p toolfold.Param, null bool) any {
 	if p.Kind == toolfold.KindString && !null {
 		return p.Enum
@@ -179,9 +177,8 @@ func formsOf(p toolfold.Param, style Style) (forms []ordered.Map) {
 	return forms
 }
 
-// anyValue is the list of alternatives that stands for any JSON value: hosts
-// want a type on everything, also on what is in a list. Lists within lists can
-// be given as JSON text.
+// anyValue is the anyOf for any JSON value. Hosts require a type for every value, also for items of
+// lists. Nested lists can be given as JSON text.
 var anyValue = func() []ordered.Map {
 	one := func(kind toolfold.Kind, more ...ordered.Member) ordered.Map {
 		return append(ordered.Map{{Key: "type", Value: string(kind)}}, more...)
@@ -193,8 +190,8 @@ var anyValue = func() []ordered.Map {
 	}
 }()
 
-// Output returns the schema of an action's result. Nothing is required: callers may
-// ask for some of the fields only.
+// Output returns the schema of an action's result. No field is required: callers may ask for some
+// fields only.
 func Output(a *toolfold.Action) json.RawMessage {
 	return Object(nil, a.Results(), Style{Describe: Always, Untyped: true})
 }
@@ -207,7 +204,7 @@ func Whole(a *toolfold.Action) json.RawMessage {
 // Always is a [Style.Describe] that writes every text.
 func Always(toolfold.Param) bool { return true }
 
-// InFront puts a required property in front of those of an object schema.
+// InFront adds a required property in front of the properties of an object schema.
 func InFront(schema ordered.Map, name string, property ordered.Map) ordered.Map {
 	properties, _ := schema.Get("properties")
 	required, _ := schema.Get("required")

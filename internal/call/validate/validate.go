@@ -1,5 +1,4 @@
-// Package validate holds values to declared fields, and to JSON Schemas that were
-// written elsewhere.
+// Package validate checks values against declared fields, and against JSON Schemas from elsewhere.
 package validate
 
 import (
@@ -24,9 +23,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// Fields lists what is wrong with an object that should have the given members and
-// no others. All of them are optional; what is inside them is checked as declared.
-// Paths are JSON pointers into the object.
+// Fields lists the problems of an object that should have only the given members. All members are
+// optional; their values are checked as declared. Paths are JSON pointers into the object.
 func Fields(params []toolfold.Param, object map[string]any) []toolfold.Problem {
 	return toolfold.Param{Kind: toolfold.KindObject, Optional: params}.Check(object)
 }
@@ -34,18 +32,19 @@ func Fields(params []toolfold.Param, object map[string]any) []toolfold.Problem {
 // A Tool checks the arguments of another server's tool by the tool's schema. It is safe for concurrent use.
 type Tool struct{ *judge.Foreign }
 
-// Compile compiles the schema of a tool. Errors mention name. References to other documents are refused.
+// Compile compiles the schema of a tool. Errors mention name. References to other documents are
+// rejected.
 func Compile(name string, schema json.RawMessage) (Tool, error) {
 	compiled, err := judge.CompileTool(name, schema)
 	return Tool{compiled}, err
 }
 
-// Problems lists the problems of an object in the order of paths, at most [judge.MaxProblems].
+// Problems lists the problems of an object, sorted by path, at most [judge.MaxProblems].
 func (t Tool) Problems(object map[string]any) []toolfold.Problem {
 	return foreign(t).problems(object)
 }
 
-// Warnings says which values of an object are not of the format that the schema names.
+// Warnings lists the values of an object that do not have the schema's format.
 func (t Tool) Warnings(object map[string]any) []string {
 	asserting := t.Formats()
 	if asserting == nil {
@@ -58,7 +57,7 @@ func (t Tool) Warnings(object map[string]any) []string {
 	var found []string
 	var collect func(*jsonschema.ValidationError)
 	collect = func(err *jsonschema.ValidationError) {
-		if failed, is := err.ErrorKind.(*kind.Format); is && failed.Want != "regex" { // Go knows fewer than servers do
+		if failed, is := err.ErrorKind.(*kind.Format); is && failed.Want != "regex" { // Go supports fewer expressions than servers do
 			name := toolfold.Problem{Path: pathOf(err)}.Name()
 			if text := fmt.Sprintf("%s is not of format %s: passed on unchanged", name, failed.Want); !slices.Contains(found, text) {
 				found = append(found, text)
@@ -73,7 +72,7 @@ func (t Tool) Warnings(object map[string]any) []string {
 	return found
 }
 
-// pathOf returns where a value is that failed.
+// pathOf returns the path of the value that failed.
 func pathOf(failed *jsonschema.ValidationError) (path string) {
 	for _, step := range failed.InstanceLocation {
 		path = jsonx.Pointer(path, step)
@@ -83,10 +82,9 @@ func pathOf(failed *jsonschema.ValidationError) (path string) {
 
 type foreign struct{ *judge.Foreign }
 
-// Schema lists what is wrong with a value that should satisfy a JSON
-// Schema written elsewhere. Paths of the problems are JSON pointers below at.
-// An error says what is wrong with the schema itself, which may refer to
-// nothing outside of it. It compiles the schema each time it is called.
+// Schema lists the problems of a value that should satisfy a JSON Schema from elsewhere. Paths of
+// the problems are JSON pointers, prefixed with at. An error means that the schema is invalid or
+// refers to other documents. The schema is compiled at every call.
 func Schema(schema json.RawMessage, value map[string]any, at string) ([]toolfold.Problem, error) {
 	var doc any
 	if err := jsonx.Decode(schema, &doc); err != nil {
@@ -107,8 +105,8 @@ func Schema(schema json.RawMessage, value map[string]any, at string) ([]toolfold
 	return found, nil
 }
 
-// closedSchema refuses references out of a schema, and identities under which
-// it could be referred to.
+// closedSchema rejects references to other documents, and ids by which the schema could be referred
+// to.
 func closedSchema(part any) error {
 	switch part := part.(type) {
 	case []any:
@@ -134,7 +132,7 @@ func closedSchema(part any) error {
 	return nil
 }
 
-// problems lists what is wrong with an object, in terms of the schema.
+// problems lists the problems of an object, in terms of the schema.
 func (f foreign) problems(object map[string]any) []toolfold.Problem {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(f.Schema.Validate(object), &invalid) {
@@ -143,7 +141,7 @@ func (f foreign) problems(object map[string]any) []toolfold.Problem {
 	var found []toolfold.Problem
 	var collect func(*jsonschema.ValidationError)
 	collect = func(err *jsonschema.ValidationError) {
-		_, ofNames := err.ErrorKind.(*kind.PropertyNames) // its causes have no place
+		_, ofNames := err.ErrorKind.(*kind.PropertyNames) // its causes have no path
 		if len(err.Causes) == 0 || ofNames {
 			found = append(found, f.explain(err, object)...)
 		}
@@ -160,7 +158,7 @@ func (f foreign) problems(object map[string]any) []toolfold.Problem {
 	return found
 }
 
-// explain turns one failed keyword into problems.
+// explain converts one failed keyword to problems.
 func (f foreign) explain(cause *jsonschema.ValidationError, object map[string]any) []toolfold.Problem {
 	_, fragment, _ := strings.Cut(cause.SchemaURL, "#")
 	fragment, _ = url.PathUnescape(fragment)
@@ -200,7 +198,7 @@ func (f foreign) explain(cause *jsonschema.ValidationError, object map[string]an
 	return []toolfold.Problem{explainValue(path, keyword, demand, value)}
 }
 
-// missing names members that an object does not have.
+// missing returns the problems of missing members.
 func missing(path string, names []string) []toolfold.Problem {
 	var list []toolfold.Problem
 	for _, name := range names {
@@ -239,7 +237,7 @@ func explainValue(path, keyword string, demand map[string]any, value any) toolfo
 		p.Kind, p.Want = toolfold.ProblemFormat, judge.WantedFormat(fmt.Sprint(demand[keyword]), text)
 	case "pattern":
 		p.Kind, p.Want = toolfold.ProblemPattern, shorten.To(fmt.Sprint(demand[keyword]), maxWritten)
-	case "": // false in place of a schema
+	case "": // the schema is false
 		p.Kind = toolfold.ProblemRefused
 	default:
 		p.Kind, p.Want = toolfold.ProblemFormat, "value that satisfies "+keyword
@@ -250,8 +248,8 @@ func explainValue(path, keyword string, demand map[string]any, value any) toolfo
 	return p
 }
 
-// open says what a number must be where one of its bounds is exclusive, as a number or, in draft-04,
-// beside the bound; it is empty for inclusive bounds.
+// open describes the range of a number with an exclusive limit, which is a number or, in draft-04,
+// a boolean next to the limit. It is empty if all limits are inclusive.
 func open(demand map[string]any) string {
 	bound := func(inclusive, exclusive, within, beyond string) string {
 		limit, more := demand[inclusive], demand[exclusive]
@@ -298,13 +296,13 @@ func texts(v any) []string {
 	return list
 }
 
-// maxWritten bounds a demand in an error, in characters.
+// maxWritten limits a part of a schema in an error, in characters.
 const maxWritten = 120
 
 // written returns a part of a schema as JSON, shortened.
 func written(part any) string { return shorten.To(string(ordered.MustJSON(part)), maxWritten) }
 
-// demanded returns a number that a keyword demands; nil where it has none.
+// demanded returns the number of a keyword; nil if it has no number.
 func demanded(v any) *float64 {
 	if n, ok := judge.Float(v); ok {
 		return &n

@@ -34,7 +34,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// A schema from elsewhere reads no file.
+// A schema from elsewhere cannot read files.
 func TestSchemaRefuses(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
@@ -55,7 +55,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// The error of a time shows one: the same where only the zone is missing.
+// The error about a time has an example: the same time if only the zone is missing.
 func TestErrorsOfTimesShowOne(t *testing.T) {
 	t.Parallel()
 	schema := json.RawMessage(`{"properties":{"at":{"type":"string","format":"date-time"}}}`)
