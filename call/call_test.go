@@ -28,7 +28,7 @@ func answer(t *testing.T, r *call.Runner, name, args string) (content string, fa
 	return string(a.Content), a.IsError()
 }
 
-// What a call may get away with, and what it answers then.
+// The unusual calls that are accepted, and their answers.
 func TestNormalise(t *testing.T) {
 	t.Parallel()
 	c := runner(t)
@@ -116,7 +116,7 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// What a wrong call answers: everything at once, and how to mend it.
+// A wrong call gets an error with all problems and their correction.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	const usage = `"usage":"save(text: string, tags?: string[], priority?: high|medium|low, pinned?: boolean, owner?: object, meta?: object)"`
@@ -260,7 +260,7 @@ func manyMembers(n int) string {
 	return s.String()
 }
 
-// Our own failures show nothing of the inside.
+// Internal errors do not reveal their cause to callers.
 func TestInternalErrors(t *testing.T) {
 	t.Parallel()
 	c := runner(t)
@@ -277,7 +277,7 @@ func TestInternalErrors(t *testing.T) {
 	}
 }
 
-// A caller of a legacy name is told the present one.
+// An answer to a legacy name has the current name.
 func TestDeprecation(t *testing.T) {
 	t.Parallel()
 	c := runner(t)
@@ -296,8 +296,8 @@ func TestDeprecation(t *testing.T) {
 	}
 }
 
-// Middleware sees every call, the first outermost, also those that mean no
-// action or are refused; the arguments it sees are the action's own, complete.
+// Middleware sees every call, the first middleware as the outermost, also calls that are unknown or
+// rejected. It sees the action's own arguments with defaults.
 func TestMiddleware(t *testing.T) {
 	t.Parallel()
 	var seen []string

@@ -28,8 +28,8 @@ var doors = toolfold.Family{
 	}},
 }
 
-// Warnings that an action returns stay, beside those of the call, whether it runs now or its
-// result was kept.
+// An action's own warnings are kept, followed by the call's, both for a new and for a stored
+// result.
 func TestOwnWarnings(t *testing.T) {
 	t.Parallel()
 	r := toolfoldtest.Runner(toolfoldtest.Mount(t, doors, checker{}))

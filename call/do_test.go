@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
-// library is opened by a call of shelf.list, which its action calls too.
+// library is opened by a call of shelf.list; its action calls shelf.list too.
 type library struct{ opened int }
 
 type shelf struct {
@@ -38,8 +38,8 @@ func (l library) count(ctx context.Context, _ struct{}) (count, error) {
 	return count{l.opened, len(there.Books)}, err
 }
 
-// An action, and what opens its service, call others without a caller of their own: the answers are whole, whatever
-// bounds those of the client, and the rights are those of the call.
+// An action, and the func that opens its service, can call others with a nil Caller. The answers
+// are complete, independent of the client's limits, and the rights are the call's.
 func TestDoInCall(t *testing.T) {
 	t.Parallel()
 	shelves := toolfoldtest.Mount(t, toolfold.Family{

@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// What a filter makes of a result is the answer; what it did not read, could not make
-// or was not told is said.
+// The answer is the output of the filter. A warning reports an empty output, a failed filter, and a
+// further page.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{ResultLimit: 12_000})
@@ -34,7 +34,7 @@ func TestFilters(t *testing.T) {
 		{"memory.get", `{"params":{"key":"k03","jq":".value.n"}}`, `{"result":3}`},
 		{"tool_call", `{"name":"memory.get","arguments":{"key":"k03"},"jq":".value.n"}`, `{"result":3}`},
 		{"tool_call", `{"name":"memory.get","arguments":{"key":"k03","jq":".value.n"},"jq":".found"}`, `{"result":3}`},
-		{"memory.export", `{"prefix":"k","jq":"[.data[].value.n] | add"}`, `{"result":435}`}, // more than an answer could have
+		{"memory.export", `{"prefix":"k","jq":"[.data[].value.n] | add"}`, `{"result":435}`}, // longer than the limit of an answer
 		{"memory.list", `{"prefix":"k","limit":4,"jq":".keys | length"}`, `{"result":4,"warnings":["jq read one page; cursor `},
 		{"memory.list", `{"prefix":"k","limit":4,"include_fields":["keys.key"],"jq":".keys | length"}`, `["jq read one page; cursor `},
 		{"memory.export", `{"prefix":"k","jq":".data"}`, `have jq make less"]}`},
@@ -49,7 +49,8 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// A call whose filter does not get its turn, as filters of its caller have all that one caller may, is told so.
+// If the filters of a caller use all turns that it may have, a further filter fails with the
+// reason.
 func TestFilterWithoutTurn(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -58,7 +59,7 @@ func TestFilterWithoutTurn(t *testing.T) {
 	b := workbench.New(t, surface.Options{})
 	ctx, cancel := context.WithCancel(callctx.With(t.Context(), toolfold.Origin{Token: "busy"}))
 	defer cancel()
-	const calls = 6 // of which two run, and two more at most when these are ended for the time they take
+	const calls = 6 // two run, then two more; the others wait too long
 	answers := make(chan toolfold.Answer, calls)
 	for range calls {
 		go func() {

@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// otherVerbs are words that callers use for actions, by the names of these.
+// otherVerbs are words that callers use for actions, by action.
 var otherVerbs = map[string]string{
 	"store": "save put set write remember add", "get": "fetch read retrieve show view", "search": "find query lookup grep",
 	"list": "ls all show_all list_all enumerate", "delete": "remove erase forget del drop",
@@ -33,9 +33,8 @@ var otherVerbs = map[string]string{
 	"query": "search find read", "start": "begin", "stop": "end finish",
 }
 
-// What callers call an action instead of its name leads to it in one round: as
-// the name of a tool, through tool_call and as the action. Nothing leads to an
-// action that destroys more.
+// A wrong name for an action leads to it in one round, as the name of a tool, through tool_call and
+// as the action. No name leads to an action that destroys more.
 func TestOtherNamesLeadToTheAction(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
@@ -93,8 +92,7 @@ func TestOtherNamesLeadToTheAction(t *testing.T) {
 
 func upperFirst(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
-// Verbs for what a family does not do lead nowhere, least of all to what does the
-// opposite.
+// Verbs for things that a family does not do lead to no action, least of all to the opposite.
 func TestNoVerbLeadsToTheOpposite(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
@@ -141,8 +139,8 @@ func TestGuessDeletesNothing(t *testing.T) {
 	}
 }
 
-// Strict names are those that are listed: at every tier and listing all others are
-// refused, with the way to call them.
+// If names are strict, only listed ones are accepted, at every tier and level. Errors about other
+// names show how to call them.
 func TestStrictNamesAreTheListed(t *testing.T) {
 	t.Parallel()
 	for _, o := range []surface.Options{{Tier: toolfold.Core}, {Tier: toolfold.Standard}, {Level: lazy.Search}, {}} {

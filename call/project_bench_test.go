@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// BenchmarkProjection prints what include_fields costs on a result of 1 MB.
-// The floor is 1 ms.
+// BenchmarkProjection prints the time of include_fields on a result of 1 MB. The floor is 1 ms.
 func BenchmarkProjection(b *testing.B) {
 	result := megabyte()
 	for _, fields := range [][]string{
@@ -26,7 +25,7 @@ func BenchmarkProjection(b *testing.B) {
 	}
 }
 
-// megabyte is a search result as memory would give it.
+// megabyte is a search result in the form of the memory family.
 func megabyte() json.RawMessage {
 	var rows []string
 	size := 0

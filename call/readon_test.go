@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// What does not fit into an answer is read on by what the answer names.
+// An answer that is cut names the way to read the rest.
 func TestReadingOn(t *testing.T) {
 	t.Parallel()
 	b := workbench.Crammed(t, surface.Options{})
@@ -25,7 +25,7 @@ func TestReadingOn(t *testing.T) {
 	t.Run("runs", func(t *testing.T) { runsReadOn(t, b) })
 }
 
-// Lists go on at their cursors until everything was seen, once.
+// The cursors of a list lead to all entries, each once.
 func listsReadOn(t *testing.T, b *workbench.Bench) {
 	for _, test := range []struct{ name, args, list, id string }{
 		{"memory.list", `"limit":1000`, "keys", "key"},
@@ -71,7 +71,7 @@ func listsReadOn(t *testing.T, b *workbench.Bench) {
 
 var leadsOn = regexp.MustCompile(`((?:[\w.]|\[\d+:\d*\])+\[\d+:\]) has \d+ more characters`)
 
-// A text that was cut is read to its end by what the answers name.
+// A cut text can be read to its end by following the answers.
 func textsReadOn(t *testing.T, b *workbench.Bench) {
 	want := workbench.LongText(7, 100_000)
 	for _, test := range []struct{ name, args, path string }{
@@ -105,7 +105,7 @@ func textsReadOn(t *testing.T, b *workbench.Bench) {
 	}
 }
 
-// beforeCut returns what stands before the mark of a text that was cut.
+// beforeCut returns the text before the mark of a cut.
 func beforeCut(t *testing.T, text string) string {
 	t.Helper()
 	if !shorten.IsCut(text) {
@@ -114,7 +114,7 @@ func beforeCut(t *testing.T, text string) string {
 	return text[:strings.LastIndex(text, "… [cut: ")]
 }
 
-// What is asked for within a list is what the cut names.
+// The field that a cut names works for items of lists.
 func itemsReadOn(t *testing.T, b *workbench.Bench) {
 	args := `{"keys":["entry 03","entry 04","entry 05"]%s}`
 	answer := b.Client.Call(t.Context(), "memory.get", json.RawMessage(fmt.Sprintf(args, "")))
@@ -140,8 +140,8 @@ func itemsReadOn(t *testing.T, b *workbench.Bench) {
 	}
 }
 
-// The answer of an action that cannot be repeated is kept, and read to its end
-// by the call that the answer names.
+// The answer of an action that cannot be repeated is stored, and can be read to its end by the call
+// that the answer names.
 func runsReadOn(t *testing.T, b *workbench.Bench) {
 	register := `{"agentId":"reader","description":"Reads.","workflow":[{"stepId":"s","name":"s","type":"tool",` +
 		`"config":{"tool":"memory.get","arguments":{"key":"text"}}}]}`
@@ -192,8 +192,7 @@ func runsReadOn(t *testing.T, b *workbench.Bench) {
 	}
 }
 
-// Of a list that is little too long the last items are left out; none loses a
-// member.
+// If a list is a little too long, its last items are omitted. The other items are complete.
 func TestCutListsHaveWholeItems(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})

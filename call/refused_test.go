@@ -11,8 +11,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// What a service refuses is answered as what does not fit its schema: with
-// paths, and with the shape of the action or of what is in the argument.
+// Errors of services look like errors of schemas: they have paths, and the usage of the action or
+// of the argument.
 func TestServicesRefuseInOneShape(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Full})

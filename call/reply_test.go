@@ -14,8 +14,7 @@ import (
 	"github.com/toolfold/toolfold/entry"
 )
 
-// foreign returns a family of tools that answer with a result each, and keep the
-// arguments that they got.
+// foreign returns a family of tools that return the given results and store their arguments.
 func foreign(t *testing.T, server string, got *string, results map[string]string, schemas map[string]string) *toolfold.Family {
 	t.Helper()
 	f := toolfold.Family{Name: server, Summary: "S", Category: "c", Tier: toolfold.Extended, Apiece: true}
@@ -56,8 +55,8 @@ func runnerOf(families ...*toolfold.Family) *call.Runner {
 	return call.New(func(*toolfold.Rights) *call.Resolver { return names }, nil)
 }
 
-// What another server answers goes on as it came; what is asked for in parts, or is too
-// long, keeps its form and says what was cut.
+// Results of another server are passed on unchanged. If fields are selected or a result is too
+// long, it keeps its form and has a warning about the cut.
 func TestReply(t *testing.T) {
 	t.Parallel()
 	image := `{"type":"image","data":"` + strings.Repeat("A", 3000) + `","mimeType":"image/png"}`
@@ -122,8 +121,8 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// Arguments arrive as they were sent, whatever they are called, and are refused where the
-// schema refuses them.
+// Arguments arrive as they were sent, whatever their names, and are rejected if the schema rejects
+// them.
 func TestForeignArguments(t *testing.T) {
 	t.Parallel()
 	var got string
@@ -158,7 +157,7 @@ func TestForeignArguments(t *testing.T) {
 	}
 }
 
-// A name that two servers have leads to none of their tools, and says to which it could.
+// A name of tools of two servers is an error that names both tools.
 func TestSharedName(t *testing.T) {
 	t.Parallel()
 	var got string
@@ -176,8 +175,8 @@ func TestSharedName(t *testing.T) {
 	}
 }
 
-// Actions of other servers are verbs and their objects: a verb alone, or the action beside a
-// tool's name that is nearly right, leads to the one that is meant.
+// Actions of other servers are verbs with objects. A verb alone, or an action after an almost
+// correct tool name, leads to the right action.
 func TestPartsOfNames(t *testing.T) {
 	t.Parallel()
 	var got string

@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
-// callForeign calls a tool of another server that has a schema. The tool answers its arguments.
+// callForeign calls a tool of another server with a schema. The tool returns its arguments.
 func callForeign(t *testing.T, schema, args string) (content string, failed bool) {
 	t.Helper()
 	f, err := toolfold.External{
@@ -27,7 +27,7 @@ func callForeign(t *testing.T, schema, args string) (content string, failed bool
 	return answer(t, toolfoldtest.Runner(f), "x", args)
 }
 
-// What breaks a demand on all arguments together is answered by what to change.
+// Errors about keywords for the arguments as a whole describe the correction.
 func TestProblemsOfAllArguments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ schema, args, want string }{
@@ -56,7 +56,7 @@ func TestProblemsOfAllArguments(t *testing.T) {
 	}
 }
 
-// What no object can be held to is not checked, as what does not compile.
+// Schemas that fit no object, and schemas that do not compile, are not checked.
 func TestSchemasOfNoObject(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{
@@ -72,7 +72,7 @@ func TestSchemasOfNoObject(t *testing.T) {
 			}
 		}
 	}
-	for _, schema := range []string{ // that refer back from a part of the value
+	for _, schema := range []string{ // references from parts of the value
 		`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["b"]}`,
 		`{"$ref":"#/$defs/a","$defs":{"a":{"required":["b"],"additionalProperties":{"$ref":"#/$defs/a"}}}}`,
 		`{"type":["object","null"],"required":["b"],"propertyNames":{"$ref":"#"}}`,
@@ -83,8 +83,8 @@ func TestSchemasOfNoObject(t *testing.T) {
 	}
 }
 
-// FuzzRootSchema calls a tool whose root has random keywords with random arguments: it passes, or
-// answers what to change.
+// FuzzRootSchema calls a tool whose root has random keywords with random arguments. The call
+// passes, or its error describes the correction.
 func FuzzRootSchema(f *testing.F) {
 	for seed := range uint64(300) {
 		f.Add(seed)
@@ -112,14 +112,14 @@ func FuzzRootSchema(f *testing.F) {
 	})
 }
 
-// roots makes random schemas and arguments of few names.
+// roots makes random schemas and arguments with few names.
 type roots struct{ *rand.Rand }
 
 func (r roots) name() string { return []string{"a", "b", "A1", "", "a/b"}[r.IntN(5)] }
 
 func (r roots) names() []string { return []string{r.name(), r.name()} }
 
-// object returns arguments of some levels.
+// object returns arguments with some levels.
 func (r roots) object(depth int) map[string]any {
 	object := map[string]any{}
 	for range r.IntN(4) {
@@ -138,7 +138,7 @@ func (r roots) value(depth int) any {
 	return []any{nil, true, 1, -2.5, json.Number("1e300"), "x", "17", "[1]", `{"a":1}`, "", []any{}}[r.IntN(11)]
 }
 
-// schema returns a schema of some levels that may refer to its root.
+// schema returns a schema with some levels that may refer to its root.
 func (r roots) schema(depth int) any {
 	if r.IntN(12) == 0 {
 		return r.IntN(3) > 0

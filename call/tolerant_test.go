@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Arguments that another server takes reach it as they came; formats that differ are warned of.
+// Arguments that another server accepts are passed on unchanged. Wrong formats cause a warning.
 func TestWhatOtherServersTake(t *testing.T) {
 	t.Parallel()
 	property := func(schema string) string {
@@ -61,7 +61,7 @@ func TestWhatOtherServersTake(t *testing.T) {
 	}
 }
 
-// Refusals name what the schema demands.
+// Errors name the requirement of the schema.
 func TestRefusalsNameTheDemand(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ schema, args, want string }{
@@ -84,7 +84,8 @@ func TestRefusalsNameTheDemand(t *testing.T) {
 	}
 }
 
-// A description says what of its schema is not checked, behind a text that may lack its full stop.
+// A description reports the parts of its schema that are not checked, also after a text without a
+// full stop.
 func TestDescriptionsSayWhatIsNotChecked(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
@@ -110,8 +111,8 @@ func TestDescriptionsSayWhatIsNotChecked(t *testing.T) {
 	}
 }
 
-// What a schema allows is taken, and lists refuse none of it, except null where a schema says nothing of it or it is
-// the default: that is nothing.
+// Listed schemas allow every value that the original allows, except null if the schema does not
+// mention it or it is the default: then null means absent.
 func TestListsRefuseNothing(t *testing.T) {
 	t.Parallel()
 	values := []string{

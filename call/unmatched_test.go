@@ -9,7 +9,7 @@ import (
 
 func TestUnmatched(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ result, field, want string }{ // where it ends: the members there
+	for _, test := range []struct{ result, field, want string }{ // want: the unmatched path and the members there
 		{`{"a":1}`, "a", ""},
 		{`{"a":null}`, "a", ""},
 		{`{"a":1,"b":2}`, "c", "c: a b"},
@@ -43,7 +43,7 @@ func TestUnmatched(t *testing.T) {
 	}
 }
 
-// Whatever the result, a field of which something is kept is matched.
+// For any result, a field that selects something is matched.
 func FuzzUnmatched(f *testing.F) {
 	f.Add([]byte(`{"a":[{"x":"\\\"","y":[1,2]},{}],"b":{"c":null}}`), "a.x")
 	f.Add([]byte(`{"a":[{"x":"\\\"","y":[1,2]},{}],"b":{"c":null}}`), "b[0:1].d")

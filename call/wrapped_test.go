@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A tool whose own parameters are named action or params is called in the form that lists show, and in
-// the flat one; what its usage says can be done.
+// A tool with parameters named action or params can be called in the listed form, in the flat form,
+// and as its usage shows.
 func TestParametersNamedAsTheForm(t *testing.T) {
 	t.Parallel()
 	var arrived string
