@@ -26,8 +26,8 @@ type Family struct {
 	Words string // other words for its subject: find searches them, clients do not see them
 
 	// Asks are requests for its actions, one a line, below a line "# NAME" with the name of the
-	// action. [Mount] and Declared set [Action.Asks] from them, for actions that have none. Embed
-	// them from a file.
+	// action. [Mount] and Declared set [Action.Asks] from them, unless the action has its own.
+	// Embed them from a file.
 	Asks string
 
 	// Category groups families in lists of tools. Empty = "general".
@@ -135,9 +135,9 @@ type Action struct {
 	// see serve.Options.Tasks. The call then runs even if the server ends in between.
 	BecomesTask bool
 
-	// Completes returns the arguments of a call before it becomes a task, with the client's answers
-	// to its questions, or the error that rejects the call. Questions asked here do not need a
-	// task. It is made by [Method], of a method with the arguments of Run. Zero = nothing is asked.
+	// Completes returns the arguments of a call before it becomes a task, including the client's
+	// answers to its questions. An error rejects the call. Questions asked here do not need a task.
+	// It is made by [Method], of a method with the arguments of Run. Zero = nothing is asked.
 	Completes Handler
 
 	// The fields from here to Enters are for toolfold's own families.
@@ -183,7 +183,7 @@ type Action struct {
 	Unstated bool
 
 	// Spelt maps names and values in Input without invisible characters to their spellings in
-	// Input. Calls may use both; Run gets the spelling of Input. Nil if there are no such
+	// Input. Calls may use both; Run gets the spelling of Input. Nil if Input has no such
 	// characters.
 	Spelt map[string]string
 

@@ -294,8 +294,8 @@ func (r *reader) narrowed(p, other Param) Param {
 	return p
 }
 
-// both returns a parameter that takes the values that a and b both take. ok is false if there are
-// none.
+// both returns a parameter that takes the values that a and b both take. ok is false if no value
+// fits both.
 func (r *reader) both(a, b Param) (p Param, ok bool) {
 	switch {
 	case anything(b):
@@ -352,7 +352,7 @@ func (r *reader) form(a, b Param) (form Param, ok bool) {
 }
 
 // object returns an object with the members of both. ok is false if a required member can have no
-// value, which is how alternatives are told apart.
+// value: such members distinguish alternatives.
 func (r *reader) object(a, b Param) (object Param, ok bool) {
 	required := func(name string) bool {
 		named := func(m Param) bool { return m.Name == name }

@@ -46,8 +46,8 @@ func Files[S, In any](method func(S, context.Context, In) ([]string, error)) Han
 	return Method(method)
 }
 
-// decodeError converts a value that fits its schema but not its Go type, such as an integer above
-// 64 bits, into a problem that the caller can correct.
+// decodeError makes a problem that the caller can correct, for a value that fits its schema but not
+// its Go type, such as an integer above 64 bits.
 func decodeError(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	if !errors.As(err, &mismatch) {

@@ -58,7 +58,7 @@ func Many() Refinement {
 	}
 }
 
-// AtMost is the greatest number of items of a list that had no limit in the legacy tool, whose
+// AtMost is the greatest number of items of a list that had no limit in the legacy tool. The legacy
 // listing does not show it.
 func AtMost(items int) Refinement {
 	return func(p *Param) { p.MaxItems, p.Unlisted = items, true }

@@ -20,8 +20,8 @@ var (
 
 // Results lists the members of the action's result object. For an action declared here they are
 // read from the result struct of its method: the tag json has the name, the tag doc the text.
-// Optional tags are enum (values separated by commas), format (a JSON Schema format) and type (the
-// JSON type of a [json.RawMessage], or of the items of a list).
+// Optional tags are enum (comma-separated values), format (a JSON Schema format) and type (the JSON
+// type of a [json.RawMessage] or of list items).
 func (a *Action) Results() []Param {
 	if a.Run.out == nil || a.Forwards() {
 		return a.Returns.Params()

@@ -19,7 +19,7 @@ func CanAsk(ctx context.Context) bool {
 }
 
 // Confirm asks the user to approve the change that text describes. If the user declines or does not
-// answer, the error has the code [Declined] and says that nothing was done; done is a participle
+// answer, the error has the code [Declined] and reports that nothing was done, in the word given,
 // such as "deleted". If there is no user to ask, Confirm returns nil.
 func Confirm(ctx context.Context, text, done string) error {
 	if !CanAsk(ctx) {

@@ -244,7 +244,7 @@ type cutter struct {
 	more   int      // number of cuts that are not in the list
 }
 
-// Limits of the cuts that a warning names. The others are reported when these are read.
+// Limits of the cuts that a warning names. Reading these parts reports further cuts.
 const (
 	maxCuts    = 4
 	maxCutPath = 150 // bytes

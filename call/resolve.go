@@ -58,8 +58,8 @@ func (r *Resolver) Lacking(absent func() map[string]string, withheld func(name s
 // maxReason limits the reason why a server has no tools, in characters.
 const maxReason = 430
 
-// Absence returns the error for an unknown name of a tool that is not available now, of a tool of a
-// server without tools, or of something that is switched off; nil for other names.
+// Absence returns the error for the name of a tool that is not available now, of a server without
+// tools at present, or of something that is switched off. It returns nil for other names.
 func (r *Resolver) Absence(name string) *toolfold.Error {
 	return cmp.Or(r.lacking(name), r.switchedOff(name))
 }

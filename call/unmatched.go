@@ -46,8 +46,8 @@ func (c *Call) warnUnmatched(raw json.RawMessage) {
 }
 
 // unmatched returns the first step that matches nothing in a result, and the members at that place,
-// in order. It returns -1 if all steps match, if a range is empty, and if the place has only null
-// or empty lists, which show no members.
+// in order. It returns -1 if all steps match or a range is empty. It also returns -1 if the place
+// has only null or empty lists: these show no members.
 func unmatched(raw json.RawMessage, steps []step) (i int, there []string) {
 	values := [][]byte{raw}
 	for i, s := range steps {

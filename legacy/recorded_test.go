@@ -40,7 +40,7 @@ var widerBounds = map[string][]string{
 	"refactor_scan": {"maxFiles"},
 }
 
-// addedDefaults are parameters with a default that had none.
+// addedDefaults are parameters with a new default.
 var addedDefaults = map[string][]string{"bugfix_scan": {"minSeverity"}}
 
 // widened are parameters that take any JSON value now.

@@ -2,8 +2,8 @@
 //
 // The rights of a caller narrow the rights of the server. They are stored as text, with tasks and
 // in the keys of values that callers with equal rights share. An agent runs with the rights of the
-// caller that runs it, limited to the rights of the callers that registered or changed it, as they
-// were on their servers.
+// caller that runs it, limited to the rights of the callers that registered or changed it. These
+// are their rights on the servers of that time.
 //
 // It is not a stable API: see docs/stability.md.
 package permission
@@ -34,7 +34,7 @@ type Rules struct {
 	Deny     []string `json:"deny,omitempty"`     // wins over Allow
 
 	// Named permits tools of other servers only if Allow names them. It is set for callers with
-	// their own rights, which were given for the actions known here.
+	// their own rights: these were given for the actions known here.
 	Named bool `json:"named,omitempty"`
 
 	// Set limits the tools of other servers. Nil = no limit.

@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/pattern"
 )
 
-// Set is a group of upstreams and of their tools. Where it is served, it limits the offer of other
+// Set is a group of upstreams and of their tools. Callers limited to a set get nothing else of other
 // servers. The zero value has no servers.
 type Set struct {
 	Names []string `json:"names"` // of the united sets, sorted

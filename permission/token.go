@@ -52,7 +52,7 @@ func CheckTokenName(name string) error {
 	return nil
 }
 
-// String returns the token's line in a file. It is not for plain tokens, whose text is unknown.
+// String returns the token's line in a file. It is not for plain tokens: their text is not stored.
 func (t Token) String() string {
 	return strings.TrimRight(t.Name+" "+hashPrefix+hex.EncodeToString(t.Hash[:])+" "+t.Permits(), " ")
 }
@@ -85,8 +85,8 @@ func (r Rules) String() string {
 var ErrNoToken = errors.New("it is empty: toolfold token add adds a token")
 
 // ParseTokens parses a file with a token per line. A line is a name with a hash and rules, as
-// [Token.String] writes it, or a plain token, which is a single word with all rights. Empty lines
-// and lines that begin with "# " are comments. Errors name the line, and no part of the token.
+// [Token.String] writes it, or a single word: a plain token with all rights. Empty lines and lines
+// that begin with "# " are comments. Errors name the line, and no part of the token.
 func ParseTokens(text []byte) ([]Token, error) {
 	switch {
 	case len(text) > MaxTokenFile:

@@ -26,7 +26,7 @@ func (c capabilities) Offers(method string) bool {
 	return method == callctx.MethodRoots && c.Roots != nil
 }
 
-// answers returns the capabilities to answer questions; nil if the client answers none.
+// answers returns the capabilities to answer questions, or nil.
 func (c capabilities) answers() json.RawMessage {
 	if !c.Offers(callctx.MethodElicit) && !c.Offers(callctx.MethodSample) && !c.Offers(callctx.MethodRoots) {
 		return nil

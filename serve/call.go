@@ -248,7 +248,7 @@ func (r *request) relayed(method mcp.MCPMethod, result json.RawMessage) (*relaye
 	return reply, nil
 }
 
-// member returns the value of a member; nil if there is none.
+// member returns the value of a member, or nil.
 func (r *relayed) member(name string) json.RawMessage {
 	value, _ := r.members.Get(name)
 	raw, _ := value.(json.RawMessage)

@@ -47,8 +47,8 @@ type HTTP struct {
 	Sets map[string]permission.Set
 
 	// Hosts are the names, with or without a port, by which clients may reach the server, such as
-	// the names of a proxy in front of it. The server's own address is always allowed, and so is
-	// localhost if that address is a loopback address.
+	// the name of a proxy. The server's own address is always allowed, and so is localhost if that
+	// address is a loopback address.
 	Hosts []string
 
 	// Drain is the time that calls have to end when the server stops. Calls that run longer are
@@ -313,7 +313,8 @@ func (s *web) refuseBody(w http.ResponseWriter, r *http.Request, err error) {
 
 var errBusy = errors.New("the requests that are open are too large together: send it again in a moment")
 
-// countedBody counts the bytes that it reads in those of all open requests. Beyond limit it fails.
+// countedBody adds the bytes that it reads to all, the bytes of all open requests. Beyond limit it
+// fails.
 type countedBody struct {
 	from  io.Reader
 	all   *atomic.Int64

@@ -221,8 +221,8 @@ var (
 	plain  = regex.Lazy(`^(-?[0-9]{1,15}|"[ !#-%'-;=?-\[\]-~]*")$`) // the same after decoding and encoding
 )
 
-// masked returns the message for mcp-go, with its id, and the id of the request that it cancels, in
-// a form that mcp-go does not change.
+// masked returns the message for mcp-go. Its id, and the id of a request that it cancels, have a
+// form that mcp-go does not change.
 func (m *message) masked() []byte {
 	params := m.rawParams
 	if m.isAnswer() {

@@ -63,10 +63,10 @@ type Resource struct {
 
 	Complete map[string]Completer // by variable of the template
 
-	// Version returns a value that changes with the content at a URI, such as the time of its last write, or
-	// an empty text if there is nothing. While a client watches the URI, the server calls Version every two
-	// seconds, and on [Server.Updated], so that clients learn of changes by other processes too. Nil = Updated
-	// reports every change.
+	// Version returns a value that changes with the content at a URI, such as the time of its last
+	// write. It is empty if there is nothing. While a client watches the URI, the server calls
+	// Version every two seconds and on [Server.Updated]. So clients also learn of changes by other
+	// processes. Nil = Updated reports every change.
 	Version func(ctx context.Context, at Location) (string, error)
 }
 

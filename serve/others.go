@@ -92,8 +92,8 @@ func (s *Server) othersHave(ctx context.Context, uri string) bool {
 	return s.others != nil && s.others.HasResource(ctx, uri)
 }
 
-// relay appends the result of another server that do returns, in its turn. If no server has the
-// name it returns missing.
+// relay appends the result of another server that do returns, once a slot is free. If no server has
+// the name it returns missing.
 func (s *Server) relay(
 	ctx context.Context, r *request, out []byte, name string, missing *protocolError, do func(context.Context) (json.RawMessage, error),
 ) ([]byte, *protocolError) {

@@ -98,10 +98,10 @@ func (p *prompts) remove(client string, prompt *waiting) {
 	}
 }
 
-// From 2026-07-28 on a server does not send requests. If a call wants to ask its client's model or
-// user, the request is answered with the questions, and the client sends the call again with the
-// answers. Meanwhile the call stays parked here, running, under a state that only its client knows
-// and that is valid for one retry.
+// From 2026-07-28 on a server does not send requests. A call that asks its client's model or user
+// is answered with the questions, and the client repeats the call with the answers. Meanwhile the
+// call stays parked here, running, under a state that only its client knows and that is valid for
+// one retry.
 
 // gathering is the time in which a call may ask further questions, so that they all go out in one
 // round.

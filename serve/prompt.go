@@ -122,8 +122,8 @@ func (p *Prompt) judge(arguments map[string]string) string {
 	return fmt.Sprintf("prompt %s %s; its arguments: %s", p.Name, strings.Join(said, " and "), strings.Join(declared, ", "))
 }
 
-// run appends the members that do returns, in its turn. do may ask the client's model or user like
-// a call.
+// run appends the members that do returns, once a slot is free. do may ask the client's model or
+// user like a call.
 func (s *Server) run(
 	ctx context.Context, r *request, out []byte, name string, do func(context.Context) (ordered.Map, error),
 ) ([]byte, *protocolError) {

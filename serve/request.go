@@ -197,8 +197,8 @@ func (r *request) notify(method string, params any) bool {
 	return r.send(message)
 }
 
-// withProgress returns a context in which a call reports progress to the client, if the client asks
-// for it, with this request or a later one of the call.
+// withProgress returns a context in which a call can report progress. The client gets it if it asks
+// for progress in this request or a later one of the call.
 func (r *request) withProgress(ctx context.Context) context.Context {
 	if !r.wantsProgress() && !(r.modern() && r.canBeAsked()) {
 		return ctx
@@ -269,7 +269,7 @@ func (r *request) clientKey() string {
 	return r.session.SessionID()
 }
 
-// origin returns where the request comes from.
+// origin returns the source of the request.
 func (r *request) origin() toolfold.Origin {
 	from := toolfold.Origin{Rights: r.caller.rights, Token: r.caller.id, Caller: r.caller.name, Client: r.client().Name}
 	if r.session != nil {

@@ -166,7 +166,7 @@ func (s *Server) listTemplates(ctx context.Context, r *request, out []byte) ([]b
 	return appendPage(out, r, "resourceTemplates", list, listed.at)
 }
 
-// find returns the first resource that matches a URI; nil if there is none.
+// find returns the first resource that matches a URI, or nil.
 func find(resources []Resource, uri string) (*Resource, *Location) {
 	for i := range resources {
 		if at := resources[i].at(uri); at != nil {

@@ -131,7 +131,7 @@ func (w *watches) locked(uri string) (all []*watch) {
 	return all
 }
 
-// all returns the URIs of every watch. If there are none, polling ends.
+// all returns the URIs of every watch. Without watches, polling ends.
 func (w *watches) all() map[*watch][]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

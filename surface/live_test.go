@@ -51,7 +51,7 @@ func external(t testing.TB, name, description string) *toolfold.Family {
 }
 
 // Many clients find, describe, load and call while tools come and go. The permanent tool is always
-// available. The others are available completely or not at all.
+// available. Other tools are available completely or not at all.
 func TestToolsComeAndGoUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := live(t, surface.Options{Level: lazy.Search})

@@ -77,7 +77,7 @@ func List(families []*toolfold.Family, o Options) []lazy.Listed {
 type Options struct {
 	Mode   Mode               // empty = Consolidated
 	Level  lazy.Level         // empty = the mode's own
-	Tier   toolfold.Tier      // highest tier that is listed; 0 = Extended. Other tools can still be found and called
+	Tier   toolfold.Tier      // tiers up to this one are listed; 0 = Extended. Other tools can still be found and called
 	Off    []*toolfold.Family // families that are not offered; calls by their names are answered with WhyOff. Nil = no families
 	WhyOff string             // the reason why Off is not offered
 	Fold   consolidate.Fold   // of the consolidated tools; empty = by family

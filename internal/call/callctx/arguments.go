@@ -3,7 +3,7 @@ package callctx
 // The arguments of calls in addition to the parameters of their action.
 const (
 	ArgAction = "action"         // selects the action of a consolidated tool
-	ArgParams = "params"         // the parameters as an object or JSON text; others may be outside of it
+	ArgParams = "params"         // the parameters as an object or JSON text; some may be outside of it
 	ArgFields = "include_fields" // result fields to return; every action accepts it
 	ArgJQ     = "jq"             // jq filter for the result; every action accepts it
 )

@@ -1,8 +1,9 @@
 // Package jq runs jq filters over results.
 //
-// A filter of a few characters can take any amount of time and memory, so it runs in a separate
-// process of this executable with limits for both. The process is kept for further filters. It ends
-// when it is idle for a while, when this process ends, and when a filter exceeds a limit.
+// A filter of a few characters can take any amount of time and memory. It therefore runs in a
+// separate process of this executable, with limits for both. The process is kept for further
+// filters. It ends when it is idle for a while, when this process ends, and when a filter exceeds a
+// limit.
 package jq
 
 import (
@@ -47,8 +48,8 @@ func compile(filter string) (*gojq.Code, error) {
 	return gojq.Compile(query)
 }
 
-// Run returns the output of a filter for a JSON value. The error is ctx's, [ErrBusy], or tells the
-// filter's author why it failed or which limit it exceeded.
+// Run returns the output of a filter for a JSON value. The error is ctx's, [ErrBusy], or the reason
+// why the filter failed, in words for its author.
 func Run(ctx context.Context, filter string, value json.RawMessage) ([]json.RawMessage, error) {
 	answer, err := ask(ctx, question{filter, value})
 	if err != nil {
