@@ -29,10 +29,10 @@ const (
 type Bound struct {
 	Bytes int // of an answer; 0 = no limit
 
-	// Keep stores the whole of an answer that is cut, and returns its id and the call that reads
-	// it; both are empty if the caller cannot read it. The answer is in the field [Kept] of that
-	// call's result. again reports that the action only reads, so that the caller can repeat the
-	// call. Nil = nothing is stored.
+	// Keep stores the whole of an answer that is cut, and returns its id and the call that reads it.
+	// Both are empty if it is not stored, for example if the caller cannot read it. The answer is in
+	// the field [Kept] of that call's result. again reports that the action only reads, so that the
+	// caller can repeat the call. Nil = nothing is stored.
 	Keep func(ctx context.Context, answer json.RawMessage, again bool) (id, usage string)
 }
 
