@@ -339,7 +339,7 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 		refusal.Problems = append(refusal.Problems, p)
 	}
 	if unknown && combines(t.Action.Input) {
-		return nil // other problems may only apply to other alternatives than the future value's
+		return nil // other problems may not apply to the alternative that the value selects
 	}
 	if len(refusal.Problems) == 0 {
 		return nil

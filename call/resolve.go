@@ -58,8 +58,8 @@ func (r *Resolver) Lacking(absent func() map[string]string, withheld func(name s
 // maxReason limits the reason why a server has no tools, in characters.
 const maxReason = 430
 
-// Absence returns the error for the name of a tool that is not available now, of a server without
-// tools at present, or of something that is switched off. It returns nil for other names.
+// Absence returns the error for the name of a tool that is not available now, of a tool of a server
+// without tools, or of something that is switched off. It returns nil for other names.
 func (r *Resolver) Absence(name string) *toolfold.Error {
 	return cmp.Or(r.lacking(name), r.switchedOff(name))
 }
@@ -361,8 +361,7 @@ func (r *Resolver) family(name string) (f *folded, verb string) {
 	return f, verb
 }
 
-// noAction returns the error for a name that begins with a tool but does not end with one of its
-// actions.
+// noAction returns the error for a name that consists of a tool's name and a verb.
 func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments) *toolfold.Error {
 	if err := r.notPermitted(name, args); err != nil {
 		return err

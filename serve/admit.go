@@ -139,8 +139,8 @@ func began(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.Initiali
 	}
 }
 
-// named returns the parameter that a header has to repeat; nil if there is no such header or the
-// parameter is not a text. The type of name is not checked.
+// named returns the parameter that a header has to repeat; nil if no header does, or if a URI is
+// not a text.
 func (r *request) named() (name json.RawMessage) {
 	switch r.answered.name {
 	case "":

@@ -139,8 +139,8 @@ func (s *Server) mirrored(ctx context.Context, r *request) *protocolError {
 	return nil
 }
 
-// inTurn runs do once fewer than the limit of calls run. It returns its answer, or the questions
-// that the client has to answer first. name is the name or URI of the request.
+// inTurn runs do once a slot is free, see calls. It returns the answer of do, or the questions that
+// the client has to answer first. name is the name or URI of the request.
 func (s *Server) inTurn(
 	ctx context.Context, r *request, name string, do func(context.Context) toolfold.Answer,
 ) (toolfold.Answer, *ordered.Map, *protocolError) {
@@ -226,7 +226,7 @@ type relayed struct {
 }
 
 // relayed reads the result of another server for a method. It drops members that the protocol does
-// not have for the method, and names that toolfold reserves, see [foreign.Object].
+// not have for the method, and reserved names, see [foreign.Object].
 func (r *request) relayed(method mcp.MCPMethod, result json.RawMessage) (*relayed, *protocolError) {
 	object, dropped, err := foreign.Object(string(method), result)
 	if err != nil {

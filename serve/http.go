@@ -250,8 +250,8 @@ func (t *posting) refuse(refused refusal) {
 // ended one by the status (400 or 404); mcp-go answers 404 for both.
 func (t *posting) sessionless() bool { return t.from.Header.Get(server.HeaderKeySessionID) == "" }
 
-// ofSession reports whether an answer of mcp-go means that there is no such session. Its other 404
-// answers are JSON.
+// ofSession reports whether an answer of mcp-go means that there is no such session. The other 404
+// answers of mcp-go are JSON.
 func ofSession(status int, header http.Header) bool {
 	return status == http.StatusNotFound && strings.HasPrefix(header.Get("Content-Type"), "text/plain")
 }

@@ -73,7 +73,7 @@ const (
 	LoadNone      Loads = "none"
 	LoadDiscovery Loads = "discovery" // the tools that find and call the other tools
 	LoadCore      Loads = "core"      // these and the core tier
-	LoadAll       Loads = "all"       // all but the tools of other servers
+	LoadAll       Loads = "all"       // all except tools of other servers
 )
 
 // Holds reports whether l marks a tool.
@@ -89,8 +89,8 @@ func (l Loads) Holds(t lazy.Listed) bool {
 	return t.Discovery
 }
 
-// alwaysLoad is the _meta of a tool that Claude Code always shows to the model. It finds other
-// tools by its own search.
+// alwaysLoad is the _meta of a tool that Claude Code always shows to the model. The model finds
+// other tools by Claude Code's search.
 var alwaysLoad = map[string]any{"anthropic/alwaysLoad": true}
 
 // searchHint is the _meta by which Claude Code finds a tool that it does not show. Its search looks

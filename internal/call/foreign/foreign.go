@@ -1,6 +1,6 @@
 // Package foreign makes JSON from other MCP servers safe to embed in our own messages. The result
-// is always one line of valid JSON in UTF-8 without duplicate members. It has no names that are
-// reserved for toolfold or the protocol.
+// is always one line of valid JSON in UTF-8 without duplicate members. [Object] also drops names
+// that are reserved for toolfold or the protocol.
 package foreign
 
 import (
@@ -44,7 +44,7 @@ func known(method string) []string {
 }
 
 // connection lists the members of a result that are for the server's client, which is toolfold.
-// They are dropped and not reported.
+// They are dropped; only a resultType other than complete is reported.
 var connection = []string{"resultType", "ttlMs", "cacheScope"}
 
 const complete = `"complete"`
