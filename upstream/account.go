@@ -17,17 +17,17 @@ import (
 	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
-// Account is the login of this user at a server, as OAuth 2.1 has it: an access token
-// that is renewed before it ends. All processes of the user share it through the file of
-// [Accounts]. It is safe for concurrent use.
+// Account is the login of this user at a server, by OAuth 2.1: an access token that is renewed before
+// it expires. All processes of the user share it through the file of [Accounts]. It is safe for
+// concurrent use.
 type Account struct {
 	accounts Accounts
 	name     string // of the upstream
-	url      string // of the server that the token is for
+	url      string // of the server that issued the token
 
 	mu     sync.Mutex // held while the token is renewed, so that callers wait for one renewal
-	login  *login     // as the file had it when it was last read; nil for none, and before
-	lacks  time.Time  // when the file that has no login was written; zero for no file
+	login  *login     // as last read from the file; nil if the file has no login or was not read yet
+	lacks  time.Time  // modification time of the file without a login; zero if there was no file
 	looked bool
 	client *http.Client
 }
@@ -45,7 +45,7 @@ func (a Accounts) now() time.Time {
 	return a.Now()
 }
 
-// login holds the entry of an account in the file.
+// login is the entry of an account in the file.
 type login struct {
 	URL    string       `json:"url"` // a login is not used for another server
 	Token  oauth2.Token `json:"token"`
@@ -53,7 +53,7 @@ type login struct {
 	Client registration `json:"client"`
 }
 
-// registration holds the client that this machine registered at an authorization server.
+// registration is the client that this machine registered at an authorization server.
 type registration struct {
 	ID       string           `json:"id"`
 	Secret   string           `json:"secret,omitempty"`
@@ -62,10 +62,10 @@ type registration struct {
 	Scopes   []string         `json:"scopes,omitempty"`
 }
 
-// ErrLogin is returned where a server wants a login that is not there, or is over.
+// ErrLogin is returned if a server requires a login that is missing or has expired.
 var ErrLogin = errors.New("it requires a login")
 
-// maxAccounts bounds the file of the logins, in bytes.
+// maxAccounts is the largest size of the login file, in bytes.
 const maxAccounts = 1 << 20
 
 // Of returns the account for a server. It reads nothing yet.
@@ -73,7 +73,7 @@ func (a Accounts) Of(name, url string) *Account {
 	return &Account{accounts: a, name: name, url: url, client: &http.Client{Timeout: 30 * time.Second}}
 }
 
-// Names lists the upstreams that the file has a login for, with their URLs.
+// Names maps the upstreams that have a login in the file to their URLs.
 func (a Accounts) Names() (map[string]string, error) {
 	logins, err := a.read()
 	if err != nil {
@@ -86,7 +86,7 @@ func (a Accounts) Names() (map[string]string, error) {
 	return names, nil
 }
 
-// Remove takes a login out of the file, and reports whether there was one.
+// Remove removes a login from the file, and reports whether there was one.
 func (a Accounts) Remove(ctx context.Context, name string) (removed bool, err error) {
 	err = a.update(ctx, func(logins map[string]*login) bool {
 		_, removed = logins[name]
@@ -96,7 +96,7 @@ func (a Accounts) Remove(ctx context.Context, name string) (removed bool, err er
 	return removed, err
 }
 
-// written returns when the file was written; the zero time where there is none.
+// written returns the modification time of the file, or the zero time if there is no file.
 func (a Accounts) written() time.Time {
 	info, err := os.Stat(a.Path)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a Accounts) read() (map[string]*login, error) {
 	return logins, nil
 }
 
-// update changes the file where edit says so, one process at a time.
+// update changes the file if edit reports a change, one process at a time.
 func (a Accounts) update(ctx context.Context, edit func(map[string]*login) (changed bool)) error {
 	if err := os.MkdirAll(filepath.Dir(a.Path), 0o700); err != nil {
 		return fmt.Errorf("writing the logins: %w", err)
@@ -157,16 +157,16 @@ func (a Accounts) update(ctx context.Context, edit func(map[string]*login) (chan
 	return nil
 }
 
-// obtained returns the login with a token that was asked for at a time.
+// obtained returns the login for a token that was requested at issued.
 func obtained(url string, token oauth2.Token, issued time.Time, client registration) *login {
-	if token.ExpiresIn > 0 { // the library counts from the answer, by a clock of its own
+	if token.ExpiresIn > 0 { // the library counts from the response, and by its own clock
 		token.Expiry = issued.Add(time.Duration(token.ExpiresIn) * time.Second)
 	}
 	return &login{URL: url, Token: token, Issued: issued, Client: client}
 }
 
-// ends returns when the token is to be renewed: a quarter of its life, and at most a
-// minute, before it ends. The zero time is never.
+// ends returns the time to renew the token: a quarter of its life, and at most a minute, before it
+// expires. The zero time means never.
 func (l *login) ends() time.Time {
 	if l.Token.Expiry.IsZero() {
 		return time.Time{}
@@ -174,8 +174,8 @@ func (l *login) ends() time.Time {
 	return l.Token.Expiry.Add(-min(time.Minute, l.Token.Expiry.Sub(l.Issued)/4))
 }
 
-// token returns the access token, renewed where it is about to end or is the refused one;
-// empty where there is no login. Callers wait for one renewal.
+// token returns the access token, or an empty string if there is no login. It renews a token that is
+// about to expire or equals refused. Concurrent callers wait for one renewal.
 func (a *Account) token(ctx context.Context, refused string) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -218,7 +218,7 @@ func (a *Account) token(ctx context.Context, refused string) (string, error) {
 	return a.login.Token.AccessToken, nil
 }
 
-// loginFirst returns [ErrLogin] with the command to give.
+// loginFirst returns [ErrLogin] with the command to run.
 func (a *Account) loginFirst(why string) error {
 	return fmt.Errorf("%w%s: toolfold upstream login %s", ErrLogin, why, a.name)
 }
@@ -249,9 +249,8 @@ func (a *Account) renew(ctx context.Context) error {
 	return nil
 }
 
-// authorize sends a request with the access token, and once more with a renewed one
-// where the server refuses it. Requests that have an Authorization header of their own
-// are sent as they are.
+// authorize sends a request with the access token. If the server refuses it, the request is sent once
+// more with a renewed token. Requests with their own Authorization header are sent unchanged.
 func (a *Account) authorize(r *http.Request, send func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	if r.Header.Get("Authorization") != "" {
 		return send(r)

@@ -17,11 +17,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// events is a stream of events. As a reader it is the body that the library gets.
+// events is a stream of server-sent events. As a reader it is the body that the library gets.
 type events struct {
 	remote  *remote
 	request *http.Request
-	call    *jsonrpc.Request // that the stream answers; nil for a stream of the session
+	call    *jsonrpc.Request // answered by this stream; nil for a stream of the session
 	sink    func(jsonrpc.Message)
 	texts   *texts
 	body    io.ReadCloser
@@ -29,10 +29,10 @@ type events struct {
 	out     bytes.Buffer
 	unit    *unit
 	name    string
-	id      string        // of the last event, by which the stream is resumed
-	pause   time.Duration // before that
+	id      string        // of the last event, to resume the stream after it
+	pause   time.Duration // before resuming
 	resumes int
-	other   []byte // the last text that is no message
+	other   []byte // the last text that is not a message
 	ended   error
 }
 
@@ -72,7 +72,7 @@ func (e *events) Close() error { return e.body.Close() }
 
 // next reads a line of the stream.
 func (e *events) next() {
-	line := &unit{memory: e.remote.memory, limit: e.remote.gate.limit() + 16} // with the name of the field
+	line := &unit{memory: e.remote.memory, limit: e.remote.gate.limit() + 16} // room for the name of the field
 	err := line.line(e.lines)
 	switch {
 	case err != nil:
@@ -107,7 +107,7 @@ func (e *events) next() {
 	}
 }
 
-// event ends an event.
+// event handles the end of an event.
 func (e *events) event() {
 	name := cmp.Or(e.name, "message")
 	e.name = ""
@@ -128,7 +128,7 @@ func (e *events) event() {
 	}
 }
 
-// end ends the stream, or resumes it where the answer did not come and the server lets clients resume.
+// end ends the stream. It resumes the stream if the answer is missing and the server sent an event id.
 func (e *events) end(err error) {
 	if e.call == nil || !e.remote.gate.waits(e.call.ID) {
 		e.ended = err
@@ -148,7 +148,7 @@ func (e *events) end(err error) {
 	e.ended = cmp.Or(e.request.Context().Err(), io.EOF)
 }
 
-// resume asks for what follows the last event.
+// resume asks for the events after the last one.
 func (e *events) resume() bool {
 	e.resumes++
 	ctx := e.request.Context()
@@ -166,7 +166,8 @@ func (e *events) resume() bool {
 	return true
 }
 
-// stream asks for a stream of events by GET, for those after an event; empty = new ones.
+// stream opens a stream of events by GET. It starts after the event with that id, or with new events if
+// after is empty.
 func (r *remote) stream(ctx context.Context, header http.Header, after string) (*http.Request, *http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL, nil)
 	if err != nil {
@@ -188,11 +189,11 @@ func (r *remote) stream(ctx context.Context, header http.Header, after string) (
 	return request, response, nil
 }
 
-// maxSilent bounds the streams of a session in a row that end without a message.
+// maxSilent is how many streams of a session in a row may end without a message.
 const maxSilent = 5
 
-// listen reads the stream of notifications and questions that a server of the older era offers by GET. It
-// returns when the session ends, and if the server has no such stream.
+// listen reads the stream of notifications and questions that a server of the older era offers by GET.
+// It returns when the session ends, or if the server has no such stream.
 func (r *remote) listen() {
 	header := http.Header{}
 	r.mu.Lock()

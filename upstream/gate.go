@@ -21,41 +21,41 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// gate is what every message of a server passes before the library sees it. It reads leniently:
-// text that is no message, and replies that nothing waits for, are noted and ignored; a reply that
-// cannot be read becomes the error of its request. Results of calls stay with the gate, byte for
-// byte as they were sent: the library gets stand-ins that it can decode.
+// gate handles every message of a server before the library sees it. It reads leniently: text that is
+// not a message and replies that match no request are noted and ignored. An unreadable reply becomes
+// the error of its request. Results of calls stay with the gate, byte for byte; the library gets
+// stand-ins that it can decode.
 type gate struct {
 	client Client
 	server Server
-	said   io.Writer                                    // of text that is no message; nil = it goes nowhere
+	said   io.Writer                                    // receives text that is not a message; nil drops it
 	answer func(context.Context, jsonrpc.Message) error // sends a response to the server
-	inject func(jsonrpc.Message)                        // passes a message to the library, outside of the stream
+	inject func(jsonrpc.Message)                        // passes a message to the library, outside of the server's stream
 	life   context.Context                              // of the session
 
 	mu      sync.Mutex
 	waiting map[jsonrpc.ID]*request
-	calls   map[string]*call                  // running calls, by their progress token
+	calls   map[string]*call                  // running calls, by progress token
 	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
-	asking  map[string]bool                   // tools that have asked, as far as this session knows
-	quiet   map[string]bool                   // tools that have answered a call and asked nothing in it
-	unsaid  bool                              // questions come without their call
-	queue   []*queued                         // calls of tools that ask, the next first
-	held    []*question                       // whose call is not known yet
-	watches map[string]*watch                 // whose requests are not sent yet, by URI
+	asking  map[string]bool                   // tools that have asked in this session
+	quiet   map[string]bool                   // tools that answered a call without asking
+	unsaid  bool                              // the connection does not name the call of a question
+	queue   []*queued                         // calls of asking tools that wait for their turn, next first
+	held    []*question                       // questions whose call is not known yet
+	watches map[string]*watch                 // watches whose requests are not sent yet, by URI
 	list    json.RawMessage                   // the last answer to tools/list
-	version string                            // that initialize agreed on
-	strays  int                               // texts that answer nothing
+	version string                            // agreed by initialize
+	strays  int                               // number of texts that answer nothing
 	heard   handshake
 }
 
-// handshake is what came of the first requests.
+// handshake records how the first requests went.
 type handshake struct {
 	unstarted  bool // the program could not be started
 	probed     bool // server/discover was sent
 	late       bool // it was not answered in time
-	refused    bool // it was answered with an error
-	discovered bool // it was answered with a result, in time or late
+	refused    bool // answered with an error
+	discovered bool // answered with a result, in time or late
 	answered   bool // initialize was answered, with a result or an error
 }
 
@@ -72,16 +72,16 @@ type request struct {
 type watch struct {
 	asked   bool          // the request was sent
 	known   chan struct{} // closed when the server has agreed or refused
-	refused error         // the refusal; nil if the server agreed. Not to be read before known is closed
+	refused error         // the server's refusal; nil if it agreed. Read it only after known is closed
 }
 
 // Codes of the errors that the gate puts in place of an answer.
 const (
-	codeLost = -32097 // the answer cannot be read, or there is none; the data is the HTTP status
-	codeGone = -32096 // the server did not take the request: it does not know the session
+	codeLost = -32097 // the answer is missing or unreadable; the data is the HTTP status
+	codeGone = -32096 // the server did not take the request, because it does not know the session
 )
 
-// codeRejected is the code with which the library says that it could not send a request.
+// codeRejected is the library's code for a request that it could not send.
 const codeRejected = -32005
 
 const (
@@ -98,7 +98,7 @@ func newGate(life context.Context, s Server, c Client, said io.Writer) *gate {
 	}
 }
 
-// note notes a text that is no message, or answers no request.
+// note records a text that is not a message or answers no request.
 func (g *gate) note(text []byte) {
 	if g.said != nil {
 		_, _ = g.said.Write(append(text[:len(text):len(text)], '\n'))
@@ -112,7 +112,7 @@ func (g *gate) note(text []byte) {
 	}
 }
 
-// sent notes a message to the server, and returns it as it goes out.
+// sent records a message to the server, and returns the message to send in its place.
 func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -148,7 +148,7 @@ func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
 				Notifications struct{ ResourceSubscriptions []string }
 			}
 			_ = json.Unmarshal(m.Params, &params)
-			for _, uri := range params.Notifications.ResourceSubscriptions { // the library asks for one
+			for _, uri := range params.Notifications.ResourceSubscriptions { // the library asks for one resource at a time
 				if r.watch = g.watches[uri]; r.watch != nil {
 					r.watch.asked = true
 				}
@@ -158,7 +158,7 @@ func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
 	return message
 }
 
-// takenBack forgets the request that a notification of the library cancels. The lock is held.
+// takenBack forgets the request that a notification of the library cancels. The caller holds the lock.
 func (g *gate) takenBack(cancelled *jsonrpc.Request) {
 	var p struct{ RequestID any }
 	_ = json.Unmarshal(cancelled.Params, &p)
@@ -167,8 +167,8 @@ func (g *gate) takenBack(cancelled *jsonrpc.Request) {
 	}
 }
 
-// end ends the wait for the answer of a request, and returns the request; nil = it did not wait. The
-// lock is held.
+// end ends the wait for the answer of a request, and returns the request, or nil if it did not wait.
+// The caller holds the lock.
 func (g *gate) end(id jsonrpc.ID, refused error) *request {
 	r := g.waiting[id]
 	delete(g.waiting, id)
@@ -178,8 +178,8 @@ func (g *gate) end(id jsonrpc.ID, refused error) *request {
 	return r
 }
 
-// settle records the answer of the server; nil = it has agreed. Only the first answer counts. The gate's
-// lock is held.
+// settle records the server's answer; nil means that it agreed. Only the first answer counts. The
+// caller holds the gate's lock.
 func (w *watch) settle(refused error) {
 	select {
 	case <-w.known:
@@ -189,7 +189,7 @@ func (w *watch) settle(refused error) {
 	}
 }
 
-// awaitAgreement returns the watch of a resource, to be called before the library subscribes to it.
+// awaitAgreement returns the watch of a resource. It is called before the library subscribes.
 func (g *gate) awaitAgreement(uri string) *watch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -198,7 +198,7 @@ func (g *gate) awaitAgreement(uri string) *watch {
 	return w
 }
 
-// wasAsked reports whether the library has sent a request for the watch. It ends awaitAgreement.
+// wasAsked reports whether the library sent a request for the watch. It ends awaitAgreement.
 func (g *gate) wasAsked(uri string, w *watch) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -206,7 +206,7 @@ func (g *gate) wasAsked(uri string, w *watch) bool {
 	return w.asked
 }
 
-// expire ends the probe: the library goes on with initialize.
+// expire ends the probe, so that the library goes on with initialize.
 func (g *gate) expire(id jsonrpc.ID) {
 	g.mu.Lock()
 	r := g.waiting[id]
@@ -223,13 +223,13 @@ func (g *gate) expire(id jsonrpc.ID) {
 	g.inject(&jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer in time"}})
 }
 
-// idOf returns the id of a number, which is less than 2^53.
+// idOf returns the id for a number below 2^53.
 func idOf(n int64) jsonrpc.ID {
-	id, _ := jsonrpc.MakeID(float64(n)) // of a number it is one
+	id, _ := jsonrpc.MakeID(float64(n)) // never fails for a number
 	return id
 }
 
-// onExpiry has f called when the probe of an id ends without an answer.
+// onExpiry registers f to be called if the probe with that id ends without an answer.
 func (g *gate) onExpiry(id jsonrpc.ID, f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -245,18 +245,18 @@ func (g *gate) waits(id jsonrpc.ID) bool {
 	return g.waiting[id] != nil
 }
 
-// agreed returns the version that initialize agreed on; empty = none yet, or there is no session.
+// agreed returns the version that initialize agreed on, or an empty string before that.
 func (g *gate) agreed() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.version
 }
 
-// limit returns the bound of a message in bytes.
+// limit returns the largest size of a message in bytes.
 func (g *gate) limit() int64 { return cmp.Or(g.server.MessageLimit, DefaultMessageLimit) }
 
-// leave ends a call, once its caller has heard of all events, and returns its result; nil if none came. Cancelled says
-// that its caller waits no more.
+// leave ends a call once its caller has received all events. It returns the result, or nil if there is
+// no result. cancelled is true if the caller no longer waits.
 func (g *gate) leave(token string, cancelled bool) json.RawMessage {
 	g.mu.Lock()
 	c := g.calls[token]
@@ -276,8 +276,8 @@ func (g *gate) leave(token string, cancelled bool) json.RawMessage {
 	return result
 }
 
-// hear keeps an event of a call for its caller, if there is such a call. It reports false for one that is
-// dropped. The lock is held.
+// hear queues an event for the caller of c. It reports false if the event is dropped. The caller of
+// hear holds the lock.
 func (g *gate) hear(c *call, e event) bool {
 	if c == nil || len(c.events) == maxEvents {
 		return false
@@ -290,7 +290,7 @@ func (g *gate) hear(c *call, e event) bool {
 	return true
 }
 
-// tell tells the caller of a call of its events, one at a time, until there is none.
+// tell passes queued events to the caller of a call, one at a time, until the queue is empty.
 func (g *gate) tell(c *call) {
 	for {
 		g.mu.Lock()
@@ -320,15 +320,15 @@ func (g *gate) page() json.RawMessage {
 	return page
 }
 
-// state returns what came of the first requests.
+// state returns the handshake so far.
 func (g *gate) state() handshake {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.heard
 }
 
-// texts returns a reader of the texts of a stream, whose messages for the library go to out. Stream is the
-// request in the response to which the texts come; nil = they are of the whole session.
+// texts returns a reader for the texts of a stream; it passes messages for the library to out. stream
+// is the request whose response contains the texts, or nil if they belong to the whole session.
 func (g *gate) texts(limit int64, stream *jsonrpc.Request, out func(jsonrpc.Message)) *texts {
 	return &texts{
 		limit:   limit,
@@ -343,7 +343,7 @@ func (g *gate) texts(limit int64, stream *jsonrpc.Request, out func(jsonrpc.Mess
 	}
 }
 
-// flaw says what is wrong with a text that is not valid JSON.
+// flaw describes the syntax error in a text that is not valid JSON.
 func flaw(text []byte) string {
 	text = bytes.TrimSpace(text)
 	var syntax *json.SyntaxError
@@ -357,7 +357,7 @@ func flaw(text []byte) string {
 	return fmt.Sprintf("%q at byte %d", strings.ToValidUTF8(string(at), "\ufffd"), syntax.Offset)
 }
 
-// oversize makes a unit whose text was not kept the error of its request.
+// oversize turns a unit whose text was dropped into the error of its request.
 func (g *gate) oversize(u *unit, out func(jsonrpc.Message)) {
 	if errors.Is(u.fault, errTooLong) {
 		g.tooLong(u.size, u.shape.id, out)
@@ -369,7 +369,7 @@ func (g *gate) oversize(u *unit, out func(jsonrpc.Message)) {
 	}
 }
 
-// tooLong makes a message above the limit the error of its request.
+// tooLong turns a message above the limit into the error of its request.
 func (g *gate) tooLong(size int64, id string, out func(jsonrpc.Message)) {
 	why := fmt.Sprintf("it sent a message of %.1f MB, and the limit is %.1f MB: ask for less, or raise messageLimit in its settings",
 		float64(size)/(1<<20), float64(g.limit())/(1<<20))
@@ -378,7 +378,7 @@ func (g *gate) tooLong(size int64, id string, out func(jsonrpc.Message)) {
 	}
 }
 
-// lose answers the request of an id as written with an error. It reports false if no request of
+// lose answers the request with that id, as written, with an error. It reports false if no request with
 // that id waits.
 func (g *gate) lose(id, why string, out func(jsonrpc.Message)) bool {
 	n, ok := number(id)
@@ -388,7 +388,7 @@ func (g *gate) lose(id, why string, out func(jsonrpc.Message)) bool {
 	return g.fail(idOf(n), codeLost, why, 0, out)
 }
 
-// fail answers a request that waits with an error.
+// fail answers a waiting request with an error, and reports whether the request waited.
 func (g *gate) fail(id jsonrpc.ID, code int64, why string, status int, out func(jsonrpc.Message)) bool {
 	g.mu.Lock()
 	waits := g.end(id, errors.New(why)) != nil
@@ -399,7 +399,7 @@ func (g *gate) fail(id jsonrpc.ID, code int64, why string, status int, out func(
 	return waits
 }
 
-// take reads a text that is valid JSON: a message, or a list of them.
+// take reads valid JSON text: a message, or a list of messages.
 func (g *gate) take(text []byte, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
 	if text[0] == '[' {
 		ordered.Items(text, func(item []byte) {
@@ -438,7 +438,7 @@ func (g *gate) take(text []byte, stream *jsonrpc.Request, out func(jsonrpc.Messa
 	}
 }
 
-// object returns params on one line, or nil if they are no object.
+// object returns params on one line, or nil if they are not an object.
 func object(params json.RawMessage) json.RawMessage {
 	if len(params) == 0 || params[0] != '{' {
 		return nil
@@ -446,7 +446,7 @@ func object(params json.RawMessage) json.RawMessage {
 	return compact(params)
 }
 
-// replied takes a reply of the server.
+// replied handles a reply of the server.
 func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out func(jsonrpc.Message)) {
 	n, usable := number(string(written))
 	id := idOf(n)
@@ -483,8 +483,8 @@ func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out
 	}
 }
 
-// greeted notes a reply of the first requests, and reports whether it is to the probe and too late. The
-// lock is held.
+// greeted records a reply to one of the first requests. It reports whether the reply answers the probe
+// too late. The caller holds the lock.
 func (g *gate) greeted(r *request, wasError bool) (late bool) {
 	switch r.method {
 	case discover:
@@ -499,7 +499,7 @@ func (g *gate) greeted(r *request, wasError bool) (late bool) {
 	return late
 }
 
-// keep keeps the result of a request, and returns what the library gets of it.
+// keep stores the result of a request, and returns the stand-in for the library.
 func (g *gate) keep(r *request, result json.RawMessage) json.RawMessage {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -541,21 +541,21 @@ func refusal(failed json.RawMessage) *jsonrpc.Error {
 	if named, isText := ordered.Text(e.Code); isText && !whole {
 		message += " (" + named + ")"
 	}
-	if code == codeLost || code == codeGone { // these are ours
+	if code == codeLost || code == codeGone { // these two codes are ours
 		code = 0
 	}
 	return &jsonrpc.Error{Code: code, Message: message, Data: e.Data}
 }
 
-// requested takes a request of the server: questions are for the clients of calls, and the library
-// answers others.
+// requested handles a request of the server. Questions go to the clients of calls; the library answers
+// other requests.
 func (g *gate) requested(text []byte, written json.RawMessage, r, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
 	if id, ok := ordered.Text(written); ok {
 		r.ID, _ = jsonrpc.MakeID(id)
 	} else if n, ok := number(string(written)); ok {
 		r.ID = idOf(n)
 	} else {
-		g.note(text) // nothing can be answered to it
+		g.note(text) // without a usable id it cannot be answered
 		return
 	}
 	q := &question{Request: r, known: make(chan error, 1), wanted: make(chan struct{})}
@@ -581,17 +581,16 @@ func (g *gate) requested(text []byte, written json.RawMessage, r, stream *jsonrp
 	}
 }
 
-// ofCalls are the notifications about calls and questions, which the library does not get.
+// ofCalls lists the notifications about calls and questions; the library does not get them.
 var ofCalls = []string{"notifications/progress", "notifications/message", "notifications/cancelled", completed}
 
-// completed is the notification that a user is done with a page.
+// completed is the notification that the user has finished with a page.
 const completed = "notifications/elicitation/complete"
 
 // agreedToTell is the notification by which a server agrees to a subscription.
 const agreedToTell = "notifications/subscriptions/acknowledged"
 
-// notified passes on what a server reports about one of its calls; the library gets other
-// notifications.
+// notified passes notifications about a call to its caller, and other notifications to the library.
 func (g *gate) notified(method string, params json.RawMessage, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
 	if !slices.Contains(ofCalls, method) {
 		if method == agreedToTell {
@@ -630,7 +629,8 @@ func (g *gate) notified(method string, params json.RawMessage, stream *jsonrpc.R
 	}
 }
 
-// logged returns the call that a log message in a stream is about; nil if that is not known. The lock is held.
+// logged returns the call that a log message in a stream is about, or nil if that is unknown. The
+// caller holds the lock.
 func (g *gate) logged(stream *jsonrpc.Request) *call {
 	if stream != nil {
 		return g.callOf(stream)

@@ -8,8 +8,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// greeting returns the result of server/discover or initialize with the members that the library
-// reads, each in a type that it can decode.
+// greeting returns the result of server/discover or initialize, reduced to the members that the library
+// reads, each with a type that it can decode.
 func greeting(result json.RawMessage) json.RawMessage {
 	members, _ := ordered.Read(result)
 	hello := ordered.Map{}
@@ -38,13 +38,13 @@ func greeting(result json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(hello)
 }
 
-// sameVersion maps a version of the protocol that the library does not know, and that differs from
-// another in nothing that it reads.
+// sameVersion maps a protocol version that the library does not know to a known one. The two do not
+// differ in anything that the library reads.
 var sameVersion = map[string]string{"2024-10-07": "2024-11-05"}
 
 const serverInfo = "io.modelcontextprotocol/serverInfo"
 
-// implementation reads what a server says of itself, which may be of other types.
+// implementation reads a server's description of itself, whose members may have other types.
 func implementation(raw json.RawMessage) map[string]string {
 	text := func(raw json.RawMessage) string {
 		s, ok := ordered.Text(raw)
@@ -57,14 +57,14 @@ func implementation(raw json.RawMessage) map[string]string {
 		return map[string]string{"name": name, "version": ""}
 	}
 	var info struct{ Name, Title, Description, Version json.RawMessage }
-	_ = json.Unmarshal(raw, &info) // another type has none of them
+	_ = json.Unmarshal(raw, &info) // a value of another type leaves all members empty
 	return map[string]string{
 		"name": text(info.Name), "title": text(info.Title), "description": text(info.Description), "version": text(info.Version),
 	}
 }
 
-// capabilities reads what a server offers: a capability that is no object counts as one without
-// members, unless it is false or null.
+// capabilities reads the server's capabilities. One that is not an object counts as an empty object,
+// unless it is false or null.
 func capabilities(raw json.RawMessage) ordered.Map {
 	members, _ := ordered.Read(raw)
 	offered := ordered.Map{}
@@ -87,8 +87,8 @@ func capabilities(raw json.RawMessage) ordered.Map {
 	return offered
 }
 
-// namesOf returns a page of a list of tools with the members that the library reads: it finds the
-// headers that calls over HTTP need in the schemas.
+// namesOf returns a page of a list of tools, reduced to the tools whose schemas name headers. The
+// library needs these for calls over HTTP.
 func namesOf(page json.RawMessage) json.RawMessage {
 	tools := []ordered.Map{}
 	cursor := ""
@@ -113,7 +113,8 @@ func namesOf(page json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(map[string]any{"tools": tools, "nextCursor": cursor})
 }
 
-// cursorOf reads the cursor of the next page, which some servers give as a number; empty = none.
+// cursorOf reads the cursor of the next page, which some servers give as a number. It is empty on the
+// last page.
 func cursorOf(raw json.RawMessage) string {
 	if text, ok := ordered.Text(raw); ok || len(raw) == 0 || kindOf(raw) != "a number" {
 		return text

@@ -28,12 +28,12 @@ import (
 const (
 	maxRedirects  = 5
 	maxResumes    = 3           // attempts to resume a stream that ended without an answer
-	resumePause   = time.Second // before an attempt, unless the server names another
-	maxRetryAfter = time.Minute // a longer pause is not waited for
+	resumePause   = time.Second // before an attempt, unless the server names another pause
+	maxRetryAfter = time.Minute // longer pauses are not waited for
 )
 
-// remote is a server at a URL: the transport of the library with the gate on both sides of it. The
-// responses reach the library as events, each of which is a message that passed the gate.
+// remote is a server at a URL: the library's transport with the gate on both sides of it. The library
+// gets responses as events, each of which is a message that passed the gate.
 type remote struct {
 	mcp.Transport
 	gate   *gate
@@ -44,8 +44,8 @@ type remote struct {
 	closed chan struct{}
 
 	mu      sync.Mutex
-	session string    // id that the server gave last
-	paused  time.Time // the server takes no requests before
+	session string    // latest id from the server
+	paused  time.Time // the server takes no requests before this time
 }
 
 // reach returns the transport to a URL.
@@ -70,7 +70,7 @@ func reach(s Server, g *gate, memory *Memory) (mcp.Transport, error) {
 			return nil
 		},
 	}
-	const twice = 2 // what passed the gate is within the limit
+	const twice = 2 // a message that passed the gate is within the limit
 	most := int(twice * g.limit())
 	if s.SSE {
 		r.Transport = &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: most}
@@ -84,7 +84,7 @@ func reach(s Server, g *gate, memory *Memory) (mcp.Transport, error) {
 func sameOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
 // Connect implements [mcp.Transport]. The stream of the older transport lives as long as the context
-// that it is opened with, which is that of the session.
+// that opens it, which is therefore the context of the session.
 func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
 	life, end := context.WithCancel(r.gate.life)
 	opened := context.AfterFunc(ctx, end)
@@ -121,7 +121,7 @@ type incoming struct {
 	err     error
 }
 
-// read passes on what the transport reads until it ends.
+// read passes on messages of the transport until it ends.
 func (c *exchange) read() {
 	for {
 		m, err := c.Connection.Read(c.remote.gate.life)
@@ -150,7 +150,7 @@ func (c *exchange) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// sending is the key of the request that an HTTP request carries, in its context.
+// sending is the context key of the request that an HTTP request carries.
 type sending struct{}
 
 // Write implements [mcp.Connection].
@@ -159,7 +159,7 @@ func (c *exchange) Write(ctx context.Context, message jsonrpc.Message) error {
 	request, ok := message.(*jsonrpc.Request)
 	if ok && request.IsCall() {
 		ctx = context.WithValue(ctx, sending{}, request)
-		if request.Method == discover { // the POST of a probe that is not answered ends with it
+		if request.Method == discover { // an expired probe ends its POST
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
 			c.remote.gate.onExpiry(request.ID, cancel)
@@ -172,8 +172,8 @@ func (c *exchange) Write(ctx context.Context, message jsonrpc.Message) error {
 	return err
 }
 
-// listens reports whether the client takes notifications or questions. The older transport has them in one
-// stream with the answers.
+// listens reports whether to open a stream for notifications or questions. The older transport sends
+// both in the stream of its answers.
 func (r *remote) listens() bool {
 	return !r.server.SSE && (r.gate.client.Changed != nil || len(r.gate.client.Asks) > 0)
 }
@@ -204,7 +204,7 @@ func (r *remote) RoundTrip(request *http.Request) (*http.Response, error) {
 			response.Body = r.events(request, response, nil)
 		}
 		return response, nil
-	case call == nil: // what comes of the session is seen by the next call
+	case call == nil: // the next call sees whether the session has ended
 		drop(response)
 		return r.respond(request, http.StatusAccepted, http.NoBody), nil
 	case r.server.SSE && well(response):
@@ -214,7 +214,7 @@ func (r *remote) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.settle(request, response, call), nil
 }
 
-// drop closes a body that nobody reads. The connection is used again if the body is known to be short.
+// drop closes an unread body. If the body is known to be short it is drained, to reuse the connection.
 func drop(response *http.Response) {
 	const short = 64 << 10
 	if response.ContentLength >= 0 && response.ContentLength <= short {
@@ -229,9 +229,9 @@ func isStream(r *http.Response) bool {
 	return strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream")
 }
 
-// send makes a request with the headers of the server, the version that the session agreed on, which
-// the transport cannot know behind a gate, and the id of the session. A server that asks for a
-// pause is asked again after it.
+// send makes a request with the headers of the server, the protocol version and the session id. The
+// version is the agreed one, which the transport behind a gate cannot know. If the server asks for a
+// pause, the request is repeated after it.
 func (r *remote) send(request *http.Request) (*http.Response, error) {
 	if !sameOrigin(request.URL, r.origin) {
 		return nil, fmt.Errorf("its endpoint for messages is at another server, %s://%s, to which no headers are sent",
@@ -267,7 +267,7 @@ func (r *remote) send(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if pause, ok := retryAfter(response); ok && request.Method != http.MethodGet { // a stream that is refused delays no call
+	if pause, ok := retryAfter(response); ok && request.Method != http.MethodGet { // a refused stream delays no calls
 		r.mu.Lock()
 		r.paused = time.Now().Add(pause)
 		r.mu.Unlock()
@@ -292,11 +292,11 @@ func (r *remote) send(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// nameHeader has what a request of 2026-07-28 is about.
+// nameHeader names the tool, prompt or resource of a request of 2026-07-28.
 const nameHeader = "Mcp-Name"
 
-// headerText returns a text as the revision has it in a header: as base64 where it is no plain ASCII, begins
-// or ends with space, or looks like base64 itself.
+// headerText encodes a text for a header as the protocol revision requires. It uses base64 for text
+// that is not plain ASCII, begins or ends with space, or looks like base64 itself.
 func headerText(text string) string {
 	const begin, end = "=?base64?", "?="
 	odd := strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) || strings.TrimSpace(text) != text ||
@@ -307,17 +307,17 @@ func headerText(text string) string {
 	return begin + base64.StdEncoding.EncodeToString([]byte(text)) + end
 }
 
-// unsentPause is the pause before a request is sent again that did not reach the server.
+// unsentPause is the pause before a request that did not reach the server is sent again.
 const unsentPause = 200 * time.Millisecond
 
-// deliver sends a request, and once more where the first attempt ended before the server had its headers.
+// deliver sends a request. It tries once more if the first attempt ended before the headers were sent.
 func (r *remote) deliver(request *http.Request) (*http.Response, error) {
 	for first := true; ; first = false {
 		var reached atomic.Bool
 		traced := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{WroteHeaders: func() { reached.Store(true) }})
 		response, err := http.DefaultTransport.RoundTrip(request.WithContext(traced))
 		if err == nil {
-			response.Request = request // its context is of the caller alone
+			response.Request = request // its context belongs to the caller alone
 			return response, nil
 		}
 		again := first && !reached.Load() && request.Method == http.MethodPost && (request.Body == nil || request.GetBody != nil)
@@ -334,7 +334,8 @@ func (r *remote) deliver(request *http.Request) (*http.Response, error) {
 
 const sessionID = "Mcp-Session-Id"
 
-// wait waits for a pause of the server, unless the context or the caller's patience ends before it, or it is too long.
+// wait waits for a pause of the server. It reports false if the pause is longer than maxRetryAfter, or
+// than the context or the caller's patience lasts.
 func (r *remote) wait(ctx context.Context, pause time.Duration) bool {
 	limit, impatient := ctx.Value(patienceKey{}).(time.Duration)
 	if end, bounded := ctx.Deadline(); pause > maxRetryAfter || bounded && time.Until(end) <= pause || impatient && limit <= pause {
@@ -348,7 +349,7 @@ func (r *remote) wait(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// retryAfter returns the pause that a server asks for.
+// retryAfter returns the pause that a server asks for; ok is false if it does not ask for one.
 func retryAfter(response *http.Response) (time.Duration, bool) {
 	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode != http.StatusServiceUnavailable {
 		return 0, false
@@ -361,7 +362,7 @@ func retryAfter(response *http.Response) (time.Duration, bool) {
 	return max(0, time.Until(at)), err == nil
 }
 
-// respond returns a response that takes the place of another.
+// respond returns a response to use in place of the server's.
 func (r *remote) respond(request *http.Request, status int, body io.ReadCloser) *http.Response {
 	return &http.Response{
 		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -369,8 +370,8 @@ func (r *remote) respond(request *http.Request, status int, body io.ReadCloser) 
 	}
 }
 
-// sink returns what takes the messages of a response for the library: events that are written to
-// out. In the older transport they reach the library outside of the response.
+// sink returns the function that takes the messages of a response for the library. It writes them as
+// events to out, or, for the older transport, passes them outside of the response.
 func (r *remote) sink(out *bytes.Buffer) func(jsonrpc.Message) {
 	if r.server.SSE {
 		return r.pass
@@ -385,9 +386,9 @@ func (r *remote) refuse(request *http.Request, call *jsonrpc.Request, why string
 	return r.respond(request, http.StatusOK, io.NopCloser(&out))
 }
 
-// settle returns the response to a request as the library gets it: events of messages that passed
-// the gate. What is no answer becomes the error of the request: the library would end the session,
-// and with it the calls of others.
+// settle returns the response to a request for the library: events of messages that passed the gate. A
+// response without an answer becomes the error of the request. Otherwise the library would end the
+// session, and with it the calls of other callers.
 func (r *remote) settle(request *http.Request, response *http.Response, call *jsonrpc.Request) *http.Response {
 	var out bytes.Buffer
 	settled := r.respond(request, http.StatusOK, io.NopCloser(&out))
@@ -408,7 +409,7 @@ func (r *remote) settle(request *http.Request, response *http.Response, call *js
 	sink := r.sink(&out)
 	pass := func(m jsonrpc.Message) { sink(judge(m, call, request, response.StatusCode)) }
 	if u.fault != nil {
-		u.shape.id = fmt.Sprint(call.ID.Raw()) // nothing else is answered here
+		u.shape.id = fmt.Sprint(call.ID.Raw()) // no other request is answered here
 		r.gate.oversize(u, pass)
 	}
 	body := u.take()
@@ -417,7 +418,7 @@ func (r *remote) settle(request *http.Request, response *http.Response, call *js
 		JSONRPC string
 		Error   json.RawMessage
 	}
-	_ = json.Unmarshal(body, &unread) // of a server that refused the request unread, the error has no id
+	_ = json.Unmarshal(body, &unread) // a server that refuses a request unread gives no id in its error
 	switch {
 	case !r.gate.waits(call.ID):
 	case refusesSession(request, response.StatusCode, string(body)):
@@ -433,8 +434,8 @@ func (r *remote) settle(request *http.Request, response *http.Response, call *js
 	return settled
 }
 
-// judge looks at an answer to a request: an error that says that the server does not know the session
-// is no answer of a tool.
+// judge looks at the reply to a request. If the server reports that it does not know the session, the
+// reply gets the code codeGone, because no tool gave that answer.
 func judge(m jsonrpc.Message, call *jsonrpc.Request, request *http.Request, status int) jsonrpc.Message {
 	reply, ok := m.(*jsonrpc.Response)
 	var refused *jsonrpc.Error
@@ -442,7 +443,7 @@ func judge(m jsonrpc.Message, call *jsonrpc.Request, request *http.Request, stat
 		return m
 	}
 	switch refused.Code {
-	case 0, jsonrpc.CodeInvalidRequest, -32000, -32001, -32002: // by which servers refuse sessions; tools have others
+	case 0, jsonrpc.CodeInvalidRequest, -32000, -32001, -32002: // the codes with which servers refuse sessions; tools have other codes
 		if refusesSession(request, status, refused.Message) {
 			reply.Error = &jsonrpc.Error{Code: codeGone, Message: refused.Message}
 		}
@@ -450,7 +451,7 @@ func judge(m jsonrpc.Message, call *jsonrpc.Request, request *http.Request, stat
 	return m
 }
 
-// Texts by which servers refuse a session that they do not know.
+// Patterns of the texts with which servers refuse an unknown session.
 const (
 	aSession  = `\b(mcp[ -])?session([ _-]?ids?)?\b`
 	isUnknown = `\b(no|not|invalid|unknown|missing|expired|terminated|closed|stale|required|gone|does ?n[o']t exist|longer)\b`
@@ -459,8 +460,7 @@ const (
 var lostSession = regex.Lazy(`(?i)` + isUnknown + `[^.;]{0,40}` + aSession + `|` + aSession + `[^.;]{0,60}` + isUnknown +
 	`|\bnot (yet |been )*initiali[sz]ed\b|\buninitiali[sz]ed\b`)
 
-// refusesSession reports whether an answer to a request says that the server did not take it, as it
-// does not know the session.
+// refusesSession reports whether the server refused a request because it does not know the session.
 func refusesSession(request *http.Request, status int, text string) bool {
 	if request.Header.Get(sessionID) == "" {
 		return false
@@ -469,13 +469,14 @@ func refusesSession(request *http.Request, status int, text string) bool {
 	switch {
 	case status == http.StatusNotFound, status == http.StatusGone:
 		return true
-	case status >= 500 && status != http.StatusServiceUnavailable: // it may have run what it failed at
+	case status >= 500 && status != http.StatusServiceUnavailable: // the server may have run the call before it failed
 		return false
 	}
 	return len(text) <= longest && lostSession().MatchString(text)
 }
 
-// lacksScope says of a response that refuses a login without a scope how to get that; empty for others.
+// lacksScope explains how to get the missing scope, if the response refuses a login for lack of one. It
+// is empty for other responses.
 func (r *remote) lacksScope(response *http.Response) string {
 	if response.StatusCode != http.StatusForbidden {
 		return ""
@@ -496,8 +497,7 @@ func (r *remote) lacksScope(response *http.Response) string {
 	return ""
 }
 
-// notMessage says of a response with a body that is no message of the protocol what came in its
-// place, and what its user can do.
+// notMessage explains a response whose body is not a message of the protocol, and what the user can do.
 func notMessage(response *http.Response, body []byte) string {
 	answered := "it answered " + cmp.Or(response.Status, fmt.Sprint(response.StatusCode))
 	body = clean(body)

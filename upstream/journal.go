@@ -22,32 +22,32 @@ import (
 
 // Bounds of a journal.
 const (
-	maxJournal = 256 << 10 // bytes of a file; the one before it is kept too
+	maxJournal = 256 << 10 // bytes of a file; the previous file is kept too
 	maxEntry   = 2000      // characters of a line
-	maxPending = 64 << 10  // bytes of a line that has not ended; the rest of it is dropped
+	maxPending = 64 << 10  // bytes of an unfinished line; the rest of the line is dropped
 )
 
 // The kinds of lines in a journal.
 const (
 	outputEntry  = "stderr " // the program wrote it on standard error
 	failedEntry  = "failed " // the server did not start, was not reached, or ended
-	refusedEntry = "refused" // the server refused a call, or its answer cannot be read
+	refusedEntry = "refused" // the server refused a call, or its answer was unreadable
 )
 
-// journal writes what a server says beside its protocol into the file [Server.Journal]: lines of standard error, failed
-// starts and refused calls, each with its time and without secrets. Any number of processes may write one file. A file
-// that cannot be written is no fault of the server, and nothing is said of it. Nil writes nothing. It is safe for
-// concurrent use.
+// journal writes the output of a server outside of its protocol into the file [Server.Journal]: lines
+// of standard error, failed starts and refused calls, each with its time and without secrets. Several
+// processes may write the same file. Errors of writing are ignored, because they are not the server's
+// fault. Nil writes nothing. It is safe for concurrent use.
 type journal struct {
 	path   string
 	masked func(string) string
 
 	mu      sync.Mutex
-	pending []byte // of a line of standard error that has not ended
+	pending []byte // unfinished line of standard error
 	skips   bool   // the rest of that line is dropped
 }
 
-// journal returns the journal of a server; nil if it has none.
+// journal returns the journal of a server, or nil if it has no journal.
 func (s Server) journal() *journal {
 	if s.Journal == "" {
 		return nil
@@ -64,7 +64,7 @@ func (s Server) masked(text string, secrets []string) string {
 	return redact.Text(text)
 }
 
-// Write implements [io.Writer] for standard error. A line is written once it has ended.
+// Write implements [io.Writer] for standard error. It writes a line once the line has ended.
 func (j *journal) Write(text []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -85,7 +85,7 @@ func (j *journal) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// end writes a line that standard error ended in without a line end.
+// end writes the last line of standard error if it has no line end.
 func (j *journal) end() {
 	if j == nil {
 		return
@@ -98,7 +98,7 @@ func (j *journal) end() {
 	}
 }
 
-// note writes an entry that is no line of standard error. Empty texts are left out.
+// note writes an entry of another kind than standard error. Empty texts are left out.
 func (j *journal) note(kind, text string) {
 	if j == nil || text == "" {
 		return
@@ -108,10 +108,10 @@ func (j *journal) note(kind, text string) {
 	j.add(kind, text)
 }
 
-// coloured matches what colours the lines of a terminal.
+// coloured matches the colour codes of terminals.
 var coloured = regex.Lazy("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 
-// add appends entries to the file, all at once. The lock is held.
+// add appends entries to the file in one write. The caller holds the lock.
 func (j *journal) add(kind string, lines ...string) {
 	var out bytes.Buffer
 	for _, line := range lines {
@@ -126,7 +126,7 @@ func (j *journal) add(kind string, lines ...string) {
 	}
 }
 
-// appendTo appends a text to a journal by one write, and begins another file if it is full.
+// appendTo appends a text to a journal in one write. It rotates a full file first.
 func appendTo(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -144,13 +144,13 @@ func appendTo(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// former is what the name of the file before the newest ends in.
+// former is the suffix of the previous file.
 const former = ".1"
 
-// rotateTime bounds how long another process may take to do the same.
+// rotateTime is how long rotate waits for another process that rotates.
 const rotateTime = 5 * time.Second
 
-// rotate puts a full file aside, unless another process has done so.
+// rotate renames a full file to the former one, unless another process has done so.
 func rotate(path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), rotateTime)
 	defer cancel()
@@ -165,8 +165,8 @@ func rotate(path string) error {
 	return os.Rename(path, path+former)
 }
 
-// ReadJournal returns the last lines of a journal, the oldest first; nil if nothing was written. Each begins with its time
-// and its kind: stderr, failed or refused.
+// ReadJournal returns the last lines of a journal, the oldest first, or nil if nothing was written.
+// Each begins with its time and its kind: stderr, failed or refused.
 func ReadJournal(path string, lines int) ([]string, error) {
 	var all []string
 	for _, name := range []string{path + former, path} {
@@ -193,7 +193,7 @@ func RemoveJournal(path string) error {
 	return nil
 }
 
-// readTail returns what a file of a journal has, of a larger one its last lines.
+// readTail returns the content of a journal file. It returns only the last lines of a large file.
 func readTail(name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -216,7 +216,8 @@ func readTail(name string) (string, error) {
 	return strings.ToValidUTF8(string(text), "\uFFFD"), err
 }
 
-// refusedText returns how a journal has the error of a call; empty for one that is no fault of the server.
+// refusedText returns the journal text for the error of a call. It is empty if the server is not at
+// fault.
 func refusedText(c Call, err error) string {
 	var refused *Refused
 	var lost *Lost

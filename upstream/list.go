@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	maxPages   = 1000             // of a list
-	maxNamed   = 10               // entries that are left out of a list
-	maxOffered = 10_000           // entries of a list besides that of the tools
-	offerTime  = 10 * time.Second // for these lists: tools do not wait longer for them
+	maxPages   = 1000             // pages of a list
+	maxNamed   = 10               // left-out entries that are named
+	maxOffered = 10_000           // entries of a list other than the list of tools
+	offerTime  = 10 * time.Second // time limit for the other lists, so that the tools do not wait longer for them
 )
 
-// List asks for all that the server offers. A session that fails to list its tools is closed;
-// of the other lists [Answer.Problems] says what was wrong.
+// List asks for all lists of the server. It closes the session if the tools cannot be listed.
+// [Answer.Problems] reports failures of the other lists.
 func (s *Session) List(ctx context.Context) (Answer, error) {
 	answer, err := s.listTools(ctx)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *Session) List(ctx context.Context) (Answer, error) {
 	return answer, nil
 }
 
-// lacks reports whether an error says that a server does not have a method. Many declare resources without having
-// templates of them.
+// lacks reports whether an error means that the server does not have the method. Many servers declare
+// resources but have no templates.
 func lacks(err error) bool {
 	refused, ok := errors.AsType[*Refused](err)
 	return ok && refused.Code == jsonrpc.CodeMethodNotFound
@@ -103,7 +103,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 			NextCursor json.RawMessage   `json:"nextCursor"`
 		}
 		sent := s.gate.page()
-		if last != nil && bytes.Equal(sent, last) { // it takes no cursor, and names one that is no text
+		if last != nil && bytes.Equal(sent, last) { // the server ignores the cursor, which is not a text
 			answer.Left = append(answer.Left, "pages behind the first are not read: its cursor is no text and leads to the same page")
 			s.listed.Store(true)
 			return answer, nil
@@ -133,7 +133,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 	return Answer{}, errors.New("the list of tools has no end")
 }
 
-// nameOf returns the name of an entry of a list for its user.
+// nameOf returns the name of an entry of a list, for messages to the user.
 func nameOf(entry json.RawMessage, i int) string {
 	var named struct{ Name string }
 	if json.Unmarshal(entry, &named) != nil || named.Name == "" {
@@ -142,7 +142,7 @@ func nameOf(entry json.RawMessage, i int) string {
 	return shorten.Quoted(named.Name)
 }
 
-// oddity says why an entry of a list is no tool; empty if it is one.
+// oddity explains why an entry of a list is not a tool; empty if it is one.
 func oddity(entry json.RawMessage) (odd string) {
 	named := false
 	kind := func(member string, value []byte, kinds ...string) {
@@ -198,13 +198,13 @@ func kindOf(value []byte) string {
 }
 
 // legacy reports whether the server is known to answer initialize and not server/discover. A program
-// that is silent at the latter counts; a server at a URL may have been slow.
+// that did not answer server/discover counts; a server at a URL may have been slow.
 func (s *Session) legacy() bool {
 	heard := s.gate.state()
 	return s.server.Legacy || !s.modern() && !heard.discovered && (heard.refused || s.server.Argv != nil)
 }
 
-// listOf asks for all of another list; with an error it returns what came before it.
+// listOf fetches all pages of another list. On an error it also returns the entries before it.
 func (s *Session) listOf(ctx context.Context, method, member string) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
@@ -244,8 +244,7 @@ func (s *Session) listOf(ctx context.Context, method, member string) ([]json.Raw
 	return list, errors.New("the list has no end")
 }
 
-// Watch asks the server to tell of changes of a resource, see [Client.Updated], or to tell no
-// more.
+// Watch starts or ends the server's notifications about a resource, see [Client.Updated].
 func (s *Session) Watch(ctx context.Context, uri string, watch bool) error {
 	hello := s.session.InitializeResult()
 	if hello == nil || hello.Capabilities == nil || hello.Capabilities.Resources == nil || !hello.Capabilities.Resources.Subscribe {
@@ -263,11 +262,11 @@ func (s *Session) Watch(ctx context.Context, uri string, watch bool) error {
 	return nil
 }
 
-// agreeTime bounds the wait for the acknowledgement of a subscription. Some servers never send it.
+// agreeTime is how long to wait for the acknowledgement of a subscription. Some servers never send it.
 const agreeTime = 3 * time.Second
 
 // watch subscribes to a resource. The library does not wait for the acknowledgement of a server of
-// 2026-07-28, and does not report its refusal.
+// 2026-07-28, nor report its refusal.
 func (s *Session) watch(ctx context.Context, uri string) error {
 	w := s.gate.awaitAgreement(uri)
 	err := s.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
@@ -279,12 +278,12 @@ func (s *Session) watch(ctx context.Context, uri string) error {
 	case <-time.After(agreeTime):
 		return nil
 	case <-s.gone:
-		return nil // a new session asks again
+		return nil // a new session subscribes again
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	if w.refused != nil {
-		_ = s.session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}) // or the library would not ask again
+		_ = s.session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}) // or the library would not subscribe again
 	}
 	return w.refused
 }

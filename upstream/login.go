@@ -15,28 +15,27 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Login says how a user logs in at a server.
+// Login describes how a user logs in at a server.
 type Login struct {
 	Server Server
 
-	// Show is called with the address that the user opens in a browser, which leads
-	// back to this process.
+	// Show is called with the address to open in a browser. It leads back to this process.
 	Show func(address string)
 
-	// Paste returns the address that the browser was led to, from a user whose browser
-	// does not run here. Nil waits for the browser.
+	// Paste returns the address that the browser was led to, for users whose browser does not run here.
+	// If Paste is nil, LogIn waits for the browser.
 	Paste func(ctx context.Context) (address string, err error)
 
-	// ClientID and ClientSecret are of a client that the authorization server knows
-	// already. Empty registers one.
+	// ClientID and ClientSecret identify a client that the authorization server already knows. If they
+	// are empty, a client is registered.
 	ClientID, ClientSecret string
 
-	// Scopes are asked for in place of the scopes that the server names. Nil = these.
+	// Scopes replace the scopes that the server names. Nil keeps those.
 	Scopes []string
 }
 
-// LogIn lets a user log in at the server of an account, and keeps the login. It
-// returns ErrNoLogin where the server wants none.
+// LogIn lets a user log in at the server of an account, and stores the login. It returns ErrNoLogin if
+// the server requires no login.
 func (a *Account) LogIn(ctx context.Context, l Login) (err error) {
 	if l.Server, err = l.Server.Filled(ctx); err != nil {
 		return err
@@ -105,7 +104,7 @@ func (a *Account) LogIn(ctx context.Context, l Login) (err error) {
 	switch {
 	case err == nil:
 		return nil
-	case l.ClientID == "" && strings.Contains(err.Error(), "client registration methods"): // of the library
+	case l.ClientID == "" && strings.Contains(err.Error(), "client registration methods"): // an error of the library
 		return errors.New("logging in: the authorization server registers no clients by itself: " +
 			"register toolfold there by hand, and name the client with --client-id ID")
 	case l.ClientID == "" && strings.Contains(err.Error(), "failed to register client"):
@@ -114,10 +113,10 @@ func (a *Account) LogIn(ctx context.Context, l Login) (err error) {
 	return fmt.Errorf("logging in: %w", err)
 }
 
-// ErrNoLogin is returned where a server answers without a login.
+// ErrNoLogin is returned if a server answers without a login.
 var ErrNoLogin = errors.New("it requires no login")
 
-// challenge asks a server for what it refuses without a login.
+// challenge sends a request without a login, and returns it with the server's refusal.
 func challenge(ctx context.Context, s Server) (*http.Request, *http.Response, error) {
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
 		`"clientInfo":{"name":"toolfold","version":"0"}}}`
@@ -148,7 +147,7 @@ func challenge(ctx context.Context, s Server) (*http.Request, *http.Response, er
 	return request, response, nil
 }
 
-// served waits for the browser that the authorization server leads back.
+// served waits for the redirect of the browser from the authorization server.
 func served(ctx context.Context, listener net.Listener) (*auth.AuthorizationResult, error) {
 	type outcome struct {
 		result *auth.AuthorizationResult

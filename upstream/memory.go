@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// Memory bounds what the messages of all servers take in this process. Nil has no bound. It is
-// safe for concurrent use.
+// Memory limits the memory for messages of all servers in this process. A nil Memory has no limit. It
+// is safe for concurrent use.
 type Memory struct {
 	limit int64
 
 	mu    sync.Mutex
 	held  int64
-	freed chan struct{} // closed when something is released; nil = nothing waits
+	freed chan struct{} // closed when memory is released; nil if nothing waits
 }
 
-// DefaultMemory is the bound of a [Memory] in bytes, unless the user sets another.
+// DefaultMemory is the default limit of a [Memory] in bytes.
 const DefaultMemory = 256 << 20
 
-// NewMemory returns a Memory of some bytes.
+// NewMemory returns a Memory with a limit in bytes.
 func NewMemory(limit int64) *Memory { return &Memory{limit: limit} }
 
-// Limit returns the bound in bytes; 0 = none.
+// Limit returns the limit in bytes; 0 means no limit.
 func (m *Memory) Limit() int64 {
 	if m == nil {
 		return 0
@@ -34,7 +34,7 @@ func (m *Memory) Limit() int64 {
 	return m.limit
 }
 
-// Read reads a text of some bytes. If there is no room for it, it is passed over, and the error is
+// Read reads a text of that many bytes. If there is no room, it skips the text and returns
 // [ErrNoMemory].
 func (m *Memory) Read(r io.Reader, bytes int64) ([]byte, error) {
 	counted := bytes
@@ -60,11 +60,11 @@ const (
 	uncounted = 256 << 10 // bytes: smaller messages are not counted
 )
 
-// ErrNoMemory is the error of a message for which there is no room.
+// ErrNoMemory is the error of a message that does not fit.
 var ErrNoMemory = errors.New("the messages of all servers take as much memory as they may")
 
-// hold waits for room for some bytes. It returns [ErrNoMemory] after a while, or at once if there can be
-// no room.
+// hold reserves room for some bytes. It waits for room up to patience, then returns [ErrNoMemory]. It
+// returns that at once if the bytes exceed the limit.
 func (m *Memory) hold(bytes int64) error {
 	if m == nil || bytes == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (m *Memory) hold(bytes int64) error {
 		}
 		freed := m.freed
 		m.mu.Unlock()
-		runtime.GC() // releases what nothing refers to any more
+		runtime.GC() // cleanups release the memory of unreachable texts
 		select {
 		case <-freed:
 		case <-time.After(time.Second):
@@ -98,7 +98,7 @@ func (m *Memory) hold(bytes int64) error {
 
 func (m *Memory) full() error { return fmt.Errorf("%w, %d MB", ErrNoMemory, m.limit>>20) }
 
-// release gives some bytes back.
+// release gives bytes back.
 func (m *Memory) release(bytes int64) {
 	if m == nil || bytes == 0 {
 		return
@@ -112,7 +112,7 @@ func (m *Memory) release(bytes int64) {
 	}
 }
 
-// releaseWith gives some bytes back when nothing refers to a text any more.
+// releaseWith gives bytes back when text becomes unreachable.
 func (m *Memory) releaseWith(text []byte, bytes int64) {
 	switch {
 	case m == nil || bytes == 0:

@@ -19,20 +19,20 @@ import (
 	"github.com/toolfold/toolfold/internal/system/child"
 )
 
-// program is a server that was started, as a transport of the library and its connection.
+// program is a started server, as both transport and connection of the library.
 type program struct {
 	gate     *gate
 	stdin    *os.File
 	stdout   *os.File
-	turn     chan struct{} // has room for the one that writes
+	turn     chan struct{} // holds one element while a message is written
 	incoming chan jsonrpc.Message
 	ended    chan struct{} // closed after the last message
 	closed   chan struct{}
 	once     sync.Once
 }
 
-// start starts a program. The returned function ends it and returns how it ended, nil for a program
-// that ended well or because it was told to.
+// start starts a program. The returned function ends it and returns its error, or nil if the program
+// ended well or had to be stopped.
 func start(ctx context.Context, cancel func(), s Server, g *gate, memory *Memory, stderr io.Writer) (mcp.Transport, func() error, error) {
 	if err := s.Check(); err != nil {
 		return nil, nil, err
@@ -81,8 +81,8 @@ func start(ctx context.Context, cancel func(), s Server, g *gate, memory *Memory
 	return p, wait, nil
 }
 
-// Check reports what is wrong with the command and the folder of a server, where the errors of the
-// system do not name it. A server at a URL has neither.
+// Check reports errors in the command and folder of a server that the system's own errors do not
+// explain. A server at a URL has neither.
 func (s Server) Check() error {
 	if s.Argv == nil {
 		return nil
@@ -161,8 +161,8 @@ func (p *program) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write implements [mcp.Connection]. A message that was begun when the context ends is
-// written to its end by another goroutine, before any other.
+// Write implements [mcp.Connection]. If the context ends in the middle of a message, another goroutine
+// writes the rest before any other message.
 func (p *program) Write(ctx context.Context, message jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(p.gate.sent(message))
 	if err != nil {
@@ -193,7 +193,7 @@ func (p *program) Write(ctx context.Context, message jsonrpc.Message) error {
 		return ctx.Err()
 	}
 	go func() {
-		_, _ = p.stdin.Write(line[n:]) // one that fails fails for the next message too
+		_, _ = p.stdin.Write(line[n:]) // if this fails, the next message fails too
 		<-p.turn
 	}()
 	return ctx.Err()

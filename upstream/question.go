@@ -13,41 +13,42 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// How a question of a server finds the call that it is about:
+// How a question of a server finds its call:
 //
 //   - From 2026-07-28 on it is in the result of the call.
-//   - Over streamable HTTP it comes in the stream of the response to the call, also in one that was resumed.
-//   - A program, the older transport, and the stream that a session opens by GET do not say. There the calls of
-//     tools that ask run one at a time, and a question is that call's. Another call's first question waits until
-//     its call is the only one left of those that ran when it came, [holdTime] at most.
+//   - Over streamable HTTP it comes in the stream of the response to the call, also in a resumed stream.
+//   - A program, the older transport, and the stream that a session opens by GET do not name the call. There,
+//     calls of tools that ask run one at a time, and a question belongs to the running one. The first question
+//     of another tool waits until only one of the calls that ran at that time is left, [holdTime] at most.
 //
-// A request for roots is not such a question: it is about the client, and so it holds up nothing.
+// A request for roots is about the client and not about a call, so it holds up nothing.
 
-// Question holds what a server asks of the client of a call.
+// Question is a question of a server for the client of a call.
 type Question struct {
-	Key    string // of the server's, where it asks in place of a result; else empty
+	Key    string // the server's key if it asks in place of a result; otherwise empty
 	Method string // one of the client's Asks
 	Params json.RawMessage
 
-	// Wanted is closed when another call has to wait until this question is answered. Nil = none ever has to.
+	// Wanted is closed when another call begins to wait for this answer. Nil if no call ever waits.
 	Wanted <-chan struct{}
 }
 
-// holdTime bounds how long a question waits until it is known which call it is about.
+// holdTime limits how long a question waits for its call to become known.
 const holdTime = 10 * time.Second
 
-// maxAsked bounds the requests of a server that run at a time. More are ignored.
+// maxAsked is the number of requests of a server that may run at a time. More are ignored.
 const maxAsked = 4096
 
-// question is a request of the server for the client of a call. The gate's mutex guards of and isWanted.
+// question is a request of the server for the client of a call. The gate's mutex guards of, running and
+// isWanted.
 type question struct {
 	*jsonrpc.Request
 	ctx    context.Context // ends when the server takes the question back
 	cancel context.CancelFunc
 
-	of       *call      // nil = it is not known yet, or it is of no call
-	running  []*call    // that it may be of, while it is not known
-	known    chan error // gets nil once of is known, or why it is not known
+	of       *call      // nil if unknown, or if it belongs to no call
+	running  []*call    // candidates while of is unknown
+	known    chan error // receives nil once of is known, or the reason why it cannot be
 	wanted   chan struct{}
 	isWanted bool // wanted is closed
 }
@@ -55,8 +56,8 @@ type question struct {
 // isQuestion reports whether a request of the server is for the client of a call.
 func isQuestion(method string) bool { return method == Sample || method == Elicit || method == Roots }
 
-// match finds the call of a question that has just come, in the stream of the response to a request; nil = in none.
-// The lock is held.
+// match finds the call of a new question. stream is the request whose response contains the question,
+// or nil. The caller holds the lock.
 func (g *gate) match(q *question, stream *jsonrpc.Request) {
 	if q.of = g.callOf(stream); q.of != nil || q.Method == Roots {
 		q.known <- nil
@@ -86,7 +87,8 @@ func (g *gate) match(q *question, stream *jsonrpc.Request) {
 	}
 }
 
-// callOf returns the call in the stream of whose response something came; nil if it is none, or has ended. The lock is held.
+// callOf returns the call whose response is in the stream, or nil if it has ended or is not a call. The
+// caller holds the lock.
 func (g *gate) callOf(stream *jsonrpc.Request) *call {
 	if stream == nil || g.waiting[stream.ID] == nil {
 		return nil
@@ -94,7 +96,7 @@ func (g *gate) callOf(stream *jsonrpc.Request) *call {
 	return g.waiting[stream.ID].call
 }
 
-// turnOf returns the one call that asks and has no question without an answer; nil if it is not one.
+// turnOf returns the only asking call without an open question, or nil if there is not exactly one.
 func (g *gate) turnOf(calls []*call) (turn *call) {
 	for _, c := range calls {
 		switch {
@@ -108,7 +110,8 @@ func (g *gate) turnOf(calls []*call) (turn *call) {
 	return turn
 }
 
-// attribute makes a question one of a call, whose tool asks from then on. The lock is held.
+// attribute assigns a question to a call, whose tool counts as asking from then on. The caller holds
+// the lock.
 func (g *gate) attribute(q *question, c *call) {
 	q.of, q.running = c, nil
 	c.asks, c.open = true, append(c.open, q)
@@ -119,7 +122,8 @@ func (g *gate) attribute(q *question, c *call) {
 	g.want()
 }
 
-// want tells the calls that wait for an answer that another call waits for them. The lock is held.
+// want signals the calls with open questions that another call waits for them. The caller holds the
+// lock.
 func (g *gate) want() {
 	if len(g.queue) == 0 && len(g.held) == 0 {
 		return
@@ -134,8 +138,8 @@ func (g *gate) want() {
 	}
 }
 
-// giveUpStuck refuses the questions whose call is not known if every call that they may be of waits for one of them:
-// no call would end before. The lock is held.
+// giveUpStuck refuses all held questions if every candidate call waits for one of them: no call would
+// end before they are answered. The caller holds the lock.
 func (g *gate) giveUpStuck() {
 	for _, q := range g.held {
 		if len(q.running) > len(g.held) || slices.ContainsFunc(q.running, func(c *call) bool { return len(c.open) > 0 }) {
@@ -147,7 +151,7 @@ func (g *gate) giveUpStuck() {
 	}
 }
 
-// giveUp refuses a question if its call is not known yet; why may be nil. The lock is held.
+// giveUp refuses a question whose call is still unknown; why may be nil. The caller holds the lock.
 func (g *gate) giveUp(q *question, why error) {
 	at := slices.Index(g.held, q)
 	if at < 0 {
@@ -161,9 +165,9 @@ func (g *gate) giveUp(q *question, why error) {
 	g.advance()
 }
 
-// notKnown returns the reason why a question is refused whose call is not known. If no call that asks is among those that
-// it may be of, calls of their tools run one at a time from then on, except of tools that have answered and not asked. The lock
-// is held.
+// notKnown returns the reason for refusing a question whose call is unknown. If no candidate has an
+// open question, calls of their tools run one at a time from then on. Tools that have answered a call
+// without asking are excepted. The caller holds the lock.
 func (g *gate) notKnown(q *question) error {
 	why := fmt.Sprintf("%d calls of this server run, in all sessions that share it, so it is not known whose client it asks", len(q.running))
 	if !slices.ContainsFunc(q.running, func(c *call) bool { return len(c.open) > 0 }) {
@@ -181,7 +185,7 @@ func (g *gate) notKnown(q *question) error {
 	return errors.New(why)
 }
 
-// exclude takes a call that has ended off the questions that may be of it. The lock is held.
+// exclude removes an ended call from the candidates of all questions. The caller holds the lock.
 func (g *gate) exclude(c *call) {
 	for _, q := range slices.Clone(g.held) {
 		q.running = slices.DeleteFunc(q.running, func(running *call) bool { return running == c })
@@ -193,12 +197,12 @@ func (g *gate) exclude(c *call) {
 	g.giveUpStuck()
 }
 
-// ghostTime is the time in which a call that was cancelled may still ask. A program may not look at the cancellation,
-// and what it asks must not be taken for a question of the next call.
+// ghostTime is how long a cancelled call may still ask. A program may ignore the cancellation, and its
+// question must not be taken for a question of the next call.
 const ghostTime = time.Second
 
-// haunt replaces a call that was cancelled by one whose questions are refused, for [ghostTime] or until the server
-// answers it. The lock is held.
+// haunt replaces a cancelled call by one that refuses all questions, for [ghostTime] or until the
+// server answers it. The caller holds the lock.
 func (g *gate) haunt(token string, c *call) {
 	ghost := &call{id: c.id, ghost: true, asks: true, tell: func(event) {}, ask: func(context.Context, Question) (json.RawMessage, error) {
 		return nil, errors.New("the call that asks was cancelled")
@@ -218,7 +222,7 @@ func (g *gate) haunt(token string, c *call) {
 	})
 }
 
-// settleGhost ends a cancelled call that the server has answered after all. The lock is held.
+// settleGhost ends a cancelled call that the server answered after all. The caller holds the lock.
 func (g *gate) settleGhost(id jsonrpc.ID) {
 	for token, c := range g.calls {
 		if c.ghost && c.id == id {
@@ -228,7 +232,7 @@ func (g *gate) settleGhost(id jsonrpc.ID) {
 	}
 }
 
-// drop forgets a call, and lets the next run. The lock is held.
+// drop forgets a call, and lets the next one run. The caller holds the lock.
 func (g *gate) drop(token string) {
 	c := g.calls[token]
 	delete(g.calls, token)
@@ -261,7 +265,7 @@ func (g *gate) enter(token string, c *call) *queued {
 	return w
 }
 
-// advance lets the next call of a tool that asks run, if no other does. The lock is held.
+// advance lets the next queued call run if no call of an asking tool runs. The caller holds the lock.
 func (g *gate) advance() {
 	for _, running := range g.calls {
 		if running.asks {
@@ -276,7 +280,7 @@ func (g *gate) advance() {
 	}
 }
 
-// unqueue ends a call that waits no more. It may run already.
+// unqueue ends a call that no longer waits for its turn. It may already run.
 func (g *gate) unqueue(w *queued) {
 	g.mu.Lock()
 	g.queue = slices.DeleteFunc(g.queue, func(other *queued) bool { return other == w })
@@ -309,7 +313,7 @@ func (s *Session) inTurn(ctx context.Context, token string, c *call, queue func(
 	}
 }
 
-// ask answers a question by way of the client of its call.
+// ask answers a question through the client of its call.
 func (g *gate) ask(q *question) {
 	defer q.cancel()
 	result, err := g.answerTo(q)
@@ -318,16 +322,16 @@ func (g *gate) ask(q *question) {
 		response.Result, response.Error = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
 	}
 	if q.ctx.Err() == nil {
-		_ = g.answer(g.life, response) // on a connection that is gone, nothing waits for it
+		_ = g.answer(g.life, response) // if the connection is gone, nothing waits for the answer
 		return
 	}
 	g.mu.Lock()
-	delete(g.asked, q.ID) // it was taken back
+	delete(g.asked, q.ID) // the server took the question back
 	g.mu.Unlock()
 }
 
-// answerTo returns the answer of the client of a question's call, once that is known and has heard of what the server
-// reported before.
+// answerTo returns the answer of the client. It waits until the call of the question is known and its
+// caller has received all earlier events.
 func (g *gate) answerTo(q *question) (json.RawMessage, error) {
 	if !slices.Contains(g.client.Asks, q.Method) {
 		return nil, fmt.Errorf("%s is not passed on to clients here", q.Method)
@@ -347,7 +351,7 @@ func (g *gate) answerTo(q *question) (json.RawMessage, error) {
 	return q.of.ask(q.ctx, asked)
 }
 
-// know waits until the call of a question is known. The error says why it is not.
+// know waits until the call of a question is known, or returns the reason why it cannot be.
 func (g *gate) know(q *question) error {
 	late := time.NewTimer(holdTime)
 	defer late.Stop()
@@ -365,14 +369,14 @@ func (g *gate) know(q *question) error {
 	return <-q.known
 }
 
-// answered takes a question off its call.
+// answered removes a question from its call.
 func (g *gate) answered(q *question) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	q.of.open = slices.DeleteFunc(q.of.open, func(other *question) bool { return other == q })
 }
 
-// flush waits until the caller of a call has heard of what the server has reported so far.
+// flush waits until the caller of c has received all events so far.
 func (g *gate) flush(c *call) {
 	heard := make(chan struct{})
 	g.mu.Lock()
@@ -383,7 +387,7 @@ func (g *gate) flush(c *call) {
 	}
 }
 
-// askOf asks the client of a call what the server asks in place of a result.
+// askOf asks the client of a call a question that came in place of a result.
 func (g *gate) askOf(ctx context.Context, c Call, q Question) (json.RawMessage, error) {
 	ask := c.Ask
 	if ask == nil {

@@ -13,26 +13,25 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// outline follows the braces, brackets and strings of a JSON object, so that its end and its id
-// are found without decoding it, also where it is not valid or not kept. The zero value is
-// before the object's first brace.
+// outline follows the braces, brackets and strings of a JSON object, to find its end and its id without
+// decoding it. It also works for objects that are invalid or not stored. The zero value stands before
+// the object's first brace.
 type outline struct {
 	depth    int
 	inString bool
 	escaped  bool
-	inValue  bool   // behind a colon, at depth 1
-	word     []byte // the string or scalar at depth 1 that is being read, cut at maxWord
+	inValue  bool   // after a colon, at depth 1
+	word     []byte // current string or scalar at depth 1, cut at maxWord
 	key      string // of the member at depth 1
 
-	id    string // as written, with its quotes; empty = none was found
-	isRPC bool   // it has the member jsonrpc
+	id    string // as written, with quotes; empty if there is no id
+	isRPC bool   // the object has a member jsonrpc
 }
 
-// maxWord bounds the part of a member's name or id that is read, in bytes.
+// maxWord is how many bytes are read of a member's name or id.
 const maxWord = 64
 
-// feed reads more of the object, and returns the offset behind its last brace, or -1 if it
-// goes on.
+// feed reads more of the object. It returns the offset after its last brace, or -1 if it goes on.
 func (o *outline) feed(text []byte) int {
 	for i, c := range text {
 		if o.depth == 1 && len(o.word) < maxWord && (o.inString || c > ' ' && c != ',' && c != '}' && c != ':') {
@@ -71,16 +70,16 @@ func (o *outline) member() {
 	o.word, o.inValue = o.word[:0], false
 }
 
-// unit is a part of a stream that holds a message: a line, the data of an event, or a body. Of one
-// that is longer than the limit only the outline is known.
+// unit is a part of a stream that holds a message: a line, the data of an event, or a body. If it is
+// longer than the limit, only its outline is known.
 type unit struct {
 	memory *Memory
 	limit  int64
-	held   int64 // of memory
+	held   int64 // bytes reserved in memory
 	text   []byte
 	size   int64
 	shape  outline
-	fault  error // why the text is not kept; nil = it is
+	fault  error // why the text was dropped; nil if it was not
 }
 
 // Write adds text to the unit.
@@ -96,7 +95,7 @@ func (u *unit) Write(text []byte) (int, error) {
 		u.fault = u.room(int64(len(u.text) + len(text)))
 	}
 	if u.fault == nil {
-		if more := len(u.text) + len(text) - cap(u.text); more > 0 { // append grows large texts in smaller steps, and copies more
+		if more := len(u.text) + len(text) - cap(u.text); more > 0 { // append grows large slices in smaller steps, and copies more
 			u.text = slices.Grow(u.text, max(len(u.text)+len(text), 2*cap(u.text))-len(u.text))
 		}
 		u.text = append(u.text, text...)
@@ -110,7 +109,7 @@ func (u *unit) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// room holds memory for a text of some bytes.
+// room reserves memory for a text of that many bytes.
 func (u *unit) room(bytes int64) error {
 	if bytes <= max(u.held, uncounted) {
 		return nil
@@ -125,8 +124,8 @@ func (u *unit) room(bytes int64) error {
 	return nil
 }
 
-// take returns the text, and makes the unit ready for the next. The memory that is held for the
-// text is released when nothing refers to it any more.
+// take returns the text, and resets the unit. The memory of the text is released when the text becomes
+// unreachable.
 func (u *unit) take() []byte {
 	text := u.text
 	u.memory.releaseWith(text, u.held)
@@ -134,11 +133,11 @@ func (u *unit) take() []byte {
 	return text
 }
 
-// errTooLong is the fault of a unit that is longer than the limit.
+// errTooLong is the fault of a unit above the limit.
 var errTooLong = errors.New("the message is longer than the limit")
 
-// line reads the next line into a unit, without its end. It returns io.EOF only when there is
-// no line.
+// line reads the next line into a unit, without its line end. It returns io.EOF only if there is no
+// line.
 func (u *unit) line(r *bufio.Reader) error {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -156,24 +155,24 @@ func (u *unit) line(r *bufio.Reader) error {
 	}
 }
 
-// texts finds the messages in the text of a server, in which other text may stand between them:
-// banners, log lines, messages over several lines and several on one.
+// texts finds the messages in the output of a server. Other text may stand between them: banners and
+// log lines. A message may span several lines, and a line may hold several messages.
 type texts struct {
 	limit   int64
 	message func(text []byte)            // valid JSON: an object with the member jsonrpc, or a list
-	broken  func(text []byte, id string) // an object that was meant to be one, and is not valid JSON. Id is as written, or empty
-	other   func(text []byte)            // text that is no message
+	broken  func(text []byte, id string) // an object meant as a message that is not valid JSON; id is as written, or empty
+	other   func(text []byte)            // text that is not a message
 
-	long func(size int64, id string) // an object over several lines that is longer than the limit; size in bytes
+	long func(size int64, id string) // an object over several lines that is above the limit; size in bytes
 
-	open  []byte // the start, up to the limit, of an object that began on an earlier line and has not ended; nil = none
+	open  []byte // unfinished object from earlier lines, up to the limit; nil if there is none
 	size  int64  // of that object so far
 	shape outline
 }
 
 var byteOrderMark = []byte("\ufeff")
 
-// whole reads a text that is known to end: the data of an event, or a body.
+// whole reads a complete text: the data of an event, or a body.
 func (t *texts) whole(text []byte) {
 	if text = clean(text); t.alone(text) {
 		return
@@ -184,13 +183,12 @@ func (t *texts) whole(text []byte) {
 	t.end()
 }
 
-// clean returns a text without white space and byte order marks around it.
+// clean removes white space and byte order marks around a text.
 func clean(text []byte) []byte {
 	return bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), byteOrderMark))
 }
 
-// line reads a line. An object that is open ends at the latest before the next line that is a
-// message alone.
+// line reads a line. An open object ends at the latest before a line that is a whole message.
 func (t *texts) line(line []byte) {
 	text := clean(line)
 	switch {
@@ -221,16 +219,16 @@ func (t *texts) line(line []byte) {
 	}
 }
 
-// end gives up an object that has not ended.
+// end gives up an unfinished object.
 func (t *texts) end() {
 	if t.open == nil {
 		return
 	}
-	t.shape.member() // the id may be the last member that came
+	t.shape.member() // the id may be the last member
 	t.pass()
 }
 
-// pass passes on the object that is open.
+// pass passes on the open object.
 func (t *texts) pass() {
 	object, size, shape := t.open, t.size, t.shape
 	t.open, t.size, t.shape = nil, 0, outline{}
@@ -253,7 +251,7 @@ func (t *texts) object(object []byte, shape outline) {
 	}
 }
 
-// alone passes on a text that is a message, or a list of messages.
+// alone passes on a text that is a message or a list of messages, and reports whether it is one.
 func (t *texts) alone(text []byte) bool {
 	is := len(text) > 0 && (isMessage(text) || text[0] == '[' && bytes.Contains(text, []byte(`"jsonrpc"`)) && json.Valid(text))
 	if is {
@@ -298,7 +296,7 @@ func (t *texts) fresh(text []byte) {
 	}
 }
 
-// begins reports whether an object may be the beginning of one in JSON.
+// begins reports whether a text that starts with a brace may be the start of a JSON object.
 func begins(object []byte) bool {
 	rest := bytes.TrimSpace(object[1:])
 	return len(rest) == 0 || rest[0] == '"'
@@ -314,7 +312,7 @@ func isMessage(text []byte) (is bool) {
 	return is
 }
 
-// number returns an id that is an integer, or a text that holds one, as some servers answer.
+// number parses an id that is an integer, or a string with one, as some servers answer.
 func number(id string) (int64, bool) {
 	if unquoted, err := strconv.Unquote(id); err == nil {
 		id = unquoted
@@ -324,7 +322,7 @@ func number(id string) (int64, bool) {
 	return int64(f), err == nil && f > -most && f < most && f == float64(int64(f))
 }
 
-// compact returns valid JSON on one line, as valid UTF-8.
+// compact returns valid JSON on one line, in valid UTF-8.
 func compact(raw json.RawMessage) json.RawMessage {
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
@@ -335,7 +333,7 @@ func compact(raw json.RawMessage) json.RawMessage {
 	var line bytes.Buffer
 	line.Grow(len(raw))
 	if json.Compact(&line, raw) != nil {
-		return raw // it is known to be valid
+		return raw // unreachable: raw is valid JSON
 	}
 	return line.Bytes()
 }

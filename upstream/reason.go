@@ -21,8 +21,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// reason returns an error in words for a user, without secrets. Output is what the program wrote on
-// standard error last, of which the line that explains the error is quoted.
+// reason words an error for the user, without secrets. output is the end of the program's standard
+// error; the line that explains the error is quoted.
 func (s Server) reason(err error, output string) error {
 	var exit *child.ExitError
 	var unstarted *child.StartError
@@ -60,7 +60,7 @@ func (s Server) reason(err error, output string) error {
 	return errors.New(text)
 }
 
-// Lines of a program's output by what they tell about its end.
+// Patterns for lines of a program's output: those that explain its failure, and those that do not.
 var (
 	failure   = regex.Lazy(`(?i)(^|[\s\]>:.])\w*(error|exception|panic|fatal)( \[[^\]]*\])?:\s+\S`)
 	complaint = regex.Lazy(`(?i)\b(errors?|failed|failure|not found|no such|cannot|can't|could not|unable|denied|refused|required|` +
@@ -69,8 +69,8 @@ var (
 		`Traceback |File "|exit status|Run '|For more help|Usage: |usage: |\[?notice\]?|code: '|requireStack|[\[\]{}(),]*$)`)
 )
 
-// explanation returns the line of an output that tells why the program failed: the first that names an
-// error, else the first that complains, else the last that says anything.
+// explanation returns the line of an output that explains why the program failed: the first that names
+// an error, else the first that complains, else the last that is not noise.
 func explanation(output string) string {
 	lines := strings.FieldsFunc(output, func(r rune) bool { return r == '\n' || r == '\r' })
 	var said []string
@@ -90,8 +90,8 @@ func explanation(output string) string {
 	return said[len(said)-1]
 }
 
-// secrets lists what must not stand in an error, the longest first: the values of the environment, of
-// headers and of the URL's query, arguments that look like secrets, and what the server itself names.
+// secrets lists the values to remove from errors, the longest first: values of the environment, of
+// headers and of the URL's query, arguments that look like secrets, and [Server.Hidden].
 func (s Server) secrets() []string {
 	secrets := slices.Clone(s.Hidden)
 	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
@@ -120,7 +120,7 @@ func (s Server) secrets() []string {
 			secrets = append(secrets, argument)
 		}
 	}
-	const shortest = 6 // characters of a secret; shorter values are words such as true
+	const shortest = 6 // characters; shorter values are words such as true
 	secrets = slices.DeleteFunc(secrets, func(secret string) bool { return len(secret) < shortest })
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	return secrets
@@ -128,7 +128,7 @@ func (s Server) secrets() []string {
 
 var publicName = regex.Lazy(`^(LANG|LANGUAGE|LC_.*|TERM|TZ|USER|LOGNAME|USERNAME|NUMBER_OF_PROCESSORS|PROCESSOR_ARCHITECTURE)$`)
 
-// public reports whether the value of a variable is no secret: it describes the user's system.
+// public reports whether the value of a variable only describes the user's system and is not a secret.
 func public(name, value string) bool {
 	if publicName().MatchString(name) {
 		return true
@@ -137,7 +137,7 @@ func public(name, value string) bool {
 	return filepath.IsAbs(value) && err == nil
 }
 
-// noMessage is the error of a server over HTTP that answers with a status and no message.
+// noMessage is the error of an HTTP server that answers with a status and no message.
 type noMessage struct {
 	why    string
 	status int

@@ -24,33 +24,33 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Client says who asks, and hears of what servers say unasked.
+// Client identifies this client to the server and receives its notifications.
 type Client struct {
 	Name, Version string
 
-	// Changed is called when the server says that one of its lists has changed, and Updated
-	// with the URI of a resource that is watched and has changed. Nil is not called.
+	// Changed is called if the server reports a change of one of its lists. Updated is called with the
+	// URI of a watched resource that has changed. Either may be nil.
 	Changed func()
 	Updated func(uri string)
 
-	// Completed is called with the params of the server's notification that a user is done with a page that a call
-	// had sent the user to. Nil is not called.
+	// Completed is called with the params of the notification that the user has finished with a page to
+	// which a call had sent the user. It may be nil.
 	Completed func(params json.RawMessage)
 
-	// Ask answers what a server asks that is of no call, such as for roots, or of a call without an
-	// Ask, with the params as they came. The context ends when the server takes the question back.
-	// Nil refuses these. Asks lists the methods that servers can ask by.
+	// Ask answers questions that belong to no call, such as requests for roots, or to a call without an
+	// Ask. The params are unchanged. The context ends when the server takes the question back. Nil
+	// refuses these questions. Asks lists the methods that servers may ask by.
 	Ask  func(context.Context, Question) (json.RawMessage, error)
 	Asks []string
 
-	// Stray is called with the start of each text of the server that is no message, or answers no
-	// request, up to maxStrays times in a session. Nil is not called.
+	// Stray is called with the start of each text of the server that is not a message or answers no
+	// request, up to maxStrays times in a session. It may be nil.
 	Stray func(text string)
 
-	Memory *Memory // of the messages of all servers; nil = no bound
+	Memory *Memory // for messages of all servers; nil = no limit
 }
 
-// maxStrays bounds the texts of a session that are reported by [Client.Stray].
+// maxStrays is how many texts of a session [Client.Stray] gets.
 const maxStrays = 100
 
 // The methods by which a server asks its client.
@@ -60,34 +60,33 @@ const (
 	Roots  = "roots/list"
 )
 
-// Session is a connection to a server that was started or reached. It is safe for
-// concurrent use.
+// Session is a connection to a server. It is safe for concurrent use.
 type Session struct {
 	server  Server
 	session *mcp.ClientSession
 	gate    *gate
 	stderr  *child.Tail
 	journal *journal
-	open    bool         // it was opened; set once
-	ended   func() error // ends the program and returns how it ended
+	open    bool         // Connect has succeeded; set once
+	ended   func() error // ends the program and returns its error
 	stop    context.CancelFunc
 	last    atomic.Int64
 	logging sync.Mutex    // held while the level is set
-	level   string        // of log messages, where a session has one; empty = that of the server
-	listing chan struct{} // has room for who lists the tools
-	listed  atomic.Bool   // the tools were listed
+	level   string        // of log messages, if the session has one; empty = the server's default
+	listing chan struct{} // holds one element while the tools are listed
+	listed  atomic.Bool   // the tools were listed before
 	once    sync.Once
 	how     error
 	gone    chan struct{}
 }
 
-// Connect starts or reaches a server. The context bounds that alone: the session
-// lives until Close, or until the server ends it. Errors say why there is no session,
-// without the secrets that reaching the server takes.
+// Connect starts or reaches a server. The context limits only that: the session lives until Close, or
+// until the server ends it. Errors explain why there is no session, without the secrets that reaching
+// the server takes.
 //
-// A program that does not answer server/discover is sent initialize. One that ends at the first, or
-// answers neither within its start timeout, is started again and sent initialize alone. A server at a
-// URL that refuses requests as servers of the older transport do is asked by that.
+// A program that does not answer server/discover is sent initialize. If it ends at the first, or
+// answers neither within its start timeout, it is started again and sent initialize alone. A server at
+// a URL that refuses requests like servers of the older transport is tried with that transport.
 func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 	filled, err := s.Filled(ctx)
 	var session *Session
@@ -101,7 +100,7 @@ func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
 	return session, err
 }
 
-// begin is Connect without a word in the journal.
+// begin is Connect without the journal.
 func begin(ctx context.Context, s Server, c Client) (*Session, error) {
 	if s.Argv != nil {
 		return startSession(ctx, s, c)
@@ -112,7 +111,7 @@ func begin(ctx context.Context, s Server, c Client) (*Session, error) {
 		return session, err
 	}
 	switch refused.status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed: // as the protocol has it
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed: // the statuses that the protocol names for this
 		s.SSE = true
 		if older, _, failed := connect(ctx, s, c); failed == nil {
 			return older, nil
@@ -121,8 +120,8 @@ func begin(ctx context.Context, s Server, c Client) (*Session, error) {
 	return nil, err
 }
 
-// startSession starts a program, a second time where the first did not take the era of the protocol that
-// it was asked in.
+// startSession starts a program. It starts the program a second time, with the other era of the
+// protocol, if the program did not accept the first.
 func startSession(ctx context.Context, s Server, c Client) (*Session, error) {
 	bound := func() (context.Context, context.CancelFunc) {
 		return context.WithTimeout(ctx, cmp.Or(s.StartTimeout, DefaultStartTimeout))
@@ -136,7 +135,7 @@ func startSession(ctx context.Context, s Server, c Client) (*Session, error) {
 	switch {
 	case heard.probed && !heard.discovered && !heard.answered:
 		s.Legacy = true
-	case s.Legacy, heard.late && heard.discovered: // it knows the newer era after all, and took its time
+	case s.Legacy, heard.late && heard.discovered: // it supports the newer era, only slowly
 		s.Legacy, s.ProbeTimeout = false, cmp.Or(s.StartTimeout, DefaultStartTimeout)
 	default:
 		return nil, err
@@ -147,7 +146,7 @@ func startSession(ctx context.Context, s Server, c Client) (*Session, error) {
 	return session, err
 }
 
-// connect makes one attempt, and returns what came of the first requests.
+// connect makes one attempt, and returns how the first requests went.
 func connect(ctx context.Context, s Server, c Client) (*Session, handshake, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	tail, log := &child.Tail{Keep: maxSaid}, s.journal()
@@ -160,7 +159,7 @@ func connect(ctx context.Context, s Server, c Client) (*Session, handshake, erro
 		listing: make(chan struct{}, 1),
 	}
 	if s.Argv == nil {
-		session.gate.said = nil // it would be taken for what a program says
+		session.gate.said = nil // or the text would be taken for output of a program
 	}
 	var transport mcp.Transport
 	var err error
@@ -194,8 +193,8 @@ func connect(ctx context.Context, s Server, c Client) (*Session, handshake, erro
 	return session, session.gate.state(), nil
 }
 
-// options returns what the library declares and reports of a session. What servers ask, and what
-// they report of calls, stays with the gate.
+// options returns the capabilities and handlers for the library. Questions of servers and reports about
+// calls stay with the gate.
 func (c Client) options() *mcp.ClientOptions {
 	options := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}, MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}}
 	for _, method := range c.Asks {
@@ -223,17 +222,17 @@ func (c Client) options() *mcp.ClientOptions {
 	return options
 }
 
-// fail ends a session that is of no use any more and returns why.
+// fail ends a session that is no longer usable, and returns the reason.
 func (s *Session) fail(ctx context.Context, err error) error {
 	end := s.end(err)
 	if end != nil && ctx.Err() == nil {
-		err = end // a program that failed says more than a connection that was closed
+		err = end // the program's failure explains more than the closed connection
 	}
 	return s.server.reason(err, s.stderr.String())
 }
 
-// end ends the session and returns how its program ended. The journal gets the error that the session failed with, and
-// that a program has ended before; nil is no error.
+// end ends the session and returns the error of its program. failed is the error that ended the
+// session, or nil; it goes into the journal. So does the fact that a program had already ended.
 func (s *Session) end(failed error) error {
 	s.once.Do(func() {
 		select {
@@ -256,148 +255,147 @@ func (s *Session) end(failed error) error {
 	return s.how
 }
 
-// Close ends the session. Programs that it started have ended when it returns.
+// Close ends the session. The server's programs have ended when it returns.
 func (s *Session) Close() { _ = s.end(nil) }
 
-// Gone is closed when the server has ended the session, or it was closed.
+// Gone returns a channel that is closed when the session has ended, on either side.
 func (s *Session) Gone() <-chan struct{} { return s.gone }
 
-// Progress is a report of a server about a call that runs.
+// Progress is a server's report about a running call.
 type Progress struct {
 	Done    float64 `json:"progress"`
 	Total   float64 // zero = unknown
 	Message string
 }
 
-// The requests besides calls of tools that are passed on to servers.
+// The requests other than tool calls that are passed on to servers.
 const (
 	GetPrompt    = "prompts/get"
 	ReadResource = "resources/read"
 	Complete     = "completion/complete"
 )
 
-// Call is a call of a tool, or a request of another method.
+// Call is a tool call, or a request of another method.
 type Call struct {
 	Tool      string
 	Arguments json.RawMessage // a JSON object
 
-	// Method and Params are those of a request in place of a call of a tool; the params are a
-	// JSON object without _meta. Empty = the tool.
+	// Method and Params replace the tool call by another request. Params is a JSON object without
+	// _meta. An empty Method means a tool call.
 	Method string
 	Params json.RawMessage
 
-	// Meta has members of the _meta of the request, a JSON object; nil for none. The members that the
-	// protocol needs go before them.
+	// Meta holds additional members for the _meta of the request, as a JSON object, or is nil. The
+	// protocol's own members override them.
 	Meta json.RawMessage
 
-	// LogLevel is the least level of the log messages that the caller wants; empty is none.
-	// A server of an older protocol than 2026-07-28 may send others.
+	// LogLevel is the lowest level of the log messages that the caller wants; empty means no messages.
+	// A server older than 2026-07-28 may send more.
 	LogLevel string
 
-	// Progress is called with what the server reports, and Log with the params of its log
-	// messages, before the call ends, one at a time. A message that may be about another
-	// call is told to none. Nil is not called.
+	// Progress is called with the server's reports, and Log with the params of its log messages. They
+	// are called one at a time, before the call ends. A message that may belong to another call is
+	// dropped. Either may be nil.
 	Progress func(Progress)
 	Log      func(params json.RawMessage)
 
-	// Ask answers what the server asks in the course of the call, once Progress and Log have had what
-	// came before. Nil is that of [Client].
+	// Ask answers the server's questions during the call. Earlier events reach Progress and Log first.
+	// Nil uses the one of [Client].
 	Ask func(context.Context, Question) (json.RawMessage, error)
 
-	// Asks says that the tool is known to ask. Where a connection does not say of which call a question
-	// is, the calls of such tools run one at a time: Queue is called with true when this one begins to
-	// wait for its turn, and with false when it waits no more. Nil is not called.
+	// Asks is set if the tool is known to ask. If a connection does not name the call of a question,
+	// calls of such tools run one at a time. Queue is called with true when this call begins to wait
+	// for its turn, and with false when the wait ends. Queue may be nil.
 	Asks  bool
 	Queue func(waits bool)
 
-	// Capabilities says what Ask answers, as the protocol's ClientCapabilities, which servers of
-	// 2026-07-28 are told with the call. Nil stands for what [Client] answers; servers of other
-	// versions know no more than that.
+	// Capabilities declares the questions that Ask answers, as the protocol's ClientCapabilities.
+	// Servers of 2026-07-28 get them with the call. Nil declares those of [Client], which servers of
+	// other versions always get.
 	Capabilities json.RawMessage
 
-	// Patience is how long the caller waits for news of the call: a longer pause that the server asks for is
-	// the error of the call. 0 = as long as the context.
+	// Patience is how long the caller waits for news of the call. If the server asks for a longer
+	// pause, the call fails. 0 means no such limit.
 	Patience time.Duration
 
-	// Mirrored says that the tool's definition wants arguments in headers too, which a session
-	// knows once it has listed the tools.
+	// Mirrored is set if the tool's definition requires arguments in headers too. The session must have
+	// listed the tools to know which.
 	Mirrored bool
 }
 
-// patienceKey is the key of [Call.Patience] in the context of what is sent.
+// patienceKey is the context key of [Call.Patience].
 type patienceKey struct{}
 
-// call is a call that runs. The gate's mutex guards what changes.
+// call is a running call. The gate's mutex guards the fields that change.
 type call struct {
-	method string          // in place of that of a call of a tool; empty = none
+	method string          // sent in place of tools/call; empty for a tool call
 	params json.RawMessage // of that method
-	extra  []byte          // members of its params that the library does not write, each behind a comma
-	tell   func(event)     // tells the caller what the server reports
+	extra  []byte          // members of its params that the library does not write, each after a comma
+	tell   func(event)     // reports an event to the caller
 
-	id    jsonrpc.ID // of its request, once that is sent
+	id    jsonrpc.ID // of its request, once sent
 	tool  string     // empty for another method
-	asks  bool       // the tool asks, as far as is known
-	ghost bool       // it stands for a call that was cancelled
+	asks  bool       // the tool is known to ask
+	ghost bool       // it stands for a cancelled call
 	ask   func(context.Context, Question) (json.RawMessage, error)
-	open  []*question // without an answer, of a connection that does not say their call
+	open  []*question // unanswered, on a connection that does not name their call
 
-	result  json.RawMessage // once it came
-	events  []event         // that the caller has not heard of
-	telling chan struct{}   // closed when the goroutine that tells the caller has ended; nil = there is none
+	result  json.RawMessage // nil until it came
+	events  []event         // not yet reported to the caller
+	telling chan struct{}   // closed when the goroutine that reports events has ended; nil if it does not run
 }
 
-// event is something that a server reports about a call.
+// event is a server's report about a call.
 type event struct {
 	progress Progress
 	log      json.RawMessage // nil for progress
-	then     func()          // called in place of telling the caller; nil = the event is for the caller
+	then     func()          // called instead of reporting to the caller; nil for a report
 }
 
-// maxEvents bounds what a caller has not heard of yet. More is dropped: what comes later
-// says more, and others use the connection too.
+// maxEvents is how many unreported events of a call are queued. More are dropped: later events include
+// earlier ones, and other callers use the connection too.
 const maxEvents = 1000
 
-// Refused is the error of a server that answers a call with an error of the protocol in
-// place of a result.
+// Refused is returned if the server answers a call with a protocol error instead of a result.
 type Refused struct {
 	Code    int64
 	Message string
-	Data    json.RawMessage // of the error, on one line; nil for none
-	Lacking string          // the capability that the client of the call would have to declare; empty = it is about another thing
+	Data    json.RawMessage // of the error, on one line; nil if there is no data
+	Lacking string          // the capability that the client of the call lacks; empty for other errors
 }
 
 // Error implements error.
 func (r *Refused) Error() string {
-	if r.Code == 0 { // the server gave none
+	if r.Code == 0 { // the server gave no code
 		return r.Message
 	}
 	return fmt.Sprintf("%s (%d)", r.Message, r.Code)
 }
 
-// Lost is the error of a call that got no answer that can be read. Whether the tool has run is not
-// known, and the session goes on.
+// Lost is returned if the answer to a call is missing or unreadable. The tool may or may not have run.
+// The session goes on.
 type Lost struct{ Why string }
 
 // Error implements error.
 func (l *Lost) Error() string { return l.Why }
 
-// ErrGone is the error of a session that ended before the server took a call.
+// ErrGone is returned if the session ended before the server took a call.
 var ErrGone = errors.New("the session has ended")
 
-// maxRounds bounds how often a server asks before it answers a call.
+// maxRounds limits how often a server may ask before it answers a call.
 const maxRounds = 20
 
-// Call calls a tool and returns its CallToolResult as it came, or the result of another
-// method. A [*Refused] is the
-// server's own error. Others say why there is no answer: whether the tool has run is not
-// known then, unless it is [ErrGone]. But for these, and a [*Lost], the session is over.
+// Call calls a tool and returns its CallToolResult unchanged, or the result of another method. A
+// [*Refused] is the server's own error. For other errors except [ErrGone] it is unknown whether the
+// tool has run. After errors other than a [*Refused], a [*Lost] and the context's own the session is
+// over.
 func (s *Session) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 	if c.Mirrored && s.server.Argv == nil && s.modern() && !s.listed.Load() {
-		_, _ = s.listTools(ctx) // without the list the server says what is missing
+		_, _ = s.listTools(ctx) // if this fails, the server reports the missing headers
 	}
 	result, err := s.answered(ctx, c)
 	var refused *Refused
-	if errors.As(err, &refused) && refused.Code == mcp.CodeHeaderMismatch && c.Tool != "" { // the tool wants others by now
+	if errors.As(err, &refused) && refused.Code == mcp.CodeHeaderMismatch && c.Tool != "" { // the tool requires other headers by now
 		if _, failed := s.listTools(ctx); failed == nil {
 			result, err = s.answered(ctx, c)
 		}
@@ -406,7 +404,7 @@ func (s *Session) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 	return result, err
 }
 
-// answered makes a call, and answers what the server asks before it does.
+// answered makes a call, and answers the server's questions until it has a result.
 func (s *Session) answered(ctx context.Context, c Call) (json.RawMessage, error) {
 	var extra []byte
 	for range maxRounds {
@@ -423,7 +421,7 @@ func (s *Session) answered(ctx context.Context, c Call) (json.RawMessage, error)
 			}
 		}
 		if json.Unmarshal(result, &asks) != nil || asks.ResultType != "input_required" {
-			return result, nil // also one that the library does not understand
+			return result, nil // also a type that the library does not know
 		}
 		var mu sync.Mutex
 		var wait sync.WaitGroup
@@ -450,7 +448,7 @@ func (s *Session) answered(ctx context.Context, c Call) (json.RawMessage, error)
 	return nil, &Refused{Message: fmt.Sprintf("it asked %d times and gave no answer", maxRounds)}
 }
 
-// round calls a tool once: from 2026-07-28 on a server that has to ask does so in the result.
+// round sends a request once. A server of 2026-07-28 or later asks in the result.
 func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMessage, error) {
 	select {
 	case <-s.gone:
@@ -476,7 +474,7 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 	ordered.Scan(c.Meta, func(name []byte, start, end int) { meta[string(name)] = c.Meta[start:end:end] })
 	meta["progressToken"] = token
 	if c.Capabilities != nil && s.modern() {
-		meta[mcp.MetaKeyClientCapabilities] = c.Capabilities // the library says those of the session else
+		meta[mcp.MetaKeyClientCapabilities] = c.Capabilities // otherwise the library declares those of the session
 	}
 	if c.LogLevel != "" {
 		s.wantLog(ctx, c.LogLevel, meta)
@@ -512,14 +510,14 @@ func (s *Session) failed(ctx context.Context, err error) error {
 	return s.fail(ctx, err)
 }
 
-// lacking returns the capability for which a server of 2026-07-28 refuses a call; empty for other
-// errors.
+// lacking returns the missing capability for which a server of 2026-07-28 refuses a call; empty for
+// other errors.
 func lacking(refused *jsonrpc.Error) string {
 	var data struct{ RequiredCapabilities ordered.Map }
 	if refused.Code != mcp.CodeMissingRequiredClientCapabilities || json.Unmarshal(refused.Data, &data) != nil {
 		return ""
 	}
-	for _, name := range []string{"sampling", "elicitation", "roots"} { // servers of go-sdk name roots beside any other
+	for _, name := range []string{"sampling", "elicitation", "roots"} { // servers on go-sdk name roots along with any other
 		if _, required := data.RequiredCapabilities.Get(name); required {
 			return name
 		}
@@ -527,11 +525,11 @@ func lacking(refused *jsonrpc.Error) string {
 	return ""
 }
 
-// levels are those of log messages, the least first.
+// levels lists the log levels, the lowest first.
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// wantLog tells the server which log messages a call wants. Where a session has one level
-// for all calls that is the least that any of them wanted.
+// wantLog requests the log messages of a call. If the session has one level for all calls, it becomes
+// the lowest that any call has requested.
 func (s *Session) wantLog(ctx context.Context, level string, meta mcp.Meta) {
 	hello := s.session.InitializeResult()
 	switch {
@@ -553,19 +551,19 @@ func (s *Session) wantLog(ctx context.Context, level string, meta mcp.Meta) {
 	}
 }
 
-// lastLegacy is the last version of the protocol with sessions.
+// lastLegacy is the last protocol version with sessions.
 const lastLegacy = "2025-11-25"
 
-// modern is the first version of the protocol without sessions.
+// modern is the first protocol version without sessions.
 const modern = "2026-07-28"
 
-// modern reports whether the server is asked in that version, or in a later one.
+// modern reports whether the session uses that version or a later one.
 func (s *Session) modern() bool {
 	hello := s.session.InitializeResult()
 	return hello != nil && hello.ProtocolVersion >= modern
 }
 
-// firstMethod returns the first of the methods that are asked for.
+// firstMethod returns one of the methods.
 func firstMethod[T any](asked map[string]T) string {
 	for key := range asked {
 		return key
@@ -573,11 +571,11 @@ func firstMethod[T any](asked map[string]T) string {
 	return "nothing"
 }
 
-// callTool is the method of calls of tools, as which the library sends all requests of [Session.Call]:
-// the gate writes their own method over it, so that nothing but that is read or kept of them.
+// callTool is the method of tool calls. The library sends all requests of [Session.Call] as tool calls,
+// so that it reads and keeps nothing else of them. The gate then replaces the method.
 const callTool = "tools/call"
 
-// written returns the request of the call as it goes out, of the one that the library made.
+// written returns the request of the call as it is sent, from the request that the library made.
 func (c *call) written(made *jsonrpc.Request, meta json.RawMessage) *jsonrpc.Request {
 	with := *made
 	if c.method != "" {

@@ -18,30 +18,29 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// linger is the time that a server is kept after its last session, and the host after its last
-// connection: long enough for a client that starts anew.
+// linger is how long a server is kept after its last session, and the host after its last connection.
+// It is long enough for a client that restarts.
 const linger = time.Second
 
-// connectTime bounds how long a server may take to start.
+// connectTime is the time limit for starting a server.
 const connectTime = 10 * time.Minute
 
 // host is the process that starts the servers.
 type host struct {
 	version  string
 	listener net.Listener
-	idle     *time.Timer // ends the host
+	idle     *time.Timer // ends the host when it fires
 	over     chan struct{}
 
 	mu      sync.Mutex
 	retired bool
 	visits  int                // connections
-	shared  map[string]*shared // by what is equal
-	memory  *upstream.Memory   // of the messages of all servers; nil before the first opening
+	shared  map[string]*shared // by the hash of their settings, see join
+	memory  *upstream.Memory   // for messages of all servers; nil before the first opening
 	work    sync.WaitGroup
 }
 
-// Serve is the whole life of a host at a socket, until no session has used it for a
-// while.
+// Serve runs a host at a socket until no session has used it for a while.
 func Serve(socket, version string) error {
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
@@ -52,10 +51,10 @@ func Serve(socket, version string) error {
 		return fmt.Errorf("sharing servers: %w", err)
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2)) // sessions and servers take turns with it: more only wait for each other
+		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2)) // sessions, servers and host take turns: more threads only wait
 	}
 	h := &host{version: version, listener: listener, shared: map[string]*shared{}, over: make(chan struct{})}
-	h.idle = time.AfterFunc(startTime, h.end) // for the session that started it
+	h.idle = time.AfterFunc(startTime, h.end) // time for the session that started it to connect
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -90,12 +89,12 @@ func (h *host) leave() {
 	}
 }
 
-// end ends the host, unless a session has come meanwhile.
+// end ends the host, unless a session has connected meanwhile.
 func (h *host) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.visits == 0 && !h.ended() {
-		_ = h.listener.Close() // which takes the socket away first: it cannot be reached from here on
+		_ = h.listener.Close() // removes the socket first, so that no session connects from here on
 		close(h.over)
 	}
 }
@@ -109,7 +108,8 @@ func (h *host) ended() bool {
 	}
 }
 
-// retire makes room for a host of another version: this one ends with its last session.
+// retire closes the socket, to make room for a host of another version. This host ends with its last
+// session.
 func (h *host) retire() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +125,7 @@ func (h *host) visit(l *line) {
 	first, err := l.read()
 	_ = l.conn.SetReadDeadline(time.Time{})
 	var o opening
-	if err == nil && first.Kind == kindRestart { // by any version: this host is not replaced for it
+	if err == nil && first.Kind == kindRestart { // accepted from any version: this host is not replaced for it
 		wait := RestartWait
 		if first.Body != nil && json.Unmarshal(first.Body, &wait) != nil {
 			return
@@ -147,7 +147,7 @@ func (h *host) visit(l *line) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go v.attend(ctx, s)
-	v.serve(ctx, s) // it notices that the client is gone while the server starts
+	v.serve(ctx, s) // reads while the server starts, to notice that the client is gone
 }
 
 // visitor is a session of a client.
@@ -155,9 +155,9 @@ type visitor struct {
 	line *line
 
 	mu      sync.Mutex
-	running map[int64]context.CancelFunc // requests
+	running map[int64]context.CancelFunc // requests, by id
 	last    int64
-	asked   map[int64]chan frame // questions without an answer
+	asked   map[int64]chan frame // unanswered questions
 	news    news
 }
 
@@ -171,7 +171,7 @@ func (v *visitor) attend(ctx context.Context, s *shared) {
 	if s.err != nil {
 		failed := frame{Kind: kindFailed, Text: s.err.Error()}
 		if s.isRestarted() {
-			failed = frame{Kind: kindGone} // the session is opened again
+			failed = frame{Kind: kindGone} // the client opens the session again
 		}
 		_ = v.line.write(failed)
 		_ = v.line.conn.Close()
@@ -184,12 +184,12 @@ func (v *visitor) attend(ctx context.Context, s *shared) {
 	v.news.begin(v.line)
 	select {
 	case <-s.session.Gone():
-		_ = v.line.conn.SetReadDeadline(time.Now()) // which ends serve
+		_ = v.line.conn.SetReadDeadline(time.Now()) // ends serve
 	case <-ctx.Done():
 	}
 }
 
-// serve takes the messages of the client until it is gone, or the server is.
+// serve handles messages of the client until the client or the server is gone.
 func (v *visitor) serve(ctx context.Context, s *shared) {
 	var work sync.WaitGroup
 	for {
@@ -197,13 +197,13 @@ func (v *visitor) serve(ctx context.Context, s *shared) {
 		select {
 		case <-s.ready:
 		default:
-			return // nothing is sent before the session is open
+			return // clients send nothing before the session is open
 		}
 		switch {
 		case err == nil && s.err == nil:
 			v.take(ctx, s, f, &work)
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			work.Wait() // what runs is answered first
+			work.Wait() // running requests are answered first
 			return
 		default:
 			return
@@ -211,7 +211,7 @@ func (v *visitor) serve(ctx context.Context, s *shared) {
 	}
 }
 
-// take takes a message of the client; requests run beside what follows.
+// take handles a message of the client. Requests run concurrently.
 func (v *visitor) take(ctx context.Context, s *shared, f frame, work *sync.WaitGroup) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -242,8 +242,8 @@ func (v *visitor) take(ctx context.Context, s *shared, f frame, work *sync.WaitG
 	}
 }
 
-// run makes a request of the server, unless that is being restarted: it is not taken then, and made again by another
-// session.
+// run makes a request of the server. If the server is being restarted, the request is not made, and
+// kindGone makes the client repeat it in another session.
 func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 	if !s.calls.enter(ctx) {
 		return frame{Kind: kindGone}
@@ -293,7 +293,7 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 	return frame{Kind: kindFailed, Text: err.Error()}
 }
 
-// ask asks the client in the course of a call, whose request is of.
+// ask asks the client a question during the call with request id of.
 func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.RawMessage, error) {
 	answer := make(chan frame, 1)
 	v.mu.Lock()
@@ -325,8 +325,8 @@ func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.
 	}
 }
 
-// news holds what a client is told of its own, and was not yet: it waits until the session is
-// open, and while the client reads slowly. What is the same is told once.
+// news queues messages that answer no request of the client. They wait until the session is open, and
+// while the client reads slowly. Equal messages are queued once.
 type news struct {
 	mu      sync.Mutex
 	open    bool
@@ -334,7 +334,7 @@ type news struct {
 	untold  []frame
 }
 
-// add tells the client of something, without waiting for it.
+// add queues a message for the client. It does not wait until the message is sent.
 func (n *news) add(l *line, f frame) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -346,7 +346,7 @@ func (n *news) add(l *line, f frame) {
 	n.start(l)
 }
 
-// begin tells the client what it was not told before its session was open.
+// begin starts sending when the session is open.
 func (n *news) begin(l *line) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -354,7 +354,7 @@ func (n *news) begin(l *line) {
 	n.start(l)
 }
 
-// start has the news told, unless that happens already. The lock is held.
+// start starts the goroutine that sends the queue, unless it runs. The caller holds the lock.
 func (n *news) start(l *line) {
 	if n.open && !n.telling && len(n.untold) > 0 {
 		n.telling = true
@@ -373,31 +373,31 @@ func (n *news) tell(l *line) {
 		next := n.untold[0]
 		n.untold = n.untold[1:]
 		n.mu.Unlock()
-		_ = l.write(next) // a client that is gone is told nothing
+		_ = l.write(next) // fails if the client is gone
 	}
 }
 
-// shared is a server that sessions share.
+// shared is a server that several sessions share.
 type shared struct {
 	host  *host
-	name  string // of the server, as its user calls it
+	name  string // the user's name for the server
 	key   string
-	ready chan struct{} // closed once it has started, or failed
+	ready chan struct{} // closed once the server has started or failed
 	stop  context.CancelFunc
 
-	session *upstream.Session // once it is ready; nil where err is not
+	session *upstream.Session // set once ready is closed; nil if err is set
 	err     error
 
 	calls    calls
-	watching sync.Mutex // held while the server is told what is watched
+	watching sync.Mutex // held during requests that watch or unwatch a resource
 
 	mu      sync.Mutex
 	users   map[*visitor]bool
-	end     *time.Timer                  // nil while it has users
-	watched map[string]map[*visitor]bool // by the URI of a resource
+	end     *time.Timer                  // nil while the server has users
+	watched map[string]map[*visitor]bool // watchers by resource URI
 }
 
-// join returns the server that an opening asks for, and starts it where it does not run.
+// join returns the server for an opening, and starts it if it does not run.
 func (h *host) join(v *visitor, o opening) *shared {
 	env := slices.Sorted(slices.Values(o.Server.Env))
 	same, _ := json.Marshal([]any{o.Server.Name, o.Server.Argv, o.Server.Dir, env})
@@ -432,7 +432,7 @@ func (h *host) join(v *visitor, o opening) *shared {
 	return s
 }
 
-// take adds a user, unless the server has ended.
+// take adds a user, unless the server has ended or is ending.
 func (s *shared) take(v *visitor) bool {
 	select {
 	case <-s.ready:
@@ -448,7 +448,7 @@ func (s *shared) take(v *visitor) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.end != nil && !s.end.Stop() { // it is ending
+	if s.end != nil && !s.end.Stop() { // it is already ending
 		return false
 	}
 	s.end = nil
@@ -456,8 +456,8 @@ func (s *shared) take(v *visitor) bool {
 	return true
 }
 
-// watch has a user told of changes of a resource, or no more: the server is asked by the first
-// who watches it, and told by the last that it is over.
+// watch adds or removes a user as watcher of a resource. The server gets a request for the first
+// watcher and for the end of the last one.
 func (s *shared) watch(ctx context.Context, v *visitor, uri string, watch bool) error {
 	if !watch {
 		s.mu.Lock()
@@ -488,7 +488,7 @@ func (s *shared) watch(ctx context.Context, v *visitor, uri string, watch bool) 
 	return err
 }
 
-// updated tells the users that watch a resource that it has changed.
+// updated notifies the users that watch a resource of a change.
 func (s *shared) updated(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -497,10 +497,10 @@ func (s *shared) updated(uri string) {
 	}
 }
 
-// unwatchTime bounds the time for telling the server of a resource without watchers.
+// unwatchTime is the time limit for unwatch.
 const unwatchTime = 5 * time.Second
 
-// leave takes a user out; the server ends a while after the last.
+// leave removes a user. The server ends after linger without users.
 func (s *shared) leave(v *visitor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -512,7 +512,7 @@ func (s *shared) leave(v *visitor) {
 	}
 	if len(s.users) == 0 && s.end == nil {
 		s.end = time.AfterFunc(linger, func() {
-			s.stop() // an attempt to start it
+			s.stop() // cancels a start that is still running
 			<-s.ready
 			if s.session != nil {
 				s.session.Close()
@@ -521,7 +521,7 @@ func (s *shared) leave(v *visitor) {
 	}
 }
 
-// unwatch tells the server that a resource has no watcher any more, unless it has one again.
+// unwatch ends the server's notifications about a resource, unless the resource has a watcher again.
 func (s *shared) unwatch(uri string) {
 	ctx, cancel := context.WithTimeout(context.Background(), unwatchTime)
 	defer cancel()
@@ -534,7 +534,7 @@ func (s *shared) unwatch(uri string) {
 	}
 	s.mu.Unlock()
 	if known {
-		_ = s.session.Watch(ctx, uri, false) // a server that is gone tells of nothing
+		_ = s.session.Watch(ctx, uri, false) // fails if the server is gone, which sends nothing more
 	}
 }
 
@@ -546,7 +546,7 @@ func (s *shared) forget() {
 	}
 }
 
-// changed tells all users that the list of tools has changed.
+// changed notifies all users that a list has changed.
 func (s *shared) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -555,7 +555,8 @@ func (s *shared) changed() {
 	}
 }
 
-// completed tells all users that one of theirs is done with a page: each knows which pages it was sent to.
+// completed notifies all users that one of their users has finished with a page. Each client knows to
+// which pages it sent its user.
 func (s *shared) completed(params json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

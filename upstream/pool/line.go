@@ -14,32 +14,32 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// frame is a message between a session and the host. Both are of one version, except for
-// [kindOpen], [kindGone], [kindRestart] and its [kindResult].
+// frame is a message between a session and the host. Both have the same version, except for [kindOpen],
+// [kindGone], [kindRestart] and the [kindResult] of a restart.
 type frame struct {
 	Kind     kind
-	ID       int64              `json:",omitempty"` // of a request or question, which its result repeats
-	Of       int64              `json:",omitempty"` // the request in the course of which a question is asked
-	Key      string             `json:",omitempty"` // of the server's, of a question in place of a result
+	ID       int64              `json:",omitempty"` // of a request or question; its result repeats it
+	Of       int64              `json:",omitempty"` // the request during which a question is asked
+	Key      string             `json:",omitempty"` // the server's key of a question in place of a result
 	Asks     bool               `json:",omitempty"` // the tool of a call is known to ask
-	Waits    bool               `json:",omitempty"` // a call begins to wait for its turn; else it waits no more
-	Text     string             `json:",omitempty"` // a tool, a method, a URI, or what is wrong
-	Method   string             `json:",omitempty"` // of a call that is none of a tool
-	Level    string             `json:",omitempty"` // of the log messages of a call
-	Can      json.RawMessage    `json:",omitempty"` // what the client of a call can be asked; nil = not said
+	Waits    bool               `json:",omitempty"` // a call begins to wait for its turn; false ends the wait
+	Text     string             `json:",omitempty"` // a tool, a method, a URI, or an error message
+	Method   string             `json:",omitempty"` // of a request that is not a tool call
+	Level    string             `json:",omitempty"` // log level of a call
+	Can      json.RawMessage    `json:",omitempty"` // the capabilities of the call's client; nil = those of the session
 	Meta     json.RawMessage    `json:",omitempty"` // of a call
-	Code     int64              `json:",omitempty"` // of an error of the server
-	Lacking  string             `json:",omitempty"` // of such an error, as of [upstream.Refused]
+	Code     int64              `json:",omitempty"` // of a server's error
+	Lacking  string             `json:",omitempty"` // of a server's error, see [upstream.Refused]
 	Progress *upstream.Progress `json:",omitempty"`
 	Body     []byte             `json:"-"` // JSON, byte by byte
 }
 
-// kind says what a frame is.
+// kind is the type of a frame.
 type kind string
 
 const (
-	kindOpen    kind = "open"    // the first of a session, an [opening]
-	kindRestart kind = "restart" // the only one of its connection: of the servers with the name in Text
+	kindOpen    kind = "open"    // first frame of a session; the body is an [opening]
+	kindRestart kind = "restart" // only frame of its connection: restarts the servers with the name in Text
 	kindList    kind = "list"
 	kindCall    kind = "call"
 	kindWatch   kind = "watch" // a resource
@@ -49,23 +49,23 @@ const (
 
 	kindReady     kind = "ready" // the session is open
 	kindResult    kind = "result"
-	kindFailed    kind = "failed"    // what was asked for did not come about, also of a question
-	kindRefused   kind = "refused"   // by the server
-	kindLost      kind = "lost"      // the answer cannot be read; the server goes on
-	kindGone      kind = "gone"      // the host takes it no more; another has to
+	kindFailed    kind = "failed"    // error of a request or a question
+	kindRefused   kind = "refused"   // error from the server
+	kindLost      kind = "lost"      // the answer is missing or unreadable; the server goes on
+	kindGone      kind = "gone"      // this host takes no more requests; use another one
 	kindProgress  kind = "progress"  // of a call
 	kindLog       kind = "log"       // of a call
-	kindChanged   kind = "changed"   // a list
-	kindUpdated   kind = "updated"   // a resource that is watched
-	kindCompleted kind = "completed" // the params of that notification, as a text
+	kindChanged   kind = "changed"   // a list has changed
+	kindUpdated   kind = "updated"   // a watched resource has changed
+	kindCompleted kind = "completed" // the params of the server's notification are in Text
 	kindStray     kind = "stray"     // the start of a text of the server that answers nothing
-	kindAsk       kind = "ask"       // a question of the server, in the course of a call
-	kindTakenBack kind = "takenBack" // a question
+	kindAsk       kind = "ask"       // a question of the server during a call
+	kindTakenBack kind = "takenBack" // the server took a question back
 	kindWanted    kind = "wanted"    // another call waits for the answer to a question
-	kindQueue     kind = "queue"     // a call waits for its turn, or no more
+	kindQueue     kind = "queue"     // a call begins or stops waiting for its turn
 )
 
-// Bounds of a frame in bytes, and of the time that writing one takes.
+// Limits of a frame in bytes, and of the time to write it.
 const (
 	maxHead   = 1 << 20
 	maxBody   = 128 << 20
@@ -76,9 +76,9 @@ const (
 type line struct {
 	conn   net.Conn
 	in     *bufio.Reader
-	memory *upstream.Memory // of the results that are read
+	memory *upstream.Memory // for the results that are read
 
-	mu sync.Mutex // held while a frame is written
+	mu sync.Mutex // held while writing a frame
 }
 
 func newLine(conn net.Conn, memory *upstream.Memory) *line {
@@ -124,7 +124,7 @@ func (l *line) read() (frame, error) {
 		return f, nil
 	}
 	memory := l.memory
-	if f.Kind != kindResult { // only a result that is passed over can be told to a caller
+	if f.Kind != kindResult { // only a skipped result can be reported to its caller
 		memory = nil
 	}
 	var err error

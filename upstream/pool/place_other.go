@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Supported says that servers can be shared on this system: what a process starts does not
-// end with it here, however it ends.
+// Supported reports whether servers can be shared on this system. They cannot: programs that a process
+// starts do not reliably end with it here.
 const Supported = false
 
 // Dir returns an error: servers are not shared on this system.

@@ -12,12 +12,12 @@ import (
 	"syscall"
 )
 
-// Supported says that servers can be shared on this system.
+// Supported reports whether servers can be shared on this system.
 const Supported = true
 
-// Dir returns the folder for the socket of what belongs to data, a folder of the user. It
-// makes it, for the user alone, and refuses one that others could have made. It is short,
-// as the path of a socket has to be.
+// Dir returns the folder for the socket that belongs to data, a folder of the user. It creates the
+// folder with permissions for the user alone, and rejects one with other permissions or of another
+// owner. Its path is short, because socket paths are limited.
 func Dir(data string) (string, error) {
 	base := os.Getenv("XDG_RUNTIME_DIR")
 	if base == "" {
@@ -41,5 +41,5 @@ func Dir(data string) (string, error) {
 	return dir, nil
 }
 
-// apart makes the host a session of its own: signals of a terminal are not for it.
+// apart starts the host in its own session, so that it gets no signals of the terminal.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -1,11 +1,11 @@
 // Package pool shares one process of each server among all sessions of a user.
 //
-// The sessions reach the servers by way of a background process of the same binary, the
-// host, which the first of them starts on a socket that only the user can open. A server
-// is shared where its name, command, environment and folder are equal. The host ends a server
-// [linger] after its last session has ended, however that ended, and then itself; where
-// the host is killed, the servers that it started end with it (package child). A host of
-// another version takes no new sessions, and ends with the ones that it has.
+// The sessions reach the servers through a background process of the same binary, the host. The first
+// session starts it on a socket that only the user can open. Sessions share a server if its name,
+// command, environment and folder are equal. The host ends a server [linger] after the server's last
+// session has ended for any reason, and itself after its last connection. If the host is killed, the
+// servers that it started end with it (package child). A host of another version takes no new sessions,
+// and ends with its last one.
 //
 // It is not a stable API: see docs/stability.md.
 package pool
@@ -33,32 +33,31 @@ import (
 
 // Pool shares the servers of a user among processes.
 type Pool struct {
-	// Dir holds the socket: only the user can open it, see [Dir].
+	// Dir is the folder of the socket, which only the user can open, see [Dir].
 	Dir string
-	// Version is that of this program: hosts of others are replaced.
+	// Version is the version of this program. Hosts of other versions are replaced.
 	Version string
-	// Start returns the arguments with which this program is the host at a socket,
-	// as [Serve] does it.
+	// Start returns the arguments with which this program calls [Serve] on a socket.
 	Start func(socket string) []string
 }
 
-// startTime bounds how long a host may take to listen.
+// startTime is the time limit for a host to listen.
 const startTime = 5 * time.Second
 
-// ErrNoHost is the error where no host could be started or reached: servers have to be
-// started for one session alone.
+// ErrNoHost is returned if no host could be started or reached. Servers must then be started for one
+// session alone.
 var ErrNoHost = errors.New("the process that shares servers does not start")
 
-// socket is the path of the socket. It is short, as the system limits it.
+// socket returns the path of the socket. It is short, because the system limits it.
 func (p Pool) socket() string { return filepath.Join(p.Dir, "upstreams.sock") }
 
-// Connect starts a server, or joins others that share it. The context bounds that alone.
-// What asks for roots does not get them: the process has those of several sessions.
+// Connect starts a server, or joins sessions that share it. The context limits only that. Requests for
+// roots are refused, because the process is shared by sessions with different roots.
 func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client) (*Session, error) {
-	if err := s.Check(); err != nil { // it may name what settled changes
+	if err := s.Check(); err != nil { // first, because the error may name a value that settled changes
 		return nil, err
 	}
-	s, err := s.Filled(ctx) // the process may have no way to the keyring
+	s, err := s.Filled(ctx) // here, because the host may have no access to the keyring
 	if err == nil {
 		s, err = settled(s)
 	}
@@ -69,7 +68,7 @@ func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client)
 	if err != nil {
 		return nil, err
 	}
-	const attempts = 5 // a host may end, or be replaced, just as it is reached
+	const attempts = 5 // a host may end or be replaced while it is being reached
 	for range attempts {
 		conn, err := p.reach(ctx)
 		if err != nil {
@@ -83,7 +82,7 @@ func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client)
 	return nil, fmt.Errorf("%w: it ended %d times", ErrNoHost, attempts)
 }
 
-// settled returns a server whose program, folder and environment mean the same to every process.
+// settled returns the server with program, folder and environment that mean the same in every process.
 func settled(s upstream.Server) (upstream.Server, error) {
 	var err error
 	if !s.EnvOnly {
@@ -102,7 +101,7 @@ func settled(s upstream.Server) (upstream.Server, error) {
 	return s, err
 }
 
-// reach connects to the host, and starts it where there is none.
+// reach connects to the host, and starts it if it does not run.
 func (p Pool) reach(ctx context.Context) (net.Conn, error) {
 	dial := func() (net.Conn, error) { return (&net.Dialer{}).DialContext(ctx, "unix", p.socket()) }
 	conn, err := dial()
@@ -114,10 +113,10 @@ func (p Pool) reach(ctx context.Context) (net.Conn, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
 	}
 	defer unlock()
-	if conn, err = dial(); err == nil { // another process was faster
+	if conn, err = dial(); err == nil { // another process has started it
 		return conn, nil
 	}
-	if err := os.Remove(p.socket()); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a host that was killed
+	if err := os.Remove(p.socket()); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a host that was killed
 		return nil, fmt.Errorf("%w: %w", ErrNoHost, err)
 	}
 	self, err := child.Executable()
@@ -152,8 +151,8 @@ func (p Pool) reach(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// hostEnv returns the environment of the host, which outlives the session that starts it, and has
-// nothing of that: every server comes with its own. What tunes the Go runtime stays.
+// hostEnv returns the environment of the host. The host outlives the session that starts it and gets
+// the environment of each server separately, so only variables of the Go runtime are kept.
 func hostEnv() []string {
 	env := []string{}
 	for _, name := range []string{"GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR"} {
@@ -164,40 +163,40 @@ func hostEnv() []string {
 	return env
 }
 
-// Session is a session with a server that others use too. It is safe for concurrent use.
+// Session is a session with a shared server. It is safe for concurrent use.
 type Session struct {
 	line   *line
 	client upstream.Client
 	gone   chan struct{}
-	leaves atomic.Bool // the host takes no more requests, answers the ones it has, and ends the session
+	leaves atomic.Bool // the host takes no more requests, answers the running ones, and ends the session
 
 	mu    sync.Mutex
 	last  int64
-	open  map[int64]*request  // of ours, without a result
-	asked map[int64]*question // of the server, without an answer
+	open  map[int64]*request  // our requests without a result
+	asked map[int64]*question // unanswered questions of the server
 }
 
-// question is a question of the server without an answer.
+// question is an unanswered question of the server.
 type question struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wanted chan struct{} // closed when another call waits for the answer
 }
 
-// request is a request to the host without a result.
+// request is a request to the host that has no result yet.
 type request struct {
 	answer chan frame
 
 	mu     sync.Mutex
-	events []frame       // before the answer, that the caller has not heard of
-	more   chan struct{} // has an element when there are events
+	events []frame       // before the answer, not yet reported to the caller
+	more   chan struct{} // holds an element if there may be events
 }
 
-// maxEvents bounds what a caller has not heard of yet. More is dropped, except questions: what
-// comes later says more.
+// maxEvents is how many unreported events of a request are queued. More are dropped, except questions:
+// later events include earlier ones.
 const maxEvents = 1000
 
-// add keeps an event for the caller.
+// add queues an event for the caller.
 func (r *request) add(f frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,7 +209,7 @@ func (r *request) add(f frame) {
 	}
 }
 
-// hear tells the caller of a request of the events so far.
+// hear reports the queued events to the caller of a request.
 func (s *Session) hear(c upstream.Call, r *request) {
 	r.mu.Lock()
 	events := r.events
@@ -230,8 +229,8 @@ func (s *Session) hear(c upstream.Call, r *request) {
 	}
 }
 
-// open begins a session over a connection; again says that the host takes none, and
-// that another has to be reached.
+// open begins a session over a connection. again is true if the host takes no sessions and another host
+// must be reached.
 func open(ctx context.Context, conn net.Conn, spec []byte, c upstream.Client) (_ *Session, again bool, err error) {
 	s := &Session{
 		line: newLine(conn, c.Memory), client: c, gone: make(chan struct{}), open: map[int64]*request{}, asked: map[int64]*question{},
@@ -258,7 +257,7 @@ func open(ctx context.Context, conn net.Conn, spec []byte, c upstream.Client) (_
 	return s, false, nil
 }
 
-// listen takes what the host says until the connection ends.
+// listen handles frames of the host until the connection ends.
 func (s *Session) listen() {
 	defer func() {
 		_ = s.line.conn.Close()
@@ -301,7 +300,7 @@ func (s *Session) listen() {
 			s.asked[f.ID] = q
 			r = s.open[f.Of]
 			s.mu.Unlock()
-			if r != nil { // its caller hears first of what came before
+			if r != nil { // its caller gets earlier events first
 				r.add(f)
 			} else {
 				s.answer(f, nil)
@@ -313,7 +312,7 @@ func (s *Session) listen() {
 				delete(s.asked, f.ID)
 			}
 			s.mu.Unlock()
-		case kindWanted: // once for each question
+		case kindWanted: // sent once for each question
 			s.mu.Lock()
 			if q := s.asked[f.ID]; q != nil {
 				close(q.wanted)
@@ -335,8 +334,8 @@ func (s *Session) listen() {
 	}
 }
 
-// answer answers a question of the server by way of a call's ask, beside what follows. Without ask it is that of the
-// client.
+// answer answers a question of the server in another goroutine, by the ask of its call. If ask is nil
+// it uses the one of the client.
 func (s *Session) answer(f frame, ask func(context.Context, upstream.Question) (json.RawMessage, error)) {
 	if ask == nil {
 		ask = s.client.Ask
@@ -345,7 +344,7 @@ func (s *Session) answer(f frame, ask func(context.Context, upstream.Question) (
 	q := s.asked[f.ID]
 	s.mu.Unlock()
 	if q == nil {
-		return // it was taken back
+		return // the server took it back
 	}
 	go func() {
 		defer q.cancel()
@@ -360,7 +359,7 @@ func (s *Session) answer(f frame, ask func(context.Context, upstream.Question) (
 		s.mu.Lock()
 		delete(s.asked, f.ID)
 		s.mu.Unlock()
-		_ = s.line.write(reply) // a host that is gone waits for nothing
+		_ = s.line.write(reply) // fails if the host is gone
 	}()
 }
 
@@ -370,7 +369,7 @@ func (s *Session) forget(id int64) {
 	delete(s.open, id)
 }
 
-// ask sends a request to the host and returns the result. A context that ends cancels it.
+// ask sends a request to the host and returns the result. If the context ends, it cancels the request.
 func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, error) {
 	r := &request{more: make(chan struct{}, 1), answer: make(chan frame, 1)}
 	s.mu.Lock()
@@ -381,7 +380,7 @@ func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, err
 	defer s.forget(f.ID)
 	if err := s.line.write(f); err != nil {
 		_ = s.line.conn.Close()
-		return frame{}, upstream.ErrGone // the host has not taken it whole
+		return frame{}, upstream.ErrGone // the host did not get the whole request
 	}
 	for {
 		select {
@@ -403,7 +402,7 @@ func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, err
 	}
 }
 
-// taken returns the answer to a request, once its caller has heard of what came before.
+// taken returns the answer to a request, after its caller has received all earlier events.
 func (s *Session) taken(c upstream.Call, r *request, f frame) (frame, error) {
 	s.hear(c, r)
 	switch f.Kind {
@@ -419,7 +418,7 @@ func (s *Session) taken(c upstream.Call, r *request, f frame) (frame, error) {
 	return f, nil
 }
 
-// List is as that of [upstream.Session].
+// List works like [upstream.Session.List].
 func (s *Session) List(ctx context.Context) (upstream.Answer, error) {
 	f, err := s.ask(ctx, frame{Kind: kindList}, upstream.Call{})
 	if err != nil {
@@ -432,7 +431,7 @@ func (s *Session) List(ctx context.Context) (upstream.Answer, error) {
 	return l.answer(), nil
 }
 
-// Call is as that of [upstream.Session].
+// Call works like [upstream.Session.Call].
 func (s *Session) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
 	select {
 	case <-s.gone:
@@ -447,7 +446,7 @@ func (s *Session) Call(ctx context.Context, c upstream.Call) (json.RawMessage, e
 	return f.Body, err
 }
 
-// Watch is as that of [upstream.Session].
+// Watch works like [upstream.Session.Watch].
 func (s *Session) Watch(ctx context.Context, uri string, watch bool) error {
 	kind := kindWatch
 	if !watch {
@@ -457,12 +456,12 @@ func (s *Session) Watch(ctx context.Context, uri string, watch bool) error {
 	return err
 }
 
-// Gone is closed when the session has ended.
+// Gone returns a channel that is closed when the session has ended.
 func (s *Session) Gone() <-chan struct{} { return s.gone }
 
-// Close ends the session. The server goes on for the others that share it.
+// Close ends the session. The server goes on for other sessions that share it.
 func (s *Session) Close() {
-	if s.leaves.Load() { // other requests have their answers first
+	if s.leaves.Load() { // running requests get their answers first
 		late := time.NewTimer(RestartWait)
 		defer late.Stop()
 		select {
@@ -479,10 +478,10 @@ type opening struct {
 	Version               string
 	Server                upstream.Server
 	Client, ClientVersion string
-	Memory                int64 // of the messages of all servers, as of [upstream.Memory]; the first opening counts
+	Memory                int64 // limit of [upstream.Memory]; the first opening sets it for all servers
 }
 
-// listed carries an [upstream.Answer] with its lists byte by byte.
+// listed carries an [upstream.Answer] with its lists as bytes.
 type listed struct {
 	Name, Title, Version, Instructions   string
 	Legacy                               bool

@@ -12,29 +12,30 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Restarted says what a restart did.
+// Restarted reports the effect of a restart.
 type Restarted struct {
-	Processes int // that were ended; 0 = the server is not shared by any session
-	Sessions  int // that use them
-	Waited    int // calls that ran, and were waited for
-	Cut       int // calls that did not end in time, and have failed
+	Processes int // ended processes; 0 if no session shares the server
+	Sessions  int // sessions that used them
+	Waited    int // running calls that ended in time
+	Cut       int // running calls that did not end in time and failed
 }
 
-// RestartWait is how long a restart waits for calls that run, unless its caller chooses another time.
+// RestartWait is the default time that a restart waits for running calls.
 const RestartWait = 5 * time.Second
 
-// ErrOldHost is the error of [Pool.Restart] if the host is of a version that cannot restart servers.
+// ErrOldHost is the error of [Pool.Restart] if the host has a version that cannot restart servers.
 var ErrOldHost = errors.New("the process that shares servers is of an older version of toolfold")
 
-// Restart ends the processes of a server, by its name, so that the next call of each session starts it again. Calls that
-// run are waited for, at most for the given time. It starts no host, and takes one of another version as it is.
+// Restart ends the processes of the server with that name. The next call of each session starts it
+// again. Running calls get at most wait to end. Restart starts no host, and accepts a host of any
+// version.
 func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (Restarted, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", p.socket())
 	if err != nil {
 		if ctx.Err() != nil {
 			return Restarted{}, ctx.Err()
 		}
-		return Restarted{}, nil // there is no host
+		return Restarted{}, nil // no host runs
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
@@ -56,14 +57,14 @@ func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (Res
 	return did, nil
 }
 
-// restart ends all processes of a server, and waits for calls that run.
+// restart ends all processes of a server, after waiting for running calls.
 func (h *host) restart(name string, wait time.Duration) Restarted {
 	h.mu.Lock()
 	var all []*shared
 	for key, s := range h.shared {
 		if s.name == name {
 			all = append(all, s)
-			delete(h.shared, key) // who comes from here on starts another
+			delete(h.shared, key) // new sessions start another process
 		}
 	}
 	h.mu.Unlock()
@@ -80,7 +81,7 @@ func (h *host) restart(name string, wait time.Duration) Restarted {
 	return sum
 }
 
-// restart ends the process of a server. Its sessions end with it.
+// restart ends the process of a server, and thereby its sessions.
 func (s *shared) restart(wait time.Duration) (did Restarted) {
 	s.mu.Lock()
 	did.Sessions = len(s.users)
@@ -89,7 +90,7 @@ func (s *shared) restart(wait time.Duration) (did Restarted) {
 	select {
 	case <-s.ready:
 	default:
-		s.stop() // an attempt to start it
+		s.stop() // cancels a start that is still running
 		<-s.ready
 	}
 	late := time.NewTimer(wait)
@@ -98,7 +99,7 @@ func (s *shared) restart(wait time.Duration) (did Restarted) {
 	case <-over:
 	case <-late.C:
 		did.Cut = s.calls.running()
-		s.calls.cut() // the session would wait for them
+		s.calls.cut() // otherwise the session would wait for them
 	}
 	did.Waited = running - did.Cut
 	s.calls.open()
@@ -108,18 +109,18 @@ func (s *shared) restart(wait time.Duration) (did Restarted) {
 	return did
 }
 
-// isRestarted reports whether the server was restarted: its process has ended or does so soon.
+// isRestarted reports whether the server was restarted: its process has ended or will end soon.
 func (s *shared) isRestarted() bool { return s.calls.isClosed() }
 
-// calls counts the requests to a server, and holds them back from a restart on.
+// calls counts the requests to a server. From a restart on it holds new ones back.
 type calls struct {
 	mu     sync.Mutex
-	n      int           // that run
+	n      int           // running requests
 	closed chan struct{} // closed when a restart begins
-	over   chan struct{} // closed when none runs after that
-	opened chan struct{} // closed when those that wait are let go
+	over   chan struct{} // closed when no request runs after that
+	opened chan struct{} // closed to release the waiting requests
 
-	life context.Context // ends the requests that run
+	life context.Context // cancels running requests when it ends
 	cut  context.CancelFunc
 }
 
@@ -128,8 +129,8 @@ func newCalls() calls {
 	return calls{closed: make(chan struct{}), over: make(chan struct{}), opened: make(chan struct{}), life: life, cut: cut}
 }
 
-// enter counts a request. It reports false if the server is restarted: at once when no request runs there any more, so
-// that the session lives until the others are answered.
+// enter counts a request. If the server is being restarted it waits for open and reports false, so that
+// the session lives until the running requests are answered.
 func (c *calls) enter(ctx context.Context) bool {
 	c.mu.Lock()
 	if !c.isClosed() {
@@ -153,7 +154,8 @@ func (c *calls) leave() {
 	}
 }
 
-// close lets no more requests in, and returns how many run, and what is closed once they have ended. It is called once.
+// close holds back new requests. It returns the number of running ones, and a channel that is closed
+// when they have ended. It is called once.
 func (c *calls) close() (running int, over <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +166,7 @@ func (c *calls) close() (running int, over <-chan struct{}) {
 	return c.n, c.over
 }
 
-// open lets the requests go that wait.
+// open releases the waiting requests.
 func (c *calls) open() { close(c.opened) }
 
 func (c *calls) running() int {
