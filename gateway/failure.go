@@ -13,10 +13,10 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// failure is the record of a server that could not be started, or did not list its tools, when it was asked last. It
-// stands in a file until the server lists its tools, so that other processes can tell without starting it.
+// failure records why a server could not be started or could not list its tools at the last attempt.
+// Its file exists until the server lists its tools, so that other processes know without starting it.
 type failure struct {
-	Source string `json:"source"` // as of [kept]
+	Source string `json:"source"` // see [kept]
 	Why    string `json:"why"`
 }
 
@@ -26,12 +26,12 @@ const (
 	maxFailure    = 64 << 10
 )
 
-// failureFile is the name of the file that has the last failure of the server.
+// failureFile returns the name of the file with the server's last failure.
 func (l *link) failureFile() string {
 	return strings.TrimSuffix(l.file(), recordSuffix) + failureSuffix
 }
 
-// failed logs and keeps why the server cannot be used, unless the failure before was the same.
+// failed logs and stores why the server cannot be used, unless the previous failure was the same.
 func (l *link) failed(doing string, err error) {
 	l.mu.Lock()
 	again := l.fault == err.Error()
@@ -49,18 +49,18 @@ func (l *link) failed(doing string, err error) {
 	}
 }
 
-// works forgets the last failure.
+// works removes the record of the last failure.
 func (l *link) works() {
 	l.mu.Lock()
 	l.fault = ""
 	l.mu.Unlock()
 	if dir := l.gateway.options.Dir; dir != "" {
-		_ = os.Remove(filepath.Join(dir, l.failureFile())) // mostly there is none
+		_ = os.Remove(filepath.Join(dir, l.failureFile())) // usually there is no file
 	}
 }
 
-// lastFailure returns why the server could not be used when a process of this machine asked it last; empty if it could
-// be used, or was not asked.
+// lastFailure returns why the server failed when a process of this machine last used it. It is empty if
+// the server worked or was not used.
 func (l *link) lastFailure() string {
 	l.mu.Lock()
 	why := l.fault
@@ -81,9 +81,9 @@ func (l *link) lastFailure() string {
 	return f.Why
 }
 
-// Failures says of each server that cannot be used why, by name: what its settings lack, or why it failed when a process
-// of this machine asked it last. Tools that such a server listed before are offered all the same. Servers that are
-// switched off are left out.
+// Failures maps the names of unusable servers to the reasons: an error in the settings, or the last
+// failure in any process of this machine. Tools that such a server listed before are offered all the
+// same. Servers that are switched off are left out.
 func (g *Gateway) Failures() map[string]string {
 	all := map[string]string{}
 	for _, l := range g.links {

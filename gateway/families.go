@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// tools returns what a plan has to know of the tools.
+// tools returns the properties of the tools that a plan depends on.
 func (k kept) tools() (tools []fold.Tool) {
 	for _, d := range k.definitions {
 		size := len(d.Name) + len(d.Description) + len(d.InputSchema)
@@ -25,16 +25,15 @@ func (k kept) tools() (tools []fold.Tool) {
 	return tools
 }
 
-// adopt plans, offers and keeps what is accepted. changing is held. What takes long holds no lock
-// that other servers or calls wait for: where another server has taken a name meanwhile, the plan
-// is made again.
+// adopt plans, offers and stores the accepted tools. The caller holds changing. Slow work holds no lock
+// that other servers or calls wait for. If another server takes a name meanwhile, adopt plans again.
 func (l *link) adopt(ctx context.Context, k kept) error {
 	defer l.gateway.lookAgain()
 	tools, planned := k.tools(), k.Plan
 	for {
 		taken := l.gateway.taken(l)
 		if slices.ContainsFunc(planned.Families, func(f fold.Family) bool { return taken(f.Name) }) {
-			planned = fold.Plan{} // another has the name since
+			planned = fold.Plan{} // another server has taken the name meanwhile
 		}
 		plan, _, err := planned.Join(ctx, fold.Server{Name: l.Name, Alone: l.Alone, Taken: taken}, tools)
 		if err != nil {
@@ -50,7 +49,7 @@ func (l *link) adopt(ctx context.Context, k kept) error {
 		}
 		text, err := l.record(&k)
 		if err == nil && text != nil {
-			err = l.save(text) // before it is offered: what was seen is not forgotten
+			err = l.save(text) // before the tools are offered, so that the digests are not lost
 		}
 		l.noteUnkept(err)
 		l.offerAll(k, families)
@@ -58,7 +57,8 @@ func (l *link) adopt(ctx context.Context, k kept) error {
 	}
 }
 
-// reserve takes the names of a plan. It reports false, and takes none, where another server has one.
+// reserve takes the names of a plan. It reports false, and takes no name, if another server has one of
+// them.
 func (l *link) reserve(plan fold.Plan) bool {
 	l.gateway.planning.Lock()
 	defer l.gateway.planning.Unlock()
@@ -75,7 +75,7 @@ func (l *link) reserve(plan fold.Plan) bool {
 	return true
 }
 
-// offerAll takes over a record and what it offers.
+// offerAll replaces the record of the link and everything it offers.
 func (l *link) offerAll(k kept, families []*toolfold.Family) {
 	live, names, offer := map[string]string{}, map[string]bool{}, l.offerOf(k)
 	for _, d := range k.definitions {
@@ -91,7 +91,7 @@ func (l *link) offerAll(k kept, families []*toolfold.Family) {
 	l.kept, l.families, l.live, l.names, l.trouble, l.offer = k, families, live, names, "", offer
 }
 
-// build makes the families of a plan, of the tools that are accepted and let through.
+// build makes the families of a plan from the tools that are accepted and not filtered out.
 func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 	byName := map[string]definition{}
 	for _, d := range k.definitions {
@@ -124,7 +124,8 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 				return nil, err
 			}
 			tools = append(tools, d)
-			// A server's only tool is listed by its types: its texts can be long, and the user has not asked for them.
+			// The description of a bare tool can be long. It is listed if the user asked for single
+			// tools or the definition is small. Otherwise the tool is listed by its types.
 			if f.Actions = append(f.Actions, a); f.Bare && (l.Alone || len(d.raw) <= bareSize) {
 				f.Doc = unseen.Removed(d.Description)
 			}
@@ -145,8 +146,8 @@ func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
 	return families, nil
 }
 
-// also returns the name that a family has besides its own: where the name of its server stands aside for one
-// of ours that is not served, the name that it would have without. Empty = it has no other name.
+// also returns a second name of a family, or an empty string. If the server's name equals one of ours
+// that is not served, that is the name without [fold.Elsewhere].
 func (l *link) also(family string) string {
 	rest, is := strings.CutPrefix(family, l.base+fold.Elsewhere)
 	if _, ours := slices.BinarySearch(l.gateway.ours, l.base); !is || !ours || !l.gateway.options.OursOff {
@@ -155,7 +156,7 @@ func (l *link) also(family string) string {
 	return l.base + rest
 }
 
-// category is the server's name, by which lists of tools are filtered.
+// category is the server's name; lists of tools can be filtered by it.
 func (l *link) category() toolfold.Category {
 	if name := toolfold.Category(l.Name); name != callctx.Discovery {
 		return name
@@ -163,7 +164,7 @@ func (l *link) category() toolfold.Category {
 	return callctx.Discovery + "_mcp"
 }
 
-// action returns a tool as an action. A tool that asks its client does not become a task.
+// action converts a tool to an action. A tool that asks its client does not become a task.
 func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, error) {
 	hints, digest := d.hints(), d.digest
 	text := unseen.Removed(d.Description)

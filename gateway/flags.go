@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/unseen"
 )
 
-// orders matches texts that speak to a model about other things than the tool itself.
+// orders matches texts that instruct a model about something other than the tool itself.
 var orders = regex.Lazy("(?i)" + strings.Join([]string{
 	`\b(ignore|disregard|forget)\b.{0,40}\b(previous|prior|above|other|all|earlier)\b.{0,40}\b(instruction|prompt|rule|message|tool)s?`,
 	`\b(do not|don't|never)\b.{0,20}\b(tell|inform|mention|reveal|show)\b.{0,30}\b(user|human|anyone)\b`,
@@ -21,18 +21,17 @@ var orders = regex.Lazy("(?i)" + strings.Join([]string{
 		`\b(must|always|first)\b`,
 }, "|"))
 
-// steers matches a word by which a sentence tells a model to use a tool, or not to.
+// steers matches words that tell a model to use a tool or to avoid it.
 var steers = regex.Lazy(`(?i)\b(use|using|call(ed|ing)?|invok(e|ed|ing)|run|running|prefer|avoid|instead of|rather than|in place of|` +
 	`must|should|always|never|don't|do not)\b`)
 
-// flags lists what in the texts of a tool is unusual enough for its user to look at. Others
-// are the names of the tools of other servers: a text may name one, and is flagged if it tells the model to use or
-// avoid it.
+// flags lists what is suspicious in the texts of a tool. others holds the names of other servers'
+// tools. A text that names one is flagged if it tells the model to use or avoid it.
 func flags(d definition, others map[string]bool) []string {
 	var schema any
-	_ = json.Unmarshal(d.InputSchema, &schema) // nil where it is none
+	_ = json.Unmarshal(d.InputSchema, &schema) // nil without a schema
 	if d.Name == "" {                          // the texts of the server itself
-		_ = json.Unmarshal(d.raw, &schema) // it was encoded here
+		_ = json.Unmarshal(d.raw, &schema) // valid: encoded by texts
 	}
 	text := strings.Join(append(texts(schema), d.Name, d.Title, d.Description, d.Annotations.Title), "\n")
 	found := flagsOf(text)
@@ -41,8 +40,8 @@ func flags(d definition, others map[string]bool) []string {
 		for _, word := range strings.FieldsFunc(text, func(r rune) bool {
 			return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.'
 		}) {
-			word = strings.Trim(word, ".-") // as at the end of a sentence
-			// A plain word says nothing: the name of a tool has several parts.
+			word = strings.Trim(word, ".-") // punctuation at the end of a sentence
+			// A plain word proves nothing: names of tools have several parts.
 			if strings.ContainsAny(word, "_-.") && word != d.Name && others[word] {
 				names = append(names, word)
 			}
@@ -67,10 +66,10 @@ func flags(d definition, others map[string]bool) []string {
 	return found
 }
 
-// sentences matches what ends a sentence.
+// sentences matches the ends of sentences.
 var sentences = regex.Lazy(`[.!?;]\s|\n\s*\n`)
 
-// described lists the descriptions in a schema, and the texts of a server, in no order.
+// described lists the descriptions in a schema or in the texts of a server, in no order.
 func described(schema any) (list []string) {
 	switch v := schema.(type) {
 	case []any:
@@ -88,7 +87,7 @@ func described(schema any) (list []string) {
 	return list
 }
 
-// flagsOf lists what in a text of a server is unusual whatever it is about.
+// flagsOf lists what is suspicious in any text of a server.
 func flagsOf(text string) (found []string) {
 	if r, hides := unseen.First(text); hides {
 		found = append(found, fmt.Sprintf("invisible characters, such as U+%04X", r))
@@ -101,7 +100,7 @@ func flagsOf(text string) (found []string) {
 	return found
 }
 
-// texts lists the strings in a value, names of members too, in no order.
+// texts lists the strings in a value, including names of members, in no order.
 func texts(value any) (list []string) {
 	switch v := value.(type) {
 	case string:

@@ -1,11 +1,10 @@
-// Package gateway offers the tools of other MCP servers as families: folded by a
-// plan, called by way of a session that all callers share.
+// Package gateway offers the tools of other MCP servers as families: folded by a plan, called through a
+// session that all callers share.
 //
-// Lists are kept on disk, so that what is offered is known before a server is
-// started; the first call starts it. A server that fails, hangs or floods is answered
-// for within its time limit, is started again after a pause that grows, and slows no
-// other. What a server lists anew is held against what was accepted: a tool that
-// changed is held back until it is approved.
+// Lists are stored on disk, so that tools can be listed before their server runs; the first call starts
+// it. A server that fails, hangs or floods gets an error answer within its time limit, is started again
+// after a growing pause, and slows no other server. A new list is compared with the accepted one: a
+// changed tool is held back until it is approved.
 //
 // It is not a stable API: see docs/stability.md.
 package gateway
@@ -32,47 +31,47 @@ import (
 
 // Upstream is another MCP server whose tools are offered.
 type Upstream struct {
-	Name   string // as its user calls it
+	Name   string // the user's name for it
 	Server upstream.Server
 
-	// Problem says why the server cannot be started or reached; empty = it can, as far as is known. What
-	// it listed before stays listed, and calls are answered with it.
+	// Problem is the reason why the server cannot be started or reached; empty if none is known. Tools
+	// that it listed before stay listed, and calls fail with this reason.
 	Problem string
 
-	// Off says that its user has switched it off: it is not started or reached, and what it listed before is not
-	// offered. Its plan and what is accepted of it stay.
+	// Off is set if the user has switched the server off: it is not started or reached, and its tools
+	// are not offered. Its plan and the accepted digests stay.
 	Off bool
 
-	// Patterns, as of [path.Match]: of tools, of prompts as prompt:NAME, and of resources as
-	// resource:URI, where * stands for slashes too. Each kind that Include does not name is
-	// offered whole, but for what Exclude names.
+	// Include and Exclude are patterns of [path.Match] for tools, prompts (prompt:NAME) and resources
+	// (resource:URI, in which * also matches slashes). A kind without a pattern in Include is offered
+	// whole, except for matches of Exclude.
 	Include, Exclude []string
 
-	Repeat         []string // patterns of tools that may be called again where it is not known whether they were
+	Repeat         []string // patterns of tools that may be repeated if it is unknown whether a call was done
 	Timeout        time.Duration
-	MaxConcurrency int // calls at a time, without those that wait for an answer of their client or for their turn to ask
+	MaxConcurrency int // running calls; calls that wait for their client, or for their turn to ask, do not count
 
-	// QuestionTimeout bounds how long a call waits for an answer of its client while another has to ask, since the
-	// last message of that client; 0 = DefaultQuestionTimeout.
+	// QuestionTimeout is how long a silent client may leave a question unanswered while another call
+	// has to ask. It counts from the client's last message; 0 = DefaultQuestionTimeout.
 	QuestionTimeout time.Duration
 
-	ResultLimit int     // bytes of an answer to a client; 0 = that of the server
-	Limits      Limits  // of what it lists
+	ResultLimit int     // bytes of an answer to a client; 0 = the limit of our server
+	Limits      Limits  // of its lists
 	Changes     Changes // empty = Hold
-	FirstList   Changes // Hold: nothing of it is offered before its user has accepted something of its first list
-	Alone       bool    // its tools are not folded: each is listed by itself
+	FirstList   Changes // Hold offers nothing before the user has accepted something of the first list
+	Alone       bool    // its tools are not folded but listed one by one
 
-	// Apart says that its process is not shared with other sessions. Where calls are of several clients
-	// (see [Options.OneClient]), each session of a client has a process of its own, which [Gateway.SessionEnded]
-	// ends; callers without a session have one for each bearer token. Such calls become no tasks, which have
-	// no session.
+	// Apart gives the server a process that other sessions do not share. If calls come from several
+	// clients (see [Options.OneClient]), each client session gets its own process, which
+	// [Gateway.SessionEnded] ends. Callers without a session get one for each bearer token. Such calls
+	// do not become tasks, because tasks have no session.
 	Apart       bool
-	MaxSessions int           // that have one at a time; 0 = [DefaultSessions]
-	SessionIdle time.Duration // without a call, after which one ends; 0 = [DefaultSessionIdle]
+	MaxSessions int           // with a process at a time; 0 = [DefaultSessions]
+	SessionIdle time.Duration // time without a call after which a session ends; 0 = [DefaultSessionIdle]
 }
 
-// Defaults apply where an [Upstream] says nothing. A call may take longer than Timeout
-// while its server reports progress, up to mostPatience.
+// Defaults of an [Upstream]. A call may exceed Timeout while its server reports progress, up to
+// mostPatience.
 const (
 	DefaultTimeout     = 60 * time.Second
 	DefaultConcurrency = 16
@@ -81,14 +80,14 @@ const (
 	DefaultQuestionTimeout = 60 * time.Second
 )
 
-// Changes says what becomes of a tool that is new or has changed since it was accepted.
+// Changes decides about tools that are new or have changed since they were accepted.
 type Changes string
 
-// The ways with changes.
+// The values of [Changes].
 const (
-	Hold   Changes = "hold"   // it is not offered until it is approved
-	Warn   Changes = "warn"   // it is offered, and the log says so
-	Accept Changes = "accept" // it is offered
+	Hold   Changes = "hold"   // not offered until approved
+	Warn   Changes = "warn"   // offered, with a warning in the log
+	Accept Changes = "accept" // offered
 )
 
 // Session is a connection to a server, as an [upstream.Session] is.
@@ -104,44 +103,44 @@ type Session interface {
 func Connect(ctx context.Context, u Upstream, c upstream.Client) (Session, error) {
 	session, err := upstream.Connect(ctx, u.Server, c)
 	if err != nil {
-		return nil, err // not a nil session in an interface
+		return nil, err // err alone: session would be a non-nil interface
 	}
 	return session, nil
 }
 
-// Options say what a gateway offers.
+// Options configure a gateway.
 type Options struct {
 	Upstreams []Upstream
-	Dir       string             // where lists and plans are kept, made when it is needed; empty keeps none
-	Ours      []*toolfold.Family // served too, unless OursOff: no family of a server gets a name of theirs, and rules for them allow no tool
-	Version   string             // of this client
+	Dir       string             // folder for lists and plans, created when needed; empty stores nothing
+	Ours      []*toolfold.Family // also served, unless OursOff; other families get no name of theirs, and rules for them allow no tool
+	Version   string             // of this program as a client
 
-	// OursOff says that Ours are not served. A server that has the name of one of them keeps the names of its
-	// families, which plans hold, and can be called by its own name too.
+	// OursOff means that Ours are not served. A server named like one of them keeps its planned family
+	// names, and can also be called by its own name.
 	OursOff bool
 
-	Rights *toolfold.Rights // of all callers, to prompts and resources; tools are filtered by who offers them
+	Rights *toolfold.Rights // of all callers to prompts and resources; tools are filtered by the server that offers them
 	Log    *slog.Logger     // nil = the default logger
-	Quiet  bool             // callers of Refresh and Learn report why a server fails: the log has it at debug level
+	Quiet  bool             // logs failures of servers at debug level, because callers of Refresh and Learn report them
 	Now    func() time.Time // nil = time.Now
 
-	// Unread says that clients can read no resources here: URIs in answers stay those of their server.
+	// Unread means that clients cannot read resources here. URIs in answers then stay unchanged.
 	Unread bool
 
-	// OneClient says that all calls are those of one client, so that servers of protocols before
-	// 2026-07-28 may ask for what it works in: they keep that, and others' calls would work there too.
+	// OneClient means that all calls come from one client. Only then may servers of protocols before
+	// 2026-07-28 ask for roots: they keep the answer, and would use it for calls of other clients too.
 	OneClient bool
 
-	// Around runs what gets a prompt or reads a resource of a server, which no call does, for who
-	// records calls: with the action that stands for it in rules, and its params. Nil runs it alone.
+	// Around wraps prompt and resource requests, so that they can be recorded like calls. a is the
+	// action that stands for the request in rules. If it is nil, run is called directly.
 	Around func(ctx context.Context, a *toolfold.Action, params json.RawMessage, run Request) (json.RawMessage, error)
 
-	// Memory bounds what the messages of all servers take in this process, in bytes; 0 =
+	// Memory limits the memory for messages of all servers in this process, in bytes; 0 =
 	// [upstream.DefaultMemory].
 	Memory int64
 
-	// Off returns the names of the servers that are switched off now, all others are on. It is called every two seconds
-	// once there is a follower and a Dir. Nil changes nothing.
+	// Off returns the names of all servers that are switched off. It is called every two seconds once
+	// there is a follower and a Dir. If it is nil, nothing is switched.
 	Off func() map[string]bool
 
 	// Connect starts or reaches a server; nil = [Connect].
@@ -158,18 +157,18 @@ type Gateway struct {
 	links   []*link
 	memory  *upstream.Memory
 
-	planning sync.Mutex // held while names of families are taken
+	planning sync.Mutex // held while family names are reserved
 
 	mu       sync.Mutex
 	follower Follower // set by Follow
-	told     told     // what it was told of last
+	told     told     // state at its last notification
 	work     sync.WaitGroup
-	learns   atomic.Bool // servers are asked for their first list, see Learn
+	learns   atomic.Bool // Learn was called: servers are asked for their first list
 	stop     context.CancelFunc
 	life     context.Context
 }
 
-// New returns the gateway to servers. It starts none; what it knows of them is on disk.
+// New returns a gateway to servers. It starts no server, and reads their records from disk.
 func New(o Options) (*Gateway, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -207,9 +206,8 @@ func New(o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// restore takes over the records of the servers: they are read beside each other, as that
-// takes longest, and names are given in the order of the servers. A record that cannot be
-// used is trouble of its server alone, which is asked again.
+// restore reads the records of all servers concurrently, because that takes longest. Names are given in
+// the order of the servers. An unusable record affects only its server, which is asked again.
 func (g *Gateway) restore() {
 	type read struct {
 		kept  kept
@@ -235,8 +233,8 @@ func (g *Gateway) restore() {
 	}
 }
 
-// Fold returns the families that a list of a server becomes beside ours, and the plan of them.
-// They can be listed and described, but not called.
+// Fold returns the families and the plan for a server's list. Names of ours are avoided. The families
+// can be listed and described, but not called.
 func Fold(u Upstream, answer upstream.Answer, ours []*toolfold.Family) ([]*toolfold.Family, fold.Plan, error) {
 	g, err := New(Options{Upstreams: []Upstream{u}, Ours: ours})
 	if err != nil {
@@ -250,7 +248,7 @@ func Fold(u Upstream, answer upstream.Answer, ours []*toolfold.Family) ([]*toolf
 	return l.offered(), l.planned(), nil
 }
 
-// taken returns what reports whether a name is used now, by others than a link.
+// taken returns a function that reports whether a name is used by us or by a link other than besides.
 func (g *Gateway) taken(besides *link) func(name string) bool {
 	named := g.named(besides)
 	return func(name string) bool {
@@ -259,7 +257,7 @@ func (g *Gateway) taken(besides *link) func(name string) bool {
 	}
 }
 
-// named returns the names of the families of all links but one.
+// named returns the family names of all links other than besides.
 func (g *Gateway) named(besides *link) map[string]bool {
 	names := map[string]bool{}
 	for _, l := range g.links {
@@ -272,8 +270,7 @@ func (g *Gateway) named(besides *link) map[string]bool {
 	return names
 }
 
-// Families returns what is known of the servers as families, in the order of the
-// servers.
+// Families returns the families of all servers, in the order of the servers.
 func (g *Gateway) Families() []*toolfold.Family {
 	var list []*toolfold.Family
 	for _, l := range g.links {
@@ -282,16 +279,16 @@ func (g *Gateway) Families() []*toolfold.Family {
 	return list
 }
 
-// Follower is told of changes. Functions that are nil are not called.
+// Follower holds functions to call on changes. They may be nil.
 type Follower struct {
-	Families  func([]*toolfold.Family) // there are other tools: these are all
-	Prompts   func()                   // other prompts are offered
-	Resources func()                   // other resources or templates are offered
-	Updated   func(uri string)         // a resource that is watched has changed
+	Families  func([]*toolfold.Family) // tools have changed; the argument has all families
+	Prompts   func()                   // the list of prompts has changed
+	Resources func()                   // the list of resources or templates has changed
+	Updated   func(uri string)         // a watched resource has changed
 }
 
-// Follow has f told of each change, one at a time. What another process approves or plans is
-// such a change, within a few seconds.
+// Follow registers f. Its functions are called one at a time. They also report changes that another
+// process makes by approving or planning, within a few seconds.
 func (g *Gateway) Follow(f Follower) {
 	offered := g.offered()
 	g.mu.Lock()
@@ -310,10 +307,9 @@ func (g *Gateway) tell() {
 	}
 }
 
-// Learn asks the servers of which nothing is known yet for their tools, all at once, and
-// returns when each has answered or failed, or the context ends; what comes later is told to
-// who follows. A server that fails is asked again until the gateway is closed. An error names
-// the servers that have no tools to offer, and why.
+// Learn asks all servers that never listed their tools for them, concurrently. It returns when each has
+// answered or failed, or when the context ends; later results go to the follower. A server that fails
+// is asked again until the gateway is closed. The error names the servers without a list, with reasons.
 func (g *Gateway) Learn(ctx context.Context) error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(g.links))
@@ -340,8 +336,7 @@ func (g *Gateway) Learn(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// What is said of a server that has not listed its tools: one that is asked for them now, and
-// one that was not asked.
+// Reasons why a server has not listed its tools: it is being asked, or it was not asked.
 const (
 	starting = "it is still starting: call again in some seconds; its tools are offered as soon as it has listed them"
 	unlisted = "it has not listed its tools yet"
@@ -369,7 +364,7 @@ func (g *Gateway) Unknown() []string {
 	return names
 }
 
-// Absent says of each server that offers no tools why, by name.
+// Absent maps the names of servers that offer no tools to the reasons.
 func (g *Gateway) Absent() map[string]string {
 	all := map[string]string{}
 	for _, l := range g.links {
@@ -390,7 +385,7 @@ func (g *Gateway) Absent() map[string]string {
 	return all
 }
 
-// Trouble says of each server that has some what is wrong with it, by name.
+// Trouble maps the names of servers with a problem to its description.
 func (g *Gateway) Trouble() map[string]string {
 	all := map[string]string{}
 	for _, l := range g.links {
@@ -401,9 +396,8 @@ func (g *Gateway) Trouble() map[string]string {
 	return all
 }
 
-// Refresh asks a server for its tools, whether or not they are known, and keeps what it
-// lists. A server without a session is asked for its era of the protocol too. The error says why there
-// is no list.
+// Refresh asks a server for its tools, also if they are known, and stores the list. Without a session
+// it also detects the protocol era again. The error explains why there is no list.
 func (g *Gateway) Refresh(ctx context.Context, server string) error {
 	l, err := g.link(server)
 	if err != nil {
@@ -415,7 +409,7 @@ func (g *Gateway) Refresh(ctx context.Context, server string) error {
 	return l.refresh(ctx)
 }
 
-// Keep keeps what a server has listed elsewhere, unless it is known already.
+// Keep stores a list that was obtained elsewhere, unless the server's list is already known.
 func (g *Gateway) Keep(server string, answer upstream.Answer) error {
 	l, err := g.link(server)
 	if err == nil && !l.known() {
@@ -427,8 +421,8 @@ func (g *Gateway) Keep(server string, answer upstream.Answer) error {
 	return nil
 }
 
-// Journal returns the last lines of what a server wrote on standard error, why it failed and what it refused, as
-// [upstream.ReadJournal] does. Every process that runs the server writes them.
+// Journal returns the last lines of the server's journal, see [upstream.ReadJournal]: standard error,
+// failures and refused calls. Every process that runs the server writes to it.
 func (g *Gateway) Journal(server string, lines int) ([]string, error) {
 	l, err := g.link(server)
 	if err != nil || l.Server.Journal == "" {
@@ -437,12 +431,12 @@ func (g *Gateway) Journal(server string, lines int) ([]string, error) {
 	return upstream.ReadJournal(l.Server.Journal, lines)
 }
 
-// RemoveJournal removes what a server wrote, which a gateway has kept in the folder.
+// RemoveJournal removes the journal of a server from the folder of a gateway.
 func RemoveJournal(dir, server string) error {
 	return upstream.RemoveJournal(filepath.Join(dir, fileOf(server, journalSuffix)))
 }
 
-// link returns the server of a name.
+// link returns the link to the server with this name.
 func (g *Gateway) link(server string) (*link, error) {
 	for _, l := range g.links {
 		if l.Name == server {
@@ -452,8 +446,8 @@ func (g *Gateway) link(server string) (*link, error) {
 	return nil, fmt.Errorf("there is no upstream %q", server)
 }
 
-// Approve accepts tools of a server that are held back, as they were shown: see [Gateway.Held]. It fails, and
-// accepts nothing, if one has changed since. It returns the names of those that it accepted.
+// Approve accepts held tools of a server, as returned by [Gateway.Held]. If one of them has changed
+// since, it fails and accepts nothing. It returns the names of the newly accepted tools.
 func (g *Gateway) Approve(server string, shown ...HeldTool) ([]string, error) {
 	l, err := g.link(server)
 	if err != nil {
@@ -462,8 +456,7 @@ func (g *Gateway) Approve(server string, shown ...HeldTool) ([]string, error) {
 	return l.approve(shown)
 }
 
-// Plan returns how the tools of a server are folded; false for a server that is not
-// known, or not yet.
+// Plan returns the plan for a server's tools; false if the server is unknown or never listed any.
 func (g *Gateway) Plan(server string) (fold.Plan, bool) {
 	for _, l := range g.links {
 		if l.Name == server && l.known() {
@@ -473,11 +466,11 @@ func (g *Gateway) Plan(server string) (fold.Plan, bool) {
 	return fold.Plan{}, false
 }
 
-// closeTime bounds how long a server may delay the end of the gateway.
+// closeTime limits how long a server may delay Close.
 const closeTime = 2 * time.Second
 
-// Close ends the sessions, and what was started. It waits two seconds at most for what does not end:
-// programs end with this process at the latest.
+// Close ends the sessions and everything that was started. It waits at most closeTime: programs end
+// with this process at the latest.
 func (g *Gateway) Close() {
 	g.stop()
 	done := make(chan struct{})

@@ -14,36 +14,36 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// Defaults of an [Upstream] that is Apart, where sessions of several clients call it.
+// Defaults of an [Upstream] with Apart and several clients.
 const (
 	DefaultSessions    = 16
 	DefaultSessionIdle = 10 * time.Minute
 )
 
-// isolated is the [Session] with a server that has a session of its own, and so a process, for each
-// session of a client. The first call of a client's session starts it; it ends with that, after a time
-// without calls, or with the server. Callers without a session have one for each bearer token. It starts
-// nothing for callers without either.
+// isolated is a [Session] that opens a session of its own with the server, and so a process, for each
+// client session. The first call of a client session starts it. It ends with the client session, after
+// a time without calls, or with the server. Callers without a session share one for each bearer token.
+// Calls without either are refused.
 type isolated struct {
 	name  string
-	limit int           // of sessions at a time
-	idle  time.Duration // without a call, after which one ends
+	limit int           // of concurrent sessions
+	idle  time.Duration // time without a call after which a session ends
 	open  func(context.Context, upstream.Client) (Session, error)
 	asks  upstream.Client
-	life  context.Context // done when it is closed
+	life  context.Context // ends on Close
 	stop  context.CancelFunc
 	work  sync.WaitGroup
 
 	mu       sync.Mutex
 	members  map[owner]*member
-	lost     map[owner]string // why the session of an owner ended, of which no call of its own has heard
-	watched  map[string]bool  // URIs of resources
-	failures int              // of starts, in a row
-	trouble  string           // why the last one failed
-	retry    time.Time        // not before
+	lost     map[owner]string // why the session of an owner ended; reported to the owner's next call
+	watched  map[string]bool  // resource URIs
+	failures int              // failed starts in a row
+	trouble  string           // why the last start failed
+	retry    time.Time        // no start before this time
 }
 
-// owner is who has a session with the server.
+// owner identifies the caller that has a session with the server.
 type owner struct{ token, session string }
 
 // member is the session of one owner. The mutex of isolated guards what changes.
@@ -51,8 +51,8 @@ type member struct {
 	started chan struct{} // closed once session or err is set
 	session Session
 	err     error
-	calls   map[*upstream.Call]bool // that run
-	idle    *time.Timer             // ends it; stopped while calls run
+	calls   map[*upstream.Call]bool // running calls
+	idle    *time.Timer             // ends the member; stopped while calls run
 }
 
 func newIsolated(u Upstream, open func(context.Context, upstream.Client) (Session, error), asks upstream.Client) *isolated {
@@ -64,7 +64,7 @@ func newIsolated(u Upstream, open func(context.Context, upstream.Client) (Sessio
 	return s
 }
 
-// List implements [Session]: any session lists what there is; where there is none, one is begun for that.
+// List implements [Session]. It uses any open session, or opens one for the list.
 func (s *isolated) List(ctx context.Context) (upstream.Answer, error) {
 	s.mu.Lock()
 	members := slices.Collect(maps.Values(s.members))
@@ -110,7 +110,7 @@ func (s *isolated) Call(ctx context.Context, c upstream.Call) (json.RawMessage, 
 	switch {
 	case err == nil, ctx.Err() != nil, errors.As(err, &refused), errors.As(err, &unread):
 		return result, err
-	case errors.Is(err, upstream.ErrGone): // it was not taken
+	case errors.Is(err, upstream.ErrGone): // the server did not take the call
 		s.remove(of, m, "")
 		return nil, s.begunAgain("it ended")
 	}
@@ -118,7 +118,7 @@ func (s *isolated) Call(ctx context.Context, c upstream.Call) (json.RawMessage, 
 	return nil, &upstream.Lost{Why: err.Error()}
 }
 
-// enter returns the session of an owner for a call, and begins one where there is none.
+// enter returns the owner's session for a call, and begins one if there is none yet.
 func (s *isolated) enter(of owner, c *upstream.Call) (*member, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *isolated) enter(of owner, c *upstream.Call) (*member, error) {
 	return m, nil
 }
 
-// begunAgain is the error of a call whose session with the server has ended since the last one.
+// begunAgain is the error of a call whose session has ended since the owner's previous call.
 func (s *isolated) begunAgain(why string) error {
 	return toolfold.Errorf(toolfold.UpstreamError, "the process of %s for this session has ended, and its state is lost: %s", s.name, why).
 		WithHint("the call was not sent: call again to start a new process")
@@ -164,8 +164,8 @@ func (s *isolated) leave(m *member, c *upstream.Call) {
 	}
 }
 
-// start begins the session of a member. Roots are those of one client, so only a member for a client's
-// session asks for them.
+// start begins the session of a member. It declares roots only for a client session, because roots
+// belong to one client.
 func (s *isolated) start(of owner, m *member) {
 	c := s.asks
 	c.Ask = func(taken context.Context, q upstream.Question) (json.RawMessage, error) { return s.ask(m, taken, q) }
@@ -184,7 +184,7 @@ func (s *isolated) start(of owner, m *member) {
 		s.failures, s.retry = 0, time.Time{}
 	}
 	watched := slices.Sorted(maps.Keys(s.watched))
-	ended := s.members[of] != m // meanwhile
+	ended := s.members[of] != m // removed meanwhile
 	close(m.started)
 	s.mu.Unlock()
 	if m.err != nil {
@@ -205,11 +205,12 @@ func (s *isolated) start(of owner, m *member) {
 		_ = m.session.Watch(s.life, uri, true)
 	}
 	if c.Changed != nil {
-		c.Changed() // what is known may be the list of an older program
+		c.Changed() // the known list may come from an older program
 	}
 }
 
-// ask asks the client of the call that runs for a member, which does not say of which call it asks.
+// ask asks the client of the running call of a member. It fails if several calls run, because the
+// question does not name its call.
 func (s *isolated) ask(m *member, taken context.Context, q upstream.Question) (json.RawMessage, error) {
 	s.mu.Lock()
 	var asking *upstream.Call
@@ -224,7 +225,7 @@ func (s *isolated) ask(m *member, taken context.Context, q upstream.Question) (j
 	return asking.Ask(taken, q)
 }
 
-// endIdle ends the session of a member that had no call for the time.
+// endIdle ends the session of a member without calls.
 func (s *isolated) endIdle(of owner, m *member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,7 +234,7 @@ func (s *isolated) endIdle(of owner, m *member) {
 	}
 }
 
-// remove ends the session of a member. The next call of its owner is told why, if that is not empty.
+// remove ends the session of a member. A non-empty why is reported to the owner's next call.
 func (s *isolated) remove(of owner, m *member, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +243,7 @@ func (s *isolated) remove(of owner, m *member, why string) {
 	}
 }
 
-// drop is remove for who holds the lock.
+// drop is remove for callers that hold the lock.
 func (s *isolated) drop(of owner, m *member, why string) {
 	if s.members[of] != m {
 		return
@@ -255,10 +256,10 @@ func (s *isolated) drop(of owner, m *member, why string) {
 	s.work.Go(m.close)
 }
 
-// close ends what a member has begun, if it has.
+// close closes the member's session, if it has started.
 func (m *member) close() {
 	select {
-	case <-m.started: // else start sees that it was removed
+	case <-m.started: // otherwise start notices the removal
 		if m.err == nil {
 			m.session.Close()
 		}
@@ -266,7 +267,7 @@ func (m *member) close() {
 	}
 }
 
-// ended ends what a session of a client has here.
+// ended ends everything that belongs to a client session.
 func (s *isolated) ended(session string) {
 	s.mu.Lock()
 	ended := map[owner]*member{}
@@ -282,7 +283,7 @@ func (s *isolated) ended(session string) {
 	}
 }
 
-// Watch implements [Session]: every session watches what any client does.
+// Watch implements [Session]: every session watches all URIs that any client watches.
 func (s *isolated) Watch(ctx context.Context, uri string, watch bool) error {
 	s.mu.Lock()
 	if watch {
@@ -299,7 +300,7 @@ func (s *isolated) Watch(ctx context.Context, uri string, watch bool) error {
 			if m.err == nil {
 				errs = append(errs, m.session.Watch(ctx, uri, watch))
 			}
-		default: // it watches once it has begun
+		default: // watches once it has started
 		}
 	}
 	return errors.Join(errs...)
@@ -320,8 +321,8 @@ func (s *isolated) Close() {
 	s.work.Wait()
 }
 
-// SessionEnded ends what servers keep for a session of a client, see [Upstream.Apart]: the id is that of
-// [toolfold.Origin].
+// SessionEnded ends the servers' sessions for a client session, see [Upstream.Apart]. id is the session
+// id in [toolfold.Origin].
 func (g *Gateway) SessionEnded(id string) {
 	for _, l := range g.links {
 		l.mu.Lock()
@@ -333,5 +334,5 @@ func (g *Gateway) SessionEnded(id string) {
 	}
 }
 
-// perSession reports whether each session of a client has a session with the server.
+// perSession reports whether each client session has its own session with the server.
 func (l *link) perSession() bool { return l.Apart && !l.gateway.options.OneClient }

@@ -22,56 +22,57 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// kept holds the record of a server between starts. In its file it is a line of JSON, and
-// behind it are the tools, byte for byte as they were sent: a start does not parse them as a whole.
+// kept is the stored record of a server. Its file has a line of JSON, followed by the tools byte for
+// byte as they were sent: a start does not parse the tools as a whole.
 type kept struct {
-	Source       string            `json:"source"`                // digest of how it is started or reached
+	Source       string            `json:"source"`                // digest of the server's command or URL
 	Title        string            `json:"title,omitempty"`       // of the server
 	Description  string            `json:"description,omitempty"` // of the server
-	Instructions string            `json:"instructions"`          // of the server, for who asks
+	Instructions string            `json:"instructions"`          // of the server
 	Version      string            `json:"version,omitempty"`     // of the server
-	Legacy       bool              `json:"legacy,omitempty"`      // as of [upstream.Server]
-	Tools        []json.RawMessage `json:"tools,omitempty"`       // as they were sent last; nil = never. In files of older versions it is in the line
-	Sizes        []int             `json:"sizes,omitempty"`       // in bytes, of the tools behind the line
-	Sum          string            `json:"sum,omitempty"`         // digest of what is behind the line, empty for a file of an older version
-	Accepted     digests           `json:"accepted"`              // digests of what the user has accepted, see [kept.pinned]
+	Legacy       bool              `json:"legacy,omitempty"`      // see [upstream.Server]
+	Tools        []json.RawMessage `json:"tools,omitempty"`       // as last sent; nil = never. In the line only in files of older versions
+	Sizes        []int             `json:"sizes,omitempty"`       // of the tools after the line, in bytes
+	Sum          string            `json:"sum,omitempty"`         // digest of the bytes after the line; empty in files of older versions
+	Accepted     digests           `json:"accepted"`              // digests that the user has accepted, see [kept.pinned]
 
-	// Differing has the digests of what is listed otherwise than accepted, so that a
-	// start needs to digest none; nil in files of versions that did not keep it.
+	// Differing holds the digests of definitions that differ from the accepted ones, so that a start
+	// computes no digests. It is nil in files of versions without it.
 	Differing digests `json:"differing"`
 
-	// What the server offers beside its tools, as it was sent last; nil = never, or none.
+	// The other lists of the server, as last sent; nil if it never sent any.
 	Prompts   []json.RawMessage `json:"prompts,omitempty"`
 	Resources []json.RawMessage `json:"resources,omitempty"`
 	Templates []json.RawMessage `json:"templates,omitempty"`
 
-	// Before has the definitions that were accepted of what changed since, by name.
+	// Before holds the accepted definitions of tools that have changed since, by name.
 	Before map[string]json.RawMessage `json:"before,omitempty"`
 
-	// New says that nothing of the server is offered before its user has accepted something, see [Upstream.FirstList].
+	// New means that nothing is offered before the user accepts something, see [Upstream.FirstList].
 	New bool `json:"new,omitempty"`
 
-	// Asking names the tools that have asked something of a client, which only the client's
-	// own request can answer.
+	// Asking names the tools that have asked a client something. Only the client's own request can
+	// answer that.
 	Asking []string `json:"asking,omitempty"`
 
-	// Left says what is left out of the last list, and which limit it passes.
+	// Left lists the parts left out of the last list, each with the limit that it exceeds.
 	Left []string `json:"left,omitempty"`
 
 	Plan fold.Plan `json:"plan"`
 
-	// What stands in Tools, see [kept.hold].
+	// Read from Tools, see [kept.hold].
 	definitions []definition
-	odd         []string // what is wrong with the list
+	odd         []string // faults of the list
 
 	own    string // digest of the server's title and instructions
-	former bool   // the record was read from the file of an older version
+	former bool   // read from the file of an older version
 }
 
-// digests are those of tools, by name. That of the server's title and instructions has no name.
+// digests maps names of tools to digests. The empty name stands for the server's title and
+// instructions.
 type digests map[string]string
 
-// UnmarshalJSON implements [json.Unmarshaler]: a start reads thousands of them.
+// UnmarshalJSON implements [json.Unmarshaler], because a start reads thousands of digests.
 func (d *digests) UnmarshalJSON(raw []byte) error {
 	*d = nil
 	if bytes.HasPrefix(raw, []byte("{")) {
@@ -81,24 +82,24 @@ func (d *digests) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Bounds of what is kept of a server, in bytes: maxKept of the file, which holds the tools
-// twice at most, maxTools of those, and maxOffered of each of the other lists.
+// Limits of the stored record in bytes: maxKept for the file, which has the tools at most twice,
+// maxTools for the tools, and maxOffered for each of the other lists.
 const (
-	bareSize   = 480 // of a tool that is listed as it came, though the user has not asked for that
+	bareSize   = 480 // of a bare tool whose description is listed though the user did not ask for single tools
 	maxKept    = 64 << 20
 	maxTools   = 16 << 20
 	maxOffered = 8 << 20
 )
 
-// source identifies how the server is started or reached, so that the list of another
-// is not taken for its. The folder that it starts in is that of the caller.
+// source identifies how the server is started or reached, so that the list of another server is not
+// used. The working directory does not count: it is the caller's.
 func (l *link) source() string {
 	return sumOf(ordered.MustJSON([]any{l.Server.Argv, l.Server.URL, l.Server.SSE}))
 }
 
 var unsafeName = regex.Lazy(`[^A-Za-z0-9_-]+`)
 
-// file is the name of the file that keeps what is known of the server.
+// file returns the name of the file with the server's record.
 func (l *link) file() string { return fileOf(l.Name, recordSuffix) }
 
 // fileOf returns the name of a file of a server.
@@ -107,31 +108,31 @@ func fileOf(server, suffix string) string {
 	return strings.Trim(shorten.To(unsafeName().ReplaceAllString(server, "_"), 40), "…") + "-" + hex.EncodeToString(sum[:4]) + suffix
 }
 
-// journalSuffix ends the names of the files with what servers say beside their protocol.
+// journalSuffix ends the names of journal files.
 const journalSuffix = ".log"
 
-// Files of records end in recordSuffix. Those of versions whose digests covered less end in formerSuffix; they are
-// left as they are for sessions of these versions that still run.
+// Records end in recordSuffix. Those of older versions, whose digests cover less, end in formerSuffix.
+// They are left unchanged for running sessions of these versions.
 const (
 	recordSuffix = ".v2.json"
 	formerSuffix = ".json"
 )
 
-// restore takes over the record of the server.
+// restore uses the stored record of the server.
 func (l *link) restore(k kept) error {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	l.mu.Lock()
 	l.kept = k
 	l.mu.Unlock()
-	if k.Tools == nil { // of another command or URL
+	if k.Tools == nil { // the command or URL has changed
 		return nil
 	}
 	return l.adopt(l.gateway.life, k)
 }
 
-// forget drops the record of the server, which cannot be used: it is asked again. What it lists is held back but for
-// what is known to be accepted.
+// forget drops an unusable record. The server is asked again, and its list is held back except for
+// definitions that are known to be accepted.
 func (l *link) forget(k kept, err error) {
 	file := filepath.Join(l.gateway.options.Dir, l.file())
 	l.gateway.options.Log.Warn("the record of an upstream cannot be used: it is asked again, and its list waits for approval",
@@ -145,7 +146,7 @@ func (l *link) forget(k kept, err error) {
 	l.kept, l.trouble = kept{Accepted: k.Accepted, Before: k.acceptedTools()}, fmt.Sprintf("its cached list %s is unusable: %s", l.file(), err)
 }
 
-// read reads what is kept of the server; false for nothing.
+// read reads the stored record; found is false if there is no record.
 func (l *link) read() (k kept, found bool, err error) {
 	if l.gateway.options.Dir == "" {
 		return k, false, nil
@@ -161,7 +162,7 @@ func (l *link) read() (k kept, found bool, err error) {
 	if _, err := root.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		file = strings.TrimSuffix(file, recordSuffix) + formerSuffix
 	}
-	if info, err := root.Stat(file); err == nil { // before it is read: a change while that goes on is seen later
+	if info, err := root.Stat(file); err == nil { // before reading, so that changes during it are noticed later
 		l.mu.Lock()
 		l.readOf = info.ModTime()
 		l.mu.Unlock()
@@ -181,7 +182,7 @@ func (l *link) read() (k kept, found bool, err error) {
 			k.Accepted = digests{}
 		}
 		k.hold(k.Tools)
-		k.Accepted[""] = sumOf([]byte(k.Instructions)) // their title is not known
+		k.Accepted[""] = sumOf([]byte(k.Instructions)) // older versions did not store the title
 		k.own = k.Accepted[""]
 		k.renew()
 		return k.of(l.source()), true, nil
@@ -196,8 +197,8 @@ func (l *link) read() (k kept, found bool, err error) {
 	return k.of(l.source()), true, nil
 }
 
-// of returns the record of the server as it is started or reached now. That of another one has no lists, so that
-// the server is asked again: what is accepted counts, and the plan.
+// of returns the record if it has this source. For another source it drops the lists, so that the
+// server is asked again. The accepted digests and the plan stay.
 func (k kept) of(source string) kept {
 	if k.Source == source {
 		return k
@@ -205,7 +206,7 @@ func (k kept) of(source string) kept {
 	return kept{Source: source, Accepted: k.Accepted, Before: k.acceptedTools(), Plan: k.Plan, New: k.New}
 }
 
-// encode returns the content of the file that keeps a record.
+// encode returns the content of the record's file.
 func (k kept) encode() []byte {
 	tools := bytes.Join(rawBytes(k.Tools), nil)
 	if k.Tools != nil {
@@ -218,7 +219,7 @@ func (k kept) encode() []byte {
 	return slices.Concat(ordered.MustJSON(k), []byte("\n"), tools)
 }
 
-// decode is the reverse of encode. It reports false for a file that is not as it was written.
+// decode parses the output of encode. It reports false for a damaged file.
 func decode(text []byte) (k kept, ok bool) {
 	line, tools, _ := bytes.Cut(text, []byte("\n"))
 	var read struct {
@@ -244,10 +245,10 @@ func decode(text []byte) (k kept, ok bool) {
 	return k, true
 }
 
-// keptPlan is a plan in the file of what is kept.
+// keptPlan is a plan in the record's file.
 type keptPlan fold.Plan
 
-// UnmarshalJSON implements [json.Unmarshaler]: a start reads plans of thousands of tools.
+// UnmarshalJSON implements [json.Unmarshaler], because a start reads plans of thousands of tools.
 func (p *keptPlan) UnmarshalJSON(raw []byte) error {
 	*p = keptPlan{}
 	ordered.Scan(raw, func(member []byte, start, end int) {
@@ -316,7 +317,7 @@ func (l *link) saveAs(name string, text []byte) error {
 	return safefile.Replace(root, name, text)
 }
 
-// lists returns what the server has listed.
+// lists returns all lists of the server.
 func (k kept) lists() [][]json.RawMessage {
 	return [][]json.RawMessage{k.Tools, k.Prompts, k.Resources, k.Templates}
 }
@@ -328,8 +329,7 @@ func sizeOf(list []json.RawMessage) (size int) {
 	return size
 }
 
-// latest returns what is kept of the server, with what another process has accepted or
-// planned since.
+// latest returns the record of the server, including changes by other processes.
 func (l *link) latest() kept {
 	l.mu.Lock()
 	k, unusable := l.kept, l.unusable
@@ -343,8 +343,8 @@ func (l *link) latest() kept {
 	return k
 }
 
-// record returns the record of the server as it is written, without what makes it too large; nil
-// where it is the one that is there.
+// record returns the record's new file content, without parts that make it too large; nil if the stored
+// record is the same.
 func (l *link) record(k *kept) ([]byte, error) {
 	k.former, k.Differing = false, map[string]string{}
 	for _, d := range k.pinned() {
@@ -361,7 +361,7 @@ func (l *link) record(k *kept) ([]byte, error) {
 	return k.within(maxKept)
 }
 
-// noteUnkept says why the record of the server could not be written; nil for one that was.
+// noteUnkept records why the server's record could not be written; nil means that it was.
 func (l *link) noteUnkept(err error) {
 	if err != nil {
 		l.gateway.options.Log.Warn("keeping the list of an upstream", "upstream", l.Name, "err", err)

@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Limits bound what is taken of what a server lists. What exceeds one is left out and named, with
-// the setting that raises it. Zero stands for the default.
+// Limits limit a server's lists. Parts above a limit are left out and reported, with the setting that
+// raises it. Zero means the default.
 type Limits struct {
 	Tools        int // tools
 	Schema       int // bytes of the input schema of a tool, and of its output schema
@@ -29,10 +29,10 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// mostNamed bounds the tools that are named of those that are left out.
+// mostNamed is how many of the left-out tools are named.
 const mostNamed = 5
 
-// limitTools leaves out the tools that exceed the limits, of too many the last.
+// limitTools leaves out tools with too large schemas, and the last tools if there are too many.
 func (k *kept) limitTools(limits Limits) {
 	var large []string
 	definitions, tools := k.definitions[:0:0], []json.RawMessage{}
@@ -63,7 +63,7 @@ func (k *kept) limitTools(limits Limits) {
 	k.definitions, k.Tools = definitions, tools
 }
 
-// limitInstructions cuts the instructions at a limit in bytes.
+// limitInstructions cuts the instructions to limit bytes.
 func (k *kept) limitInstructions(limit int) {
 	size := len(k.Instructions)
 	if size <= limit {
@@ -74,9 +74,8 @@ func (k *kept) limitInstructions(limit int) {
 		size-len(k.Instructions), limit))
 }
 
-// within returns the record as it is written, in at most limit bytes. What makes it larger is left
-// out: the instructions first, then templates, resources, prompts, and definitions that were
-// accepted before. The error says that the rest is too large.
+// within encodes the record in at most limit bytes. If it is larger, these parts are left out in turn:
+// instructions, templates, resources, prompts, former definitions. It fails if the rest is too large.
 func (k *kept) within(limit int) ([]byte, error) {
 	text := k.encode()
 	for _, part := range []struct {

@@ -26,58 +26,58 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// startTime is the least that a server may take to start and to list its tools: what runs a
-// package may have to download it. Its callers do not wait longer than its time limit.
+// startTime is the shortest time limit for starting a server and listing its tools: a package may have
+// to be downloaded first. Callers do not wait longer than their own time limit.
 const startTime = time.Minute
 
 // Pauses between attempts to start a server that fails.
 const (
 	firstPause = time.Second
 	mostPause  = time.Minute
-	listPause  = 5 * time.Minute  // the longest for a list that is said to change and does not
-	learnPause = 15 * time.Minute // the longest for a server that never listed its tools, which no call starts
+	listPause  = 5 * time.Minute  // longest, for a list that is reported as changed but is the same
+	learnPause = 15 * time.Minute // longest, for a server that never listed its tools; no call starts it
 )
 
-// link is one server: what is known of it, and the session with it.
+// link is the connection to one server, with everything known about it.
 type link struct {
 	Upstream
 	gateway *Gateway
-	base    string        // that names of its families begin with
-	titles  []string      // that rules call it by; the first is free of ours
-	slots   chan struct{} // of calls that run
+	base    string        // beginning of its families' names
+	titles  []string      // names of it in rules; the first is not a name of ours
+	slots   chan struct{} // one per running call
 
-	changing sync.Mutex // held while the record is read, changed and adopted; before planning and mu
+	changing sync.Mutex // held while the record is read, changed and adopted; locked before planning and mu
 
 	mu       sync.Mutex
 	kept     kept
-	names    map[string]bool // of the families of the plan
-	readOf   time.Time       // modification time of the file of what is kept, when it was read last
+	names    map[string]bool // family names of the plan
+	readOf   time.Time       // modification time of the record's file when last read
 	families []*toolfold.Family
-	live     map[string]string // digests of the tools that are listed and accepted, by name
-	offer    offer             // beside the tools
-	watched  map[string]bool   // URIs of resources, as the server has them
+	live     map[string]string // digests of the listed and accepted tools, by name
+	offer    offer             // prompts and resources
+	watched  map[string]bool   // resource URIs, as the server has them
 	dropped  map[string]bool   // members that were left out, by method and name; at most maxDropped
 
-	open     map[*openCall]bool // calls that run
-	pages    pages              // that clients were sent to
+	open     map[*openCall]bool // running calls
+	pages    pages              // pages that clients were sent to
 	session  Session
-	attempt  chan struct{} // closed when the attempt that runs has ended; nil for none
+	attempt  chan struct{} // closed when the running attempt ends; nil if there is no attempt
 	trouble  string        // why the last attempt failed
-	fault    string        // what failed last; empty once the server has listed its tools
-	unkept   string        // why its record could not be written; empty = it was
+	fault    string        // last failure; empty once the server has listed its tools
+	unkept   string        // why its record could not be written; empty if it was
 	unusable bool          // the record on disk cannot be used
-	failures int           // in a row
-	learning bool          // it is being asked for its first list
-	next     time.Time     // when it is asked for that again; before now = it is not
-	asking   bool          // a list that changed is being asked for
-	again    bool          // it changed once more since
-	pause    time.Duration // before it is asked for again; grows while nothing changes
-	followed time.Time     // when it was asked for last
-	flags    []string      // of the tools that are offered; nil = not looked for yet
-	bare     []string      // tools whose schemas are listed without members; looked for with flags
-	retry    time.Time     // not before
+	failures int           // failed starts in a row
+	learning bool          // its first list is being requested
+	next     time.Time     // time of the next such request; in the past = not scheduled
+	asking   bool          // a changed list is being requested
+	again    bool          // the list has changed again meanwhile
+	pause    time.Duration // before the next request for a changed list; grows while nothing changes
+	followed time.Time     // time of the last such request
+	flags    []string      // suspicious texts of the tools; nil = not determined yet
+	bare     []string      // tools whose schemas are listed without parameters; determined with flags
+	retry    time.Time     // no start before this time
 	closed   bool
-	off      bool // its user has switched it off; at first as [Upstream] has it
+	off      bool // switched off by the user; initially [Upstream.Off]
 }
 
 func newLink(g *Gateway, u Upstream) *link {
@@ -92,15 +92,15 @@ func (l *link) known() bool {
 	return l.kept.Tools != nil
 }
 
-// asked reports whether the server is being asked for its first list.
+// asked reports whether the server's first list is being requested.
 func (l *link) asked() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.learning
 }
 
-// asksAgain says when the server is asked again for its first list; empty where it is not, or is
-// being asked.
+// asksAgain returns the time until the next request for the first list, as text; empty if no request is
+// scheduled.
 func (l *link) asksAgain() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,11 +127,10 @@ func (l *link) planned() fold.Plan {
 	return l.kept.Plan.Clone()
 }
 
-// shows reports whether the user lets a tool, a prompt or a resource through; the kind of a
-// tool is empty.
+// shows reports whether the user's patterns allow a tool, prompt or resource; kind is empty for tools.
 func (l *link) shows(kind, name string) bool {
 	text := func(s string) string {
-		if kind == resourceKind { // a * stands for slashes too
+		if kind == resourceKind { // * also matches slashes
 			return strings.ReplaceAll(s, "/", " ")
 		}
 		return s
@@ -153,12 +152,12 @@ func (l *link) shows(kind, name string) bool {
 	return (len(include) == 0 || matches(include, name)) && !matches(of(l.Exclude), name)
 }
 
-// matches reports whether one of the patterns is of a name.
+// matches reports whether a pattern matches a name.
 func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok })
 }
 
-// why returns what is wrong with the server just now, for people and models.
+// why describes the current problems of the server, for people and models; empty if it has no problem.
 func (l *link) why() string {
 	flagged := l.flagged()
 	l.mu.Lock()
@@ -195,8 +194,8 @@ func (l *link) why() string {
 	return strings.Join(parts, "; ")
 }
 
-// connected returns the session, and starts the server where there is none. Callers
-// share an attempt, which their leaving does not end.
+// connected returns the session, and starts the server if needed. Callers share an attempt to start it;
+// it goes on if they stop waiting.
 func (l *link) connected(ctx context.Context) (Session, error) {
 	l.mu.Lock()
 	if l.session != nil {
@@ -242,7 +241,7 @@ func (l *link) connected(ctx context.Context) (Session, error) {
 	return l.session, nil
 }
 
-// connect starts the server, within its time limit, and asks for its list again.
+// connect starts the server within its time limit, and requests its list again.
 func (l *link) connect() {
 	asks := []string{upstream.Sample, upstream.Elicit}
 	if l.gateway.options.OneClient {
@@ -256,7 +255,7 @@ func (l *link) connect() {
 		Stray:  l.stray,
 		Memory: l.gateway.memory,
 	})
-	if err != nil && l.gateway.life.Err() == nil { // before callers hear of it, who may end the process
+	if err != nil && l.gateway.life.Err() == nil { // before callers get the error and may end the process
 		l.failed("starting an upstream", err)
 	}
 	l.mu.Lock()
@@ -278,17 +277,18 @@ func (l *link) connect() {
 	fresh := l.session != nil && l.kept.Tools != nil
 	watched := slices.Sorted(maps.Keys(l.watched))
 	l.mu.Unlock()
-	for _, uri := range watched { // who watches does not know of sessions
+	for _, uri := range watched { // watchers do not know of sessions
 		ctx, cancel := context.WithTimeout(l.gateway.life, l.startTimeout())
 		l.watch(ctx, session, uri, true)
 		cancel()
 	}
-	if fresh { // what is on disk may be old
+	if fresh { // the stored list may be outdated
 		_ = l.refresh(l.gateway.life)
 	}
 }
 
-// begin starts or reaches the server, or, where each session of a client has its own, what does.
+// begin starts or reaches the server. If each client session has its own session, it returns an
+// [isolated].
 func (l *link) begin(ctx context.Context, c upstream.Client) (Session, error) {
 	if l.perSession() {
 		return newIsolated(l.Upstream, l.reach, c), nil
@@ -310,17 +310,17 @@ func (l *link) reach(ctx context.Context, c upstream.Client) (Session, error) {
 
 func (l *link) startTimeout() time.Duration { return max(l.Timeout, startTime) }
 
-// stray logs a text of the server that is no message, or answers no request.
+// stray logs a text of the server that is not a message or answers no request.
 func (l *link) stray(text string) {
 	l.gateway.options.Log.Debug("a text of an upstream that answers nothing", "upstream", l.Name, "text", text)
 }
 
-// refresh asks the server for its list, and offers what is accepted of it.
+// refresh requests the server's list, and offers its accepted tools.
 func (l *link) refresh(ctx context.Context) error {
 	l.mu.Lock()
 	before, plan := l.live, l.kept.Plan
 	l.mu.Unlock()
-	session, err := l.connected(ctx) // which has a time limit of its own
+	session, err := l.connected(ctx) // has its own time limit
 	ctx, cancel := context.WithTimeout(ctx, max(l.Timeout, startTime))
 	defer cancel()
 	var answer upstream.Answer
@@ -334,7 +334,7 @@ func (l *link) refresh(ctx context.Context) error {
 		if errors.Is(err, context.DeadlineExceeded) {
 			err = errors.New("no answer in time")
 		}
-		if session != nil && l.gateway.life.Err() == nil { // without a session that is logged already
+		if session != nil && l.gateway.life.Err() == nil { // a failure without a session is already logged
 			l.failed("listing the tools of an upstream", err)
 		}
 		l.note(err.Error())
@@ -342,7 +342,7 @@ func (l *link) refresh(ctx context.Context) error {
 	}
 	l.works()
 	l.mu.Lock()
-	same := before != nil && maps.Equal(before, l.live) && reflect.DeepEqual(plan, l.kept.Plan) // rules depend on names of all
+	same := before != nil && maps.Equal(before, l.live) && reflect.DeepEqual(plan, l.kept.Plan) // rules depend on all names
 	l.mu.Unlock()
 	if !same {
 		l.gateway.tell()
@@ -351,10 +351,10 @@ func (l *link) refresh(ctx context.Context) error {
 	return nil
 }
 
-// learn asks the server for its first list until there is one, or the gateway is closed. What
-// came of the first attempt goes to first, which has room for it.
+// learn requests the first list until the server sends it or the gateway is closed. The result of the
+// first attempt is sent to first, which has a buffer.
 func (l *link) learn(first chan<- error) {
-	for pause := 2 * firstPause; ; pause = min(2*pause, learnPause) { // longer than that of a server which does not start
+	for pause := 2 * firstPause; ; pause = min(2*pause, learnPause) { // longer than the pause of a server that does not start
 		l.mu.Lock()
 		l.learning = true
 		l.mu.Unlock()
@@ -365,7 +365,7 @@ func (l *link) learn(first chan<- error) {
 		l.mu.Unlock()
 		select {
 		case first <- err:
-		default: // it was told already
+		default: // only the first result is sent
 		}
 		if err == nil || off || l.known() {
 			return
@@ -378,8 +378,8 @@ func (l *link) learn(first chan<- error) {
 	}
 }
 
-// listChanged asks for a list that has changed: at once, and then once in a pause, which doubles
-// from a second to listPause while nothing changes.
+// listChanged requests a changed list: at once, and then once per pause. The pause doubles from a
+// second to listPause while nothing changes.
 func (l *link) listChanged() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -405,7 +405,7 @@ func (l *link) listChanged() {
 	})
 }
 
-// follow asks for a list that has changed, and returns the pause after it.
+// follow requests a changed list, and returns the pause after it.
 func (l *link) follow() time.Duration {
 	l.mu.Lock()
 	before := l.kept.lists()
@@ -420,7 +420,7 @@ func (l *link) follow() time.Duration {
 	return l.pause
 }
 
-// lookAgain has the texts of all servers looked at anew, which may name tools of each other.
+// lookAgain resets the flags of all servers, because texts may name tools of other servers.
 func (g *Gateway) lookAgain() {
 	for _, l := range g.links {
 		l.mu.Lock()
@@ -429,7 +429,8 @@ func (g *Gateway) lookAgain() {
 	}
 }
 
-// others returns the names of the tools that other servers offer and this one does not: two may be of one kind.
+// others returns the names of tools that other servers offer and this one does not: two servers may be
+// of the same kind.
 func (l *link) others() map[string]bool {
 	names := map[string]bool{}
 	for _, other := range l.gateway.links {
@@ -447,7 +448,7 @@ func (l *link) others() map[string]bool {
 	return names
 }
 
-// flagged lists what in the texts of the tools of the server its user should look at.
+// flagged lists what the user should look at in the texts of the server's tools.
 func (l *link) flagged() []string {
 	others := l.others()
 	l.mu.Lock()
@@ -519,7 +520,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 			return nil, l.failure(ctx, patience, c, err)
 		}
 		result, err := session.Call(patience, c)
-		if ended := new(toolfold.Error); errors.As(context.Cause(patience), &ended) { // also if the server answers that
+		if ended := new(toolfold.Error); errors.As(context.Cause(patience), &ended) { // also if the server answers the cancelled call
 			return nil, l.failure(ctx, patience, c, err)
 		}
 		switch {
@@ -529,7 +530,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 				return nil, l.failure(ctx, patience, c, err)
 			}
 			return result, nil
-		case errors.Is(err, upstream.ErrGone) && attempt == 0: // it was not taken, so it can be made again
+		case errors.Is(err, upstream.ErrGone) && attempt == 0: // the server did not take it, so it can be repeated
 			l.drop(session)
 			continue
 		}
@@ -548,8 +549,8 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	}
 }
 
-// metaOf returns the _meta that a call goes on with: what its client said for other servers, and the
-// span of the call as its trace context; nil for none.
+// metaOf returns the _meta to send with a call: the client's members for other servers, and the span of
+// the call as trace context. It is nil without either.
 func metaOf(ctx context.Context) json.RawMessage {
 	members, _ := ordered.Read(callctx.Of[callctx.Meta](ctx))
 	trace := propagation.MapCarrier{}
@@ -563,14 +564,14 @@ func metaOf(ctx context.Context) json.RawMessage {
 	return ordered.MustJSON(members)
 }
 
-// callTool is the method of calls of tools.
+// callTool is the method of tool calls.
 const callTool = "tools/call"
 
-// maxDropped bounds the names of members that are logged of a server.
+// maxDropped is how many names of left-out members are logged for a server.
 const maxDropped = 100
 
-// taken returns what the server sent under a method as clients may get it, see [foreign.Object]. What is left
-// out is logged once for each method and member, and so is what cannot be read.
+// taken converts a message of the server for clients, see [foreign.Object]. Left-out members are logged
+// once for each method and name, and so are unreadable messages.
 func (l *link) taken(method string, raw json.RawMessage) (json.RawMessage, error) {
 	object, dropped, err := foreign.Object(method, raw)
 	if err != nil {
@@ -583,7 +584,7 @@ func (l *link) taken(method string, raw json.RawMessage) (json.RawMessage, error
 	return object, nil
 }
 
-// notDropped returns the members that were not left out of the same method before.
+// notDropped returns the members that were not left out of this method before.
 func (l *link) notDropped(method string, members []string) (fresh []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -602,14 +603,14 @@ func (l *link) notDropped(method string, members []string) (fresh []string) {
 	return fresh
 }
 
-// note says what is wrong with the server, empty for nothing.
+// note records the server's problem; empty if it has no problem.
 func (l *link) note(trouble string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.trouble = trouble
 }
 
-// drop gives up a session that is of no use any more.
+// drop closes a session that is no longer usable.
 func (l *link) drop(session Session) {
 	l.mu.Lock()
 	if l.session == session {
@@ -619,7 +620,7 @@ func (l *link) drop(session Session) {
 	l.gateway.work.Go(session.Close)
 }
 
-// failure words the error of a call that got no answer.
+// failure words the error of a call without an answer.
 func (l *link) failure(ctx, patience context.Context, c upstream.Call, err error) error {
 	what := cmp.Or(c.Tool, c.Method)
 	var refused *upstream.Refused
@@ -638,7 +639,7 @@ func (l *link) failure(ctx, patience context.Context, c upstream.Call, err error
 		failed := toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s refused the call: %s", what, l.Name,
 			shorten.To(refused.Error(), 500))
 		failed.Protocol = refused.Code
-		failed.Data, _ = foreign.JSON(refused.Data) // without data it stays nil
+		failed.Data, _ = foreign.JSON(refused.Data) // nil without data
 		pages, ids := pagesOf(failed)
 		for _, id := range ids {
 			l.pages.add(ctx, id)

@@ -12,7 +12,8 @@ func (l *link) isOff() bool {
 	return l.off
 }
 
-// offReason says that the server is switched off and how to switch it on; empty if it is on. The lock is held.
+// offReason explains that the server is switched off and how to switch it on; empty if it is on. The
+// caller holds the lock.
 func (l *link) offReason() string {
 	if !l.off {
 		return ""
@@ -31,8 +32,8 @@ func (l *link) switchedOff(tool string) *toolfold.Error {
 		WithHint("only the user can switch it on; other tools are not affected")
 }
 
-// switchLinks switches servers off and on as [Options.Off] says now, and reports whether one was switched. A server
-// that was switched off offers nothing from here on, and its session ends once no call of it runs.
+// switchLinks applies [Options.Off], and reports whether a server was switched. A server that was
+// switched off offers nothing from here on, and its session ends once no call runs.
 func (g *Gateway) switchLinks() (switched bool) {
 	if g.options.Off == nil {
 		return false

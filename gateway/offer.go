@@ -19,26 +19,26 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// offer holds what a server offers beside its tools, as far as its user lets it through.
-// Names and URIs are those of the server.
+// offer holds the prompts and resources of a server that the user's patterns allow. Names and URIs are
+// the server's.
 type offer struct {
 	prompts, resources, templates []entry
 }
 
-// entry is an entry of a list.
+// entry is an element of a list.
 type entry struct {
 	name string // of a prompt, or the URI or template of a resource
 	raw  json.RawMessage
 }
 
-// The kinds of what is offered, as patterns and rights name them.
+// The kinds of entries, as named in patterns and rights.
 const (
 	promptKind   = "prompt"
 	resourceKind = "resource"
 )
 
-// offerOf returns what is offered of what is kept. Of two entries of one name the first
-// counts; what has no name is left out.
+// offerOf returns the entries of a record to offer. The first entry with a name counts; entries without
+// a name are left out.
 func (l *link) offerOf(k kept) offer {
 	entries := func(kind, key string, list []json.RawMessage) (all []entry) {
 		seen := map[string]bool{}
@@ -64,7 +64,7 @@ func (l *link) offerOf(k kept) offer {
 	}
 }
 
-// offering returns the prompts and resources of the server; none if it is switched off.
+// offering returns the prompts and resources of the server; empty if it is switched off.
 func (l *link) offering() offer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,8 +74,8 @@ func (l *link) offering() offer {
 	return l.offer
 }
 
-// right returns the action that stands for a prompt of a server, or for its resources, in
-// rules: it is named SERVER.prompts.NAME or SERVER.resources.read.
+// right returns the action that stands for a prompt, or for all resources, of a server in rules:
+// SERVER.prompts.NAME or SERVER.resources.read.
 func (l *link) right(kind, name string) *toolfold.Action {
 	if kind == resourceKind {
 		name = "read"
@@ -93,15 +93,15 @@ func (l *link) right(kind, name string) *toolfold.Action {
 	return a
 }
 
-// permits reports whether the caller of ctx may have a prompt, or the resources.
+// permits reports whether the caller of ctx may use a prompt, or the resources.
 func (l *link) permits(ctx context.Context, kind, name string) bool {
 	a := l.right(kind, name)
 	return l.gateway.options.Rights.Allow(a) && toolfold.OriginOf(ctx).Rights.Allow(a)
 }
 
-// Named returns what rules can name besides tools that are offered, as families that are in no list: the
-// prompts and resources of each server, its tools that wait for approval or are listed no more, and one
-// without actions for each server that has not listed anything yet.
+// Named returns additional names for rules, as families that are not listed: prompts and resources of
+// each server, and tools that wait for approval or are no longer listed. A server that never listed
+// anything gets a family without actions.
 func (g *Gateway) Named() []*toolfold.Family {
 	var all []*toolfold.Family
 	for _, l := range g.links {
@@ -118,8 +118,8 @@ func (g *Gateway) Named() []*toolfold.Family {
 	return all
 }
 
-// absent returns what the plan has and the server does not offer just now: a rule that names such a
-// tool holds for when it comes back.
+// absent returns the planned tools that the server does not offer now, because rules for them hold when
+// they come back.
 func (l *link) absent() (all []*toolfold.Family) {
 	offered := map[string]bool{}
 	for _, f := range l.offered() {
@@ -142,7 +142,7 @@ func (l *link) absent() (all []*toolfold.Family) {
 	return all
 }
 
-// prompt is a prompt under the name that clients know it by.
+// prompt is a prompt with its name for clients.
 type prompt struct {
 	entry
 	link *link
@@ -151,9 +151,8 @@ type prompt struct {
 
 var notInPrompts = regex.Lazy(`[^a-z0-9]+`)
 
-// prompts lists the prompts of all servers. Hosts make commands of names: they are
-// SERVER-NAME in lower case, letters, digits and hyphens alone, and of several that are the
-// same the later ones have a number.
+// prompts lists the prompts of all servers. Hosts make commands of their names: SERVER-NAME in lower
+// case, with only letters, digits and hyphens. Later prompts with the same name get a number.
 func (g *Gateway) prompts() (all []prompt) {
 	plain := func(name string) string {
 		return strings.Trim(notInPrompts().ReplaceAllString(strings.ToLower(name), "-"), "-")
@@ -173,7 +172,7 @@ func (g *Gateway) prompts() (all []prompt) {
 	return all
 }
 
-// prompt returns the prompt that the caller of ctx may have by a name; false without one.
+// prompt returns the prompt with this name, if the caller of ctx may use it.
 func (g *Gateway) prompt(ctx context.Context, name string) (prompt, bool) {
 	for _, p := range g.prompts() {
 		if p.name == name && p.link.permits(ctx, promptKind, p.entry.name) {
@@ -183,15 +182,15 @@ func (g *Gateway) prompt(ctx context.Context, name string) (prompt, bool) {
 	return prompt{}, false
 }
 
-// Prompts lists the prompts that the caller of ctx may have, as prompts/list has them. A
-// title with blanks is left out: hosts have made commands of titles.
+// Prompts lists the prompts that the caller of ctx may use, in the form of prompts/list. Titles with
+// blanks are left out, because hosts have made commands of titles.
 func (g *Gateway) Prompts(ctx context.Context) (list []json.RawMessage) {
 	for _, p := range g.prompts() {
 		if !p.link.permits(ctx, promptKind, p.entry.name) {
 			continue
 		}
 		var members ordered.Map
-		_ = json.Unmarshal(readable(p.raw), &members) // it was read before
+		_ = json.Unmarshal(readable(p.raw), &members) // valid: it was parsed before
 		members.Set("name", p.name)
 		if title, _ := members.Get("title"); title != nil && strings.ContainsAny(textOf(title), " \t\n") {
 			if doc, _ := members.Get("description"); textOf(doc) == "" {
@@ -204,19 +203,20 @@ func (g *Gateway) Prompts(ctx context.Context) (list []json.RawMessage) {
 	return list
 }
 
-// textOf returns a member that is a JSON string; empty for any other.
+// textOf returns a member that is a JSON string; empty for other values.
 func textOf(member any) (text string) {
 	raw, _ := member.(json.RawMessage)
 	_ = json.Unmarshal(raw, &text)
 	return text
 }
 
-// Resources lists the resources that the caller of ctx may read, as resources/list has them.
+// Resources lists the resources that the caller of ctx may read, in the form of resources/list.
 func (g *Gateway) Resources(ctx context.Context) []json.RawMessage {
 	return g.located(ctx, "uri", func(o offer) []entry { return o.resources })
 }
 
-// Templates lists the templates of such resources, as resources/templates/list has them.
+// Templates lists the resource templates for the caller of ctx, in the form of
+// resources/templates/list.
 func (g *Gateway) Templates(ctx context.Context) []json.RawMessage {
 	return g.located(ctx, "uriTemplate", func(o offer) []entry { return o.templates })
 }
@@ -233,8 +233,7 @@ func (g *Gateway) located(ctx context.Context, key string, of func(offer) []entr
 	return list
 }
 
-// GetPrompt returns the GetPromptResult of a prompt; nil where the caller of ctx
-// has no such prompt.
+// GetPrompt returns the GetPromptResult of a prompt; nil if the caller of ctx has no such prompt.
 func (g *Gateway) GetPrompt(ctx context.Context, name string, arguments json.RawMessage) (json.RawMessage, error) {
 	p, ok := g.prompt(ctx, name)
 	if !ok {
@@ -254,8 +253,8 @@ func (g *Gateway) GetPrompt(ctx context.Context, name string, arguments json.Raw
 	})), nil
 }
 
-// ReadResource returns the ReadResourceResult of a URI, with the URIs that clients know; nil where the
-// caller of ctx can read nothing there.
+// ReadResource returns the ReadResourceResult of a URI, with the clients' URIs; nil if the caller of
+// ctx has no such resource.
 func (g *Gateway) ReadResource(ctx context.Context, uri string) (json.RawMessage, error) {
 	l, own, err := g.locate(ctx, uri)
 	if l == nil || err != nil {
@@ -271,7 +270,7 @@ func (g *Gateway) ReadResource(ctx context.Context, uri string) (json.RawMessage
 	})), nil
 }
 
-// recorded makes a request that no call makes, as [Options.Around] has it.
+// recorded makes a request that is not a call, wrapped by [Options.Around].
 func (l *link) recorded(ctx context.Context, a *toolfold.Action, c upstream.Call) (json.RawMessage, error) {
 	run := func(ctx context.Context) (json.RawMessage, error) { return l.call(ctx, c) }
 	if l.gateway.options.Around == nil {
@@ -280,15 +279,15 @@ func (l *link) recorded(ctx context.Context, a *toolfold.Action, c upstream.Call
 	return l.gateway.options.Around(ctx, a, c.Params, run)
 }
 
-// HasResource reports whether the caller of ctx may read what is at a URI, if its server has
-// anything there.
+// HasResource reports whether the caller of ctx may read the URI. Only the server knows whether it has
+// a resource there.
 func (g *Gateway) HasResource(ctx context.Context, uri string) bool {
 	l, _, err := g.locate(ctx, uri)
 	return l != nil && err == nil
 }
 
-// Complete returns the CompleteResult of params as completion/complete has them; nil where the
-// caller of ctx has no such prompt or template. A server that completes nothing has no values.
+// Complete returns the CompleteResult for params of completion/complete; nil if the caller of ctx has
+// no such prompt or template. For a server without completion the values are empty.
 func (g *Gateway) Complete(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
 	var asked struct {
 		Ref struct{ Type, Name, URI string }
@@ -320,7 +319,7 @@ func (g *Gateway) Complete(ctx context.Context, params json.RawMessage) (json.Ra
 		return nil, nil
 	}
 	var members ordered.Map
-	_ = json.Unmarshal(params, &members) // it was read just now
+	_ = json.Unmarshal(params, &members) // valid: it was parsed above
 	members = slices.DeleteFunc(members, func(m ordered.Member) bool { return m.Key == "_meta" })
 	members.Set("ref", ref)
 	result, err := l.call(ctx, upstream.Call{Method: upstream.Complete, Params: ordered.MustJSON(members)})
@@ -331,12 +330,11 @@ func (g *Gateway) Complete(ctx context.Context, params json.RawMessage) (json.Ra
 	return result, err
 }
 
-// noMethod is the code of the protocol for a method that a server does not have.
+// noMethod is the protocol's code for an unknown method.
 const noMethod = -32601
 
-// Watch has the server of a resource tell of its changes, see [Follower], or tell no more. It
-// returns at once: a server that does not run is started first. What the caller of ctx may not
-// read is not watched.
+// Watch starts or ends notifications about a resource, see [Follower]. It returns at once, and starts
+// the server if needed. It ignores resources that the caller of ctx may not read.
 func (g *Gateway) Watch(ctx context.Context, uri string, watch bool) {
 	l, own, err := g.locate(ctx, uri)
 	if l == nil || err != nil {
@@ -362,7 +360,7 @@ func (g *Gateway) Watch(ctx context.Context, uri string, watch bool) {
 		switch {
 		case running != nil:
 			l.watch(ctx, running, own, watch)
-		case watch: // a session that begins watches what there is to watch
+		case watch: // a new session watches all watched URIs
 			_, _ = l.connected(ctx)
 		}
 	})
@@ -374,7 +372,7 @@ func (l *link) watch(ctx context.Context, session Session, uri string, watch boo
 	}
 }
 
-// updated tells of a resource that has changed.
+// updated notifies the follower of a changed resource, if it is watched.
 func (l *link) updated(uri string) {
 	l.mu.Lock()
 	watched := l.watched[uri]
@@ -387,7 +385,7 @@ func (l *link) updated(uri string) {
 	}
 }
 
-// told holds digests of what is offered beside tools.
+// told holds digests of the offered prompts and resources.
 type told struct{ prompts, resources [sha256.Size]byte }
 
 func (g *Gateway) offered() (now told) {
@@ -404,7 +402,7 @@ func (g *Gateway) offered() (now told) {
 	return told{[sha256.Size]byte(prompts.Sum(nil)), [sha256.Size]byte(resources.Sum(nil))}
 }
 
-// tellOffers tells who follows what is offered otherwise than before, beside tools.
+// tellOffers notifies the follower if prompts or resources differ from the last notification.
 func (g *Gateway) tellOffers() {
 	g.mu.Lock()
 	now, before, f := g.offered(), g.told, g.follower
@@ -421,8 +419,8 @@ func (g *Gateway) tellOffers() {
 	}
 }
 
-// readable returns an entry of a list without characters that a reader does not see in its
-// texts; in names of arguments these are escaped. What a server knows the entry by stays.
+// readable returns an entry of a list without invisible characters in its texts; in names of arguments
+// they are escaped. The name or URI stays unchanged.
 func readable(raw json.RawMessage) json.RawMessage {
 	raw = replaced(raw, "arguments", func(arguments json.RawMessage) json.RawMessage {
 		shown, _ := unseen.JSON(arguments)
@@ -434,7 +432,7 @@ func readable(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// ownArgument returns the name of an argument of a prompt as its server spells it.
+// ownArgument returns the server's spelling of a prompt argument's name.
 func (e entry) ownArgument(name json.RawMessage) json.RawMessage {
 	own := name
 	replaced(e.raw, "arguments", func(arguments json.RawMessage) json.RawMessage {
@@ -450,7 +448,7 @@ func (e entry) ownArgument(name json.RawMessage) json.RawMessage {
 	return own
 }
 
-// ownArguments returns the arguments of a prompt by names as its server spells them.
+// ownArguments returns the arguments of a prompt with the server's spelling of their names.
 func (e entry) ownArguments(arguments json.RawMessage) json.RawMessage {
 	members, ok := ordered.Read(arguments)
 	if !ok {
@@ -468,7 +466,7 @@ func (e entry) ownArguments(arguments json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(members)
 }
 
-// replaced returns an object with another value of a member; unchanged without that member.
+// replaced returns an object with a member's value replaced; unchanged without that member.
 func replaced(raw json.RawMessage, member string, with func(json.RawMessage) json.RawMessage) json.RawMessage {
 	out, offset := raw, 0
 	ordered.Scan(raw, func(name []byte, start, end int) {
@@ -483,7 +481,7 @@ func replaced(raw json.RawMessage, member string, with func(json.RawMessage) jso
 	return out
 }
 
-// each returns an object with other values in a list; unchanged where none differs.
+// each returns an object with replaced elements in a list; unchanged if no element differs.
 func each(raw json.RawMessage, member string, with func(json.RawMessage) json.RawMessage) json.RawMessage {
 	return replaced(raw, member, func(value json.RawMessage) json.RawMessage {
 		var list []json.RawMessage

@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// definition holds the members of a tool that are read.
+// definition holds the members of a tool that the gateway reads.
 type definition struct {
 	Name, Title, Description string
 	InputSchema              json.RawMessage
@@ -26,11 +26,11 @@ type definition struct {
 	}
 	raw    json.RawMessage
 	meta   bool   // it has _meta
-	digest string // identifies what a user has accepted of the tool: all that says what it does
+	digest string // of everything a user accepts in the tool, see identity
 }
 
-// hints returns what a tool says of itself; what it does not say counts as the protocol
-// has it. A tool that only reads destroys nothing, unless it says so.
+// hints returns the tool's annotations, with the protocol's defaults. A tool that only reads is not
+// destructive by default.
 func (d definition) hints() toolfold.Hints {
 	is := func(hint *bool, otherwise bool) bool {
 		if hint == nil {
@@ -46,13 +46,13 @@ func (d definition) hints() toolfold.Hints {
 	}
 }
 
-// digestMark begins a digest of a whole definition. Digests of older versions are plain hex.
+// digestMark is the prefix of a digest of a whole definition. Digests of older versions are plain hex.
 const digestMark = "2-"
 
 // identity returns the digest of the whole definition.
 func (d definition) identity() string { return identityOf(d.raw) }
 
-// identityOf returns the digest of a JSON object. The order of its members does not count.
+// identityOf returns the digest of a JSON object. It does not depend on the order of the members.
 func identityOf(raw json.RawMessage) string {
 	type member struct {
 		Name  string
@@ -64,12 +64,12 @@ func identityOf(raw json.RawMessage) string {
 	return digestMark + sumOf(ordered.MustJSON(members))
 }
 
-// formerIdentity returns the digest by which older versions accepted a definition. It covers less.
+// formerIdentity returns the digest that older versions used. It covers less.
 func (d definition) formerIdentity() string {
 	return sumOf(ordered.MustJSON([]any{d.Name, d.Title, d.Description, d.InputSchema, d.OutputSchema, d.Annotations.Title, d.hints()}))
 }
 
-// effect returns the effect that the tool's annotations state; zero if they state none.
+// effect returns the effect of the tool's annotations; zero if it has no annotations.
 func (d definition) effect() toolfold.Effect {
 	if !d.annotated() {
 		return 0
@@ -83,9 +83,8 @@ func (d definition) effect() toolfold.Effect {
 	return toolfold.Adds
 }
 
-// readDefinition reads the members by their exact names, as clients do: one in other letters
-// must not stand for another in what is accepted. The tool is valid JSON. It reports false for
-// what is no tool.
+// readDefinition reads members by their exact names, as clients do. A member in other letter case must
+// not stand in for an accepted one. tool is valid JSON. ok is false if it is not a tool.
 func readDefinition(tool json.RawMessage) (d definition, ok bool) {
 	d.raw, ok = tool, true
 	text := func(value []byte, to *string) {
@@ -137,8 +136,7 @@ func readDefinition(tool json.RawMessage) (d definition, ok bool) {
 	return d, ok && d.Name != ""
 }
 
-// hold takes over the tools that were sent. Of two of one name the first counts; what is
-// no tool is left out.
+// hold takes the tools of a list. Duplicates and invalid entries are skipped; the first of a name wins.
 func (k *kept) hold(tools []json.RawMessage) {
 	k.read(tools, definition.identity)
 	k.own = k.texts().identity()
@@ -153,7 +151,7 @@ func (k kept) texts() definition {
 	return definition{raw: ordered.MustJSON(texts), digest: k.own}
 }
 
-// pinned returns all that a user accepts of the server: its tools, and its title and instructions.
+// pinned returns everything that a user accepts of the server: its tools, title and instructions.
 func (k kept) pinned() []definition {
 	if k.Tools == nil {
 		return nil
@@ -161,8 +159,8 @@ func (k kept) pinned() []definition {
 	return append(slices.Clip(k.definitions), k.texts())
 }
 
-// renew replaces digests of older versions, for what is listed as it was accepted then, or was
-// accepted before it changed.
+// renew replaces accepted digests of older versions. It does so for definitions that are unchanged
+// since, or whose accepted version is known.
 func (k *kept) renew() {
 	for _, d := range k.definitions {
 		was := k.Accepted[d.Name]
@@ -176,13 +174,13 @@ func (k *kept) renew() {
 		}
 	}
 	undescribed := *k
-	undescribed.Description = "" // versions before did not cover it
+	undescribed.Description = "" // older versions did not cover it
 	if was := k.Accepted[""]; was == sumOf([]byte(k.Instructions)) || was == undescribed.texts().identity() {
 		k.Accepted[""] = k.own
 	}
 }
 
-// read takes over tools with their digests.
+// read takes tools, with the digests that digest returns.
 func (k *kept) read(tools []json.RawMessage, digest func(definition) string) {
 	k.Tools, k.definitions, k.odd = tools, nil, nil
 	seen := map[string]bool{}
@@ -200,7 +198,7 @@ func (k *kept) read(tools []json.RawMessage, digest func(definition) string) {
 	}
 }
 
-// heldTool is a tool that is not offered.
+// heldTool is a tool that waits for approval.
 type heldTool struct{ Name, why string }
 
 // held lists the tools that wait for approval.
@@ -221,8 +219,8 @@ func (k kept) held() []heldTool {
 	return list
 }
 
-// take accepts a list that the server sent: all of the first one, unless it has to be looked at, later what has
-// not changed.
+// take accepts a list of the server. It accepts the whole first list, unless that must be reviewed;
+// later lists only as far as they are unchanged.
 func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	l.changing.Lock()
 	defer l.changing.Unlock()
@@ -244,7 +242,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	}
 	k.Source, k.Accepted = l.source(), accepted
 	k.Title, k.Description, k.Instructions = answer.Title, answer.Description, answer.Instructions
-	k.Legacy = answer.Legacy && (unlisted || k.Version == answer.Version) // one that changed may know the newer era
+	k.Legacy = answer.Legacy && (unlisted || k.Version == answer.Version) // a changed server may support the newer era
 	k.Version = answer.Version
 	k.Left = slices.Clone(answer.Left)
 	k.limitInstructions(l.Limits.Instructions)
@@ -283,7 +281,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	return l.adopt(ctx, k)
 }
 
-// acceptedTools returns the definitions that are accepted, by name.
+// acceptedTools returns the accepted definitions, by name.
 func (k kept) acceptedTools() map[string]json.RawMessage {
 	tools := maps.Clone(k.Before)
 	if tools == nil {
@@ -297,7 +295,7 @@ func (k kept) acceptedTools() map[string]json.RawMessage {
 	return tools
 }
 
-// remember keeps the definitions that were accepted of what is held back.
+// remember stores the formerly accepted definitions of held tools.
 func (k *kept) remember(accepted map[string]json.RawMessage) {
 	k.Before = map[string]json.RawMessage{}
 	for _, d := range k.pinned() {
@@ -316,7 +314,7 @@ func (l *link) approve(shown []HeldTool) ([]string, error) {
 	return taken, err
 }
 
-// accept accepts tools as they were shown, and returns their names.
+// accept accepts tools as they were shown, and returns the names of the newly accepted ones.
 func (l *link) accept(shown []HeldTool) (taken []string, err error) {
 	l.changing.Lock()
 	defer l.changing.Unlock()
@@ -344,7 +342,7 @@ func (l *link) accept(shown []HeldTool) (taken []string, err error) {
 	return taken, nil
 }
 
-// offers reports whether a tool with this digest is listed and accepted now.
+// offers reports whether a tool with this digest is listed and accepted.
 func (l *link) offers(tool, digest string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,18 +14,18 @@ import (
 	"github.com/toolfold/toolfold/internal/text/unseen"
 )
 
-// Limits of the text that says what a server is for. A purpose of more words costs every client
-// more tokens on every turn than it tells a model.
+// Limits of the text for a server's purpose. Longer texts cost every client more tokens on every turn
+// than they help a model.
 const (
 	purposeWords = 8
 	purposeBytes = 44
-	textBytes    = 400 // of a text that are searched for the purpose
-	mostSummary  = 60  // bytes of a family's summary, as the root package has it
+	textBytes    = 400 // of a text that is searched for the purpose
+	mostSummary  = 60  // bytes of a family's summary, the limit of the root package
 )
 
-// summary returns the text that a family of a plan is listed with, unless its user wrote one: in
-// the first family of the server what the server is for, in another the noun, and what
-// the family does if its tools are annotated.
+// summary returns the text to list a planned family with. The user's own text wins. The first family of
+// the server gets the server's purpose, other families their noun. The effect is added if tools are
+// annotated.
 func (l *link) summary(k kept, planned fold.Family, tools []definition, first bool) string {
 	if planned.Summary != "" {
 		return unseen.Removed(planned.Summary)
@@ -49,14 +49,13 @@ func (l *link) summary(k kept, planned fold.Family, tools []definition, first bo
 	return wholeWords(subject, mostSummary-len(effect)) + effect
 }
 
-// annotated reports whether a tool says that it reads or changes something.
+// annotated reports whether the tool's annotations state its effect.
 func (d definition) annotated() bool {
 	return d.Annotations.ReadOnlyHint != nil || d.Annotations.DestructiveHint != nil
 }
 
-// purpose returns what the server is for, in its own words: of its description or its instructions,
-// or else its title, or else its name; empty if not even the name has a letter. Texts count only as far
-// as they are accepted.
+// purpose returns the server's purpose, from its description or instructions, else its title, else its
+// name. It is empty if the name has no letter or digit either. Texts count only if they are accepted.
 func (l *link) purpose(k kept) string {
 	if k.Accepted[""] == k.own {
 		for _, text := range []string{k.Description, k.Instructions} {
@@ -71,12 +70,12 @@ func (l *link) purpose(k kept) string {
 	return l.title()
 }
 
-// title returns the user's name of the server as words; empty if it has no letter or digit.
+// title returns the user's name for the server as words; empty if it has no letter or digit.
 func (l *link) title() string {
 	return english.UpperFirst(telling(strings.NewReplacer("_", " ", "-", " ").Replace(l.Name)))
 }
 
-// telling returns a text as its reader sees it, on one line; empty if it has no letter or digit.
+// telling returns the visible text on one line; empty if it has no letter or digit.
 func telling(text string) string {
 	text = strings.ToValidUTF8(unseen.Removed(text), "")
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
@@ -85,17 +84,17 @@ func telling(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// purposeAt finds the words behind which a text says what a server is for, and fillers behind these.
+// purposeAt matches the words after which a text states the server's purpose, and fillers after them.
 var purposeAt = regex.Lazy(`(?i)\b(?:provides?|offers?|gives|enables?|lets|allows|helps|exposes` +
 	`|use (?:this|these)(?: server| tools?)?(?: to| for| whenever| when)` +
 	`|(?:server|tools?|access|interface|gateway|bridge)(?: for| to| that| which))\s+` +
 	`(?:you (?:to )?|users? (?:to )?|tools (?:for|to) |access to )?`)
 
-// accessTo finds who gets access, which says nothing of what to.
+// accessTo matches the part of a phrase that only names who gets access.
 var accessTo = regex.Lazy(`^(?:\S+ ){0,4}access to `)
 
-// purposeIn returns the words of a text's first sentences that say what its server is for; empty if
-// none do.
+// purposeIn returns the words of a text's first sentences that state the server's purpose; empty if
+// there are no such words.
 func purposeIn(text string) string {
 	text = wholeWords(telling(text), textBytes)
 	at := purposeAt().FindStringIndex(text)
@@ -123,7 +122,7 @@ func purposeIn(text string) string {
 	return english.UpperFirst(phrase)
 }
 
-// withoutServer returns a title without words that every server's title may have.
+// withoutServer returns a title without words that any server's title may have.
 func withoutServer(title string) string {
 	words := slices.DeleteFunc(strings.Fields(telling(title)), func(word string) bool {
 		return slices.Contains([]string{"mcp", "server", "the", "mcp-server"}, strings.ToLower(word))
@@ -131,8 +130,8 @@ func withoutServer(title string) string {
 	return strings.Join(words, " ")
 }
 
-// wholeWords returns a text if it fits into a number of bytes, and else the words of it that fit. A
-// first word that does not fit is cut at a whole character.
+// wholeWords returns as many words of a text as fit into most bytes. If the first word does not fit, it
+// is cut at a whole character.
 func wholeWords(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -144,7 +143,7 @@ func wholeWords(text string, most int) string {
 	return cmp.Or(withoutSmallEnd(cut), cut)
 }
 
-// withoutSmallEnd returns a text that was cut, without the small words, commas and dashes at its end.
+// withoutSmallEnd returns a cut text without small words, commas and dashes at its end.
 func withoutSmallEnd(text string) string {
 	for {
 		text = strings.TrimRight(text, " ,-–")
@@ -156,9 +155,9 @@ func withoutSmallEnd(text string) string {
 	}
 }
 
-// distinction returns the folder or host by which the server differs from another of the same kind;
-// empty if there is none. It shows no flag, environment, header,
-// path of a URL or query, which may hold secrets.
+// distinction returns the folder or host that distinguishes the server from another one of the same
+// kind; empty if there is no such server. It never contains a flag, environment, header, URL path or
+// query: these may hold secrets.
 func (l *link) distinction() string {
 	mine := l.places()
 	for _, other := range l.gateway.links {
@@ -175,11 +174,11 @@ func (l *link) distinction() string {
 	return ""
 }
 
-// launchers are programs that run another, which their first argument names.
+// launchers are programs that run another program, named by their first argument.
 var launchers = strings.Fields("bun bunx deno docker go node npx pipx pnpm podman python python3 uv uvx yarn")
 
-// twin reports whether two servers are of one kind: the same program, or the same path at another host. Servers at
-// one host are not: what tells them apart is in the path or the query, which may hold secrets.
+// twin reports whether two servers are of one kind: the same program, or the same path at another host.
+// Two servers at one host are not, because only the path or query differs, which may hold secrets.
 func (l *link) twin(other *link) bool {
 	mine, theirs := l.Server, other.Server
 	if mine.URL != "" || theirs.URL != "" {
@@ -211,8 +210,8 @@ var secretFlag = regex.Lazy(`(?i)^-.*(?:key|token|secret|pass|cred|auth)`)
 // folder matches an argument that is a path and nothing else.
 var folder = regex.Lazy(`^(?:\.{0,2}/|~/|[A-Za-z]:[\\/])`)
 
-// places returns the host that the server is reached at, or the folders that it is started with, each by the end of
-// its name. It never returns the path of a URL: with some services the path is the key.
+// places returns the server's host, or the last elements of the folders that it is started with. It
+// never returns the path of a URL: with some services the path is the key.
 func (l *link) places() (places []string) {
 	if at, err := url.Parse(l.Server.URL); err == nil && at.Host != "" {
 		return []string{at.Hostname()}

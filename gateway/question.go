@@ -16,28 +16,28 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// maxQuestions bounds the questions of a server to the client of one call, roots not counted.
+// maxQuestions is how many questions, other than for roots, a server may ask in one call.
 const maxQuestions = 20
 
-// serverMeta is the member of the _meta of a server's request to a model that names the server.
+// serverMeta is the _meta member that names the server in its requests to a model.
 const serverMeta = "toolfold/server"
 
-// openCall is a call that runs, or waits: for an answer of its client, or for its turn to ask.
+// openCall is a call that runs or waits. It may wait for an answer of its client, or for its turn to
+// ask.
 type openCall struct {
 	link  *link
 	ctx   context.Context         // ends with the call
 	end   context.CancelCauseFunc // ends the call
-	alive *time.Timer             // ends the call when it was silent for too long
-	tool  string                  // empty for a request of another kind
+	alive *time.Timer             // ends the call after too long a silence
+	tool  string                  // empty for other requests
 
 	mu    sync.Mutex
 	slot  bool // it has one of the link's slots
-	waits int  // what it waits for
+	waits int  // number of current waits
 	asked int  // questions so far
 }
 
-// run waits until the call may run beside others, unless it waits for something else. It reports false if the call
-// ended before.
+// run waits for a slot, unless the call is paused. It reports false if the call ended before.
 func (c *openCall) run() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,7 +59,7 @@ func (c *openCall) stop() {
 	c.leave()
 }
 
-// leave gives the slot to another call. The lock is held.
+// leave frees the slot for another call. The caller holds the lock.
 func (c *openCall) leave() {
 	if c.slot {
 		c.slot = false
@@ -67,7 +67,7 @@ func (c *openCall) leave() {
 	}
 }
 
-// pause begins a wait that is not the server's: it takes no slot, and none of the time of the call.
+// pause begins a wait that is not the server's fault: it takes no slot and does not count as silence.
 func (c *openCall) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *openCall) pause() {
 	c.leave()
 }
 
-// resume ends such a wait. It waits for a slot.
+// resume ends a pause. It waits for a slot.
 func (c *openCall) resume() {
 	c.mu.Lock()
 	c.waits--
@@ -86,7 +86,7 @@ func (c *openCall) resume() {
 	}
 }
 
-// beat begins the time limit of the call anew, unless it waits.
+// beat restarts the time limit of the call, unless it is paused.
 func (c *openCall) beat() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,8 +117,8 @@ func (l *link) enter(c *openCall) (leave func()) {
 	}
 }
 
-// ask answers what the server asks that is of no call: for roots, which servers may do only if all calls are of one
-// client.
+// ask answers a question that belongs to no call. This can only be a request for roots, which servers
+// may make only if all calls are from one client.
 func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage, error) {
 	if q.Method != upstream.Roots {
 		return nil, errors.New("the server has no running call")
@@ -137,8 +137,8 @@ func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage,
 	return l.askOf(taken, asking, q)
 }
 
-// askOf asks the client of a call for the server. The call may take as long as the client does, unless another has to
-// ask. Taken ends where the server takes the question back.
+// askOf passes a question of the server to the client of a call. The call may take as long as its
+// client, unless another call has to ask. taken ends if the server takes the question back.
 func (l *link) askOf(taken context.Context, c *openCall, q upstream.Question) (json.RawMessage, error) {
 	asks := q.Method != upstream.Roots
 	if asks && c.tool != "" && !l.isAsking(c.tool) {
@@ -158,7 +158,7 @@ func (l *link) askOf(taken context.Context, c *openCall, q upstream.Question) (j
 		return nil, fmt.Errorf("the client of this request does not support %s", q.Method)
 	}
 	question := callctx.Question{Key: q.Key, Method: q.Method}
-	if len(q.Params) > 0 || asks { // clients take none for null
+	if len(q.Params) > 0 || asks { // clients do not accept null params
 		params := q.Params
 		if len(params) == 0 {
 			params = json.RawMessage("{}")
@@ -181,7 +181,7 @@ func (l *link) askOf(taken context.Context, c *openCall, q upstream.Question) (j
 	return asked.Ask(ctx, question)
 }
 
-// giveWay ends a call whose client is silent while another call has to ask, until its question is answered.
+// giveWay ends a call if its client is silent for QuestionTimeout while another call waits to ask.
 func (l *link) giveWay(ctx context.Context, c *openCall, asked callctx.Client, wanted <-chan struct{}) {
 	begun := time.Now()
 	select {
@@ -209,7 +209,8 @@ func (l *link) giveWay(ctx context.Context, c *openCall, asked callctx.Client, w
 	}
 }
 
-// signed returns the params of a question with the name of the server: a user reads it at the beginning of the message.
+// signed adds the server's name to the params of a question. For a user it is at the beginning of the
+// message, for a model in _meta.
 func (l *link) signed(method string, params json.RawMessage) json.RawMessage {
 	members, _ := ordered.Read(params)
 	raw := func(name string) json.RawMessage {
@@ -241,8 +242,8 @@ func (l *link) isAsking(tool string) bool {
 	return tool != "" && slices.Contains(l.kept.Asking, tool)
 }
 
-// noteAsking keeps that a tool asks its client: later calls of it are no tasks, which
-// cannot.
+// noteAsking stores that a tool asks its client. Its later calls do not become tasks, because tasks
+// cannot ask.
 func (l *link) noteAsking(tool string) {
 	switch added, err := l.addAsking(tool); {
 	case err != nil:
@@ -252,7 +253,7 @@ func (l *link) noteAsking(tool string) {
 	}
 }
 
-// addAsking reports false for a tool that is known to ask.
+// addAsking reports false if the tool is already known to ask.
 func (l *link) addAsking(tool string) (added bool, err error) {
 	l.changing.Lock()
 	defer l.changing.Unlock()
@@ -264,13 +265,13 @@ func (l *link) addAsking(tool string) (added bool, err error) {
 	return true, l.adopt(l.gateway.life, k)
 }
 
-// maxData bounds the data of a refused call, in bytes, that a model gets.
+// maxData limits the data of a refused call that a model gets, in bytes.
 const maxData = 2000
 
-// pagesOf lists the pages that the user has to open before a call, as the error of a server names them, and the ids by
-// which the server reports that they are done.
+// pagesOf lists the pages that the user must open before a call, as named in the server's error. The
+// ids are those of the server's later notifications.
 func pagesOf(refused *toolfold.Error) (urls, ids []string) {
-	const required = -32042 // URL elicitation
+	const required = -32042 // URLElicitationRequiredError
 	var data struct {
 		Elicitations []struct{ URL, ElicitationID string }
 	}
@@ -294,17 +295,17 @@ func pageOf(method string, params json.RawMessage) string {
 	return p.ElicitationID
 }
 
-// maxPages bounds the pages of a server of which it is known who was sent there. The oldest is forgotten first.
+// maxPages is how many pages of a server are remembered. The oldest is forgotten first.
 const maxPages = 1000
 
-// pages are the pages that clients were sent to, by the id that the server gave.
+// pages maps the server's page ids to the clients that were sent there.
 type pages struct {
 	mu      sync.Mutex
 	clients map[string]callctx.Completed
 	ids     []string // the oldest first
 }
 
-// add notes that the client of a call was sent to a page.
+// add records that the client of a call was sent to a page.
 func (p *pages) add(ctx context.Context, id string) {
 	client := callctx.Of[callctx.Completed](ctx)
 	if id == "" || client == nil {
@@ -324,7 +325,7 @@ func (p *pages) add(ctx context.Context, id string) {
 	p.clients[id] = client
 }
 
-// take returns the client that was sent to a page, once; nil for none.
+// take removes and returns the client that was sent to a page; nil if there is no such client.
 func (p *pages) take(id string) callctx.Completed {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -336,7 +337,7 @@ func (p *pages) take(id string) callctx.Completed {
 	return client
 }
 
-// completed tells the client that was sent to a page that the user is done there.
+// completed notifies the client that was sent to a page that the user has finished there.
 func (l *link) completed(params json.RawMessage) {
 	const method = "notifications/elicitation/complete"
 	var p struct{ ElicitationID string }

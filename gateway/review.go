@@ -22,18 +22,18 @@ import (
 // errUnknown is returned for a server that has not listed its tools yet.
 var errUnknown = errors.New("it has not listed its tools yet")
 
-// HeldTool is a tool that is not offered until it is approved. The one without a name stands for
-// the title and the instructions of the server.
+// HeldTool is a tool that waits for approval. An empty name stands for the title and instructions of
+// the server.
 type HeldTool struct {
 	Name  string
-	Now   json.RawMessage // its definition, as the server sends it
-	Was   json.RawMessage // as it was accepted; nil for a new tool
-	Flags []string        // what in its texts its user should look at
+	Now   json.RawMessage // current definition, as the server sends it
+	Was   json.RawMessage // accepted definition; nil for a new tool
+	Flags []string        // suspicious texts for the user to look at
 
 	digest string // of Now
 }
 
-// DigestOf identifies what is shown of tools that wait for approval: their definitions, as the server sends them.
+// DigestOf returns a digest of the current definitions of tools that wait for approval.
 func DigestOf(held []HeldTool) string {
 	var shown [][2]string
 	for _, h := range held {
@@ -64,9 +64,9 @@ func (g *Gateway) Held(server string) ([]HeldTool, error) {
 	return list, nil
 }
 
-// Withheld returns the error of a call by the name of a tool that is known and not offered, since it waits
-// for approval, or its server no longer lists it or is switched off; nil for other names, and for tools that within does
-// not include.
+// Withheld returns the error for a call of a known tool that is not offered: it waits for approval, is
+// no longer listed, or its server is switched off. It is nil for other names, and for tools outside of
+// within.
 func (g *Gateway) Withheld(name string, within *toolfold.Rights) *toolfold.Error {
 	for _, l := range g.links {
 		l.mu.Lock()
@@ -96,8 +96,8 @@ func (g *Gateway) Withheld(name string, within *toolfold.Rights) *toolfold.Error
 	return nil
 }
 
-// Listed returns what a server has listed last, and the families that it is folded into;
-// false where it has listed nothing yet.
+// Listed returns the last lists of a server and the families made of them; false if it never listed
+// anything.
 func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*toolfold.Family, known bool) {
 	l, err := g.link(server)
 	if err != nil || !l.known() {
@@ -115,15 +115,15 @@ func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*too
 	return answer, families, true
 }
 
-// Offered is a prompt, a resource or a template that a server offers beside its tools.
+// Offered is a prompt, a resource or a template of a server.
 type Offered struct {
 	Kind  string // prompt, resource or template
-	Name  string // of the server; that of a resource is its URI
+	Name  string // of the server; for resources the URI
 	Flags []string
 	raw   json.RawMessage
 }
 
-// Offers lists what a server offers beside its tools, as far as its user lets it through.
+// Offers lists the prompts, resources and templates of a server that the user's patterns allow.
 func (g *Gateway) Offers(server string) (all []Offered) {
 	l, err := g.link(server)
 	if err != nil {
@@ -136,15 +136,15 @@ func (g *Gateway) Offers(server string) (all []Offered) {
 	}{{promptKind, offer.prompts}, {resourceKind, offer.resources}, {"template", offer.templates}} {
 		for _, e := range list.entries {
 			var value any
-			_ = json.Unmarshal(e.raw, &value) // it was read before
+			_ = json.Unmarshal(e.raw, &value) // valid: it was parsed before
 			all = append(all, Offered{list.kind, e.name, flagsOf(strings.Join(texts(value), "\n")), e.raw})
 		}
 	}
 	return all
 }
 
-// Changed says of what a server offers now which of it is new, has changed or is gone since
-// another time, and what in its texts its user should look at.
+// Changed lists the entries that are new, have changed or are gone since before, and suspicious texts
+// for the user to look at.
 func Changed(before, now []Offered) (lines []string) {
 	same := func(o Offered) func(Offered) bool {
 		return func(other Offered) bool { return other.Kind == o.Kind && other.Name == o.Name }
@@ -154,7 +154,7 @@ func Changed(before, now []Offered) (lines []string) {
 		switch at := slices.IndexFunc(before, same(o)); {
 		case at < 0:
 			lines = append(lines, what+" is new")
-		case identityOf(before[at].raw) != identityOf(o.raw): // blanks between values do not count
+		case identityOf(before[at].raw) != identityOf(o.raw): // ignores blanks between values
 			lines = append(lines, what+" has changed")
 		}
 		for _, flag := range o.Flags {
@@ -169,8 +169,8 @@ func Changed(before, now []Offered) (lines []string) {
 	return lines
 }
 
-// UsePlan folds the tools of a server by a plan that its user wrote. It fails, and
-// changes nothing, where a tool is not exactly one action or a name is in use.
+// UsePlan folds the tools of a server by a user's plan. It fails, and changes nothing, if a tool is not
+// exactly one action or a name is in use.
 func (g *Gateway) UsePlan(server string, plan fold.Plan) error {
 	l, err := g.link(server)
 	if err != nil {
@@ -182,8 +182,8 @@ func (g *Gateway) UsePlan(server string, plan fold.Plan) error {
 	return l.planAs(plan, g.taken(l))
 }
 
-// Replan folds the tools of a server anew, as if it were added now, and returns the plan.
-// Names may change.
+// Replan makes a new plan for a server's tools, as if it were added now, and returns it. Names may
+// change.
 func (g *Gateway) Replan(server string) (fold.Plan, error) {
 	l, err := g.link(server)
 	if err != nil {
@@ -198,8 +198,8 @@ func (g *Gateway) Replan(server string) (fold.Plan, error) {
 	return l.planned(), nil
 }
 
-// planAs folds the tools by a plan and what it lacks. With taken the plan has to be whole, and of names
-// that are not taken.
+// planAs folds the tools by a plan, after adding missing tools. If taken is not nil, the plan must be
+// complete and use only free names.
 func (l *link) planAs(plan fold.Plan, taken func(string) bool) error {
 	if err := l.replan(plan, taken); err != nil {
 		return err
@@ -221,10 +221,10 @@ func (l *link) replan(plan fold.Plan, taken func(string) bool) error {
 	return l.adopt(l.gateway.life, k)
 }
 
-// watchEvery is the pause between looks at the files of what is kept.
+// watchEvery is the interval of checking the files of records.
 const watchEvery = 2 * time.Second
 
-// watch takes over what other processes approve and plan, and which servers are switched off.
+// watch adopts approvals and plans of other processes, and switches servers off and on.
 func (g *Gateway) watch() {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -247,7 +247,7 @@ func (g *Gateway) watch() {
 	}
 }
 
-// changedOnDisk reports whether what is kept of the server is not what was read last.
+// changedOnDisk reports whether the record's file has changed since it was last read.
 func (l *link) changedOnDisk() bool {
 	info, err := os.Stat(filepath.Join(l.gateway.options.Dir, l.file()))
 	l.mu.Lock()
@@ -255,15 +255,15 @@ func (l *link) changedOnDisk() bool {
 	return err == nil && !info.ModTime().Equal(l.readOf)
 }
 
-// takeOver adopts what another process has kept of the server, and reports whether that
-// differs from what is known here. While the record is being changed here it is left for later.
+// takeOver adopts the record that another process stored, and reports whether it differs from the
+// current one. While the record is being changed here, it does nothing.
 func (l *link) takeOver() bool {
 	if !l.changing.TryLock() {
 		return false
 	}
 	defer l.changing.Unlock()
 	k, found, err := l.read()
-	if err != nil || !found || k.Tools == nil { // that of another command or URL says nothing of this one
+	if err != nil || !found || k.Tools == nil { // a record of another command or URL does not apply
 		return false
 	}
 	l.mu.Lock()

@@ -9,13 +9,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// Servers choose the names of their tools. A rule that denies something takes a tool by all its
-// names; one that allows something takes it only by names that the server cannot choose so that
-// a rule for something else has them: SERVER.tool, the names that its families have because of
-// the server, and its own name where that is plain and nothing else has it.
+// Servers choose the names of their tools. A rule that denies matches a tool by any of its names. A
+// rule that allows matches only names that a server cannot choose to fit a rule for something else:
+// SERVER.tool, the family names that derive from the server, and the tool's own name if it is plain and
+// unique.
 
-// aliases returns the aliases of a tool: SERVER.tool, the server's own name of it, and SERVER.tool
-// as rules write it, where that is otherwise.
+// aliases returns the aliases of a tool: SERVER.tool, the server's own name, and SERVER.tool as rules
+// spell it, if that differs.
 func (l *link) aliases(tool string) []string {
 	list := []string{l.Name + "." + tool, tool}
 	if written := l.written(tool); written != list[0] {
@@ -24,11 +24,11 @@ func (l *link) aliases(tool string) []string {
 	return list
 }
 
-// written returns SERVER.tool as rules write it.
+// written returns SERVER.tool as rules spell it.
 func (l *link) written(tool string) string { return l.titles[0] + "." + pattern.Name(tool) }
 
-// titles returns the names of a server as rules write them. Where a name is one of ours, so that
-// what it begins is for ours, the server goes by another one first.
+// titles returns the names of a server in rules. If its name is one of ours, rules that begin with the
+// name are for ours; the first title is then another name.
 func (g *Gateway) titles(server string) []string {
 	name := pattern.Name(server)
 	if _, is := slices.BinarySearch(g.ours, name); is {
@@ -42,15 +42,14 @@ func (l *link) titled(p pattern.Pattern, rest string) bool {
 	return slices.ContainsFunc(l.titles, func(title string) bool { return p.Match(title + "." + rest) })
 }
 
-// grants returns the [toolfold.Action.Grants] of a tool. What it reports changes with what the
-// servers list.
+// grants returns the [toolfold.Action.Grants] of a tool. Its results change with the servers' lists.
 func (l *link) grants(tool string) func(*toolfold.Action, string) bool {
 	written := pattern.Name(tool)
 	return func(a *toolfold.Action, text string) bool {
 		p := pattern.AsIs(text)
 		family, joined := a.Family.Name, a.Family.Name+"_"+a.Name
 		var named, folded bool
-		if !a.Family.Bare || l.gateway.owner(family) == l { // else the server has chosen the name
+		if !a.Family.Bare || l.gateway.owner(family) == l { // otherwise the server has chosen the name
 			named = p.Match(a.FullName()) || p.Match(family) || p.Match(a.ToolByEffect())
 			folded = p.Match(joined) || p.Match(a.Joined())
 		}
@@ -72,20 +71,20 @@ func (l *link) aside(p pattern.Pattern) bool {
 	})
 }
 
-// begins reports whether a text is a name, or begins with it and one of the separators.
+// begins reports whether text is name, or name followed by one of the separators.
 func begins(text, name, separators string) bool {
 	rest, found := strings.CutPrefix(text, name)
 	return found && (rest == "" || strings.ContainsRune(separators, rune(rest[0])))
 }
 
-// folds reports whether a pattern without * is the full name of another tool than one.
+// folds reports whether a pattern without * is the full name of a tool other than tool.
 func (l *link) folds(p pattern.Pattern, tool string) bool {
 	return p.Exact() && l.has(tool, func(family, action, _ string, bare bool) bool {
 		return bare && family == string(p) || !bare && family+"."+action == string(p)
 	})
 }
 
-// has reports whether is is true of a tool of the plan, but for one.
+// has reports whether is holds for a planned tool other than besides.
 func (l *link) has(besides string, is func(family, action, tool string, bare bool) bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,7 +124,7 @@ func (g *Gateway) oursMatch(p pattern.Pattern) bool {
 	return false
 }
 
-// claim says how closely the beginning of a pattern names the server: 0 = not at all.
+// claim rates how closely the beginning of a pattern names the server; 0 = not at all.
 func (l *link) claim(start string) int {
 	if name := l.titles[len(l.titles)-1]; begins(start, name, ".") {
 		return 2*len(name) + 1
@@ -136,7 +135,7 @@ func (l *link) claim(start string) int {
 	return 0
 }
 
-// owner returns the server that a text names most closely; nil for none or several.
+// owner returns the server that text names most closely; nil if it names no server, or several equally.
 func (g *Gateway) owner(text string) (owner *link) {
 	most := 0
 	for _, l := range g.links {
@@ -150,8 +149,8 @@ func (g *Gateway) owner(text string) (owner *link) {
 	return owner
 }
 
-// elsewhere reports whether a pattern is for something of ours, or of another server than one. A
-// * at its beginning, or inside the name of the server, stands for any server.
+// elsewhere reports whether a pattern is for something of ours or of another server than l. A * at its
+// beginning, or inside the server's name, matches any server.
 func (g *Gateway) elsewhere(p pattern.Pattern, l *link) bool {
 	start := p.Start()
 	own := l.claim(start)
@@ -168,18 +167,18 @@ func (g *Gateway) elsewhere(p pattern.Pattern, l *link) bool {
 			return false
 		}
 		if !p.Exact() && len(start) > len(l.base) && strings.HasPrefix(other.base, start) {
-			return true // git_h*, where there are git and git-hub
+			return true // git_h*, if there are git and git-hub
 		}
 		return other.claim(start) > 0 && other.claim(start) >= own
 	})
 }
 
-// plainTool matches the names of tools that mean nothing else in a rule.
+// plainTool matches names of tools that have no other meaning in a rule.
 var plainTool = regex.Lazy(`^[A-Za-z0-9_-]+$`)
 
-// only reports whether a name that a server has chosen is that of one of its tools alone: of
-// nothing of ours, also not behind a name of ours, and of no tool of any server, also not of one that
-// is not offered now. As long as a server has not listed its tools that is not known of any name.
+// only reports whether a name chosen by a server belongs to this tool alone. It must not be a name of
+// ours, nor begin with one. It must not be another tool of any server, offered or not. While a server
+// has not listed its tools, no name is known to be unique.
 func (g *Gateway) only(l *link, tool, name string) bool {
 	if !plainTool().MatchString(name) {
 		return false
@@ -209,5 +208,5 @@ func (g *Gateway) only(l *link, tool, name string) bool {
 	return true
 }
 
-// alike returns a name in the letters by which names are compared.
+// alike normalizes a name for comparison.
 func alike(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }

@@ -13,10 +13,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Resources of servers are known to clients by URIs that name the server, so that none can
-// answer for another: what follows the name is the URI, or the template, as the server has
-// it. That of an interface keeps its scheme, by which hosts know it. A web address stays: a
-// client may open it itself.
+// Clients know resources of servers by URIs that name the server, so that no server can answer for
+// another: after the name comes the server's URI or template. Interfaces keep their scheme, by which
+// hosts recognize them. Web addresses stay unchanged: a client may open them itself.
 const (
 	resources  = "toolfold://upstream/"
 	interfaces = "ui://"
@@ -26,7 +25,7 @@ func onWeb(uri string) bool {
 	return strings.HasPrefix(uri, "https://") || strings.HasPrefix(uri, "http://")
 }
 
-// out returns the URI, or the template, by which clients know that of a resource.
+// out returns the clients' URI or template for a resource of the server.
 func (l *link) out(uri string) string {
 	switch name := url.PathEscape(l.Name) + "/"; {
 	case onWeb(uri), l.gateway.options.Unread:
@@ -38,7 +37,7 @@ func (l *link) out(uri string) string {
 	}
 }
 
-// in returns the URI of a resource of the server; false where the URI names another.
+// in returns the server's URI for a clients' URI; false if it names another server.
 func (l *link) in(uri string) (string, bool) {
 	name := url.PathEscape(l.Name) + "/"
 	if own, ok := strings.CutPrefix(uri, interfaces+name); ok {
@@ -47,8 +46,8 @@ func (l *link) in(uri string) (string, bool) {
 	return strings.CutPrefix(uri, resources+name)
 }
 
-// locate returns the server of a URI and the URI there; nil where the caller of ctx can read
-// nothing at it. A URI that names no server is that of the one server that lists it.
+// locate returns the server of a URI and the server's own URI; at is nil if the caller of ctx can read
+// nothing there. A URI that names no server belongs to the one server that lists it.
 func (g *Gateway) locate(ctx context.Context, uri string) (at *link, own string, err error) {
 	var names []string
 	for _, l := range g.links {
@@ -72,7 +71,7 @@ func (g *Gateway) locate(ctx context.Context, uri string) (at *link, own string,
 	return at, uri, nil
 }
 
-// outURI is out for a value in JSON; what is no text stays.
+// outURI is out for a JSON value. Values that are not strings stay unchanged.
 func (l *link) outURI(value json.RawMessage) json.RawMessage {
 	var uri string
 	if json.Unmarshal(value, &uri) != nil || l.out(uri) == uri {
@@ -81,7 +80,7 @@ func (l *link) outURI(value json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(l.out(uri))
 }
 
-// outMeta returns an object whose _meta names interfaces as clients know them.
+// outMeta returns an object with the clients' URIs of interfaces in its _meta.
 func (l *link) outMeta(raw json.RawMessage) json.RawMessage {
 	if l.gateway.options.Unread {
 		return raw
@@ -92,19 +91,19 @@ func (l *link) outMeta(raw json.RawMessage) json.RawMessage {
 	})
 }
 
-// outResult returns the result of a tool with the URIs that clients know.
+// outResult returns the result of a tool with the clients' URIs.
 func (l *link) outResult(result json.RawMessage) json.RawMessage {
 	named := func(part string) bool { return bytes.Contains(result, []byte(part)) }
-	if !named(`"resource`) && !named(interfaces) && !named(`\u00`) { // which may stand for a letter of these
+	if !named(`"resource`) && !named(interfaces) && !named(`\u00`) { // an escape may stand for a letter of these
 		return result
 	}
 	return l.outMeta(each(result, "content", l.outBlock))
 }
 
-// outBlock returns a block of a result or a message with the URIs that clients know.
+// outBlock returns a block of a result or message with the clients' URIs.
 func (l *link) outBlock(block json.RawMessage) json.RawMessage {
 	var kind struct{ Type string }
-	_ = json.Unmarshal(block, &kind) // what is no block stays
+	_ = json.Unmarshal(block, &kind) // other values stay unchanged
 	switch kind.Type {
 	case "resource_link":
 		block = replaced(block, "uri", l.outURI)

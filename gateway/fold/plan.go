@@ -1,13 +1,12 @@
-// Package fold decides which tools of another MCP server become one tool: those
-// that act on the same thing and have the same kind of effect.
+// Package fold decides which tools of another MCP server become one tool: those that act on the same
+// thing and have the same kind of effect.
 //
-// What reads is kept apart from what does more, so that the hints of a folded
-// tool are true of everything it does and a host can let the reading one pass.
-// Schemas play no part: tools of one noun share few parameters, and those often
-// with another meaning, so every action keeps its own.
+// Tools that only read are kept apart from the rest, so that the hints of a folded tool hold for all
+// its actions and a host can allow the reading one. Schemas do not matter: tools of one noun share few
+// parameters, often with different meanings, so every action keeps its own schema.
 //
-// A [Plan] is data. It follows from the server's name and its list alone, is the
-// same on every machine, and may be written otherwise by its user.
+// A [Plan] is data. It depends only on the server's name and its list, is the same on every machine,
+// and its user may replace it.
 //
 // It is not a stable API: see docs/stability.md.
 package fold
@@ -26,11 +25,11 @@ import (
 // Tool holds the properties of a tool that a plan depends on.
 type Tool struct {
 	Name  string
-	Reads bool // it says that it changes nothing
-	Size  int  // bytes of its name, description and schema; 0 = many
+	Reads bool // its annotations say that it changes nothing
+	Size  int  // bytes of its name, description and schema; 0 = unknown
 }
 
-// Plan says which family and action each tool of a server becomes.
+// Plan maps each tool of a server to a family and action.
 type Plan struct {
 	Families []Family `yaml:"families"`
 }
@@ -44,8 +43,8 @@ func (p Plan) Clone() Plan {
 	return p
 }
 
-// WithoutMadeSummaries returns the plan without the summaries that earlier versions made: they are made
-// of the noun, the effect and the server's purpose when a family is listed.
+// WithoutMadeSummaries returns the plan without the summaries that earlier versions generated. They are
+// now generated from the noun, the effect and the server's purpose when a family is listed.
 func (p Plan) WithoutMadeSummaries() Plan {
 	p = p.Clone()
 	for i, f := range p.Families {
@@ -64,8 +63,8 @@ func (p Plan) WithoutMadeSummaries() Plan {
 	return p
 }
 
-// Tool returns the tool of a server, by the server's own name, that a name stands for: as family and
-// action, as the tool, or as that with the server's name. It is empty where the plan has none such.
+// Tool returns the server's own name of the tool with this name. The name may be family and action, the
+// tool, or server and tool. Tool is empty if the plan has no such tool.
 func (p Plan) Tool(server, name string) string {
 	for _, f := range p.Families {
 		for _, a := range f.Actions {
@@ -84,15 +83,15 @@ func (p Plan) Tool(server, name string) string {
 // Family is one folded tool.
 type Family struct {
 	Name    string   `yaml:"name"`
-	Summary string   `yaml:"summary,omitempty"` // at most 60 characters; empty lists the noun, and what the server is for
-	Noun    string   `yaml:"noun,omitempty"`    // later tools that act on it join; empty takes tools that join no other
-	Range   string   `yaml:"range,omitempty"`   // of a part by the alphabet: its first and its last noun
-	Reads   bool     `yaml:"reads"`             // its tools only read; the others may do anything
-	Bare    bool     `yaml:"bare,omitempty"`    // its one action is called without an action argument
+	Summary string   `yaml:"summary,omitempty"` // at most 60 characters; if empty, the noun and the server's purpose are listed
+	Noun    string   `yaml:"noun,omitempty"`    // later tools with this noun join; empty takes tools that join no other family
+	Range   string   `yaml:"range,omitempty"`   // first and last noun of a family that was cut by the alphabet
+	Reads   bool     `yaml:"reads"`             // its tools only read; otherwise they may do anything
+	Bare    bool     `yaml:"bare,omitempty"`    // its only action is called without an action argument
 	Actions []Action `yaml:"actions"`
 }
 
-// Action is one tool of the server, in its family.
+// Action is a tool of the server, as part of its family.
 type Action struct {
 	Name string `yaml:"action"`
 	Tool string `yaml:"tool"` // the server's own name
@@ -101,41 +100,40 @@ type Action struct {
 const (
 	maxSummary   = 60 // characters
 	maxName      = 40 // characters of a family's name
-	maxBase      = 24 // of these, for the server
+	maxBase      = 24 // of these, for the server's name
 	maxAction    = 64 // characters of an action's name
 	writeTwin    = "_write"
 	readTwin     = "_read"
-	fewTools     = 14  // of one effect, that are one family whatever they act on
-	fewSmall     = 3   // tools that may cost less as they are
-	foldedSize   = 240 // bytes of a folded tool in a list, without its actions
-	actionSize   = 16  // and of each of these
-	leastGroup   = 3   // tools that are worth a family of their own while many are left
-	niceGroup    = 4   // tools that always are, where there are more than a few
-	mostNouns    = 24  // families of one effect that have a noun of their own: each costs as much as seven actions
-	rangeLetters = 4   // at most, of the first and the last thing in the name of a family cut by the alphabet
-	partSize     = 40  // tools of one family where more than these are left
+	fewTools     = 14  // tools of one effect that become one family, whatever their nouns
+	fewSmall     = 3   // tools that may cost less unfolded
+	foldedSize   = 240 // bytes of a folded tool in a list, without actions
+	actionSize   = 16  // bytes of each action
+	leastGroup   = 3   // tools of one noun that make a family while many are left
+	niceGroup    = 4   // tools of one noun that always make a family
+	mostNouns    = 24  // families of one effect with their own noun: each costs as much as seven actions
+	rangeLetters = 4   // most letters of a range's first and last noun in a family's name
+	partSize     = 40  // most tools in a family that was cut by the alphabet
 )
 
-// Server holds the properties of a server that a plan depends on, beside its tools.
+// Server holds the properties of a server, other than its tools, that a plan depends on.
 type Server struct {
 	Name  string
-	Alone bool // every tool is a family of its own
+	Alone bool // every tool becomes its own family
 
-	// Taken reports whether a name is used by others: no family gets it, nor a name under
-	// which with an action it could be taken for one. Nil = none is.
+	// Taken reports whether a name is in use outside of the server. Families do not get such a name,
+	// nor one that makes such a name together with an action. Nil means that no name is in use.
 	Taken func(string) bool
 }
 
 // Make plans the families of a server.
 func Make(s Server, tools []Tool) Plan {
-	plan, _, _ := Plan{}.Join(context.Background(), s, tools) // fails only with its context
+	plan, _, _ := Plan{}.Join(context.Background(), s, tools) // fails only if its context ends
 	return plan
 }
 
-// Join returns the plan with the tools that it has no action for yet, and their
-// names. Nothing that it has is renamed, but a tool that no longer only reads
-// leaves a family that does. Actions of tools that are gone stay, for when they
-// come back. The error is that of the context.
+// Join adds the tools without an action to the plan. It returns the new plan and the names of the added
+// tools. It renames nothing, but moves a tool that no longer only reads out of a reading family.
+// Actions of missing tools stay, in case the tools come back. Join fails only if its context ends.
 func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, added []string, err error) {
 	b := builder{
 		ctx: ctx, server: s.Name, prefix: sharedPrefix(tools), taken: s.Taken,
@@ -179,7 +177,7 @@ func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, ad
 			continue
 		}
 		b.place(rest, reading, anew)
-		// The family of the server's name comes first: it says what the server is for.
+		// The family named after the server comes first: its summary has the server's purpose.
 		slices.SortStableFunc(b.families[start:], func(x, y Family) int {
 			return cmp.Compare(min(len(x.Noun), 1), min(len(y.Noun), 1))
 		})
@@ -190,14 +188,14 @@ func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, ad
 	return Plan{b.families}, added, nil
 }
 
-// subjected is a tool with the words of its name and of what it acts on.
+// subjected is a tool with the words of its name and of its subject, the thing it acts on.
 type subjected struct {
 	Tool
 	words, subject []string
-	text           string // the words of the subject, each between blanks
+	text           string // the words of the subject, with a blank around each
 }
 
-// subjected returns a tool with the words of its name.
+// subjected returns a tool with its words.
 func (b *builder) subjected(t Tool) subjected {
 	words := b.words(t.Name)
 	nouns := subject(words, b.areas)
@@ -210,27 +208,27 @@ func (t subjected) has(noun string) bool { // in the singular
 }
 
 type builder struct {
-	ctx      context.Context // once it has ended, the plan is not finished
+	ctx      context.Context // if it ends, planning stops unfinished
 	server   string
 	tools    map[string]bool   // by the server's names
-	called   map[string]bool   // their words, in the singular
-	subjects map[string]bool   // what they act on, in the singular
-	spelt    map[string]string // words that occur in the plural alone, by their singular
-	mixed    bool              // some tools only read, and others do not
+	called   map[string]bool   // words of the tools' names, in the singular
+	subjects map[string]bool   // of the tools, in the singular
+	spelt    map[string]string // words that occur only in the plural, by their singular
+	mixed    bool              // some tools only read, and some do not
 	areas    bool              // most names go from the area to the verb, such as acr_registry_list
-	base     string            // that names of families begin with
-	prefix   int               // words that all names of tools begin with
+	base     string            // first words of the families' names
+	prefix   int               // number of words that all tools' names begin with
 	taken    func(string) bool
 	families []Family
 
-	names  map[string]bool // of the families, each with whether it reads
-	paths  map[string]bool // family_action, which leads to one action
-	counts map[string]int  // of numbers that were tried after a name
+	names  map[string]bool // names of the families; the value is Reads
+	paths  map[string]bool // family_action for each action
+	counts map[string]int  // numbers tried after a name, by name
 }
 
-// read notes how the names of tools are written.
+// read collects the words that the tools' names use.
 func (b *builder) read(tools []Tool) {
-	first, last := 0, 0 // names with a verb there
+	first, last := 0, 0 // names that begin or end with a verb
 	said := map[string]bool{}
 	for _, t := range tools {
 		b.mixed = b.mixed || t.Reads != tools[0].Reads
@@ -267,11 +265,11 @@ func (b *builder) append(f Family) *Family {
 	return &b.families[len(b.families)-1]
 }
 
-// named reports whether a family has a name.
+// named reports whether a family has this name.
 func (b *builder) named(name string) bool { _, is := b.names[name]; return is }
 
-// words returns the words of a tool's name without words that all names have. A name
-// without letters and digits of ASCII is called tool.
+// words returns the words of a tool's name without the prefix that all names share. For a name without
+// ASCII letters or digits it returns "tool".
 func (b *builder) words(name string) []string {
 	words := wordsOf(name)
 	if len(words) > b.prefix {
@@ -283,8 +281,8 @@ func (b *builder) words(name string) []string {
 	return words
 }
 
-// sharedPrefix counts the words that all names begin with, up to a verb. Each name keeps
-// one.
+// sharedPrefix counts the words, before any verb, that all names begin with. Each name keeps at least
+// one word.
 func sharedPrefix(tools []Tool) int {
 	if len(tools) < 2 {
 		return 0
@@ -305,8 +303,8 @@ func sharedPrefix(tools []Tool) int {
 	return max(shared, 0)
 }
 
-// place puts tools of one effect into families: the existing ones, new ones of the
-// nouns that most of them share, and one for the rest.
+// place puts tools of one effect into families: existing ones, new ones for the most shared nouns, and
+// one for the rest.
 func (b *builder) place(tools []subjected, reading, anew bool) {
 	var rest []subjected
 	for _, t := range tools {
@@ -344,8 +342,8 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 	}
 }
 
-// part puts tools that are left into families of about the same size, by the alphabet of what they act
-// on. Their names have the range.
+// part splits the remaining tools, in the order of their subjects, into families of about the same
+// size. The range is part of their names.
 func (b *builder) part(tools []subjected, reading bool) {
 	slices.SortStableFunc(tools, func(x, y subjected) int {
 		return cmp.Or(slices.Compare(x.subject, y.subject), slices.Compare(x.words, y.words))
@@ -368,7 +366,7 @@ func (b *builder) part(tools []subjected, reading bool) {
 	}
 }
 
-// apart reports whether parts differ by so many letters of the first and the last thing that their tools act on.
+// apart reports whether the ranges of all parts differ when cut to that many letters.
 func apart(parts [][]subjected, letters int) bool {
 	seen := map[string]bool{}
 	for _, tools := range parts {
@@ -377,13 +375,13 @@ func apart(parts [][]subjected, letters int) bool {
 	return len(seen) == len(parts)
 }
 
-// part is a family of tools without a noun of their own.
+// part is a family without a noun.
 type part struct {
 	family int
-	from   []string // what its first tool acts on
+	from   []string // subject of its first tool
 }
 
-// partsOf returns the families that take tools without a noun, in the order of their ranges.
+// partsOf returns the families without a noun, in the order of their ranges.
 func (b *builder) partsOf(reading bool) (parts []part) {
 	for i, f := range b.families {
 		if f.Noun == "" && f.Reads == reading && !f.Bare && len(f.Actions) > 0 {
@@ -394,7 +392,7 @@ func (b *builder) partsOf(reading bool) (parts []part) {
 	return parts
 }
 
-// sizeOf adds up the sizes of tools; 0 where one is not known.
+// sizeOf adds up the sizes of tools; 0 if one is unknown.
 func sizeOf(tools []subjected) (size int) {
 	for _, t := range tools {
 		if t.Size == 0 {
@@ -405,8 +403,8 @@ func sizeOf(tools []subjected) (size int) {
 	return size
 }
 
-// separate gives every tool a family of its own, under its own name where that is free: a
-// longer one would cost more. The only tool of a server has the server's name in it.
+// separate makes a family of every tool. It uses the tool's own name if that is free, because a longer
+// one would cost more. The only tool of a server gets a name with the server's name in it.
 func (b *builder) separate(tools []subjected, only bool) {
 	for _, t := range tools {
 		name := b.nameOf(strings.Join(t.words, " "), t.Reads)
@@ -418,11 +416,11 @@ func (b *builder) separate(tools []subjected, only bool) {
 	}
 }
 
-// joined returns a name without what separates its words.
+// joined returns a name without its separators.
 func joined(name string) string { return strings.ReplaceAll(name, "_", "") }
 
-// familyFor returns the family of the longest noun that a tool acts on; nil for
-// none.
+// familyFor returns the family with the longest noun that the tool acts on; nil if there is no such
+// family.
 func (b *builder) familyFor(t subjected, reading bool) *Family {
 	var best *Family
 	for i := range b.families {
@@ -434,7 +432,7 @@ func (b *builder) familyFor(t subjected, reading bool) *Family {
 	return best
 }
 
-// placeByNouns opens families of the nouns that most tools share, and returns the other tools.
+// placeByNouns opens families for the nouns that most tools share, and returns the remaining tools.
 func (b *builder) placeByNouns(tools []subjected, reading bool) (rest []subjected) {
 	shared := phrasesOf(tools, wordsOf(b.server), b.areas)
 	placed, left := make([]bool, len(tools)), len(tools)
@@ -466,26 +464,26 @@ func (b *builder) placeByNouns(tools []subjected, reading bool) (rest []subjecte
 	return rest
 }
 
-// phrases are words next to each other in the subjects of tools.
+// phrases holds the sequences of words in the subjects of tools.
 type phrases struct {
 	list []phrase
-	of   [][]share // of each tool
+	of   [][]share // per tool
 }
 
 // phrase is up to three words.
 type phrase struct {
 	text  string
-	tools []int // that have it, by their index
-	left  int   // of these that are not in a family
-	score int   // of a family of them
+	tools []int // indexes of the tools with this phrase
+	left  int   // number of these not yet in a family
+	score int   // of a family of the remaining tools
 }
 
-// share is the part of one tool in the score of a phrase.
+// share is a tool's part of the score of a phrase.
 type share struct{ phrase, score int }
 
-// phrasesOf returns the phrases of tools that can be the noun of a family: neither the server's
-// name nor a verb. A phrase counts more at the end of a subject, and most at the beginning of a
-// name without a verb there. Of names that go by area, such as acr_registry_list, only the area counts.
+// phrasesOf returns the phrases that can be the noun of a family: not the server's name, nor a verb. A
+// phrase scores more at the end of a subject, and most at the beginning of a name without a verb there.
+// In names that begin with an area, such as acr_registry_list, only the area counts.
 func phrasesOf(tools []subjected, server []string, areas bool) *phrases {
 	p, known := &phrases{of: make([][]share, len(tools))}, map[string]int{}
 	for i, t := range tools {
@@ -515,7 +513,7 @@ func phrasesOf(tools []subjected, server []string, areas bool) *phrases {
 	return p
 }
 
-// add counts a phrase of a tool, once if the tool has it twice.
+// add counts a phrase of a tool. A phrase counts once for each tool.
 func (p *phrases) add(tool int, s share) {
 	if slices.ContainsFunc(p.of[tool], func(have share) bool { return have.phrase == s.phrase }) {
 		return
@@ -527,7 +525,7 @@ func (p *phrases) add(tool int, s share) {
 	one.score += s.score
 }
 
-// remove takes out a tool that is in a family.
+// remove removes a tool that has joined a family.
 func (p *phrases) remove(tool int) {
 	for _, s := range p.of[tool] {
 		p.list[s.phrase].left--
@@ -535,9 +533,9 @@ func (p *phrases) remove(tool int) {
 	}
 }
 
-// best returns the phrase that makes the best family of at least so many tools, nil for none: words
-// that many tools share, above all at the end, as "alert" in secret scanning alert. Of equals it is
-// the longest, then the first in the alphabet.
+// best returns the phrase with the highest score that at least that many tools share; nil if there is
+// no such phrase. Words at the end score most, as "alert" in secret scanning alert. Ties go to the
+// longest phrase, then to the first in the alphabet.
 func (p *phrases) best(least int) (best *phrase) {
 	for i := range p.list {
 		one := &p.list[i]
@@ -561,8 +559,8 @@ func (b *builder) open(noun string, reading bool) *Family {
 	return b.append(Family{Name: b.nameOf(noun, reading), Noun: noun, Reads: reading})
 }
 
-// spelling returns a noun as the names of tools have it: in the plural if they know no singular,
-// as of postgres.
+// spelling returns a noun as the tools' names spell it: in the plural if they never use the singular,
+// as for postgres.
 func (b *builder) spelling(noun string) string {
 	words := strings.Fields(noun)
 	for i, word := range words {
@@ -571,8 +569,8 @@ func (b *builder) spelling(noun string) string {
 	return strings.Join(words, " ")
 }
 
-// nameOf returns a free name for a family: server or server_noun, with _write for what does more than read if the
-// server has tools of both kinds.
+// nameOf returns a free name for a family: server or server_noun. A family that does more than read
+// gets the suffix _write if the server has tools of both kinds.
 func (b *builder) nameOf(noun string, reading bool) string {
 	twin := map[bool]string{true: readTwin, false: writeTwin}[reading]
 	stem := b.base
@@ -583,7 +581,7 @@ func (b *builder) nameOf(noun string, reading bool) string {
 	free := func(name string) bool { return !b.taken(name) && !b.taken(name+writeTwin) && !b.named(name) }
 	tried := stem + twin
 	for n := max(1, b.counts[tried]); ; n++ {
-		b.counts[tried] = n // those before stay in use
+		b.counts[tried] = n // smaller numbers stay in use
 		name := stem
 		if n > 1 {
 			name = fmt.Sprintf("%s%d", stem, n)
@@ -598,11 +596,11 @@ func (b *builder) nameOf(noun string, reading bool) string {
 	}
 }
 
-// Elsewhere follows the name of a server that is one of ours, in the names of its families.
+// Elsewhere is appended to the name of a server that equals a name of ours, in its families' names.
 const Elsewhere = "_mcp"
 
-// baseOf returns what the names of a server's families begin with: its name in
-// small letters, and _mcp after one that is ours.
+// baseOf returns the beginning of the names of a server's families: its name in lower case, with
+// [Elsewhere] if that name is ours.
 func (b *builder) baseOf(server string) string {
 	base := Base(server)
 	if b.taken(base) {
@@ -611,8 +609,8 @@ func (b *builder) baseOf(server string) string {
 	return base
 }
 
-// Base returns the text that the names of a server's families begin with, unless a family has the
-// name of its one tool.
+// Base returns the beginning of the names of a server's families. A family of one tool may be named
+// after the tool instead.
 func Base(server string) string {
 	base := strings.Join(wordsOf(server), "_")
 	if base == "" || base[0] < 'a' {
@@ -621,11 +619,11 @@ func Base(server string) string {
 	return strings.TrimRight(cut(base, maxBase), "_")
 }
 
-// add puts a tool into a family, under what of its name the family does not say.
+// add puts a tool into a family. The action's name leaves out the family's noun.
 func (b *builder) add(f *Family, t subjected) {
 	used := func(name string) bool {
 		if f.Name == b.server && name != t.Name && b.tools[name] {
-			return true // it would read as the server's own name of another tool
+			return true // it would look like the server's own name of another tool
 		}
 		return b.paths[f.Name+"_"+name] || b.taken(f.Name+"."+name) || b.taken(f.Name+"_"+name)
 	}
@@ -640,7 +638,7 @@ func (b *builder) add(f *Family, t subjected) {
 			continue
 		}
 		n = max(n, b.counts[tried])
-		b.counts[tried] = n // those before stay in use
+		b.counts[tried] = n // smaller numbers stay in use
 		count := fmt.Sprintf("_%d", n)
 		name = strings.TrimRight(cut(cmp.Or(long, "tool"), maxAction-len(count)), "_") + count
 	}
@@ -648,15 +646,15 @@ func (b *builder) add(f *Family, t subjected) {
 	f.Actions = append(f.Actions, Action{name, t.Name})
 }
 
-// misleads reports whether what is left of a name reads as another tool, or acts on a thing of other tools:
-// delete_issue for delete_issue_note, where there are issues too.
+// misleads reports whether a shortened name looks like another tool, or acts on another tool's subject:
+// delete_issue for delete_issue_note, if there are issues too.
 func (b *builder) misleads(words []string) bool {
 	acts := strings.Join(subject(words, b.areas), " ")
 	return b.called[singulars(strings.Join(words, " "))] || len(words) > 1 && b.subjects[acts]
 }
 
-// withoutNoun returns the words of a tool's name without a noun that they begin or end with, and
-// the fillers beside it. A noun in the middle stays: without it, create_issue_note would read as
+// withoutNoun returns the words of a tool's name without the noun at their beginning or end, and
+// without fillers next to it. A noun in the middle stays: otherwise create_issue_note would become
 // create_note.
 func withoutNoun(words, noun []string) []string {
 	is := func(words []string) bool {
@@ -680,7 +678,7 @@ func withoutNoun(words, noun []string) []string {
 	return words
 }
 
-// actionName joins words to the name of an action; empty for no words.
+// actionName joins words to an action's name; empty for no words.
 func actionName(words []string) string {
 	name := strings.Join(words, "_")
 	if name != "" && name[0] < 'a' {
@@ -693,8 +691,8 @@ func cut(text string, most int) string { return text[:min(len(text), most)] }
 
 var plainName = regex.Lazy(`^[a-z][a-z0-9_]*$`)
 
-// Check says what is wrong with a plan that a user wrote: every tool must be
-// exactly one action, and what does more than read in no family that reads.
+// Check reports the errors in a plan written by a user. Every tool must be exactly one action, and a
+// tool that does more than read must not be in a reading family.
 func (p Plan) Check(tools []Tool, taken func(string) bool) error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

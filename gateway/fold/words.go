@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// wordsOf splits the name of a tool into words of small ASCII letters and
-// digits: at every other character, and where a small letter or a digit is
-// followed by a capital, as in getIssue, or an acronym ends, as in APIKey.
+// wordsOf splits a tool's name into words of lower-case ASCII letters and digits. It splits at every
+// other character, before a capital after a small letter or digit (getIssue), and at the end of an
+// acronym (APIKey).
 func wordsOf(name string) []string {
 	runes := []rune(name)
 	var words []string
@@ -38,8 +38,8 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// verbs are the words that tools are called by what they do. Of a name that
-// begins or ends with one, the rest says what it is done to.
+// verbs lists words for what a tool does. If a name begins or ends with one, the rest of the name is
+// the tool's subject.
 var verbs = sync.OnceValue(func() map[string]bool {
 	return wordSet(`
 	abort accept activate add analyze append apply approve archive assign attach authenticate authorize batch begin block build
@@ -57,13 +57,13 @@ var verbs = sync.OnceValue(func() map[string]bool {
 	upgrade upload upsert use validate verify view wait watch write`)
 })
 
-// fillers are words that say nothing about what a tool is for.
+// fillers lists words that do not describe a tool.
 var fillers = sync.OnceValue(func() map[string]bool {
 	return wordSet("a an the to for from of in on by with and or at into as is my")
 })
 
-// nounVerbs are verbs that name things too: a tool may act on a commit or a release. Other verbs
-// are no noun of a family.
+// nounVerbs lists verbs that are also nouns: a tool may act on a commit or a release. Other verbs are
+// never the noun of a family.
 var nounVerbs = sync.OnceValue(func() map[string]bool {
 	return wordSet(`
 	archive batch block build call change check commit diff export filter fork format import index link load lock log login merge
@@ -71,18 +71,18 @@ var nounVerbs = sync.OnceValue(func() map[string]bool {
 	test trigger type upload view`)
 })
 
-// vague are words that name no thing of their own: they say which side of a thing is meant.
+// vague lists words that name a side of a thing, and not a thing of their own.
 var vague = sync.OnceValue(func() map[string]bool {
 	return wordSet("all batch bulk by detail details id info information list many multiple new one single tool")
 })
 
-// never are verbs that name no thing and no area.
+// never lists verbs that name neither a thing nor an area.
 var never = sync.OnceValue(func() map[string]bool {
 	return wordSet("add create delete describe fetch find get list read remove set show update")
 })
 
-// isNoun reports whether a phrase can be the noun of a family of a server with a name of these words. Names that go
-// from the area to the verb may have areas such as monitor.
+// isNoun reports whether a phrase can be the noun of a family. server holds the words of the server's
+// name. If names go from the area to the verb, areas such as monitor are allowed.
 func isNoun(phrase, server []string, areas bool) bool {
 	named := func(word string) bool { return slices.Contains(server, word) || slices.Contains(server, word+"s") }
 	names := func(word string) bool {
@@ -100,7 +100,7 @@ func wordSet(text string) map[string]bool {
 	return set
 }
 
-// singular returns an English noun in the singular, as far as its ending tells.
+// singular returns an English noun in the singular, judged by its ending.
 func singular(word string) string {
 	ends := func(endings ...string) bool {
 		return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(word, ending) })
@@ -118,7 +118,7 @@ func singular(word string) string {
 	return word
 }
 
-// singulars returns the words of a noun in the singular.
+// singulars converts each word of a noun to the singular.
 func singulars(noun string) string {
 	words := strings.Fields(noun)
 	for i, word := range words {
@@ -127,9 +127,9 @@ func singulars(noun string) string {
 	return strings.Join(words, " ")
 }
 
-// subject returns the words for what a tool acts on, in the singular: the verb at
-// the beginning or else at the end, and fillers, left out. Of names that go from the area to the
-// verb the one at the end is left out. A verb or filler alone is its own subject.
+// subject returns the words for the thing a tool acts on, in the singular, without fillers. It leaves
+// out the verb at the beginning, else at the end; if names go from the area to the verb, only the one
+// at the end. A verb or filler alone is its own subject.
 func subject(words []string, areas bool) []string {
 	rest := words
 	switch {
