@@ -20,7 +20,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/upstream"
 )
 
-// newApp returns the program with its commands. Run reports its errors.
+// newApp returns the program with its commands. run reports its errors.
 func newApp(e *env.Env) *cli.App {
 	app := e.App()
 	app.Usage = "one MCP server in front of all yours, at a fraction of the tokens"
@@ -52,7 +52,7 @@ func group(heading string, commands ...*cli.Command) []*cli.Command {
 	return commands
 }
 
-// noCommand runs when no known command was named.
+// noCommand runs if no known command is named.
 func noCommand(c *cli.Context) error {
 	name := c.Args().First()
 	tool, _, _ := strings.Cut(name, ".")

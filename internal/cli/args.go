@@ -7,12 +7,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// completing is the last argument of a shell that asks for completions.
+// completing is the last argument of a shell's request for completions.
 const completing = "--generate-bash-completion"
 
-// arrange puts the flags of a command before its arguments, where the flag
-// package wants them, and makes "help call" of "call --help". What follows --
-// stays an argument.
+// arrange moves the flags of a command before its arguments, as package flag requires, and converts
+// "help call" to "call --help". Words after -- stay arguments.
 func arrange(app *cli.App, args []string) []string {
 	if len(args) < 2 || args[len(args)-1] == completing {
 		return args
@@ -41,7 +40,7 @@ func arrange(app *cli.App, args []string) []string {
 		case len(arg) < 2 || arg[0] != '-':
 			rest = append(rest, arg)
 		case arg == "--help" || arg == "-h":
-			return append(args[:at:at], "--help") // not of what the arguments name
+			return append(args[:at:at], "--help") // help of the command, not of its arguments
 		default:
 			flags = append(flags, arg)
 			if i+1 < len(args) && takesValue(command, arg) {

@@ -1,11 +1,11 @@
-// Package cli puts the program together of its groups of commands, which have a package each.
+// Package cli assembles the program from its groups of commands, which have a package each.
 package cli
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	_ "time/tzdata" // schedules name time zones, which not every machine knows
+	_ "time/tzdata" // schedules name time zones, which some machines lack
 
 	"github.com/urfave/cli/v2"
 
@@ -13,15 +13,15 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/heap"
 )
 
-// Main runs the command that args name, of which the first is the program, and returns
-// the exit code of the process.
+// Main runs the command in args, the first of which is the program. It returns the exit code of the
+// process.
 func Main(args []string) int {
 	e := env.New()
 	e.Garbage = heap.Settle()
 	return run(context.Background(), e, args)
 }
 
-// run is Main without what is set for the whole process: testscript runs it too.
+// run is Main without the process-wide settings: testscript also runs it.
 func run(ctx context.Context, e *env.Env, args []string) int {
 	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "toolfold", c.App.Version) }
 	app := newApp(e)

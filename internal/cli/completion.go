@@ -12,9 +12,8 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// scripts are printed by the command completion. Each asks the command itself, with the
-// words before the cursor, and with the word at the cursor where that is a
-// flag. What toolfold prints depends on the shell it believes to be in.
+// scripts are printed by the command completion. Each calls toolfold with the words before the cursor,
+// and with the word at the cursor if that is a flag. Its output depends on SHELL.
 var scripts = map[string]string{
 	"bash": `_toolfold() {
   local cur=${COMP_WORDS[COMP_CWORD]} words=("${COMP_WORDS[@]:1:COMP_CWORD-1}")
@@ -62,7 +61,7 @@ func completionCommand() *cli.Command {
 	}
 }
 
-// complete makes commands complete their flags and the values of these.
+// complete adds completion of flags and their values to commands.
 func complete(commands []*cli.Command) {
 	for _, command := range commands {
 		complete(command.Subcommands)
@@ -73,8 +72,8 @@ func complete(commands []*cli.Command) {
 	}
 }
 
-// completeValues completes the value of a flag that takes one of a few, where the word before
-// the cursor is that flag, and all else as inner does.
+// completeValues completes the values of a flag with a few valid values if the word before the cursor
+// is that flag. Otherwise it calls inner.
 func completeValues(inner cli.BashCompleteFunc) cli.BashCompleteFunc {
 	return func(c *cli.Context) {
 		flag, is := strings.CutPrefix(env.LastWord(), "--")
@@ -89,7 +88,7 @@ func completeValues(inner cli.BashCompleteFunc) cli.BashCompleteFunc {
 	}
 }
 
-// valuesOf returns the values of a flag that takes one of a few; nil for other flags.
+// valuesOf returns the values of a flag with a few valid values; nil for other flags.
 func valuesOf(flag string) []string {
 	for _, p := range config.Params(config.Settings) {
 		if settings.FlagName(p.Name) == flag {

@@ -17,11 +17,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// maxArguments bounds what is read from standard input or a file, in bytes.
+// maxArguments is the most bytes to read from standard input or a file.
 const maxArguments = 16 << 20
 
-// calledName returns the name that the words of a call begin with, and the words after it:
-// "task list" is task.list.
+// calledName returns the name at the start of a call's words, and the words after it: "task list" is
+// task.list.
 func calledName(words []string) (name string, rest []string) {
 	if len(words) > 1 && !strings.Contains(words[0], ".") && plainWord().MatchString(words[1]) {
 		return words[0] + "." + words[1], words[2:]
@@ -32,8 +32,7 @@ func calledName(words []string) (name string, rest []string) {
 // plainWord matches the name of an action without its family.
 var plainWord = regex.Lazy(`^[A-Za-z]\w*$`)
 
-// readArguments returns the arguments that a call was given: one object, or
-// members one by one.
+// readArguments returns the arguments of a call: one object, or KEY=value words.
 func readArguments(values []string) (json.RawMessage, error) {
 	if len(values) == 0 {
 		return nil, nil
@@ -61,8 +60,8 @@ func readArguments(values []string) (json.RawMessage, error) {
 	return readAll(in)
 }
 
-// readPiped adds what is piped into a call that lacks a required argument: all of its
-// arguments as an object where it was given none, else the text of the one that lacks.
+// readPiped reads missing required arguments from a pipe. Without arguments the pipe has them all as an
+// object; otherwise it has the text of the only missing one.
 func readPiped(c *cli.Context, e *entry.Entry, args json.RawMessage) (json.RawMessage, error) {
 	var given ordered.Map
 	if len(args) > 0 && json.Unmarshal(args, &given) != nil || len(e.Params()) == 0 {
@@ -112,7 +111,7 @@ func readAll(in io.Reader) ([]byte, error) {
 // assignment matches KEY=TEXT and KEY:=JSON.
 var assignment = regex.Lazy(`^([A-Za-z_][\w-]*)(:?=)((?s:.*))$`)
 
-// readAssignments puts arguments together that are given one by one.
+// readAssignments builds an object of arguments that are given one by one.
 func readAssignments(values []string) (json.RawMessage, error) {
 	args := ordered.Map{}
 	for _, arg := range values {

@@ -1,4 +1,4 @@
-// Package call has the commands that call actions and find them: call, find, describe and tools.
+// Package call has the commands that call and find actions: call, find, describe and tools.
 package call
 
 import (
@@ -90,11 +90,11 @@ func callAction(c *cli.Context) error {
 		return err
 	}
 	ofSettings := slices.ContainsFunc(config.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) })
-	if ofSettings { // the user's own settings stay theirs, whatever they permit others
+	if ofSettings { // users can change their own settings, whatever these permit to callers
 		o.ReadOnly, o.Allow, o.Deny = false, nil, nil
 	}
 	if ofSettings || slices.ContainsFunc(trace.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) }) {
-		o.Tier = toolfold.Extended.String() // settings, and traces of other servers, are there whatever is served
+		o.Tier = toolfold.Extended.String() // settings, and traces of other servers, are always available
 	}
 	b, err := workbench.Open(c, o)
 	if err != nil {
@@ -110,8 +110,7 @@ func callAction(c *cli.Context) error {
 	ctx, done := env.UntilSignal(c, env.StopGrace)
 	defer done()
 	if ofSettings {
-		// The mark covers this call only: agents and workflows that are started
-		// from the shell do not act for the user.
+		// Only this call acts for the user: agents and workflows started from the shell do not.
 		ctx = config.ByUser(ctx)
 	} else if err := storage.CheckURL(o.Store); err != nil {
 		return env.UsageError("store: %v", err)
@@ -119,7 +118,7 @@ func callAction(c *cli.Context) error {
 	if slices.ContainsFunc(session.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) }) {
 		ctx = session.ByUser(ctx)
 	}
-	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import takes all that export prints
+	whole := b.Runner.Bounded(call.Bound{Bytes: maxArguments * 3 / 4}) // import accepts everything that export prints
 	ctx = callctx.With(ctx, toolfold.Origin{Client: "the shell"})
 	if c.Bool("watch") {
 		if len(entries) != 1 || entries[0].Action.Effect != toolfold.Reads {
@@ -150,7 +149,7 @@ func callAction(c *cli.Context) error {
 	return verdict(failOn, name, args, answer.Content)
 }
 
-// failure returns what is wrong with an answer in one sentence; nil for nothing.
+// failure returns the failure in an answer in one sentence; nil for a success.
 func failure(name string, answer toolfold.Answer) error {
 	var run struct{ Error struct{ Message string } }
 	switch {
@@ -159,14 +158,14 @@ func failure(name string, answer toolfold.Answer) error {
 	case answer.Err != nil:
 		return errors.New(answer.Err.Message)
 	case answer.Failed:
-		_ = json.Unmarshal(answer.Content, &run) // task.wait has a text
+		_ = json.Unmarshal(answer.Content, &run) // in task.wait it is a string
 		return fmt.Errorf("%s failed: %s", name, cmp.Or(run.Error.Message, "its result has the reason"))
 	}
 	return nil
 }
 
-// watch prints what a call answers whenever that changes, until ctx ends. On a terminal
-// each answer takes the place of the one before.
+// watch prints the answer of a call whenever it changes, until ctx ends. On a terminal each answer
+// replaces the previous one.
 func watch(ctx context.Context, c *cli.Context, repeat func() toolfold.Answer) error {
 	every := c.Duration("every")
 	if every < 100*time.Millisecond {
@@ -191,7 +190,7 @@ func watch(ctx context.Context, c *cli.Context, repeat func() toolfold.Answer) e
 		if !bytes.Equal(last, answer.Content) {
 			last = answer.Content
 			if env.Of(c).OnTerminal() {
-				fmt.Fprint(env.Of(c).Out.Writer, "\x1b[H\x1b[2J") // from the top of an empty screen
+				fmt.Fprint(env.Of(c).Out.Writer, "\x1b[H\x1b[2J") // clears the screen
 			}
 			if err := env.PrintAs(c, form, answer.Content, nil); err != nil {
 				return err

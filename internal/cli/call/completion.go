@@ -12,8 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 )
 
-// completeActions lists the names of actions, and the flags where the word at
-// the cursor begins one.
+// completeActions lists the names of actions, or the flags if the word at the cursor begins with -.
 func completeActions(c *cli.Context) {
 	if strings.HasPrefix(env.LastWord(), "-") {
 		cli.DefaultCompleteWithFlags(c.Command)(c)
@@ -26,8 +25,8 @@ func completeActions(c *cli.Context) {
 	}
 }
 
-// completeCall lists names of actions, and after one its parameters that are not
-// given yet, as KEY= for texts and KEY:= for all else.
+// completeCall lists names of actions. After a name it lists the parameters that are not given yet, as
+// KEY= for strings and KEY:= for other types.
 func completeCall(c *cli.Context) {
 	if c.NArg() == 0 || strings.HasPrefix(env.LastWord(), "-") {
 		completeActions(c)

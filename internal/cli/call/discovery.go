@@ -47,7 +47,7 @@ func FindCommand() *cli.Command {
 				return fmt.Errorf("nothing matches %q; toolfold tools lists them all", query)
 			}
 			return env.PrintAs(c, form, found, func(screen.Screen) error {
-				w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0) // usages are whole, to be copied
+				w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0) // usages are not cut, so that they can be copied
 				for _, f := range found {
 					fmt.Fprintf(w, "%.2f\t%s\t%s\n\t\t%s\n", f.Score, f.Name, f.Summary, f.Usage)
 				}
@@ -101,8 +101,7 @@ func DescribeCommand() *cli.Command {
 	}
 }
 
-// printAccount prints what [lazy.View.Describe] returned, of a tool or of an
-// action, for people.
+// printAccount prints the result of [lazy.View.Describe] for a tool or an action.
 func printAccount(out io.Writer, name string, doc json.RawMessage) error {
 	var account struct {
 		lazy.ActionDoc
@@ -128,7 +127,7 @@ func printAccount(out io.Writer, name string, doc json.RawMessage) error {
 	}
 	for _, p := range params {
 		var text string
-		_ = json.Unmarshal(p.Value.(json.RawMessage), &text) // the texts of parameters are strings
+		_ = json.Unmarshal(p.Value.(json.RawMessage), &text) // always a string
 		fmt.Fprintf(w, "\n  %s\t%s", p.Key, text)
 	}
 	if len(params) > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/toolfold/toolfold/tools/refactor"
 )
 
-// isCallOf reports whether a name, with the action that the arguments name, calls an action.
+// isCallOf reports whether a name, with the action in the arguments, calls the action a.
 func isCallOf(a *toolfold.Action, name string, args json.RawMessage) bool {
 	if name == a.Family.Name {
 		var named struct{ Action string }
@@ -26,11 +26,11 @@ func isCallOf(a *toolfold.Action, name string, args json.RawMessage) bool {
 	return name == a.FullName() || name == a.Family.Name+"_"+a.Name
 }
 
-// guardCheck is the action whose answer is a verdict.
+// guardCheck is the action whose answer is a pass or a failure.
 var guardCheck = guard.Family.Declared().Actions[0]
 
-// verdict returns the error of a check that must not pass: with the status FAIL, or with WARN
-// too where failOn is warn.
+// verdict returns an error if a check does not pass: for the status FAIL, and for WARN if failOn is
+// warn.
 func verdict(failOn, name string, args json.RawMessage, answer []byte) error {
 	var check struct{ Status, Summary string }
 	if !isCallOf(guardCheck, name, args) || json.Unmarshal(answer, &check) != nil {
@@ -48,7 +48,7 @@ func verdict(failOn, name string, args json.RawMessage, answer []byte) error {
 // runAction runs another action of the server and reads its result.
 type runAction func(action string, args, into any) error
 
-// reportOf returns the results of an answer as SARIF.
+// reportOf converts the results of an answer to SARIF.
 func reportOf(name string, args json.RawMessage, answer []byte, run runAction) (json.RawMessage, error) {
 	log := sarif.Run{Tool: "toolfold", Version: env.Version()}
 	var err error
@@ -78,12 +78,12 @@ func reportOf(name string, args json.RawMessage, answer []byte, run runAction) (
 	return log.Log(), nil
 }
 
-// sarifLevels are the levels for severities of bugfix and answers of guard; the others, and
-// impacts of refactor, are notes.
+// sarifLevels maps severities of bugfix and statuses of guard to levels. Others, and impacts of
+// refactor, are notes.
 var sarifLevels = map[string]string{"critical": "error", "high": "error", "medium": "warning", policy.Fail: "error", policy.Warn: "warning"}
 
-// findings adds all findings of the scan that an answer is of, which shows only the worst, and
-// what it did not look at.
+// findings adds all findings of an answer's scan, of which the answer has only the worst, and the
+// skipped files.
 func findings(log *sarif.Run, answer []byte, list string, run runAction) error {
 	var report struct {
 		ScanID    string
@@ -127,7 +127,7 @@ func findings(log *sarif.Run, answer []byte, list string, run runAction) error {
 	}
 }
 
-// offences adds what the gates of a check do not let pass. A reason begins with the line that it is about.
+// offences adds the findings of gates that do not pass. A reason may begin with its line.
 func offences(log *sarif.Run, answer []byte) error {
 	var out guard.CheckOut
 	if err := json.Unmarshal(answer, &out); err != nil {
@@ -142,7 +142,7 @@ func offences(log *sarif.Run, answer []byte) error {
 		log.Notes = append(log.Notes, sarif.Note{Text: gate.Gate + ": " + gate.Message})
 		for _, offence := range gate.Paths {
 			result := sarif.Result{Rule: rule, Level: sarifLevels[gate.Status], Message: offence.Reason, Path: offence.Path}
-			_, _ = fmt.Sscanf(offence.Reason, "line %d", &result.Line) // others are about the file
+			_, _ = fmt.Sscanf(offence.Reason, "line %d", &result.Line) // without a line it is about the file
 			log.Results = append(log.Results, result)
 		}
 	}

@@ -71,22 +71,21 @@ type listing struct {
 	LeftOut   []leftOut          `json:"leftOut,omitempty"`   // with --explain
 }
 
-// notListed is a tool that is found and called, but not listed.
+// notListed is a tool that can be found and called, but is not listed.
 type notListed struct {
 	Tool   string `json:"tool"`
 	Reason string `json:"reason"` // the setting that hides it
-	From   string `json:"from"`   // what decided that setting
+	From   string `json:"from"`   // source of that setting
 }
 
-// leftOut is an action that callers neither see nor can call.
+// leftOut is an action that callers neither see nor may call.
 type leftOut struct {
 	Action string `json:"action"`
 	Reason string `json:"reason"` // the setting that excludes it
-	From   string `json:"from"`   // what decided that setting
+	From   string `json:"from"`   // source of that setting
 }
 
-// explain adds the options with their sources, and the families and actions that
-// they hide.
+// explain adds the options with their sources, and the tools and actions that they hide.
 func (l *listing) explain(o *settings.Options, families, permitted []*toolfold.Family) {
 	applies := o.Layers.Redacted()
 	for _, name := range slices.Concat([]string{"for"}, settings.SurfaceSettings, settings.PermissionSettings) {
@@ -112,8 +111,8 @@ func (l *listing) explain(o *settings.Options, families, permitted []*toolfold.F
 	}
 }
 
-// denies names the sources of the setting that leaves an action out: of deny those
-// with a pattern of it, or of allow where one of several does not have it.
+// denies names the sources of the setting that excludes an action. For deny, these have a matching
+// pattern. If none has, they are the sources of allow without a matching pattern.
 func denies(o *settings.Options, setting string, a *toolfold.Action) string {
 	if setting != "deny" {
 		return o.Layers.From(setting)
@@ -141,7 +140,7 @@ type listingTool struct {
 	Tokens int `json:"tokens"`
 }
 
-// table prints the tools with what they cost, and what --explain adds.
+// table prints the tools with their costs, and the explanations of --explain.
 func (l listing) table(s screen.Screen) error {
 	t := screen.Table{Header: []string{"tool", "tokens", "description"}, Right: []string{"tokens"}}
 	for _, tool := range l.Tools {

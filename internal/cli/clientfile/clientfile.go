@@ -1,5 +1,5 @@
-// Package clientfile reads and edits files of others: settings of clients and scripts of git. A text that
-// was there has a backup, and what another program writes meanwhile is not lost.
+// Package clientfile reads and edits files of other programs: settings of clients and scripts of git.
+// It backs up existing files, and does not lose concurrent changes of other programs.
 package clientfile
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
 )
 
-// maxClientFile bounds the file of a client, in bytes.
+// maxClientFile is the largest size of a client's file, in bytes.
 const maxClientFile = 64 << 20
 
-// Binary returns the path of this program, which clients can start: the one on the PATH where
-// that is the same file, since it outlives what it links to.
+// Binary returns a path of this program that clients can start. It prefers the one on PATH if that is
+// the same file, because a link there outlives its target.
 func Binary() (string, error) {
 	binary, err := os.Executable()
 	if err != nil {
@@ -61,12 +61,11 @@ func Read(path string) ([]byte, error) {
 	return safefile.Read(root, filepath.Base(path), maxClientFile)
 }
 
-// Backup is the ending of the one backup that setup keeps of a file: as it was before
-// setup wrote to it.
+// Backup is the suffix of setup's only backup of a file, which has the text before setup wrote it.
 const Backup = ".toolfold.bak"
 
-// BackupPath returns where the backup of a file with that ending goes: beside the file, or into
-// the data folder if the file is in a working tree of git, where a commit could take it.
+// BackupPath returns the path of a file's backup with that suffix. The backup lies beside the file. For
+// a file in a git working tree it lies in the data folder, so that it is not committed.
 func BackupPath(path, ending string) (string, error) {
 	folder := filepath.Dir(path)
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
@@ -84,14 +83,14 @@ func BackupPath(path, ending string) (string, error) {
 	return filepath.Join(data, "backups", hex.EncodeToString(sum[:8])+"-"+filepath.Base(path)+ending), nil
 }
 
-// backupPlaces returns the paths at which the backup of setup can be: where it goes now, and beside
-// the file, where older versions put it.
+// backupPlaces returns the possible paths of setup's backup: the current one, and the one beside the
+// file that older versions used.
 func backupPlaces(path string) ([]string, error) {
 	place, err := BackupPath(path, Backup)
 	return []string{place, path + Backup}, err
 }
 
-// ReadBackup returns the backup that setup made of a file, and its path; empty if there is none.
+// ReadBackup returns setup's backup of a file and its path. Both are empty if there is no backup.
 func ReadBackup(path string) (text []byte, backup string, err error) {
 	places, err := backupPlaces(path)
 	if err != nil {
@@ -109,7 +108,7 @@ func ReadBackup(path string) (text []byte, backup string, err error) {
 	return nil, "", nil
 }
 
-// RemoveBackups removes the backup that setup made of a file, if there is one.
+// RemoveBackups removes setup's backup of a file, if there is one.
 func RemoveBackups(path string) error {
 	places, err := backupPlaces(path)
 	if err != nil {
@@ -123,8 +122,8 @@ func RemoveBackups(path string) error {
 	return nil
 }
 
-// Followed returns the path of a file with links followed: dotfiles are often links. It
-// refuses a link to nothing, in whose place a file would come, also as a folder of the path.
+// Followed returns the path of a file with links resolved, because dotfiles are often links. It rejects
+// a broken link anywhere in the path, since a write would replace it by a file.
 func Followed(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -144,7 +143,7 @@ func Followed(path string) (string, error) {
 	}
 }
 
-// At returns an error about a file with its path in front, and as PATH:LINE:COLUMN if it has a place in the file.
+// At adds the path to an error about a file, as PATH:LINE:COLUMN if the error has a position.
 func At(path string, err error) error {
 	var fault *jsonedit.SyntaxError
 	if errors.As(err, &fault) {
@@ -153,18 +152,18 @@ func At(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// Edited holds the outcome of an edit of the file of a client.
+// Edited is the result of an edit.
 type Edited struct {
-	Path    string // with links followed
-	Backup  string // path of the text before; empty for a new file
+	Path    string // with links resolved
+	Backup  string // path of the former text's backup; empty for a new file
 	After   []byte
 	Changed bool
-	IsNew   bool // there was no file
+	IsNew   bool // the file did not exist
 }
 
-// Edit replaces a file by what edit makes of it, after a backup with that ending, see
-// BackupPath: one that is there stays, and an empty ending makes none. A file that is not there
-// is empty. Where another program writes the file meanwhile, edit sees its text.
+// Edit replaces the text of a file by the result of edit, after a backup with the suffix ending, see
+// BackupPath. An existing backup stays, and an empty ending makes no backup. A missing file counts as
+// empty. If another program writes the file meanwhile, edit is called again.
 func Edit(path, ending string, edit func([]byte) ([]byte, error)) (done Edited, err error) {
 	if path, err = Followed(path); err != nil {
 		return done, err
@@ -183,7 +182,7 @@ func Edit(path, ending string, edit func([]byte) ([]byte, error)) (done Edited, 
 			return done, nil
 		}
 		if now, err := Read(path); isNew != errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, before) {
-			continue // before a backup is made
+			continue // before making a backup
 		}
 		if !isNew && ending != "" {
 			if done.Backup, err = BackUp(path, ending, before); err != nil {
@@ -201,16 +200,16 @@ func Edit(path, ending string, edit func([]byte) ([]byte, error)) (done Edited, 
 	return done, Restless(path)
 }
 
-// Restless returns the error of a file that never stays as it was read.
+// Restless returns the error for a file that keeps changing.
 func Restless(path string) error {
 	return fmt.Errorf("%s changes all the time: close the programs that write it, and try again", path)
 }
 
-// ErrChanged is the error of [Replace] for a file with another text.
+// ErrChanged is returned by [Replace] if the file has changed.
 var ErrChanged = errors.New("it was changed meanwhile")
 
-// Replace replaces the text of a file, or makes the file if before is empty. It refuses with [ErrChanged] if the file
-// has another text than before.
+// Replace replaces the text of a file, or creates the file if before is empty. It returns [ErrChanged]
+// if the file's text is not before.
 func Replace(path string, before, after []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -233,8 +232,8 @@ func Replace(path string, before, after []byte) error {
 	return nil
 }
 
-// BackUp keeps the text of a file, with the file's mode, and returns where; empty where a backup
-// is there already, which stays.
+// BackUp writes a backup of text with the file's mode, and returns its path. An existing backup stays,
+// and the path is empty.
 func BackUp(path, ending string, text []byte) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -15,35 +15,36 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Imports is the record of what upstream import has changed and undo has not put back.
+// Imports records the changes of upstream import that undo has not reverted.
 type Imports struct {
-	Files     []*Imported                `json:"files"`     // the oldest first; one file may have several
-	Upstreams map[string]json.RawMessage `json:"upstreams"` // that import added to the settings, with their settings
+	Files     []*Imported                `json:"files"`     // the oldest first; a file may occur several times
+	Upstreams map[string]json.RawMessage `json:"upstreams"` // added by import, with their settings
 
-	Sets map[string]ImportedSet `json:"sets,omitempty"` // that import made or extended, by name
+	Sets map[string]ImportedSet `json:"sets,omitempty"` // made or extended by import, by name
 }
 
 // ImportedSet is a set of upstreams that import made or extended.
 type ImportedSet struct {
-	Before []string `json:"before,omitempty"` // its members; nil = it was not there
+	Before []string `json:"before,omitempty"` // former members; nil if the set did not exist
 	After  []string `json:"after"`
 }
 
-// Imported is what an import changed in a client's file. It is recorded before the file is written.
+// Imported records an import's changes to a client's file. It is recorded before the file is written.
 type Imported struct {
-	Path   string `json:"path"`             // with links followed
-	Host   string `json:"host,omitempty"`   // see [hosts.OfFile]; empty in the records of older versions, as all below
-	Folder string `json:"folder,omitempty"` // whose list of servers in the file it is, see [hosts.Host.Within]; empty = for all folders
-	Backup string `json:"backup"`           // path of the text before
+	Path   string `json:"path"`             // with links resolved
+	Host   string `json:"host,omitempty"`   // see [hosts.OfFile]; empty in records of older versions, like the fields below
+	Folder string `json:"folder,omitempty"` // folder of the changed list in the file, see [hosts.Host.Within]; empty = for all folders
+	Backup string `json:"backup"`           // path of the former text
 	Before string `json:"before,omitempty"`
-	SHA256 string `json:"sha256"` // of the text that import wrote; Before is that of the text it read
+	SHA256 string `json:"sha256"` // of the text that import wrote; Before is the hash of the text that it read
 
-	Entries []ImportedEntry `json:"entries,omitempty"` // that were taken out, in the order in which they go back
-	Own     json.RawMessage `json:"own,omitempty"`     // toolfold's entry as import or setup wrote it; nil if it is not import's
+	Entries []ImportedEntry `json:"entries,omitempty"` // removed entries, in the order for restoring them
+	Own     json.RawMessage `json:"own,omitempty"`     // toolfold's entry as import or setup wrote it; nil if import did not write it
 	Allowed bool            `json:"allowed,omitempty"` // import put toolfold's name into the client's list of allowed servers
 }
 
-// Client returns the host whose file it is, with the folder's list of servers if it is one; nil if the host is not known.
+// Client returns the host of the file, limited to the folder's list if there is a folder; nil if the
+// host is unknown.
 func (f *Imported) Client() *hosts.Host {
 	h := hosts.OfFile(f.Host)
 	if h == nil || f.Folder == "" {
@@ -52,13 +53,13 @@ func (f *Imported) Client() *hosts.Host {
 	return h.Within(f.Folder)
 }
 
-// ImportedEntry is an entry that an import took out of a client's file.
+// ImportedEntry is an entry that import removed from a client's file.
 type ImportedEntry struct {
 	hosts.Part
 	Upstream string `json:"upstream"` // its name in the settings
 }
 
-// importRecord is the name of the record, in the folder of the user's settings.
+// importRecord is the file name of the record, in the folder of the user's settings.
 const importRecord = "import.json"
 
 // ReadImports reads the record in the folder of the user's settings; nil if there is nothing to undo.
@@ -99,8 +100,8 @@ func (r *Imports) Write(folder string) error {
 	return nil
 }
 
-// RecordOwn records that setup has changed toolfold's entry in a file that import wrote: undo takes an entry out that
-// is as it was recorded, and leaves one that the user has changed. Was is the entry before.
+// RecordOwn records that setup has changed toolfold's entry in a file that import wrote, from was to
+// own. Undo removes the entry only if it equals the recorded one.
 func RecordOwn(folder, path string, was, own json.RawMessage) error {
 	record, err := ReadImports(folder)
 	if record == nil || err != nil {
@@ -118,7 +119,7 @@ func RecordOwn(folder, path string, was, own json.RawMessage) error {
 	return record.Write(folder)
 }
 
-// Sum returns the SHA-256 of a text as the record has it.
+// Sum returns the SHA-256 of a text in the form of the record.
 func Sum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

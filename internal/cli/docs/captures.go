@@ -16,21 +16,21 @@ import (
 //go:embed captures.json
 var capturesText []byte
 
-// capture holds the costs of one agent, in one way to work, on every candidate.
+// capture holds the costs of one agent, in one way of working, for every candidate.
 type capture struct {
 	Version  string      `json:"version"`
 	Kind     target.Kind `json:"kind"`
 	Surfaces []captured  `json:"surfaces"`
 }
 
-// captured holds its costs on one candidate.
+// captured holds the costs for one candidate.
 type captured struct {
 	Options []string `json:"options"` // of serve
-	Rounds  []*int   `json:"rounds"`  // by task; null without a right result
+	Rounds  []*int   `json:"rounds"`  // by task; null without a correct result
 	Total   *int     `json:"total"`
-	Start   amount   `json:"start"` // sent because of toolfold before the first call
-	End     amount   `json:"end"`   // sent because of toolfold in all
-	Typed   *bool    `json:"typed"` // whether functions had types of results; null without functions
+	Start   amount   `json:"start"` // bytes and tokens sent for toolfold before the first call
+	End     amount   `json:"end"`   // bytes and tokens sent for toolfold in total
+	Typed   *bool    `json:"typed"` // whether functions had typed results; null without functions
 }
 
 type amount struct {
@@ -38,10 +38,10 @@ type amount struct {
 	Tokens int `json:"tokens"`
 }
 
-// name returns the options as a row names them.
+// name returns the options as the name of a row.
 func (c captured) name() string { return strings.Join(c.Options, " ") }
 
-// captures reads the file.
+// captures parses the file.
 func captures() (map[string]capture, error) {
 	var all map[string]capture
 	if err := json.Unmarshal(capturesText, &all); err != nil {
@@ -50,10 +50,9 @@ func captures() (map[string]capture, error) {
 	return all, nil
 }
 
-// best returns the candidate with the fewest rounds, and of these the fewest bytes,
-// over some captures; the first of equal ones, as those are whose bytes differ by less
-// than half a percent: ids and times do. A candidate counts if all tasks came to a
-// right result on all of them.
+// best returns the candidate with the fewest rounds in total, then the fewest bytes. Byte counts that
+// differ by less than half a percent count as equal, because ids and times differ; the first one wins.
+// A candidate must have a correct result for all tasks in all captures.
 func best(all []capture) captured {
 	var found captured
 	rounds, bytes := 0, 0

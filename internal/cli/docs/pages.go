@@ -1,5 +1,5 @@
-// Package docs renders the reference pages from the declarations. The pages
-// lie beside it; a test keeps them fresh and, with -update, writes them.
+// Package docs renders the reference pages from the declarations. A test keeps the pages in docs up to
+// date; with -update it writes them.
 package docs
 
 import (
@@ -73,7 +73,7 @@ func Pages(specs []*toolfold.Family) (map[string]string, error) {
 		pages[path] = b.String()
 		return nil
 	}
-	var clients []*hosts.Host // their snippets are methods of the pointer
+	var clients []*hosts.Host // pointers: the template calls methods of the pointer
 	for i := range hosts.Hosts {
 		host := &hosts.Hosts[i]
 		clients = append(clients, host)
@@ -114,7 +114,7 @@ func Guide(specs []*toolfold.Family) (*migration.Guide, error) {
 	return migration.NewGuide(specs, costs)
 }
 
-// result is a result field with the path that include_fields takes.
+// result is a result field with its path for include_fields.
 type result struct {
 	Path  string
 	Param toolfold.Param
@@ -133,10 +133,10 @@ func results(prefix string, params []toolfold.Param) []result {
 type parameter struct {
 	Path  string
 	Param toolfold.Param
-	Needs bool // its object may not leave it out
+	Needs bool // required in its object
 }
 
-// parameters lists parameters with the members of objects behind each.
+// parameters lists parameters, each followed by the members of its objects.
 func parameters(prefix string, params []toolfold.Param) []parameter {
 	var list []parameter
 	for _, p := range params {
@@ -154,7 +154,7 @@ func parameters(prefix string, params []toolfold.Param) []parameter {
 	return list
 }
 
-// formats explains the formats of the parameters of a family.
+// formats explains the formats that a family's parameters use.
 func formats(s *toolfold.Family) (list []string) {
 	used := map[string]bool{}
 	for _, a := range s.Actions {

@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/tools/design/architecture"
 )
 
-// Parts returns the parts of pages that follow from the declarations: by the page's path below docs, and by the part's
-// name. People write the rest of these pages; [Renew] puts the parts in place.
+// Parts returns the generated parts of handwritten pages: by the page's path below docs, and by the
+// part's name. [Renew] inserts them.
 func Parts(specs []*toolfold.Family) (map[string]map[string]string, error) {
 	costs, err := costTable(specs)
 	if err != nil {
@@ -34,7 +34,7 @@ func Parts(specs []*toolfold.Family) (map[string]map[string]string, error) {
 	}, nil
 }
 
-// Renew returns a page with parts in place, by their names. A part stands between <!-- name: … --> and <!-- /name -->.
+// Renew replaces the named parts of a page. A part stands between <!-- name: … --> and <!-- /name -->.
 func Renew(page string, parts map[string]string) (string, error) {
 	for name, part := range parts {
 		before, rest, ok := strings.Cut(page, "<!-- "+name+":")
@@ -48,7 +48,7 @@ func Renew(page string, parts map[string]string) (string, error) {
 	return page, nil
 }
 
-// layerTable lists the names of folders that tell layers.
+// layerTable lists the folder names that identify layers.
 func layerTable() string {
 	var b strings.Builder
 	b.WriteString("| name | type |\n|---|---|\n")

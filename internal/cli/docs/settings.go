@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// settingTables lists all settings, grouped as help pages group their flags.
+// settingTables lists all settings, grouped like their flags on help pages.
 func settingTables() string {
 	var flags []string // of serve
 	for _, f := range settings.ServeCommand().Flags {
@@ -38,7 +38,7 @@ func settingTables() string {
 	return b.String()[1:]
 }
 
-// alsoBy names the sources that may make a setting besides the user.
+// alsoBy names the sources, other than the user, that may set a setting.
 func alsoBy(by config.Setter) string {
 	switch by {
 	case config.Client:
@@ -53,7 +53,7 @@ func alsoBy(by config.Setter) string {
 	return ""
 }
 
-// defaultOf returns the value that applies if a setting is not set; empty for no value.
+// defaultOf returns the value of a setting that is not set; empty if it has no value then.
 func defaultOf(p toolfold.Param) string {
 	if p.Default != nil {
 		return fmt.Sprintf("`%v`", p.Default)
@@ -64,7 +64,7 @@ func defaultOf(p toolfold.Param) string {
 // described returns the description of a setting with its values.
 func described(p toolfold.Param) string {
 	text := p.Doc
-	if p.MinLen != 1 || p.MaxLen > 0 { // that a text is not empty goes without saying
+	if p.MinLen != 1 || p.MaxLen > 0 { // that a text is not empty is obvious
 		text += bounds(p)
 	}
 	if len(p.Enum) > 0 {

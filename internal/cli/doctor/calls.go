@@ -12,11 +12,11 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// newestTraces bounds how many traces are read.
+// newestTraces is how many traces are read.
 const newestTraces = 1000
 
-// tracedCalls returns the calls of clients in the newest traces of the store. A
-// store that does not exist is not created.
+// tracedCalls returns the calls of clients in the newest traces of the store. It does not create a
+// missing store.
 func tracedCalls(ctx context.Context, o *settings.Options) (calls []doctor.Call, err error) {
 	if !storage.MayHold(o.Store) {
 		return nil, nil
@@ -41,7 +41,7 @@ func tracedCalls(ctx context.Context, o *settings.Options) (calls []doctor.Call,
 			}
 			for _, span := range spans {
 				if span.Root && span.Kind == trace.Call && !span.End.IsZero() {
-					action, _, _ := strings.Cut(span.Label, " ") // after it stands what was run
+					action, _, _ := strings.Cut(span.Label, " ") // the rest names what was run
 					calls = append(calls, doctor.Call{Action: action, Arguments: span.Arguments.Tokens, Result: span.Result.Tokens})
 				}
 			}

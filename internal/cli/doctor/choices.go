@@ -9,8 +9,8 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// printChoices prints what --tier and --fold make of the consolidated tools, one
-// row a choice and one column a level. It prints nothing where there are none.
+// printChoices prints the costs of the consolidated tools for each choice of --tier and --fold, one row
+// per choice and one column per level. Without choices it prints nothing.
 func printChoices(out io.Writer, choices []doctor.Choice) error {
 	if len(choices) == 0 {
 		return nil

@@ -20,16 +20,15 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// clientFile is a file in which a client names servers.
+// clientFile is a client's file with servers.
 type clientFile struct {
 	host  *hosts.Host
 	path  string
-	named bool // by the user, so that it must be there
+	named bool // by the user, so it must exist
 }
 
-// clientFiles returns the files that --client and --config name. Those in a
-// workspace count when its user trusts it: what they name is started. The
-// others are returned as problems.
+// clientFiles returns the files that --client and --config name. Files of an untrusted workspace are
+// returned as problems, because the servers that they name would be started.
 func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, problems []doctor.List, err error) {
 	names := c.StringSlice(clientFlag)
 	if slices.Contains(names, "all") {
@@ -74,8 +73,8 @@ func clientFiles(c *cli.Context, o *settings.Options) (files []clientFile, probl
 	return files, problems, nil
 }
 
-// isSame reports whether two paths lead to the same file: in the user's home directory, the file of a client for
-// that folder can be the user's own.
+// isSame reports whether two paths are the same file. In the user's home directory, the client's file
+// for that folder can be the user's own.
 func isSame(path, other string) bool {
 	a, err := os.Stat(path)
 	if err != nil {
@@ -85,14 +84,14 @@ func isSame(path, other string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// askClients asks every server that clients name, some at a time. A server that
-// does not answer is a list with a problem.
+// askClients asks every server in clients' files, a few at a time. A server that does not answer gives
+// a list with a problem.
 func askClients(c *cli.Context, o *settings.Options) ([]doctor.List, error) {
 	files, lists, err := clientFiles(c, o)
 	if err != nil {
 		return nil, err
 	}
-	var entries []hosts.Entry // of lists, by their place
+	var entries []hosts.Entry // parallel to lists
 	known := map[string]bool{}
 	for range lists {
 		entries = append(entries, hosts.Entry{})
@@ -115,7 +114,7 @@ func askClients(c *cli.Context, o *settings.Options) ([]doctor.List, error) {
 		for _, e := range found {
 			e = e.Filled(o.Files.Workspace)
 			key := file.host.Name + "\n" + e.Name
-			if known[key] && !file.named { // the workspace's counts before the user's
+			if known[key] && !file.named { // the workspace's entry overrides the user's
 				continue
 			}
 			known[key] = true

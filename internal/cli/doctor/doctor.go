@@ -1,4 +1,5 @@
-// Package doctor has the command doctor: what lists of tools cost, what is wrong with them, and what is called.
+// Package doctor has the command doctor. It reports costs and faults of lists of tools, and which tools
+// are called.
 package doctor
 
 import (
@@ -66,7 +67,7 @@ func Command() *cli.Command {
 	}
 }
 
-// Sources of lists. Without any, toolfold's own surfaces are counted.
+// Sources of lists. By default, toolfold's own surfaces are counted.
 const (
 	ownSurfaces = "toolfold's own surfaces"
 	listFiles   = "files"
@@ -175,7 +176,7 @@ func action(c *cli.Context) error {
 // anthropicAPI is the address of the API of Anthropic.
 const anthropicAPI = "https://api.anthropic.com"
 
-// countWith returns what the API that --count-with names counts.
+// countWith returns the token counts of the API that --count-with names.
 func countWith(c *cli.Context, lists []doctor.List) ([]doctor.Counted, error) {
 	_, model, _ := strings.Cut(c.String("count-with"), ":")
 	api := doctor.Anthropic{URL: cmp.Or(os.Getenv("ANTHROPIC_BASE_URL"), anthropicAPI), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: model}
@@ -191,14 +192,14 @@ func countWith(c *cli.Context, lists []doctor.List) ([]doctor.Counted, error) {
 	return counted, nil
 }
 
-// listsOf returns the lists of a source. With an error, the last has the reason why there is no
-// list; nil if the command is wrong.
+// listsOf returns the lists of a source. On an error, the last list has the reason, or the result is
+// nil if the command line is wrong.
 func listsOf(c *cli.Context, o *settings.Options, source string) ([]doctor.List, error) {
 	switch source {
 	case ownSurfaces:
 		return []doctor.List{ownList(o)}, nil
 	case upstreamsSource:
-		return nil, nil // they are reported by themselves
+		return nil, nil // upstreams have their own report
 	case clientFlag, configFlag:
 		return askClients(c, o)
 	case commandFlag, urlFlag:
@@ -215,8 +216,7 @@ func listsOf(c *cli.Context, o *settings.Options, source string) ([]doctor.List,
 	return lists, nil
 }
 
-// checkLimits returns an error when a list could not be had, or is over --budget or
-// --max-growth.
+// checkLimits returns an error if a list is missing, or above --budget or --max-growth.
 func checkLimits(c *cli.Context, report doctor.Whole) error {
 	var missing []string
 	for _, s := range report.Servers {
@@ -249,8 +249,7 @@ func checkLimits(c *cli.Context, report doctor.Whole) error {
 	return nil
 }
 
-// sourceOf returns where the lists come from, and refuses options that do
-// not fit together.
+// sourceOf returns the source of the lists, and rejects options that do not fit together.
 func sourceOf(c *cli.Context) (string, error) {
 	source := ownSurfaces
 	if c.NArg() > 0 {
@@ -261,7 +260,7 @@ func sourceOf(c *cli.Context) (string, error) {
 		case !c.IsSet(name) || source == clientFlag && name == configFlag:
 		case c.String(name) == "" && (name == commandFlag || name == urlFlag):
 			return "", env.UsageError("--%s is empty", name)
-		case source == listFiles && name != commandFlag: // whose arguments they are
+		case source == listFiles && name != commandFlag: // the arguments belong to --command
 			return "", env.UsageError("--%s does not go with %s: %q", name, listFiles, c.Args().First())
 		case source != ownSurfaces && source != listFiles:
 			return "", env.UsageError("--%s and --%s exclude each other", source, name)
@@ -347,7 +346,7 @@ func askServer(c *cli.Context) ([]doctor.List, error) {
 	return []doctor.List{l}, nil
 }
 
-// ownList returns the list of the surface that the options choose.
+// ownList returns the list of the surface that the options select.
 func ownList(o *settings.Options) doctor.List {
 	so := o.SurfaceOptions()
 	families := o.Families()
@@ -357,7 +356,7 @@ func ownList(o *settings.Options) doctor.List {
 	return l
 }
 
-// maxListFile bounds a list of tools, in bytes.
+// maxListFile is the largest size of a file with a list of tools, in bytes.
 const maxListFile = 64 << 20
 
 // readList reads a list of tools from a file, or from standard input for "-".

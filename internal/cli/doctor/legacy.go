@@ -12,11 +12,11 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
-// maxLegacyRows is the most rows of calls by legacy names that are printed.
+// maxLegacyRows is how many rows of calls by legacy names are printed.
 const maxLegacyRows = 20
 
-// legacyCalls returns how often which client called legacy names, the newest
-// first. It does not make a store that is not there.
+// legacyCalls returns the number of calls by legacy name and client, the newest first. It does not
+// create a missing store.
 func legacyCalls(ctx context.Context, o *settings.Options) (calls []doctor.LegacyCall, err error) {
 	if !storage.MayHold(o.Store) {
 		return nil, nil

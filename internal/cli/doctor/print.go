@@ -17,11 +17,10 @@ import (
 type printer struct {
 	w     io.Writer
 	bars  bool // on a terminal
-	width int  // of it; 0 = lines of any length
+	width int  // of the terminal; 0 = lines of any length
 }
 
-// barWidth is the longest bar, and shownPlaces how many places of a finding are
-// named.
+// barWidth is the length of the longest bar. shownPlaces is how many places of a finding are named.
 const (
 	barWidth    = 30
 	shownPlaces = 6
@@ -81,22 +80,21 @@ func (p printer) print(r doctor.Whole) error {
 	return err
 }
 
-// printAdvice prints what to do about a long list, if anything.
+// printAdvice prints advice about a long list; empty prints nothing.
 func printAdvice(b *bytes.Buffer, advice string) {
 	if advice != "" {
 		fmt.Fprintf(b, "\n%s\n", advice)
 	}
 }
 
-// printRules prints the rules that do not allow what they seem to, one a line.
+// printRules prints the rules that do not allow what they seem to, one per line.
 func printRules(b *bytes.Buffer, rules []string) {
 	if len(rules) > 0 {
 		fmt.Fprintf(b, "\n%s\n", strings.Join(rules, "\n"))
 	}
 }
 
-// table prints rows of cells, numbers to the right; the first column and a bar
-// stand to the left.
+// table prints rows of cells. Numbers are right-aligned; the first column and a bar are left-aligned.
 func (p printer) table(b *bytes.Buffer, rows [][]any) {
 	var cells bytes.Buffer
 	w := tabwriter.NewWriter(&cells, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -119,11 +117,11 @@ func (p printer) table(b *bytes.Buffer, rows [][]any) {
 	}
 	w.Flush()
 	for line := range strings.Lines(cells.String()) {
-		b.WriteString(strings.TrimRight(strings.TrimPrefix(line, "  "), " \n") + "\n") // two spaces stand between columns, and before the first
+		b.WriteString(strings.TrimRight(strings.TrimPrefix(line, "  "), " \n") + "\n") // two spaces separate columns, and precede the first
 	}
 }
 
-// bar returns a bar to the right of a row; empty unless on a terminal.
+// bar returns a bar for a row; empty if the output is not a terminal.
 func (p printer) bar(n, largest int) string {
 	if !p.bars || largest == 0 {
 		return ""
@@ -136,7 +134,7 @@ func (p printer) bar(n, largest int) string {
 	return bar + strings.Repeat(" ", barWidth-len([]rune(bar)))
 }
 
-// surfaces prints one column a surface and one row a family.
+// surfaces prints one column for each surface and one row for each family.
 func (p printer) surfaces(b *bytes.Buffer, r doctor.Whole) {
 	var rows [][]any
 	row := func(name string, cell func(doctor.Surface) any) {
@@ -165,7 +163,7 @@ func (p printer) surfaces(b *bytes.Buffer, r doctor.Whole) {
 		chosen.Source, chosen.Tokens, r.Totals[0].Claude, chosen.Share, r.Window, chosen.Instructions)
 }
 
-// servers prints a row for each server and, below, one for each tool.
+// servers prints a row for each server, followed by a row for each tool.
 func (p printer) servers(b *bytes.Buffer, r doctor.Whole) {
 	if len(r.Servers) == 0 {
 		fmt.Fprintln(b, "no client has a server")
@@ -213,7 +211,7 @@ func (p printer) servers(b *bytes.Buffer, r doctor.Whole) {
 	}
 }
 
-// sent prints what hosts make of a list.
+// sent prints how hosts send a list to their models.
 func (p printer) sent(b *bytes.Buffer, s doctor.Server) {
 	if len(s.Sent)+len(s.Shown) == 0 || len(s.List) == 0 {
 		return
@@ -247,7 +245,7 @@ func (p printer) findings(b *bytes.Buffer, server string, findings []doctor.Find
 	}
 }
 
-// paragraph prints words beside what they begin with, in lines that fit.
+// paragraph prints text after begin, wrapped to the width and indented.
 func (p printer) paragraph(b *bytes.Buffer, begin, text string) {
 	b.WriteString(begin)
 	indent := len(begin)
@@ -268,7 +266,7 @@ func (p printer) paragraph(b *bytes.Buffer, begin, text string) {
 	b.WriteByte('\n')
 }
 
-// calls prints what calls took. Their tokens are estimates, as traces have them.
+// calls prints the tokens of calls, which traces estimate.
 func (p printer) calls(b *bytes.Buffer, calls []doctor.CallCost) {
 	if len(calls) == 0 {
 		fmt.Fprintln(b, "\nno calls in the traces")

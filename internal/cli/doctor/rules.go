@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/settings"
 )
 
-// lapsedRules lists the lapsed rules of the settings and of the file with tokens, as far as the tools of
-// the servers of the settings are known. It starts no server.
+// lapsedRules lists the lapsed rules of the settings and of the token file, as far as the servers'
+// tools are known. It starts no server.
 func lapsedRules(c *cli.Context) ([]string, error) {
 	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {

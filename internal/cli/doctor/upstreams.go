@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/settings"
 )
 
-// foldedUpstreams returns what is known on this machine of the servers of a gateway. It starts none.
+// foldedUpstreams returns the known data of a gateway's servers. It starts no server.
 func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.Folded, err error) {
 	fails := g.Failures()
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
@@ -54,7 +54,7 @@ func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.F
 	return folded, nil
 }
 
-// addUpstreams adds to a report what the servers of the settings cost, and what is called.
+// addUpstreams adds the costs and calls of the settings' servers to a report.
 func addUpstreams(c *cli.Context, report *doctor.Whole) error {
 	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
@@ -81,13 +81,13 @@ func addUpstreams(c *cli.Context, report *doctor.Whole) error {
 	return nil
 }
 
-// mostWeighty is the number of the dearest tools that are printed.
+// mostWeighty is how many of the largest tools are printed.
 const mostWeighty = 5
 
-// note is the last cell of a row: it is not aligned.
+// note is the last cell of a row. It is not aligned.
 type note string
 
-// upstreams prints what upstreams cost and what is called of them.
+// upstreams prints the costs and calls of upstreams.
 func (p printer) upstreams(b *bytes.Buffer, r doctor.Whole) {
 	fmt.Fprintf(b, "%s\n\n", r.Served)
 	rows := [][]any{{"upstream", "tools", "tokens", "folded", "tokens", "calls", "never called"}}
@@ -115,7 +115,7 @@ func (p printer) upstreams(b *bytes.Buffer, r doctor.Whole) {
 	}
 }
 
-// remark says what is held back of a server, and why it fails.
+// remark reports held tools of a server and why it fails.
 func remark(u doctor.Upstream) note {
 	var parts []string
 	if u.Held > 0 {
@@ -127,7 +127,7 @@ func remark(u doctor.Upstream) note {
 	return note(strings.Join(parts, "; "))
 }
 
-// weighty prints the tools that cost the most, of all servers.
+// weighty prints the largest tools of all servers.
 func (p printer) weighty(b *bytes.Buffer, upstreams []doctor.Upstream) {
 	type owned struct {
 		server string

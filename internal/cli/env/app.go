@@ -10,18 +10,18 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// Exit codes. Zero means done.
+// Exit codes. Zero means success.
 const (
 	ExitFailed = 1 // the action or check failed
 	exitUsage  = 2 // the command line is wrong
 )
 
-// UsageError returns an error of the command line, with its exit code.
+// UsageError returns an error in the command line, with its exit code.
 func UsageError(format string, args ...any) error {
 	return cli.Exit(fmt.Sprintf(format, args...), exitUsage)
 }
 
-// App returns the program without commands. Its errors are reported by its caller.
+// App returns the program without commands. The caller reports its errors.
 func (e *Env) App() *cli.App {
 	return &cli.App{
 		Name:                      "toolfold",
@@ -29,7 +29,7 @@ func (e *Env) App() *cli.App {
 		HideHelpCommand:           true,
 		CustomAppHelpTemplate:     appHelp,
 		EnableBashCompletion:      true,
-		DisableSliceFlagSeparator: true, // values of --header may have commas
+		DisableSliceFlagSeparator: true, // values of --header may contain commas
 		Writer:                    e.Out,
 		ErrWriter:                 e.Err,
 		Metadata:                  map[string]any{envMember: e},
@@ -39,8 +39,7 @@ func (e *Env) App() *cli.App {
 	}
 }
 
-// RefuseWrong makes commands suggest flags for unknown ones, and commands that declare
-// no arguments refuse them.
+// RefuseWrong makes commands suggest flags for unknown ones, and reject arguments if they declare none.
 func RefuseWrong(commands []*cli.Command) {
 	for _, command := range commands {
 		RefuseWrong(command.Subcommands)
@@ -56,8 +55,7 @@ func RefuseWrong(commands []*cli.Command) {
 	}
 }
 
-// Refused returns the error of a command for words that it would refuse, by its flags or by read,
-// which stands for its action.
+// Refused returns the error of a command for words that it would reject. read replaces its action.
 func (e *Env) Refused(command *cli.Command, read cli.ActionFunc, words []string) error {
 	command.Action = read
 	app := e.App()
@@ -66,7 +64,7 @@ func (e *Env) Refused(command *cli.Command, read cli.ActionFunc, words []string)
 	return app.Run(append([]string{"toolfold", command.Name}, words...))
 }
 
-// UnknownCommand is the action of a command that has subcommands: it runs when no known one was named.
+// UnknownCommand is the action of a command with subcommands. It runs if no known subcommand is named.
 func UnknownCommand(c *cli.Context) error {
 	name := c.Args().First()
 	if name == "" {
@@ -82,7 +80,7 @@ func UnknownCommand(c *cli.Context) error {
 	return UsageError("unknown command %q; see %s --help", name, c.Command.HelpName)
 }
 
-// OnUsageError words the errors of flags, and names the flag that was meant.
+// OnUsageError words errors of flags, and suggests a similar flag.
 func OnUsageError(c *cli.Context, err error, _ bool) error {
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
@@ -98,5 +96,5 @@ func OnUsageError(c *cli.Context, err error, _ bool) error {
 	return UsageError("unknown flag --%s; see %s --help", name, c.Command.HelpName)
 }
 
-// LastWord returns the word of the command line that completion begins from.
+// LastWord returns the word of the command line from which completion starts.
 func LastWord() string { return os.Args[len(os.Args)-2] }

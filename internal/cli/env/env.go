@@ -1,5 +1,5 @@
-// Package env has what all commands share: the streams that they print to, the flags and forms of
-// output, and how they refuse, log, and end at a signal.
+// Package env has the parts that all commands share: output streams, flags and output forms, usage
+// errors, the log, and the end at a signal.
 package env
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/screen"
 )
 
-// Env is what the commands of one run of the program share. What they print to people and programs
-// goes through Out and Err. The protocol of serve is the exception: its clients read it whole.
+// Env is shared by the commands of one run of the program. They print through Out and Err. The protocol
+// of serve is the exception: its clients need unescaped output.
 type Env struct {
 	Out, Err screen.Writer
 
-	Level   slog.LevelVar // the least level of what is logged; flags set it before anything is
-	Garbage int           // the percentage of garbage that a server works with; zero leaves it as it is
+	Level   slog.LevelVar // lowest level that is logged; set by flags before the first line
+	Garbage int           // garbage percentage of a server; zero leaves it unchanged
 }
 
 // New returns the environment of the process.
@@ -40,8 +40,8 @@ func (e *Env) Log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(e.Err, &slog.HandlerOptions{Level: &e.Level}))
 }
 
-// Terminal returns the screen of standard output. COLUMNS and NO_COLOR have the last
-// word; a pipe has no width and no colours.
+// Terminal returns the screen of standard output. COLUMNS and NO_COLOR override its properties. A pipe
+// has no width and no colours.
 func (e *Env) Terminal() screen.Screen {
 	s := screen.Screen{Out: e.Out.Writer}
 	if file, is := terminal(e.Out); is {
@@ -54,19 +54,19 @@ func (e *Env) Terminal() screen.Screen {
 	return s
 }
 
-// OnTerminal reports whether a person reads standard output.
+// OnTerminal reports whether standard output is a terminal.
 func (e *Env) OnTerminal() bool {
 	_, is := terminal(e.Out)
 	return is
 }
 
-// Watched reports whether a person reads standard error.
+// Watched reports whether standard error is a terminal.
 func (e *Env) Watched() bool {
 	_, is := terminal(e.Err)
 	return is
 }
 
-// terminal returns the file that a stream is, and whether that is a terminal.
+// terminal returns the file of a stream, and whether it is a terminal.
 func terminal(w screen.Writer) (*os.File, bool) {
 	file, is := w.Writer.(*os.File)
 	return file, is && term.IsTerminal(int(file.Fd()))

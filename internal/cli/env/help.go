@@ -50,8 +50,9 @@ COMMANDS:` + commandLines + `
 OPTIONS:` + flagLines + `
 `
 
-// LayOut makes help pages list subcommands by heading, in the order of their declaration, and print the flags of
-// a command before the flags of settings, by heading: the headings in the order given, then the rest as they are declared.
+// LayOut sorts help pages by heading. Subcommands keep the order of their declaration. A command's own
+// flags come before flags of settings. Headings have the given order; the rest keep the order of their
+// declaration.
 func LayOut(commands []*cli.Command, headings ...string) {
 	for _, command := range commands {
 		command.CustomHelpTemplate = commandHelp

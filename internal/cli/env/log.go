@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
-// LogLevelFlag sets the least level of the log lines on standard error. Without it the level is warn.
+// LogLevelFlag sets the lowest level of log lines on standard error. The default is warn.
 var LogLevelFlag = &cli.StringFlag{
 	Name: "log-level", Usage: "lowest level of log lines on standard error: debug, info, warn or error", DefaultText: "warn",
 	EnvVars: []string{"TOOLFOLD_LOG_LEVEL"},
@@ -26,8 +26,8 @@ var LogLevelFlag = &cli.StringFlag{
 	},
 }
 
-// VerboseFlag logs from info on, if --log-level does not log more already, and shows the progress of long calls also if
-// standard error is not a terminal.
+// VerboseFlag logs from level info, or lower if --log-level says so. It also shows the progress of long
+// calls if standard error is not a terminal.
 var VerboseFlag = &cli.BoolFlag{
 	Name: "verbose", Usage: "log from info on, and report progress also if standard error is not a terminal",
 	Action: func(c *cli.Context, verbose bool) error {
@@ -38,14 +38,14 @@ var VerboseFlag = &cli.BoolFlag{
 	},
 }
 
-// A call is long after longCall, and then reports at most once in progressEvery.
+// A call is long after longCall, and reports progress at most once per progressEvery.
 const (
 	longCall      = 2 * time.Second
 	progressEvery = time.Second
 )
 
-// ReportingProgress returns a context whose call reports progress on standard error once it
-// takes long, where a person reads that or --verbose asks for it.
+// ReportingProgress returns a context in which long calls report progress on standard error, if that is
+// a terminal or with --verbose.
 func ReportingProgress(ctx context.Context, c *cli.Context) context.Context {
 	if !c.Bool(VerboseFlag.Name) && !Of(c).Watched() {
 		return ctx

@@ -10,14 +10,14 @@ import (
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
-// Forms in which a result is printed.
+// Output forms of a result.
 const (
 	AsTable = "table" // for people: fitted to the terminal
 	AsJSON  = "json"  // one line in a pipe, indented on a terminal
 	AsYAML  = "yaml"
 )
 
-// OutputFlag chooses the form; without it, it is byDefault.
+// OutputFlag returns the flag that selects the form.
 func OutputFlag(byDefault string) cli.Flag {
 	return &cli.StringFlag{
 		Name: "output", Aliases: []string{"o"}, DefaultText: byDefault, Value: byDefault,
@@ -25,10 +25,10 @@ func OutputFlag(byDefault string) cli.Flag {
 	}
 }
 
-// JSONFlag asks for the stable output.
+// JSONFlag selects JSON, whose form is stable.
 var JSONFlag = &cli.BoolFlag{Name: "json", Usage: "print JSON, as --output json does"}
 
-// OutputOf returns the form in which a command is to print.
+// OutputOf returns the output form of a command.
 func OutputOf(c *cli.Context) (string, error) {
 	form := c.String("output")
 	switch {
@@ -42,8 +42,8 @@ func OutputOf(c *cli.Context) (string, error) {
 	return form, nil
 }
 
-// PrintAs prints v in a form. A table of a command has columns of its own: table
-// prints it; nil shows the members of v.
+// PrintAs prints v in a form. table prints the command's own table; if it is nil, the members of v are
+// shown.
 func PrintAs(c *cli.Context, form string, v any, table func(screen.Screen) error) error {
 	if form == AsJSON {
 		return PrintJSON(c, v)

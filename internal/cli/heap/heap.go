@@ -1,4 +1,4 @@
-// Package heap chooses how a process collects garbage, and when it gives memory back to the system.
+// Package heap tunes garbage collection, and returns unused memory to the system.
 package heap
 
 import (
@@ -8,23 +8,23 @@ import (
 	"github.com/toolfold/toolfold/internal/system/resident"
 )
 
-// settleAfter bounds the time of a start.
+// settleAfter is the assumed length of a start.
 const settleAfter = time.Second
 
-// restAfter is how long a process does little before it gives memory back, and worthGiving is
-// the least that it gives back, in bytes.
+// restAfter is how long a process is idle before it returns memory. worthGiving is the least amount
+// that it returns, in bytes.
 const (
 	restAfter   = 5 * time.Second
 	worthGiving = 4 << 20
 )
 
-// heapReserve is the size of a block that is never touched, and so takes no memory,
-// but counts for the garbage collector. What calls leave behind is collected every
-// 15 MB or so instead of every 4 MB, which is a sixth of the work of a call.
+// heapReserve is the size of a block that is never touched. It takes no memory, but counts for the
+// garbage collector: garbage of calls is collected about every 15 MB instead of every 4 MB. That saves
+// a sixth of the work of a call.
 const heapReserve = 4 << 20
 
-// Reserve returns the block of a server, to be kept while it serves. With it a start
-// needs no other percentage of garbage than the usual one; zero where settle was not called.
+// Reserve returns the block, to be kept alive while a server runs. With it, a server works with the
+// usual garbage percentage from Settle; zero leaves the percentage unchanged.
 func Reserve(usual int) []byte {
 	if usual != 0 {
 		debug.SetGCPercent(usual)
@@ -34,9 +34,9 @@ func Reserve(usual int) []byte {
 	return block
 }
 
-// Settle lets the start run with few garbage collections, and afterwards gives what
-// only the start needed back to the system. Whenever the process has worked and rests
-// again it gives back what the work needed. It returns the percentage of garbage after the start.
+// Settle lets the start run with few garbage collections, and then returns memory that only the start
+// needed. Afterwards it returns memory whenever the process becomes idle. It returns the garbage
+// percentage after the start.
 func Settle() (usual int) {
 	usual = debug.SetGCPercent(400)
 	time.AfterFunc(settleAfter, func() {
@@ -47,15 +47,14 @@ func Settle() (usual int) {
 	return usual
 }
 
-// giveBack gives back what is not used. Buffers in pools survive the first collection.
+// giveBack returns unused memory. It collects twice, because pooled buffers survive the first time.
 func giveBack() {
 	debug.FreeOSMemory()
 	debug.FreeOSMemory()
 	resident.DropFile()
 }
 
-// rest gives memory back whenever the process does little and has more of its own than after it gave
-// back last.
+// rest returns memory whenever the process is idle and has more of its own than after it last did so.
 func rest() {
 	before := worked()
 	if before == 0 {
@@ -65,7 +64,7 @@ func rest() {
 	for range time.Tick(restAfter) {
 		now, has := worked(), resident.Own()
 		switch {
-		case now-before > restAfter/20: // it works
+		case now-before > restAfter/20: // it is busy
 		case has > least+worthGiving:
 			giveBack()
 			least = resident.Own()

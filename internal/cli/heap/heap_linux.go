@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// untouch gives the pages of block, which holds nothing, back to the system: a block that
-// lies where others were before was cleared, and takes memory.
+// untouch returns the pages of an unused block to the system: if the block reuses memory, clearing it
+// has made it resident.
 func untouch(block []byte) {
-	_ = syscall.Madvise(block, syscall.MADV_DONTNEED) // else it takes memory
+	_ = syscall.Madvise(block, syscall.MADV_DONTNEED) // otherwise it takes memory
 }
 
 // worked returns the processor time of this process.

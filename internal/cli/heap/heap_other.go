@@ -4,8 +4,8 @@ package heap
 
 import "time"
 
-// untouch does nothing: where a block was cleared it takes memory.
+// untouch does nothing: if the block was cleared, it takes memory.
 func untouch([]byte) {}
 
-// worked returns zero: here a process gives memory back after its start only.
+// worked returns zero: here a process returns memory only after its start.
 func worked() time.Duration { return 0 }

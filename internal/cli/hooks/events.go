@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// gitHook returns the script that git runs before a commit of the working tree that a folder is
-// in: that of husky where it is in charge.
+// gitHook returns the path of git's pre-commit script for the working tree of a folder, or of husky's
+// if that is in use.
 func gitHook(folder string) (string, error) {
 	hooks, err := git.Hooks(folder)
 	if err != nil {
@@ -27,14 +27,14 @@ func gitHook(folder string) (string, error) {
 	return filepath.Join(hooks, "pre-commit"), nil
 }
 
-// Claude Code and Codex keep hooks in JSON alike: {"hooks": {EVENT: [{"matcher": TOOLS, "hooks":
-// [{"type": "command", "command": LINE}]}]}}.
+// Claude Code and Codex store hooks in the same JSON form: {"hooks": {EVENT: [{"matcher": TOOLS,
+// "hooks": [{"type": "command", "command": LINE}]}]}}.
 const (
 	eventMember = "hooks"
 	afterTool   = "PostToolUse"
 )
 
-// ownEvents returns the entries for the tools of a client, and which of them are setup's, by index.
+// ownEvents returns the client's entries after tool use, and the indexes of setup's entries.
 func ownEvents(text []byte, name string) (entries []json.RawMessage, own []int, err error) {
 	raw, err := jsonedit.Get(text, eventMember, afterTool)
 	if err != nil || raw == nil {
@@ -52,7 +52,7 @@ func ownEvents(text []byte, name string) (entries []json.RawMessage, own []int, 
 	return entries, own, nil
 }
 
-// isOwnHook reports whether a command line is one of setup's for a hook.
+// isOwnHook reports whether a command line is setup's for this hook.
 func isOwnHook(command, name string) bool {
 	program, rest, ok := strings.Cut(command, " hook ")
 	return ok && strings.Contains(filepath.Base(strings.Trim(filepath.ToSlash(program), "'")), "toolfold") &&
@@ -83,7 +83,7 @@ func putEvent(name, matcher string) func([]byte, Call) ([]byte, error) {
 	}
 }
 
-// takeEvent takes the entries of setup out, and the list and the member that have nothing else.
+// takeEvent removes setup's entries, and the list and the member if they are then empty.
 func takeEvent(name string) func([]byte) ([]byte, error) {
 	return func(text []byte) ([]byte, error) {
 		if len(bytes.TrimSpace(text)) == 0 {

@@ -1,4 +1,4 @@
-// Package hooks has what runs toolfold hook: the script of git and the hooks of clients, as text of their files.
+// Package hooks edits the files that run toolfold hook: the script of git and the hooks of clients.
 package hooks
 
 import (
@@ -17,8 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shell"
 )
 
-// Command returns the command hook without its action: setup writes options of it into the files that
-// run it.
+// Command returns the command hook without its action: setup writes its options into the files.
 func Command() *cli.Command {
 	return &cli.Command{
 		Name:      "hook",
@@ -35,23 +34,23 @@ func Command() *cli.Command {
 	}
 }
 
-// Hook is something that runs toolfold hook.
+// Hook is a program that runs toolfold hook.
 type Hook struct {
 	Name  string
-	Event bool // it tells what was edited on standard input
+	Event bool // it sends the edit on standard input
 
 	Local bool // its program keeps the file out of commits
 
-	// Path returns the file below a folder that holds the hook, or why there is none.
+	// Path returns the path of the hook's file for a folder, or the reason why there is none.
 	Path func(folder string) (string, error)
 
-	// Skeleton is the text of a file that has nothing in it. Put returns a text with the hook, in
-	// place of the one that it had, and Take returns a text without it: byte by byte as it was.
+	// Skeleton is the text of an empty file. put returns a text with the hook, in place of a former
+	// one. Take returns a text without the hook; the rest stays byte for byte.
 	Skeleton string
 	put      func(text []byte, call Call) ([]byte, error)
 	Take     func(text []byte) ([]byte, error)
 
-	Next string // what is left to do
+	Next string // remaining steps for the user
 }
 
 // Call is a call of toolfold hook by a hook.
@@ -60,7 +59,7 @@ type Call struct {
 	Args   []string // options and the name of the hook
 }
 
-// line returns the command line by which a POSIX shell runs the call with a program.
+// line returns the POSIX shell command for the call.
 func (c Call) line(program string) string {
 	line := shell.Word(program) + " hook"
 	for _, arg := range c.Args {
@@ -69,7 +68,7 @@ func (c Call) line(program string) string {
 	return line
 }
 
-// With returns a text of the hook's file, which can be empty, with the hook.
+// With returns the text of the hook's file, which may be empty, with the hook added.
 func (h *Hook) With(text []byte, call Call) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte(h.Skeleton)
@@ -83,18 +82,18 @@ func (h *Hook) Has(text []byte) bool {
 	return err != nil || !bytes.Equal(left, text)
 }
 
-// OnlyHook reports whether the hook is all that has changed in a file: putting it into the text
-// before and taking it out again gives the text that is left.
+// OnlyHook reports whether a file has changed only by the hook: adding the hook to before and removing
+// it again gives left.
 func (h *Hook) OnlyHook(before, left []byte) bool {
 	put, err := h.With(before, Call{Args: []string{h.Name}})
 	if err != nil {
-		return false // somebody has made it another script since
+		return false // it is another script now
 	}
 	taken, err := h.Take(put)
 	return err == nil && bytes.Equal(taken, left)
 }
 
-// Known returns the table of hooks; it is made when it is used, so that a start pays for none.
+// Known returns the table of hooks. It is built on use, so that it costs nothing at start.
 func Known() []Hook {
 	return []Hook{{
 		Name: "git", Path: gitHook, Skeleton: "#!/bin/sh\n", put: putGitHook, Take: takeGitHook,
@@ -120,7 +119,7 @@ func Names() []string {
 	return names
 }
 
-// Find returns the hook of a name; nil for none.
+// Find returns the hook with that name; nil if there is no such hook.
 func Find(name string) *Hook {
 	for _, h := range Known() {
 		if h.Name == name || name == "claude" && h.Name == "claude-code" {
@@ -137,17 +136,17 @@ func below(names ...string) func(string) (string, error) {
 	}
 }
 
-// The lines around what setup puts into a script of somebody else's.
+// The lines around the part of a script that setup owns.
 const (
 	hookBegins = "# toolfold: what is staged is judged; toolfold setup --hooks --undo git takes this out\n"
 	hookEnds   = "# toolfold: end\n"
 )
 
-// shells are the interpreters whose scripts take the lines of the hook.
+// shells are the interpreters whose scripts accept the lines of the hook.
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh"}
 
-// gitHookLines returns the lines that judge a commit. Where toolfold is not installed, as with
-// others who share the script, they let the commit pass.
+// gitHookLines returns the lines that check a commit. If toolfold is not installed, as for other users
+// of the script, they let the commit pass.
 func gitHookLines(call Call) string {
 	condition := "if "
 	lines := hookBegins
@@ -159,7 +158,7 @@ func gitHookLines(call Call) string {
 		"else\n  echo \"toolfold is not here: this commit was not checked; install it, or take its lines out of $0\" >&2\nfi\n" + hookEnds
 }
 
-// putGitHook puts the hook behind the first line of a script, before what may end it.
+// putGitHook puts the hook after the first line of a script, before anything that may end it.
 func putGitHook(text []byte, call Call) ([]byte, error) {
 	had, err := takeGitHook(text)
 	if err != nil {
@@ -167,7 +166,7 @@ func putGitHook(text []byte, call Call) ([]byte, error) {
 	}
 	lines := []byte(gitHookLines(call))
 	first, rest, _ := bytes.Cut(had, []byte("\n"))
-	if !bytes.HasPrefix(first, []byte("#!")) { // as husky has them, which runs them with sh
+	if !bytes.HasPrefix(first, []byte("#!")) { // husky's scripts, which it runs with sh
 		return slices.Concat(lines, had), nil
 	}
 	words := strings.Fields(string(first[2:]))
@@ -181,7 +180,7 @@ func putGitHook(text []byte, call Call) ([]byte, error) {
 		bytes.TrimSpace(first[2:]), call.line(cmp.Or(call.Binary, "toolfold")))
 }
 
-// takeGitHook takes the lines of the hook out of a script, wherever they stand.
+// takeGitHook removes the lines of the hook from a script, wherever they are.
 func takeGitHook(text []byte) ([]byte, error) {
 	for {
 		before, after, has := bytes.Cut(text, []byte(hookBegins))

@@ -25,24 +25,24 @@ import (
 	"github.com/toolfold/toolfold/migration/files"
 )
 
-// maxMigrated bounds a file that is looked through, in bytes.
+// maxMigrated is the largest size of a searched file, in bytes.
 const maxMigrated = 16 << 20
 
-// notMigrated are folders that hold what others wrote or what is generated.
+// notMigrated lists folders of dependencies and generated files.
 var notMigrated = []string{".git", "node_modules", "vendor", "dist", "build", "target", ".venv", "__pycache__"}
 
-// repository holds the files that migrate looks through.
+// repository holds the files that migrate searches.
 type repository struct {
 	search files.Search
-	files  []migrated // that name legacy tools, in the order of paths
-	read   int        // files that were looked through
+	files  []migrated // files that name legacy tools, sorted by path
+	read   int        // number of searched files
 	others map[string][]string
-	left   int // names in the files that are left to other servers, or to the repository's own tools
+	left   int // number of names left to other servers or to the repository's own tools
 
-	// unread has the files and folders that were not looked through, or only for names
-	// with a server's in front, by path, with why.
+	// unread maps skipped files and folders to the reason. In some of these, only names with a server's
+	// name in front were searched.
 	unread map[string]string
-	order  []string // of unread
+	order  []string // keys of unread
 }
 
 // migrated is a file that names legacy tools.
@@ -67,8 +67,8 @@ func (r *repository) leave(path, why string) {
 	}
 }
 
-// openRepository looks through the paths of a command: first for servers and for tools that the
-// repository defines itself, then for uses. Close the roots of its files.
+// openRepository searches the paths of a command: first for servers and for tools that the repository
+// defines itself, then for uses. The caller closes the roots of its files.
 func openRepository(c *cli.Context) (*repository, error) {
 	if c.NArg() == 0 {
 		return nil, env.UsageError("migrate %s takes files or folders", c.Command.Name)
@@ -109,7 +109,7 @@ func openRepository(c *cli.Context) (*repository, error) {
 	return r, nil
 }
 
-// namesToolfold matches the name of this server in any text.
+// namesToolfold matches this server's name in any text.
 var namesToolfold = regex.Lazy(`(?i)toolfold`)
 
 // collect reads the files below a path.
@@ -160,7 +160,7 @@ func (r *repository) collect(path string) (found []migrated, err error) {
 	return found, err
 }
 
-// userServers takes the names that the user's clients have for this server.
+// userServers adds the names of this server in the user's clients.
 func (r *repository) userServers() {
 	for _, h := range hosts.Hosts {
 		if h.Path == nil {
@@ -177,7 +177,7 @@ func (r *repository) userServers() {
 // runsToolfold matches a word of a command that starts this server.
 var runsToolfold = regex.Lazy(`(^|[/\\@])toolfold([:@.].*)?$`)
 
-// servers takes the names that a client's file has for this server.
+// servers adds the names of this server in a client's file.
 func (r *repository) servers(path string, text []byte) {
 	switch filepath.Ext(path) {
 	case ".json", ".jsonc", ".toml", ".yaml", ".yml":
@@ -188,7 +188,7 @@ func (r *repository) servers(path string, text []byte) {
 	if h == nil {
 		return
 	}
-	entries, _ := h.Servers(text, filepath.Dir(path)) // what cannot be read names none
+	entries, _ := h.Servers(text, filepath.Dir(path)) // an unreadable file names no servers
 	for _, e := range entries {
 		if slices.ContainsFunc(e.Command, runsToolfold().MatchString) && !slices.Contains(r.search.Servers, e.Name) {
 			r.search.Servers = append(r.search.Servers, e.Name)
@@ -243,10 +243,10 @@ func (r *repository) print(c *cli.Context) {
 	}
 }
 
-// maxNamed bounds the files that are named one by one where they were not read.
+// maxNamed is how many unread files are named.
 const maxNamed = 20
 
-// printUnread says what was not looked through, and which servers may be this one.
+// printUnread lists the skipped files, and servers that may be this one. all lifts the limit maxNamed.
 func (r *repository) printUnread(c *cli.Context, all bool) {
 	if n := len(r.order); n > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "%s read, %d not:\n", english.Count(r.read, "file", "files"), n)

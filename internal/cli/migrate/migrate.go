@@ -1,4 +1,4 @@
-// Package migrate has the command migrate, which brings callers of legacy tools over.
+// Package migrate has the command migrate, which converts callers of legacy tools.
 package migrate
 
 import (
@@ -75,7 +75,7 @@ func Command() *cli.Command {
 	}
 }
 
-// migrateReads says which files are looked through.
+// migrateReads describes the files that are searched.
 const migrateReads = "It reads JSON with and without comments, JSON5, YAML, TOML, Markdown and MDX, logs in lines,\n" +
 	"Go, TypeScript, JavaScript, Python, notebooks, shell scripts, Dockerfiles, .env and text."
 

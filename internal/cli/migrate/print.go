@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/migration/files"
 )
 
-// rewrite shows how a file changes, or writes it.
+// rewrite prints the changes to a file, or writes it with --write.
 func (f migrated) rewrite(c *cli.Context) error {
 	if !c.Bool("write") {
 		name := filepath.ToSlash(f.display)
@@ -27,7 +27,7 @@ func (f migrated) rewrite(c *cli.Context) error {
 	return err
 }
 
-// useRules are the kinds of uses as findings.
+// useRules lists the kinds of uses as rules.
 var useRules = []sarif.Rule{
 	{ID: string(files.Calls), Text: "a call by the name of a legacy tool"},
 	{ID: string(files.Text), Text: "a text that names a legacy tool"},
@@ -38,8 +38,8 @@ var useRules = []sarif.Rule{
 	{ID: string(files.Mentions), Text: "the name of a legacy tool in code or settings"},
 }
 
-// sarif returns the uses as findings: what forbids or compares protects nothing any
-// more, which is an error.
+// sarif returns the uses as findings. A rule or comparison with a legacy name no longer protects
+// anything, so it is an error.
 func (r *repository) sarif() []byte {
 	var results []sarif.Result
 	for _, f := range r.files {

@@ -1,4 +1,4 @@
-// Package scaffold has the command new, which writes a server for its author to begin with.
+// Package scaffold has the command new, which writes a server to start with.
 package scaffold
 
 import (
@@ -44,7 +44,7 @@ func Command() *cli.Command {
 	}
 }
 
-// create writes the module of a name, and prints its files and the next commands.
+// create writes the module with this name, and prints its files and the next commands.
 func create(c *cli.Context, name, clone string) error {
 	if err := module.CheckImportPath(name); err != nil {
 		return env.UsageError("%q is not a module path: %v", name, errors.Unwrap(err))
@@ -96,8 +96,8 @@ func create(c *cli.Context, name, clone string) error {
 	return err
 }
 
-// goMod returns the go.mod of a module that is built with a clone of toolfold, or if clone is empty,
-// with the release that this program is.
+// goMod returns a go.mod that requires the clone of toolfold. If clone is empty, it requires the
+// release that this program is.
 func goMod(name, clone, version string) ([]byte, error) {
 	if !semver.IsValid(version) || semver.Build(version) != "" || module.IsPseudoVersion(version) {
 		if clone == "" {

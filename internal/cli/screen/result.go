@@ -11,9 +11,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Result prints a JSON value: a list of objects as a table, the members of an object as one
-// row each, with the lists among them as tables below. What does not fit is named at
-// the end.
+// Result prints a JSON value. A list of objects is a table. An object has one row for each member,
+// followed by tables for its lists of objects. Columns that do not fit are named at the end.
 func (s Screen) Result(value json.RawMessage) error {
 	if rows, ok := objects(value); ok {
 		return s.list(rows)
@@ -50,7 +49,7 @@ func (s Screen) Result(value json.RawMessage) error {
 	return nil
 }
 
-// pairs prints names and whole values: lines go on below their beginning.
+// pairs prints names with whole values. Further lines of a value are indented below the first.
 func (s Screen) pairs(rows [][]string) error {
 	width := 0
 	for _, row := range rows {
@@ -68,10 +67,9 @@ func (s Screen) pairs(rows [][]string) error {
 	return nil
 }
 
-// list prints objects as a table whose columns are their members, in the order in which
-// they first appear.
+// list prints objects as a table. Its columns are their members, in the order of first appearance.
 func (s Screen) list(rows []ordered.Map) error {
-	var columns ordered.Map // whether all values are numbers, by name
+	var columns ordered.Map // by name, whether all values are numbers
 	for _, row := range rows {
 		for _, m := range row {
 			_, err := strconv.ParseFloat(string(m.Value.(json.RawMessage)), 64)
@@ -101,7 +99,7 @@ func (s Screen) list(rows []ordered.Map) error {
 	return err
 }
 
-// objects returns the objects of a list that has nothing else and is not empty.
+// objects returns the objects of a non-empty list of only objects.
 func objects(value json.RawMessage) (rows []ordered.Map, ok bool) {
 	var list []json.RawMessage
 	if json.Unmarshal(value, &list) != nil || len(list) == 0 {
@@ -117,7 +115,7 @@ func objects(value json.RawMessage) (rows []ordered.Map, ok bool) {
 	return rows, true
 }
 
-// cell returns a value as a table shows it: texts without quotes, all else as JSON.
+// cell returns a value for a table: strings without quotes, other values as JSON.
 func cell(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil && string(value) != "null" {

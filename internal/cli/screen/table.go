@@ -11,8 +11,8 @@ import (
 
 // Screen prints tables and results.
 type Screen struct {
-	Out   io.Writer // gets escaped text and colours
-	Width int       // columns of the terminal; 0 = as wide as the text is
+	Out   io.Writer // receives escaped text and colours
+	Width int       // columns of the terminal; 0 = unlimited
 	Color bool      // headers in bold, states in colours
 }
 
@@ -20,19 +20,19 @@ type Screen struct {
 type Table struct {
 	Header []string
 	Rows   [][]string
-	Right  []string // columns whose cells stand to the right, by their header
+	Right  []string // headers of right-aligned columns
 }
 
-// Texts are narrowed to minWidth, and gap blanks stand between columns. Single words of
-// up to wholeWidth, such as ids, times and states, are of no use in part.
+// Texts are narrowed to at least minWidth, and columns are separated by gap blanks. Single words of up
+// to wholeWidth, such as ids, times and states, are not cut.
 const (
 	minWidth   = 12
 	wholeWidth = 40
 	gap        = 2
 )
 
-// Table prints a table. Where the width is too small, cells are cut by an ellipsis and
-// the last columns are left out; it returns their names. A table without rows prints nothing.
+// Table prints a table. If the width is too small, cells are cut with an ellipsis and the last columns
+// are left out; it returns their names. A table without rows prints nothing.
 func (s Screen) Table(t Table) (leftOut []string, err error) {
 	if len(t.Rows) == 0 {
 		return nil, nil
@@ -77,8 +77,8 @@ func (s Screen) Table(t Table) (leftOut []string, err error) {
 	return t.Header[shown:], nil
 }
 
-// fit narrows columns, to the least of each, until they fit into a width, and returns how
-// many do; the first is shown in any case. The widest give way first.
+// fit narrows columns until they fit into width, but not below least. The widest are narrowed first. It
+// returns how many columns fit; the first is always shown.
 func fit(widths, least []int, width int) (shown int) {
 	if width <= 0 {
 		return len(widths)
@@ -120,14 +120,14 @@ const (
 	yellow = "33"
 )
 
-// stateColors has the colours of the words by which actions tell states and grades.
+// stateColors maps states and grades in results to colours.
 var stateColors = map[string]string{
 	"fail": red, "failed": red, "error": red, "critical": red, "high": red,
 	"pass": green, "completed": green, "ok": green, "healthy": green,
 	"warn": yellow, "running": yellow, "paused": yellow, "medium": yellow, "cancelled": yellow,
 }
 
-// paint sets a text in a colour, where colours are wanted and there is one.
+// paint colours a text, unless colours are off or color is empty.
 func (s Screen) paint(color, text string) string {
 	if !s.Color || color == "" || text == "" {
 		return text

@@ -1,4 +1,4 @@
-// Package screen prints for people at a terminal, which no text of others steers.
+// Package screen prints for people at a terminal. Text from other sources cannot control the terminal.
 package screen
 
 import (
@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes text in which names may stand that others chose: of servers,
-// tools, folders and definitions. What would steer a terminal or turn the
-// direction of the text is written as \u001b, which JSON reads as the same text.
+// Writer writes text that may contain names from other sources: servers, tools, folders and
+// definitions. Characters that control a terminal or change the direction of text are written as
+// \u001b, which means the same in JSON.
 type Writer struct{ io.Writer }
 
-// Write writes text, of which a character is never split between two calls.
+// Write writes text. No character may be split between two calls.
 func (w Writer) Write(text []byte) (int, error) {
 	if _, err := w.Writer.Write(escape(text)); err != nil {
 		return 0, err
@@ -22,9 +22,9 @@ func (w Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// escape escapes control characters other than tabs and ends of lines,
-// and characters that set the direction of text. Bytes that are not UTF-8 become
-// U+FFFD: a terminal may take them for controls of eight bits.
+// escape escapes control characters other than tabs and line ends, and characters that set the
+// direction of text. Bytes that are not UTF-8 become U+FFFD, because a terminal may take them for 8-bit
+// controls.
 func escape(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i, size := 0, 0; i < len(text); i += size {

@@ -97,7 +97,7 @@ func serveAction(c *cli.Context) error {
 	return server.Stdio(ctx, in, env.Of(c).Out.Writer)
 }
 
-// announce prints where the server is and what its list costs a model.
+// announce prints the server's address and the cost of its list.
 func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, o *settings.Options) {
 	fmt.Fprintf(out, "serving MCP at http://%s/mcp\n", addr)
 	if len(o.Sets) > 0 {

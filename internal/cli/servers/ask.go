@@ -19,10 +19,10 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// TimeoutFlag bounds how long a server is waited for.
+// TimeoutFlag limits the wait for a server.
 var TimeoutFlag = &cli.DurationFlag{Name: "timeout", Usage: "how long each server may take to start and answer", Value: 30 * time.Second}
 
-// Ask asks a server for its list, within --timeout. More is as in [upstream.List].
+// Ask asks a server for its list, within --timeout. more is described at [upstream.List].
 func Ask(c *cli.Context, s upstream.Server, more ...string) (upstream.Answer, error) {
 	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
 	defer cancel()
@@ -34,7 +34,7 @@ func Ask(c *cli.Context, s upstream.Server, more ...string) (upstream.Answer, er
 	return answer, err
 }
 
-// brief returns a duration without the units of which it has none.
+// brief formats a duration without trailing zero units.
 func brief(d time.Duration) string {
 	text := d.String()
 	for _, none := range []string{"m0s", "h0m"} {
@@ -45,7 +45,7 @@ func brief(d time.Duration) string {
 	return text
 }
 
-// ListOf returns the list that a server has answered with, as doctor reads it.
+// ListOf converts a server's answer for doctor.
 func ListOf(answer upstream.Answer) (doctor.List, error) {
 	raw, err := ordered.JSON(answer)
 	if err != nil {
@@ -56,12 +56,13 @@ func ListOf(answer upstream.Answer) (doctor.List, error) {
 	return l, err
 }
 
-// AskAll asks the server of each list without a problem for its tools, four at a time, and returns the answers by
-// place. It prints a line on standard error as each answers. The list of a server that does not answer gets a problem.
-// Offers returns the methods that a server is offered in addition, see [upstream.List].
+// AskAll asks the server of each list without a problem for its tools, four at a time. It prints a line
+// on standard error for each answer, sets the problem of a list if its server does not answer, and
+// returns the answers by index. offers returns additional methods to declare to a server, see
+// [upstream.List].
 func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offers func(i int) []string) []upstream.Answer {
 	answers := make([]upstream.Answer, len(lists))
-	var line sync.Mutex // one at a time
+	var line sync.Mutex // prints one line at a time
 	SomeAtOnce(len(lists), func(i int) {
 		if lists[i].Problem != "" {
 			return
@@ -72,7 +73,7 @@ func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offe
 			l, err = ListOf(answer)
 		}
 		name := unseen.Escaped(lists[i].Server)
-		if lists[i].Host != "" { // several clients may have it
+		if lists[i].Host != "" { // several clients may have the same server
 			name += " of " + lists[i].Host
 		}
 		line.Lock()
@@ -89,8 +90,8 @@ func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offe
 	return answers
 }
 
-// SomeAtOnce calls run with each number below n, four at a time, and returns when all calls have. Servers that start
-// all at once make each other late.
+// SomeAtOnce calls run for each number below n, four at a time, and waits for all calls. If all servers
+// started at once, they would delay each other.
 func SomeAtOnce(n int, run func(i int)) {
 	const atOnce = 4
 	var wait sync.WaitGroup

@@ -18,8 +18,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// upstreamFrom returns an upstream of the settings as the gateway takes it, with what keeps it from
-// being started or reached.
+// upstreamFrom converts an upstream of the settings for the gateway. Its Problem is the reason why it
+// cannot be started or reached.
 func upstreamFrom(name string, u config.Upstream, workspace string) gateway.Upstream {
 	server, err := OfUpstream(name, u, workspace)
 	to := ForGateway(name, u, server)
@@ -29,7 +29,7 @@ func upstreamFrom(name string, u config.Upstream, workspace string) gateway.Upst
 	return to
 }
 
-// ForGateway returns an upstream of the settings as the gateway takes it.
+// ForGateway converts an upstream of the settings for the gateway.
 func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.Upstream {
 	server.MessageLimit, server.ProbeTimeout = int64(u.MessageLimit), time.Duration(u.ProbeTimeoutMs)*time.Millisecond
 	server.Env, server.EnvOnly = slices.Concat(ownEnv(), server.Env, []string{asUpstream + "=1"}), true
@@ -44,8 +44,8 @@ func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.
 	}
 }
 
-// OfUpstream returns how an upstream is started or reached. Its variables are filled
-// in, as far as they can be: the error names one that cannot.
+// OfUpstream returns how an upstream is started or reached, with its variables filled in. The error
+// names a variable that cannot be filled in.
 func OfUpstream(name string, u config.Upstream, workspace string) (upstream.Server, error) {
 	e := EntryOf(name, u).Filled(workspace)
 	s := OfEntry(e)
@@ -58,7 +58,7 @@ func OfUpstream(name string, u config.Upstream, workspace string) (upstream.Serv
 	return s, nil
 }
 
-// EntryOf returns an upstream as an entry of a client, with its variables.
+// EntryOf converts an upstream to an entry of a client, with variables not filled in.
 func EntryOf(name string, u config.Upstream) hosts.Entry {
 	e := hosts.Entry{Name: name, Own: true, Dir: cmp.Or(u.Cwd, "."), URL: u.URL, Header: u.Headers, SSE: u.Type == "sse"}
 	if u.Command != "" {
@@ -70,13 +70,13 @@ func EntryOf(name string, u config.Upstream) hosts.Entry {
 	return e
 }
 
-// Accounts is the file of this user's logins, beside the settings.
+// Accounts returns the file of this user's logins, beside the settings.
 func Accounts() upstream.Accounts {
 	return upstream.Accounts{Path: filepath.Join(filepath.Dir(config.DefaultFiles("").Global), "logins.json")}
 }
 
-// OfEntry returns how the server of an entry, whose variables are filled in, is
-// started or reached.
+// OfEntry returns how the server of an entry is started or reached. The entry's variables are filled
+// in.
 func OfEntry(e hosts.Entry) upstream.Server {
 	s := upstream.Server{Argv: e.Command, Dir: e.Dir, Env: e.Env, URL: e.URL, Header: http.Header{}, SSE: e.SSE}
 	for name, value := range e.Header {
@@ -88,7 +88,7 @@ func OfEntry(e hosts.Entry) upstream.Server {
 	return s
 }
 
-// revealed returns a server of an entry with the secrets of the keyring that the entry has references to.
+// revealed returns a server with the secrets that its entry refers to, from the keyring.
 func revealed(ctx context.Context, e hosts.Entry, s upstream.Server) (upstream.Server, error) {
 	full, secrets, err := e.Revealed(func(name string) (string, error) { return keyring.Get(ctx, name) })
 	if err != nil {
@@ -96,19 +96,19 @@ func revealed(ctx context.Context, e hosts.Entry, s upstream.Server) (upstream.S
 	}
 	with := OfEntry(full)
 	s.Argv, s.Dir, s.URL, s.Header, s.Hidden = with.Argv, with.Dir, with.URL, with.Header, secrets
-	s.Env = slices.Clone(s.Env) // which has more than the entry
+	s.Env = slices.Clone(s.Env) // it has more variables than the entry
 	for i, variable := range e.Env {
 		s.Env[slices.Index(s.Env, variable)] = with.Env[i]
 	}
 	return s, nil
 }
 
-// maxTimeout is the longest time limit of calls that the settings of an upstream can have.
+// maxTimeout is the longest time limit for calls that the settings of an upstream allow.
 const maxTimeout = time.Hour
 
-// UpstreamOf returns the settings of an upstream that is the server of an entry, also the settings that the entry has under
-// toolfold's names, and the members of the entry without a counterpart. Clients that spell a variable differently have
-// the same upstream. The error names a setting with a value that is not allowed.
+// UpstreamOf converts an entry to settings of an upstream, including members with toolfold's own names.
+// unread lists the members without a counterpart. Spellings of variables are unified, so that the same
+// server gives the same upstream. The error names a setting with an invalid value.
 func UpstreamOf(e hosts.Entry) (u config.Upstream, unread []string, err error) {
 	e = e.Respelled()
 	u = config.Upstream{URL: e.URL, Cwd: e.Dir, Headers: e.Header, Include: e.Only, Exclude: e.Except,

@@ -22,7 +22,7 @@ import (
 // connecting starts or reaches an upstream.
 type connecting = func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error)
 
-// NewGateway returns the gateway to servers, with what is kept of them on this machine.
+// NewGateway returns a gateway to servers, with their records on this machine.
 func NewGateway(o gateway.Options) (*gateway.Gateway, error) {
 	dir, err := storage.DataDir()
 	if err != nil {
@@ -39,7 +39,7 @@ func newGateway(o gateway.Options, dir string) (*gateway.Gateway, error) {
 	return gateway.New(o)
 }
 
-// RemoveJournal removes the log of a server that is no upstream any more.
+// RemoveJournal removes the log of a server that is no longer an upstream.
 func RemoveJournal(server string) error {
 	dir, err := storage.DataDir()
 	if err != nil {
@@ -48,8 +48,8 @@ func RemoveJournal(server string) error {
 	return gateway.RemoveJournal(filepath.Join(dir, upstreamLists), server)
 }
 
-// OpenGateway returns the gateway to the servers of the settings, and of a client's file; an empty
-// path is none. It starts none of them.
+// OpenGateway returns a gateway to the servers of the settings and of a client's file; path may be
+// empty. It starts no server.
 func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gateway, error) {
 	o, err := settings.Load(c)
 	if err != nil {
@@ -69,16 +69,16 @@ func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gatew
 	return o, g, err
 }
 
-// asServed starts or reaches a server for this process alone, and offers it what serve on
-// standard input and output does: which tools a server lists may depend on that.
+// asServed starts or reaches a server for this process alone. It declares the same methods as serve on
+// stdio, because the listed tools may depend on them.
 func asServed(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
-	if IsShared(u) { // with sessions that work in other roots
+	if IsShared(u) { // its sessions have different roots
 		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(method string) bool { return method == upstream.Roots })
 	}
 	return gateway.Connect(ctx, u, c)
 }
 
-// Costs counts the tools of a server as they are, and folded as the options list them.
+// Costs counts the tools of a server as they are, and folded under the options.
 func Costs(answer upstream.Answer, families []*toolfold.Family, o *settings.Options) (raw, folded doctor.Cost, err error) {
 	l, err := ListOf(answer)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// SwitchedOff returns a function that returns the names of the upstreams that the settings switch off now. It reads the
-// user's file again only when that has changed; while the file cannot be read, the last names stay, at first those of
-// the options.
+// SwitchedOff returns a function for the names of the upstreams that the settings now switch off. It
+// rereads the user's file only after a change. If the file cannot be read, the last names stay,
+// initially those of the options.
 func SwitchedOff(o *settings.Options) func() map[string]bool {
 	var mu sync.Mutex
 	var size int64

@@ -15,9 +15,9 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// PlannedFamilies returns the families of the upstreams in the settings, as serve lists them once these settings are
-// written. Answers has new lists by upstream; the lists of other upstreams come from this machine. Unknown names the
-// upstreams without a list. It starts no server and stores nothing.
+// PlannedFamilies returns the families that serve would list with these settings. answers has new lists
+// by upstream; other lists come from this machine. unknown names the upstreams without a list. It
+// starts no server and stores nothing.
 func PlannedFamilies(o *settings.Options, answers map[string]upstream.Answer) (
 	families []*toolfold.Family, unknown []string, err error,
 ) {

@@ -11,8 +11,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Served counts what serve lists under the options, with what a gateway to other servers knows of these; nil is no
-// gateway. It starts none of the servers.
+// Served counts the list that serve offers under the options. g is the gateway to the other servers, or
+// nil. It starts no server.
 func Served(o *settings.Options, g *gateway.Gateway) (doctor.Served, error) {
 	families := o.Families()
 	if g != nil {

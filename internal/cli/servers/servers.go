@@ -1,5 +1,5 @@
-// Package servers reads which other servers there are, in the settings and in files of clients, and starts
-// or reaches them.
+// Package servers reads the other servers from the settings and from clients' files, and starts or
+// reaches them.
 package servers
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// asUpstream is a variable of the environment of every program that is an upstream. A
-// toolfold that is one, perhaps by way of a script, serves no upstreams: it would start
-// itself again and again.
+// asUpstream is an environment variable of every program that is an upstream. A toolfold with this
+// variable serves no upstreams, because it would start itself again and again, perhaps through a
+// script.
 const asUpstream = "TOOLFOLD_AS_UPSTREAM"
 
 // IsOwn reports whether an entry of a client starts this program.
@@ -31,8 +31,8 @@ func IsOwn(e hosts.Entry) bool {
 	return e.Name == hosts.Server || len(e.Command) > 0 && strings.HasPrefix(filepath.Base(e.Command[0]), "toolfold")
 }
 
-// Upstreams returns the servers whose tools are served too: those of the settings, and of
-// the file that --upstreams names. What is left out is said on standard error.
+// Upstreams returns the servers to serve: those of the settings and of the --upstreams file. Servers
+// that are left out are reported on standard error.
 func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) {
 	if os.Getenv(asUpstream) != "" {
 		return nil, nil
@@ -49,7 +49,7 @@ func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) 
 	sayProblems(c, o, list)
 	for i, u := range list {
 		if lacks := o.Lacks(u.Name); lacks != "" {
-			list[i].Problem = lacks // never started, but known, so that no other gets a name of it
+			list[i].Problem = lacks // never started, but known, so that no other server gets its names
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
@@ -60,8 +60,8 @@ func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) 
 	return list, nil
 }
 
-// taken returns upstreams as the gateway takes them: those of the settings first, in the order of their names.
-// Problems has what keeps some from being used, by name.
+// taken converts upstreams for the gateway, those of the settings first, sorted by name. problems maps
+// the names of unusable ones to the reason.
 func taken(o *settings.Options, all map[string]config.Upstream, problems map[string]string) (list []gateway.Upstream) {
 	names := slices.Sorted(maps.Keys(o.Upstreams))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -77,9 +77,9 @@ func taken(o *settings.Options, all map[string]config.Upstream, problems map[str
 	return list
 }
 
-// WithFile returns the upstreams of the settings, and those of a client's file with the settings in their entries.
-// An empty path is no file. Problems has the faults of entries, by name; those upstreams cannot be used. Names in
-// the file need not be ones that the settings can have.
+// WithFile returns the upstreams of the settings and of a client's file, which may be empty. Settings
+// in the file's entries apply. problems maps the names of unusable entries to their faults. Names in
+// the file need not be valid names for the settings.
 func WithFile(c *cli.Context, o *settings.Options, path string) (all map[string]config.Upstream, problems map[string]string, err error) {
 	all = maps.Clone(o.Upstreams)
 	if path == "" {
@@ -126,7 +126,7 @@ func WithFile(c *cli.Context, o *settings.Options, path string) (all map[string]
 	return all, problems, nil
 }
 
-// sayProblems says on standard error which upstreams that are served and switched on cannot be started or reached.
+// sayProblems reports on standard error which served and enabled upstreams cannot be used.
 func sayProblems(c *cli.Context, o *settings.Options, list []gateway.Upstream) {
 	for _, u := range list {
 		if u.Problem != "" && !u.Off && o.Lacks(u.Name) == "" {
@@ -135,7 +135,7 @@ func sayProblems(c *cli.Context, o *settings.Options, list []gateway.Upstream) {
 	}
 }
 
-// trustsFile refuses a file of a workspace that the user does not trust: what it names is
+// trustsFile rejects a file in an untrusted workspace, because the servers that it names would be
 // started.
 func trustsFile(path string, o *settings.Options) error {
 	real, err := filepath.EvalSymlinks(path)

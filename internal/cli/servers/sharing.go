@@ -19,7 +19,7 @@ import (
 	"github.com/toolfold/toolfold/upstream/pool"
 )
 
-// ThisBinary tells builds apart, also of one version.
+// ThisBinary identifies this build, also among builds of one version.
 func ThisBinary() string {
 	path, err := child.Executable()
 	if err == nil {
@@ -31,11 +31,11 @@ func ThisBinary() string {
 	return env.Version()
 }
 
-// IsShared reports whether serve reaches a server by a process that sessions share.
+// IsShared reports whether serve uses a process of the server that sessions share.
 func IsShared(u gateway.Upstream) bool { return pool.Supported && u.Server.URL == "" && !u.Apart }
 
-// Sharing returns what starts upstreams: programs for all sessions of this user, where the
-// system and their settings allow that.
+// Sharing returns a function that starts upstreams. It shares programs among all sessions of this user
+// if the system and their settings allow that.
 func Sharing(log *slog.Logger) connecting {
 	return func(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
 		if !IsShared(u) {
@@ -56,7 +56,7 @@ func Sharing(log *slog.Logger) connecting {
 	}
 }
 
-// thePool returns how the processes that sessions share are reached.
+// thePool returns the pool of shared processes.
 func thePool() (p pool.Pool, err error) {
 	dir, err := storage.DataDir()
 	if err == nil {
@@ -66,7 +66,7 @@ func thePool() (p pool.Pool, err error) {
 	return pool.Pool{Dir: dir, Version: ThisBinary(), Start: start}, err
 }
 
-// Restart ends the processes of a server that sessions share, see [pool.Pool.Restart].
+// Restart ends the shared processes of a server, see [pool.Pool.Restart].
 func Restart(ctx context.Context, name string) (pool.Restarted, error) {
 	p, err := thePool()
 	if err != nil {
@@ -75,8 +75,8 @@ func Restart(ctx context.Context, name string) (pool.Restarted, error) {
 	return p.Restart(ctx, name, pool.RestartWait)
 }
 
-// everyProgram lists the variables that every program gets; a * ends the beginning of
-// several. Others are those of a session, or secrets: a program that needs one names it.
+// everyProgram lists the environment variables that every program gets; a * matches any ending. Other
+// variables belong to a session or are secrets: a program that needs one must name it.
 var everyProgram = strings.Fields(`HOME LOGNAME USER SHELL PATH LANG LANGUAGE LC_* TZ TMPDIR TMP TEMP TERM
 	XDG_CONFIG_* XDG_DATA_* XDG_CACHE_HOME XDG_STATE_HOME XDG_RUNTIME_DIR DISPLAY WAYLAND_DISPLAY XAUTHORITY DBUS_SESSION_BUS_ADDRESS
 	HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy
@@ -87,7 +87,7 @@ var everyProgram = strings.Fields(`HOME LOGNAME USER SHELL PATH LANG LANGUAGE LC
 	HOMEPATH PROGRAMDATA ProgramData ProgramFiles* PROGRAMFILES* CommonProgramFiles* PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS
 	SystemDrive SYSTEMDRIVE`)
 
-// ownEnv returns the variables of this process that every program gets.
+// ownEnv returns the variables of this process that match everyProgram.
 var ownEnv = sync.OnceValue(func() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

@@ -6,11 +6,11 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// longList is the cost of a list of tools, in tokens, beyond which a shorter listing is worth a call of discovery.
+// longList is the cost of a list, in tokens, above which a shorter listing is worth a discovery call.
 const longList = 10_000
 
-// ListAdvice returns what to do about a list that costs so many tokens at a level; empty if it is short, or no
-// listing is shorter.
+// ListAdvice returns advice about a list of that cost at that level. It is empty if the list is short,
+// or if no listing is shorter.
 func ListAdvice(tokens int, level lazy.Level) string {
 	if tokens <= longList || level == lazy.Search {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 )
 
-// ServeCommand returns the command serve without its action: setup writes options of it into the files
-// of clients.
+// ServeCommand returns the command serve without its action: setup writes its options into clients'
+// files.
 func ServeCommand() *cli.Command {
 	return &cli.Command{Name: "serve", Usage: "serve MCP on standard input and output, or on --http", Flags: serveFlags()}
 }
@@ -21,7 +21,7 @@ func serveFlags() []cli.Flag {
 		TrustFlag, UpstreamsFlag, env.LogLevelFlag)
 }
 
-// RefusedByServe returns the error of serve for options that it would refuse.
+// RefusedByServe returns the error of serve for options that it would reject.
 func RefusedByServe(e *env.Env, options []string) error {
 	return AsServe(e, options, func(c *cli.Context) error {
 		_, err := FilesOf(c)

@@ -11,8 +11,8 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// checkSets refuses sets with invalid names or members, and one to serve that is not among them. Whether members name
-// upstreams that there are is another question: see [Options.Choose].
+// checkSets rejects sets with invalid names or members, and an unknown set to serve. [Options.Choose]
+// checks that the upstreams of members exist.
 func checkSets(o config.Options) error {
 	for _, name := range slices.Sorted(maps.Keys(o.Sets)) {
 		if err := CheckSet(name, o.Sets[name]); err != nil {
@@ -25,7 +25,7 @@ func checkSets(o config.Options) error {
 	return UnknownSet(o.Sets, o.Set)
 }
 
-// CheckSet refuses an invalid name of a set, and members that cannot be.
+// CheckSet rejects an invalid set name and invalid members.
 func CheckSet(name string, members []string) error {
 	if !UpstreamName().MatchString(name) {
 		return fmt.Errorf("%q is no name for a set: at most 32 small letters, digits, - and _, a letter first", name)
@@ -40,7 +40,7 @@ func CheckSet(name string, members []string) error {
 	return nil
 }
 
-// UnknownSet returns the error of a name that is no set; nil for a set.
+// UnknownSet returns an error if there is no set with this name.
 func UnknownSet(sets map[string][]string, name string) error {
 	if _, known := sets[name]; known {
 		return nil
@@ -55,8 +55,8 @@ func UnknownSet(sets map[string][]string, name string) error {
 	return fmt.Errorf("there is no set %q: there are %s", name, strings.Join(names, ", "))
 }
 
-// Choose reads the sets, of the names of all upstreams that there are, and takes the one to serve. Missing has the members
-// by set whose upstream is not there; the rest of the set works.
+// Choose resolves the sets against the names of all upstreams, and selects the set to serve. missing
+// maps sets to members whose upstream does not exist; the rest of the set works.
 func (o *Options) Choose(upstreams []string) (missing map[string][]string, err error) {
 	o.sets, missing = setsOf(o.Sets, upstreams), map[string][]string{}
 	for name, members := range o.Sets {
@@ -77,10 +77,10 @@ func (o *Options) Choose(upstreams []string) (missing map[string][]string, err e
 	return missing, nil
 }
 
-// Servable returns the sets by name, once one was chosen.
+// Servable returns the sets by name; nil before Choose.
 func (o *Options) Servable() map[string]permission.Set { return o.sets }
 
-// Lacks says why an upstream is not served: the set lacks it. It is empty for one that is served.
+// Lacks returns the reason if the served set lacks an upstream; empty if the upstream is served.
 func (o *Options) Lacks(upstream string) string {
 	if o.served == nil || o.served.Has(upstream) {
 		return ""
@@ -88,7 +88,7 @@ func (o *Options) Lacks(upstream string) string {
 	return o.served.Lacks(upstream)
 }
 
-// setsOf returns sets as rights have them. Members whose upstream is not there leave nothing.
+// setsOf converts sets for rights. Members without an existing upstream are left out.
 func setsOf(sets map[string][]string, upstreams []string) map[string]permission.Set {
 	all := map[string]permission.Set{}
 	for name, members := range sets {
@@ -107,15 +107,15 @@ func setsOf(sets map[string][]string, upstreams []string) map[string]permission.
 	return all
 }
 
-// UpstreamOf returns the upstream that a member of a set names; empty if there is no such upstream.
+// UpstreamOf returns the upstream of a set's member; empty if it does not exist.
 func UpstreamOf(member string, upstreams []string) string {
 	server, _ := memberOf(member, upstreams)
 	return server
 }
 
-// memberOf takes a member of a set apart: the upstream, and the pattern of its tools, which is empty for the whole upstream.
-// An upstream in a client's file may have dots in its name: of several that fit the longest is meant. Both are empty if
-// there is no such upstream.
+// memberOf splits a set's member into the upstream and the pattern for its tools, which is empty for
+// the whole upstream. Upstreams of a client's file may have dots in their names: the longest match
+// wins. Both results are empty if there is no such upstream.
 func memberOf(member string, upstreams []string) (server, tool string) {
 	if slices.Contains(upstreams, member) {
 		return member, ""

@@ -1,5 +1,5 @@
-// Package settings has the settings as commands take them: from flags, the environment and files, with
-// what follows from them: lists, rights, trust in the workspace, and tokens.
+// Package settings reads the settings of commands from flags, the environment and files. It derives
+// lists, rights, trust in the workspace, and tokens from them.
 package settings
 
 import (
@@ -33,16 +33,16 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// WorkspaceFlag is the name of the flag that says where the workspace is.
+// WorkspaceFlag is the name of the flag for the workspace folder.
 const WorkspaceFlag = "workspace"
 
-// UpstreamsFlag names a file of a client, whose servers are folded as it is.
+// UpstreamsFlag names a client's file, whose servers are also served.
 var UpstreamsFlag = &cli.StringFlag{
 	Category: commonHeading, Name: "upstreams", Usage: "serve also the servers in this file of a client, with mcpServers or the like",
 	EnvVars: []string{"TOOLFOLD_UPSTREAMS"}, TakesFile: true,
 }
 
-// Folder returns the folder of the user's settings; empty if the system names none.
+// Folder returns the folder of the user's settings; empty if the system defines none.
 func Folder() string {
 	if global := config.DefaultFiles("").Global; global != "" {
 		return filepath.Dir(global)
@@ -50,12 +50,10 @@ func Folder() string {
 	return ""
 }
 
-// UpstreamName matches the names that upstreams may have: names of tools begin
-// with them.
+// UpstreamName matches the valid names of upstreams. Names of tools begin with them.
 var UpstreamName = regex.Lazy(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// Flags returns the flags of the named settings, made of their
-// declaration, and the flag that says where the workspace is.
+// Flags returns the flags of the named settings, from their declarations, and the workspace flag.
 func Flags(names ...string) []cli.Flag {
 	flags := []cli.Flag{&cli.StringFlag{
 		Category: workHeading, Name: WorkspaceFlag, Usage: "folder of files and local settings", Value: ".",
@@ -121,24 +119,25 @@ func Heading(setting string) string {
 	return workHeading
 }
 
-// maxShownValues is how many values of a setting a help page lists; an unknown value is answered with all of them.
+// maxShownValues is how many values of a setting a help page lists. The error for an unknown value
+// lists all.
 const maxShownValues = 8
 
-// addsUp are settings whose flag may be given several times, as rules are.
+// addsUp lists settings whose flag may be repeated, such as rules.
 var addsUp = map[string]bool{"allow": true, "deny": true}
 
-// Computed describes the values of settings without a default, if they are not set.
+// Computed describes the values of settings without a default while they are not set.
 var Computed = map[string]string{
 	"store":         "toolfold.db in the user's data directory",
 	"httpTokenFile": "tokens beside the user's config file, if that file exists",
 }
 
-// defaultTokenFile returns where tokens are kept that no setting names a file for.
+// defaultTokenFile returns the token file that is used if no setting names one.
 func (o *Options) defaultTokenFile() string {
 	return filepath.Join(filepath.Dir(o.Files.Global), "tokens")
 }
 
-// applies returns what applies where settings without a default are not set.
+// applies returns the effective values of settings without a default.
 func applies(o config.Options) map[string]any {
 	values := map[string]any{"listing": string(surface.Mode(o.ToolMode).DefaultLevel())}
 	if url, err := storage.DefaultURL(); err == nil {
@@ -147,7 +146,7 @@ func applies(o config.Options) map[string]any {
 	return values
 }
 
-// FlagName spells toolMode as tool-mode.
+// FlagName converts toolMode to tool-mode.
 func FlagName(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -159,29 +158,29 @@ func FlagName(name string) string {
 	return b.String()
 }
 
-// EnvName spells toolMode as TOOLFOLD_TOOL_MODE.
+// EnvName converts toolMode to TOOLFOLD_TOOL_MODE.
 func EnvName(setting string) string {
 	return "TOOLFOLD_" + strings.ToUpper(strings.ReplaceAll(FlagName(setting), "-", "_"))
 }
 
-// Options are the settings that apply to one command.
+// Options are the effective settings of a command.
 type Options struct {
 	config.Options
 	Env     *env.Env
 	Files   config.Files
 	Layers  *config.Layers
-	Trusted func() bool // whether the user trusts the workspace, now
+	Trusted func() bool // reports whether the user trusts the workspace now
 
-	ManyClients bool // calls are of several clients, as over HTTP
+	ManyClients bool // calls come from several clients, as over HTTP
 
-	workspaceFrom string // what decided where the workspace is, as [WorkspaceOf] returns it
+	workspaceFrom string // source of the workspace, see [WorkspaceOf]
 
-	sets   map[string]permission.Set // that can be served, by name; nil before Choose
-	served *permission.Set           // that is served; nil = all upstreams
+	sets   map[string]permission.Set // sets that can be served, by name; nil before Choose
+	served *permission.Set           // the set to serve; nil = all upstreams
 }
 
-// Load reads flags, environment and settings files, and says on standard
-// error what the files have that does not apply.
+// Load reads flags, environment and settings files. It reports ignored entries of the files on standard
+// error.
 func Load(c *cli.Context) (*Options, error) {
 	files, err := FilesOf(c)
 	if err != nil {
@@ -216,7 +215,7 @@ func Load(c *cli.Context) (*Options, error) {
 	return o, nil
 }
 
-// InForce returns the settings that the layers come to.
+// InForce returns the settings that result from the layers.
 func InForce(c *cli.Context, files config.Files, layers *config.Layers) (*Options, error) {
 	o := &Options{Env: env.Of(c), Files: files, Layers: layers, Trusted: files.Trusted}
 	var err error
@@ -230,21 +229,22 @@ func InForce(c *cli.Context, files config.Files, layers *config.Layers) (*Option
 	return o, nil
 }
 
-// HasWorkspace reports whether the user chose the workspace: named it, gave it a name, or trusts it.
-// Any other is the folder in which the program happens to run.
+// HasWorkspace reports whether the user chose the workspace: by a flag or variable, by giving it a
+// name, or by trusting it. Otherwise it is only the folder in which the program runs.
 func (o *Options) HasWorkspace() bool {
 	return o.workspaceFrom != config.Default || o.WorkspaceName != "" || o.Trusted()
 }
 
-// WithoutFlags returns the context of a command whose flags are named as settings are and mean something else: of its
-// flags, only the workspace and those of the named settings count, which are texts.
+// WithoutFlags returns a context for commands whose flags share names with settings but mean something
+// else. It keeps only the workspace flag and the flags of the settings in except, which must be
+// strings.
 func WithoutFlags(c *cli.Context, except ...string) *cli.Context {
 	flags := flag.NewFlagSet(c.Command.Name, flag.ContinueOnError)
 	flags.String(WorkspaceFlag, c.String(WorkspaceFlag), "")
 	for _, setting := range except {
 		flags.String(FlagName(setting), "", "")
 		if c.IsSet(FlagName(setting)) {
-			_ = flags.Set(FlagName(setting), c.String(FlagName(setting))) // it takes any text
+			_ = flags.Set(FlagName(setting), c.String(FlagName(setting))) // any text is valid
 		}
 	}
 	bare := cli.NewContext(c.App, flags, nil)
@@ -252,8 +252,7 @@ func WithoutFlags(c *cli.Context, except ...string) *cli.Context {
 	return bare
 }
 
-// FilesOf reads the flags and the environment. Empty values count as not
-// set.
+// FilesOf reads the flags and the environment. Empty values count as not set.
 func FilesOf(c *cli.Context) (config.Files, error) {
 	workspace := cmp.Or(c.String(WorkspaceFlag), ".")
 	if info, err := os.Stat(workspace); err != nil || !info.IsDir() {
@@ -264,10 +263,10 @@ func FilesOf(c *cli.Context) (config.Files, error) {
 	files.Flags, files.Env, files.Check, files.Trusted = map[string]any{}, map[string]any{}, checkStart, Trusted(c, workspace)
 	for _, p := range config.Params(config.Settings) {
 		if p.Name == UpstreamsFlag.Name {
-			continue // a flag and a variable of that name have a file
+			continue // its flag and variable name a file instead
 		}
 		flag, variable := FlagName(p.Name), EnvName(p.Name)
-		several := false // a flag of another command that has this name, as --set of token add, is not of the setting
+		several := false // a flag of another command with this name, such as --set of token add, is not the setting
 		if c.IsSet(flag) {
 			_, several = c.Value(flag).(cli.StringSlice)
 		}
@@ -300,13 +299,14 @@ func flagText(c *cli.Context, setting string) string {
 	return fmt.Sprint(c.Value(FlagName(setting)))
 }
 
-// StoreOptions are those of every store: only the user names one.
+// StoreOptions are the options of every store. Ambient credentials are allowed, because only the user
+// names a store.
 func (o *Options) StoreOptions() []storage.Option {
 	return []storage.Option{storage.AmbientCredentials(true), storage.Log(o.Env.Log())}
 }
 
-// narrowAllow denies what one of several sources does not allow, so that only
-// what all of them allow is left.
+// narrowAllow denies actions that one of several sources does not allow, so that only actions allowed
+// by all of them remain.
 func (o *Options) narrowAllow() {
 	_, lists := o.Layers.Lists("allow")
 	if len(lists) < 2 {
@@ -325,7 +325,7 @@ func (o *Options) narrowAllow() {
 	o.Deny = denied
 }
 
-// surface returns the mode and the level that the options ask for.
+// surface returns the mode and the level of the options.
 func (o *Options) surface() (surface.Mode, lazy.Level) {
 	mode := surface.Mode(o.ToolMode)
 	if o.Listing == "" {
@@ -334,7 +334,7 @@ func (o *Options) surface() (surface.Mode, lazy.Level) {
 	return mode, lazy.Level(o.Listing)
 }
 
-// Kind returns the kind of the host that the options are for; empty for none.
+// Kind returns the kind of host that the options are for; empty if they name no host.
 func (o *Options) Kind() target.Kind {
 	if t := target.Find(o.For); t != nil {
 		return t.Kind
@@ -342,20 +342,20 @@ func (o *Options) Kind() target.Kind {
 	return ""
 }
 
-// NoWorkbench is the value of the setting tier with which other servers and discovery are all that is served.
+// NoWorkbench is the value of the setting tier that serves only other servers and discovery.
 const NoWorkbench = "none"
 
 // GatewayOnly reports whether the workbench is off.
 func (o *Options) GatewayOnly() bool { return o.Tier == NoWorkbench }
 
-// Families returns the declarations of the families of this program that are served.
+// Families returns the declarations of this program's families that are served.
 func (o *Options) Families() []*toolfold.Family {
 	return slices.DeleteFunc(app.Families(), func(f *toolfold.Family) bool {
 		return o.GatewayOnly() && f.Category != callctx.Discovery
 	})
 }
 
-// Off returns the declarations of the families of this program that are not served.
+// Off returns the declarations of this program's families that are not served.
 func (o *Options) Off() []*toolfold.Family {
 	if !o.GatewayOnly() {
 		return nil
@@ -363,14 +363,14 @@ func (o *Options) Off() []*toolfold.Family {
 	return slices.DeleteFunc(app.Families(), func(f *toolfold.Family) bool { return f.Category == callctx.Discovery })
 }
 
-// SurfaceOptions returns what tools/list offers under the options.
+// SurfaceOptions returns the options for tools/list.
 func (o *Options) SurfaceOptions() surface.Options {
 	mode, level := o.surface()
 	offer := surface.Options{
 		Mode: mode, Level: level, Params: entry.Form(o.Params), Fold: consolidate.Fold(o.Fold), Structured: o.Structured,
 		Off: o.Off(), WhyOff: "the workbench is off: --tier=" + NoWorkbench,
 	}
-	if o.Layers != nil && o.Layers.ForHost("fold") { // a host's best fold was found for our own tools alone
+	if o.Layers != nil && o.Layers.ForHost("fold") { // a host's best fold was measured with our own tools only
 		offer.FoldOthers = consolidate.ByFamily
 	}
 	for _, tier := range []toolfold.Tier{toolfold.Core, toolfold.Standard, toolfold.Extended} {
@@ -381,31 +381,31 @@ func (o *Options) SurfaceOptions() surface.Options {
 	return offer
 }
 
-// SurfaceSettings are the settings that say what tools/list shows and how calls are
-// answered; the setting for decides those of them that are not set.
+// SurfaceSettings are the settings for tools/list and for answers. The setting for provides values for
+// those that are not set.
 var SurfaceSettings = []string{"toolMode", "listing", "params", "tier", "fold", "alwaysLoad", "structured", "resultLimit"}
 
-// PermissionSettings are the settings that say what callers may see and call.
+// PermissionSettings are the settings that limit the actions that callers may see and call.
 var PermissionSettings = []string{"readOnly", "allow", "deny", "set"}
 
-// RunSettings are those of every command that runs calls.
+// RunSettings are the settings of all commands that run calls.
 var RunSettings = append([]string{"memoryNamespace", "memoryScope", "traceArguments", "traceCalls", "traceDays", "traceMegabytes",
 	"taskRetentionDays", "maxInterruptions", "metricDays", "metricPoints"}, PermissionSettings...)
 
-// Rules returns what the options permit.
+// Rules returns the permission rules of the options.
 func Rules(o config.Options) permission.Rules {
 	return permission.Rules{ReadOnly: o.ReadOnly, Allow: o.Allow, Deny: o.Deny}
 }
 
-// Rules returns what the options permit, and the set that they serve.
+// Rules returns the permission rules of the options, with the served set.
 func (o *Options) Rules() permission.Rules {
 	rules := Rules(o.Options)
 	rules.Set = o.served
 	return rules
 }
 
-// Rights returns what callers may see and call. Several sources allow only what each of them allows.
-// With others the tools of other servers are served too, of which it is not known beforehand which these are.
+// Rights returns the rights of callers. If several sources have allow rules, each of them must allow an
+// action. With others, the tools of other servers are served too, which are not known beforehand.
 func (o *Options) Rights(others bool) *toolfold.Rights {
 	rights := o.Rules().Rights()
 	if _, lists := o.Layers.Lists("allow"); others && len(o.Allow) > 0 && len(lists) > 1 {
@@ -416,8 +416,8 @@ func (o *Options) Rights(others bool) *toolfold.Rights {
 	return rights
 }
 
-// checkStart refuses options with which no server could start. Which patterns of rights
-// match is not known where tools of other servers are served too.
+// checkStart rejects options with which no server could start. If other servers are served, it does not
+// check that patterns match, because their tools are not known.
 func checkStart(o config.Options) error {
 	if err := CheckTier(o); err != nil {
 		return err
@@ -432,7 +432,7 @@ func checkStart(o config.Options) error {
 	return CheckPlaces(o, families)
 }
 
-// CheckTier refuses legacy mode without a workbench.
+// CheckTier rejects legacy mode without the workbench.
 func CheckTier(o config.Options) error {
 	if o.Tier == NoWorkbench && surface.Mode(o.ToolMode) == surface.Legacy {
 		return fmt.Errorf("--tier=%s switches the workbench off, and --tool-mode=%s lists it by its old names: leave one of the two out",
@@ -441,8 +441,8 @@ func CheckTier(o config.Options) error {
 	return nil
 }
 
-// CheckPlaces refuses a store, upstreams and an address that cannot be; the rights of the
-// tokens for the address are those over families, nil for ones that are not known.
+// CheckPlaces rejects an invalid store, invalid upstreams and an invalid address. The tokens for the
+// address are checked against families, or not at all if families is nil.
 func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 	if err := storage.CheckURL(o.Store); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -473,14 +473,14 @@ func CheckPlaces(o config.Options, families []*toolfold.Family) error {
 	return nil
 }
 
-// Setting is a setting with what decided it.
+// Setting is a setting with its source.
 type Setting struct {
 	Name  string `json:"name"`
-	Value any    `json:"value,omitempty"` // absent where nothing is set
-	From  string `json:"from"`            // as [config.Layers.From] says it
+	Value any    `json:"value,omitempty"` // absent if not set
+	From  string `json:"from"`            // see [config.Layers.From]
 }
 
-// WorkspaceOf returns the workspace's path and what decided it.
+// WorkspaceOf returns the workspace's path and its source.
 func WorkspaceOf(c *cli.Context) (path, from string, err error) {
 	dir := cmp.Or(c.String(WorkspaceFlag), ".")
 	switch {
@@ -495,7 +495,7 @@ func WorkspaceOf(c *cli.Context) (path, from string, err error) {
 	return path, from, err
 }
 
-// StoreOf returns the URL of the store that applies, without its password.
+// StoreOf returns the URL of the effective store, without its password.
 func StoreOf(layers *config.Layers) any {
 	if url := layers.Redacted()["store"]; url != nil {
 		return url

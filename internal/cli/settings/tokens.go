@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/permission"
 )
 
-// TokenFile returns the path of the file that the options name, or of the default one.
+// TokenFile returns the path of the token file in the options, or of the default one.
 func TokenFile(c *cli.Context) (string, error) {
 	o, err := Load(c)
 	if err != nil {
@@ -22,7 +22,7 @@ func TokenFile(c *cli.Context) (string, error) {
 	return cmp.Or(o.HTTPTokenFile, o.defaultTokenFile()), nil
 }
 
-// ReadTokens reads a file that may be missing or empty.
+// ReadTokens reads a token file. It returns no tokens if the file is missing or empty.
 func ReadTokens(path string) ([]permission.Token, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,8 +38,8 @@ func ReadTokens(path string) ([]permission.Token, error) {
 	return list, err
 }
 
-// Lapses lists the rules of the settings, and of tokens, that match a tool of another server by a name
-// that does not count, with what to write instead.
+// Lapses lists the rules of the settings and tokens that match another server's tool by a name that
+// does not count, with a replacement.
 func Lapses(families []*toolfold.Family, settings permission.Rules, tokens []permission.Token) (lines []string) {
 	for _, l := range settings.Lapses(families) {
 		lines = append(lines, fmt.Sprintf("allow: %s", l))

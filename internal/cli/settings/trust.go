@@ -18,13 +18,13 @@ import (
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
-// TrustFlag trusts the workspace for one run, such as one of CI.
+// TrustFlag trusts the workspace for one run, such as in CI.
 var TrustFlag = &cli.BoolFlag{
 	Category: workHeading, Name: "trust", Usage: "use the workspace's agents, abilities and workflows in this run",
 	EnvVars: []string{"TOOLFOLD_TRUST"},
 }
 
-// TrustedFolders returns the list in the user's data directory.
+// TrustedFolders returns the list of trusted folders in the user's data directory.
 func TrustedFolders() (*trust.Folders, error) {
 	dir, err := storage.DataDir()
 	if err != nil {
@@ -33,8 +33,8 @@ func TrustedFolders() (*trust.Folders, error) {
 	return trust.Open(filepath.Join(dir, "trust.json")), nil
 }
 
-// Trusted returns what reports, at any time, whether the user trusts the
-// workspace: with a flag for this run, or in the list of trusted folders.
+// Trusted returns a function that reports whether the user trusts the workspace: by a flag for this
+// run, or by the list of trusted folders.
 func Trusted(c *cli.Context, workspace string) func() bool {
 	if c.Bool(TrustFlag.Name) {
 		return func() bool { return true }
@@ -46,8 +46,8 @@ func Trusted(c *cli.Context, workspace string) func() bool {
 	return func() bool { return folders.Trusted(workspace) }
 }
 
-// Replaced returns the folder that the list trusts at the workspace's path where
-// another one stands there since; else an empty string.
+// Replaced returns the trusted folder at the workspace's path if another folder now stands there.
+// Otherwise it is empty.
 func Replaced(c *cli.Context, workspace string) string {
 	folders, err := TrustedFolders()
 	if err != nil || c.Bool(TrustFlag.Name) {
@@ -56,7 +56,7 @@ func Replaced(c *cli.Context, workspace string) string {
 	return folders.Replaced(workspace)
 }
 
-// TellReplaced says on standard error that the trusted folder is another one now.
+// TellReplaced reports on standard error that the trusted folder was replaced.
 func TellReplaced(c *cli.Context, workspace string) {
 	if dir := Replaced(c, workspace); dir != "" {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: another folder stands at %s than the one that was trusted: look at it, "+
@@ -64,11 +64,11 @@ func TellReplaced(c *cli.Context, workspace string) {
 	}
 }
 
-// maxCounted bounds what is read to count definitions.
+// maxCounted limits the entries that are read to count definitions.
 const maxCounted = 1000
 
-// Definitions counts the files that a folder has for toolfold to run, in words.
-// It is empty where there are none.
+// Definitions describes in words how many files a folder has for toolfold to run. It is empty if there
+// are no such files.
 func Definitions(workspace string) string {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -86,7 +86,7 @@ func Definitions(workspace string) string {
 		{workflow.Folder, "workflow", "workflows", yaml},
 	} {
 		info, err := root.Stat(kind.folder)
-		if err != nil || !info.IsDir() { // to open a pipe would be to wait
+		if err != nil || !info.IsDir() { // opening a pipe would block
 			continue
 		}
 		folder, err := root.Open(kind.folder)

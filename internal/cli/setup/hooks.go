@@ -21,8 +21,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shell"
 )
 
-// setupHooks prints, writes or takes out the hook that a name stands for, in the repository
-// that the current folder is in. Options go to toolfold hook.
+// setupHooks prints, writes or removes a hook in the repository of the current folder. options go to
+// toolfold hook.
 func setupHooks(c *cli.Context, name string, options []string) error {
 	h := hooks.Find(name)
 	switch {
@@ -66,9 +66,9 @@ func setupHooks(c *cli.Context, name string, options []string) error {
 	return err
 }
 
-// callOf returns how a hook in a file runs toolfold: by the path of this binary, or by the name
-// alone if others share the file or the binary will not last. The note, which can be empty, is
-// what the user has to know of that.
+// callOf returns how a hook in a file runs toolfold: by the path of this binary, or by its name if
+// other people share the file or the binary will not last. note warns the user about that; it may be
+// empty.
 func callOf(h *hooks.Hook, folder, path string, options []string) (call hooks.Call, note string, err error) {
 	call.Args = append(slices.Clone(options), h.Name)
 	_, inTree := git.Top(folder)
@@ -97,7 +97,7 @@ func callOf(h *hooks.Hook, folder, path string, options []string) (call hooks.Ca
 	return call, note, nil
 }
 
-// lastingBinary returns the path of this program, with slashes, or why none will last.
+// lastingBinary returns the path of this program, with slashes, or the reason why it will not last.
 func lastingBinary() (path, why string) {
 	binary, err := clientfile.Binary()
 	if err != nil {
@@ -115,7 +115,7 @@ func lastingBinary() (path, why string) {
 	return filepath.ToSlash(binary), ""
 }
 
-// showHook prints the hook's file as --write would make it.
+// showHook prints the hook's file as --write would write it.
 func showHook(c *cli.Context, h *hooks.Hook, path string, call hooks.Call) error {
 	text, err := clientfile.Read(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -132,13 +132,13 @@ func showHook(c *cli.Context, h *hooks.Hook, path string, call hooks.Call) error
 	return nil
 }
 
-// writeHook puts a hook into its file. The backup is of the text without the hook, so a file that
-// has it gets no other.
+// writeHook puts a hook into its file. The backup holds the text without the hook, so a file with the
+// hook gets no new backup.
 func writeHook(c *cli.Context, h *hooks.Hook, path string, call hooks.Call) error {
 	ending := clientfile.Backup
 	if text, err := clientfile.Read(path); err == nil && h.Has(text) {
 		ending = ""
-	} else if err := clientfile.RemoveBackups(path); err != nil { // which are of another time
+	} else if err := clientfile.RemoveBackups(path); err != nil { // outdated backups
 		return err
 	}
 	done, err := clientfile.Edit(path, ending, func(text []byte) ([]byte, error) { return h.With(text, call) })
@@ -164,29 +164,29 @@ func writeHook(c *cli.Context, h *hooks.Hook, path string, call hooks.Call) erro
 	return err
 }
 
-// runByGit makes a new script executable. The mode of one that was there stays, as its user may
-// have switched it off by that: next, what is left to do, begins with it then.
+// runByGit makes a new script executable. An existing script keeps its mode, because its user may have
+// disabled it; the returned next steps then mention that.
 func runByGit(done clientfile.Edited, next string) (string, error) {
 	if done.IsNew {
 		return next, os.Chmod(done.Path, 0o755) //nolint:gosec // git runs it
 	}
 	info, err := os.Stat(done.Path)
-	isHusky := filepath.Base(filepath.Dir(done.Path)) == ".husky" // which runs it by sh
+	isHusky := filepath.Base(filepath.Dir(done.Path)) == ".husky" // husky runs its scripts with sh
 	if err == nil && !isHusky && runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
 		next = "git does not run this file until it is executable: chmod +x " + shell.Word(done.Path) + "; then " + next
 	}
 	return next, err
 }
 
-// undoHook takes a hook out of its file. A file in which nothing else has changed since setup wrote
-// to it is as it was then, or gone if there was none.
+// undoHook removes a hook from its file. If nothing else has changed since setup wrote it, the former
+// file is restored, or removed if there was none.
 func undoHook(c *cli.Context, h *hooks.Hook, path string) error {
 	before, backup, err := clientfile.ReadBackup(path)
 	if err != nil {
 		return err
 	}
 	hadFile := backup != ""
-	if hadFile && h.Has(before) { // older versions backed up what they had written
+	if hadFile && h.Has(before) { // older versions backed up their own output
 		if before, err = h.Take(before); err != nil {
 			return fmt.Errorf("%s: %w", backup, err)
 		}

@@ -1,4 +1,5 @@
-// Package setup has the command setup, which connects clients, and git and clients to the hook.
+// Package setup has the command setup, which connects clients to the server, and git and clients to the
+// hook.
 package setup
 
 import (
@@ -65,7 +66,7 @@ func setupAction(c *cli.Context) error {
 		return env.UsageError("%s", suggest.OneOf("--for", c.String("for"), target.Names()))
 	}
 	name, rest := c.Args().First(), c.Args().Tail()
-	if strings.HasPrefix(name, "-") { // of a leading --, which flags end with, nothing is left
+	if strings.HasPrefix(name, "-") { // flag parsing drops a leading --
 		name, rest = "", append([]string{"--"}, c.Args().Slice()...)
 	}
 	var options []string
@@ -106,8 +107,8 @@ func setupAction(c *cli.Context) error {
 	return explain(c, h, row, args, "")
 }
 
-// setupUnknown prints the entry that most clients take, for a client that is not in the table. A name
-// close to one in it is an error.
+// setupUnknown prints the entry that most clients accept, for a client that is not in the table. A name
+// close to a known one is an error.
 func setupUnknown(c *cli.Context, name string, options []string) error {
 	if near := suggest.Nearest(name, hosts.Names()); near != "" {
 		return env.UsageError("unknown client %q, did you mean %q?", name, near)
@@ -132,8 +133,8 @@ func setupUnknown(c *cli.Context, name string, options []string) error {
 	return w.Flush()
 }
 
-// setupWithoutClient lists the clients. With --write it asks on a terminal which of those
-// installed to connect.
+// setupWithoutClient lists the clients. With --write it asks on a terminal which installed clients to
+// connect.
 func setupWithoutClient(c *cli.Context, options []string) error {
 	switch {
 	case c.Bool("undo"):
@@ -169,7 +170,7 @@ func setupWithoutClient(c *cli.Context, options []string) error {
 			continue
 		}
 		chosen++
-		if err := connect(c, h, options); err != nil { // the other clients' files may be well
+		if err := connect(c, h, options); err != nil { // the other clients' files may be fine
 			failed = true
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: %s: %v\n", h.Title, err)
 		}
@@ -183,15 +184,14 @@ func setupWithoutClient(c *cli.Context, options []string) error {
 	return cli.Exit("", env.ExitFailed)
 }
 
-// entryArgs returns the arguments of the entry, and the row of the table of lists that
-// they name: --for, or else what suits.
+// entryArgs returns the arguments of the entry, and the list that they select: --for, or else suits.
 func entryArgs(c *cli.Context, suits string) ([]string, *target.Row) {
 	row := target.Find(cmp.Or(c.String("for"), suits))
 	return []string{"serve", "--for=" + row.Name}, row
 }
 
-// costText returns what a server with these arguments lists, in tokens, with the tools of upstreams as
-// far as they are known on this machine. It starts no server.
+// costText returns the cost of the list that a server with these arguments serves. It counts the tools
+// of upstreams as far as this machine knows them, and starts no server.
 func costText(c *cli.Context, args []string) string {
 	text := ""
 	err := settings.AsServe(env.Of(c), args[1:], func(c *cli.Context) error {
@@ -215,7 +215,7 @@ func costText(c *cli.Context, args []string) string {
 	return text
 }
 
-// connect puts the entry into the client's file. Nil options keep those of the entry.
+// connect puts the entry into the client's file. If options is nil, the entry keeps its options.
 func connect(c *cli.Context, h *hosts.Host, options []string) error {
 	binary, err := clientfile.Binary()
 	if err != nil {
@@ -239,8 +239,8 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 	})
 }
 
-// explain prints what the user has to know and do beside the entry: once it is written
-// what is left.
+// explain prints notes for the user. written is the file that already has the entry, or empty; then
+// only the remaining steps are printed.
 func explain(c *cli.Context, h *hosts.Host, row *target.Row, args []string, written string) error {
 	w := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', 0)
 	where, add, next := h.Manual, h.Add, ""
@@ -302,7 +302,7 @@ func listClients(c *cli.Context) error {
 	return w.Flush()
 }
 
-// clientPath returns the path of the client's file with links followed.
+// clientPath returns the path of the client's file, with links resolved.
 func clientPath(h *hosts.Host) (string, error) {
 	path, err := h.Path()
 	if err != nil {
@@ -311,7 +311,7 @@ func clientPath(h *hosts.Host) (string, error) {
 	return clientfile.Followed(path)
 }
 
-// writeClient puts the entry into the file of a client, after a backup, and says so, and what is left to do.
+// writeClient puts the entry into a client's file, after a backup, and prints the remaining steps.
 func writeClient(c *cli.Context, h *hosts.Host, row *target.Row, edit func([]byte) ([]byte, error)) error {
 	path, err := clientPath(h)
 	if err != nil {
@@ -327,7 +327,7 @@ func writeClient(c *cli.Context, h *hosts.Host, row *target.Row, edit func([]byt
 		switch {
 		case err != nil:
 			return clientfile.At(path, err)
-		case !has: // an older backup is of another time
+		case !has: // an older backup is outdated
 			if err := clientfile.RemoveBackups(path); err != nil {
 				return err
 			}
@@ -360,15 +360,15 @@ func writeClient(c *cli.Context, h *hosts.Host, row *target.Row, edit func([]byt
 	return explain(c, h, row, h.Entry(text).Command[1:], done.Path)
 }
 
-// isMadeBySetup reports whether a client's file holds what setup writes where there was
-// none, and no more.
+// isMadeBySetup reports whether a client's file is exactly the one that setup writes if there is no
+// file.
 func isMadeBySetup(h *hosts.Host, text []byte) bool {
 	words := h.Entry(text).Command
 	return len(words) > 0 && string(text) == h.Snippet(words[0], words[1:])
 }
 
-// undoClient brings back the entry that a client's file had before setup, or takes it out.
-// Where nothing else has changed since, the file is as it was then, or gone if there was none.
+// undoClient restores the entry that a client's file had before setup, or removes it. If nothing else
+// has changed since, it restores the whole file, or removes it if there was none.
 func undoClient(c *cli.Context, h *hosts.Host) error {
 	path, err := clientPath(h)
 	if err != nil {
@@ -419,7 +419,7 @@ func undoClient(c *cli.Context, h *hosts.Host) error {
 	} else if err := clientfile.RecordOwn(settings.Folder(), done.Path, was, own); err != nil {
 		return err
 	}
-	if hadFile { // what is there now is newer, but for the entry, which is as it was
+	if hadFile { // the file is newer than the backup, except for the restored entry
 		if err := clientfile.RemoveBackups(path); err != nil {
 			return err
 		}

@@ -73,8 +73,8 @@ func addUpstream(c *cli.Context) error {
 	return added(c, o, name, u)
 }
 
-// added says that a server is in the settings, and asks it for its tools unless the command or the settings keep it
-// from that.
+// added reports that a server was added, and asks it for its tools unless the command or the settings
+// prevent that.
 func added(c *cli.Context, o *settings.Options, name string, u config.Upstream) error {
 	if _, err := fmt.Fprintf(c.App.Writer, "added %s to %s\n", name, o.Files.Global); err != nil {
 		return err
@@ -89,7 +89,8 @@ func added(c *cli.Context, o *settings.Options, name string, u config.Upstream) 
 	return askOnce(c, name, u)
 }
 
-// absentProgram says that the program of a server is not there; empty if it is, or that is not known.
+// absentProgram returns a message if the program of a server does not exist. It is empty if it exists,
+// or if that is unknown.
 func absentProgram(u config.Upstream) string {
 	if u.Command == "" || hosts.HasVariable(u.Command) {
 		return ""
@@ -100,7 +101,8 @@ func absentProgram(u config.Upstream) string {
 	return ""
 }
 
-// askOnce asks a server of the settings for its tools, keeps the list, and prints what it costs as it is and folded.
+// askOnce asks a server of the settings for its tools, stores the list, and prints its cost as it is
+// and folded.
 func askOnce(c *cli.Context, name string, u config.Upstream) error {
 	o, g, err := servers.OpenGateway(settings.WithoutFlags(c), "")
 	if err != nil {

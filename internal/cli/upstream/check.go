@@ -18,16 +18,16 @@ import (
 	"github.com/toolfold/toolfold/internal/text/english"
 )
 
-// checked says what came of asking a server.
+// checked is the result of asking a server.
 type checked struct {
 	name    string
-	off     bool     // it is switched off, and was not asked
-	problem string   // why it gave no list; empty = it did
-	changed []string // what it offers otherwise than before
+	off     bool     // switched off, and not asked
+	problem string   // why it gave no list; empty if it did
+	changed []string // changes in its prompts and resources
 }
 
-// checkUpstreams asks servers for their tools, keeps the lists, and prints what they cost
-// as they are and folded. Servers that are switched off are asked only by name, which says so.
+// checkUpstreams asks servers for their tools, stores the lists, and prints their costs as they are and
+// folded. Servers that are switched off are asked only by name, and then report that.
 func checkUpstreams(c *cli.Context) error {
 	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
@@ -75,13 +75,13 @@ func (s *checked) ask(c *cli.Context, g *gateway.Gateway) {
 		s.problem = err.Error()
 		return
 	}
-	if !known { // all of it would be new
+	if !known { // otherwise everything would be new
 		before = g.Offers(s.name)
 	}
 	s.changed = gateway.Changed(before, g.Offers(s.name))
 }
 
-// line says what came of it, while others are asked still.
+// line returns a message with the result, printed while other servers are still being asked.
 func (s *checked) line(g *gateway.Gateway) string {
 	if s.problem != "" {
 		return s.name + " failed: " + s.problem
@@ -90,7 +90,7 @@ func (s *checked) line(g *gateway.Gateway) string {
 	return s.name + " " + english.Count(len(answer.Tools), "tool", "tools")
 }
 
-// printChecked prints a table of what the servers cost, and what they offer otherwise than before.
+// printChecked prints a table of the servers' costs, followed by the changes.
 func printChecked(c *cli.Context, o *settings.Options, g *gateway.Gateway, list []checked) error {
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "upstream\ttools\ttokens\tfolded\ttokens\tprompts\tresources\tnote")

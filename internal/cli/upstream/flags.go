@@ -17,13 +17,14 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// separators stand between name and value in the flags of settings that are maps.
+// separators separate name and value in the flags of settings that are maps.
 var separators = map[string]string{"env": "=", "headers": ":"}
 
-// programWords are the settings that the words after -- make.
+// programWords are the settings given by the words after --.
 var programWords = []string{"command", "args"}
 
-// settingFlags returns a flag for each setting of an upstream except [programWords], made of its declaration.
+// settingFlags returns a flag for each setting of an upstream except [programWords], from its
+// declaration.
 func settingFlags() (flags []cli.Flag) {
 	for _, p := range config.UpstreamSettings() {
 		if slices.Contains(programWords, p.Name) {
@@ -49,7 +50,8 @@ func settingFlags() (flags []cli.Flag) {
 	return flags
 }
 
-// settingFlag returns the name of the flag of a setting: one header is given at a time.
+// settingFlag returns the name of a setting's flag. headers is header, because the flag takes one at a
+// time.
 func settingFlag(setting string) string {
 	if setting == "headers" {
 		return "header"
@@ -57,7 +59,7 @@ func settingFlag(setting string) string {
 	return settings.FlagName(setting)
 }
 
-// settingHeading returns the heading under which help pages have the flag of a setting.
+// settingHeading returns the heading of a setting's flag on help pages.
 func settingHeading(p toolfold.Param) string {
 	switch name := p.Name; {
 	case p.Values != nil, slices.Contains([]string{"cwd", "url", "type"}, name):
@@ -72,7 +74,7 @@ func settingHeading(p toolfold.Param) string {
 	return "Tools that clients see"
 }
 
-// flagged returns the settings that the flags of a command set, by name, as JSON has them.
+// flagged returns the settings that a command's flags set, by name, as JSON values.
 func flagged(c *cli.Context) (map[string]any, error) {
 	values := map[string]any{}
 	for _, p := range config.UpstreamSettings() {
@@ -100,7 +102,7 @@ func flagged(c *cli.Context) (map[string]any, error) {
 	return values, nil
 }
 
-// pairsOf reads texts with a name and a value.
+// pairsOf parses texts of the form NAME, separator, value.
 func pairsOf(flag, separator string, texts []string) (map[string]string, error) {
 	pairs := map[string]string{}
 	for _, text := range texts {
@@ -113,7 +115,7 @@ func pairsOf(flag, separator string, texts []string) (map[string]string, error) 
 	return pairs, nil
 }
 
-// words returns the name of a server that a command is given, and the program after --.
+// words returns the server's name from the arguments, and the program after --.
 func words(c *cli.Context) (name string, program []string) {
 	name, program = c.Args().First(), c.Args().Tail()
 	if len(program) > 0 && program[0] == "--" {
@@ -122,19 +124,19 @@ func words(c *cli.Context) (name string, program []string) {
 	return name, program
 }
 
-// membersOf returns the settings of an upstream as JSON has them.
+// membersOf returns the settings of an upstream as JSON values.
 func membersOf(u config.Upstream) map[string]any {
 	members := map[string]any{}
-	_ = json.Unmarshal(ordered.MustJSON(u), &members) // it is an object
+	_ = json.Unmarshal(ordered.MustJSON(u), &members) // always an object
 	return members
 }
 
-// upstreamOf is the reverse of membersOf.
+// upstreamOf is the inverse of membersOf.
 func upstreamOf(members map[string]any) (u config.Upstream, err error) {
 	return u, json.Unmarshal(ordered.MustJSON(members), &u)
 }
 
-// put puts the settings of flags and the words of a program over those that are there: maps are joined.
+// put applies the settings of flags and the words of a program to members. Maps are merged.
 func put(members, flags map[string]any, program []string) map[string]any {
 	members = maps.Clone(members)
 	for name, value := range flags {
@@ -153,7 +155,7 @@ func put(members, flags map[string]any, program []string) map[string]any {
 	return members
 }
 
-// misfit returns the error of settings that do not go together; nil if they do.
+// misfit returns an error if settings do not fit together.
 func misfit(command string, u config.Upstream) error {
 	switch {
 	case (u.Command != "") == (u.URL != ""):

@@ -51,26 +51,26 @@ func importCommand() *cli.Command {
 	}
 }
 
-// taking is a server in a client's file, and what import makes of it.
+// taking is a server in a client's file, and the plan for it.
 type taking struct {
 	host     *hosts.Host
 	client   string // see [client.name]
-	path     string // of the client's file, with links followed
-	folder   string // that the client's list is for; empty = all folders
+	path     string // of the client's file, with links resolved
+	folder   string // folder of the client's list; empty = all folders
 	entry    hosts.Entry
-	rules    []hosts.Rule    // of the client, for tools of the server
+	rules    []hosts.Rule    // rules of the client for tools of the server
 	value    json.RawMessage // of the entry, see [hosts.Host.Value]
-	name     string          // of the upstream; empty = it stays with the client
+	name     string          // of the upstream; empty if the server stays with the client
 	upstream config.Upstream
-	tools    []string // of the upstream, that the client is served; nil = all
-	unread   []string // members of the entry that are not taken over
-	why      string   // why it stays, or what is to be known of it
+	tools    []string // tools of the upstream to serve to the client; nil = all
+	unread   []string // members of the entry that are not imported
+	why      string   // why the server stays, or a note about it
 	listed   doctor.List
-	answer   upstream.Answer // what the server listed
-	cost     doctor.Cost     // of its tools as they are
+	answer   upstream.Answer // the server's lists
+	cost     doctor.Cost     // of its tools without folding
 	folded   doctor.Cost
-	approve  []string // the folded tools all of whose actions the client lets pass without a question
-	mixed    []string // the tools of the server that it lets pass, folded with others
+	approve  []string // folded tools whose actions the client all runs without asking
+	mixed    []string // tools of the server that the client runs without asking, folded with other tools
 }
 
 func importUpstreams(c *cli.Context) error {
@@ -129,12 +129,12 @@ func importUpstreams(c *cli.Context) error {
 
 // file is a file of a client that import reads.
 type file struct {
-	host  *hosts.Host // nil = the one that names servers as the file does
+	host  *hosts.Host // nil if the file's format determines it
 	path  string
-	named bool // the command names it, so that it has to be read
+	named bool // named in the command, so it must be readable
 }
 
-// clientsFiles lists the files that the command names; without any, those of all clients.
+// clientsFiles lists the files that the command names, or those of all clients.
 func clientsFiles(c *cli.Context) (files []file, err error) {
 	for _, path := range c.Args().Slice() {
 		files = append(files, file{path: path, named: true})
@@ -157,22 +157,22 @@ func clientsFiles(c *cli.Context) (files []file, err error) {
 	return files, nil
 }
 
-// survey is what import finds in the files of clients.
+// survey is the result of reading the clients' files.
 type survey struct {
 	takings []taking
 	clients []*client
-	sets    map[string]clientfile.ImportedSet // that are made or extended, by name
+	sets    map[string]clientfile.ImportedSet // sets to make or extend, by name
 	skipped []skippedFile
 }
 
 // skippedFile is a file that is not read.
 type skippedFile struct {
 	Path    string `json:"path"`
-	Problem string `json:"problem"` // begins with the path
+	Problem string `json:"problem"` // starts with the path
 	named   bool
 }
 
-// isIncomplete reports whether a file that the command names is skipped.
+// isIncomplete reports whether a file named in the command was skipped.
 func (s *survey) isIncomplete() bool {
 	return slices.ContainsFunc(s.skipped, func(f skippedFile) bool { return f.named })
 }
@@ -182,14 +182,15 @@ func (s *survey) takesOver() bool {
 	return slices.ContainsFunc(s.takings, func(t taking) bool { return t.name != "" })
 }
 
-// fails reports whether no server is taken over, and one of them for a fault: not as its client would pay more, as the
-// client has it switched off, or as it is toolfold itself.
+// fails reports whether no server is taken over, at least one of them because of a fault. It is not a
+// fault that a client would pay more, that it has the server switched off, or that the server is
+// toolfold.
 func (s *survey) fails() bool {
 	return !s.takesOver() && len(s.left()) == 0 &&
 		slices.ContainsFunc(s.takings, func(t taking) bool { return !t.entry.Off && !servers.IsOwn(t.entry) })
 }
 
-// left says what the clients that are left alone would pay.
+// left describes the costs of the clients that are left alone.
 func (s *survey) left() (list []string) {
 	for _, cl := range s.clients {
 		if cl.left {
@@ -199,7 +200,7 @@ func (s *survey) left() (list []string) {
 	return list
 }
 
-// read lists the servers in files, in order, and decides what each becomes. A file that cannot be read is skipped.
+// read lists the servers in files, in order, and decides about each. Unreadable files are skipped.
 func (s *survey) read(files []file, o *settings.Options) {
 	names := maps.Clone(o.Upstreams)
 	if names == nil {
@@ -207,7 +208,7 @@ func (s *survey) read(files []file, o *settings.Options) {
 	}
 	owners := map[string]string{} // of the files read so far, by path
 	for _, f := range files {
-		path, err := filepath.Abs(f.path) // undo may run elsewhere
+		path, err := filepath.Abs(f.path) // absolute, because undo may run in another folder
 		if err == nil {
 			path, err = clientfile.Followed(path)
 		}
@@ -241,7 +242,7 @@ func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options
 		if f.host = hosts.Owner(f.path, text); f.host == nil {
 			return errors.New("it names no servers as any client does")
 		}
-	} else if err := f.host.Check(text); err != nil { // its name may say nothing, behind a link
+	} else if err := f.host.Check(text); err != nil { // behind a link the file's name may not match
 		return err
 	}
 	all := &client{host: f.host, path: path, folder: folderOf(f.host, f.path, path), model: f.host.Model(text)}
@@ -263,7 +264,7 @@ func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options
 	return nil
 }
 
-// read reads the list of a client in the text of its file, and decides what each server becomes.
+// read reads a client's list from the text of its file, and decides about each server.
 func (cl *client) read(text []byte, names map[string]config.Upstream) (list []taking, err error) {
 	entries, err := cl.host.List(text)
 	if err != nil {
@@ -277,7 +278,7 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ta
 		return nil, err
 	}
 	var cannotPut error
-	if _, err := cl.host.Put(text, hosts.Server, nil); err != nil && !cl.has { // an entry that is there stays
+	if _, err := cl.host.Put(text, hosts.Server, nil); err != nil && !cl.has { // an existing entry stays
 		cannotPut = fmt.Errorf("toolfold cannot be put into the file: %w", err)
 	}
 	for _, e := range entries {
@@ -285,7 +286,7 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ta
 			cl.own = append(cl.own, e)
 		}
 		cl.off = cl.off || e.Name == hosts.Server && e.Off
-		if len(e.Command) > 0 && cl.folder != "" && !filepath.IsAbs(e.Dir) { // the upstream starts there wherever it is served
+		if len(e.Command) > 0 && cl.folder != "" && !filepath.IsAbs(e.Dir) { // the upstream starts there in every workspace
 			e.Dir = filepath.Join(cl.folder, e.Dir)
 		}
 		e.Restrict(rules)
@@ -298,7 +299,8 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ta
 	return list, nil
 }
 
-// rules returns the client's permission rules that hold for the list: those for all folders, and those of its folder.
+// rules returns the client's permission rules for the list: those for all folders and those of its
+// folder.
 func (cl *client) rules() ([]hosts.Rule, error) {
 	rules, err := cl.host.ToolRules("")
 	if err != nil || cl.folder == "" {
@@ -308,8 +310,8 @@ func (cl *client) rules() ([]hosts.Rule, error) {
 	return append(rules, more...), err
 }
 
-// decide says what becomes of a server of a client's file. CannotPut is why the file cannot get toolfold's entry. Names
-// are those of the upstreams so far; it adds its own.
+// decide decides about a server of a client's file. cannotPut is the reason why the file cannot get
+// toolfold's entry, or nil. names holds the upstreams so far; decide adds a new one.
 func (t *taking) decide(text []byte, cannotPut error, names map[string]config.Upstream) {
 	e := t.entry
 	has, err := t.host.Has(text, e.Name)
@@ -331,7 +333,7 @@ func (t *taking) decide(text []byte, cannotPut error, names map[string]config.Up
 		t.why = e.Problem
 	case err != nil:
 		t.why = err.Error()
-	case filled.Problem != "": // it could not be tried
+	case filled.Problem != "": // the server could not be tried
 		t.why = t.unfilled(filled.Problem, names)
 	default:
 		if t.upstream, t.unread, err = servers.UpstreamOf(e); err != nil {
@@ -343,7 +345,7 @@ func (t *taking) decide(text []byte, cannotPut error, names map[string]config.Up
 	}
 }
 
-// unfilled says what to do about a server with a variable that cannot be filled in.
+// unfilled explains how to add a server with a variable that cannot be filled in.
 func (t *taking) unfilled(problem string, names map[string]config.Upstream) string {
 	var asked []string
 	e := t.entry
@@ -378,7 +380,7 @@ func (t *taking) unfilled(problem string, names map[string]config.Upstream) stri
 	return fmt.Sprintf("%s prompts for %s: %s", t.host.Title, strings.Join(asked, ", "), strings.Join(words, " "))
 }
 
-// texts returns texts as JSON has them.
+// texts converts strings to JSON values.
 func texts(list []string) []any {
 	values := make([]any, len(list))
 	for i, text := range list {
@@ -387,15 +389,15 @@ func texts(list []string) []any {
 	return values
 }
 
-// variableOf returns the variable of the environment that stands for a value that a client asks its user for.
+// variableOf returns the environment variable for a value that a client prompts for.
 func variableOf(id string) string {
 	return "${" + strings.ToUpper(strings.Trim(unfitVariable().ReplaceAllString(id, "_"), "_")) + "}"
 }
 
-// unfitVariable matches what the name of a variable cannot have.
+// unfitVariable matches characters that are invalid in names of variables.
 var unfitVariable = regex.Lazy(`[^A-Za-z0-9]+`)
 
-// note says why the server stays, or what of its entry has no counterpart.
+// note explains why the server stays, or which settings of its entry have no counterpart.
 func (t taking) note() string {
 	switch {
 	case t.name == "" || len(t.unread) == 0:
@@ -406,10 +408,10 @@ func (t taking) note() string {
 	return "settings " + strings.Join(t.unread, ", ") + " have no counterpart"
 }
 
-// unfit matches what the name of an upstream cannot have.
+// unfit matches characters that are invalid in names of upstreams.
 var unfit = regex.Lazy(`[^a-z0-9]+`)
 
-// nameFrom returns a name that an upstream can have, from any text.
+// nameFrom makes a valid upstream name of any text.
 func nameFrom(text string) string {
 	name := strings.Trim(unfit().ReplaceAllString(strings.ToLower(text), "-"), "-")
 	if name == "" || name[0] < 'a' {
@@ -418,11 +420,11 @@ func nameFrom(text string) string {
 	return cut(name, 32)
 }
 
-// cut returns at most so many bytes of a name.
+// cut cuts a name to at most that many bytes.
 func cut(name string, most int) string { return strings.TrimRight(name[:min(len(name), most)], "-") }
 
-// freeName returns the name of an upstream: that of its entry in small letters,
-// with the client's where another server has it. The same server has the same name.
+// freeName returns the name of an upstream: its entry's name in lower case, with the client's name
+// appended if another server has that. The same server gets the same name.
 func freeName(u config.Upstream, entry, host string, names map[string]config.Upstream) string {
 	base := nameFrom(entry)
 	for n := 0; ; n++ {
@@ -439,7 +441,8 @@ func freeName(u config.Upstream, entry, host string, names map[string]config.Ups
 	}
 }
 
-// countTakings asks the servers for their tools, also those that stay: the client pays for them before and after.
+// countTakings asks the servers for their tools. It also asks those that stay, because the client pays
+// for them before and after.
 func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 	lists, reached := make([]doctor.List, len(found)), make([]upstream.Server, len(found))
 	offers := make([][]string, len(found))
@@ -447,7 +450,7 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 		lists[i] = t.listed
 		filled := t.entry.Filled(o.Files.Workspace)
 		u := servers.ForGateway(t.name, t.upstream, servers.OfEntry(filled))
-		if reached[i] = u.Server; !servers.IsShared(u) { // what is kept has to be what serve is listed
+		if reached[i] = u.Server; !servers.IsShared(u) { // the stored list must be the one that serve gets
 			offers[i] = []string{upstream.Roots}
 		}
 		if servers.IsOwn(t.entry) || t.entry.Off || filled.Problem != "" {
@@ -458,7 +461,7 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 	for i := range found {
 		t := &found[i]
 		if lists[i].Problem != "" && t.why == "" {
-			t.name, t.why = "", lists[i].Problem // the client can say what is wrong with it
+			t.name, t.why = "", lists[i].Problem // the client can show what is wrong with it
 		}
 		if t.name != "" {
 			if why := t.unheld(lists[i].Tools); why != "" {
@@ -486,8 +489,8 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 	return nil
 }
 
-// unheld says why the server stays if a rule of the client denies a tool that it does not name as the server does: toolfold
-// would let it through. It is empty if there is no such tool.
+// unheld returns a reason to leave the server with the client: one of its rules denies a tool that the
+// server spells differently. toolfold would allow that tool. It is empty if there is no such tool.
 func (t *taking) unheld(tools []doctor.Tool) string {
 	for _, tool := range tools {
 		for _, r := range t.rules {
@@ -500,8 +503,7 @@ func (t *taking) unheld(tools []doctor.Tool) string {
 	return ""
 }
 
-// approvals says which of the tools that are listed hold nothing but what the client lets pass
-// without a question.
+// approvals sorts the tools that the client runs without asking into approve and mixed.
 func (t *taking) approvals(tools []entry.Tool) {
 	for _, tool := range tools {
 		var approved []string
@@ -518,8 +520,8 @@ func (t *taking) approvals(tools []entry.Tool) {
 	}
 }
 
-// printApprovals says what the clients let pass without a question, which is not taken over,
-// and what to write in its place.
+// printApprovals prints the approvals of the clients, which are not taken over, and how to give them to
+// toolfold's tools.
 func printApprovals(w io.Writer, found []taking) {
 	for _, t := range found {
 		if t.name == "" || len(t.entry.Approvals)+len(t.entry.Asks) == 0 {
@@ -545,8 +547,9 @@ func printApprovals(w io.Writer, found []taking) {
 	}
 }
 
-// printRules names the rules of clients that deny tools of the servers: toolfold leaves out what they deny, but in a
-// folder alone, where they no longer match, the entry for all folders cannot.
+// printRules names the clients' rules that deny tools of the servers. toolfold leaves out the denied
+// tools. Rules of a folder are the exception: the entry for all folders cannot apply them, and they no
+// longer match.
 func (s *survey) printRules(w io.Writer) error {
 	for _, cl := range s.clients {
 		for _, t := range s.of(cl) {
@@ -574,7 +577,7 @@ func (s *survey) printRules(w io.Writer) error {
 	return nil
 }
 
-// shown lists the first of some names.
+// shown lists the first names, and counts the rest.
 func shown(names []string) string {
 	const most = 20
 	text := strings.Join(names[:min(most, len(names))], ", ")
@@ -584,14 +587,14 @@ func shown(names []string) string {
 	return text
 }
 
-// printProblems names the files that are not read.
+// printProblems names the skipped files.
 func (s *survey) printProblems(w io.Writer) {
 	for _, f := range s.skipped {
 		fmt.Fprintf(w, "toolfold: skipped %s\n", f.Problem)
 	}
 }
 
-// print prints what becomes of each server, and what it costs before and after.
+// print prints the plan for each server, and its costs before and after.
 func (s *survey) print(c *cli.Context) error {
 	if c.Bool(env.JSONFlag.Name) || len(s.takings) > 0 {
 		if err := s.printTakings(c); err != nil || c.Bool(env.JSONFlag.Name) {
@@ -626,8 +629,8 @@ func (s *survey) printTakings(c *cli.Context) error {
 		After    int    `json:"foldedTokens"`
 		Note     string `json:"note,omitempty"`
 
-		Approvals map[string][]string `json:"approvals,omitempty"` // of the client, by its words; not taken over
-		Approve   []string            `json:"approve,omitempty"`   // the folded tools that hold nothing else
+		Approvals map[string][]string `json:"approvals,omitempty"` // of the client, in its own words; not taken over
+		Approve   []string            `json:"approve,omitempty"`   // folded tools with only such approvals
 		Asks      []string            `json:"asks,omitempty"`      // tools for which the client always asks; not taken over
 	}
 	rows := []row{}
@@ -648,7 +651,7 @@ func (s *survey) printTakings(c *cli.Context) error {
 		if r.Upstream == "" {
 			r.Upstream = "-"
 		}
-		counts := "-\t-\t-\t-" // it was not asked, or did not answer
+		counts := "-\t-\t-\t-" // not asked, or no answer
 		if r.Tools > 0 || r.Upstream != "-" {
 			counts = fmt.Sprintf("%d\t%d\t%d\t%d", r.Tools, r.Tokens, r.Folded, r.After)
 		}

@@ -25,13 +25,13 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// listCost is what a client pays for all its lists: tools that are listed, and tokens as the client sends them.
+// listCost is the cost of all lists of a client: listed tools, and tokens as the client sends them.
 type listCost struct {
 	Tools  int
 	Tokens int
 }
 
-// add adds a list, as a client sends it.
+// add adds the cost of a list, as the client sends it.
 func (l *listCost) add(cl *client, list doctor.List) error {
 	list.Model = cl.model
 	n, err := list.TokensIn(cl.host.Name)
@@ -40,8 +40,8 @@ func (l *listCost) add(cl *client, list doctor.List) error {
 	return err
 }
 
-// plan plans the sets and the entries of the clients, and counts what each pays before and after. A client that would pay
-// more is left alone, unless the command says otherwise.
+// plan plans the sets and entries of the clients, and counts their costs before and after. A client
+// that would pay more is left alone without --anyway.
 func (s *survey) plan(c *cli.Context, o *settings.Options) error {
 	s.joinLimited(o)
 	now, err := servingNow(o)
@@ -76,12 +76,13 @@ func (s *survey) plan(c *cli.Context, o *settings.Options) error {
 	return nil
 }
 
-// serving is what entries of toolfold serve: with the settings as they are, or as import is going to write them.
+// serving holds the settings that toolfold's entries serve: the current ones, or those after the
+// import.
 type serving struct {
 	upstreams map[string]config.Upstream
 	sets      map[string][]string
 	families  []*toolfold.Family // of the upstreams
-	unknown   []string           // upstreams that have not listed their tools yet
+	unknown   []string           // upstreams that never listed their tools
 }
 
 func servingNow(o *settings.Options) (serving, error) {
@@ -111,7 +112,7 @@ func newServing(o *settings.Options, upstreams map[string]config.Upstream, sets 
 	return s, err
 }
 
-// answersOf returns what the servers that are taken over have listed, by upstream.
+// answersOf returns the lists of the servers that are taken over, by upstream.
 func answersOf(found []taking) map[string]upstream.Answer {
 	answers := map[string]upstream.Answer{}
 	for _, t := range found {
@@ -122,11 +123,12 @@ func answersOf(found []taking) map[string]upstream.Answer {
 	return answers
 }
 
-// list returns what serve lists with options. Unknown names the upstreams whose tools would be listed too.
+// list returns the list that serve offers with these options. unknown names the upstreams in it whose
+// tools are not known.
 func (s serving) list(e *env.Env, options []string) (list doctor.List, unknown []string, err error) {
 	set, others := setOption(options)
 	err = settings.AsServe(e, others, func(c *cli.Context) error {
-		c.App.ErrWriter = io.Discard // the command itself has said what the settings lack
+		c.App.ErrWriter = io.Discard // the command itself has already reported faults of the settings
 		o, err := settings.Load(c)
 		if err != nil {
 			return err
@@ -155,7 +157,7 @@ func (s serving) list(e *env.Env, options []string) (list doctor.List, unknown [
 	return list, unknown, err
 }
 
-// countBefore counts what a client pays now.
+// countBefore counts the current cost of a client.
 func (s *survey) countBefore(e *env.Env, cl *client, now serving) error {
 	for _, t := range s.inForce(cl) {
 		switch {
@@ -172,7 +174,7 @@ func (s *survey) countBefore(e *env.Env, cl *client, now serving) error {
 	return s.countOwn(e, cl, now, &cl.before)
 }
 
-// countOwn counts the entries of toolfold that a client has, without the one that import writes for it.
+// countOwn counts the client's existing toolfold entries, without the one that import writes.
 func (s *survey) countOwn(e *env.Env, cl *client, as serving, cost *listCost) error {
 	entries := slices.Clone(cl.own)
 	if cl.base != nil {
@@ -202,7 +204,7 @@ func (s *survey) countOwn(e *env.Env, cl *client, as serving, cost *listCost) er
 	return nil
 }
 
-// countAfter counts what a client pays once its servers are taken over.
+// countAfter counts the cost of a client after the import.
 func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then serving) error {
 	cl.after = listCost{}
 	for _, t := range s.inForce(cl) {
@@ -218,7 +220,7 @@ func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then se
 	rest := cl.after
 	count := func(options []string) (cost listCost, err error) {
 		cost = rest
-		list, _, err := then.list(e, options) // all of its set have answered
+		list, _, err := then.list(e, options) // all servers of its set have answered
 		if err != nil {
 			return cost, fmt.Errorf("counting the list of toolfold serve %s: %w", strings.Join(options, " "), err)
 		}
@@ -228,7 +230,7 @@ func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then se
 	if err != nil {
 		return err
 	}
-	if shared != nil { // in place of the entry for all folders, as that is
+	if shared != nil { // replaces the entry for all folders, and keeps its options
 		cl.options = shared
 	}
 	if cl.after, err = count(cl.options); err != nil || shared != nil || !cl.savesRounds() {
@@ -242,17 +244,17 @@ func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then se
 	return err
 }
 
-// sends returns what the client was seen to send to its model; nil if it was not seen.
+// sends returns how the client was observed to send tools to its model; nil if it was not observed.
 func (cl *client) sends() *hosts.Sends { return cl.host.For(cl.model).Sends }
 
-// savesRounds reports whether the surface of the client takes it fewer rounds with tools of other servers too. It does where
-// the client was seen to defer tools: one search then loads all that a call needs.
+// savesRounds reports whether the client's own list saves it rounds with tools of other servers too.
+// This holds for clients that defer tools: one search then loads everything that a call needs.
 func (cl *client) savesRounds() bool {
 	sends := cl.sends()
 	return target.Find(cl.host.Name) != nil && sends != nil && sends.Defers()
 }
 
-// clientRow is what a client pays, in tables and in JSON.
+// clientRow is the cost of a client, for tables and JSON.
 type clientRow struct {
 	Client      string   `json:"client"`
 	Path        string   `json:"path"`
@@ -262,8 +264,8 @@ type clientRow struct {
 	ToolsAfter  int      `json:"toolsAfter"`
 	TokensAfter int      `json:"tokensAfter"`
 	Set         string   `json:"set,omitempty"`
-	Members     []string `json:"members,omitempty"` // of the set, as it is going to be
-	Entry       []string `json:"entry,omitempty"`   // arguments of toolfold's entry; none if the client has no such entry
+	Members     []string `json:"members,omitempty"` // of the set, after the import
+	Entry       []string `json:"entry,omitempty"`   // arguments of toolfold's entry; empty if the client has no such entry
 	Notes       []string `json:"notes,omitempty"`
 }
 
@@ -292,12 +294,12 @@ func (s *survey) clientRows() []clientRow {
 	return rows
 }
 
-// wouldPayMore says what a client that is left alone would pay.
+// wouldPayMore describes the cost of a client that is left alone.
 func (cl *client) wouldPayMore() string {
 	return fmt.Sprintf("%s would pay %d tokens in place of %d", cl.title(), cl.wouldPay, cl.before.Tokens)
 }
 
-// notes says what is to be known of the figures of a client.
+// notes explains the figures of a client.
 func (s *survey) notes(cl *client) (list []string) {
 	if cl.left {
 		list = append(list, cl.wouldPayMore()+": it is left alone; --anyway takes its servers over")
@@ -307,7 +309,7 @@ func (s *survey) notes(cl *client) (list []string) {
 			"--set=NAME in it limits it to a set", hosts.Server, cl.title()))
 	}
 	switch sends := cl.sends(); {
-	case cl.before.Tools == 0 || sends == nil || cl.base != nil && cl.base.before.Tools > 0: // said once
+	case cl.before.Tools == 0 || sends == nil || cl.base != nil && cl.base.before.Tools > 0: // printed once
 	case sends.ByServer():
 		list = append(list, fmt.Sprintf("%s is counted with a line for each server, as it sends definitions only after a search; "+
 			"models that version %s does not know get every definition", cl.title(), sends.Version))

@@ -22,9 +22,9 @@ import (
 // keyringFlag moves literal secrets into the keyring.
 var keyringFlag = &cli.BoolFlag{Name: "keyring", Usage: "with --write: move secrets that the files have into the system's keyring"}
 
-// moveSecrets stores the literal secrets of new upstreams in the keyring, and puts references in their place: with
-// --keyring, or if the user at the terminal agrees. It runs before settings are written. Stored has the names that the
-// keyring did not have before; after an error none of them is left there.
+// moveSecrets stores the literal secrets of new upstreams in the keyring, and replaces them by
+// references. It needs --keyring or the user's consent. It runs before settings are written. stored
+// lists the names that are new in the keyring; after an error they are removed again.
 func moveSecrets(c *cli.Context, o *settings.Options, found []taking) (stored []string, err error) {
 	var names []string
 	for _, t := range found {
@@ -66,13 +66,13 @@ func moveSecrets(c *cli.Context, o *settings.Options, found []taking) (stored []
 	return stored, nil
 }
 
-// moveBack removes secrets that [moveSecrets] stored, after an import that failed. Those that the settings refer to stay:
-// it could not put all back.
+// moveBack removes the secrets that [moveSecrets] stored, after a failed import. Secrets that the
+// settings still refer to stay: not everything could be undone.
 func moveBack(c *cli.Context, stored []string) error {
 	if len(stored) == 0 {
 		return nil
 	}
-	o, err := settings.Load(c) // as they are now
+	o, err := settings.Load(c) // the current ones
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,8 @@ func moveBack(c *cli.Context, stored []string) error {
 	return err
 }
 
-// literals lists the environment variables and headers of an upstream whose values are written down and look like secrets.
+// literals lists the environment variables and headers of an upstream with literal values that look
+// like secrets.
 func literals(u config.Upstream) (names []string) {
 	for _, values := range []map[string]string{u.Env, u.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -97,7 +98,7 @@ func literals(u config.Upstream) (names []string) {
 	return names
 }
 
-// isLiteralSecret reports whether a value is written down, and is a secret by its name or its form.
+// isLiteralSecret reports whether a value is literal, and a secret by its name or form.
 func isLiteralSecret(name, value string) bool {
 	if value == "" || hosts.HasVariable(value) {
 		return false
@@ -105,8 +106,8 @@ func isLiteralSecret(name, value string) bool {
 	return redact.Names(name) || redact.Text(value) != value || secrets.Hide(value, "") != value
 }
 
-// withReferences stores the literal secrets of an upstream, and returns it with references to them. Stored has the names
-// that the keyring did not have before, also after an error.
+// withReferences stores the literal secrets of an upstream, and returns it with references to them.
+// stored lists the names that are new in the keyring, also after an error.
 func withReferences(ctx context.Context, name string, u config.Upstream) (_ config.Upstream, stored []string, err error) {
 	u.Env, u.Headers = maps.Clone(u.Env), maps.Clone(u.Headers)
 	for _, values := range []map[string]string{u.Env, u.Headers} {
@@ -127,8 +128,8 @@ func withReferences(ctx context.Context, name string, u config.Upstream) (_ conf
 	return u, stored, nil
 }
 
-// storeSecret stores the secret of an upstream's variable under the name UPSTREAM-VARIABLE, and with a number behind it
-// if the keyring has another secret of that name.
+// storeSecret stores the secret of an upstream's variable under the name UPSTREAM-VARIABLE. It appends
+// a number if the keyring has another secret with that name.
 func storeSecret(ctx context.Context, upstream, variable, value string) (name string, isNew bool, err error) {
 	base := secretOf(upstream, variable)
 	const most = 100
@@ -160,11 +161,11 @@ func secretOf(upstream, variable string) string {
 	}, variable)
 }
 
-// secretPrefix begins the names of the secrets that were moved for an upstream.
+// secretPrefix is the prefix of the names of secrets that were moved for an upstream.
 func secretPrefix(upstream string) string { return upstream + "-" }
 
-// removeSecrets removes the secrets that were moved into the keyring for some upstreams, by their references. One that is
-// gone already is no error.
+// removeSecrets removes the secrets that were moved into the keyring for some upstreams, by their
+// references. A missing secret is not an error.
 func removeSecrets(ctx context.Context, upstreams map[string]config.Upstream) error {
 	var names []string
 	for secret, users := range usersOf(upstreams) {
@@ -176,7 +177,7 @@ func removeSecrets(ctx context.Context, upstreams map[string]config.Upstream) er
 	return removeAll(ctx, names)
 }
 
-// removeAll removes secrets, also after the command was interrupted. One that is gone already is no error.
+// removeAll removes secrets, even after an interrupt. A missing secret is not an error.
 func removeAll(ctx context.Context, names []string) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	for _, name := range names {

@@ -11,10 +11,11 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// joinLimited gives clients that show different tools of the same server one upstream, and has their sets name the tools.
-// A server stays apart if such a set would lose something: its prompts and resources, or what a pattern will match later.
+// joinLimited merges upstreams of the same server if clients show different tools of it: their sets
+// then name the tools. A server stays separate if its set could not express everything: prompts,
+// resources or patterns.
 func (s *survey) joinLimited(o *settings.Options) {
-	whole := map[string]string{} // names of upstreams with all tools, by their settings
+	whole := map[string]string{} // names of upstreams with all tools, by their other settings
 	limited := map[string][]*taking{}
 	for i := range s.takings {
 		t := &s.takings[i]
@@ -39,7 +40,7 @@ func (s *survey) joinLimited(o *settings.Options) {
 		u, name := first.upstream, whole[key]
 		u.Include = nil
 		if name == "" {
-			if known || same { // one of the settings stays as it is
+			if known || same { // an upstream of the settings stays unchanged
 				continue
 			}
 			name = first.name
@@ -55,13 +56,13 @@ func (s *survey) joinLimited(o *settings.Options) {
 	}
 }
 
-// unlimited returns the settings of an upstream, as a text, without the tools that they are limited to.
+// unlimited returns the settings of an upstream as text, without the limit on its tools.
 func unlimited(u config.Upstream) string {
 	u.Include = nil
 	return string(ordered.MustJSON(u))
 }
 
-// isJustTools reports whether all that the client shows of the server is some tools, by their names.
+// isJustTools reports whether the client shows only some tools of the server, by their names.
 func (t *taking) isJustTools() bool {
 	answer := t.answer
 	return len(t.upstream.Include) > 0 &&
@@ -69,7 +70,7 @@ func (t *taking) isJustTools() bool {
 		len(answer.Prompts)+len(answer.Resources)+len(answer.Templates)+len(answer.Problems) == 0
 }
 
-// members returns the server as the members of a set.
+// members returns the members of a set for the server.
 func (t *taking) members() (list []string) {
 	if t.tools == nil {
 		return []string{t.name}

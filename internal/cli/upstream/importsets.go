@@ -16,28 +16,29 @@ import (
 	"github.com/toolfold/toolfold/internal/system/hosts"
 )
 
-// client is a list of servers in a file of a client, and what import makes of it.
+// client is a client's list of servers in a file, and the plan for it.
 type client struct {
 	host    *hosts.Host
-	path    string        // of the file, with links followed
-	folder  string        // that the list is for; empty = all folders
-	known   []string      // folders that the file knows, of the list for all folders
-	base    *client       // the list for all folders in the same file, which the client has in the folder too; nil = it has none
-	model   string        // that the file names; empty = the client's default
+	path    string        // of the file, with links resolved
+	folder  string        // folder of the list; empty = all folders
+	known   []string      // folders that the file names; only in a list for all folders
+	base    *client       // list for all folders in the same file, which also applies to this folder; nil if there is none
+	model   string        // named in the file; empty = the client's default
 	own     []hosts.Entry // entries that start toolfold
-	has     bool          // there is an entry named as import names its own, which stays
+	has     bool          // it has an entry with the name that import uses, which stays
 	off     bool          // that entry is switched off
-	set     string        // that the client is served; empty = all upstreams
-	options []string      // of serve, in the entry that import writes; nil = it writes none
-	left    bool          // it is left alone, as it would pay more
+	set     string        // served to the client; empty = all upstreams
+	options []string      // of serve, in the entry that import writes; nil if it writes none
+	left    bool          // left alone, because it would pay more
 
-	servers       int // entries that are switched on, without those of toolfold
+	servers       int // enabled entries, without those of toolfold
 	before, after listCost
-	wouldPay      int      // tokens, if it were not left alone
-	uncounted     []string // servers on neither side, since they did not list their tools
+	wouldPay      int      // in tokens, if it is left alone
+	uncounted     []string // servers that are not counted, because their tools are unknown
 }
 
-// folderOf returns the folder that a client's file is for; empty for the user's own file, and for files elsewhere.
+// folderOf returns the folder that a client's file belongs to. It is empty for the user's own file and
+// for files at other places.
 func folderOf(h *hosts.Host, named, path string) string {
 	if h.Path != nil {
 		own, err := h.Path()
@@ -60,7 +61,7 @@ func folderOf(h *hosts.Host, named, path string) string {
 	return ""
 }
 
-// title names the client in messages.
+// title returns the client's name for messages.
 func (cl *client) title() string {
 	if cl.folder == "" {
 		return cl.host.Title
@@ -68,7 +69,7 @@ func (cl *client) title() string {
 	return fmt.Sprintf("%s in %s", cl.host.Title, filepath.Base(cl.folder))
 }
 
-// name returns the name of the client in tables, and of its set.
+// name returns the client's name for tables and for its set.
 func (cl *client) name() string {
 	if cl.folder == "" {
 		return cl.host.Name
@@ -76,10 +77,10 @@ func (cl *client) name() string {
 	return cl.host.Name + "-" + filepath.Base(cl.folder)
 }
 
-// user names the client among those that are served a set.
+// user returns the client's name as a user of sets.
 func (cl *client) user() string { return userOf(cl.path, cl.folder, cl.base != nil) }
 
-// userOf names who is served a set: a file, or within it the list of a folder.
+// userOf returns the name of a user of sets: a file, or the list of a folder within it.
 func userOf(path, folder string, within bool) string {
 	if within {
 		return fmt.Sprintf("%s for the folder %s", path, folder)
@@ -87,7 +88,7 @@ func userOf(path, folder string, within bool) string {
 	return path
 }
 
-// of returns the servers in the list of a client.
+// of returns the servers in a client's list.
 func (s *survey) of(cl *client) (list []*taking) {
 	for i := range s.takings {
 		if s.takings[i].path == cl.path && s.takings[i].folder == cl.folder {
@@ -97,13 +98,14 @@ func (s *survey) of(cl *client) (list []*taking) {
 	return list
 }
 
-// hidden reports whether the list of a client for a folder has an entry of that name, which the client takes in place of
-// the one for all folders.
+// hidden reports whether a client's list for a folder has an entry of that name, which overrides the
+// one for all folders.
 func (s *survey) hidden(cl *client, name string) bool {
 	return slices.ContainsFunc(s.of(cl), func(t *taking) bool { return t.entry.Name == name })
 }
 
-// inForce returns the servers that a client has: those of its list, and in a folder also those for all folders.
+// inForce returns the servers that apply to a client: those of its list, and in a folder also those for
+// all folders.
 func (s *survey) inForce(cl *client) []*taking {
 	list := s.of(cl)
 	if cl.base != nil {
@@ -116,8 +118,9 @@ func (s *survey) inForce(cl *client) []*taking {
 	return list
 }
 
-// shared returns what toolfold's entry for all folders serves, which an entry of that name in the folder hides: its options
-// and the members of its set, without the servers that the folder has others for. Options are nil if it hides none.
+// shared returns the options and set members of toolfold's entry for all folders, which an entry in the
+// folder would hide. Servers that the folder overrides are left out. options is nil if it hides no
+// entry.
 func (s *survey) shared(cl *client, o *settings.Options) (options, members []string, err error) {
 	base := cl.base
 	switch {
@@ -145,7 +148,7 @@ func (s *survey) shared(cl *client, o *settings.Options) (options, members []str
 	return slices.Concat([]string{"--set=" + cl.set}, options), members, nil
 }
 
-// stay leaves the servers of a client where they are.
+// stay leaves the servers of a client in its file.
 func (s *survey) stay(cl *client, why string) {
 	for _, t := range s.of(cl) {
 		if t.name != "" {
@@ -154,8 +157,8 @@ func (s *survey) stay(cl *client, why string) {
 	}
 }
 
-// planSets makes a set for each client, of the upstreams that its servers become, and plans the entry that serves it. An
-// entry that is there keeps its options: the set that it names gets the upstreams, unless others are served it too.
+// planSets plans a set of upstreams for each client, and the entry that serves it. An existing entry
+// keeps its options: the set that it names gets the upstreams, unless the set has other users.
 func (s *survey) planSets(c *cli.Context, o *settings.Options) error {
 	users, err := s.usersOfSets(o)
 	if err != nil {
@@ -203,7 +206,7 @@ func (s *survey) planSets(c *cli.Context, o *settings.Options) error {
 	return nil
 }
 
-// setOfEntry returns the set that the client's entry of toolfold serves; empty for all upstreams.
+// setOfEntry returns the set that the client's toolfold entry serves; empty for all upstreams.
 func (s *survey) setOfEntry(cl *client, o *settings.Options) string {
 	for _, e := range cl.own {
 		if e.Name == hosts.Server {
@@ -215,8 +218,7 @@ func (s *survey) setOfEntry(cl *client, o *settings.Options) string {
 	return o.Set
 }
 
-// optionsFor returns the options of a new entry. A client that defers tools gets the list that takes it the fewest rounds
-// as well, see [client.savesRounds].
+// optionsFor returns the options of a new entry. countAfter adds --for if [client.savesRounds].
 func (s *survey) optionsFor(c *cli.Context, cl *client) []string {
 	options := []string{"--set=" + cl.set, "--tier=none"}
 	if c.IsSet("listing") {
@@ -225,7 +227,7 @@ func (s *survey) optionsFor(c *cli.Context, cl *client) []string {
 	return options
 }
 
-// addToSet plans a set with more members. Its order stays.
+// addToSet plans to add members at the end of a set.
 func (s *survey) addToSet(name string, members []string, o *settings.Options) {
 	set, planned := s.sets[name]
 	if !planned {
@@ -242,8 +244,8 @@ func (s *survey) addToSet(name string, members []string, o *settings.Options) {
 	}
 }
 
-// freeSet returns the name of a new set: that of its client, with a number if another set has it. A set that has just the
-// members is the same.
+// freeSet returns a name for a new set: the client's name, with a number if another set has it. A set
+// with the same members is reused.
 func (s *survey) freeSet(cl *client, members []string, o *settings.Options) string {
 	base := nameFrom(cl.name())
 	for n := 1; ; n++ {
@@ -260,7 +262,7 @@ func (s *survey) freeSet(cl *client, members []string, o *settings.Options) stri
 	}
 }
 
-// plannedSets returns the sets of the settings once import is done.
+// plannedSets returns the sets of the settings after the import.
 func (s *survey) plannedSets(o *settings.Options) map[string][]string {
 	sets := maps.Clone(o.Sets)
 	if sets == nil {
@@ -272,8 +274,8 @@ func (s *survey) plannedSets(o *settings.Options) map[string][]string {
 	return sets
 }
 
-// usersOfSets lists who is served each set: files with an entry that names it, and in words the tokens limited to it and
-// the settings.
+// usersOfSets lists the users of each set: files with an entry that names it, tokens limited to it, and
+// the settings. The last two are described in words.
 func (s *survey) usersOfSets(o *settings.Options) (map[string][]string, error) {
 	users, err := usersOfSets(o)
 	if err != nil {
@@ -292,7 +294,8 @@ func (s *survey) usersOfSets(o *settings.Options) (map[string][]string, error) {
 	return users, nil
 }
 
-// usersOfSets lists who is served each set: the users' files of clients that can be read, and tokens in words.
+// usersOfSets lists the users of each set: clients' files that can be read, and tokens, described in
+// words.
 func usersOfSets(o *settings.Options) (map[string][]string, error) {
 	users := map[string][]string{}
 	for _, name := range hosts.Readable() {
@@ -309,7 +312,7 @@ func usersOfSets(o *settings.Options) (map[string][]string, error) {
 			continue
 		}
 		add := func(h *hosts.Host, user string) {
-			entries, _ := h.List(text) // none of a file that no client can read either
+			entries, _ := h.List(text) // a file that clients cannot read either has no entries
 			for _, e := range entries {
 				if set := setOf(e); servers.IsOwn(e) && set != "" && !slices.Contains(users[set], user) {
 					users[set] = append(users[set], user)
@@ -337,7 +340,7 @@ func usersOfSets(o *settings.Options) (map[string][]string, error) {
 	return users, nil
 }
 
-// optionsOf returns the options of serve in an entry of toolfold.
+// optionsOf returns the options of serve in a toolfold entry.
 func optionsOf(e hosts.Entry) []string {
 	at := slices.Index(e.Command, "serve")
 	if at < 0 {
@@ -346,7 +349,8 @@ func optionsOf(e hosts.Entry) []string {
 	return e.Command[at+1:]
 }
 
-// setOf returns the set that an entry of toolfold names, by an option or by its address; empty for all upstreams.
+// setOf returns the set that a toolfold entry names by an option or its address; empty for all
+// upstreams.
 func setOf(e hosts.Entry) string {
 	if at, err := url.Parse(e.URL); err == nil {
 		if _, set, is := strings.Cut(at.Path, "/mcp/"); is {
@@ -374,13 +378,13 @@ func setOption(options []string) (set string, rest []string) {
 	return set, rest
 }
 
-// removeSets puts the sets that import changed back. A set that the user has changed since stays, and so does one that a
-// client or a token is still served.
+// removeSets restores the sets that import changed. Sets that the user has changed since, or that a
+// client or token still uses, stay.
 func (u *undoing) removeSets(c *cli.Context, record *clientfile.Imports) error {
 	if len(record.Sets) == 0 {
 		return nil
 	}
-	o, err := settings.Load(c) // as they are now
+	o, err := settings.Load(c) // the current ones
 	if err != nil {
 		return err
 	}
@@ -388,7 +392,7 @@ func (u *undoing) removeSets(c *cli.Context, record *clientfile.Imports) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range record.Files { // those in folders
+	for _, f := range record.Files { // files in folders
 		if h := f.Client(); h != nil {
 			if text, err := clientfile.Read(f.Path); err == nil {
 				if set := setOf(h.Entry(text)); set != "" {
@@ -402,10 +406,10 @@ func (u *undoing) removeSets(c *cli.Context, record *clientfile.Imports) error {
 		switch {
 		case len(users[name]) > 0 && set.Before == nil && now != nil:
 			fmt.Fprintf(u.problems, "toolfold: the set %s stays, as %s is served it\n", name, users[name][0])
-			if len(record.Files) > 0 { // with these it may go, too
+			if len(record.Files) > 0 { // they may release the set later
 				continue
 			}
-		case now == nil || !slices.Equal(now, set.After): // it is gone, or the user's
+		case now == nil || !slices.Equal(now, set.After): // deleted or changed by the user
 		case set.Before == nil:
 			if err := deleteSet(c, o, name); err != nil {
 				return err

@@ -23,20 +23,20 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// edit is what import is going to change in a client's list of servers.
+// edit is the planned change of a client's list of servers.
 type edit struct {
 	host          *hosts.Host
 	takings       []*taking
-	options       []string // of serve, in toolfold's entry; nil if the client has that entry
-	variables     []string // of the environment, that toolfold needs there
+	options       []string // of serve, in toolfold's new entry; nil if the client already has an entry
+	variables     []string // environment variables that toolfold needs there
 	before, after []byte
 	ending        string // of the backup
 	record        *clientfile.Imported
 }
 
-// writeTakings makes upstreams of what is taken over and edits the files of the clients: all of it or nothing. The
-// edits are made in memory first. What is going to change is recorded before the first write, so that undo finds it
-// also if the process is killed.
+// writeTakings adds the upstreams and edits the clients' files: all of it or nothing. The edits are
+// prepared in memory. They are recorded before the first write, so that undo works even if the process
+// is killed.
 func writeTakings(c *cli.Context, o *settings.Options, found *survey) error {
 	edits, added, err := planned(o, found)
 	if err != nil {
@@ -73,7 +73,7 @@ func writeTakings(c *cli.Context, o *settings.Options, found *survey) error {
 // additions are the upstreams that import adds to the settings.
 type additions map[string]config.Upstream
 
-// recorded returns the upstreams as the record has them.
+// recorded returns the upstreams in the form of the record.
 func (a additions) recorded() map[string]json.RawMessage {
 	list := map[string]json.RawMessage{}
 	for name, u := range a {
@@ -82,7 +82,7 @@ func (a additions) recorded() map[string]json.RawMessage {
 	return list
 }
 
-// planned returns the edits of the clients' files, and the upstreams to add.
+// planned returns the edits of the clients' files and the upstreams to add.
 func planned(o *settings.Options, found *survey) (edits []*edit, added additions, err error) {
 	binary, err := clientfile.Binary()
 	if err != nil {
@@ -92,7 +92,7 @@ func planned(o *settings.Options, found *survey) (edits []*edit, added additions
 	stamp := time.Now().UTC().Format("20060102T150405.000000")
 	for _, cl := range found.clients {
 		e := &edit{host: cl.host, options: cl.options, record: &clientfile.Imported{Path: cl.path}}
-		if e.ending = "." + stamp + ".bak"; cl.base != nil { // the file may have been edited for all folders
+		if e.ending = "." + stamp + ".bak"; cl.base != nil { // the file may also be edited for all folders
 			e.record.Folder, e.ending = cl.folder, fmt.Sprintf(".%s-%d.bak", stamp, len(edits))
 		}
 		for _, t := range found.of(cl) {
@@ -108,7 +108,7 @@ func planned(o *settings.Options, found *survey) (edits []*edit, added additions
 			edits = append(edits, e)
 		}
 	}
-	texts := map[string][]byte{} // of files that are edited, by path
+	texts := map[string][]byte{} // edited texts of files, by path
 	for _, e := range edits {
 		e.variables = needed(o.Upstreams, added)
 		if e.options != nil { // its set has no other upstreams
@@ -130,7 +130,7 @@ func planned(o *settings.Options, found *survey) (edits []*edit, added additions
 	return edits, added, nil
 }
 
-// upstreams returns the upstreams that the servers of the client become.
+// upstreams returns the upstreams that replace the client's servers.
 func (e *edit) upstreams() map[string]config.Upstream {
 	list := map[string]config.Upstream{}
 	for _, t := range e.takings {
@@ -139,7 +139,7 @@ func (e *edit) upstreams() map[string]config.Upstream {
 	return list
 }
 
-// plan makes the edit of a text of the file: toolfold's entry comes, and those that are taken over go.
+// plan prepares the edit of a file's text: it adds toolfold's entry and removes the imported ones.
 func (e *edit) plan(text []byte, binary string) (err error) {
 	r := &clientfile.Imported{Path: e.record.Path, Host: e.host.Name, Folder: e.record.Folder, Before: clientfile.Sum(text)}
 	if r.Backup, err = clientfile.BackupPath(r.Path, e.ending); err != nil {
@@ -178,8 +178,8 @@ func (e *edit) plan(text []byte, binary string) (err error) {
 	return nil
 }
 
-// put returns a text of the file with toolfold's entry, and records it. It comes before others go, so that it is laid out as
-// they are.
+// put adds toolfold's entry to a text of the file, and records it. It runs before entries are removed,
+// so that it can copy their layout.
 func (e *edit) put(text []byte, binary string, r *clientfile.Imported) (after []byte, err error) {
 	admitted, err := e.host.Admits(text, hosts.Server)
 	if err != nil {
@@ -193,7 +193,7 @@ func (e *edit) put(text []byte, binary string, r *clientfile.Imported) (after []
 	return after, err
 }
 
-// joined returns the record of a former import, nil if there was none, and of this one.
+// joined merges the record of a former import, which may be nil, with this one.
 func joined(former, mine *clientfile.Imports) *clientfile.Imports {
 	if former == nil {
 		return mine
@@ -216,8 +216,8 @@ func joined(former, mine *clientfile.Imports) *clientfile.Imports {
 	return both
 }
 
-// write writes the upstreams, the sets and the files of the clients. A file that its client has written meanwhile is edited
-// again as it is now, and recorded so.
+// write writes the upstreams, the sets and the clients' files. If a client has changed its file
+// meanwhile, the edit is planned and recorded again.
 func write(c *cli.Context, o *settings.Options, edits []*edit, added additions, sets map[string]clientfile.ImportedSet,
 	record func() error,
 ) error {
@@ -251,7 +251,7 @@ func (e *edit) write(binary string, record func() error) error {
 		if !errors.Is(err, clientfile.ErrChanged) {
 			return err
 		}
-		if err := os.Remove(e.record.Backup); err != nil { // it is of an older text
+		if err := os.Remove(e.record.Backup); err != nil { // it holds an older text
 			return err
 		}
 		text, err := clientfile.Read(e.record.Path)
@@ -268,7 +268,7 @@ func (e *edit) write(binary string, record func() error) error {
 	return clientfile.Restless(e.record.Path)
 }
 
-// rollBack puts back what a failed import has written, and returns why it failed.
+// rollBack undoes a failed import, and returns the reason of the failure.
 func rollBack(c *cli.Context, o *settings.Options, folder string, former, mine *clientfile.Imports, why error) error {
 	u := undoing{out: c.App.ErrWriter, problems: c.App.ErrWriter, options: o}
 	err := u.run(c, mine, func() error { return joined(former, mine).Write(folder) })
@@ -278,7 +278,7 @@ func rollBack(c *cli.Context, o *settings.Options, folder string, former, mine *
 	return errors.Join(fmt.Errorf("%w; toolfold upstream import --undo puts the written files back", why), err)
 }
 
-// textOut returns the stream for lines in words: JSON has standard output for itself.
+// textOut returns the stream for messages: with --json, standard output is reserved for JSON.
 func textOut(c *cli.Context) io.Writer {
 	if c.Bool(env.JSONFlag.Name) {
 		return c.App.ErrWriter
@@ -286,7 +286,7 @@ func textOut(c *cli.Context) io.Writer {
 	return c.App.Writer
 }
 
-// printEdits names the written files, and the work that is left to do by hand.
+// printEdits names the written files, and the remaining manual steps.
 func printEdits(c *cli.Context, o *settings.Options, edits []*edit) error {
 	w := textOut(c)
 	fmt.Fprintf(w, "written  %s\n", o.Files.Global)
@@ -301,7 +301,8 @@ func printEdits(c *cli.Context, o *settings.Options, edits []*edit) error {
 	return err
 }
 
-// confirmRunning asks whether to go on while clients run, as they write their files too. Without a terminal it warns.
+// confirmRunning asks whether to go on if clients run, because they write their files too. Without a
+// terminal it only warns.
 func confirmRunning(c *cli.Context, clients []*hosts.Host) error {
 	running := hosts.Running(c.Context)
 	var names []string
@@ -317,8 +318,8 @@ func confirmRunning(c *cli.Context, clients []*hosts.Host) error {
 	return errors.New("nothing is written")
 }
 
-// needed lists the variables of the environment that a server needs for upstreams: variables in their
-// settings, and the ones that say where settings and data are.
+// needed lists the environment variables that a server needs for upstreams: those in their settings,
+// and those that locate settings and data.
 func needed(lists ...map[string]config.Upstream) (names []string) {
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
 		if os.Getenv(name) != "" {
@@ -334,8 +335,7 @@ func needed(lists ...map[string]config.Upstream) (names []string) {
 	return slices.Compact(names)
 }
 
-// keepTakings keeps what the servers have listed, so that the first start does not wait for
-// them.
+// keepTakings stores the servers' lists, so that the first start does not wait for them.
 func keepTakings(c *cli.Context, found []taking) error {
 	_, g, err := servers.OpenGateway(c, "")
 	if err != nil {
@@ -343,7 +343,7 @@ func keepTakings(c *cli.Context, found []taking) error {
 	}
 	defer g.Close()
 	answers := answersOf(found)
-	for _, name := range slices.Sorted(maps.Keys(answers)) { // the first gets the names that it wants, as in the plan
+	for _, name := range slices.Sorted(maps.Keys(answers)) { // in order, so that names are given as in the plan
 		err = errors.Join(err, g.Keep(name, answers[name]))
 	}
 	return err

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// switchCommands are enable and disable.
+// switchCommands returns the commands enable and disable.
 func switchCommands() []*cli.Command {
 	command := func(name, usage string, disabled bool) *cli.Command {
 		return &cli.Command{

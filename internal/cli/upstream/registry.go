@@ -25,7 +25,7 @@ func searchCommand() *cli.Command {
 	}
 }
 
-// registryOf returns the client of the registry that the settings name.
+// registryOf returns a client for the registry in the settings.
 func registryOf(o *settings.Options) registry.Client {
 	return registry.Client{URL: o.Registry, Agent: "toolfold/" + env.Version()}
 }

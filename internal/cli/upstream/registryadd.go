@@ -27,7 +27,7 @@ import (
 // fromRegistryFlag names a server of the registry.
 const fromRegistryFlag = "from-registry"
 
-// registryFlags are the flags of add for servers of a registry.
+// registryFlags are the flags of add for servers from a registry.
 func registryFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: fromRegistryFlag, Usage: "add the server of this name in the registry, with @VERSION for an older one"},
@@ -37,9 +37,9 @@ func registryFlags() []cli.Flag {
 	}
 }
 
-// withoutRegistry refuses flags of [registryFlags], and --registry, for a server that the command names itself.
+// withoutRegistry rejects [registryFlags], and --registry, without --from-registry.
 func withoutRegistry(c *cli.Context) error {
-	for _, flag := range c.LocalFlagNames() { // TOOLFOLD_REGISTRY is no flag
+	for _, flag := range c.LocalFlagNames() { // TOOLFOLD_REGISTRY is not a flag
 		instead := ""
 		switch flag {
 		case "arg":
@@ -56,16 +56,16 @@ func withoutRegistry(c *cli.Context) error {
 	return nil
 }
 
-// adding is a server of a registry on its way into the settings.
+// adding is a server from a registry that is being added.
 type adding struct {
 	name    string // of the upstream
 	server  registry.Server
 	way     registry.Way
 	answers registry.Answers
-	secret  map[registry.Kind]map[string]string // answers that go into the keyring
+	secret  map[registry.Kind]map[string]string // answers to store in the keyring
 }
 
-// addFromRegistry adds a server that the registry has, after the user saw what it starts or reaches.
+// addFromRegistry adds a server from the registry, after showing the user what it starts or reaches.
 func addFromRegistry(c *cli.Context) error {
 	a := adding{answers: registry.Answers{}, secret: registry.Answers{}}
 	if err := a.read(c); err != nil {
@@ -110,8 +110,8 @@ func addFromRegistry(c *cli.Context) error {
 	return a.write(c, o)
 }
 
-// withSettings returns an upstream with the settings that flags give it. Those of --env and --header answer what the
-// registry asks for, and are in it already.
+// withSettings adds the settings of flags to an upstream. --env and --header are left out: they answer
+// the registry's questions and are already in it.
 func withSettings(c *cli.Context, u config.Upstream) (config.Upstream, error) {
 	values, err := flagged(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func withSettings(c *cli.Context, u config.Upstream) (config.Upstream, error) {
 	return u, misfit("add", u)
 }
 
-// read reads the answers that flags give.
+// read reads the answers from flags.
 func (a *adding) read(c *cli.Context) error {
 	if c.NArg() > 1 || c.String("url") != "" {
 		return env.UsageError("--%s takes at most a NAME for the upstream, and no program or --url", fromRegistryFlag)
@@ -143,7 +143,7 @@ func (a *adding) read(c *cli.Context) error {
 	return nil
 }
 
-// upstreamName returns the name that the user wants for an upstream, or the last part of the server's name.
+// upstreamName returns the wanted name for an upstream, or else the last part of the server's name.
 func upstreamName(wanted, server string, o *settings.Options) (string, error) {
 	name := wanted
 	if name == "" {
@@ -160,8 +160,8 @@ func upstreamName(wanted, server string, o *settings.Options) (string, error) {
 	return name, nil
 }
 
-// choose returns the first package of a server whose runner is on this machine, or the first remote; with a type, the
-// first way of that.
+// choose returns the first package of a server whose runner is installed, or the first remote. If kind
+// is set, it considers only that type.
 func choose(s registry.Server, kind string) (registry.Way, error) {
 	var problems []string
 	var remotes []registry.Way
@@ -193,7 +193,7 @@ func choose(s registry.Server, kind string) (registry.Way, error) {
 	return registry.Way{}, fmt.Errorf("%s names neither a package nor a remote", s.Name)
 }
 
-// introduce prints what the registry has of the server.
+// introduce prints the registry's information about the server.
 func (a *adding) introduce(w io.Writer, from string) {
 	s := a.server
 	fmt.Fprintf(w, "%s %s, as %s has it\n", s.Name, s.Version, from)
@@ -213,7 +213,7 @@ func (a *adding) introduce(w io.Writer, from string) {
 	}
 }
 
-// marks says how a value is treated.
+// marks describes the properties of a question.
 func marks(q registry.Question) string {
 	var words []string
 	if q.IsRequired {
@@ -234,7 +234,7 @@ func marks(q registry.Question) string {
 	return " (" + shorten.To(strings.Join(words, "; "), 200) + ")"
 }
 
-// about returns the description of a value, with an example if there is one.
+// about returns the description of a question, with its example.
 func about(q registry.Question) string {
 	text := registry.Shown(q.Description)
 	if example := registry.Shown(q.Placeholder); example != "" {
@@ -246,8 +246,7 @@ func about(q registry.Question) string {
 	return ": " + shorten.To(text, 200)
 }
 
-// complete asks the user for the values that are missing, refuses those that the server does not take, and sets the secrets
-// apart.
+// complete asks the user for missing values, rejects unknown ones, and sets the secrets apart.
 func (a *adding) complete(c *cli.Context) error {
 	known := map[registry.Kind][]string{}
 	var missing []string
@@ -292,10 +291,10 @@ func (a *adding) complete(c *cli.Context) error {
 	return nil
 }
 
-// upstream returns the settings of the server. Secrets are left out: each stands as the reference that the keyring will
-// have, under the usual name.
+// upstream returns the settings of the server. Each secret is replaced by the reference that it will
+// have in the keyring, under its usual name.
 func (a *adding) upstream() (config.Upstream, error) {
-	if _, err := a.way.Settings(a.answers); err != nil { // with the secrets, which may have to fit a form
+	if _, err := a.way.Settings(a.answers); err != nil { // including secrets, which may have to fit a form
 		return config.Upstream{}, err
 	}
 	return a.with(func(_ registry.Kind, name, _ string) (string, error) {
@@ -303,7 +302,7 @@ func (a *adding) upstream() (config.Upstream, error) {
 	})
 }
 
-// with returns the settings of the server with what stands for each secret.
+// with returns the settings of the server, with secrets replaced by the results of instead.
 func (a *adding) with(instead func(kind registry.Kind, name, secret string) (string, error)) (u config.Upstream, err error) {
 	answers := registry.Answers{}
 	for kind, values := range a.answers {
@@ -331,7 +330,7 @@ func (a *adding) with(instead func(kind registry.Kind, name, secret string) (str
 	return u, nil
 }
 
-// show prints what the settings will have.
+// show prints the settings that will be written.
 func (a *adding) show(w io.Writer, u config.Upstream) {
 	if u.Command != "" {
 		fmt.Fprintf(w, "runs     %s\n", shell.Words(append([]string{u.Command}, u.Args...)))
@@ -345,7 +344,7 @@ func (a *adding) show(w io.Writer, u config.Upstream) {
 	}
 }
 
-// write stores the secrets, and then the settings.
+// write stores the secrets and then the settings. After an error it removes the secrets again.
 func (a *adding) write(c *cli.Context, o *settings.Options) error {
 	var stored []string
 	u, err := a.with(func(kind registry.Kind, name, secret string) (string, error) {

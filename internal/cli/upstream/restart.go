@@ -56,7 +56,7 @@ func restartUpstream(c *cli.Context) error {
 	return err
 }
 
-// restartText says what a restart did.
+// restartText describes the effect of a restart.
 func restartText(did pool.Restarted) string {
 	parts := []string{english.Count(did.Sessions, "session uses it", "sessions use it")}
 	if did.Sessions == 0 {

@@ -25,7 +25,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
-// named returns the one upstream that a command is given.
+// named returns the upstream that a command names.
 func named(c *cli.Context, o *settings.Options) (string, error) {
 	name := c.Args().First()
 	if _, known := o.Upstreams[name]; !known {
@@ -34,7 +34,7 @@ func named(c *cli.Context, o *settings.Options) (string, error) {
 	return name, nil
 }
 
-// foldUpstream prints the plan by which the tools of a server are folded, or changes it.
+// foldUpstream prints or changes the plan by which a server's tools are folded.
 func foldUpstream(c *cli.Context) error {
 	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
@@ -87,7 +87,7 @@ func foldUpstream(c *cli.Context) error {
 	return encoder.Close()
 }
 
-// renames says which tools of a server are called otherwise by another plan.
+// renames lists the tools of a server that get another name from the new plan.
 func renames(before, after fold.Plan) (lines []string) {
 	names := map[string]string{}
 	for _, f := range before.Families {
@@ -105,8 +105,8 @@ func renames(before, after fold.Plan) (lines []string) {
 	return lines
 }
 
-// approveUpstream shows the tools of a server that are held back, and accepts what it showed: where a person on a
-// terminal says so, or --digest names it.
+// approveUpstream shows the held tools of a server. It accepts them if the user agrees on a terminal,
+// or if --digest matches.
 func approveUpstream(c *cli.Context) error {
 	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
@@ -178,10 +178,10 @@ func approveUpstream(c *cli.Context) error {
 	return err
 }
 
-// ownTexts is the name by which a user approves the title and the instructions of a server.
+// ownTexts is the name for approving the title and instructions of a server.
 const ownTexts = "server:"
 
-// pinName returns the name by which a user approves what is held back.
+// pinName returns the name for approving a held tool.
 func pinName(h gateway.HeldTool) string { return cmp.Or(h.Name, ownTexts) }
 
 func pinNames(held []gateway.HeldTool) (names []string) {
@@ -191,7 +191,7 @@ func pinNames(held []gateway.HeldTool) (names []string) {
 	return names
 }
 
-// printHeld prints the flags of what is held back, and how it differs from what was accepted.
+// printHeld prints the flags of a held tool, and its differences from the accepted definition.
 func printHeld(out io.Writer, h gateway.HeldTool) error {
 	title := unseen.Escaped(pinName(h))
 	if h.Name == "" {
@@ -208,7 +208,7 @@ func printHeld(out io.Writer, h gateway.HeldTool) error {
 	return printChange(out, h.Was, h.Now)
 }
 
-// printChange prints what differs between two definitions, line by line, with characters that are not seen escaped.
+// printChange prints the differing lines of two definitions, with invisible characters escaped.
 func printChange(out io.Writer, was, now json.RawMessage) error {
 	lines := func(definition json.RawMessage) []byte {
 		var text bytes.Buffer

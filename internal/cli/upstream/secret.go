@@ -19,7 +19,7 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// SecretCommand returns the command secret: the secrets of upstreams that are in the system's keyring.
+// SecretCommand returns the command secret, for secrets of upstreams in the system's keyring.
 func SecretCommand() *cli.Command {
 	return &cli.Command{
 		Name: "secret", Usage: "keep secrets of upstreams in the system's keyring",
@@ -43,7 +43,7 @@ func SecretCommand() *cli.Command {
 	}
 }
 
-// secretName returns the argument of a command that takes the name of one secret.
+// secretName returns the secret's name from the arguments of a command.
 func secretName(c *cli.Context) (string, error) {
 	name := c.Args().First()
 	if c.NArg() != 1 || !keyring.IsName(name) {
@@ -69,19 +69,19 @@ func setSecret(c *cli.Context) error {
 	return err
 }
 
-// readSecret reads a secret from the terminal, or the whole of standard input. The end of the last line is not part of it.
+// readSecret reads a secret from the terminal, or all of standard input without its last line end.
 func readSecret(c *cli.Context, name string) (string, error) {
 	if canAsk() {
 		return askSecret(c, name+": ")
 	}
-	text, err := io.ReadAll(io.LimitReader(os.Stdin, keyring.MaxSecret+3)) // with the end of a line, and one byte too many
+	text, err := io.ReadAll(io.LimitReader(os.Stdin, keyring.MaxSecret+3)) // with a line end, and one byte too many
 	if err != nil {
 		return "", fmt.Errorf("reading the secret: %w", err)
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r"), nil
 }
 
-// usersOf lists the upstreams that refer to each secret, by the name of the secret.
+// usersOf maps the names of secrets to the upstreams that refer to them.
 func usersOf(upstreams map[string]config.Upstream) map[string][]string {
 	users := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(upstreams)) {
@@ -116,7 +116,7 @@ func listSecrets(c *cli.Context) error {
 	})
 }
 
-// sayLeft names the secrets that only an upstream which was removed referred to.
+// sayLeft names the secrets that only the removed upstream referred to.
 func sayLeft(c *cli.Context, o *settings.Options, removed string) {
 	users := usersOf(o.Upstreams)
 	for _, secret := range slices.Sorted(maps.Keys(users)) {

@@ -51,7 +51,7 @@ func setUpstream(c *cli.Context) error {
 	}
 	before := membersOf(u)
 	members := put(before, values, program)
-	if _, set := values["url"]; set && len(program) == 0 { // an address takes the place of a program, and the reverse
+	if _, set := values["url"]; set && len(program) == 0 { // a URL replaces a program, and the reverse
 		delete(members, "command")
 		delete(members, "args")
 	} else if len(program) > 0 && !set {
@@ -83,7 +83,8 @@ func setUpstream(c *cli.Context) error {
 	return err
 }
 
-// unset takes a setting out, or a variable or header by SETTING.NAME. The name may be spelt as the flag is.
+// unset removes a setting, or a variable or header named SETTING.NAME. The flag's spelling is also
+// accepted.
 func unset(members map[string]any, path string) error {
 	setting, key, inside := strings.Cut(path, ".")
 	var names []string
@@ -117,7 +118,7 @@ func unset(members map[string]any, path string) error {
 	return nil
 }
 
-// printSettings prints the settings that differ, a line each, without secrets.
+// printSettings prints the changed settings, one per line, without secrets.
 func printSettings(out io.Writer, before, after map[string]any) error {
 	var lines []string
 	line := func(name, was, is string) {
@@ -147,10 +148,10 @@ func printSettings(out io.Writer, before, after map[string]any) error {
 	return err
 }
 
-// notSet stands for a setting that is not set.
+// notSet is shown for a missing setting.
 const notSet = "(not set)"
 
-// plainly returns a value of a setting without secrets.
+// plainly returns the value of a setting without secrets.
 func plainly(p toolfold.Param, value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -164,7 +165,7 @@ func plainly(p toolfold.Param, value any) string {
 	return string(ordered.MustJSON(value))
 }
 
-// hidden returns a value of a variable or header: only one that names a variable is shown.
+// hidden returns the value of a variable or header. It is redacted unless it refers to a variable.
 func hidden(value any) string {
 	text, set := value.(string)
 	switch {

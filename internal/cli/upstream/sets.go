@@ -96,7 +96,8 @@ func setsAction(c *cli.Context) error {
 	return err
 }
 
-// writeSet writes a set into the user's file. Sets of the environment would go before it.
+// writeSet writes a set into the user's file. It fails if the environment sets the sets, which would
+// override the file.
 func writeSet(c *cli.Context, o *settings.Options, name string, members []string) error {
 	if from := o.Layers.From("sets"); from == config.Environment {
 		return fmt.Errorf("the sets come from the variable TOOLFOLD_SETS: change them there")
@@ -109,7 +110,8 @@ func writeSet(c *cli.Context, o *settings.Options, name string, members []string
 	return nil
 }
 
-// deleteSet takes a set out of the user's file, unless a token is limited to it: it would keep servers from starting.
+// deleteSet deletes a set from the user's file. It fails if a token is limited to the set, because the
+// token would then keep servers from starting.
 func deleteSet(c *cli.Context, o *settings.Options, name string) error {
 	path, err := settings.TokenFile(c)
 	if err != nil {
@@ -132,7 +134,7 @@ func deleteSet(c *cli.Context, o *settings.Options, name string) error {
 	return err
 }
 
-// leaveSets takes an upstream and its tools out of all sets, also of those in o, and says so.
+// leaveSets removes an upstream and its tools from all sets, also in o, and reports that.
 func leaveSets(c *cli.Context, o *settings.Options, server string) error {
 	known := slices.Collect(maps.Keys(o.Upstreams))
 	for _, name := range slices.Sorted(maps.Keys(o.Sets)) {
@@ -153,7 +155,7 @@ func leaveSets(c *cli.Context, o *settings.Options, server string) error {
 	return nil
 }
 
-// printSets prints all sets, or the one of a name.
+// printSets prints all sets, or only the one with this name.
 func printSets(c *cli.Context, o *settings.Options, known []string, only string) error {
 	form, err := env.OutputOf(c)
 	if err != nil {

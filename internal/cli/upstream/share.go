@@ -11,8 +11,8 @@ import (
 	"github.com/toolfold/toolfold/upstream/pool"
 )
 
-// shareCommand is the process that all sessions of a user reach their upstreams by. It is
-// started where it is needed.
+// shareCommand runs the process through which all sessions of a user reach their upstreams. It is
+// started on demand.
 func shareCommand() *cli.Command {
 	return &cli.Command{
 		Name: "share", Usage: "start programs for the sessions of this user, at a socket", ArgsUsage: "SOCKET", Hidden: true,

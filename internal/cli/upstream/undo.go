@@ -22,9 +22,9 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// undoImport puts the entries that imports took out back into the files of the clients, takes toolfold's out, and takes
-// the upstreams out of the settings. An entry that was changed since, and one whose name is taken, stays as it is: the
-// record has what is left, so that another undo finishes.
+// undoImport restores the entries that imports removed from clients' files, removes toolfold's, and
+// removes the upstreams from the settings. Entries that were changed since, or whose name is taken,
+// stay. They remain in the record, so that another undo can finish.
 func undoImport(c *cli.Context, o *settings.Options) error {
 	folder := filepath.Dir(o.Files.Global)
 	record, err := clientfile.ReadImports(folder)
@@ -59,20 +59,21 @@ func undoImport(c *cli.Context, o *settings.Options) error {
 	return nil
 }
 
-// undoing is an undo under way.
+// undoing is a running undo.
 type undoing struct {
 	out, problems io.Writer
 	options       *settings.Options
 	left          int // problems so far
 }
 
-// problem names something that is left as it is.
+// problem reports something that could not be undone.
 func (u *undoing) problem(format string, args ...any) {
 	u.left++
 	fmt.Fprintf(u.problems, "toolfold: "+format+"\n", args...)
 }
 
-// run puts back what a record has, the newest first, and takes out of the record what is done. Save writes the record.
+// run undoes the changes in a record, the newest first, and removes finished ones from it. save writes
+// the record.
 func (u *undoing) run(c *cli.Context, record *clientfile.Imports, save func() error) error {
 	for i := len(record.Files) - 1; i >= 0; i-- {
 		f := record.Files[i]
@@ -98,7 +99,7 @@ func (u *undoing) run(c *cli.Context, record *clientfile.Imports, save func() er
 	return errors.Join(u.removeSets(c, record), u.removeUpstreams(c, record), save())
 }
 
-// putBack puts back what import changed in a file. Left reports whether something is left, which the record has.
+// putBack undoes the changes in a file. left is true if some of them remain in the record.
 func (u *undoing) putBack(f *clientfile.Imported) (left bool, err error) {
 	h := f.Client()
 	if h == nil {
@@ -109,7 +110,7 @@ func (u *undoing) putBack(f *clientfile.Imported) (left bool, err error) {
 		return true, clientfile.At(f.Path, err)
 	}
 	sum := clientfile.Sum(now)
-	if sum == f.Before && err == nil { // import was stopped before it wrote the file, or undo behind it
+	if sum == f.Before && err == nil { // import was stopped before it wrote the file, or undo after it did
 		return false, nil
 	}
 	if sum == f.SHA256 {
@@ -125,13 +126,13 @@ func (u *undoing) putBack(f *clientfile.Imported) (left bool, err error) {
 	return u.putEntriesBack(h, f)
 }
 
-// putEntriesBack puts the entries back into a file that was changed since, and takes toolfold's out: it is the last that
-// goes, as it shows how the file is laid out.
+// putEntriesBack restores the entries in a file that has changed since, and removes toolfold's. That is
+// removed last, because it shows the layout of the file.
 func (u *undoing) putEntriesBack(h *hosts.Host, f *clientfile.Imported) (left bool, err error) {
 	var rest clientfile.Imported
 	var problems []string
 	done, err := clientfile.Edit(f.Path, "", func(text []byte) ([]byte, error) {
-		rest, problems = *f, nil // the file may be read again
+		rest, problems = *f, nil // edit may run again
 		rest.Own, rest.Allowed, rest.Entries = nil, false, nil
 		if err := h.Check(text); err != nil {
 			return nil, err
@@ -173,8 +174,8 @@ func (u *undoing) putEntriesBack(h *hosts.Host, f *clientfile.Imported) (left bo
 	return len(problems) > 0, nil
 }
 
-// without returns a text without toolfold's entry, and if import put its name there, without it in the list of the
-// servers that the client allows.
+// without removes toolfold's entry from a text. If import added its name to the client's list of
+// allowed servers, that is removed too.
 func without(h *hosts.Host, text []byte, allowed bool) ([]byte, error) {
 	text, err := h.Remove(text, hosts.Server)
 	if err != nil || !allowed {
@@ -183,7 +184,8 @@ func without(h *hosts.Host, text []byte, allowed bool) ([]byte, error) {
 	return h.Dismiss(text)
 }
 
-// withEntry returns a text with an entry put back, or what keeps it out. An entry that is back already stays.
+// withEntry returns a text with an entry restored, or the reason why it cannot be. An entry that is
+// already restored stays.
 func withEntry(h *hosts.Host, text []byte, e clientfile.ImportedEntry) (with []byte, problem string) {
 	was, err := h.ValueOf(e.Part)
 	var now json.RawMessage
@@ -205,19 +207,19 @@ func withEntry(h *hosts.Host, text []byte, e clientfile.ImportedEntry) (with []b
 	return with, ""
 }
 
-// removeUpstreams takes the upstreams that import added out of the settings, and out of the record, except those
-// whose entries are not back. One that the user has changed since is the user's.
+// removeUpstreams removes the upstreams that import added from the settings and the record. Those whose
+// entries are not restored stay, and so do upstreams that the user has changed since.
 func (u *undoing) removeUpstreams(c *cli.Context, record *clientfile.Imports) error {
 	needed := map[string]bool{}
 	for _, f := range record.Files {
-		if f.Host == "" { // of a record that does not say
+		if f.Host == "" { // in an incomplete record of an older version
 			return nil
 		}
 		for _, e := range f.Entries {
 			needed[e.Upstream] = true
 		}
 	}
-	o, err := settings.Load(c) // as they are now
+	o, err := settings.Load(c) // the current ones
 	if err != nil {
 		return err
 	}
@@ -230,7 +232,7 @@ func (u *undoing) removeUpstreams(c *cli.Context, record *clientfile.Imports) er
 		was := record.Upstreams[name]
 		delete(record.Upstreams, name)
 		if now, known := o.Upstreams[name]; !known || !isUpstream(was, now) {
-			continue // it is gone, or the user has made it another
+			continue // removed or changed by the user
 		}
 		if _, err := service.Unset(config.ByUser(c.Context), config.UnsetIn{Path: "upstreams." + name, Scope: config.Global}); err != nil {
 			return err
@@ -247,8 +249,8 @@ func (u *undoing) removeUpstreams(c *cli.Context, record *clientfile.Imports) er
 	return nil
 }
 
-// upgrade completes the record of a file that an older version made: which entries it took out follows from the backup
-// and from the upstreams that they became. A record that is complete stays.
+// upgrade completes the record of a file that an older version wrote. It derives the removed entries
+// from the backup and the upstreams. A complete record stays unchanged.
 func (u *undoing) upgrade(f *clientfile.Imported, record *clientfile.Imports) error {
 	if f.Host != "" {
 		return nil
@@ -283,15 +285,15 @@ func (u *undoing) upgrade(f *clientfile.Imported, record *clientfile.Imports) er
 	}
 	now, err := clientfile.Read(f.Path)
 	if err != nil {
-		return nil // without a file, there is no entry in it
+		return nil // without a file there is no entry
 	}
-	if slices.Contains(h.Entry(now).Command, "serve") { // as import and setup write it
-		f.Own, _ = h.Value(now, hosts.Server) // the fault of a file that cannot be read is named later
+	if slices.Contains(h.Entry(now).Command, "serve") { // written by import or setup
+		f.Own, _ = h.Value(now, hosts.Server) // a fault of the file is reported later
 	}
 	return nil
 }
 
-// upstreamOf returns the name of the upstream that import made of an entry; empty if it made none.
+// upstreamOf returns the name of the upstream that import made of an entry; empty if there is none.
 func (u *undoing) upstreamOf(e hosts.Entry, record *clientfile.Imports) string {
 	made, _, err := servers.UpstreamOf(e)
 	if err != nil || e.Off || servers.IsOwn(e) {
@@ -310,7 +312,7 @@ func (u *undoing) upstreamOf(e hosts.Entry, record *clientfile.Imports) string {
 	return ""
 }
 
-// isUpstream reports whether an upstream is as the record has it.
+// isUpstream reports whether an upstream equals the recorded one.
 func isUpstream(recorded json.RawMessage, u config.Upstream) bool {
 	var was config.Upstream
 	return json.Unmarshal(recorded, &was) == nil && string(ordered.MustJSON(was)) == string(ordered.MustJSON(u))

@@ -1,4 +1,5 @@
-// Package upstream has the command upstream: servers whose tools are served too, how they are folded, and what of them is accepted.
+// Package upstream has the command upstream, which manages other servers: adding and importing them,
+// their folding, and the approval of their tools.
 package upstream
 
 import (
@@ -102,7 +103,7 @@ func Command() *cli.Command {
 	}
 }
 
-// byHeading orders subcommands as the help page lists them, by heading. Hidden ones stand at the end.
+// byHeading sorts subcommands by their heading on the help page. Hidden ones come last.
 func byHeading(commands []*cli.Command) []*cli.Command {
 	names := []string{}
 	for _, page := range []struct {
@@ -130,8 +131,8 @@ func byHeading(commands []*cli.Command) []*cli.Command {
 	return commands
 }
 
-// putUpstreams writes upstreams into the user's file. A file that holds what looks
-// like a secret is made readable for the user alone.
+// putUpstreams writes upstreams into the user's file. If it then holds a possible secret, only the user
+// can read the file.
 func putUpstreams(c *cli.Context, files config.Files, upstreams map[string]config.Upstream) error {
 	service := config.New(files, nil)
 	secret := false
@@ -156,8 +157,7 @@ func putUpstreams(c *cli.Context, files config.Files, upstreams map[string]confi
 	return nil
 }
 
-// hasSecret reports whether values of an upstream are written down, and not left
-// in variables.
+// hasSecret reports whether env or headers have literal values instead of variables.
 func hasSecret(u config.Upstream) bool {
 	for _, values := range []map[string]string{u.Env, u.Headers} {
 		for _, value := range values {
@@ -222,13 +222,13 @@ func loginUpstream(c *cli.Context) error {
 	return err
 }
 
-// browse opens an address in the user's browser, where there is one.
+// browse opens an address in the user's browser, if there is one.
 func browse(address string) {
 	opener := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
 	if opener == nil {
 		opener = []string{"xdg-open"}
 	}
-	go func() { _ = exec.Command(opener[0], append(opener[1:], address)...).Run() }() // the address is printed for who has none
+	go func() { _ = exec.Command(opener[0], append(opener[1:], address)...).Run() }() // the address is also printed
 }
 
 func logoutUpstream(c *cli.Context) error {
@@ -313,7 +313,7 @@ func listUpstreams(c *cli.Context) error {
 	})
 }
 
-// where says where an upstream is, without secrets.
+// where returns the command or URL of an upstream, without secrets.
 func where(u config.Upstream) string {
 	if u.Command == "" {
 		return redact.Text(u.URL)
@@ -325,5 +325,5 @@ func where(u config.Upstream) string {
 	return strings.TrimSpace(fmt.Sprintln(redact.Value(call).([]any)...))
 }
 
-// missing reports whether an error says that a file is not there.
+// missing reports whether an error means that a file does not exist.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

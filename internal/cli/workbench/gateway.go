@@ -22,8 +22,7 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// openGateway makes the surface offer the tools of other servers: the tools that are
-// known of them, and what changes.
+// openGateway adds the known tools of other servers to the surface, and keeps them up to date.
 func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) error {
 	var err error
 	b.gateway, err = servers.NewGateway(gateway.Options{Upstreams: others, Log: b.log, Connect: servers.Sharing(b.log),
@@ -34,7 +33,7 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 	}
 	b.Discovery.ListAbsent(func() (rows []lazy.Row) {
 		absent := b.gateway.Absent()
-		if b.server.Load() == nil { // only who serves asks servers for their first list
+		if b.server.Load() == nil { // only serve asks servers for their first list
 			for _, name := range b.gateway.Unknown() {
 				absent[name] += ": toolfold upstream check " + name + " asks it"
 			}
@@ -76,7 +75,7 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 	return put(b.gateway.Families())
 }
 
-// record runs a request of an upstream that no call makes, counted and traced as calls are.
+// record runs a request of an upstream that is not a call. It is counted and traced like a call.
 func (b *Workbench) record(ctx context.Context, a *toolfold.Action, params json.RawMessage, run gateway.Request) (json.RawMessage, error) {
 	var result json.RawMessage
 	var failed error
@@ -96,9 +95,9 @@ func (b *Workbench) record(ctx context.Context, a *toolfold.Action, params json.
 	return result, failed
 }
 
-// Learn asks the servers that are not known yet for their lists. It waits for them where they are
-// listed, and there is nothing of others to offer meanwhile, since many clients ask for the list of
-// tools once; who is served is told of what comes later.
+// Learn asks servers whose tools are unknown for their lists. It waits for the answers only if tools
+// are listed and no other server has tools yet, because many clients request the list once. Clients are
+// notified of later results.
 func (b *Workbench) Learn(ctx context.Context, wait time.Duration) {
 	if b.gateway == nil {
 		return
@@ -113,13 +112,13 @@ func (b *Workbench) Learn(ctx context.Context, wait time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	_ = b.gateway.Learn(ctx) // what fails is in the log, and in tools.list
+	_ = b.gateway.Learn(ctx) // failures are in the log and in tools.list
 }
 
-// Ruled returns what rules can name: what is served, and the workbench where it is off.
+// Ruled returns the families that rules can name: the served ones, and the workbench if it is off.
 func (b *Workbench) Ruled() []*toolfold.Family { return slices.Concat(b.served(), b.off) }
 
-// served returns what is served, with what the prompts and the resources of other servers are to rules.
+// served returns the served families, and those that stand for prompts and resources in rules.
 func (b *Workbench) served() []*toolfold.Family {
 	if b.gateway == nil {
 		return b.Families()
@@ -127,8 +126,8 @@ func (b *Workbench) served() []*toolfold.Family {
 	return slices.Concat(b.Families(), b.gateway.Named())
 }
 
-// checkRules refuses a pattern of rights that matches no action. What begins with the name of
-// a server that has not listed its tools yet is let through, and said.
+// checkRules rejects a permission pattern that matches no action. If a pattern begins with the name of
+// a server that never listed its tools, it only prints a note.
 func (b *Workbench) checkRules(r permission.Rules) error {
 	for _, pattern := range slices.Concat(r.Allow, r.Deny) {
 		if b.isOfUnknown(pattern) {
@@ -138,12 +137,12 @@ func (b *Workbench) checkRules(r permission.Rules) error {
 	return r.Check(b.Ruled())
 }
 
-// Served counts what is listed under the options of the workbench.
+// Served counts the list under the options of the workbench.
 func (b *Workbench) Served(o *settings.Options) (doctor.Served, error) {
 	return servers.Served(o, b.gateway)
 }
 
-// isOfUnknown reports whether a pattern begins with the name of a server that has not listed its tools yet.
+// isOfUnknown reports whether a pattern begins with the name of a server that never listed its tools.
 func (b *Workbench) isOfUnknown(pattern string) bool {
 	return b.gateway != nil &&
 		slices.ContainsFunc(b.gateway.Unknown(), func(name string) bool { return strings.HasPrefix(pattern, name) })

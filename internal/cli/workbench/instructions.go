@@ -16,8 +16,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Instructions are for the model. They reach every client on every turn. Hosts of a kind
-// that looks for tools are told which families there are; empty is no kind.
+// Instructions returns the instructions for the model. They reach every client on every turn. For kinds
+// of hosts that search for tools, they list the families. An empty kind is no such kind.
 func Instructions(s *surface.Surface, kind target.Kind, families []*toolfold.Family) string {
 	if kind == target.Deferring || kind == target.Code {
 		how := "Call a tool with action and " + callctx.ArgParams + "."
@@ -65,12 +65,11 @@ func Instructions(s *surface.Surface, kind target.Kind, families []*toolfold.Fam
 	}[s.Params] + named + "Use `tools` to find and describe actions and `tool_call` to run any of them. " + common
 }
 
-// maxSubjects is the most tokens, as estimated, of the families in instructions.
+// maxSubjects is the largest estimated number of tokens for the families in instructions.
 const maxSubjects = 80
 
-// subjects says which families there are, each with its summary as far as there is
-// room. Hosts show the beginning before a model has searched, so it has the names
-// first that most is asked of: families in their order.
+// subjects lists the families, each with its summary as far as there is room. Hosts show the beginning
+// before a model has searched, so the families keep their order: the most used come first.
 func subjects(families []*toolfold.Family, room int) string {
 	names, left := make([]string, 0, len(families)), 0
 	text := func() string {
@@ -98,8 +97,8 @@ func subjects(families []*toolfold.Family, room int) string {
 	return text()
 }
 
-// quoted returns the first sentence of the instructions of each other server, quoted under the server's
-// name, in at most so many tokens, as estimated. It names the servers whose sentence has no room.
+// quoted returns the first sentence of each other server's instructions, quoted under the server's
+// name, in at most room estimated tokens. Servers whose sentence does not fit are named.
 func quoted(families []*toolfold.Family, room int) string {
 	var text strings.Builder
 	var left []string
@@ -122,10 +121,10 @@ func quoted(families []*toolfold.Family, room int) string {
 	return text.String()
 }
 
-// leftRoom is the part of the room for quotations that names servers without one, in tokens.
+// leftRoom is the part of the room, in tokens, for the names of servers whose sentence does not fit.
 const leftRoom = 60
 
-// listed joins names as far as there is room, in tokens, and counts the others.
+// listed joins as many names as fit into room tokens, and counts the rest.
 func listed(names []string, room int) string {
 	for n := len(names); n > 0; n-- {
 		text := strings.Join(names[:n], ", ")

@@ -8,20 +8,20 @@ import (
 	"github.com/toolfold/toolfold/permission"
 )
 
-// lapses are the rules that were named on standard error, so that each is named once.
+// lapses holds the rules that were already named on standard error.
 type lapses struct {
 	mu   sync.Mutex
 	said map[string]bool
 }
 
-// sayLapses names lapsed rules on standard error that it has not named before.
+// sayLapses names lapsed rules on standard error, each once.
 func (b *Workbench) sayLapses(o *settings.Options) {
 	if b.gateway == nil {
 		return
 	}
 	var tokens []permission.Token
 	if o.HTTP != "" && o.HTTPTokenFile != "" {
-		tokens, _ = settings.ReadTokens(o.HTTPTokenFile) // the server says what is wrong with it
+		tokens, _ = settings.ReadTokens(o.HTTPTokenFile) // the server reports faults of the file
 	}
 	lines := settings.Lapses(b.Ruled(), o.Rules(), tokens)
 	b.lapses.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// sayOff names on standard error the options that do nothing because the workbench is off: it serves so many other
-// servers.
+// sayOff names on standard error the options that have no effect because the workbench is off. others
+// is the number of other servers.
 func (b *Workbench) sayOff(o *settings.Options, others int) {
 	if !o.GatewayOnly() {
 		return
@@ -26,14 +26,14 @@ func (b *Workbench) sayOff(o *settings.Options, others int) {
 	}
 	b.sayOffRules("", settings.Rules(o.Options))
 	if o.HTTP != "" && o.HTTPTokenFile != "" {
-		tokens, _ := settings.ReadTokens(o.HTTPTokenFile) // the server says what is wrong with it
+		tokens, _ := settings.ReadTokens(o.HTTPTokenFile) // the server reports faults of the file
 		for _, t := range tokens {
 			b.sayOffRules("token "+t.Name+": ", t.Rules)
 		}
 	}
 }
 
-// sayOffRules names the rules that name the workbench alone. Owner begins each line.
+// sayOffRules names the rules that match only the workbench. Each line begins with owner.
 func (b *Workbench) sayOffRules(owner string, r permission.Rules) {
 	served := b.served()
 	for _, rules := range []struct {

@@ -12,10 +12,10 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// promptsWatched is the pause between looks for other workflows than before.
+// promptsWatched is the interval of looking for changed workflows.
 const promptsWatched = 5 * time.Second
 
-// NewServer returns the server of the workbench, which tells its clients of what changes until ctx ends.
+// NewServer returns the server of the workbench. It notifies its clients of changes until ctx ends.
 func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.Server, error) {
 	families := o.Rules().Rights().Filter(b.Families())
 	instructions := func(families []*toolfold.Family) string {

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// WorkDelay passes after the start of a server before it opens a store that
-	// no call has opened: hosts start servers only to list tools.
+	// WorkDelay is the time from the start of a server until it opens a store that no call has opened.
+	// Hosts also start servers only to list tools.
 	WorkDelay = 3 * time.Second
-	// workAgain passes before a worker tries a store again that has failed.
+	// workAgain is the pause before a worker retries a failed store.
 	workAgain = 5 * time.Second
-	// ServeGrace bounds how long tasks may go on once a server on stdio stops: hosts kill
-	// servers that are not gone after two seconds.
+	// ServeGrace is how long tasks may go on after a server on stdio stops: hosts kill servers after
+	// two seconds.
 	ServeGrace = 500 * time.Millisecond
 )
 
-// Work runs queued tasks of the workspace until ctx ends, which is no error.
-// Tasks that run then may go on for grace.
+// Work runs queued tasks of the workspace until ctx ends, which is not an error. Running tasks may then
+// go on for grace.
 func (b *Workbench) Work(ctx context.Context, grace time.Duration) error {
 	open := func(ctx context.Context) (queue.Ledger, *queue.Jobs, error) {
 		db, err := b.store.Open(ctx)
@@ -39,9 +39,8 @@ func (b *Workbench) Work(ctx context.Context, grace time.Duration) error {
 	return err
 }
 
-// WorkWhileServing runs queued tasks until ctx ends: as soon as a call has
-// opened the store, or soon after the start where there is a store from before.
-// Tasks that run then may go on for grace.
+// WorkWhileServing runs queued tasks until ctx ends. It starts when a call has opened the store, or
+// after WorkDelay if the store may have content. Running tasks may go on for grace after the end.
 func (b *Workbench) WorkWhileServing(ctx context.Context, url string, grace time.Duration) {
 	var soon <-chan time.Time
 	if storage.MayHold(url) {

@@ -1,5 +1,5 @@
-// Package workbench puts everything together that runs calls: store, families, the tools of other servers,
-// traces and counts.
+// Package workbench assembles everything that runs calls: store, families, the tools of other servers,
+// traces and counters.
 package workbench
 
 import (
@@ -32,29 +32,29 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// Workbench is everything that runs calls, put together from the options.
+// Workbench is everything that runs calls, assembled from the options.
 type Workbench struct {
 	*surface.Surface
 	env       *env.Env
 	store     *storage.LazyDB
 	Workspace string        // name of the workspace that tasks belong to
-	retention time.Duration // of ended tasks
+	retention time.Duration // how long ended tasks are kept
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
 	legacy    *usage.Counter
-	tasks     serve.Tasks // of clients that take a task for an answer
+	tasks     serve.Tasks // for clients that accept a task as answer
 	offer     offer.Offer
-	server    atomic.Pointer[serve.Server] // once it serves
-	gateway   *gateway.Gateway             // to the servers whose tools are offered too; nil without any
+	server    atomic.Pointer[serve.Server] // set once it serves
+	gateway   *gateway.Gateway             // to the other servers; nil if there are none
 	log       *slog.Logger
 	lapses    lapses
-	off       []*toolfold.Family // the workbench's, where other servers are all that is served
+	off       []*toolfold.Family // the workbench's, if only other servers are served
 
-	opening   atomic.Bool    // the store, for the traces of upstreams
-	recording sync.WaitGroup // until it is open
+	opening   atomic.Bool    // the store is being opened for the traces of upstreams
+	recording sync.WaitGroup // waits for that
 }
 
-// Open returns the workbench that a command's options ask for, with the tools of other servers.
+// Open returns the workbench for a command's options, with the tools of other servers.
 func Open(c *cli.Context, o *settings.Options) (*Workbench, error) {
 	others, err := servers.Upstreams(c, o)
 	if err != nil {
@@ -63,8 +63,8 @@ func Open(c *cli.Context, o *settings.Options) (*Workbench, error) {
 	return New(o, others)
 }
 
-// New returns a workbench, with the tools of others too. It opens nothing: the store is
-// opened by the first call that needs it.
+// New returns a workbench with the tools of others. It opens nothing: the first call that needs the
+// store opens it.
 func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	if err := settings.CheckTier(o.Options); err != nil {
 		return nil, env.UsageError("%v", err)
@@ -165,7 +165,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	return b, nil
 }
 
-// holds reports whether the store is open, or may hold anything.
+// holds reports whether the store is open, or may have content.
 func (b *Workbench) holds(store string) bool {
 	select {
 	case <-b.store.Opened():
@@ -175,7 +175,7 @@ func (b *Workbench) holds(store string) bool {
 	}
 }
 
-// tell is middleware that tells clients of resources that change.
+// tell is middleware that notifies clients of changed resources.
 func (b *Workbench) tell(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		answer := next(ctx, c)
@@ -186,8 +186,7 @@ func (b *Workbench) tell(next call.Func) call.Func {
 	}
 }
 
-// countLegacy is middleware that counts calls by legacy names, and says so in the log of
-// their client.
+// countLegacy is middleware that counts calls by legacy names, and logs them for their client.
 func (b *Workbench) countLegacy(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		if c.Entry != nil && c.Entry.Legacy {
@@ -198,9 +197,8 @@ func (b *Workbench) countLegacy(next call.Func) call.Func {
 	}
 }
 
-// recordUpstreams is middleware that opens the store for the traces of calls of upstreams:
-// these need none themselves, and traces wait until there is one. Where the store cannot be
-// opened, later calls try again.
+// recordUpstreams is middleware that opens the store to trace calls of upstreams, which do not need the
+// store themselves. Traces wait until it is open. If it cannot be opened, later calls try again.
 func (b *Workbench) recordUpstreams(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		if c.Entry != nil && c.Entry.Action.Definition != nil && b.opening.CompareAndSwap(false, true) {
@@ -218,11 +216,11 @@ func (b *Workbench) recordUpstreams(next call.Func) call.Func {
 }
 
 const (
-	recordTime  = 5 * time.Second // the store may take to open for traces
-	recordAgain = 5 * time.Second // until that is tried again
+	recordTime  = 5 * time.Second // limit for opening the store for traces
+	recordAgain = 5 * time.Second // before the next try
 )
 
-// Close stores what is still to be stored, and closes the store.
+// Close stores everything pending, and closes the store.
 func (b *Workbench) Close() {
 	if b.gateway != nil {
 		b.gateway.Close()
