@@ -11,8 +11,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Tools that are listed by themselves have names that clients take, by which they are called, and schemas
-// that are valid.
+// Unfolded tools have names that clients accept and can call, and valid schemas.
 func TestListedByThemselves(t *testing.T) {
 	t.Parallel()
 	const schema = `{"type":"object","properties":{"n":{"type":"int","minimum":0,"exclusiveMinimum":true}},"required":null}`

@@ -18,8 +18,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// BenchmarkCall prints how much longer a folded call of a local server takes than a direct
-// one, in alternation.
+// BenchmarkCall prints how much longer a folded call of a local server takes than a direct one. The two
+// alternate.
 func BenchmarkCall(b *testing.B) {
 	u, _ := playing(b, "srv", `{"tools":[{"name":"do","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 	s, _ := offering(b, b.TempDir(), surface.Options{}, u)
@@ -46,8 +46,8 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportMetric(float64(took[1])/float64(took[0]), "folded/direct")
 }
 
-// BenchmarkCallers prints the share of the calls of a local server that fifty callers
-// lose by way of the gateway, in alternation.
+// BenchmarkCallers prints the share of a local server's calls that fifty callers lose through the
+// gateway. Direct and folded calls alternate.
 func BenchmarkCallers(b *testing.B) {
 	u, _ := playing(b, "srv", `{"tools":[{"name":"do","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 	u.MaxConcurrency = 50
@@ -91,7 +91,7 @@ func BenchmarkCallers(b *testing.B) {
 	b.ReportMetric(float64(took[0])/float64(took[1]), "folded/direct-rate")
 }
 
-// wide is a schema of the size that large servers have.
+// wide is a schema as large as those of large servers.
 var wide = func() string {
 	var members []string
 	for i, kind := range strings.Fields("string integer boolean string string number string boolean") {
@@ -105,8 +105,8 @@ var wide = func() string {
 	return `{"type":"object","properties":{` + strings.Join(members, ",") + `},"required":["member0","member1"]}`
 }()
 
-// BenchmarkMany prints, for twenty servers with 2,000 tools of which one hangs, how long
-// after the start the kept list is there, what is allocated for it, and how long a search takes.
+// BenchmarkMany starts a gateway to twenty servers with 2,000 tools, one of which hangs. It prints the
+// time until the stored list is ready, the allocations for that, and the time of a search.
 func BenchmarkMany(b *testing.B) {
 	nouns := strings.Fields("issue branch release invoice page ticket chart device recipe parcel")
 	verbs := strings.Fields("get list search create update delete merge close export count")

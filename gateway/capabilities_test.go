@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// noting is a session that notes what it is called with.
+// noting is a session that records its calls.
 type noting chan upstream.Call
 
 func (noting) List(context.Context) (upstream.Answer, error) {
@@ -35,7 +35,7 @@ func (noting) Gone() <-chan struct{} { return nil }
 
 func (noting) Close() {}
 
-// A call has with it what its own client can be asked: nothing where it has none.
+// A call carries the capabilities of its own client, or none without a client.
 func TestCapabilitiesOfCalls(t *testing.T) {
 	t.Parallel()
 	calls := make(noting, 1)

@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// Describing an action costs at most its own definition and 30 tokens.
+// Describing an action costs at most its definition plus 30 tokens.
 func TestDescribeCost(t *testing.T) {
 	t.Parallel()
 	for _, file := range lists(t) {
@@ -24,7 +24,7 @@ func TestDescribeCost(t *testing.T) {
 	}
 }
 
-// lists returns the files with lists of tools, those of TOOLFOLD_TOOL_LISTS too.
+// lists returns the files with lists of tools, including those in TOOLFOLD_TOOL_LISTS.
 func lists(t *testing.T) (files []string) {
 	t.Helper()
 	dirs := []string{"testdata"}
@@ -87,7 +87,7 @@ func folded(t *testing.T, name string, tools []json.RawMessage) []*toolfold.Fami
 	return families
 }
 
-// An answer of find stays short whatever limit is, of the tools of several servers too.
+// An answer of find stays short for any limit, also with tools of several servers.
 func TestFindCost(t *testing.T) {
 	t.Parallel()
 	const most = 900
@@ -123,7 +123,7 @@ func TestFindCost(t *testing.T) {
 	}
 }
 
-// What a tool does that says nothing of it is not known, whatever its hints are then.
+// The effect of a tool without annotations is unknown, even though the hints have defaults.
 func TestEffectsOfTools(t *testing.T) {
 	t.Parallel()
 	for hints, want := range map[string]string{

@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// Why a server failed is known to other processes until it lists its tools, or is another one. It is logged once, and
-// not where who asks reports it.
+// Other processes know why a server failed until it lists its tools or is replaced. The failure is
+// logged once, and not at all if the caller reports it.
 func TestFailuresAreKnownElsewhere(t *testing.T) {
 	t.Parallel()
 	dir, fails := t.TempDir(), true
@@ -56,7 +56,7 @@ func TestFailuresAreKnownElsewhere(t *testing.T) {
 	check("of another program", open(true, "other"), "")
 	loud := open(false, "acme")
 	for range 2 {
-		_ = loud.Refresh(t.Context(), "acme") // the second is refused during the pause
+		_ = loud.Refresh(t.Context(), "acme") // the second start is refused during the pause
 	}
 	if n := strings.Count(log.String(), "starting an upstream"); n != 1 {
 		t.Errorf("it is logged %d times: %s", n, &log)

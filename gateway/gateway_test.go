@@ -34,9 +34,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// TestMain is an MCP server on standard input and output when it is told so: it lists
-// the tools in a file, which it reads each time, or answers nothing where another file
-// says so.
+// TestMain runs as an MCP server on standard input and output if its arguments ask for that. It lists
+// the tools in a file, which it rereads each time. It answers nothing if another file asks for that.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 3 || os.Args[1] != "play" {
 		os.Exit(m.Run())
@@ -99,7 +98,7 @@ func play(file string) {
 			answer(m.ID, `"result":`+partOf(file, m.Method))
 		case "resources/subscribe", "resources/unsubscribe":
 			answer(m.ID, `"result":{}`)
-			if m.Method == "resources/subscribe" { // it changes at once
+			if m.Method == "resources/subscribe" { // the resource changes at once
 				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q}}`+"\n", m.Params.URI)
 			}
 		case "prompts/get", "resources/read":
@@ -125,7 +124,7 @@ func play(file string) {
 				case "hang":
 					_ = os.WriteFile(file+".hung", nil, 0o600)
 					return
-				case "change": // it says so often
+				case "change": // reports many changes
 					for range 1000 {
 						mu.Lock()
 						fmt.Println(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
@@ -143,7 +142,7 @@ func play(file string) {
 					mu.Lock()
 					fmt.Println(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"l","data":{"n":1.50}}}`)
 					mu.Unlock()
-				case "say": // the result that it is given
+				case "say": // returns the given result
 					var given struct{ Result json.RawMessage }
 					_ = json.Unmarshal(m.Params.Arguments, &given)
 					answer(m.ID, `"result":`+string(given.Result))
@@ -180,7 +179,7 @@ func play(file string) {
 	}
 }
 
-// partOf returns what a file has for a method that lists, without the other lists of the file.
+// partOf returns the part of a file for a list method, without the file's other lists.
 func partOf(file, method string) string {
 	text, _ := os.ReadFile(file)
 	members := map[string]string{
@@ -198,7 +197,7 @@ func partOf(file, method string) string {
 	return string(ordered.MustJSON(all))
 }
 
-// playing writes a list and returns the server that plays it.
+// playing writes a list, and returns the server that plays it.
 func playing(t testing.TB, name, list string) (gateway.Upstream, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "list.json")
@@ -208,7 +207,7 @@ func playing(t testing.TB, name, list string) (gateway.Upstream, string) {
 	return gateway.Upstream{Name: name, Server: upstream.Server{Argv: []string{os.Args[0], "play", file}}, Timeout: testwait.Limit}, file
 }
 
-// offering returns a surface with the tools of a gateway to the servers.
+// offering returns a surface with the tools of a gateway to these servers.
 func offering(t testing.TB, dir string, o surface.Options, list ...gateway.Upstream) (*surface.Surface, *gateway.Gateway) {
 	t.Helper()
 	g, err := gateway.New(gateway.Options{Upstreams: list, Dir: dir, Version: "1"})
@@ -237,7 +236,7 @@ func starts(t testing.TB, file string) int {
 	return bytes.Count(text, []byte("\n"))
 }
 
-// long makes a tool dear enough to be folded.
+// long makes a tool large enough to be folded.
 var long = strings.Repeat("It does what its name says. ", 12)
 
 const oddities = `{"tools":[
@@ -253,8 +252,8 @@ const oddities = `{"tools":[
 	{"name":"flood","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}},
 	{"name":"refuse","inputSchema":{"type":"object"}}]}`
 
-// Every tool of a list is one action, is called by all its names with just what was sent,
-// is described as it came, and is listed with hints that hold.
+// Every tool of a list is one action. It can be called by all its names with unchanged arguments, is
+// described unchanged, and is listed with correct hints.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
 	lists := map[string]string{"odd": oddities}
@@ -274,7 +273,7 @@ func TestNothingIsLost(t *testing.T) {
 	for name, list := range lists {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var compact bytes.Buffer // a message is a line
+			var compact bytes.Buffer // a message is one line
 			if err := json.Compact(&compact, []byte(list)); err != nil {
 				t.Fatal(err)
 			}
@@ -345,7 +344,7 @@ func checkAll(t *testing.T, s *surface.Surface, server string, list []byte) {
 			answer := s.Client.Call(t.Context(), way.tool, json.RawMessage(way.args))
 			if strings.Contains(string(c.InputSchema), `"required"`) || strings.Contains(string(c.InputSchema), `"additionalProperties":false`) {
 				if answer.Err != nil && answer.Err.Code == toolfold.InvalidInput {
-					continue // its own schema refuses it
+					continue // its own schema rejects the arguments
 				}
 			}
 			name, _ := json.Marshal(c.Name)
@@ -369,7 +368,7 @@ func compacted(t *testing.T, text string) string {
 	return b.String()
 }
 
-// members returns the members of a definition, as they are written, without its name.
+// members returns the members of a definition as written, except the name.
 func members(t *testing.T, raw []byte) map[string]string {
 	t.Helper()
 	var m map[string]json.RawMessage
@@ -401,7 +400,7 @@ func checkHints(t *testing.T, c came, has toolfold.Hints) {
 	}
 }
 
-// What fails is answered for in time and in words, and the others go on.
+// Failing servers get error answers in time, and the other servers go on.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	var compact bytes.Buffer
@@ -450,7 +449,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A call lives while its server reports progress, and the caller hears of it.
+// A call lives while its server reports progress, which reaches the caller.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "p", `{"tools":[{"name":"slow","inputSchema":{"type":"object"}}]}`)
@@ -475,7 +474,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A server that has never listed anything is asked until it does, and who follows is told.
+// A server that never listed anything is asked until it does, and the follower is notified.
 func TestLearnsLater(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "srv", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}`)
@@ -504,8 +503,8 @@ func TestLearnsLater(t *testing.T) {
 	}
 }
 
-// The list of the last start is there at once, and starts nothing; what changed since is
-// held back until it is approved.
+// The stored list is offered at once and starts nothing. Later changes are held back until they are
+// approved.
 func TestKeptLists(t *testing.T) {
 	t.Parallel()
 	first := `{"tools":[{"name":"get_a","description":"A.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
@@ -564,8 +563,8 @@ func TestKeptLists(t *testing.T) {
 	}
 }
 
-// What is kept comes back byte for byte, also of a file that an older version wrote; of one that
-// is damaged nothing is taken, and what the server lists is held back.
+// The stored record is read back byte for byte, also from a file of an older version. A damaged file is
+// ignored, and the server's new list is held back.
 func TestKeptFile(t *testing.T) {
 	t.Parallel()
 	schema := `{ "type":"object", "properties":{ "a":{"type" : "string"} } }`
@@ -619,7 +618,7 @@ func TestKeptFile(t *testing.T) {
 	}
 }
 
-// recordIn returns the only file of a folder whose name fits a pattern.
+// recordIn returns the only file in a folder whose name matches a pattern.
 func recordIn(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	names, err := fs.Glob(os.DirFS(dir), pattern)
@@ -629,7 +628,7 @@ func recordIn(t *testing.T, dir, pattern string) string {
 	return filepath.Join(dir, names[0])
 }
 
-// What is served to a client: one list, calls, and the answer as it came.
+// A client gets one list, can make calls, and gets unchanged answers.
 func TestServed(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", `{"tools":[{"name":"get_a","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
@@ -668,8 +667,8 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// A result of any kind arrives as its server gave it, with the members that the protocol has and URIs that name
-// the server. One that is too long says how to read on, and is read on to its end.
+// A result of any kind arrives unchanged, with the protocol's members and with URIs that name the
+// server. A result that is too long explains how to read on, and can be read to its end.
 func TestAnyResult(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", `{"tools":[{"name":"say","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
@@ -719,7 +718,7 @@ func TestAnyResult(t *testing.T) {
 	}
 }
 
-// Who has rights of their own reaches the tools of other servers only where they are named.
+// Callers with rights of their own reach other servers' tools only if the rights name them.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", `{"tools":[{"name":"do-it","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
@@ -745,7 +744,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// person is a client that answers every question with what it was asked.
+// person is a client that answers every question with the question itself.
 type person struct{ after time.Duration }
 
 func (person) Offers(method string) bool { return method != callctx.MethodRoots }
@@ -765,7 +764,7 @@ func (p person) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, e
 	}
 }
 
-// hanging calls the tool hang of the server that plays a list, which has the call when it returns.
+// hanging calls the tool hang of the server that plays a list. It returns once the server has the call.
 func hanging(t *testing.T, s *surface.Surface, file string) (cancel func(), answered <-chan toolfold.Answer) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -778,8 +777,8 @@ func hanging(t *testing.T, s *surface.Surface, file string) (cancel func(), answ
 	return cancel, answers
 }
 
-// A server that asks for a model, or for the user, gets the caller's client, also while calls of other tools run; where
-// there is none, it is told why not. The question names the server.
+// Questions for a model or the user reach the caller's client, also while calls of other tools run.
+// Without such a client the server gets the reason. The question names the server.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "srv", `{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
@@ -806,7 +805,7 @@ func TestQuestions(t *testing.T) {
 	}
 	refused(t.Context(), "elicitation/create", "the client of this call does not support elicitation/create")
 	refused(with, "roots/list", "roots/list is not passed on to clients here")
-	testwait.Until(t, "the tool that asks becomes no task", func() bool { // a task could ask nobody
+	testwait.Until(t, "the tool that asks becomes no task", func() bool { // a task could not ask anyone
 		tasks := map[string]bool{}
 		for _, f := range g.Families() {
 			for _, a := range f.Actions {
@@ -819,8 +818,8 @@ func TestQuestions(t *testing.T) {
 	answered()
 }
 
-// What a server logs in the course of a call goes to its caller, and a call that its caller
-// cancels is cancelled at the server.
+// Log messages during a call go to its caller. If the caller cancels the call, it is cancelled at the
+// server.
 func TestLogsAndCancellation(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "srv", `{"tools":[{"name":"log","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
@@ -844,7 +843,7 @@ func TestLogsAndCancellation(t *testing.T) {
 	})
 }
 
-// A server that is not folded is listed as it is, and called flat.
+// The tools of a server that is not folded are listed unchanged, and called without an action argument.
 func TestAlone(t *testing.T) {
 	t.Parallel()
 	schema := `{"type":"object","properties":{"action":{"type":"string"},"a":{"$ref":"#/$defs/x"}},"required":["action"],` +

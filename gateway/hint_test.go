@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// A host that shows names finds every tool of a server by what the server is for, and by words of each action's
+// A host that shows only names finds every tool by the server's purpose, and by words of each action's
 // name and first sentence.
 func TestHints(t *testing.T) {
 	t.Parallel()

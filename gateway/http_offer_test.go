@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// A server over HTTP tells of a resource that is watched, and of other prompts than before.
+// A server over HTTP reports changes of a watched resource and of its prompts.
 func TestHTTPTells(t *testing.T) {
 	t.Parallel()
 	s := mcp.NewServer(&mcp.Implementation{Name: "srv", Version: "1"}, &mcp.ServerOptions{
@@ -48,7 +48,7 @@ func TestHTTPTells(t *testing.T) {
 				if got == want {
 					return
 				}
-				if got != uri { // it is sent again and again until it is told, so once too often where that takes long
+				if got != uri { // the change is repeated until it is reported, so it may be reported once too often
 					t.Errorf("told of %s, want %s", got, want)
 				}
 			case <-time.After(200 * time.Millisecond):

@@ -17,8 +17,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// A server over HTTP, of either era, is called like any other, also after it was started
-// anew and knows no session of before.
+// A server over HTTP, of either era, is called like any other, also after it was restarted and forgot
+// its sessions.
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]*mcp.StreamableHTTPOptions{"sessions": {}, "stateless": {Stateless: true, JSONResponse: true}} {
@@ -75,8 +75,8 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// Arguments that a tool wants in headers too are there in the first call after a start, which
-// asks for no list, and in one after the server has come to want others.
+// Arguments that a tool requires in headers are sent with the first call after a start, before any list
+// is requested, and with a call after the required headers have changed.
 func TestArgumentsInHeaders(t *testing.T) {
 	t.Parallel()
 	var wants atomic.Pointer[mcp.Server]

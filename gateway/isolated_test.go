@@ -20,12 +20,12 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// fleet starts programs that keep a state: each counts its calls.
+// fleet starts stateful programs: each counts its calls.
 type fleet struct {
 	mu      sync.Mutex
 	running map[*counting]bool
 	started int
-	broken  error // that a start fails with
+	broken  error // error of each start; nil if starts succeed
 }
 
 // counting is a program of a fleet.
@@ -47,7 +47,7 @@ func (f *fleet) connect(_ context.Context, _ gateway.Upstream, c upstream.Client
 	return p, nil
 }
 
-// runs returns how many programs run.
+// runs returns the number of running programs.
 func (f *fleet) runs() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +68,7 @@ func (p *counting) Call(ctx context.Context, c upstream.Call) (json.RawMessage, 
 		p.Close()
 		return nil, errors.New("it ended: exit status 3")
 	}
-	if c.Tool == "ask" { // as servers of 2025-11-25 do, without the call
+	if c.Tool == "ask" { // like servers of 2025-11-25, without naming the call
 		answer, err := p.client.Ask(ctx, upstream.Question{Method: upstream.Elicit})
 		if err != nil {
 			return nil, &upstream.Refused{Message: err.Error()}
@@ -98,7 +98,8 @@ func (p *counting) Close() {
 	}
 }
 
-// isolating returns a gateway to a fleet, which has two sessions at most, and what calls its tools.
+// isolating returns a gateway to a fleet, with at most two sessions, and a function that calls its
+// tools.
 func isolating(t *testing.T, f *fleet) (*gateway.Gateway, func(from toolfold.Origin, tool string) string) {
 	t.Helper()
 	f.running = map[*counting]bool{}
@@ -125,7 +126,7 @@ func isolating(t *testing.T, f *fleet) (*gateway.Gateway, func(from toolfold.Ori
 	}
 }
 
-// expect compares what a call is answered.
+// expect checks the answer of a call.
 func expect(t *testing.T, got, want string) {
 	t.Helper()
 	if !strings.Contains(got, want) {
@@ -133,8 +134,8 @@ func expect(t *testing.T, got, want string) {
 	}
 }
 
-// Sessions of clients have a program each, and so have bearer tokens without a session. The roots of a client
-// are asked for where there is one client.
+// Each client session has its own program, and so has each bearer token without a session. Roots are
+// requested only if they belong to one client.
 func TestSessionsAreIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,7 +159,7 @@ func TestSessionsAreIsolated(t *testing.T) {
 	})
 }
 
-// A program ends with the session that it is for, and with the gateway.
+// A program ends with its session and with the gateway.
 func TestProgramsEndWithSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,8 +180,8 @@ func TestProgramsEndWithSessions(t *testing.T) {
 	})
 }
 
-// A program without calls ends, as one may by itself; the session is told, as the state is gone, and goes on
-// with another.
+// A program ends after a time without calls, or by itself. The session is told that the state is lost,
+// and then gets another program.
 func TestIdleProgramsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,12 +208,12 @@ func TestIdleProgramsEnd(t *testing.T) {
 		synctest.Wait()
 		expect(t, call(b, "count"), "its state is lost: it ended")
 		expect(t, call(b, "count"), "count 1")
-		expect(t, call(b, "die"), "exit status 3") // which tells of it
+		expect(t, call(b, "die"), "exit status 3") // reports the lost state
 		expect(t, call(b, "count"), "count 1")
 	})
 }
 
-// A program that does not start is started again after a pause, for all sessions.
+// After a failed start, a pause applies to all sessions before the next start.
 func TestIsolatedProgramsThatDoNotStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold/gateway/fold"
 )
 
-// A plan is read as it was kept, whatever tools are called.
+// A plan is read back unchanged, for any tool names.
 func TestKeptPlan(t *testing.T) {
 	t.Parallel()
 	var tools []fold.Tool

@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A record that is unusable costs its own server: it is asked again, what is not known to be accepted is held
-// back, and the others are offered from theirs.
+// An unusable record affects only its server. The server is asked again, and tools that are not known
+// to be accepted are held back. The other servers use their records.
 func TestBadRecord(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(path string, text []byte) error{
@@ -30,7 +30,7 @@ func TestBadRecord(t *testing.T) {
 			}
 			return os.MkdirAll(filepath.Join(path, "inside"), 0o700)
 		},
-		"unreadable": func(path string, _ []byte) error { // as permissions, but for root too
+		"unreadable": func(path string, _ []byte) error { // like missing permissions, but also for root
 			if err := os.Remove(path); err != nil {
 				return err
 			}
@@ -96,8 +96,8 @@ func TestBadRecord(t *testing.T) {
 	}
 }
 
-// What exceeds a limit of a list is left out and named with the limit and its setting, also after
-// another start; the rest is offered.
+// Parts of lists above a limit are left out and reported with the limit and its setting, also after a
+// restart. The rest is offered.
 func TestLimitsOfLists(t *testing.T) {
 	t.Parallel()
 	tools := []string{}

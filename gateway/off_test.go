@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A server that is switched off is not started, and nothing of it is offered, found or called; its plan and what is
-// accepted of it stay. One that was never asked is not asked.
+// A server that is switched off is not started, and its tools are not offered, found or called. Its
+// plan and accepted digests stay. A server that was never asked is not asked.
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -52,7 +52,8 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// A gateway that runs takes up that a server is switched off, ends its session, and offers its tools again later.
+// A running gateway notices that a server is switched off, ends its session, and later offers its tools
+// again.
 func TestSwitchedWhileServing(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "srv", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}`)

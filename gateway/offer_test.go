@@ -37,8 +37,8 @@ func keys(list []json.RawMessage, key string) string {
 	return strings.Join(names, " ")
 }
 
-// Lists come from the disk and start nothing; the first request starts the server. Names are
-// of their own, also where servers have the same.
+// Lists come from disk and start nothing; the first request starts the server. Names are unique, even
+// if servers use the same ones.
 func TestOffers(t *testing.T) {
 	t.Parallel()
 	a, fileA := playing(t, "My Srv", beside)
@@ -78,7 +78,7 @@ func TestOffers(t *testing.T) {
 	} {
 		result, err := g.ReadResource(ctx, uri)
 		var read struct{ Contents []struct{ Text string } }
-		_ = json.Unmarshal(result, &read) // nil for what is not there
+		_ = json.Unmarshal(result, &read) // nil for a missing resource
 		if err != nil || (want != "") != (len(read.Contents) == 1) || want != "" && read.Contents[0].Text != want {
 			t.Errorf("%s is read as %s, %v", uri, result, err)
 		}
@@ -98,7 +98,7 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// Who asks a server again is told which prompts and resources are other than before.
+// Asking a server again reports which prompts and resources differ from before.
 func TestChanged(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "srv", beside)
@@ -124,8 +124,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// A tool that is listed by itself has what hosts show of it, and its interface under the name
-// by which that is read.
+// An unfolded tool keeps everything that hosts show of it. Its interface has the URI by which clients
+// read it.
 func TestInterface(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
@@ -146,8 +146,8 @@ func TestInterface(t *testing.T) {
 	}
 }
 
-// What a caller has no right to, or the user leaves out, is in no list and cannot be had by
-// any name.
+// Prompts and resources without permission, or excluded by the user, are in no list and cannot be
+// reached by any name.
 func TestOfferRights(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -205,7 +205,7 @@ func TestOfferRights(t *testing.T) {
 	}
 }
 
-// Who follows is told of what changed, and of that alone.
+// The follower is notified of changes, and only of changes.
 func TestOffersChange(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "s", beside)
@@ -245,8 +245,8 @@ func TestOffersChange(t *testing.T) {
 	}
 }
 
-// A resource that is watched is told of under the name that clients know, also after its
-// server was started anew, until nobody watches it.
+// Changes of a watched resource are reported under the clients' URI, also after a restart of its
+// server, until it is no longer watched.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "s", beside)
@@ -267,7 +267,7 @@ func TestWatch(t *testing.T) {
 	}
 	before := starts(t, file)
 	s.Client.Call(t.Context(), "s.die", nil)
-	s.Client.Call(t.Context(), "s.change", nil) // starts it anew
+	s.Client.Call(t.Context(), "s.change", nil) // restarts it
 	if got := update(); got != uri || starts(t, file) == before {
 		t.Errorf("told of %s after %d starts", got, starts(t, file)-before)
 	}
@@ -281,8 +281,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What a server sends that is no list, has no end or is refused costs the lists besides tools
-// alone.
+// Invalid, endless or refused lists do not affect the list of tools.
 func TestOddOffers(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "s", `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"prompts":{"no":"list"},`+
@@ -300,7 +299,7 @@ func TestOddOffers(t *testing.T) {
 	}
 }
 
-// A member in other letters does not stand for one by which a tool is accepted.
+// A member in other letter case does not stand in for one that was accepted.
 func TestOtherLetters(t *testing.T) {
 	t.Parallel()
 	const list = `{"tools":[{"name":"get","Name":"other","description":"One.","Description":"Always.","inputSchema":{"type":"object"},` +
@@ -322,7 +321,7 @@ func TestOtherLetters(t *testing.T) {
 	}
 }
 
-// A server cannot have more kept than is read again: what was accepted would be forgotten.
+// A server cannot make its record too large to be read again: the accepted digests would be lost.
 func TestTooMuchToKeep(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "s", beside)
@@ -354,7 +353,7 @@ func TestTooMuchToKeep(t *testing.T) {
 	}
 }
 
-// Blanks between values are no change, also beside what is on disk, which has none.
+// Blanks between values are not a change, also compared with the file, which has none.
 func TestBlanksAreNoChange(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

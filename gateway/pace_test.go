@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// paced is a session whose lists and end are functions.
+// paced is a session whose List and Close are functions.
 type paced struct {
 	list func(context.Context) (upstream.Answer, error)
 	end  func()
@@ -32,7 +32,7 @@ func (s paced) Watch(context.Context, string, bool) error { return nil }
 func (s paced) Gone() <-chan struct{}                     { return s.gone }
 func (s paced) Close()                                    { s.end() }
 
-// listOf is a list of so many tools.
+// listOf returns a list of n tools.
 func listOf(n int) (upstream.Answer, error) {
 	var answer upstream.Answer
 	for i := range n {
@@ -41,8 +41,8 @@ func listOf(n int) (upstream.Answer, error) {
 	return answer, nil
 }
 
-// A server that says that its list changes all the time is asked once a pause, which doubles while
-// nothing changes. A change begins anew, and after a quiet time the first news is followed at once.
+// A server that keeps reporting changes is asked once per pause, which doubles while nothing changes. A
+// change resets the pause, and after a quiet time the first report is followed at once.
 func TestStormOfChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestStormOfChanges(t *testing.T) {
 		if err := g.Learn(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// storm says ten times a second that the list has changed, and returns how often it was asked for.
+		// storm reports a change ten times a second, and returns how often the list was requested.
 		storm := func(long time.Duration) int {
 			before := reads.Load()
 			for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
@@ -88,7 +88,7 @@ func TestStormOfChanges(t *testing.T) {
 				t.Errorf("%s: it was asked %d times, want %d", c.why, n, c.want)
 			}
 		}
-		tools.Store(2) // seen by the next, within 300 s
+		tools.Store(2) // noticed by the next request, within 300 s
 		storm(300 * time.Second)
 		tools.Store(3)
 		if before := storm(5 * time.Minute); before < 3 {
@@ -102,7 +102,7 @@ func TestStormOfChanges(t *testing.T) {
 	})
 }
 
-// Of a server that has not listed its tools it is said why, and when it is asked again.
+// For a server without a list, Absent has the reason and the time of the next request.
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestAbsent(t *testing.T) {
 	})
 }
 
-// However long it takes to take over the list of one server, others are learnt and offered, and the
-// gateway closes in two seconds.
+// However long one server's list takes, other servers' lists are offered, and the gateway closes within
+// two seconds.
 func TestSlowListDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestSlowListDelaysNoOther(t *testing.T) {
 		var once sync.Once
 		g, err := gateway.New(gateway.Options{
 			Upstreams: []gateway.Upstream{{Name: "slow"}, {Name: "fast"}},
-			Log: slog.New(blocking{slog.DiscardHandler, func() { // what is left out is logged while the list is taken over
+			Log: slog.New(blocking{slog.DiscardHandler, func() { // left-out entries are logged while the list is adopted
 				once.Do(func() { close(folding) })
 				<-release
 			}}),
@@ -196,7 +196,7 @@ func TestSlowListDelaysNoOther(t *testing.T) {
 	})
 }
 
-// blocking is a log that waits for a function at what is left out of a list.
+// blocking is a log handler that waits when entries of a list are left out.
 type blocking struct {
 	slog.Handler
 	wait func()
@@ -214,7 +214,7 @@ func (b blocking) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// A server that does not end delays the end of the gateway by two seconds; one that ends, by nothing.
+// A server that does not end delays Close by two seconds; one that ends does not delay it.
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
 	for why, most := range map[string]time.Duration{

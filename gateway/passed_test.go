@@ -15,8 +15,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// What a client says in _meta reaches a server, but for what is of the connection, and so does the trace.
-// Names in any script reach it in a header as the revision has it.
+// The client's _meta reaches a server, except for members of the connection, and so does the trace.
+// Names in any script are encoded in headers as the revision requires.
 func TestWhatGoesWithCalls(t *testing.T) {
 	t.Parallel()
 	const tool = "résumé_取得"
@@ -32,7 +32,7 @@ func TestWhatGoesWithCalls(t *testing.T) {
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Mcp-Method") == "tools/call" {
 			headers <- r.Header.Get("Mcp-Name")
-			r.Header.Set("Mcp-Name", tool) // the library of the server takes no base64 here
+			r.Header.Set("Mcp-Name", tool) // the server's library does not accept base64 here
 		}
 		handler.ServeHTTP(w, r)
 	}))

@@ -23,15 +23,15 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// scripted is a server in this process, for tests in a bubble, where only waiting takes time.
+// scripted is a server in this process for synctest, where only waiting takes time.
 type scripted struct {
 	call func(context.Context, upstream.Call) (json.RawMessage, error)
-	deaf bool // it does not start
+	deaf bool // never starts
 
 	mu     sync.Mutex
-	list   string // as [play] has it in a file
+	list   string // in the form of [play]'s file
 	client upstream.Client
-	lists  int // how often it was asked for its list
+	lists  int // number of requests for its list
 }
 
 func (s *scripted) connect(ctx context.Context, c upstream.Client) (gateway.Session, error) {
@@ -57,7 +57,7 @@ func (s *scripted) List(context.Context) (upstream.Answer, error) {
 	}, err
 }
 
-// asked returns how often the server was asked for its list.
+// asked returns how often the server's list was requested.
 func (s *scripted) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,8 @@ func (s *scripted) Gone() <-chan struct{} { return nil }
 // Close implements [gateway.Session].
 func (s *scripted) Close() {}
 
-// scripting returns a gateway to scripted servers by name, each with a limit of a call, and a surface with its tools.
+// scripting returns a gateway to scripted servers, each with a time limit for calls, and a surface with
+// their tools.
 func scripting(t *testing.T, o gateway.Options, limit time.Duration, servers map[string]*scripted) (*surface.Surface, *gateway.Gateway) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
@@ -107,14 +108,14 @@ func scripting(t *testing.T, o gateway.Options, limit time.Duration, servers map
 	return s, g
 }
 
-// silence is an answer that does not come before the caller has given up.
+// silence waits until the caller gives up.
 func silence(ctx context.Context) (json.RawMessage, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-// A call has its time limit from the last that was heard of it: the call itself, progress, or the answer
-// of its client, which has as long as it likes.
+// The time limit of a call restarts with every sign of it: the call itself, progress, or the answer of
+// its client, which has no limit.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	const limit, beat = 10 * time.Second, 9 * time.Second
@@ -165,7 +166,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// offered answers what is asked of a server beside calls, but for what hangs.
+// offered answers requests for prompts and resources, except for those that hang.
 func offered(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
 	if strings.Contains(string(c.Params), "hang:") {
 		return silence(ctx)
@@ -173,8 +174,8 @@ func offered(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
 	return json.RawMessage(`{"description":"","contents":[],"messages":[]}`), nil
 }
 
-// Who records calls hears of each prompt and resource that is asked for, by the action that stands
-// for it in rules, and of what became of that.
+// Around gets each prompt and resource request, with the action that stands for it in rules, and its
+// outcome.
 func TestAround(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -201,7 +202,7 @@ func TestAround(t *testing.T) {
 	})
 }
 
-// A server that does not start, or does not answer, blocks neither lists nor others.
+// A server that does not start or answer blocks neither lists nor other servers.
 func TestOffersOfDeadServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -237,8 +238,8 @@ func TestOffersOfDeadServers(t *testing.T) {
 	})
 }
 
-// A server that says all the time that its list has changed is asked less and less often, and
-// clients hear of it only where that is so. Texts that hide something are named.
+// A server that keeps reporting changes is asked less and less often, and clients are notified only of
+// real changes. Texts with invisible characters are reported.
 func TestListChanged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -262,7 +263,7 @@ func TestListChanged(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		change()
-		if n := srv.asked() - before; n < 2 || n > 6 { // for ten seconds, and once after
+		if n := srv.asked() - before; n < 2 || n > 6 { // during ten seconds, and once after
 			t.Errorf("it was asked %d times for its list", n)
 		}
 		if n := told.Load(); n > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// listOnly is a session of a server that only lists.
+// listOnly is a session whose server only lists.
 type listOnly struct{ answer upstream.Answer }
 
 func (l listOnly) List(context.Context) (upstream.Answer, error) { return l.answer, nil }
@@ -26,7 +26,7 @@ func (listOnly) Watch(context.Context, string, bool) error { return nil }
 func (listOnly) Gone() <-chan struct{}                     { return nil }
 func (listOnly) Close()                                    {}
 
-// familiesOf returns the families of servers, each with its answer.
+// familiesOf returns the families of servers with these answers.
 func familiesOf(t *testing.T, servers []gateway.Upstream, answers map[string]upstream.Answer) []*toolfold.Family {
 	t.Helper()
 	g, err := gateway.New(gateway.Options{
@@ -45,7 +45,7 @@ func familiesOf(t *testing.T, servers []gateway.Upstream, answers map[string]ups
 	return g.Families()
 }
 
-// twoTools are a tool that reads and one that does not say what it does.
+// twoTools returns a tool that reads and one without annotations.
 func twoTools() []json.RawMessage {
 	return []json.RawMessage{
 		json.RawMessage(`{"name":"get_a","description":"` + long + `","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`),
@@ -53,8 +53,8 @@ func twoTools() []json.RawMessage {
 	}
 }
 
-// The first family of a server begins with what the server is for, by its own texts; the effect is shown
-// if the tools state it.
+// The first family of a server begins with the server's purpose, from its own texts. The effect is
+// shown if the tools state it.
 func TestPurpose(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ title, description, instructions, want string }{
@@ -71,7 +71,7 @@ func TestPurpose(t *testing.T) {
 		{"Sign in", "", "", "Sign in, reads"},
 		{"", "Lets users sign in.", "", "Sign in, reads"},
 		{"", "Lets users read the notes and the plans of the people", "", "Read the notes and the plans, reads"},
-		{"", "", strings.Repeat("é", 194) + " provides ééé ééé", "Srv, reads"}, // the bound of the text is within a character
+		{"", "", strings.Repeat("é", 194) + " provides ééé ééé", "Srv, reads"}, // the limit falls within a character
 		{"Bad\u200b\x1b[31m title", "", "", "Bad [31m title, reads"},
 	} {
 		families := familiesOf(t, []gateway.Upstream{{Name: "srv"}}, map[string]upstream.Answer{"srv": {
@@ -86,7 +86,7 @@ func TestPurpose(t *testing.T) {
 	}
 }
 
-// A server is offered whatever its name and title are: with a summary of legible text within the limit.
+// For any name and title, a server gets a legible summary within the limit.
 func TestSummaryOfAnyName(t *testing.T) {
 	t.Parallel()
 	hostile := []string{
@@ -115,7 +115,7 @@ func TestSummaryOfAnyName(t *testing.T) {
 	}
 }
 
-// A summary that the user of a server wrote is listed as it is written.
+// A summary written by the user is listed unchanged.
 func TestSummaryOfUser(t *testing.T) {
 	t.Parallel()
 	g, err := gateway.New(gateway.Options{
@@ -143,7 +143,7 @@ func TestSummaryOfUser(t *testing.T) {
 	}
 }
 
-// Servers of one kind are told apart by folder or host, and by nothing that may be a secret.
+// Servers of one kind are distinguished by folder or host, never by possible secrets.
 func TestDistinction(t *testing.T) {
 	t.Parallel()
 	program := func(argv ...string) upstream.Server { return upstream.Server{Argv: argv} }
@@ -178,8 +178,8 @@ func TestDistinction(t *testing.T) {
 	}
 }
 
-// A server is described by its name, with its whole instructions, and a tool that states no effect is not said to
-// delete.
+// A server can be described by its name, with its whole instructions. A tool without a stated effect is
+// not described as deleting.
 func TestDescribeServer(t *testing.T) {
 	t.Parallel()
 	instructions := "Use it with care.\n" + strings.Repeat("It is long. ", 100)
@@ -218,7 +218,7 @@ func TestDescribeServer(t *testing.T) {
 	}
 }
 
-// The only tool of a server is described with the server's instructions, by the server's name alone.
+// The only tool of a server is described with the server's instructions only under the server's name.
 func TestDescribeServerOfOneTool(t *testing.T) {
 	t.Parallel()
 	s := surface.New(surface.Options{})
@@ -242,8 +242,8 @@ func TestDescribeServerOfOneTool(t *testing.T) {
 	}
 }
 
-// A family of this program has not the instructions of a server with its name: these are in the account of that
-// server's first family.
+// The instructions of a server with the name of one of our families are not in our family's
+// description, but in that of the server's first family.
 func TestDescribeNamesake(t *testing.T) {
 	t.Parallel()
 	type nothing struct{}
@@ -294,13 +294,13 @@ func TestDescribeNamesake(t *testing.T) {
 	}
 }
 
-// oneTool is a list of one tool that reads.
+// oneTool returns a list with one tool that reads.
 func oneTool(name string) []json.RawMessage {
 	return []json.RawMessage{json.RawMessage(fmt.Sprintf(
 		`{"name":%q,"description":"It looks.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`, name))}
 }
 
-// manyTools are tools of two nouns, so that no family has the server's name alone.
+// manyTools returns tools of two nouns, so that no family has only the server's name.
 func manyTools() (tools []json.RawMessage) {
 	for _, noun := range []string{"bird", "fish"} {
 		for _, verb := range []string{"get", "list", "find", "read", "view", "count", "watch", "show"} {

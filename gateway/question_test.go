@@ -24,7 +24,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// absent is a client that answers nothing, and sends a message now and then.
+// absent is a client that answers nothing. It sends a message now and then.
 type absent struct {
 	person
 	asked chan callctx.Question
@@ -48,7 +48,7 @@ func (a absent) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, e
 	return nil, context.Cause(ctx)
 }
 
-// oneAtATime offers the tools of a server that takes one call at a time, as its user set it.
+// oneAtATime offers the tools of a server with MaxConcurrency 1.
 func oneAtATime(t *testing.T, names string, call func(context.Context, upstream.Call) (json.RawMessage, error)) *surface.Surface {
 	t.Helper()
 	var tools []json.RawMessage
@@ -78,13 +78,13 @@ func oneAtATime(t *testing.T, names string, call func(context.Context, upstream.
 
 var done = json.RawMessage(`{"content":[{"type":"text","text":"done"}]}`)
 
-// A call whose client is silent gives way when another has to ask, a minute after the last that was heard of the client
-// since the question, and not before.
+// A call with a silent client gives way if another call has to ask. It does so one minute after the
+// client's last message since the question, and not earlier.
 func TestSilentClientGivesWay(t *testing.T) {
 	t.Parallel()
 	for why, test := range map[string]struct {
-		wanted, sign time.Duration // since the question; -1 = never
-		ends         time.Duration // 0 = it does not
+		wanted, sign time.Duration // after the question; -1 = never
+		ends         time.Duration // 0 = it does not end
 	}{
 		"wanted at once": {0, -1, time.Minute}, "wanted late": {5 * time.Minute, -1, 5 * time.Minute},
 		"a sign of life": {10 * time.Second, 30 * time.Second, 90 * time.Second}, "not wanted": {-1, -1, 0},
@@ -129,7 +129,8 @@ func TestSilentClientGivesWay(t *testing.T) {
 	}
 }
 
-// Calls that wait, for an answer or for their turn to ask, take no slot of their server, and none of their time passes.
+// Calls that wait for an answer or for their turn to ask take no slot of their server, and their time
+// limit is paused.
 func TestWaitingCallsTakeNoSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,14 +175,15 @@ func TestWaitingCallsTakeNoSlot(t *testing.T) {
 	})
 }
 
-// The 21st question of a call ends it, whether the server asks one by one or all at once; roots do not count.
+// The 21st question of a call ends it, whether questions come one by one or all at once. Requests for
+// roots do not count.
 func TestTooManyQuestions(t *testing.T) {
 	t.Parallel()
 	for _, atOnce := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var answered atomic.Int32
 			s := oneAtATime(t, "ask", func(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
-				for range 25 { // which this client does not answer
+				for range 25 { // this client does not answer them
 					_, _ = c.Ask(ctx, upstream.Question{Method: upstream.Roots})
 				}
 				for n := range 50 {
@@ -211,7 +213,7 @@ func TestTooManyQuestions(t *testing.T) {
 	}
 }
 
-// A user reads the name of the server before what it asks, whatever that is.
+// For a user, the server's name comes before the question, whatever the question is.
 func TestQuestionsAreSigned(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]string{
@@ -278,11 +280,11 @@ func guiding(t *testing.T) gateway.Upstream {
 	return gateway.Upstream{Name: "srv", Server: upstream.Server{URL: at.URL, Legacy: true}}
 }
 
-// userMeta is the metadata of requests of a client of 2026-07-28 that has a user.
+// userMeta is the metadata of requests of a 2026-07-28 client with a user.
 var userMeta = strings.Replace(mcptest.ModernMeta, `clientCapabilities":{}`,
 	`clientCapabilities":{"elicitation":{"form":{},"url":{}}},"io.modelcontextprotocol/logLevel":"debug"`, 1)
 
-// as calls a tool with a progress token and more members of params, and returns what comes.
+// as calls a tool with a progress token and further members of params. It returns the messages.
 func (w *wire) as(t *testing.T, tool, token, members string) (notes []string, result, failed string) {
 	t.Helper()
 	params := `{"name":` + quoted(tool) + `,` + members + strings.Replace(userMeta, `{`, `{"progressToken":"`+token+`",`, 1) + `}`
@@ -302,7 +304,7 @@ func (w *wire) as(t *testing.T, tool, token, members string) (notes []string, re
 	return notes, result, failed
 }
 
-// goesOn returns the members of params that answer a result with a question.
+// goesOn returns the members of params that answer a question in a result.
 func goesOn(t *testing.T, result string) string {
 	t.Helper()
 	var asks struct {
@@ -318,7 +320,8 @@ func goesOn(t *testing.T, result string) string {
 	return ""
 }
 
-// After a question, progress and log messages go out with the request that goes on with the call, under its token.
+// After a question, progress and log messages belong to the request that continues the call, with its
+// token.
 func TestReportsAfterQuestion(t *testing.T) {
 	t.Parallel()
 	client, g := throughGateway(t, true, guiding(t))
@@ -337,7 +340,7 @@ func TestReportsAfterQuestion(t *testing.T) {
 	}
 }
 
-// follow opens the stream of a client of 2025-11-25, and returns the messages in it.
+// follow opens the stream of a 2025-11-25 client, and returns its messages.
 func (w *wire) follow(t *testing.T) <-chan string {
 	t.Helper()
 	if err := w.begin(t.Context()); err != nil {
@@ -359,8 +362,8 @@ func (w *wire) follow(t *testing.T) <-chan string {
 	return dataOf(t, response)
 }
 
-// The report that a user is done with a page reaches the client that was sent there: a session, or the next request of a
-// call that waits, and no other client.
+// The notification that a user has finished with a page reaches only the client that was sent there: in
+// its session, or with the next request of a waiting call.
 func TestDonePages(t *testing.T) {
 	t.Parallel()
 	modern, g := throughGateway(t, true, guiding(t))
@@ -393,7 +396,7 @@ func TestDonePages(t *testing.T) {
 	if got := strings.Join(notes, " "); got != over || !strings.Contains(result, "done") {
 		t.Errorf("the call that goes on is told %s, %s", got, result)
 	}
-	for i, client := range clients { // what comes next in the streams is this
+	for i, client := range clients { // the next messages in the streams are these
 		_ = client.call(t, "srv.need", fmt.Sprintf(`{"id":"last%d"}`, i))
 		_ = client.call(t, "srv.over", fmt.Sprintf(`{"id":"last%d"}`, i))
 		if got := <-streams[i]; !strings.Contains(got, fmt.Sprintf(`"last%d"`, i)) {
@@ -402,7 +405,7 @@ func TestDonePages(t *testing.T) {
 	}
 }
 
-// dataOf returns the data of the events of a stream.
+// dataOf returns the data of a stream's events.
 func dataOf(t *testing.T, response *http.Response) <-chan string {
 	t.Helper()
 	t.Cleanup(func() { response.Body.Close() })
@@ -418,8 +421,8 @@ func dataOf(t *testing.T, response *http.Response) <-chan string {
 	return data
 }
 
-// A client that asks a program and never comes back keeps others from asking it for the time that its user set, and their
-// questions and answers are their own.
+// A client that never answers a program's question delays other clients' questions for the configured
+// time. Questions and answers are never mixed up.
 func TestAbsentClientOfProgram(t *testing.T) {
 	t.Parallel()
 	u, file := playing(t, "srv", `{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
@@ -427,7 +430,7 @@ func TestAbsentClientOfProgram(t *testing.T) {
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
 	left, arguments := newAbsent(), json.RawMessage(`{"method":"elicitation/create"}`)
 	answers := make(chan toolfold.Answer, 1)
-	s.Client.Call(callctx.WithClient(t.Context(), person{}), "ask", arguments) // it is known from now on that it asks
+	s.Client.Call(callctx.WithClient(t.Context(), person{}), "ask", arguments) // from now on the tool is known to ask
 	stop, _ := hanging(t, s, file)                                             // calls of other tools change nothing
 	defer stop()
 	go func() { answers <- s.Client.Call(callctx.WithClient(t.Context(), left), "ask", arguments) }()

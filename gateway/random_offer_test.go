@@ -15,8 +15,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// randomOffers are prompts and resources, made up by chance, as lists have them. What is
-// answered follows from the request.
+// randomOffers holds random prompts and resources in the form of lists. Answers depend only on the
+// request.
 type randomOffers struct {
 	prompts, resources, templates []json.RawMessage
 	names, uris, forms            []string
@@ -72,7 +72,7 @@ func newRandomOffers(r *rand.Rand) randomOffers {
 	return o
 }
 
-// answer answers a request about what is offered.
+// answer answers a request about prompts and resources.
 func (o randomOffers) answer(method, name, uri, cursor string, body []byte) string {
 	var m struct {
 		Params map[string]json.RawMessage
@@ -128,8 +128,8 @@ func (o randomOffers) answer(method, name, uri, cursor string, body []byte) stri
 	return `"error":{"code":-32601,"message":"no such method"}`
 }
 
-// What servers offer beside tools is listed and answered by way of the gateway as it is
-// directly, whichever era the client and they speak, but for names, URIs, and errors as ARCHITECTURE.md says.
+// Prompts and resources are listed and answered through the gateway as they are directly, in all
+// combinations of eras. Names, URIs and errors differ as ARCHITECTURE.md describes.
 func TestOffersSameThrough(t *testing.T) {
 	t.Parallel()
 	sequences := 8
@@ -165,7 +165,7 @@ func checkOffers(t *testing.T, at string, r *rand.Rand, offers []randomOffers, m
 	templates := everyPage(t, client, "resources/templates/list", "resourceTemplates")
 	names := map[string]bool{}
 	for i, o := range offers {
-		for j, entry := range o.prompts { // in the order of the server
+		for j, entry := range o.prompts { // in the server's order
 			name := nameOf(prompts[0], "name")
 			if names[name] || !strings.HasPrefix(name, fmt.Sprintf("srv%d", i)) || strings.ToLower(name) != name {
 				t.Errorf("%s: the prompt %s is named %s", at, o.names[j], name)
@@ -216,7 +216,7 @@ func nameOf(entry json.RawMessage, key string) (name string) {
 	return name
 }
 
-// everyPage lists all of a list, and checks that a page has at most fifty entries.
+// everyPage reads a whole list, and checks that a page has at most fifty entries.
 func everyPage(t *testing.T, client *wire, method, member string) (all []json.RawMessage) {
 	t.Helper()
 	for cursor := ""; ; {
@@ -238,7 +238,7 @@ func everyPage(t *testing.T, client *wire, method, member string) (all []json.Ra
 	}
 }
 
-// compareOffers makes a request directly, and by way of the gateway, and compares what comes.
+// compareOffers makes a request directly and through the gateway, and compares the answers.
 func compareOffers(t *testing.T, at string, server int, direct, client *wire, method, own, through, name string) {
 	t.Helper()
 	header := ""
@@ -261,7 +261,7 @@ func compareOffers(t *testing.T, at string, server int, direct, client *wire, me
 	}
 }
 
-// uncached is a result without what belongs to a connection.
+// uncached returns a result without the members of the connection.
 func uncached(result json.RawMessage) string {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(json.RawMessage(settled(result)), &members)

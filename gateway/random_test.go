@@ -17,8 +17,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// randomServer is an MCP server over HTTP of one era, made up by chance. What it answers
-// follows from its seed, the tool and the arguments alone.
+// randomServer is a random MCP server over HTTP of one era. Its answers depend only on its seed, the
+// tool and the arguments.
 type randomServer struct {
 	*httptest.Server
 	modern bool
@@ -27,25 +27,25 @@ type randomServer struct {
 	offers randomOffers
 
 	mu   sync.Mutex
-	came map[string]int // calls that arrived, by tool and arguments
+	came map[string]int // number of arrived calls, by tool and arguments
 }
 
-// randomTool is a tool with what makes arguments for it.
+// randomTool is a tool with generators for its arguments.
 type randomTool struct {
 	name       string
 	definition json.RawMessage
 	schema     json.RawMessage
 	properties []property
-	open       bool // it takes more than it declares
+	open       bool // it accepts undeclared parameters
 }
 
 type property struct {
 	name     string
 	required bool
-	value    func(*rand.Rand) string // one that its schema allows
+	value    func(*rand.Rand) string // returns a value that its schema allows
 }
 
-// newRandomServer returns a server with some tools.
+// newRandomServer returns a server with these tools.
 func newRandomServer(t testing.TB, r *rand.Rand, modern bool, tools []randomTool) *randomServer {
 	s := &randomServer{modern: modern, seed: r.Uint64(), tools: tools, came: map[string]int{}}
 	s.Server = httptest.NewServer(s)
@@ -59,7 +59,7 @@ var (
 	seps  = []string{"_", "-", ".", "", " ", "/"}
 )
 
-// randomTools makes tools that have names of their own.
+// randomTools returns tools with different names.
 func randomTools(r *rand.Rand) []randomTool {
 	var tools []randomTool
 	taken := map[string]bool{}
@@ -79,8 +79,7 @@ func randomTools(r *rand.Rand) []randomTool {
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// parameterNames are names that tools give to parameters, some of them ones that calls of
-// ours have too.
+// parameterNames are names of parameters. Some of them also occur in our own calls.
 var parameterNames = []string{"id", "name", "query", "limit", "cursor", "action", "params", "include_fields", "a-b", "x.y", "ключ",
 	"toolCallId", "tool", "arguments", "owner"}
 
@@ -159,7 +158,7 @@ func (d *dialect) definitions() string {
 
 var texts = []string{`"a"`, `""`, `"é<&>\n"`, `"\ud83d\ude00"`, `"12"`, `"true"`, `"{\"x\":1}"`, `"[1]"`, `"null"`}
 
-// random makes a schema, and what makes values that it allows.
+// random returns a schema, and a function that returns values for it.
 func (d *dialect) random(r *rand.Rand, depth int) (any, func(*rand.Rand) string) {
 	kinds := 8
 	if depth > 0 {
@@ -231,8 +230,8 @@ func list(item func(*rand.Rand) string, least, most int) func(*rand.Rand) string
 	}
 }
 
-// arguments makes arguments for the tool. Those that are wrong lack something, have
-// something of another type, or something else.
+// arguments returns arguments for the tool. They may be invalid: a member may be missing, of another
+// type, or unknown.
 func (tool randomTool) arguments(r *rand.Rand) string {
 	var members []string
 	for _, p := range tool.properties {
@@ -329,7 +328,7 @@ func (s *randomServer) capabilities() string {
 	return `"tools":{},"logging":{},"prompts":{},"resources":{},"completions":{}`
 }
 
-// call answers a call: what, follows from its tool and arguments.
+// call answers a call. The answer depends only on its tool and arguments.
 func (s *randomServer) call(
 	w http.ResponseWriter, id json.RawMessage, tool string, arguments json.RawMessage, meta map[string]json.RawMessage,
 ) {
@@ -340,7 +339,7 @@ func (s *randomServer) call(
 	h := fnv.New64()
 	_, _ = io.WriteString(h, key)
 	r := rand.New(rand.NewPCG(s.seed, h.Sum64()))
-	time.Sleep(time.Duration(r.IntN(4)) * time.Millisecond) // a slow server: answers overtake one another
+	time.Sleep(time.Duration(r.IntN(4)) * time.Millisecond) // a slow server: answers overtake each other
 	outcome := `"result":` + s.result(r, tool, arguments)
 	switch r.IntN(40) {
 	case 0:
@@ -377,7 +376,7 @@ func (s *randomServer) call(
 	event(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, outcome))
 }
 
-// result makes the result of a tool, of any kind.
+// result returns a random kind of result for a tool.
 func (s *randomServer) result(r *rand.Rand, tool string, arguments json.RawMessage) string {
 	echo := ordered.MustJSON(ordered.Map{{Key: "tool", Value: tool}, {Key: "got", Value: arguments}})
 	parts := []string{
@@ -402,7 +401,7 @@ func (s *randomServer) result(r *rand.Rand, tool string, arguments json.RawMessa
 	return `{"content":[` + strings.Join(blocks, ",") + `]` + pick(r, structured) + pick(r, metas) + pick(r, failed) + `}`
 }
 
-// arrived counts the calls of a tool that arrived, and forgets them.
+// arrived returns the calls that arrived, with their number, and resets them.
 func (s *randomServer) arrived() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -417,8 +416,8 @@ func (s *randomServer) arrived() []string {
 	return calls
 }
 
-// canonical writes a JSON value with members in order and digits as they are; what is no
-// JSON comes back as it is.
+// canonical writes a JSON value with sorted members and unchanged digits. Invalid JSON is returned
+// unchanged.
 func canonical(raw []byte) string {
 	dec := json.NewDecoder(strings.NewReader(string(raw)))
 	dec.UseNumber()

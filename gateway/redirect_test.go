@@ -14,9 +14,9 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// A call that asks the wrong tool of a server for an action, or asks for it by the words of its name in another order,
-// is answered with the right tool and its usage; an action that only reads runs. Nobody learns of, or runs, what is
-// not permitted.
+// A call for an action of another tool of the server, or with the words of its name in another order,
+// is answered with the right tool and its usage; an action that only reads runs. Actions without
+// permission are neither shown nor run.
 func TestWrongTool(t *testing.T) {
 	t.Parallel()
 	tool := func(name, hint string) json.RawMessage {
@@ -73,8 +73,8 @@ func TestWrongTool(t *testing.T) {
 	}
 }
 
-// The words of an action alone can mean another thing in each family, so no action of another family runs by them: the
-// error has the right tool. The other half of the same family is no other thing.
+// The words of an action alone can mean something else in each family, so no action of another family
+// runs: the error names the right tool. The other half of the same family counts as the same family.
 func TestActionOfAnotherFamily(t *testing.T) {
 	t.Parallel()
 	var tools []json.RawMessage

@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// refusing is a server whose tools, prompts and resources answer an error.
+// refusing is a server whose tools, prompts and resources answer with an error.
 func refusing(t *testing.T, failed string) gateway.Upstream {
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m message
@@ -39,8 +39,8 @@ func refusing(t *testing.T, failed string) gateway.Upstream {
 	return gateway.Upstream{Name: "srv", Server: upstream.Server{URL: at.URL}}
 }
 
-// The code and data of a refusal reach the client: pages that the user has to open as the error of the
-// protocol, others within the answer of the tool.
+// The code and data of a refusal reach the client. Pages that the user must open are a protocol error;
+// other refusals are in the tool's answer.
 func TestRefusalsReachClients(t *testing.T) {
 	t.Parallel()
 	const pages = `{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://x.test/pay?id=1","message":"Pay first."}]}`

@@ -16,8 +16,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Every name of a tool that waits for approval, or is listed no more, is answered with that, and not
-// as one that nobody has.
+// A call by any name of a tool that waits for approval or is no longer listed is answered with the
+// reason, not as an unknown tool.
 func TestWithheld(t *testing.T) {
 	t.Parallel()
 	tool := func(name, text string) string {
@@ -55,7 +55,7 @@ func TestWithheld(t *testing.T) {
 			t.Errorf("%s is an action: %s, want %s", tool, answer.Content, want)
 		}
 	}
-	within := permission.Set{Upstreams: map[string][]string{"srv": {"set_b"}}}.Rights() // which has no set_d
+	within := permission.Set{Upstreams: map[string][]string{"srv": {"set_b"}}}.Rights() // the set lacks set_d
 	for name, there := range map[string]bool{"set_b": true, "srv_set_b": true, "set_d": false, "srv.set_d": false} {
 		if err := g.Withheld(name, within); (err != nil) != there {
 			t.Errorf("in a set %s is answered %v", name, err)
@@ -71,7 +71,7 @@ func TestWithheld(t *testing.T) {
 	}
 }
 
-// What is wrong with a server is said with the first of its tools, and the others name that.
+// A server's problem is described with its first tool, and its other tools refer to that.
 func TestReasonOnce(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", `{"tools":[`+
@@ -88,7 +88,7 @@ func TestReasonOnce(t *testing.T) {
 	}
 }
 
-// Two servers of one kind name each other's tools, which are their own.
+// Two servers of one kind may name each other's tools, because they have the same ones.
 func TestServersOfOneKind(t *testing.T) {
 	t.Parallel()
 	list := `{"tools":[{"name":"get_a","description":"As get_b. ` + long + `","inputSchema":{"type":"object"}},` +
@@ -103,8 +103,8 @@ func TestServersOfOneKind(t *testing.T) {
 	}
 }
 
-// A server that cannot be started, as a variable of its settings is not there, keeps its tools and
-// is named with the reason; without a kept list too. Rules may name it, and it is not asked.
+// A server with a missing variable cannot be started. It keeps its tools and is reported with the
+// reason, also without a stored list. Rules may name it, and it is not asked.
 func TestCannotStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -129,8 +129,8 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// Another process sees what was accepted beside what is listed now, approves it, and
-// plans otherwise; the one that serves takes that over.
+// Another process sees the accepted and the current definitions, approves, and changes the plan. The
+// serving process adopts that.
 func TestReviewedElsewhere(t *testing.T) {
 	t.Parallel()
 	first := `{"tools":[` +

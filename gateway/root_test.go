@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// A tool that is listed by itself has a root that hosts take and every member that its
-// schema has in some part; describe gives the schema as its server has it.
+// An unfolded tool gets a root schema that hosts accept, with every member of any part of its schema.
+// describe returns the server's own schema.
 func TestRootsOfSchemas(t *testing.T) {
 	t.Parallel()
 	for _, original := range []string{
@@ -57,7 +57,7 @@ func TestRootsOfSchemas(t *testing.T) {
 			if root.Schema != "" || root.Properties["a"] == nil || root.Properties["b"] == nil {
 				t.Errorf("%s\nis listed as %s", original, l.InputSchema)
 			}
-			if _, err := judge.Compile(l.Name, l.InputSchema); err != nil { // as where a reference leads nowhere
+			if _, err := judge.Compile(l.Name, l.InputSchema); err != nil { // as for a reference without a target
 				t.Errorf("%s\nis listed as %s: %v", original, l.InputSchema, err)
 			}
 		}
@@ -75,8 +75,8 @@ func TestRootsOfSchemas(t *testing.T) {
 	}
 }
 
-// Usage lines show what the references of parameters lead to; where one leads back to itself, describe
-// gives the schema.
+// Usage lines show the targets of parameters' references. For a recursive reference, describe returns
+// the schema.
 func TestReferencesOfParameters(t *testing.T) {
 	t.Parallel()
 	const defs = `"$defs":{"Filter":{"type":"object","properties":{"state":{"$ref":"#/$defs/State"},"limit":{"type":"integer"}},` +
@@ -127,8 +127,8 @@ func TestReferencesOfParameters(t *testing.T) {
 	}
 }
 
-// What a listing with types has of a tool is all that a call of it takes: objects are shown with their members, and what
-// has no room is marked.
+// A listing with types shows everything that a call accepts: objects with their members, and a mark for
+// parts without room.
 func TestSignaturesHaveMembers(t *testing.T) {
 	t.Parallel()
 	var long []string

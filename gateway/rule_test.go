@@ -30,7 +30,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// ours are the families that rules in these tests mean beside servers.
+// ours returns the families that rules in these tests mean, in addition to servers.
 func ours(t testing.TB) []*toolfold.Family {
 	t.Helper()
 	memory := notetest.Family
@@ -59,7 +59,7 @@ func listed(names ...string) string {
 	return string(ordered.MustJSON(map[string]any{"tools": tools}))
 }
 
-// knowing returns a gateway that has the lists of servers, by name in the given order. It starts none.
+// knowing returns a gateway with stored lists for servers, in the given order. It starts no server.
 func knowing(t testing.TB, alone bool, servers []string, lists map[string][]string) *gateway.Gateway {
 	t.Helper()
 	o := gateway.Options{Ours: ours(t), Log: slog.New(slog.DiscardHandler)}
@@ -90,7 +90,7 @@ func keep(t testing.TB, g *gateway.Gateway, server string, tools ...string) {
 	}
 }
 
-// actionsOf lists the actions that servers offer, and their prompts and resources.
+// actionsOf lists the actions, prompts and resources of servers.
 func actionsOf(g *gateway.Gateway, servers ...string) (list []*toolfold.Action) {
 	for _, f := range slices.Concat(g.Families(), g.Named()) {
 		for _, a := range f.Actions {
@@ -102,7 +102,7 @@ func actionsOf(g *gateway.Gateway, servers ...string) (list []*toolfold.Action) 
 	return list
 }
 
-// ruleOf returns the name of a tool as rules write it: SERVER.tool, or a third alias.
+// ruleOf returns the name of a tool in rules: SERVER.tool, or a third alias.
 func ruleOf(a *toolfold.Action) string {
 	if len(a.Aliases) > 2 {
 		return a.Aliases[2]
@@ -110,14 +110,14 @@ func ruleOf(a *toolfold.Action) string {
 	return a.Aliases[0]
 }
 
-// permits reports whether rules that allow a pattern allow an action.
+// permits reports whether a rule that allows a pattern allows an action.
 func permits(a *toolfold.Action, pattern string) bool {
 	setting, _ := permission.Rules{Named: true, Allow: []string{pattern}}.Reason(a)
 	return setting == ""
 }
 
-// rulesFor lists rules for each of the names: the name, as a host spells it, and patterns that
-// begin as it does, or have a * inside.
+// rulesFor lists rules for each name: the name, its spelling in a host, and patterns that begin like it
+// or contain a *.
 func rulesFor(names []string) (rules []string) {
 	for _, name := range names {
 		rules = append(rules, name, "mcp__toolfold__"+name)
@@ -131,9 +131,9 @@ func rulesFor(names []string) (rules []string) {
 	return slices.Compact(rules)
 }
 
-// Whatever names a server gives its tools, no rule for something of ours or of another server
-// allows one of them, and what the rule is for is allowed as it would be without that server.
-// Every rule that denies one of the names of a tool denies the tool.
+// Whatever names a server gives its tools, no rule for something of ours or of another server allows
+// one of them. The rule allows its target as it would without that server. Every rule that denies one
+// name of a tool denies the tool.
 func TestNamesGiveNoRights(t *testing.T) {
 	t.Parallel()
 	tools := map[string][]string{
@@ -169,7 +169,7 @@ func TestNamesGiveNoRights(t *testing.T) {
 		for _, rule := range rulesFor(names(g)) {
 			start := pattern.Parse(rule).Start()
 			if strings.HasPrefix(hostile, start) || strings.HasPrefix(start, hostile+".") {
-				continue // the user's words for that server
+				continue // the user's names for that server
 			}
 			for _, a := range theirs {
 				if permits(a, rule) {
@@ -198,7 +198,7 @@ func TestNamesGiveNoRights(t *testing.T) {
 	}
 }
 
-// A rule can name each tool alone, whatever the name of the tool is.
+// A rule can name each tool alone, for any tool name.
 func TestEveryToolCanBeNamed(t *testing.T) {
 	t.Parallel()
 	names := []string{"*", "a*", "a.b", "a b", "a,b", "x\ny", "日本", "%2A", "../../etc", "read_file", "files.read_file", "memory",
@@ -224,7 +224,7 @@ func TestEveryToolCanBeNamed(t *testing.T) {
 	}
 }
 
-// Rules for prompts and resources of a server allow none of its tools, and the other way round.
+// Rules for prompts and resources of a server allow none of its tools, and vice versa.
 func TestToolsNamedAsPrompts(t *testing.T) {
 	t.Parallel()
 	g := knowing(t, false, []string{"srv"}, map[string][]string{
@@ -243,8 +243,8 @@ func TestToolsNamedAsPrompts(t *testing.T) {
 	}
 }
 
-// A server that has the name of a family of ours is allowed by the names that its families get, and
-// by SERVER.tool where that is nothing of ours.
+// A server with the name of one of our families is allowed by its families' names, and by SERVER.tool
+// if that is not a name of ours.
 func TestServerNamedAsOurs(t *testing.T) {
 	t.Parallel()
 	g := knowing(t, false, []string{"memory"}, map[string][]string{"memory": {"save", "read_graph", "save_old", "x"}})
@@ -265,8 +265,8 @@ func TestServerNamedAsOurs(t *testing.T) {
 	}
 }
 
-// A server whose families have names that are in those of another server is not allowed by rules for
-// that.
+// If names of a server's families occur in names of another server, rules for the other do not allow
+// the server.
 func TestServersInEachOther(t *testing.T) {
 	t.Parallel()
 	hubs := []string{"log", "log_b", "log_c"}
@@ -289,7 +289,7 @@ func TestServersInEachOther(t *testing.T) {
 	}
 }
 
-// A tool that a server lists later is not allowed by the name that an earlier one has in its family.
+// A later tool of a server is not allowed by the name that an earlier tool has in its family.
 func TestLaterToolOfAFamily(t *testing.T) {
 	t.Parallel()
 	first := strings.Fields("a_move the_read b_stat c_move d_stat e_stat f_move g_stat h_stat i_move j_stat k_stat")
@@ -314,7 +314,7 @@ func TestLaterToolOfAFamily(t *testing.T) {
 	}
 }
 
-// The own name of a tool counts while nothing else has it.
+// A tool's own name counts while it is unique.
 func TestOwnNames(t *testing.T) {
 	t.Parallel()
 	tool := func(g *gateway.Gateway, server, name string) *toolfold.Action {
@@ -348,8 +348,8 @@ func TestOwnNames(t *testing.T) {
 	}
 }
 
-// A server that lists a name of another one later takes nothing and gets nothing: calls by those
-// who were given that name end, and calls by SERVER.tool go on.
+// A server that later lists a name of another server takes and gets nothing: callers permitted by that
+// name lose it, and SERVER.tool still works.
 func TestNameTakenLater(t *testing.T) {
 	t.Parallel()
 	for _, changes := range []gateway.Changes{gateway.Accept, gateway.Hold} {
@@ -387,8 +387,8 @@ func TestNameTakenLater(t *testing.T) {
 	}
 }
 
-// Tokens and the rights of a server are given to tools of other servers by no name that a server
-// has chosen: what a hostile one lists is neither listed nor called.
+// Names chosen by a server give no rights to tokens or to a server's callers: a hostile server's tools
+// are neither listed nor called.
 func TestHostileNamesOverHTTP(t *testing.T) {
 	t.Parallel()
 	names := []string{"memory.get", "memory", "note.list", "tools", "read_note", "memory_get", "wipe", "files.read_file", "*", "memory.*",
@@ -444,13 +444,13 @@ func TestHostileNamesOverHTTP(t *testing.T) {
 	}
 }
 
-// secret is the bearer token of a rule.
+// secret returns the bearer token of a rule.
 func secret(i int) string { return fmt.Sprintf("a-token-of-a-test-%d", i) }
 
 // posting makes a request with a bearer token and returns the body of its answer.
 type posting = func(token, method, params string) string
 
-// served serves a surface over HTTP to callers with the tokens in a file, until stop is called.
+// served serves a surface over HTTP to callers with the tokens of a file, until stop is called.
 func served(t *testing.T, s *surface.Surface, g *gateway.Gateway, tokens string) (post posting, stop func()) {
 	t.Helper()
 	server, err := serve.New(serve.Options{Surface: s, Others: g, Log: slog.New(slog.DiscardHandler)})
@@ -508,7 +508,8 @@ func served(t *testing.T, s *surface.Surface, g *gateway.Gateway, tokens string)
 	}
 }
 
-// Every rule that matches a tool by a name that does not count is named, with one that allows it.
+// Every rule that matches a tool by a name that does not count is reported, with a replacement that
+// allows the tool.
 func TestLapses(t *testing.T) {
 	t.Parallel()
 	g := knowing(t, false, []string{"evil", "files"}, map[string][]string{

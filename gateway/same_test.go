@@ -30,9 +30,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// What random servers answer to random calls by way of the gateway is what they answer
-// directly, whichever era of the protocol the client and they speak, but for the
-// differences that ARCHITECTURE.md lists.
+// Random calls of random servers get the same answers through the gateway as directly, in all
+// combinations of eras, except for the differences that ARCHITECTURE.md lists.
 func TestSameThrough(t *testing.T) {
 	t.Parallel()
 	sequences := 25
@@ -42,26 +41,26 @@ func TestSameThrough(t *testing.T) {
 	for lane := range 4 {
 		t.Run(fmt.Sprint(lane), func(t *testing.T) {
 			t.Parallel()
-			for n := lane; n < sequences; n += 4 { // each ends its servers
+			for n := lane; n < sequences; n += 4 { // each closes its servers
 				t.Run(fmt.Sprint(n), func(t *testing.T) { checkSequence(t, uint64(n)) })
 			}
 		})
 	}
 }
 
-// randomCall is a call of a tool of one of the servers, by one of its names.
+// randomCall is a call of a server's tool by one of its names.
 type randomCall struct {
 	server    int
 	tool      randomTool
 	arguments string
-	valid     bool // its schema allows the arguments
+	valid     bool // the schema allows the arguments
 	way       int
 }
 
-// ways is how many ways there are to call a tool, see [randomCall.through].
+// ways is the number of ways to call a tool, see [randomCall.through].
 const ways = 7
 
-// checkSequence makes the same calls directly and through, in all combinations of eras.
+// checkSequence makes the same calls directly and through the gateway, in all combinations of eras.
 func checkSequence(t *testing.T, n uint64) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(n, 23))
@@ -78,7 +77,7 @@ func checkSequence(t *testing.T, n uint64) {
 		calls = append(calls, c)
 	}
 	seed := r.Uint64()
-	for _, modern := range []bool{false, true} { // the servers
+	for _, modern := range []bool{false, true} { // era of the servers
 		direct := make([]exchange, len(calls))
 		for _, modernClient := range []bool{false, true} {
 			r := rand.New(rand.NewPCG(seed, 1))
@@ -121,8 +120,7 @@ func checkSequence(t *testing.T, n uint64) {
 	}
 }
 
-// checkArrived checks that every call arrived once, unless it was refused for its
-// arguments.
+// checkArrived checks that every call arrived once, unless its arguments were refused.
 func checkArrived(t *testing.T, servers []*randomServer, batch []randomCall) {
 	t.Helper()
 	for i, s := range servers {
@@ -142,7 +140,7 @@ func checkArrived(t *testing.T, servers []*randomServer, batch []randomCall) {
 			}
 			got = slices.Delete(got, at, at+1)
 		}
-		for _, call := range got { // of arguments that its schema did not allow
+		for _, call := range got { // calls with arguments that the schema did not allow
 			tool, arguments, _ := strings.Cut(call, " {")
 			at := slices.IndexFunc(s.tools, func(known randomTool) bool { return known.name == tool })
 			converted := slices.ContainsFunc(batch, func(c randomCall) bool { return c.server == i && !c.valid && c.tool.name == tool })
@@ -157,7 +155,7 @@ func allows(t *testing.T, schema json.RawMessage, value string) bool {
 	t.Helper()
 	compiled, err := judge.Compile("it", schema)
 	if err != nil {
-		return true // what does not compile is not checked
+		return true // a schema that does not compile is not checked
 	}
 	dec := json.NewDecoder(strings.NewReader(value))
 	dec.UseNumber()
@@ -168,7 +166,7 @@ func allows(t *testing.T, schema json.RawMessage, value string) bool {
 	return compiled.Schema.Validate(v) == nil
 }
 
-// throughGateway serves the tools of servers and returns a client of that.
+// throughGateway serves the tools of servers, and returns a client.
 func throughGateway(t *testing.T, modern bool, list ...gateway.Upstream) (*wire, *gateway.Gateway) {
 	t.Helper()
 	g, err := gateway.New(gateway.Options{Upstreams: list, Version: "1", Log: slog.New(slog.DiscardHandler)})
@@ -195,7 +193,7 @@ func throughGateway(t *testing.T, modern bool, list ...gateway.Upstream) (*wire,
 	return &wire{url: at.URL + "/mcp", modern: modern}, g
 }
 
-// through makes the call in its way.
+// through makes the call through the gateway in its way.
 func (c randomCall) through(t *testing.T, client *wire, g *gateway.Gateway) exchange {
 	t.Helper()
 	server := fmt.Sprintf("srv%d", c.server)
@@ -213,7 +211,7 @@ func (c randomCall) through(t *testing.T, client *wire, g *gateway.Gateway) exch
 				return client.call(t, f.Name, members)
 			}
 			way := c.way
-			if way < 2 && c.tool.has("params") { // then its parameters stand beside the action
+			if way < 2 && c.tool.has("params") { // its parameters are then beside the action
 				way = 5
 			}
 			switch way {
@@ -241,8 +239,8 @@ func (c randomCall) through(t *testing.T, client *wire, g *gateway.Gateway) exch
 
 func quoted(text string) string { return string(ordered.MustJSON(text)) }
 
-// compare says how a call through the gateway differs from the direct one; nothing where
-// it does not, or as ARCHITECTURE.md says.
+// compare describes how a call through the gateway differs from the direct one. It is empty if it does
+// not, or only as ARCHITECTURE.md describes.
 func (c randomCall) compare(direct, through exchange) string {
 	if through.result == nil {
 		return "there is no result"
@@ -261,7 +259,7 @@ func (c randomCall) compare(direct, through exchange) string {
 		refusal = e.Error.Code + " " + e.Error.Message
 	}
 	if !c.valid {
-		return "" // it is refused, or converted, which is checked where it arrives
+		return "" // refused or converted; checked on arrival
 	}
 	if direct.result == nil {
 		if !strings.HasPrefix(refusal, "UPSTREAM_ERROR ") {
@@ -281,13 +279,13 @@ func (c randomCall) compare(direct, through exchange) string {
 	return ""
 }
 
-// asServer writes a result with the URIs that the server has, in place of those that name it.
+// asServer replaces the clients' URIs in a result by the server's.
 func asServer(server int, result json.RawMessage) json.RawMessage {
 	name := fmt.Sprintf("srv%d/", server)
 	return json.RawMessage(strings.NewReplacer(`"toolfold://upstream/`+name, `"`, `"ui://`+name, `"ui://`).Replace(string(result)))
 }
 
-// settled writes a result without what belongs to the connection that it came by.
+// settled returns a result without the members of its connection.
 func settled(result json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(result))
 	dec.UseNumber()
@@ -305,7 +303,7 @@ func settled(result json.RawMessage) string {
 	return string(ordered.MustJSON(members))
 }
 
-// wire is a client of one era over HTTP, which keeps what it gets as it came.
+// wire is a client of one era over HTTP. It keeps answers unchanged.
 type wire struct {
 	url    string
 	modern bool
@@ -314,34 +312,34 @@ type wire struct {
 	session string
 }
 
-// exchange holds what came of a call.
+// exchange holds the outcome of a call.
 type exchange struct {
-	result json.RawMessage // nil where there is none
+	result json.RawMessage // nil without a result
 	failed *struct {
 		Code    int
 		Message string
 		Data    json.RawMessage
 	}
-	err      error // where there is no answer of the protocol
+	err      error // set if there is no protocol answer
 	progress []string
 }
 
-// String returns the exchange as a test prints it.
+// String returns the exchange for test output.
 func (e exchange) String() string {
 	return fmt.Sprintf("%s %v %v %q", e.result, e.failed, e.err, e.progress)
 }
 
-// call calls a tool with arguments, and asks for progress.
+// call calls a tool with arguments and a progress token.
 func (w *wire) call(t *testing.T, tool, arguments string) exchange {
 	t.Helper()
 	return w.ask(t, "tools/call", `"name":`+quoted(tool)+`,"arguments":`+arguments, tool)
 }
 
-// ask makes a request with these members of params, and asks for progress. Name is what the
-// header has of a request that is about something named.
+// ask makes a request with these members of params and a progress token. name is for the header
+// Mcp-Name.
 func (w *wire) ask(t *testing.T, method, members, name string) exchange {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit) // of one of very many requests
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Limit) // one of very many requests
 	defer cancel()
 	if err := w.begin(ctx); err != nil {
 		t.Fatal(err)
@@ -383,7 +381,7 @@ type message struct {
 	}
 }
 
-// begin begins the session of a client of 2025-11-25.
+// begin begins a session for a client of 2025-11-25.
 func (w *wire) begin(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -394,7 +392,7 @@ func (w *wire) begin(ctx context.Context) error {
 	return w.post(ctx, "initialize", params, "", func(message) {})
 }
 
-// post sends a request and takes the messages that come before its response ends.
+// post sends a request, and takes the messages until its response ends.
 func (w *wire) post(ctx context.Context, method, params, name string, take func(message)) error {
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":7,"method":%q,"params":%s}`, method, params)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url, strings.NewReader(body))

@@ -22,7 +22,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// hiddenSchema has an escape, a name and values that a reader does not see whole, and two that look like these.
+// hiddenSchema has an escape, and a name and values with invisible characters; two more only look like
+// these.
 const hiddenSchema = `{"type":"object","title":"T\u001b[2J","properties":{` +
 	`"to\u202e":{"type":"string","description":"Wh\u200bom ❤️ to\u001b]52;c;x\u0007."},` +
 	`"mode":{"enum":["fa\u2066st","slow\udb40\udd00","fa\\u2066st"]},` +
@@ -30,7 +31,7 @@ const hiddenSchema = `{"type":"object","title":"T\u001b[2J","properties":{` +
 	`"ref":{"$ref":"#/$defs/k%E2%80%8Bind"},"raw":{"$ref":"#/$defs/k\u200bind"}},"required":["to\u202e"],"additionalProperties":false,` +
 	`"$defs":{"k\u200bind":{"enum":["r\u200bed","blue"]}}}`
 
-// hiddenTools are enough to be folded into a family, and one beside it.
+// hiddenTools returns enough tools for a family, and one more.
 func hiddenTools() string {
 	var tools []string
 	for _, name := range []string{"note_add", "note_get", "note_list", "note_drop", "paint", "ho\\u200bist"} {
@@ -41,7 +42,7 @@ func hiddenTools() string {
 	return `{"tools":[` + strings.Join(tools, ",") + `]}`
 }
 
-// hiding returns the strings in a JSON value, names included, which hold what a reader does not see.
+// hiding returns the strings in a JSON value, including names, that contain invisible characters.
 func hiding(value any) (found []string) {
 	switch v := value.(type) {
 	case string:
@@ -60,7 +61,7 @@ func hiding(value any) (found []string) {
 	return found
 }
 
-// No form of a list, and no account of a tool but its schema as it came, has characters that a reader does not see.
+// No list and no description of a tool contains invisible characters, except in its original schema.
 func TestListsAreSeen(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", hiddenTools())
@@ -119,8 +120,8 @@ func TestListsAreSeen(t *testing.T) {
 	}
 }
 
-// Calls may write a name or a value as it is listed or as its server has it, and the server gets the latter; the
-// schema is described as it came.
+// Calls may use the listed or the server's spelling of a name or value; the server gets its own. The
+// described schema is unchanged.
 func TestBothSpellings(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", hiddenTools())
@@ -194,7 +195,7 @@ func TestOffersAreSeen(t *testing.T) {
 	}
 }
 
-// fixed is a session that lists the same each time, and keeps the last request.
+// fixed is a session that always lists the same, and keeps the last request.
 type fixed struct {
 	list upstream.Answer
 	last upstream.Call
@@ -218,7 +219,7 @@ func (*fixed) Gone() <-chan struct{} { return nil }
 // Close implements [gateway.Session].
 func (*fixed) Close() {}
 
-// gateway returns one to the server, which is called srv, with its list.
+// gateway returns a gateway to the server, named srv, with its list.
 func (f *fixed) gateway(t *testing.T, dir string) *gateway.Gateway {
 	t.Helper()
 	g, err := gateway.New(gateway.Options{
@@ -235,7 +236,7 @@ func (f *fixed) gateway(t *testing.T, dir string) *gateway.Gateway {
 	return g
 }
 
-// Names of arguments of prompts are listed escaped, and reach the server as it spells them.
+// Names of prompts' arguments are listed escaped, and reach the server in its own spelling.
 func TestPromptArgumentsAreSeen(t *testing.T) {
 	t.Parallel()
 	f := &fixed{list: upstream.Answer{Tools: []json.RawMessage{}, Prompts: []json.RawMessage{
@@ -263,7 +264,7 @@ func TestPromptArgumentsAreSeen(t *testing.T) {
 	gets(fmt.Sprintf(`"argument":{"name":"to%c","value":"x"}`, 0x202e), result, err)
 }
 
-// A tool whose schema is listed without its parameters is named to the user.
+// A tool whose schema is listed without parameters is reported to the user.
 func TestBareSchemasAreSaid(t *testing.T) {
 	t.Parallel()
 	f := &fixed{list: upstream.Answer{Tools: []json.RawMessage{
@@ -275,7 +276,7 @@ func TestBareSchemasAreSaid(t *testing.T) {
 	}
 }
 
-// decoded returns a JSON value with its numbers as they are written.
+// decoded returns a JSON value with unchanged numbers.
 func decoded(t *testing.T, text []byte) (value any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(text))

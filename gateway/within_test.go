@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A record is written in a bound, whatever a server sends: parts are left out in order and named,
-// and what is written can be read back.
+// A record stays within its limit for any server: parts are left out in order and reported, and the
+// record can be read back.
 func TestRecordIsBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 4000
@@ -21,7 +21,7 @@ func TestRecordIsBounded(t *testing.T) {
 		left   []string
 	}{
 		{kept{Tools: entry(1000), Instructions: "short"}, nil},
-		{kept{Tools: entry(1000), Instructions: strings.Repeat("\u2028", 1200)}, []string{"its instructions"}}, // as JSON it doubles
+		{kept{Tools: entry(1000), Instructions: strings.Repeat("\u2028", 1200)}, []string{"its instructions"}}, // its size doubles in JSON
 		{kept{Tools: entry(1000), Templates: entry(4000), Prompts: entry(1000)}, []string{"its resource templates"}},
 		{kept{Tools: entry(1000), Instructions: "short", Resources: entry(4000)}, []string{"its instructions", "its resources"}},
 		{kept{Tools: entry(1000), Before: map[string]json.RawMessage{"x": entry(4000)[0]}}, []string{"former definitions"}},

@@ -23,8 +23,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// issuer is an MCP server with tools behind an authorization server whose tokens live
-// for two seconds by its own clock, which every call of the server moves on.
+// issuer is an MCP server with tools behind an authorization server. Its tokens live for two seconds by
+// its own clock, which every call of the server advances.
 type issuer struct {
 	*httptest.Server
 	life time.Duration
@@ -32,13 +32,13 @@ type issuer struct {
 	past atomic.Int64 // nanoseconds since the start
 
 	mu       sync.Mutex
-	codes    map[string]string // challenges by code
+	codes    map[string]string // challenges, by code
 	tokens   map[string]time.Time
-	refresh  map[string]bool // refresh tokens that are good, each for one use
+	refresh  map[string]bool // valid refresh tokens, each for one use
 	renewals int
-	refused  atomic.Int64 // requests with a token that is over, or none
+	refused  atomic.Int64 // requests with an expired or missing token
 	renewing atomic.Int64
-	together atomic.Int64 // renewals that ran beside another
+	together atomic.Int64 // renewals that ran at the same time as another
 }
 
 func (i *issuer) now() time.Time { return time.Unix(1_800_000_000, i.past.Load()) }
@@ -98,7 +98,7 @@ func newIssuer(t *testing.T) *issuer {
 				i.together.Add(1)
 			}
 			defer i.renewing.Add(-1)
-			time.Sleep(20 * time.Millisecond) // in which another could begin
+			time.Sleep(20 * time.Millisecond) // time for another renewal to begin
 		}
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -122,7 +122,7 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// revoke makes the tokens that are there useless.
+// revoke invalidates the existing tokens.
 func (i *issuer) revoke(refreshToo bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -132,7 +132,7 @@ func (i *issuer) revoke(refreshToo bool) {
 	}
 }
 
-// browse follows the address as a browser of a user who agrees does.
+// browse follows the address like the browser of a user who agrees.
 func browse(t *testing.T) func(string) {
 	return func(address string) {
 		go func() {
@@ -159,8 +159,8 @@ func loggedIn(t *testing.T, i *issuer) (upstream.Accounts, upstream.Server) {
 	return accounts, s
 }
 
-// Whoever logs in is answered; the file of the logins is the user's alone, and holds for
-// that server only.
+// After a login, calls are answered. Only the user can read the login file, and a login holds for one
+// server.
 func TestLogIn(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
@@ -184,7 +184,7 @@ func TestLogIn(t *testing.T) {
 	}
 }
 
-// A user whose browser is elsewhere pastes the address that it was led to.
+// A user whose browser runs elsewhere pastes the address that it was led to.
 func TestLogInElsewhere(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
@@ -224,14 +224,14 @@ func TestLogInWhereNoneIsWanted(t *testing.T) {
 	checkAnswer(t, a, err, 1)
 }
 
-// Of a thousand calls, in the course of which tokens of two seconds end again and again and a
-// server forgets one before that, no caller sees a refusal that a renewal would have mended.
-// Callers, in several processes too, wait for one renewal, and every refresh token is used once.
+// During a thousand calls, tokens expire every two seconds, and the server forgets one earlier. No
+// caller gets a refusal that a renewal could have prevented. Callers, also in several processes, wait
+// for one renewal, and every refresh token is used once.
 func TestTokensAreRenewedOnce(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	accounts, s := loggedIn(t, i)
-	second := s // as another process has it
+	second := s // like another process
 	second.Account = accounts.Of("files", s.URL)
 	var sessions []*upstream.Session
 	for _, server := range []upstream.Server{s, second} {
@@ -243,7 +243,7 @@ func TestTokensAreRenewedOnce(t *testing.T) {
 		sessions = append(sessions, session)
 	}
 	const callers, calls = 20, 50
-	i.pace.Store(int64(20 * time.Millisecond)) // a token lives for a hundred requests
+	i.pace.Store(int64(20 * time.Millisecond)) // a token lives for about a hundred requests
 	var wait sync.WaitGroup
 	for n := range callers {
 		wait.Go(func() {
@@ -264,13 +264,13 @@ func TestTokensAreRenewedOnce(t *testing.T) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	least := callers * calls / 100
-	most := int(time.Duration(i.past.Load())/(i.life*3/4)) + 1 // one for the token that was forgotten
+	most := int(time.Duration(i.past.Load())/(i.life*3/4)) + 1 // one more for the forgotten token
 	if i.together.Load() > 0 || i.renewals < least || i.renewals > most {
 		t.Errorf("%d renewals, of which %d beside another; from %d to %d are due", i.renewals, i.together.Load(), least, most)
 	}
 }
 
-// A token is renewed before it ends: a caller alone is never refused.
+// A token is renewed before it expires: a single caller is never refused.
 func TestTokensAreRenewedInTime(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
@@ -280,7 +280,7 @@ func TestTokensAreRenewedInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	i.refused.Store(0) // to log in takes one
+	i.refused.Store(0) // the login takes one refused request
 	i.pace.Store(int64(20 * time.Millisecond))
 	for range 300 {
 		if _, err := session.Call(t.Context(), upstream.Call{Tool: "get_000", Arguments: json.RawMessage(`{"b":"x"}`)}); err != nil {
@@ -294,7 +294,7 @@ func TestTokensAreRenewedInTime(t *testing.T) {
 	}
 }
 
-// A login that is over says what to do.
+// The error for an expired login names the command to run.
 func TestLoginIsOver(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)

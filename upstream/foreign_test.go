@@ -32,7 +32,7 @@ type message struct {
 	}
 }
 
-// ordinary returns what a server of 2025-11-25 answers; empty for a notification.
+// ordinary returns the reply of a server of 2025-11-25; empty for a notification.
 func ordinary(m message) string {
 	switch m.Method {
 	case "initialize":
@@ -52,9 +52,9 @@ func reply(id json.RawMessage, result string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
-// odd is a program whose answers to a method, or to all notifications, are of some kind. It is a server
-// of 2025-11-25 else. An answer is written as it is, with RPC for the
-// members jsonrpc and id of its request, and ID for the id alone.
+// odd maps odd programs to their special answers, by method; the empty method means all notifications.
+// Otherwise they are servers of 2025-11-25. An answer is written unchanged, except that RPC is replaced
+// by the members jsonrpc and id of its request, and ID by the id alone.
 var odd = map[string]map[string]string{
 	"replies to notifications": {"": `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}` + "\n" +
 		`{"jsonrpc":"2.0","result":{}}` + "\n" + `{"jsonrpc":"2.0","id":null,"result":{}}` + "\n"},
@@ -86,12 +86,12 @@ var odd = map[string]map[string]string{
 	"odd tools": {"tools/list": `{RPC,"result":{"tools":[null,{"name":5},{"description":"x"},` +
 		`{"name":"shy","annotations":{"readOnlyHint":"true"}},{"name":"echo","inputSchema":{"type":"object"}}],` +
 		`"nextCursor":null,"ttlMs":"x"}}` + "\n"},
-	"exits at the probe":   {"server/discover": "exit"}, // as servers do at a first message that is not initialize
+	"exits at the probe":   {"server/discover": "exit"}, // like servers whose first message must be initialize
 	"silent at the probe":  {"server/discover": "\n"},
 	"deaf after the probe": {"server/discover": "hang"},
 }
 
-// playOdd is one of the odd programs on standard input and output.
+// playOdd runs one of the odd programs on standard input and output.
 func playOdd(name string, starts string) {
 	if f, err := os.OpenFile(starts, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
 		fmt.Fprintln(f, "started")
@@ -132,8 +132,8 @@ func oddServer(t *testing.T, name string) (s upstream.Server, starts func() int)
 	}
 }
 
-// A reply that can be read is the answer of its call, however it is written. One that cannot is the error
-// of its call. Others cost nothing, and the session goes on.
+// A readable reply is the answer of its call, in any form. An unreadable one is the error of its call.
+// Other text has no effect, and the session goes on.
 func TestOddReplies(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -176,7 +176,7 @@ func TestOddReplies(t *testing.T) {
 	}
 }
 
-// An entry of a list that is no tool is left out and named.
+// A list entry that is not a tool is left out and named.
 func TestOddTools(t *testing.T) {
 	t.Parallel()
 	s, _ := oddServer(t, "odd tools")
@@ -194,8 +194,8 @@ func TestOddTools(t *testing.T) {
 	}
 }
 
-// A server that does not know server/discover is sent initialize, by the same process where that takes
-// it. What is known of the era saves the probe.
+// A server without server/discover is sent initialize, by the same process if that accepts it. A known
+// era saves the probe.
 func TestEra(t *testing.T) {
 	t.Parallel()
 	for name, processes := range map[string]int{"exits at the probe": 2, "silent at the probe": 1, "deaf after the probe": 2, "NaN": 1} {
@@ -204,12 +204,12 @@ func TestEra(t *testing.T) {
 			s, starts := oddServer(t, name)
 			s.ProbeTimeout = time.Millisecond
 			if name == "deaf after the probe" {
-				s.StartTimeout = time.Second // which has to pass
+				s.StartTimeout = time.Second // the test must wait for it
 			}
 			answer, err := upstream.List(t.Context(), s, "1")
 			before := 0
 			for s.StartTimeout > 0 && s.StartTimeout < time.Minute && (err != nil || starts()-before < processes) {
-				s.StartTimeout *= 2 // the machine takes longer to start a program
+				s.StartTimeout *= 2 // this machine starts programs more slowly
 				before = starts()
 				answer, err = upstream.List(t.Context(), s, "1")
 			}
@@ -227,7 +227,7 @@ func TestEra(t *testing.T) {
 	}
 }
 
-// A server that is known to be of the older era, and is not any more, is asked in the newer one.
+// A server that is known to be of the older era but was upgraded is asked in the newer era.
 func TestEraThatChanged(t *testing.T) {
 	t.Parallel()
 	s := play("newer")
@@ -238,7 +238,7 @@ func TestEraThatChanged(t *testing.T) {
 	}
 }
 
-// playNewer is a server of 2026-07-28 alone.
+// playNewer is a server that supports only 2026-07-28.
 func playNewer() {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var m message
@@ -254,8 +254,8 @@ func playNewer() {
 	}
 }
 
-// Watch returns once the server has agreed to tell of a resource, and with the reason if it does not.
-// It asks again for what was refused.
+// Watch returns once the server has agreed to notifications about a resource, or with the reason of its
+// refusal. A refused resource can be requested again.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	said := filepath.Join(t.TempDir(), "said")
@@ -277,8 +277,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// playWatched is a server of 2026-07-28 that tells of all resources but x:none. It says in a file that it
-// has agreed.
+// playWatched is a server of 2026-07-28 that agrees to subscriptions to all resources except x:none. It
+// records its agreement in a file.
 func playWatched(said string) {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var m message
@@ -289,7 +289,7 @@ func playWatched(said string) {
 		case m.Method == "subscriptions/listen" && strings.Contains(lines.Text(), "x:none"):
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such resource"}}`+"\n", m.ID)
 		case m.Method == "subscriptions/listen":
-			time.Sleep(50 * time.Millisecond) // a caller that does not wait is long gone
+			time.Sleep(50 * time.Millisecond) // a caller that does not wait would have returned
 			_ = os.WriteFile(said, []byte("agreed"), 0o600)
 			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":`+
 				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}}`+"\n", m.ID)
@@ -301,7 +301,7 @@ func playWatched(said string) {
 	}
 }
 
-// A probe over HTTP that is not answered is followed by initialize, and nothing is remembered of it.
+// An unanswered HTTP probe is followed by initialize, and its result is not remembered.
 func TestSilentProbe(t *testing.T) {
 	t.Parallel()
 	at := web(t, func(w http.ResponseWriter, r *http.Request, m message) {
@@ -321,7 +321,7 @@ func TestSilentProbe(t *testing.T) {
 func web(t *testing.T, answer func(http.ResponseWriter, *http.Request, message)) string {
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m message
-		_ = json.NewDecoder(r.Body).Decode(&m) // a body is read to its end, so that the server sees its client leave
+		_ = json.NewDecoder(r.Body).Decode(&m) // the body is read to its end, so that the server notices when its client leaves
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		if m.ID == nil {
@@ -334,8 +334,8 @@ func web(t *testing.T, answer func(http.ResponseWriter, *http.Request, message))
 	return at.URL
 }
 
-// What a server sends outside of its answers is taken from a stream of its own, which is asked for again
-// when it ends. A server without one is not asked twice.
+// Messages outside of answers come from a separate stream, which is reopened when it ends. A server
+// without such a stream is not asked twice.
 func TestStreamOfTheSession(t *testing.T) {
 	t.Parallel()
 	last := make(chan string, 10)
@@ -352,7 +352,7 @@ func TestStreamOfTheSession(t *testing.T) {
 		_ = json.Unmarshal(text, &m)
 		switch {
 		case r.Method == http.MethodGet && r.URL.Path == "/none":
-			w.Header().Set("Retry-After", "3600") // for this stream, and not for calls
+			w.Header().Set("Retry-After", "3600") // for this stream, not for calls
 			w.WriteHeader(http.StatusServiceUnavailable)
 			close(lost)
 		case r.Method == http.MethodGet:
@@ -401,7 +401,7 @@ func TestStreamOfTheSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer without.Close()
-	<-lost // closed twice if it is asked again
+	<-lost // would be closed twice if it were asked again
 	if _, err := without.Call(t.Context(), upstream.Call{Tool: "echo"}); err != nil {
 		t.Error(err)
 	}
@@ -414,7 +414,7 @@ func indent(text string) string {
 	return string(out)
 }
 
-// Messages over HTTP are read in every way that they are written in.
+// Messages over HTTP are read in every form.
 func TestOddBodies(t *testing.T) {
 	t.Parallel()
 	event := func(lines string) func(http.ResponseWriter, message) {
@@ -462,7 +462,7 @@ func TestOddBodies(t *testing.T) {
 	}
 }
 
-// A stream that ends without an answer is resumed, where the server gives its events ids.
+// A stream that ends without an answer is resumed if the server gives its events ids.
 func TestResumedStream(t *testing.T) {
 	t.Parallel()
 	var answer atomic.Value
@@ -499,8 +499,8 @@ func TestResumedStream(t *testing.T) {
 	}
 }
 
-// A server that refuses a session which it does not know has not run the call: it can be made again. What
-// a tool answers is no such refusal.
+// A server that refuses an unknown session has not run the call, so the call can be repeated. An answer
+// of a tool is not such a refusal.
 func TestLostSession(t *testing.T) {
 	t.Parallel()
 	failing := func(code int, why string) string {
@@ -558,8 +558,8 @@ func TestLostSession(t *testing.T) {
 	}
 }
 
-// A server that asks for a pause is asked again after it; one that is longer than the call may take is
-// named.
+// If a server asks for a pause, it is asked again after it. A pause longer than the call may take is
+// reported.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
@@ -591,7 +591,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A pause that is longer than the caller waits for news is named at once.
+// A pause longer than the caller's patience is reported at once.
 func TestRetryAfterPatience(t *testing.T) {
 	t.Parallel()
 	at := web(t, func(w http.ResponseWriter, _ *http.Request, m message) {
@@ -614,7 +614,7 @@ func TestRetryAfterPatience(t *testing.T) {
 	}
 }
 
-// The older transport names the address of messages, which may be no other server.
+// The older transport names the address for messages. It must not be at another server.
 func TestForeignEndpoint(t *testing.T) {
 	t.Parallel()
 	asked := make(chan http.Header, 10)
@@ -637,8 +637,7 @@ func TestForeignEndpoint(t *testing.T) {
 	}
 }
 
-// What a program says of its end is told by the line that explains it, with the secrets that reaching
-// it takes hidden, and no other words.
+// The reason of a program's end is the line that explains it, without secrets and other lines.
 func TestExplanations(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ said, want string }{
@@ -703,7 +702,7 @@ func TestExplanations(t *testing.T) {
 	}
 }
 
-// What is wrong with a command or a folder is named before anything starts.
+// Errors in a command or a folder are reported before anything starts.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]upstream.Server{
@@ -725,7 +724,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A call ends with its context, also where the server reads nothing.
+// A call ends with its context, even if the server reads nothing.
 func TestServerThatReadsNothing(t *testing.T) {
 	t.Parallel()
 	s := play("reads little")
@@ -748,7 +747,7 @@ func TestServerThatReadsNothing(t *testing.T) {
 	wait.Wait()
 }
 
-// playReadsLittle is a server that reads nothing after it has begun.
+// playReadsLittle is a server that stops reading after its start.
 func playReadsLittle() {
 	lines := bufio.NewReader(os.Stdin)
 	for {

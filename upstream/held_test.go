@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// A question of which it stays unknown which call it is about is refused after a while. From then on calls of the tools that may
-// have asked run one at a time, and not those of a tool that has answered before and asked nothing.
+// A question whose call stays unknown is refused after holdTime. From then on, calls of the tools that
+// may have asked run one at a time, except those of a tool that has answered before without asking.
 func TestHeldQuestion(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestHeldQuestion(t *testing.T) {
 	})
 }
 
-// What comes in a stream whose call has ended is of no other call, however many run.
+// A message in a stream whose call has ended belongs to no other call.
 func TestQuestionOfEndedStream(t *testing.T) {
 	t.Parallel()
 	life, end := context.WithCancel(t.Context())

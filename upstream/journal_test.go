@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// entries returns what a journal has, without the times.
+// entries returns the lines of a journal without their times.
 func entries(t *testing.T, path string) (texts []string) {
 	t.Helper()
 	lines, err := ReadJournal(path, 1_000_000)
@@ -40,7 +40,7 @@ func TestJournal(t *testing.T) {
 		}
 	}
 	j.note(refusedEntry, refusedText(Call{Tool: "ok"}, &Refused{Code: -32602, Message: "a\nb"}))
-	j.note(failedEntry, refusedText(Call{}, errors.New("ours"))) // is empty
+	j.note(failedEntry, refusedText(Call{}, errors.New("ours"))) // empty
 	j.end()
 	long := strings.Repeat("x", 2*maxPending)
 	_, _ = j.Write([]byte(long + "\nafter\n"))
@@ -68,11 +68,11 @@ func TestJournal(t *testing.T) {
 	none.end()
 }
 
-// Several writers lose no line, tear none, and keep two files within their bounds.
+// Several writers lose or tear no line, and the two files stay within their limits.
 func TestJournalTurnsOver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "files.log")
-	const writers, lines = 4, 100 // more than one file, and less than two
+	const writers, lines = 4, 100 // more than one file, less than two
 	text := strings.Repeat("y", 1000)
 	var wait sync.WaitGroup
 	for w := range writers {

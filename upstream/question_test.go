@@ -17,7 +17,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// asks returns a server whose tools ask: the user, for what a client works in, or nothing until they are released.
+// asks returns a server whose tools ask the user, ask for roots, or wait until they are released.
 func asks() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "asks", Version: "1"}, nil)
 	released := make(chan struct{})
@@ -45,7 +45,7 @@ func asks() *mcp.Server {
 	}
 	tool("ask", ask)
 	tool("ask too", ask)
-	tool("stubborn", func(ctx context.Context, r *mcp.CallToolRequest) (string, error) { // it does not look at its cancellation
+	tool("stubborn", func(ctx context.Context, r *mcp.CallToolRequest) (string, error) { // ignores its cancellation
 		ctx = context.WithoutCancel(ctx)
 		name, err := ask(ctx, r)
 		if err != nil {
@@ -55,7 +55,7 @@ func asks() *mcp.Server {
 		return name, err
 	})
 	met, here := make(chan struct{}), atomic.Int32{}
-	for _, name := range []string{"meet", "meet too"} { // the first two ask at once
+	for _, name := range []string{"meet", "meet too"} { // the first two ask at the same time
 		tool(name, func(ctx context.Context, r *mcp.CallToolRequest) (string, error) {
 			if here.Add(1) == 2 {
 				close(met)
@@ -83,13 +83,13 @@ func asks() *mcp.Server {
 	return s
 }
 
-// asking is a session with a server that asks.
+// asking is a session with a server that asks questions.
 type asking struct {
 	*upstream.Session
 	t *testing.T
 }
 
-// askingOf starts a server that asks in the older era of the protocol: a program, or at a URL.
+// askingOf starts a server of the older era that asks questions: a program, or at a URL.
 func askingOf(t *testing.T, byURL bool) asking {
 	t.Helper()
 	server := play("asks")
@@ -111,21 +111,21 @@ func askingOf(t *testing.T, byURL bool) asking {
 	return asking{session, t}
 }
 
-// asked is a question that came to a call, which gets what is sent to answer.
+// asked is a question that a call received. Its answer is sent to answer.
 type asked struct {
 	upstream.Question
 	answer chan<- string
 }
 
-// running is a call that runs.
+// running is a running call.
 type running struct {
-	begun  <-chan struct{} // closed once the server has begun
+	begun  <-chan struct{} // closed once the server has begun the call
 	queue  <-chan bool     // see [upstream.Call]
 	asked  <-chan asked
 	result <-chan string
 }
 
-// call calls a tool; known says that it is known to ask.
+// call calls a tool; known sets [upstream.Call.Asks].
 func (s asking) call(ctx context.Context, tool, is string, known bool) *running {
 	begun, queue, questions, result := make(chan struct{}), make(chan bool, 10), make(chan asked, 100), make(chan string, 1)
 	var once sync.Once
@@ -134,7 +134,7 @@ func (s asking) call(ctx context.Context, tool, is string, known bool) *running 
 		Progress: func(upstream.Progress) { once.Do(func() { close(begun) }) },
 		Ask: func(taken context.Context, q upstream.Question) (json.RawMessage, error) {
 			select {
-			case <-begun: // what was reported before is heard before
+			case <-begun: // earlier reports arrive first
 			default:
 				s.t.Errorf("%s is asked before its progress is told", is)
 			}
@@ -163,7 +163,7 @@ func (s asking) call(ctx context.Context, tool, is string, known bool) *running 
 	return &running{begun: begun, queue: queue, asked: questions, result: result}
 }
 
-// expect takes a question with its message, and answers it.
+// expect receives a question with this message, and answers it.
 func (r *running) expect(t *testing.T, is string) {
 	t.Helper()
 	q := <-r.asked
@@ -180,7 +180,7 @@ func (r *running) ends(t *testing.T, want string) {
 	}
 }
 
-// Over streamable HTTP every question comes to its own call, however many ask at once: none waits for another.
+// Over streamable HTTP every question reaches its own call, without waiting for other calls.
 func TestQuestionsOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := askingOf(t, true)
@@ -190,7 +190,7 @@ func TestQuestionsOverHTTP(t *testing.T) {
 		calls[is] = s.call(t.Context(), "ask", is, n%2 == 0)
 	}
 	open := map[string]asked{}
-	for is, c := range calls { // each has asked before any is answered
+	for is, c := range calls { // each call has asked before the first answer
 		q := <-c.asked
 		if open[is] = q; !strings.Contains(string(q.Params), `"message":"`+is+`"`) {
 			t.Errorf("%s is asked %s", is, q.Params)
@@ -207,7 +207,8 @@ func TestQuestionsOverHTTP(t *testing.T) {
 	}
 }
 
-// Calls of a program's tools that are known to ask run one at a time; other tools do not wait for them, nor they for others.
+// Calls of a program's tools that are known to ask run one at a time. Calls of other tools run
+// concurrently.
 func TestQuestionsOfPrograms(t *testing.T) {
 	t.Parallel()
 	s := askingOf(t, false)
@@ -225,7 +226,7 @@ func TestQuestionsOfPrograms(t *testing.T) {
 		t.Error("the second call that asks does not begin to wait")
 	}
 	<-q.Wanted
-	s.call(t.Context(), "roots", "", false).ends(t, "file:///x") // others run beside
+	s.call(t.Context(), "roots", "", false).ends(t, "file:///x") // other tools run concurrently
 	q.answer <- "for first"
 	first.ends(t, "for first")
 	if <-second.queue {
@@ -242,7 +243,7 @@ func TestQuestionsOfPrograms(t *testing.T) {
 	}
 }
 
-// The first question of a tool is that of its call once no other is left that ran when it came.
+// The first question of a tool is held until only one of the calls that ran when it came is left.
 func TestFirstQuestionOfProgram(t *testing.T) {
 	t.Parallel()
 	s := askingOf(t, false)
@@ -254,7 +255,7 @@ func TestFirstQuestionOfProgram(t *testing.T) {
 	asks.expect(t, "first")
 	asks.ends(t, "for first")
 	waits.ends(t, "released")
-	one, two := s.call(t.Context(), "ask", "one", false), s.call(t.Context(), "ask", "two", false) // known from now on
+	one, two := s.call(t.Context(), "ask", "one", false), s.call(t.Context(), "ask", "two", false) // from now on the tool is known to ask
 	var later *running
 	select {
 	case q := <-one.asked:
@@ -271,7 +272,8 @@ func TestFirstQuestionOfProgram(t *testing.T) {
 	later.ends(t, "for ")
 }
 
-// First questions of several calls at once cannot be told apart. They are refused, with what to do, and the next are not.
+// First questions of several concurrent calls cannot be assigned. They are refused with advice; the
+// next ones are not.
 func TestFirstQuestionsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := askingOf(t, false)
@@ -284,13 +286,13 @@ func TestFirstQuestionsAtOnce(t *testing.T) {
 	q := <-first.asked
 	second := s.call(t.Context(), "meet too", "two", false)
 	<-q.Wanted
-	cancel() // it gives way
+	cancel() // the call gives way
 	first.ends(t, context.Canceled.Error())
 	second.expect(t, "two")
 	second.ends(t, "for two")
 }
 
-// What a call asks that was cancelled is not asked of the client of the next.
+// A question of a cancelled call does not reach the client of the next call.
 func TestQuestionAfterCancellation(t *testing.T) {
 	t.Parallel()
 	s := askingOf(t, false)

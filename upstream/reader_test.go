@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// seen is what a reader finds in a text.
+// seen holds the parts that a reader found in a text.
 type seen struct{ messages, broken, other []string }
 
 func (s *seen) texts(limit int64) *texts {
@@ -24,7 +24,7 @@ func (s *seen) texts(limit int64) *texts {
 	}
 }
 
-// readLines reads a text as the standard output of a program.
+// readLines reads a text like the standard output of a program.
 func readLines(text string, limit int64) (s seen) {
 	t := s.texts(limit)
 	lines := bufio.NewReaderSize(strings.NewReader(text), 64)
@@ -103,7 +103,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// A body and the data of an event are read whole first: a line in them that is a message alone is not.
+// A body or the data of an event is read as a whole first. A line in it that looks like a message is
+// not one.
 func TestWholeText(t *testing.T) {
 	t.Parallel()
 	var s seen
@@ -113,8 +114,8 @@ func TestWholeText(t *testing.T) {
 	}
 }
 
-// Whatever came before, the next line that is a message alone is read, and nothing is lost: a message
-// that is read as one of two streams is one in both.
+// After any text, the next line that is a whole message is read, and no message is lost: messages of
+// two streams are also read from their concatenation.
 func FuzzTexts(f *testing.F) {
 	for _, text := range []string{
 		"{", "{\"a\":[", one, one + two, "{\n\"id\": 1", `{"jsonrpc":"2.0","id":3,"result":NaN}`, "\ufeff", "[", `"`, "{'", "x{y}z",
@@ -152,7 +153,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// A call waits for room, and fails if there is none; what is released makes room.
+// A call waits for memory, and fails if it gets none. Released memory can be used again.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	m := NewMemory(1 << 20)
@@ -171,7 +172,7 @@ func TestMemory(t *testing.T) {
 	if _, err := m.Read(full, 2<<20); !errors.Is(err, ErrNoMemory) || full.Len() != 0 {
 		t.Errorf("%v, %d bytes are left", err, full.Len())
 	}
-	fmt.Fprint(io.Discard, text[0]) // it is held till here
+	fmt.Fprint(io.Discard, text[0]) // keeps text reachable until here
 }
 
 type zeros struct{}

@@ -18,7 +18,7 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// What a server refuses in the course of a session says what to do; its code and data are those of the server.
+// Refusals of a server during a session explain what to do. They keep the server's code and data.
 func TestRefusedCalls(t *testing.T) {
 	t.Parallel()
 	type response struct {
@@ -82,7 +82,8 @@ func TestRefusedCalls(t *testing.T) {
 	}
 }
 
-// Login asks for the scopes of its caller, and says how to go on where no client can be registered.
+// Login requests the caller's scopes, and explains what to do if the authorization server registers no
+// clients.
 func TestLogInWithScopes(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
@@ -127,7 +128,7 @@ func TestUnsentRequests(t *testing.T) {
 		var m message
 		_ = json.NewDecoder(r.Body).Decode(&m)
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Connection", "close") // each request takes a connection of its own
+		w.Header().Set("Connection", "close") // each request needs a new connection
 		if m.Method == "tools/call" {
 			calls.Add(1)
 		}

@@ -20,19 +20,19 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// A schema whose members are not sorted, as they would be when decoded.
+// A schema whose members are unsorted, to notice if it is decoded.
 const schema = `{"type":"object","required":["b"],"properties":{"b":{"type":"string"},"a":{"type":"integer"}},"additionalProperties":false}`
 
-// TestMain is a server on standard input and output when it is told so.
+// TestMain runs as a server on standard input and output if its arguments ask for that.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != "play" {
 		os.Exit(m.Run())
 	}
 	switch os.Args[2] {
 	case "server":
-		fmt.Println("Server is ready.") // as many do, though it belongs on standard error
+		fmt.Println("Server is ready.") // many servers do, though it belongs on standard error
 		_ = server(300).Run(context.Background(), &mcp.StdioTransport{})
-	case "logger": // as loggers do that write JSON, and languages that print objects
+	case "logger": // like loggers that write JSON, and languages that print objects
 		fmt.Println(`{"level":30,"msg":"ready"}` + "\n{ level: 'info', tools: [\n  'a' ] }")
 		fmt.Println(`{"msg":"got","message":{"jsonrpc":"2.0","id":1}}`)
 		fmt.Println(`{ got: '{"jsonrpc":"2.0","id":1,"method":"initialize"}' }`)
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 		os.Exit(3)
 	case "silent":
 		time.Sleep(time.Hour)
-	case "deaf": // it does not end with its input
+	case "deaf": // does not end when its input ends
 		_ = os.WriteFile(os.Args[3], []byte(fmt.Sprint(os.Getpid())), 0o600)
 		_ = server(1).Run(context.Background(), &mcp.StdioTransport{})
 		time.Sleep(time.Hour)
@@ -99,7 +99,7 @@ func TestCommand(t *testing.T) {
 	checkAnswer(t, answer, err, 300)
 }
 
-// What a program logs on standard output is passed over, as clients do.
+// Log lines on standard output are skipped, as clients do.
 func TestLogger(t *testing.T) {
 	t.Parallel()
 	answer, err := upstream.List(t.Context(), play("logger"), "1")
@@ -143,7 +143,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// A server that knows the handshake of 2025-11-25 only.
+// A server that only supports the handshake of 2025-11-25.
 func TestOlderHTTP(t *testing.T) {
 	t.Parallel()
 	var versions []string
@@ -179,8 +179,8 @@ func TestOlderHTTP(t *testing.T) {
 	}
 }
 
-// A server of the older transport is asked by that, also where it is not named so. Its session
-// outlives the context that it was opened with.
+// The older transport is used if the settings name it, or if the server requires it. Its session
+// outlives the context that opened it.
 func TestSSE(t *testing.T) {
 	t.Parallel()
 	handler := mcp.NewSSEHandler(func(*http.Request) *mcp.Server { return server(12) }, nil)
@@ -203,7 +203,7 @@ func TestSSE(t *testing.T) {
 	}
 }
 
-// What is at a URL in place of an MCP server is said in words for its user.
+// If there is no MCP server at a URL, the error explains that to the user.
 func TestNoServer(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -254,7 +254,7 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// A server that moved within its host is followed, by calls as by the first request.
+// Redirects within a host are followed for all requests.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
@@ -273,7 +273,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// Headers, arguments and variables go to no other server, and into no error.
+// Headers, arguments and variables are never sent to another server, and are in no error.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	stolen := ""
@@ -315,7 +315,7 @@ func TestFailures(t *testing.T) {
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	stuck := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // before that the server does not see that its client is gone
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that its client is gone
 		<-r.Context().Done()
 	}))
 	defer stuck.Close()
@@ -328,8 +328,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// What was started has ended when the list is there, also when it does not end
-// with its input.
+// List ends the programs that it started, even if they do not end with their input.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("kill"); err != nil {

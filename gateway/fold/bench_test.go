@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkMake prints how much longer it takes to fold more tools: lists of one noun, of one noun for
-// five tools, of names without words, folded and with each tool by itself.
+// BenchmarkMake prints how the time grows with the number of tools, folded and alone. The lists have
+// one noun, one noun for five tools, or names without words.
 func BenchmarkMake(b *testing.B) {
 	names := map[string]func(i, of int) string{
 		"one noun":   func(i, _ int) string { return fmt.Sprintf("get_item_%c%d", 'a'+rune(i%26), i) },
@@ -24,7 +24,7 @@ func BenchmarkMake(b *testing.B) {
 						lists[i] = append(lists[i], Tool{Name: called(n, size), Reads: n%2 == 0})
 					}
 				}
-				least := make([]time.Duration, len(sizes)) // that a fold took
+				least := make([]time.Duration, len(sizes)) // shortest times of a fold
 				for b.Loop() {
 					for i, list := range lists {
 						start := time.Now()

@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// written returns tools by name, those with an exclamation mark doing more than
-// read.
+// written returns tools with these names. An exclamation mark marks tools that do more than read.
 func written(names ...string) []Tool {
 	var tools []Tool
 	for _, name := range names {
@@ -20,7 +19,7 @@ func written(names ...string) []Tool {
 	return tools
 }
 
-// show prints a plan, a line per family.
+// show prints a plan, one line per family.
 func show(p Plan) string {
 	var b strings.Builder
 	for _, f := range p.Families {
@@ -77,7 +76,7 @@ tracker_write: create_issue=create_issue update_issue=update_issue delete_issue=
 `},
 	} {
 		got := show(Make(Server{Name: test.server}, test.tools))
-		if test.server == "same" { // the names differ only by what separates their words
+		if test.server == "same" { // the names differ only in their separators
 			if n := strings.Count(got, "="); n != 4 {
 				t.Errorf("%d of 4 tools are planned: %s", n, got)
 			}
@@ -89,7 +88,7 @@ tracker_write: create_issue=create_issue update_issue=update_issue delete_issue=
 	}
 }
 
-// random returns tools whose names share words, in all ways of writing.
+// random returns tools whose names share words, in all spellings.
 func random(r *rand.Rand, n int) []Tool {
 	verbs := []string{"get", "list", "create", "update", "remove", "run", "browse"}
 	nouns := []string{"issue", "issues", "pull request", "board", "branches", "my team", "用户", "x", "2fa", "policy"}
@@ -113,7 +112,7 @@ func random(r *rand.Rand, n int) []Tool {
 	return tools
 }
 
-// checkNoun fails for a family whose noun is a verb or the server's name.
+// checkNoun fails if a family's noun is a verb or the server's name.
 func checkNoun(t *testing.T, server string, f Family) {
 	t.Helper()
 	if words := strings.Fields(f.Noun); len(words) == 1 && verbs()[words[0]] && !nounVerbs()[words[0]] {
@@ -126,13 +125,13 @@ func checkNoun(t *testing.T, server string, f Family) {
 	}
 }
 
-// checkAction fails for an action with words cut from the middle of its tool's name, or one that
-// reads like another tool.
+// checkAction fails if an action's name leaves out words in the middle of its tool's name, or looks
+// like another tool.
 func checkAction(t *testing.T, tools []Tool, a Action) {
 	t.Helper()
 	words := wordsOf(strings.TrimPrefix(a.Name, "tool_"))
 	for len(words) > 1 && len(words[len(words)-1]) < 3 && strings.Trim(words[len(words)-1], "0123456789") == "" {
-		words = words[:len(words)-1] // tells tools of the same words apart
+		words = words[:len(words)-1] // a number that distinguishes tools with the same words
 	}
 	of := wordsOf(a.Tool)
 	if text := " " + strings.Join(of, " ") + " "; len(of) > 0 && !strings.Contains(text, " "+strings.Join(words, " ")+" ") {
@@ -146,8 +145,8 @@ func checkAction(t *testing.T, tools []Tool, a Action) {
 	}
 }
 
-// Whatever a server calls its tools, each is one action, no name is one of ours or
-// twice there, and a plan is what its own check takes. Later tools rename nothing.
+// For any tool names, each tool is one action, no name is taken or used twice, and Check accepts the
+// plan. Later tools rename nothing.
 func TestEveryToolOnce(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -180,7 +179,7 @@ func TestEveryToolOnce(t *testing.T) {
 		more := append(slices.Clone(tools), random(r, 20)...)
 		slices.SortFunc(more, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
 		more = slices.CompactFunc(more, func(a, b Tool) bool { return a.Name == b.Name })
-		for i, now := range more { // what was planned keeps its hint
+		for i, now := range more { // planned tools keep their hint
 			for _, before := range tools {
 				if before.Name == now.Name {
 					more[i] = before
@@ -199,7 +198,7 @@ func TestEveryToolOnce(t *testing.T) {
 	}
 }
 
-// A server of hundreds of tools is folded to a number that hosts take, none of them endless.
+// A server with hundreds of tools is folded to a number that hosts accept, and no family is too large.
 func TestHundreds(t *testing.T) {
 	t.Parallel()
 	var tools []Tool
@@ -230,8 +229,7 @@ func TestHundreds(t *testing.T) {
 	}
 }
 
-// A tool that no longer says that it only reads leaves the family that does; one
-// that is gone keeps its place.
+// A tool that no longer only reads leaves its reading family. A missing tool keeps its place.
 func TestJoinMoves(t *testing.T) {
 	t.Parallel()
 	plan := Make(Server{Name: "s"}, written("get_x", "get_y", "set_x!"))
@@ -263,14 +261,14 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Names that go from the area to the verb are folded by area; a noun that a server writes in the
-// plural alone stays in the plural; a comment on a thing does not read like the thing.
+// Names that go from the area to the verb are folded by area. A noun that only occurs in the plural
+// stays in the plural. A comment on a thing does not look like the thing.
 func TestNouns(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		server string
 		tools  []Tool
-		want   []string // lines of the plan
+		want   []string // lines of the shown plan
 	}{
 		{"cloud", written(
 			"postgres_server_list", "postgres_server_get", "postgres_database_query", "postgres_table_list",
@@ -305,7 +303,7 @@ func TestNouns(t *testing.T) {
 	}
 }
 
-// A later tool joins the part whose range has what it acts on.
+// A later tool joins the part whose range includes its subject.
 func TestJoinRange(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -330,8 +328,7 @@ func TestJoinRange(t *testing.T) {
 	}
 }
 
-// Summaries that a version before made of the noun and the effect are made again; those that a user
-// wrote stay.
+// Summaries that earlier versions generated are dropped; a user's summaries stay.
 func TestWithoutMadeSummaries(t *testing.T) {
 	t.Parallel()
 	plan := Plan{[]Family{

@@ -16,8 +16,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// echo serves one tool by reading and writing lines, so that a call costs what its client does.
-// News are told before it answers its first request.
+// echo serves one tool by reading and writing lines, so that the cost of a call is the client's. It
+// sends that many change notifications before it answers its first request.
 func echo(news int) {
 	in, out := bufio.NewScanner(os.Stdin), bufio.NewWriter(os.Stdout)
 	for in.Scan() {
@@ -47,8 +47,8 @@ func echo(news int) {
 	}
 }
 
-// BenchmarkShared prints how much longer a call takes by way of the host than by a session of
-// one's own, in the median of calls that are made in turns.
+// BenchmarkShared prints how much longer a call through the host takes than a direct one, as the median
+// of alternating calls.
 func BenchmarkShared(b *testing.B) {
 	p := newPool(b, "1")
 	server := upstream.Server{Argv: []string{os.Args[0], "echo", "0"}, EnvOnly: true}
@@ -79,8 +79,8 @@ func BenchmarkShared(b *testing.B) {
 	b.ReportMetric(float64(through[middle])/float64(direct[middle]), "ratio")
 }
 
-// BenchmarkSharedCallers prints the share of the calls of a session of one's own that sixteen
-// callers make by way of the host in the same time.
+// BenchmarkSharedCallers prints the share of the direct calls that sixteen callers make through the
+// host in the same time.
 func BenchmarkSharedCallers(b *testing.B) {
 	p := newPool(b, "1")
 	server := upstream.Server{Argv: []string{os.Args[0], "echo", "0"}, EnvOnly: true}

@@ -25,7 +25,7 @@ import (
 	"github.com/toolfold/toolfold/upstream/pool"
 )
 
-// TestMain is a host, or a server that is shared, when it is told so.
+// TestMain runs as a host or as a shared server if its arguments ask for that.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 4 && os.Args[1] == "share":
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// play serves tools that say which process this is, and notes that in a folder.
+// play serves tools that return its process id. It records the id in a folder.
 func play(dir string) {
 	pid := fmt.Sprint(os.Getpid())
 	_ = os.WriteFile(filepath.Join(dir, pid), nil, 0o600)
@@ -107,7 +107,7 @@ func play(dir string) {
 	if err != nil {
 		panic(err)
 	}
-	tool("request", func(context.Context, *mcp.CallToolRequest) string { // it asks by a request, as servers of 2025-11-25 do
+	tool("request", func(context.Context, *mcp.CallToolRequest) string { // asks by a request, like servers of 2025-11-25
 		fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}`)
 		for {
 			text, _ := os.ReadFile(said.Name())
@@ -116,19 +116,19 @@ func play(dir string) {
 					return line
 				}
 			}
-			time.Sleep(10 * time.Millisecond) // this is a process of its own, which looks at its file
+			time.Sleep(10 * time.Millisecond) // this separate process polls its file
 		}
 	})
 	_ = s.Run(context.Background(), &mcp.LoggingTransport{Transport: &mcp.StdioTransport{}, Writer: said})
 	if strings.HasSuffix(dir, "deaf") {
-		time.Sleep(time.Hour) // it does not end with its input
+		time.Sleep(time.Hour) // does not end with its input
 	}
 }
 
 func newPool(t testing.TB, version string) pool.Pool {
 	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", "")
-	t.Setenv("TMPDIR", "/tmp") // paths of sockets are short
+	t.Setenv("TMPDIR", "/tmp") // socket paths must be short
 	dir, err := pool.Dir(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func call(t *testing.T, s *pool.Session, tool string) string {
 	return said.Content[0].Text
 }
 
-// running lists the processes that have noted themselves in a folder and run still.
+// running lists the processes recorded in a folder that still run.
 func running(dir string) (pids []int) {
 	files, _ := os.ReadDir(dir)
 	for _, f := range files {
@@ -180,8 +180,8 @@ func running(dir string) (pids []int) {
 	return pids
 }
 
-// What is equal is shared, what is not is not, and ends with its last session, also where
-// it is deaf.
+// Equal servers are shared, different ones are not. A server ends with its last session, even if it
+// ignores its input.
 func TestShare(t *testing.T) {
 	p := newPool(t, "1")
 	dir := filepath.Join(t.TempDir(), "deaf")
@@ -234,8 +234,8 @@ func TestShare(t *testing.T) {
 	})
 }
 
-// A server asks the client of its call where it says of which. Else a first question waits until its call is the only
-// one left of those that ran.
+// A question reaches the client of its call if the server names the call. Otherwise a first question
+// waits until only one of the calls that ran when it came is left.
 func TestAsk(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	client := func(name string) upstream.Client {
@@ -282,7 +282,8 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// A call whose tool asks waits until that of another session has its answer, which hears that it is waited for.
+// A call of an asking tool waits until the other session's call has its answer. That call is notified
+// that another waits.
 func TestTurns(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	a, b := connect(t, p, playing(dir), upstream.Client{Name: "t"}), connect(t, p, playing(dir), upstream.Client{Name: "t"})
@@ -315,8 +316,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// A server of 2026-07-28 is told with each call what its client can be asked, and asks that client;
-// of calls that do not say so, it is what all sessions have.
+// A server of 2026-07-28 gets the client's capabilities with each call, and asks that client. Calls
+// without capabilities use those of all sessions.
 func TestCapabilities(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	s := connect(t, p, playing(dir), upstream.Client{Name: "t"})
@@ -350,8 +351,8 @@ func TestCapabilities(t *testing.T) {
 	}
 }
 
-// A server that tells of a changed list before it answers anything is shared like any other, and
-// its sessions are told once they are open.
+// A server that sends a change notification before its first answer is shared like any other. Its
+// sessions get the notification once they are open.
 func TestNewsBeforeTheSessionIsOpen(t *testing.T) {
 	p := newPool(t, "1")
 	for _, news := range []string{"1", "5000"} {
@@ -369,8 +370,8 @@ func TestNewsBeforeTheSessionIsOpen(t *testing.T) {
 	}
 }
 
-// Programs have the environment of their settings and, where they add to one, of the session that
-// asks for them. The host, which outlives the session that started it, has neither.
+// Programs get the environment of their settings, added to the session's unless the settings replace
+// it. The host outlives its first session and gets neither.
 func TestEnvironments(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	env := func() string {
@@ -397,7 +398,7 @@ func TestEnvironments(t *testing.T) {
 	}
 }
 
-// Whatever is killed, nothing is left, and the next session is served.
+// After any process is killed, no process is left behind, and the next session works.
 func TestKilled(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	s := connect(t, p, playing(dir), upstream.Client{Name: "t"})
@@ -422,7 +423,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// hostOf returns the process that listens at the socket of a pool.
+// hostOf returns the id of the process that listens at a pool's socket.
 func hostOf(t *testing.T, p pool.Pool) int {
 	t.Helper()
 	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -437,7 +438,7 @@ func hostOf(t *testing.T, p pool.Pool) int {
 	return 0
 }
 
-// A host of another version is replaced, and keeps the sessions that it has.
+// A host of another version is replaced, and keeps its existing sessions.
 func TestAnotherVersion(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	old := connect(t, p, playing(dir), upstream.Client{Name: "t"})
@@ -451,7 +452,7 @@ func TestAnotherVersion(t *testing.T) {
 	}
 }
 
-// The folder of the socket is the user's alone.
+// Only the user can access the folder of the socket.
 func TestDir(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	if err := os.Chmod(os.Getenv("XDG_RUNTIME_DIR"), 0o700); err != nil {
@@ -469,8 +470,8 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// What a server offers beside tools is shared too, and each session is told of the resources
-// that it watches, until it watches them no more or leaves.
+// Prompts and resources are shared too. Each session is notified of the resources that it watches,
+// until it stops watching or leaves.
 func TestOffers(t *testing.T) {
 	p := newPool(t, "1")
 	dir := t.TempDir()
@@ -500,7 +501,7 @@ func TestOffers(t *testing.T) {
 			select {
 			case name := <-told:
 				names = append(names, name)
-			case <-time.After(300 * time.Millisecond): // more than is wanted comes at once, if at all
+			case <-time.After(300 * time.Millisecond): // unwanted notifications would come at once
 				more = false
 			}
 		}

@@ -17,8 +17,9 @@ import (
 	"github.com/toolfold/toolfold/upstream/pool"
 )
 
-// A restart waits for a call that runs, takes no other, and ends the process and its sessions. Those that come meanwhile
-// have another process. A program of another version restarts too, and does not replace the host.
+// A restart waits for running calls, holds back new ones, and ends the process with its sessions. Later
+// sessions get another process. A program of another version can restart too, without replacing the
+// host.
 func TestRestart(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	if did, err := p.Restart(t.Context(), "files", time.Minute); err != nil || did != (pool.Restarted{}) {
@@ -52,7 +53,7 @@ func TestRestart(t *testing.T) {
 	testwait.Until(t, "who comes has another process", func() bool {
 		c := connect(t, p, server, upstream.Client{Name: "t"})
 		defer c.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // one that got the first is held until that has ended
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // a session of the first process waits until that has ended
 		defer cancel()
 		result, err := c.Call(ctx, upstream.Call{Tool: "pid", Arguments: json.RawMessage(`{}`)})
 		return err == nil && !strings.Contains(string(result), strings.Fields(pid)[0]+" ")
@@ -69,7 +70,7 @@ func TestRestart(t *testing.T) {
 	if err := <-held; !errors.Is(err, upstream.ErrGone) {
 		t.Errorf("a call during the restart: %v", err)
 	}
-	// Sessions that looked for another process, and their calls, may be among those of the first.
+	// Sessions that looked for another process, and their calls, may still have reached the first.
 	if r := <-restarted; r.err != nil || r.did.Processes != 1 || r.did.Sessions < 2 || r.did.Waited < 1 || r.did.Cut != 0 {
 		t.Errorf("it did %+v, %v", r.did, r.err)
 	}
@@ -98,7 +99,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// A host of an older version, which does not know the request, is named.
+// A host of an older version, which does not know the request, is reported.
 func TestRestartAtOldHost(t *testing.T) {
 	p := newPool(t, "1")
 	listener, err := net.Listen("unix", filepath.Join(p.Dir, "upstreams.sock"))
