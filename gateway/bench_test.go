@@ -46,8 +46,8 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportMetric(float64(took[1])/float64(took[0]), "folded/direct")
 }
 
-// BenchmarkCallers prints the share of a local server's calls that fifty callers lose through the
-// gateway. Direct and folded calls alternate.
+// BenchmarkCallers prints the rate of calls that fifty callers reach through the gateway, relative to
+// direct calls of a local server. The two alternate.
 func BenchmarkCallers(b *testing.B) {
 	u, _ := playing(b, "srv", `{"tools":[{"name":"do","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 	u.MaxConcurrency = 50

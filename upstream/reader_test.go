@@ -114,8 +114,7 @@ func TestWholeText(t *testing.T) {
 	}
 }
 
-// After any text, the next line that is a whole message is read, and no message is lost: messages of
-// two streams are also read from their concatenation.
+// After any text, the next line that is a whole message is read. Messages contain no line ends.
 func FuzzTexts(f *testing.F) {
 	for _, text := range []string{
 		"{", "{\"a\":[", one, one + two, "{\n\"id\": 1", `{"jsonrpc":"2.0","id":3,"result":NaN}`, "\ufeff", "[", `"`, "{'", "x{y}z",

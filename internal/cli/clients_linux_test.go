@@ -13,9 +13,9 @@ import (
 	"github.com/toolfold/toolfold/internal/test/golden"
 )
 
-// setup puts its entry into the file of every client and changes nothing else; --undo brings
-// the file back byte by byte, and leaves no backup. Clients without such a file are told what
-// to do. The paths of Linux stand for those of other systems.
+// setup adds its entry to the file of every client and changes nothing else. --undo restores the file
+// byte for byte, and leaves no backup. For clients without a file, setup prints the steps. Linux paths
+// stand for those of other systems.
 func TestClientsFiles(t *testing.T) {
 	t.Parallel()
 	before, err := txtar.ParseFile("testdata/clients.txtar")

@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// desk has the servers of a developer, by name: their title, and a line for each noun with what can be done with it.
-// They are written for tests, in the manner of published servers.
+// desk has the servers of a developer, by name: their title, and a line with the verbs for each noun.
+// They imitate published servers.
 var desk = map[string]string{
 	"forge": `Code hosting
 issue: list get create update search lock comment_on
@@ -67,7 +67,7 @@ product: list create`,
 	"calories": "Food\nmeal: search",
 }
 
-// deskServer is the server of [desk] that its first argument names, with or without a scope and -mcp.
+// deskServer runs the server of [desk] named by its first argument, which may have a scope and -mcp.
 func deskServer() {
 	name := os.Args[1]
 	name = strings.TrimSuffix(name[strings.LastIndexByte(name, '/')+1:], "-mcp")
@@ -88,7 +88,7 @@ func deskServer() {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		if name == "metrics" {
-			fmt.Println("DEBUG got a message") // which is no message of the protocol
+			fmt.Println("DEBUG got a message") // not a message of the protocol
 		}
 		var m struct {
 			ID     any

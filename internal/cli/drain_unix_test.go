@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// web is a toolfold over HTTP whose only upstream is [slowServer], and that server's calls.
+// web is a toolfold over HTTP. Its only upstream is [slowServer], whose calls are in a file.
 type web struct {
 	process
 	t           *testing.T
@@ -37,7 +37,8 @@ func (m sandbox) web(t *testing.T, args ...string) web {
 	return w
 }
 
-// call calls a tool that answers once a file is there; it returns the answer, empty where the connection broke.
+// call calls a tool that answers once a file exists. It returns the answer, or an empty string if the
+// connection broke.
 func (w web) call(tool, release string) string {
 	request, err := http.NewRequest(http.MethodPost, w.base+"/mcp", strings.NewReader(fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up.%s","arguments":{"until":%q},"_meta":{`+
@@ -60,7 +61,7 @@ func (w web) call(tool, release string) string {
 	return string(text)
 }
 
-// begin makes a call beside the test, and waits until the upstream has it.
+// begin makes a call in another goroutine, and waits until the upstream has it.
 func (w web) begin(tool, release string) <-chan string {
 	w.t.Helper()
 	answer := make(chan string, 1)
@@ -72,7 +73,7 @@ func (w web) begin(tool, release string) <-chan string {
 	return answer
 }
 
-// status returns that of /readyz; 0 where nothing listens.
+// status returns the status of /readyz; 0 if nothing listens.
 func (w web) status() int {
 	response, err := http.Get(w.base + "/readyz")
 	if err != nil {
@@ -82,7 +83,8 @@ func (w web) status() int {
 	return response.StatusCode
 }
 
-// A server that is told to stop says so to balancers, and answers what runs, and what comes meanwhile.
+// A stopping server reports this to balancers. It answers running calls, and calls that arrive
+// meanwhile.
 func TestStopsWhenCallsHaveEnded(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)
@@ -110,7 +112,7 @@ func TestStopsWhenCallsHaveEnded(t *testing.T) {
 	}
 }
 
-// After the time that the setting gives, what runs is cancelled and named.
+// After the time of drainMs, running calls are cancelled and named.
 func TestStopsAfterDrain(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)
@@ -129,7 +131,7 @@ func TestStopsAfterDrain(t *testing.T) {
 	}
 }
 
-// A second signal ends a server at once, whatever runs.
+// A second signal ends a server at once, even with running calls.
 func TestSecondSignalEndsDrain(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)

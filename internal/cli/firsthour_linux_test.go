@@ -20,7 +20,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/golden"
 )
 
-// hourCalls has a call for each client of the hour, as its model makes it.
+// hourCalls has a call for each client, as its model makes it.
 var hourCalls = []struct{ client, tool, arguments string }{
 	{"claude-code", "tracker", `{"action":"get_issue","id":"7"}`},
 	{"claude-desktop", "files", `{"action":"get_file","id":"notes.md"}`},
@@ -30,8 +30,8 @@ var hourCalls = []struct{ client, tool, arguments string }{
 	{"gemini", "search_meal", `{"query":"soup"}`},
 }
 
-// The page on the first hour is what its commands print now, with servers of [desk]. Every client pays less than before
-// or is left alone and named, and files are put back as they were.
+// The page on the first hour shows the current output of its commands, with servers of [desk]. Every
+// client pays less than before, or is left alone and named. Files are restored unchanged.
 func TestFirstHour(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -53,7 +53,7 @@ func TestFirstHour(t *testing.T) {
 			t.Errorf("of %s are left %v (%v)", path, left, err)
 		}
 		if path == ".claude.json" {
-			text = strings.Replace(text, "412", "413", 1) // which Claude Code has written
+			text = strings.Replace(text, "412", "413", 1) // Claude Code has changed it
 		}
 		if now := h.read(path); now != text {
 			t.Errorf("%s was\n%s\nand is put back as\n%s", path, text, now)
@@ -61,14 +61,14 @@ func TestFirstHour(t *testing.T) {
 	}
 }
 
-// hour is a home with the files of six clients, and what happened in it.
+// hour is a home with the files of six clients, and the record of the hour.
 type hour struct {
 	sandbox
 	t      *testing.T
 	env    []string
-	files  map[string]string // of clients, by path in home, as they were
+	files  map[string]string // original files of clients, by path in home
 	before map[string]doctor.Cost
-	plan   string // what import printed
+	plan   string // output of import
 }
 
 func newHour(t *testing.T) *hour {
@@ -104,10 +104,10 @@ func (h *hour) read(path string) string {
 	return string(text)
 }
 
-// page returns a page with what its commands print now.
+// page returns a page with the current output of its commands.
 func (h *hour) page(old string) string {
 	var page strings.Builder
-	block := "" // that the line is in
+	block := "" // block of the current line
 	for line := range strings.Lines(old) {
 		command, prompted := strings.CutPrefix(line, "$ ")
 		info, fence := strings.CutPrefix(line, "```")
@@ -138,7 +138,7 @@ var (
 	lineEnds    = regexp.MustCompile(`(?m) +$`)
 )
 
-// run returns what a command line prints on standard output. Paths and times are those of a reader.
+// run returns a command's standard output, with a reader's paths and times.
 func (h *hour) run(line string) string {
 	h.t.Helper()
 	cmd := exec.Command("sh", "-c", line)
@@ -157,7 +157,7 @@ func (h *hour) run(line string) string {
 	return lineEnds.ReplaceAllString(programPath.ReplaceAllString(text, "/usr/local/bin/toolfold"), "")
 }
 
-// entries returns what a client starts by its file as it is.
+// entries returns the entries in a client's current file.
 func (h *hour) entries(client string) []hosts.Entry {
 	h.t.Helper()
 	host := hosts.Find(client)
@@ -173,7 +173,7 @@ func (h *hour) entries(client string) []hosts.Entry {
 	return entries
 }
 
-// ask starts the program of an entry, sends it a request, and returns the result; nil if there is none.
+// ask starts the program of an entry, makes a request, and returns the result; nil without a result.
 func (h *hour) ask(e hosts.Entry, method, params string) json.RawMessage {
 	h.t.Helper()
 	cmd := exec.Command("sh", append([]string{"-c", `exec "$@"`, "sh"}, e.Command...)...)
@@ -187,14 +187,14 @@ func (h *hour) ask(e hosts.Entry, method, params string) json.RawMessage {
 			ID     int
 			Result json.RawMessage
 		}
-		if json.Unmarshal(line, &answer) == nil && answer.ID == 2 { // some write other lines, too
+		if json.Unmarshal(line, &answer) == nil && answer.ID == 2 { // some print other lines too
 			return answer.Result
 		}
 	}
 	return nil
 }
 
-// costs counts what each client is listed through its entries, as it sends that to a model.
+// costs counts each client's list through its entries, as it sends that to a model.
 func (h *hour) costs() map[string]doctor.Cost {
 	h.t.Helper()
 	costs := map[string]doctor.Cost{}
@@ -222,8 +222,8 @@ func (h *hour) costs() map[string]doctor.Cost {
 	return costs
 }
 
-// costTable returns what each client paid and pays. It fails the test if a client pays more, or as much and is not named
-// as left alone.
+// costTable returns the cost of each client before and after. The test fails if a client pays more, or
+// as much without being named as left alone.
 func (h *hour) costTable() string {
 	h.t.Helper()
 	var table strings.Builder
@@ -246,7 +246,7 @@ func (h *hour) costTable() string {
 	return lineEnds.ReplaceAllString(table.String(), "")
 }
 
-// callTable returns what a call through the entries of each client is answered.
+// callTable returns the answers to calls through each client's entries.
 func (h *hour) callTable() string {
 	h.t.Helper()
 	var table strings.Builder

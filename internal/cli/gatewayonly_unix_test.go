@@ -15,14 +15,14 @@ import (
 // era makes requests of one era of the protocol.
 type era struct {
 	*client
-	meta string // the member of params that each request has
+	meta string // member of params that each request has
 }
 
-// modern is the member of params that requests of 2026-07-28 have. Their client takes tasks.
+// modern is the member of params for requests of 2026-07-28. The client accepts tasks.
 const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":` +
 	`{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`
 
-// ask returns the answer to a request as it came.
+// ask returns the unchanged answer to a request.
 func (e era) ask(t *testing.T, method, params string) string {
 	t.Helper()
 	if e.asked++; e.meta != "" && params != "" {
@@ -39,7 +39,7 @@ func (e era) ask(t *testing.T, method, params string) string {
 	return line
 }
 
-// has wants texts in an answer, and lacks wants others not to be there.
+// has fails unless an answer contains all texts; lacks fails if it contains any.
 func has(t *testing.T, answer string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -58,7 +58,7 @@ func lacks(t *testing.T, answer string, texts ...string) {
 	}
 }
 
-// eras starts a server whose only upstream is [graphServer], named memory, for a client of each era.
+// eras starts a server whose only upstream is [graphServer], named memory, with a client of each era.
 func eras(t *testing.T, args ...string) (m sandbox, all []era) {
 	t.Helper()
 	m = newSandbox(t)
@@ -72,10 +72,10 @@ func eras(t *testing.T, args ...string) (m sandbox, all []era) {
 	return m, all
 }
 
-// own are names of the workbench: families, their folded tools, actions and legacy names.
+// own lists names of the workbench: families, their folded tools, actions and legacy names.
 var own = []string{`"memory.store"`, `"memory_store"`, `"task"`, `"session.create"`, `"config"`, `"trace"`}
 
-// With tier none the workbench is not there in any respect; other servers and discovery are.
+// With tier none the workbench is completely absent; other servers and discovery are there.
 func TestGatewayOnly(t *testing.T) {
 	t.Parallel()
 	m, all := eras(t, "--tier=none", "--resources=all")
@@ -119,8 +119,8 @@ func TestGatewayOnly(t *testing.T) {
 	}
 }
 
-// A server that has the name of a family of the workbench is called by it where the workbench is off, and by the
-// names that its plan has everywhere. Its calls are recorded.
+// A server named like a family of the workbench can be called by its name if the workbench is off, and
+// always by the names in its plan. Its calls are recorded.
 func TestGatewayOnlyFreesNames(t *testing.T) {
 	t.Parallel()
 	m, all := eras(t, "--tier=none")
@@ -140,7 +140,7 @@ func TestGatewayOnlyFreesNames(t *testing.T) {
 		out, err := m.command(t, "call", "trace.list").Output()
 		return err == nil && strings.Contains(string(out), `"memory_mcp.read_graph`)
 	})
-	none := m.command(t, "call", "trace.list") // traces are the user's to read, whatever is served
+	none := m.command(t, "call", "trace.list") // users can always read their traces
 	none.Env = append(none.Env, "TOOLFOLD_TIER=none")
 	if out, err := none.Output(); err != nil || !strings.Contains(string(out), `"memory_mcp.read_graph`) {
 		t.Errorf("%v: %s", err, out)
@@ -150,7 +150,7 @@ func TestGatewayOnlyFreesNames(t *testing.T) {
 	every.expect(t, "memory_mcp", `{"action":"read_graph"}`, "graph: read_graph")
 }
 
-// A rule that denies something takes the tools of a server by the name that it has besides.
+// A rule that denies applies to a server's tools also by their second name.
 func TestGatewayOnlyDeniesByEachName(t *testing.T) {
 	t.Parallel()
 	_, all := eras(t, "--tier=none", "--deny=memory_write")

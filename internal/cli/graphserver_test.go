@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// graphServer is an MCP server that people call memory, with tools, a prompt and a resource.
+// graphServer is an MCP server of the kind that users name memory, with tools, a prompt and a resource.
 func graphServer() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

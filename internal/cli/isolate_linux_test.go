@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// Over HTTP each session has a process of a server with "isolate": "session", which ends with it, and all end
-// with serve.
+// Over HTTP, each session has its own process of a server with "isolate": "session". It ends with the
+// session, and all end with serve.
 func TestIsolatedOverHTTP(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)

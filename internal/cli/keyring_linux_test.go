@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// session starts a D-Bus session with gnome-keyring and returns its address. It ends with the test, or by end.
+// session starts a D-Bus session with gnome-keyring and returns its address. It ends with the test, or
+// by calling end.
 func session(t *testing.T, m sandbox, keyring string) (address string, end func()) {
 	t.Helper()
 	for _, program := range []string{"dbus-run-session", "gnome-keyring-daemon"} {
@@ -48,8 +49,8 @@ func session(t *testing.T, m sandbox, keyring string) (address string, end func(
 	return strings.TrimSpace(line), end
 }
 
-// Secrets are in the keyring of the desktop and nowhere else: they are set, reach the server, move there on import, and
-// come back with its undo. A locked keyring is an error that ends.
+// Secrets are only in the desktop's keyring: they are set, reach the server, are moved there by import,
+// and restored by its undo. A locked keyring is an error, not a hang.
 func TestGnomeKeyring(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)
@@ -111,8 +112,9 @@ done
 		t.Errorf("undo leaves the secret: %s", out)
 	}
 
-	// What an import that writes nothing has stored is not left there: with a file that cannot be written, as the name of
-	// the text beside it is too long, and without a place for the record.
+	// An import that writes nothing leaves no secret in the keyring. In the first case the client's
+	// file cannot be written, because the name of its temporary file is too long. In the second the
+	// record cannot be written.
 	long := filepath.Join(m.home, strings.Repeat("x", 220)+".json")
 	m.write(t, long, text)
 	record := filepath.Join(m.home, "config", "toolfold", "import.json")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The module that new writes is built, tested and run as its author would, with the packages of this folder. A
-// workspace of Go stands for go mod tidy, which downloads what tests of other modules need.
+// The module that new writes is built, tested and run like by its author, with the packages of this
+// folder. A Go workspace replaces go mod tidy, which downloads modules for other tests.
 func TestNew(t *testing.T) {
 	t.Parallel()
 	clone, err := filepath.Abs("../..")

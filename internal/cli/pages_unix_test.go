@@ -28,14 +28,13 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// An example is a fenced block of a page. The word behind its language names the reader
-// that runs it.
+// example is a fenced block of a page. The word after its language selects its reader.
 type example struct {
 	page, info, text string
 	line             int
 }
 
-// examples returns the fenced blocks of every page for users.
+// examples returns the fenced blocks of all pages for users.
 func examples(t *testing.T) (found []example) {
 	t.Helper()
 	for page, text := range pages.Read(t, "../..") {
@@ -61,7 +60,8 @@ func fenced(page, text string) (found []example) {
 	return found
 }
 
-// notRun has what this test leaves to others, by page, command or words behind the fence, and why.
+// notRun maps examples that this test does not run to the reason, by page, command or words after the
+// fence.
 func notRun() map[string]string {
 	return map[string]string{
 		"go test ./...":                                                "it runs this test",
@@ -81,8 +81,8 @@ func notRun() map[string]string {
 	}
 }
 
-// TestPages runs the examples of the README and of every page, those of one page on one
-// machine, which testdata/pages.txtar furnishes.
+// TestPages runs the examples of the README and of every page. Examples of one page share a machine,
+// set up from testdata/pages.txtar.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	files, err := txtar.ParseFile("testdata/pages.txtar")
@@ -120,8 +120,8 @@ func TestPages(t *testing.T) {
 // pageReader runs examples.
 type pageReader struct {
 	sandbox
-	left   map[string]string // what is not run and was not met yet
-	url    string            // of a server that stands for those of others; empty until one is asked
+	left   map[string]string // notRun examples that were not found yet
+	url    string            // of a server in place of other people's; empty until needed
 	result any               // of the last request
 }
 
@@ -202,10 +202,10 @@ func eachLine(text string, do func(string) error) error {
 	return nil
 }
 
-// connects holds the entry of a client's file to what serve takes.
+// connects checks that serve accepts the entry of a client's file.
 func connects(h *hosts.Host, text string) error {
 	entry := h.Entry([]byte(text))
-	if h.Path == nil && h.Syntax() == "yaml" { // which setup prints and does not read
+	if h.Path == nil && h.Syntax() == "yaml" { // setup prints this format but does not read it
 		var file struct {
 			MCPServers []struct {
 				Name, Command string
@@ -229,7 +229,7 @@ func connects(h *hosts.Host, text string) error {
 	}
 }
 
-// isPartOf wants every line of a text in a file. What follows // is of the page.
+// isPartOf checks that every line of a text is in a file. Text after // belongs to the page.
 func isPartOf(path, text string) error {
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -244,7 +244,8 @@ func isPartOf(path, text string) error {
 	})
 }
 
-// isSource wants a text in a file of the repository, which tests compile: all of the file, or lines of it without a gap.
+// isSource checks that a text is in a file of the repository, which tests compile: the whole file, or
+// consecutive lines of it.
 func isSource(path, text string, whole bool) error {
 	source, err := os.ReadFile(filepath.Join("../..", path))
 	if err != nil {
@@ -256,7 +257,7 @@ func isSource(path, text string, whole bool) error {
 	return nil
 }
 
-// isThere wants the files that the first column of a tree names.
+// isThere checks that the files in the first column of a tree exist.
 func isThere(line string) error {
 	name, _, _ := strings.Cut(line, " ")
 	found, err := filepath.Glob(filepath.Join("../..", strings.ReplaceAll(name, "<family>", "*")))
@@ -266,7 +267,7 @@ func isThere(line string) error {
 	return err
 }
 
-// prints runs toolfold, and wants a text in what it prints.
+// prints runs toolfold, and checks that its output contains a text.
 func (r *pageReader) prints(t *testing.T, want, input string, args ...string) error {
 	t.Helper()
 	cmd := r.command(t, args...)
@@ -301,7 +302,7 @@ func (r *pageReader) workflow(t *testing.T, text string) error {
 	return r.prints(t, `"valid":true`, "", "call", "workflow.check", string(definition))
 }
 
-// call runs the params of a tools/call.
+// call makes a call with the params of a tools/call.
 func (r *pageReader) call(t *testing.T, text string) error {
 	t.Helper()
 	var call struct {
@@ -314,7 +315,7 @@ func (r *pageReader) call(t *testing.T, text string) error {
 	return r.prints(t, "", "", "call", call.Name, string(call.Arguments))
 }
 
-// arguments holds the example of an action to the schema that describe has of it.
+// arguments checks the example of an action against its described schema.
 func (r *pageReader) arguments(t *testing.T, tool, text string) error {
 	t.Helper()
 	var given map[string]any
@@ -349,7 +350,7 @@ func (r *pageReader) arguments(t *testing.T, tool, text string) error {
 	return nil
 }
 
-// request asks a server on its standard input, and keeps the result.
+// request makes a request of a server on stdio, and keeps the result.
 func (r *pageReader) request(t *testing.T, text string) error {
 	t.Helper()
 	var request map[string]any
@@ -384,14 +385,14 @@ func (r *pageReader) request(t *testing.T, text string) error {
 	return fmt.Errorf("%s was answered %s", line, out)
 }
 
-// pattern reads JSON whose … stands for anything.
+// pattern reads JSON in which … matches anything.
 func pattern(text string) any {
 	var v any
 	_ = json.Unmarshal([]byte(strings.ReplaceAll(text, "{…}", `"…"`)), &v)
 	return v
 }
 
-// fits compares a value with a pattern: the members and items that the pattern has.
+// fits checks that a value has the members and items of a pattern.
 func fits(at string, want, got any) error {
 	switch want := want.(type) {
 	case string:
@@ -427,12 +428,12 @@ func fits(at string, want, got any) error {
 }
 
 var (
-	column  = regexp.MustCompile(` {3,}\S.*$`) // what a command does
+	column  = regexp.MustCompile(` {3,}\S.*$`) // description of a command
 	lasting = regexp.MustCompile(`^toolfold (worker|serve .*--http)`)
-	running = regexp.MustCompile(`serving MCP at|running queued tasks`) // and heeds signals
+	running = regexp.MustCompile(`serving MCP at|running queued tasks`) // it runs, and handles signals
 )
 
-// shell runs the lines of a block. Where they begin with $, what follows is what they print.
+// shell runs the lines of a block. If they begin with $, the lines after them are the expected output.
 func (r *pageReader) shell(t *testing.T, text string) error {
 	t.Helper()
 	command := ""
@@ -460,7 +461,7 @@ func (r *pageReader) shell(t *testing.T, text string) error {
 	return errors.Join(failed...)
 }
 
-// line runs a command line as a user would, with servers on loopback in place of those of others.
+// line runs a command line like a user. Servers on loopback replace other people's.
 func (r *pageReader) line(t *testing.T, command, want string) error {
 	t.Helper()
 	here := strings.NewReplacer("go run ./cmd/toolfold", "toolfold", "127.0.0.1:8137", "127.0.0.1:0",
@@ -493,7 +494,7 @@ func (r *pageReader) line(t *testing.T, command, want string) error {
 
 var announced = regexp.MustCompile(`http://\S+/mcp`)
 
-// server returns the address of a server on loopback that stands for one of others.
+// server returns the address of a server on loopback that replaces another.
 func (r *pageReader) server(t *testing.T) string {
 	t.Helper()
 	if r.url == "" {

@@ -14,19 +14,17 @@ import (
 	"testing"
 )
 
-// jsonFuncs are the functions that read or write JSON, by file.
+// jsonFuncs lists the functions that read or write JSON, by file.
 var jsonFuncs = map[string][]string{
 	"encoding/json/decode.go": {"func Unmarshal("},
 	"encoding/json/stream.go": {"func (dec *Decoder) Decode(", "func (enc *Encoder) Encode("},
 	"encoding/json/encode.go": {"func Marshal("},
 }
 
-// Reading and writing JSON is most of what a call costs, and each pass over the
-// arguments could change them. Of one memory.store on standard input and
-// output ours are at most three decodings and two encodings; the protocol
-// library's come on top. The test builds toolfold with a JSON package that
-// reports its callers, which takes a minute: it runs where TOOLFOLD_COUNT_JSON
-// is set, as in the nightly run.
+// Reading and writing JSON is most of the cost of a call, and each pass over the arguments could change
+// them. For one memory.store on stdio, our code makes at most three decodings and two encodings, in
+// addition to those of the protocol library. The test builds toolfold with a JSON package that reports
+// its callers, which takes a minute. It runs only if TOOLFOLD_COUNT_JSON is set, as in the nightly run.
 func TestJSONPassesOfACall(t *testing.T) {
 	if os.Getenv("TOOLFOLD_COUNT_JSON") == "" {
 		t.Skip("set TOOLFOLD_COUNT_JSON=1 to build toolfold with a JSON package that counts")
@@ -40,8 +38,8 @@ func TestJSONPassesOfACall(t *testing.T) {
 	}
 	const store = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory","arguments":` +
 		`{"action":"store","key":"team/rules","value":{"freeze":"Friday"}}}}`
-	// Each message is sent after the answer to the one before, so that all calls but the first find
-	// what mcp-go says of the first kept.
+	// Each message is sent after the previous answer, so that all calls except the first use the cached
+	// verdict of mcp-go.
 	count := func(stores int) map[string]int {
 		run := exec.Command(binary, "serve", "--worker=false", "--store", "memory:", "--workspace", dir)
 		run.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir)
@@ -108,8 +106,8 @@ func TestJSONPassesOfACall(t *testing.T) {
 	}
 }
 
-// overlay writes a JSON package that reports its callers on standard error, as
-// "JSON Unmarshal file:function", and returns the path of the overlay file.
+// overlay writes a JSON package that reports its callers on standard error, as "JSON Unmarshal
+// file:function". It returns the path of the overlay file.
 func overlay(t *testing.T, dir string) string {
 	t.Helper()
 	list := func(pkg string) string {
@@ -160,9 +158,8 @@ func overlay(t *testing.T, dir string) string {
 	return path
 }
 
-// reportPass names the first caller outside of the JSON package and of
-// internal/text/ordered. A pass within a
-// pass, such as that of a MarshalJSON method, is a part of it.
+// reportPass reports the first caller outside of the JSON package and internal/text/ordered. A pass
+// within a pass, such as in a MarshalJSON method, is not counted separately.
 const reportPass = `package json
 
 import (

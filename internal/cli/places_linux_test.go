@@ -13,9 +13,8 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// Servers in two workspaces share one store, and the one whose task runs a
-// command is killed, again and again: the command runs in its own workspace,
-// one at a time, and never after its server.
+// Servers in two workspaces share a store, and the one whose task runs a command is killed repeatedly.
+// The command runs in its own workspace, one at a time, and never after its server has ended.
 func TestKilledServers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -24,7 +23,7 @@ func TestKilledServers(t *testing.T) {
 	onStores(t, killServers)
 }
 
-// killServers works on the default store where none is given.
+// killServers uses the default store if store is empty.
 func killServers(t *testing.T, store string) {
 	kills := 1
 	if os.Getenv("TOOLFOLD_LOAD") != "" {
@@ -118,8 +117,8 @@ func killServers(t *testing.T, store string) {
 		t.Errorf("the interruptions are not shown: %s", shown)
 	}
 
-	// A server whose client closes its end, or which is told to stop, takes its
-	// command along and gives the task back.
+	// A server whose client closes its input, or that gets a signal, ends its command and gives the
+	// task back.
 	if err := os.Remove(release); err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,10 @@ import (
 	"unicode/utf8"
 )
 
-// steering is a name that rewrites the screen wherever a terminal gets it as it is.
+// steering is a name that changes the screen if a terminal gets it unescaped.
 const steering = "a\x1b]0;title\x07\x1b[2Jb\rc\x7f\u009b31m\u202egnp.\u2066d\u2069"
 
-// steers reports the first character of a text that steers a terminal.
+// steers reports the first character of a text that controls a terminal.
 func steers(text []byte) (found string, ok bool) {
 	for i, r := range string(text) {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
@@ -28,7 +28,7 @@ func steers(text []byte) (found string, ok bool) {
 	return "", !utf8.Valid(text)
 }
 
-// No command writes what a name of others holds to a terminal as it is.
+// No command prints a name from another source unescaped.
 func TestNamesSteerNoTerminal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Log("its folders cannot have such names")
@@ -89,8 +89,7 @@ func TestNamesSteerNoTerminal(t *testing.T) {
 	}
 }
 
-// Whatever the commands print is escaped: the streams themselves are named
-// where they are wrapped, and where a client reads the protocol.
+// All output of commands is escaped. The raw streams are used only to wrap them, and for the protocol.
 func TestStreamsAreWrapped(t *testing.T) {
 	t.Parallel()
 	files := 0
@@ -117,7 +116,7 @@ func TestStreamsAreWrapped(t *testing.T) {
 	}
 }
 
-// An argument of the shell that is not UTF-8 is not stored as another text.
+// A shell argument that is not UTF-8 is not stored as another text.
 func TestCallRefusesWhatIsNotUTF8(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -22,11 +22,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// client is what speaks to a server over its standard input.
+// client is a client of a server on standard input and output.
 type client struct {
 	process
 	asked   int
-	isError bool // the last answer
+	isError bool // of the last answer
 }
 
 func (m sandbox) client(t *testing.T, args ...string) *client {
@@ -36,8 +36,8 @@ func (m sandbox) client(t *testing.T, args ...string) *client {
 	return c
 }
 
-// call returns the text of the answer to a call. Behind the text of an answer that was cut is a
-// link to its whole, and nothing else.
+// call returns the text of the answer to a call. A truncated answer has a link to the whole after its
+// text, and nothing else.
 func (c *client) call(t *testing.T, name, args string) string {
 	t.Helper()
 	id := c.send(name, args)
@@ -61,14 +61,15 @@ func (c *client) call(t *testing.T, name, args string) string {
 	return answer.Result.Content[0].Text
 }
 
-// send asks without waiting, and returns the id of the request.
+// send makes a call without waiting, and returns the request's id.
 func (c *client) send(name, args string) int {
 	c.asked++
 	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", c.asked, name, args)
 	return c.asked
 }
 
-// expect calls, and wants every text in the answer. Without any it wants a success.
+// expect makes a call, and checks that the answer contains all texts. Without texts it expects a
+// success.
 func (c *client) expect(t *testing.T, name, args string, want ...string) string {
 	t.Helper()
 	answer := c.call(t, name, args)
@@ -95,13 +96,13 @@ func (c *client) submit(t *testing.T, args string) string {
 	return found[1]
 }
 
-// wait wants a task to end so.
+// wait checks the end of a task.
 func (c *client) wait(t *testing.T, id string, want ...string) {
 	t.Helper()
 	c.expect(t, "task.wait", fmt.Sprintf(`{"taskId":%q,"timeoutMs":50000}`, id), want...)
 }
 
-// models is an endpoint of models that fail as models do.
+// models is an endpoint of models with typical failures.
 func models(t *testing.T) string {
 	t.Helper()
 	var asked atomic.Int64
@@ -125,7 +126,7 @@ func models(t *testing.T) string {
 	return server.URL
 }
 
-// place makes a sandbox with the workflows and models that the promises need.
+// place returns a sandbox with the workflows and models for the promises.
 func place(t *testing.T, store string) sandbox {
 	t.Helper()
 	m := newSandbox(t)
@@ -172,8 +173,8 @@ steps:
 	return m
 }
 
-// promises are what users rely on and what is easily broken by a change
-// somewhere else, called as a model would.
+// promises are properties that users rely on and that distant changes can easily break. They are called
+// like by a model.
 var promises = []struct {
 	name string
 	keep func(*testing.T, *client)
@@ -410,7 +411,7 @@ func TestPromises(t *testing.T) {
 	})
 }
 
-// A queue of one runs one task at a time, however many servers work it.
+// A queue with limit one runs one task at a time, with any number of servers.
 func TestQueueLimitHoldsOverServers(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, store string) {
@@ -439,8 +440,7 @@ func TestQueueLimitHoldsOverServers(t *testing.T) {
 	})
 }
 
-// Tasks run in the workspace that they were submitted in, whoever else works the
-// store.
+// Tasks run in the workspace in which they were submitted, whichever servers use the store.
 func TestTasksStayInTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, store string) {
@@ -473,8 +473,8 @@ func TestTasksStayInTheirWorkspace(t *testing.T) {
 	})
 }
 
-// A folder that is not trusted works only what was submitted from its own path,
-// whichever origin its .git/config claims.
+// A server in an untrusted folder runs only tasks that were submitted from its own path, whatever
+// origin its .git/config claims.
 func TestUntrustedFoldersWorkTheirOwnTasks(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, store string) {
@@ -498,7 +498,7 @@ func TestUntrustedFoldersWorkTheirOwnTasks(t *testing.T) {
 	})
 }
 
-// A store that cannot be opened is answered in a sentence that says what to do.
+// The error for a store that cannot be opened is one sentence with advice.
 func TestStoreThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	for store, want := range map[string]string{

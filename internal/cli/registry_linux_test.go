@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// forge is a server as a registry has it: a package, and a remote.
+// forge is a server in a registry: a package and a remote.
 const forge = `{"server":{"name":"io.github.acme/forge","title":"Forge","description":"Issues\u202e of a forge","version":"1.2.0",
 	"packages":[{"registryType":"npm","identifier":"@acme/forge-mcp","version":"1.2.0","transport":{"type":"stdio"},
 		"environmentVariables":[{"name":"FORGE_TOKEN","description":"Token with scope api","isRequired":true,"isSecret":true},
@@ -22,7 +22,8 @@ const forge = `{"server":{"name":"io.github.acme/forge","title":"Forge","descrip
 		"value":"Bearer {token}","variables":{"token":{"description":"Of the page","isSecret":true}}}]}]},
 	"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active","isLatest":true}}}`
 
-// A server is found, shown and added by its name in a registry, and no other command asks the registry.
+// A server is found, shown and added by its name in a registry. Other commands do not contact the
+// registry.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

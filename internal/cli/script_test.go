@@ -25,15 +25,15 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// Every script runs the command as a user would, in a home and a workspace of
-// its own. With UPDATE_SCRIPTS set, what cmp compares is written.
+// Every script runs the command like a user, with its own home and workspace. UPDATE_SCRIPTS updates
+// the files that cmp compares.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
-			env.Setenv("TOOLS", strconv.Itoa(len(surface.List(app.Families(), surface.Options{})))) // that are listed
+			env.Setenv("TOOLS", strconv.Itoa(len(surface.List(app.Families(), surface.Options{})))) // number of listed tools
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_DATA_HOME", filepath.Join(home, "data"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))

@@ -38,7 +38,7 @@ func (m sandbox) serving(t *testing.T, args ...string) string {
 	return at
 }
 
-// asking returns what asks a server at an address.
+// asking returns a function that makes requests of a server at an address.
 func asking(t *testing.T, url, token string) func(method, params string) string {
 	h := mcptest.To(t, url)
 	return func(method, params string) string {
@@ -60,12 +60,12 @@ func asking(t *testing.T, url, token string) func(method, params string) string 
 	}
 }
 
-// call returns the params of a call.
+// callOf returns the params of a call.
 func callOf(name, arguments string) string {
 	return fmt.Sprintf(`"name":%q,"arguments":%s`, name, arguments)
 }
 
-// names holds what is asked of each of the three servers, under every kind of name.
+// named returns requests of a server under every kind of name.
 func named(server string) map[string][2]string {
 	return map[string][2]string{
 		"full name":       {"tools/call", callOf(server+".get_item", "{}")},
@@ -79,7 +79,7 @@ func named(server string) map[string][2]string {
 	}
 }
 
-// reaches checks what a caller reaches of a server: everything, or nothing of it.
+// reaches checks that a caller reaches all or none of a server's names.
 func reaches(t *testing.T, where string, ask func(method, params string) string, server string, all bool) {
 	t.Helper()
 	for how, request := range named(server) {
@@ -106,7 +106,7 @@ func reaches(t *testing.T, where string, ask func(method, params string) string,
 	}
 }
 
-// Two sets in one process, at the same time, keep to themselves in all that a client can ask.
+// Two sets in one process are separate in every request that a client can make.
 func TestSetsOverHTTP(t *testing.T) {
 	t.Parallel()
 	m := withSets(t)
@@ -149,7 +149,7 @@ func TestSetsOverHTTP(t *testing.T) {
 	}
 }
 
-// A session has the rights of the address that a request goes to, wherever it began.
+// A request has the rights of its address, whichever address began its session.
 func TestSessionsDoNotMixSets(t *testing.T) {
 	t.Parallel()
 	at := withSets(t).serving(t)
@@ -168,8 +168,8 @@ func TestSessionsDoNotMixSets(t *testing.T) {
 	}
 }
 
-// A token that is limited to sets has them at /mcp, and one of them where it is served alone. What a task of it runs keeps to
-// them too.
+// A token limited to sets has them all at /mcp, and only one at that set's address. Its tasks are
+// limited to the sets too.
 func TestTokensWithSets(t *testing.T) {
 	t.Parallel()
 	m := withSets(t)
@@ -194,7 +194,7 @@ func TestTokensWithSets(t *testing.T) {
 		reaches(t, test.token+" at "+test.path, ask, "two", test.two)
 	}
 	h := mcptest.To(t, at+"/b")
-	for _, path := range []string{"/b", "/none"} { // which a token of other sets cannot tell apart
+	for _, path := range []string{"/b", "/none"} { // a token of other sets cannot tell these apart
 		h.URL = at + path
 		answer, status := h.Post(mcptest.Initialize, "Authorization", "Bearer "+tokens["a"])
 		if status != http.StatusForbidden || !strings.Contains(answer, "it is limited to a") {
@@ -212,7 +212,8 @@ func TestTokensWithSets(t *testing.T) {
 	}
 }
 
-// A process that serves a set starts no other upstream, and has nothing more at the address of another set.
+// A process that serves one set starts no other upstream, and serves nothing more at other sets'
+// addresses.
 func TestProcessOfASet(t *testing.T) {
 	t.Parallel()
 	m := withSets(t)
@@ -230,7 +231,7 @@ func TestProcessOfASet(t *testing.T) {
 	}
 }
 
-// The line with which a server starts counts what it lists, and names of the failing servers those that it serves.
+// The start message counts the list, and names failing servers only if they are served.
 func TestStartLine(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)
@@ -238,7 +239,7 @@ func TestStartLine(t *testing.T) {
 		"one":{"command":"small-mcp","args":["one"]},"two":{"command":"small-mcp","args":["two"]},
 		"off":{"command":"no-such-program","disabled":true},"out":{"command":"no-such-program"},"bad":{"command":"no-such-program"}},
 		"sets":{"good":["one"],"both":["one","bad"]}}`)
-	_ = m.command(t, "upstream", "check").Run() // which fails, as two of them do
+	_ = m.command(t, "upstream", "check").Run() // it fails, because two of the servers do
 	for options, want := range map[string]string{
 		"":                       "of 2 servers (622 as they are); 2 servers fail: bad, out",
 		"--set=good":             "of 1 server of the set good (311 as they are)",

@@ -13,12 +13,12 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// restMegabytes is the most memory of its own that a server has resident which has
-// answered its first list and waits. The code beside it is the file's, which the
-// system shares: of that most goes when the start is over.
+// restMegabytes is the limit for the resident private memory of a server that has answered its first
+// list and waits. Its code is not counted: that is the file's, is shared by the system, and is mostly
+// dropped after the start.
 const restMegabytes = 10
 
-// A server that waits has a budget of memory, and serves on after it has settled.
+// A waiting server stays within its memory budget, and still works afterwards.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	command := exec.Command(build(t, mainPackage), "serve")
@@ -74,7 +74,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// residentKB returns how much memory of a kind a process has resident.
+// residentKB returns the resident memory of a kind of a process.
 func residentKB(t *testing.T, pid int, kind string) (kilobytes int) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// slowServer is an MCP server with tools that answer once the file is there that a call names,
-// or at once. It writes the name of each call into a file that its argument names.
+// slowServer is an MCP server whose tools answer once the file named by a call exists, or at once
+// without one. It writes the name of each call into the file named by its argument.
 func slowServer() {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

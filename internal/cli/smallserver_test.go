@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// smallServer is an MCP server with the tools get_item and put_item, a prompt and a resource. Its first argument is in all
-// answers, and begins the name of a tool of its own.
+// smallServer is an MCP server with the tools get_item and put_item, a prompt and a resource. Its first
+// argument is part of all answers, and begins the name of another tool.
 func smallServer() {
-	name, long := os.Args[1], strings.Repeat(" It does what its name says.", 12) // so that the tools are folded
+	name, long := os.Args[1], strings.Repeat(" It does what its name says.", 12) // large enough to be folded
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		var m struct {

@@ -20,11 +20,10 @@ import (
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 )
 
-// restore puts a store of an earlier version in the place of a sandbox's. Files
-// are named by the last schema step; their servers were killed with one task
-// ended, and the others open: running, due soon, scheduled for 2099, dependent, and
-// in a paused queue. Step 5 is from before workspaces; step 17 is of the workspace
-// "fixture" and has schedules and a workflow.
+// restore replaces the sandbox's store by one of an earlier version. Files are named by the last schema
+// step. Their servers were killed with one ended task and open ones: running, due soon, scheduled for
+// 2099, dependent, and in a paused queue. Step 5 is from before workspaces. Step 17 is of the workspace
+// "fixture", with schedules and a workflow.
 func restore(t *testing.T, m *sandbox, step int) {
 	t.Helper()
 	read := func(ending string) []byte {
@@ -58,14 +57,14 @@ func restore(t *testing.T, m *sandbox, step int) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	// Without arguments, all statements of a text are run.
+	// Without arguments, all statements of the text are run.
 	dump := strings.ReplaceAll(string(read("sql")), "SCHEMA.", address.Query().Get("search_path")+".")
 	if _, err := pool.ExecContext(t.Context(), dump); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// tasksByName returns the ids of all tasks that are not made by a schedule.
+// tasksByName returns the ids of all tasks that no schedule has made.
 func (c *client) tasksByName(t *testing.T) map[string]string {
 	t.Helper()
 	var list struct {
@@ -102,8 +101,8 @@ steps:
 	return m
 }
 
-// Open tasks of a store from before workspaces neither run nor fail: they are
-// pending until task.retry in the right folder, which is what they wait for.
+// Open tasks of a store from before workspaces neither run nor fail. They stay pending until task.retry
+// in the right folder, and their waitsFor explains that.
 func TestTasksFromBeforeWorkspaces(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, store string) {
@@ -137,7 +136,7 @@ func TestTasksFromBeforeWorkspaces(t *testing.T) {
 	})
 }
 
-// Open tasks of a store with workspaces go on, each when its time comes.
+// Open tasks of a store with workspaces go on at their time.
 func TestOpenTasksSurviveAnUpgrade(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, store string) {
@@ -167,8 +166,8 @@ func TestOpenTasksSurviveAnUpgrade(t *testing.T) {
 	})
 }
 
-// Before its schema is changed, a SQLite store is copied once, with what was in
-// its log, to a file of its owner; an earlier version can open the copy.
+// Before its schema is changed, a SQLite store is copied once, including its log, to a file that only
+// its owner can read. An earlier version can open the copy.
 func TestStoreIsCopiedBeforeAnUpgrade(t *testing.T) {
 	t.Parallel()
 	m := oldPlace(t, "", 5)

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A server reached by URL is asked for its list as serve asks it, as a client with roots: what it
-// lists to such clients alone is imported, and kept.
+// import asks a server at a URL like serve does, as a client with roots. Tools listed only for such
+// clients are imported and stored.
 func TestImportOffersRoots(t *testing.T) {
 	t.Parallel()
 	rooted := false

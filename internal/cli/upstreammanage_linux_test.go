@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The process of a shared server is ended by restart, and the next call has another. What each process wrote on standard
-// error is in one log, without the values of its environment.
+// restart ends the process of a shared server, and the next call starts another. Standard error of both
+// is in one log, without values of the environment.
 func TestRestartAndLog(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// What is read of an upstream, and prompts that are asked of it, are traced and counted as calls are.
+// Resources and prompts of an upstream are traced and counted like calls.
 func TestReadsOfUpstreamsAreRecorded(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// The store is opened for the calls of upstreams also where it could not be for the first.
+// The store is opened for calls of upstreams also if it could not be opened for the first one.
 func TestUpstreamsAreRecordedLater(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)
@@ -21,7 +21,7 @@ func TestUpstreamsAreRecordedLater(t *testing.T) {
 	c := m.client(t)
 	list := func() { c.expect(t, "tool_call", `{"name":"up.memory","arguments":{"action":"list"}}`) }
 	list()
-	time.Sleep(time.Second) // the folder is missing by then
+	time.Sleep(time.Second) // the folder is still missing
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

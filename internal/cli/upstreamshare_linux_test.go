@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// sharers lists the processes that share servers at a socket below a folder.
+// sharers lists the host processes of the pool with a socket below a folder.
 func sharers(folder string) (pids []int) {
 	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range names {
@@ -27,7 +27,7 @@ func sharers(folder string) (pids []int) {
 	return pids
 }
 
-// having lists the processes that were started with a variable and are no keepers.
+// having lists the processes with an environment variable, except keepers.
 func having(variable string) (programs []int) {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range names {
@@ -37,15 +37,15 @@ func having(variable string) (programs []int) {
 		}
 		pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-		if len(line) > 0 && !bytes.HasPrefix(line, []byte("toolfold: keeper")) { // one that has ended has no line
+		if len(line) > 0 && !bytes.HasPrefix(line, []byte("toolfold: keeper")) { // a process that has ended has no command line
 			programs = append(programs, pid)
 		}
 	}
 	return programs
 }
 
-// Twenty sessions with five upstreams run five programs, and none five seconds after their
-// clients, the servers, or the process that they share were killed.
+// Twenty sessions with five upstreams run five programs. Five seconds after their clients, the servers
+// or the host are killed, no program runs.
 func TestOneProcessForEachUpstream(t *testing.T) {
 	const sessions, programs = 20, 5
 	for _, killed := range []string{"client", "server", "host"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// learn asks the upstreams of the settings for their tools, so that the next start knows them.
+// learn asks the settings' upstreams for their tools, so that the next start knows them.
 func (m sandbox) learn(t *testing.T) {
 	t.Helper()
 	if out, err := m.command(t, "upstream", "check").CombinedOutput(); err != nil {
@@ -20,7 +20,7 @@ func (m sandbox) learn(t *testing.T) {
 	}
 }
 
-// list returns the answer to a request for the list of tools.
+// list returns the answer to a tools/list request.
 func (c *client) list(t *testing.T) string {
 	t.Helper()
 	c.asked++
@@ -35,8 +35,8 @@ func (c *client) list(t *testing.T) string {
 	return line
 }
 
-// A first start waits for upstreams where their tools are listed, as long as the settings say, and
-// nowhere else. The server answers when the test lets it.
+// At a first start, serve waits for upstreams only if their tools are listed, for the configured time.
+// The server answers when the test allows it.
 func TestFirstListWaits(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -59,7 +59,7 @@ func TestFirstListWaits(t *testing.T) {
 			m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
 				fmt.Sprintf(`{"upstreamWaitMs":60000,"upstreams":{"late":{"command":"sh","args":["-c",%q]}}}`, script))
 			c := m.client(t, test.args...)
-			if !test.waits { // else this waits for what comes after it
+			if !test.waits { // otherwise list waits for the file written next
 				if first := c.list(t); strings.Contains(first, `"name":"late`) {
 					t.Errorf("the first list is %s", first)
 				}
@@ -75,9 +75,8 @@ func TestFirstListWaits(t *testing.T) {
 	}
 }
 
-// A first start lists what there is where it does not wait for upstreams: one is listed when
-// it has answered, and of one that never does it is said that it is starting, also to who calls a
-// tool of it by name.
+// A first start that does not wait lists the known tools. A server is listed once it has answered. For
+// one that never does, the answer is that it is still starting, also to calls of its tools.
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	m := newSandbox(t)

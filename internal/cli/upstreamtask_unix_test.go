@@ -26,7 +26,7 @@ func (m sandbox) slow(t *testing.T) *slow {
 	return &slow{process: start(t, m.command(t, "serve", "--tier=core"), nil)}
 }
 
-// ask returns the result of a request of a client that takes tasks.
+// ask returns the result of a request from a client that accepts tasks.
 func (s *slow) ask(t *testing.T, method, params string) (result map[string]json.RawMessage) {
 	t.Helper()
 	s.asked++
@@ -49,13 +49,13 @@ func (s *slow) ask(t *testing.T, method, params string) (result map[string]json.
 	return answer.Result
 }
 
-// call calls a tool that answers once a file is there, at once where none is named.
+// call calls a tool that answers once a file exists, or at once if until is empty.
 func (s *slow) call(t *testing.T, tool, until string) map[string]json.RawMessage {
 	t.Helper()
 	return s.ask(t, "tools/call", fmt.Sprintf(`"name":"up.%s","arguments":{"until":%q}`, tool, until))
 }
 
-// ended returns a task when it has ended. Tasks of a process that died wait for its lease.
+// ended returns a task once it has ended. Tasks of a killed process wait until its lease ends.
 func (s *slow) ended(t *testing.T, id json.RawMessage) map[string]json.RawMessage {
 	t.Helper()
 	var task map[string]json.RawMessage
@@ -66,7 +66,7 @@ func (s *slow) ended(t *testing.T, id json.RawMessage) map[string]json.RawMessag
 	return task
 }
 
-// sameResult compares the result of a task with what the tool of the upstream answered.
+// sameResult compares a task's result with the answer of the upstream's tool.
 func sameResult(t *testing.T, tool string, result json.RawMessage) {
 	t.Helper()
 	var got, want map[string]json.RawMessage
@@ -83,9 +83,9 @@ func sameResult(t *testing.T, tool string, result json.RawMessage) {
 	}
 }
 
-// A slow call of an upstream is a task, with the answer as it came. When the server is
-// killed, what may be repeated is called again, and of the rest it is said that nobody
-// knows.
+// A slow call of an upstream becomes a task with the unchanged answer. If the server is killed,
+// idempotent calls are repeated. For other calls the answer is that it is unknown whether they were
+// done.
 func TestCallsOfUpstreamsAsTasks(t *testing.T) {
 	t.Parallel()
 	onStores(t, func(t *testing.T, store string) {
@@ -125,7 +125,7 @@ func TestCallsOfUpstreamsAsTasks(t *testing.T) {
 		}
 		testwait.Until(t, "the upstream has all calls", func() bool {
 			made, _ := os.ReadFile(calls)
-			return bytes.Count(made, []byte("\n")) == 6 // pay and fail were called before
+			return bytes.Count(made, []byte("\n")) == 6 // including earlier calls of pay and fail
 		})
 		s.signal(t, syscall.SIGKILL)
 		<-s.process.ended

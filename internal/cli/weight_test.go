@@ -17,11 +17,11 @@ import (
 // mainPackage is the package of the program.
 const mainPackage = "../../cmd/toolfold"
 
-// releaseTags leave out of a release what nobody asks for: manual pages, which link a
-// Markdown parser.
+// releaseTags leave manual pages, which nobody needs, out of a release: they link a Markdown parser.
 const releaseTags = "urfave_cli_no_docs"
 
-// build builds a program as releases are built, but for the revision: git refuses to tell it in the folder of another user.
+// build builds a program like a release, except for the revision: git refuses to read it in another
+// user's folder.
 func build(t testing.TB, path string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "program.exe")
@@ -33,23 +33,23 @@ func build(t testing.TB, path string) string {
 	return binary
 }
 
-// What is released, and what a server of somebody else's takes over, has budgets:
-// the size on disk, the packages that are linked, and what they do before main,
-// which each start pays for. Whoever passes one raises it and says in the commit
-// what it buys.
+// The program, and a server built with the library, have budgets for size on disk, linked packages and
+// their work before main, which every start pays for. A commit that raises a budget explains what it is
+// for.
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	for path, limit := range map[string]struct{ megabytes, packages, modules, initAllocs, initKilobytes int }{
-		// Five modules, less than 0.1 MB and 150 allocations, find bodies and rows that are never closed in Go.
-		// Three modules know how wide a terminal and its characters are, for tables that fit.
-		// Checking documents of APIs is 0.3 MB, a quarter of it official schemas.
-		// Who imports whom is one package and 0.16 MB, for drawings of what exists.
-		// What other servers send is taken over by one package, so that it cannot stand for messages of ours; keepers of
-		// programs, memory at rest and patterns of rules are one each.
-		// The command new with the server that it writes is 0.02 MB, where 0.019 were left of 54.
+		// Five modules, less than 0.1 MB and 150 allocations, find bodies and rows that are never
+		// closed in Go. Three modules measure the width of a terminal and its characters, for tables.
+		// Checking API documents takes 0.3 MB, a quarter of it official schemas. The import graph for
+		// drawings of existing code is one package and 0.16 MB. One package converts messages of other
+		// servers, so that they cannot pass for ours. Keepers of programs, memory at rest and patterns
+		// of rules are one each. The command new with the server that it writes is 0.02 MB, when 0.019
+		// of 54 were left.
 		mainPackage: {megabytes: 55, packages: 955, modules: 95, initAllocs: 49_950, initKilobytes: 4850},
-		// Prompts, resources, questions of tasks and the reasons in refusals brought it just over 14 MB.
-		// Results of handlers pass the package for what other servers send too, and rules have one for their patterns.
+		// Prompts, resources, questions of tasks and the reasons in refusals brought it just over 14
+		// MB. Results of handlers use the package for other servers' messages too, and rules have a
+		// package for patterns.
 		"../../examples/notes": {megabytes: 15, packages: 340, modules: 24, initAllocs: 26_500, initKilobytes: 2350},
 	} {
 		binary := build(t, path)
@@ -76,7 +76,7 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// Every way to build a release builds what is weighed.
+// Every way to build a release uses the flags of this test.
 func TestWeighedFlags(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"Makefile", "Dockerfile", ".goreleaser.yaml"} {
@@ -92,8 +92,7 @@ func TestWeighedFlags(t *testing.T) {
 	}
 }
 
-// initialisation returns what the packages of a program allocate before main, and
-// the ten that allocate most.
+// initialisation returns the allocations of a program's packages before main, and the ten largest.
 func initialisation(t *testing.T, binary string) (allocs, size int, worst string) {
 	t.Helper()
 	command := exec.Command(binary, "-h")
@@ -125,7 +124,7 @@ func initialisation(t *testing.T, binary string) (allocs, size int, worst string
 func output(t testing.TB, arguments ...string) string {
 	t.Helper()
 	command := exec.Command("go", arguments...)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0") // as build has it: cgo is a package more
+	command.Env = append(os.Environ(), "CGO_ENABLED=0") // like build: cgo adds a package
 	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("go %s: %v", strings.Join(arguments, " "), err)
@@ -137,15 +136,15 @@ func lines(t testing.TB, arguments ...string) int {
 	return strings.Count(output(t, arguments...), "\n")
 }
 
-// firstLists are the messages of a client that asks for the list of tools.
+// firstLists are the messages of a client that requests the list of tools.
 const firstLists = `{"jsonrpc":"2.0","id":1,"method":"initialize",` +
 	`"params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 `
 
-// BenchmarkStart starts a server and waits for its first list, and prints the time
-// as a multiple of that of a server of one family in the same run.
+// BenchmarkStart starts a server and waits for its first list. It prints the time relative to a server
+// with one family in the same run.
 func BenchmarkStart(b *testing.B) {
 	start := func(argv ...string) time.Duration {
 		command := exec.Command(argv[0], argv[1:]...)

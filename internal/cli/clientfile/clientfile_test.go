@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What another program writes between reading and writing is not lost, and a file that
-// never rests is left alone.
+// Writes by another program between reading and writing are not lost, and a file that keeps changing is
+// left unchanged.
 func TestEditFileSeesChanges(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "settings.json")
@@ -46,7 +46,8 @@ func TestEditFileSeesChanges(t *testing.T) {
 	}
 }
 
-// Links are followed; one to nothing and one in a circle are refused, also as a folder, and what is not there is new.
+// Links are resolved. Broken links and cycles are rejected, also in folders of the path. A missing file
+// is new.
 func TestFollowed(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -72,7 +73,7 @@ func TestFollowed(t *testing.T) {
 	}
 }
 
-// A file that has another text than was read is not replaced.
+// Replace fails if the file's text has changed.
 func TestReplaceRefusesChanges(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "folder", "file")
@@ -87,7 +88,7 @@ func TestReplaceRefusesChanges(t *testing.T) {
 	}
 }
 
-// Setup's change of an entry of import is recorded, and no other.
+// Only setup's changes to an entry of import are recorded.
 func TestRecordOwn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"github.com/toolfold/toolfold/internal/system/target"
 )
 
-// The table of lists is what the captures say: each host that was captured, and each
-// kind over all of its hosts, has the list of the fewest rounds, and then the fewest bytes.
+// The table of lists matches the captures: each captured host, and each kind over all of its hosts, has
+// the list with the fewest rounds, then the fewest bytes.
 func TestTargetsAreWhatCapturesSay(t *testing.T) {
 	t.Parallel()
 	all, err := captures()
@@ -27,7 +27,7 @@ func TestTargetsAreWhatCapturesSay(t *testing.T) {
 	for kind, list := range kinds {
 		checkTarget(t, target.Find(string(kind)), best(list))
 	}
-	if len(all) < 10 || len(kinds) != 3 { // strict hosts are no agents
+	if len(all) < 10 || len(kinds) != 3 { // strict hosts are not agents
 		t.Errorf("%d captures of %d kinds", len(all), len(kinds))
 	}
 	for name := range all {
@@ -55,7 +55,7 @@ func checkTarget(t *testing.T, row *target.Row, c captured) {
 		want["structured"] = true
 	}
 	got := row.Surface.Settings()
-	delete(got, "resources") // which no task needs
+	delete(got, "resources") // no task needs it
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("--for=%s is %v; the captures say %v, %d rounds", row.Name, got, want, *c.Total)
 	}

@@ -22,9 +22,8 @@ type code struct {
 	name  string // of the constant
 }
 
-// TestCodes compares docs/errors.md with the error codes that the sources
-// declare. Each is declared once and used, and no error has a code without a
-// declaration.
+// TestCodes compares docs/errors.md with the error codes in the sources. Each code is declared once and
+// used, and no error uses an undeclared code.
 func TestCodes(t *testing.T) {
 	t.Parallel()
 	const root = "../../.."
@@ -83,7 +82,7 @@ func TestCodes(t *testing.T) {
 			t.Errorf("%s of %s is never used", c.name, c.dir)
 		}
 	}
-	// Families name the codes of others by their text, as they import none.
+	// Families write codes of other families as text, because they do not import them.
 	for value, at := range literal {
 		if _, ok := declared[value]; !ok {
 			t.Errorf("%s: the code %s of an error is declared nowhere", at, value)
@@ -112,11 +111,11 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// codeForm is the form of codes: two words at least, but for the two of one word.
+// codeForm is the form of codes: at least two words, except for two single words.
 var codeForm = regexp.MustCompile(`^([A-Z]+(_[A-Z]+)+|CANCELLED|TIMEOUT)$`)
 
-// declaredCodes returns the constants of a file that have the form of a code.
-// Names of environment variables have it too.
+// declaredCodes returns the constants of a file with the form of a code. Names of environment variables
+// have it too.
 func declaredCodes(file *ast.File, dir string) []code {
 	var list []code
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -138,8 +137,7 @@ func declaredCodes(file *ast.File, dir string) []code {
 	return list
 }
 
-// literalCode returns the code of a call of Errorf that is written as a text;
-// empty where it is not.
+// literalCode returns the code in a call of Errorf that is a literal; empty if it is not.
 func literalCode(call *ast.CallExpr) string {
 	name := ""
 	switch fun := call.Fun.(type) {

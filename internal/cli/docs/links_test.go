@@ -12,10 +12,10 @@ import (
 	"github.com/toolfold/toolfold/internal/test/pages"
 )
 
-// repository is the root of the repository, from here.
+// repository is the root of the repository.
 const repository = "../../.."
 
-// A page that people look up things in has at most so many lines, and README has fewer.
+// The most lines of a reference page, and of the README.
 const (
 	pageLines   = 200
 	readmeLines = 120
@@ -27,7 +27,7 @@ var (
 	fence   = regexp.MustCompile("(?ms)^```.*?^```")
 )
 
-// TestLinks holds that each link of a page to a file or a section leads there.
+// TestLinks checks that each link of a page to a file or section has a target.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	all := pages.Read(t, repository)
@@ -52,7 +52,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestPagesAreShort holds that a page has a length that one can read, and a list of its sections.
+// TestPagesAreShort checks the length of pages, that the index links every page, and that a page links
+// its sections.
 func TestPagesAreShort(t *testing.T) {
 	t.Parallel()
 	all := pages.Read(t, repository)

@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/golden"
 )
 
-// pagesDir is where the pages are kept, from here.
+// pagesDir is the folder of the pages.
 const pagesDir = "../../../docs"
 
 func TestPagesAreFresh(t *testing.T) {
@@ -27,7 +27,7 @@ func TestPagesAreFresh(t *testing.T) {
 	checkLeftovers(t, pages)
 }
 
-// Parts of pages that people write are as the declarations have them.
+// The generated parts of handwritten pages match the declarations.
 func TestPartsAreFresh(t *testing.T) {
 	t.Parallel()
 	pages, err := docs.Parts(app.Families())

@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/internal/call/validate"
 )
 
-// serverSchema has what the registry's schema of 2025-12-11 asks of the members
-// that we use. Others need to be added to it first.
+// serverSchema has the requirements of the registry's schema of 2025-12-11 for the members that we use.
+// New members must be added here first.
 const serverSchema = `{
 	"type": "object", "additionalProperties": false, "required": ["name", "description", "version"],
 	"properties": {
@@ -48,7 +48,7 @@ func TestServerJSON(t *testing.T) {
 	}
 }
 
-// The image is built with the Go that go.mod asks for.
+// The image is built with the Go version in go.mod.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	docker, err := os.ReadFile("../../../Dockerfile")

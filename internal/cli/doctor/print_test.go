@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Findings fit the terminal, except words that are longer; a pipe gets them whole.
+// Findings are wrapped to the terminal's width, except for longer words. In a pipe they are not
+// wrapped.
 func TestParagraph(t *testing.T) {
 	t.Parallel()
 	for width, want := range map[int]string{0: "warning  a bb: ccc dddd\n", 16: "warning  a bb:\n         ccc\n         dddd\n"} {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The script of the git hook runs the binary that it names, else the one on PATH, and lets a commit
-// pass where there is none. The script of its user goes on behind it.
+// The git hook runs the binary that it names, or else the one on PATH. Without either it lets a commit
+// pass. The user's own script then continues.
 func TestGitHookRuns(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// A release is required by its version. Nothing that is not a release is, unless a clone stands for it.
+// A release is required by its version. Any other version needs a clone.
 func TestGoMod(t *testing.T) {
 	t.Parallel()
 	got, err := goMod("notes", "", "v1.2.3")
@@ -23,7 +23,7 @@ func TestGoMod(t *testing.T) {
 	}
 }
 
-// The version of Go is the one of the module.
+// The Go version is that in this module's go.mod.
 func TestLanguage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../go.mod")

@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/golden"
 )
 
-// results are answers as actions give them.
+// results are typical answers of actions.
 var results = []struct{ name, json string }{
 	{"a list", `{"tasks":[
 		{"taskId":"0198d1c2-7f0e-7c3a-9b1e-1c7d5e0f9a11","name":"Nightly note","status":"completed","priority":5,"attempts":1,
@@ -28,7 +28,7 @@ var results = []struct{ name, json string }{
 	{"a text", `"plain\u001b[2J"`},
 }
 
-// TestScreens shows what people see: narrow, wide, and in colours.
+// TestScreens records what users see: narrow, wide, and in colours.
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	var screens bytes.Buffer
@@ -57,7 +57,7 @@ func TestScreens(t *testing.T) {
 	golden.Compare(t, "testdata/screens.txt", screens.String())
 }
 
-// Of every member that a list has, a table shows the cell or names the column.
+// For every member of a list, a table shows the cell or names the column as left out.
 func TestTablesSayWhatTheyLeaveOut(t *testing.T) {
 	t.Parallel()
 	var row []string

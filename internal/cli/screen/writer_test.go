@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// steering is a name that rewrites the screen wherever a terminal gets it as it is.
+// steering is a name that changes the screen if a terminal gets it unescaped.
 const steering = "a\x1b]0;title\x07\x1b[2Jb\rc\x7f\u009b31m\u202egnp.\u2066d\u2069"
 
-// Programs read the same text.
+// For programs that read JSON, the text stays the same.
 func TestEscapedControlsAreTheSameJSON(t *testing.T) {
 	t.Parallel()
 	whole, _ := json.Marshal(steering + "\u00e9 \u200d \\u001b")

@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// The settings allow the modes and levels that there are, and no others.
+// The settings allow exactly the existing modes and levels.
 func TestEnums(t *testing.T) {
 	t.Parallel()
 	allowed := map[string][]string{}

@@ -19,14 +19,14 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonedit"
 )
 
-// hookFiles are files of hooks, as their users have them; empty for a file that is not there.
+// hookFiles has typical files of hooks; empty for a missing file.
 var hookFiles = map[string][]string{
 	"git":         {"", "#!/bin/sh\n", "#!/usr/bin/env bash\nset -e\necho a\n", "npm test\n", "#!/bin/sh"},
 	"claude-code": {"", "{}", "{\"hooks\": {}}\n", "{\n  // mine\n  \"hooks\": {\"PostToolUse\": []}\n}\n", compactHooks, spreadHooks},
 	"codex":       {"", "{}\n", compactHooks, spreadHooks},
 }
 
-// emptyHooks are files with lists or members that have nothing in them.
+// emptyHooks lists files with empty lists or members.
 var emptyHooks = map[string]bool{"{\"hooks\": {}}\n": true, "{\n  // mine\n  \"hooks\": {\"PostToolUse\": []}\n}\n": true}
 
 const (
@@ -35,7 +35,7 @@ const (
 		"\t\t\t\t\t{\"type\": \"command\", \"command\": \"x\"}\n\t\t\t\t]\n\t\t\t},\n\t\t]\n\t},\n\t\"model\": \"y\"\n}\n"
 )
 
-// foreignEdit is an edit of a file of hooks by another program.
+// foreignEdit edits a file of hooks like another program.
 func foreignEdit(t *testing.T, h *hooks.Hook, text string, n int) string {
 	if !h.Event {
 		line := fmt.Sprintf("echo %d\n", n)
@@ -62,8 +62,8 @@ func foreignEdit(t *testing.T, h *hooks.Hook, text string, n int) string {
 	return string(edited)
 }
 
-// After any writes, with edits of others between them, one undo leaves what the others have
-// written, and the file as it was if there were no edits.
+// After any writes, with edits by other programs in between, one undo keeps those edits. Without edits
+// it restores the file.
 func TestUndoLeavesWhatOthersWrote(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	dir := t.TempDir()
@@ -74,12 +74,12 @@ func TestUndoLeavesWhatOthersWrote(t *testing.T) {
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		for _, h := range hooks.Known() {
-			path := filepath.Join(dir, fmt.Sprintf("%s-%d", h.Name, random.IntN(5))) // some have been there before
+			path := filepath.Join(dir, fmt.Sprintf("%s-%d", h.Name, random.IntN(5))) // some files exist already
 			starts := hookFiles[h.Name]
 			start := starts[random.IntN(len(starts))]
 			others := playHook(t, c, &h, path, start, random)
 			wanted := strings.Clone
-			if h.Event && others != start { // members stand in the order in which they came
+			if h.Event && others != start { // members keep the order in which they were added
 				wanted = sortedLines
 			}
 			got, err := os.ReadFile(path)
@@ -102,15 +102,15 @@ func TestUndoLeavesWhatOthersWrote(t *testing.T) {
 	}
 }
 
-// sortedLines returns the lines of JSON without their last commas, in order.
+// sortedLines returns the sorted lines of JSON, without trailing commas.
 func sortedLines(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, ",\n", "\n"), "\n")
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
 }
 
-// playHook has a hook written and undone, with edits between, and returns what the file has by
-// others at the end; empty for no file.
+// playHook writes and undoes a hook, with edits in between. It returns the expected text of the file;
+// empty for no file.
 func playHook(t *testing.T, c *cli.Context, h *hooks.Hook, path, start string, random *rand.Rand) (others string) {
 	if others = start; start != "" {
 		if err := os.WriteFile(path, []byte(start), 0o700); err != nil {
@@ -132,7 +132,7 @@ func playHook(t *testing.T, c *cli.Context, h *hooks.Hook, path, start string, r
 				t.Fatal(err)
 			}
 			written = false
-		case emptyHooks[start]: // undo takes them out where it does not bring back the file
+		case emptyHooks[start]: // undo removes them if it does not restore the file
 		default:
 			text, err := os.ReadFile(path)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// Every setting is a flag of add and of set, except the words after --, and no flag has the name of another.
+// Every setting, except the words after --, is a flag of add and of set, and flags have unique names.
 func TestEverySettingIsAFlag(t *testing.T) {
 	t.Parallel()
 	for _, command := range []*cli.Command{addCommand(), setCommand()} {
@@ -35,7 +35,7 @@ func TestEverySettingIsAFlag(t *testing.T) {
 	}
 }
 
-// Flags join maps and replace the rest, and the settings that were there stay as they are.
+// Flags are merged into maps and replace other settings. Settings without a flag stay unchanged.
 func TestPut(t *testing.T) {
 	t.Parallel()
 	before := membersOf(config.Upstream{Command: "a", Args: []string{"b"}, Env: map[string]string{"A": "1"}, Include: []string{"x"}})
@@ -86,7 +86,7 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// Four run at a time: the fifth begins when one has ended.
+// Four calls run at a time: the fifth begins when one has ended.
 func TestFourAtOnce(t *testing.T) {
 	t.Parallel()
 	began, end, done := make(chan int), make(chan bool), make(chan bool)

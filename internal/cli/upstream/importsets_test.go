@@ -12,14 +12,15 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// A new set has the name of its client, unless that name is another set's. Names have at most 32 characters.
+// A new set is named after its client, unless another set has that name. Names have at most 32
+// characters.
 func TestFreeSet(t *testing.T) {
 	t.Parallel()
 	long := "/home/me/a-folder-with-a-name-that-is-long"
 	for _, test := range []struct {
 		name   string
 		folder string
-		sets   map[string][]string // of the settings
+		sets   map[string][]string // in the settings
 		want   string
 	}{
 		{"free", "", nil, "cursor"},
@@ -43,7 +44,7 @@ func TestFreeSet(t *testing.T) {
 	}
 }
 
-// A set keeps the order of its members, and has each once.
+// A set keeps the order of its members, without duplicates.
 func TestAddToSet(t *testing.T) {
 	t.Parallel()
 	s := survey{sets: map[string]clientfile.ImportedSet{}}
@@ -67,7 +68,7 @@ func TestAddToSet(t *testing.T) {
 	}
 }
 
-// An entry of toolfold names its set by an option or by its address.
+// A toolfold entry names its set by an option or by its address.
 func TestSetOf(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -92,7 +93,8 @@ func TestSetOf(t *testing.T) {
 	}
 }
 
-// Clients that show different tools of one server share an upstream, unless something of the server would be lost.
+// Clients that show different tools of one server share an upstream, unless the shared one would lose
+// something.
 func TestJoinLimited(t *testing.T) {
 	t.Parallel()
 	server := func(name string, tools ...string) taking {
@@ -104,7 +106,7 @@ func TestJoinLimited(t *testing.T) {
 		name  string
 		known map[string]config.Upstream
 		found []taking
-		want  []string // members by taking
+		want  []string // set members of each taking
 	}{
 		{"all tools and some", nil, []taking{server("weather"), server("weather-codex", "get", "a*b")}, []string{"weather", "weather-codex"}},
 		{"all tools and one", nil, []taking{server("weather-codex", "get"), server("weather")}, []string{"weather.get", "weather"}},

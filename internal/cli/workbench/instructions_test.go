@@ -18,7 +18,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Instructions are billed on every turn of every client.
+// Every client pays for the instructions on every turn.
 func TestInstructionsAreShort(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
@@ -38,8 +38,8 @@ func TestInstructionsAreShort(t *testing.T) {
 	}
 }
 
-// Hosts that look for tools are told which families there are, in at most 100 tokens,
-// however many there are.
+// For hosts that search for tools, the instructions list the families, in at most 100 tokens for any
+// number of families.
 func TestInstructionsNameFamilies(t *testing.T) {
 	t.Parallel()
 	many := app.Families()
@@ -70,7 +70,7 @@ func TestInstructionsNameFamilies(t *testing.T) {
 	}
 }
 
-// Families of this program that are not listed are not named: hosts that look for tools would look for them.
+// Unlisted families of this program are not named: hosts that search for tools would search for them.
 func TestInstructionsNameListed(t *testing.T) {
 	t.Parallel()
 	families := append(app.Families(), &toolfold.Family{Name: "memory_mcp", Server: "memory", Summary: "Knowledge graph"})
@@ -80,8 +80,8 @@ func TestInstructionsNameListed(t *testing.T) {
 	}
 }
 
-// Other servers' instructions are quoted under their names, each with its first sentence; the room bounds
-// all of it, and what has no room is named.
+// Other servers' instructions are quoted under their names, each with its first sentence. The limit
+// covers all of it, and servers whose sentence does not fit are named.
 func TestInstructionsQuote(t *testing.T) {
 	t.Parallel()
 	family := func(name, text string) *toolfold.Family {
