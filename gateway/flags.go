@@ -21,12 +21,12 @@ var orders = regex.Lazy("(?i)" + strings.Join([]string{
 		`\b(must|always|first)\b`,
 }, "|"))
 
-// steers matches words that tell a model to use a tool or to avoid it.
+// steers matches words that instruct a model to use a tool or to avoid it.
 var steers = regex.Lazy(`(?i)\b(use|using|call(ed|ing)?|invok(e|ed|ing)|run|running|prefer|avoid|instead of|rather than|in place of|` +
 	`must|should|always|never|don't|do not)\b`)
 
-// flags lists what is suspicious in the texts of a tool. others holds the names of other servers'
-// tools. A text that names one is flagged if it tells the model to use or avoid it.
+// flags lists suspicious parts of a tool's texts. others holds the names of other servers' tools. A
+// text that names one is flagged if it instructs the model to use or avoid it.
 func flags(d definition, others map[string]bool) []string {
 	var schema any
 	_ = json.Unmarshal(d.InputSchema, &schema) // nil without a schema
@@ -87,7 +87,7 @@ func described(schema any) (list []string) {
 	return list
 }
 
-// flagsOf lists what is suspicious in any text of a server.
+// flagsOf lists the suspicious parts of any text of a server.
 func flagsOf(text string) (found []string) {
 	if r, hides := unseen.First(text); hides {
 		found = append(found, fmt.Sprintf("invisible characters, such as U+%04X", r))

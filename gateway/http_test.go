@@ -76,7 +76,7 @@ func TestHTTP(t *testing.T) {
 }
 
 // Arguments that a tool requires in headers are sent with the first call after a start, before any list
-// is requested, and with a call after the required headers have changed.
+// is requested. They are also sent with a call after the required headers have changed.
 func TestArgumentsInHeaders(t *testing.T) {
 	t.Parallel()
 	var wants atomic.Pointer[mcp.Server]

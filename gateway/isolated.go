@@ -46,7 +46,7 @@ type isolated struct {
 // owner identifies the caller that has a session with the server.
 type owner struct{ token, session string }
 
-// member is the session of one owner. The mutex of isolated guards what changes.
+// member is the session of one owner. The mutex of isolated guards calls and idle.
 type member struct {
 	started chan struct{} // closed once session or err is set
 	session Session

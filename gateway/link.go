@@ -448,7 +448,7 @@ func (l *link) others() map[string]bool {
 	return names
 }
 
-// flagged lists what the user should look at in the texts of the server's tools.
+// flagged lists the texts of the server's tools that the user should look at, with the reason.
 func (l *link) flagged() []string {
 	others := l.others()
 	l.mu.Lock()

@@ -14,9 +14,9 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// A call for an action of another tool of the server, or with the words of its name in another order,
-// is answered with the right tool and its usage; an action that only reads runs. Actions without
-// permission are neither shown nor run.
+// A call may name an action of the server's other tool, or the words of an action's name in another
+// order. It is answered with the right tool and its usage; an action that only reads runs. Actions
+// without permission are neither shown nor run.
 func TestWrongTool(t *testing.T) {
 	t.Parallel()
 	tool := func(name, hint string) json.RawMessage {

@@ -23,7 +23,7 @@ import (
 type Account struct {
 	accounts Accounts
 	name     string // of the upstream
-	url      string // of the server that issued the token
+	url      string // of the server that the token is for
 
 	mu     sync.Mutex // held while the token is renewed, so that callers wait for one renewal
 	login  *login     // as last read from the file; nil if the file has no login or was not read yet

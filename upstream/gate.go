@@ -37,7 +37,7 @@ type gate struct {
 	waiting map[jsonrpc.ID]*request
 	calls   map[string]*call                  // running calls, by progress token
 	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
-	asking  map[string]bool                   // tools that have asked in this session
+	asking  map[string]bool                   // tools that have, or may have, asked in this session
 	quiet   map[string]bool                   // tools that answered a call without asking
 	unsaid  bool                              // the connection does not name the call of a question
 	queue   []*queued                         // calls of asking tools that wait for their turn, next first

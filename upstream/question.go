@@ -19,7 +19,7 @@ import (
 //   - Over streamable HTTP it comes in the stream of the response to the call, also in a resumed stream.
 //   - A program, the older transport, and the stream that a session opens by GET do not name the call. There,
 //     calls of tools that ask run one at a time, and a question belongs to the running one. The first question
-//     of another tool waits until only one of the calls that ran at that time is left, [holdTime] at most.
+//     of any other call waits until only one of the calls that ran at that time is left, [holdTime] at most.
 //
 // A request for roots is about the client and not about a call, so it holds up nothing.
 

@@ -44,7 +44,7 @@ type Client struct {
 	Asks []string
 
 	// Stray is called with the start of each text of the server that is not a message or answers no
-	// request, up to maxStrays times in a session. It may be nil.
+	// request. It gets at most maxStrays texts in a session. It may be nil.
 	Stray func(text string)
 
 	Memory *Memory // for messages of all servers; nil = no limit
@@ -318,8 +318,8 @@ type Call struct {
 	// pause, the call fails. 0 means no such limit.
 	Patience time.Duration
 
-	// Mirrored is set if the tool's definition requires arguments in headers too. The session must have
-	// listed the tools to know which.
+	// Mirrored is set if the tool's definition requires arguments in headers too. The session finds
+	// these arguments in the list of tools, which it requests if necessary.
 	Mirrored bool
 }
 
@@ -352,8 +352,8 @@ type event struct {
 	then     func()          // called instead of reporting to the caller; nil for a report
 }
 
-// maxEvents is how many unreported events of a call are queued. More are dropped: later events include
-// earlier ones, and other callers use the connection too.
+// maxEvents is how many unreported events of a call are queued. More are dropped: later progress
+// replaces earlier progress, and other callers use the connection too.
 const maxEvents = 1000
 
 // Refused is returned if the server answers a call with a protocol error instead of a result.

@@ -1,8 +1,8 @@
 // Package fold decides which tools of another MCP server become one tool: those that act on the same
 // thing and have the same kind of effect.
 //
-// Tools that only read are kept apart from the rest, so that the hints of a folded tool hold for all
-// its actions and a host can allow the reading one. Schemas do not matter: tools of one noun share few
+// Tools that only read are kept apart from the rest. The hints of a folded tool thus hold for all its
+// actions, and a host can allow the reading one. Schemas do not matter: tools of one noun share few
 // parameters, often with different meanings, so every action keeps its own schema.
 //
 // A [Plan] is data. It depends only on the server's name and its list, is the same on every machine,
@@ -104,7 +104,7 @@ const (
 	maxAction    = 64 // characters of an action's name
 	writeTwin    = "_write"
 	readTwin     = "_read"
-	fewTools     = 14  // tools of one effect that become one family, whatever their nouns
+	fewTools     = 14  // tools of one effect that become one family, with any nouns
 	fewSmall     = 3   // tools that may cost less unfolded
 	foldedSize   = 240 // bytes of a folded tool in a list, without actions
 	actionSize   = 16  // bytes of each action

@@ -38,8 +38,8 @@ func wordsOf(name string) []string {
 	return words
 }
 
-// verbs lists words for what a tool does. If a name begins or ends with one, the rest of the name is
-// the tool's subject.
+// verbs lists words for the effect of a tool. If a name begins or ends with one, the rest of the name
+// is the tool's subject.
 var verbs = sync.OnceValue(func() map[string]bool {
 	return wordSet(`
 	abort accept activate add analyze append apply approve archive assign attach authenticate authorize batch begin block build

@@ -119,8 +119,8 @@ func TestGatewayOnly(t *testing.T) {
 	}
 }
 
-// A server named like a family of the workbench can be called by its name if the workbench is off, and
-// always by the names in its plan. Its calls are recorded.
+// A server named like a family of the workbench can be called by its name if the workbench is off. The
+// names in its plan always work. Its calls are recorded.
 func TestGatewayOnlyFreesNames(t *testing.T) {
 	t.Parallel()
 	m, all := eras(t, "--tier=none")

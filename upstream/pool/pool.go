@@ -193,7 +193,7 @@ type request struct {
 }
 
 // maxEvents is how many unreported events of a request are queued. More are dropped, except questions:
-// later events include earlier ones.
+// later progress replaces earlier progress.
 const maxEvents = 1000
 
 // add queues an event for the caller.

@@ -78,8 +78,8 @@ func reportOf(name string, args json.RawMessage, answer []byte, run runAction) (
 	return log.Log(), nil
 }
 
-// sarifLevels maps severities of bugfix and statuses of guard to levels. Others, and impacts of
-// refactor, are notes.
+// sarifLevels maps severities of bugfix and statuses of guard to levels. Other severities, and impacts
+// of refactor, are notes.
 var sarifLevels = map[string]string{"critical": "error", "high": "error", "medium": "warning", policy.Fail: "error", policy.Warn: "warning"}
 
 // findings adds all findings of an answer's scan, of which the answer has only the worst, and the

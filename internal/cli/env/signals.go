@@ -14,8 +14,8 @@ import (
 // StopGrace is the default time that running work has to end after a signal.
 const StopGrace = 5 * time.Second
 
-// exitWithin is the time from the end of the grace period to the end of the process, even if the
-// process still waits for a client, a lock or a database.
+// exitWithin is the time from the end of the grace period to the end of the process. It also holds if
+// the process still waits for a client, a lock or a database.
 const exitWithin = 4 * time.Second
 
 // UntilSignal returns a context that is done at the first SIGINT or SIGTERM. The process then ends

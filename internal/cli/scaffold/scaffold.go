@@ -96,8 +96,8 @@ func create(c *cli.Context, name, clone string) error {
 	return err
 }
 
-// goMod returns a go.mod that requires the clone of toolfold. If clone is empty, it requires the
-// release that this program is.
+// goMod returns the go.mod of a module that is built with a clone of toolfold. If clone is empty, it
+// requires the release that this program is.
 func goMod(name, clone, version string) ([]byte, error) {
 	if !semver.IsValid(version) || semver.Build(version) != "" || module.IsPseudoVersion(version) {
 		if clone == "" {

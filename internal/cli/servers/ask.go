@@ -56,10 +56,9 @@ func ListOf(answer upstream.Answer) (doctor.List, error) {
 	return l, err
 }
 
-// AskAll asks the server of each list without a problem for its tools, four at a time. It prints a line
-// on standard error for each answer, sets the problem of a list if its server does not answer, and
-// returns the answers by index. offers returns additional methods to declare to a server, see
-// [upstream.List].
+// AskAll asks the server of each list without a problem for its tools, four at a time. It returns the
+// answers by index, and prints a line on standard error for each. The list of a server that does not
+// answer gets a problem. offers returns additional methods to declare to a server, see [upstream.List].
 func AskAll(c *cli.Context, lists []doctor.List, servers []upstream.Server, offers func(i int) []string) []upstream.Answer {
 	answers := make([]upstream.Answer, len(lists))
 	var line sync.Mutex // prints one line at a time

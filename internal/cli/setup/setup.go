@@ -239,8 +239,9 @@ func connect(c *cli.Context, h *hosts.Host, options []string) error {
 	})
 }
 
-// explain prints notes for the user. written is the file that already has the entry, or empty; then
-// only the remaining steps are printed.
+// explain prints notes about the entry: cost, approval, list, rules. written is the path of the file
+// that has the entry, or empty. If it is empty, the notes begin with where to put the entry, otherwise
+// with the next step.
 func explain(c *cli.Context, h *hosts.Host, row *target.Row, args []string, written string) error {
 	w := tabwriter.NewWriter(c.App.ErrWriter, 0, 0, 2, ' ', 0)
 	where, add, next := h.Manual, h.Add, ""

@@ -45,7 +45,7 @@ type Workbench struct {
 	tasks     serve.Tasks // for clients that accept a task as answer
 	offer     offer.Offer
 	server    atomic.Pointer[serve.Server] // set once it serves
-	gateway   *gateway.Gateway             // to the other servers; nil if there are none
+	gateway   *gateway.Gateway             // to the other servers; nil without any
 	log       *slog.Logger
 	lapses    lapses
 	off       []*toolfold.Family // the workbench's, if only other servers are served
