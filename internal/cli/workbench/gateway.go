@@ -95,9 +95,9 @@ func (b *Workbench) record(ctx context.Context, a *toolfold.Action, params json.
 	return result, failed
 }
 
-// Learn asks servers whose tools are unknown for their lists. It waits for the answers only if other
-// servers' tools are listed (not at level search) and none is known yet, because many clients request
-// the list once. Clients are notified of later results.
+// Learn asks servers whose tools are unknown for their lists. It waits only if other servers' tools are
+// listed (not at level search) and none is known yet: many clients request the list once. Clients are
+// notified of later results.
 func (b *Workbench) Learn(ctx context.Context, wait time.Duration) {
 	if b.gateway == nil {
 		return
