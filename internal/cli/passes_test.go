@@ -23,7 +23,7 @@ var jsonFuncs = map[string][]string{
 
 // Reading and writing JSON is most of the cost of a call, and each pass over the arguments could change
 // them. For one memory.store on stdio, our code makes at most three decodings and two encodings, in
-// addition to those of the protocol library. The test builds toolfold with a JSON package that reports
+// addition to the protocol library's. The test builds toolfold with a JSON package that reports
 // its callers, which takes a minute. It runs only if TOOLFOLD_COUNT_JSON is set, as in the nightly run.
 func TestJSONPassesOfACall(t *testing.T) {
 	if os.Getenv("TOOLFOLD_COUNT_JSON") == "" {

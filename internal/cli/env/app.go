@@ -39,7 +39,7 @@ func (e *Env) App() *cli.App {
 	}
 }
 
-// RefuseWrong makes commands suggest flags for unknown ones, and reject arguments if they declare none.
+// RefuseWrong makes commands suggest flags for unknown ones, and reject undeclared arguments.
 func RefuseWrong(commands []*cli.Command) {
 	for _, command := range commands {
 		RefuseWrong(command.Subcommands)

@@ -41,7 +41,7 @@ type Hook struct {
 
 	Local bool // its program keeps the file out of commits
 
-	// Path returns the path of the hook's file for a folder, or the reason why there is none.
+	// Path returns the path of the hook's file for a folder, or the reason why the folder has no such file.
 	Path func(folder string) (string, error)
 
 	// Skeleton is the text of an empty file. put returns a text with the hook, in place of a former

@@ -12,7 +12,7 @@ import (
 
 // SwitchedOff returns a function for the names of the upstreams that the settings now switch off. It
 // rereads the user's file only after a change. If the file cannot be read, the last names stay,
-// initially those of the options.
+// initially the names in the options.
 func SwitchedOff(o *settings.Options) func() map[string]bool {
 	var mu sync.Mutex
 	var size int64

@@ -42,7 +42,7 @@ var UpstreamsFlag = &cli.StringFlag{
 	EnvVars: []string{"TOOLFOLD_UPSTREAMS"}, TakesFile: true,
 }
 
-// Folder returns the folder of the user's settings; empty if the system defines none.
+// Folder returns the folder of the user's settings; empty if the system has no such folder.
 func Folder() string {
 	if global := config.DefaultFiles("").Global; global != "" {
 		return filepath.Dir(global)

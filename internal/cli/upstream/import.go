@@ -134,7 +134,7 @@ type file struct {
 	named bool // named in the command, so it must be readable
 }
 
-// clientsFiles lists the files that the command names, or those of all clients.
+// clientsFiles lists the files that the command names, or the files of all clients.
 func clientsFiles(c *cli.Context) (files []file, err error) {
 	for _, path := range c.Args().Slice() {
 		files = append(files, file{path: path, named: true})
@@ -299,8 +299,7 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ta
 	return list, nil
 }
 
-// rules returns the client's permission rules for the list: those for all folders and those of its
-// folder.
+// rules returns the client's permission rules for the list: for all folders and for its own folder.
 func (cl *client) rules() ([]hosts.Rule, error) {
 	rules, err := cl.host.ToolRules("")
 	if err != nil || cl.folder == "" {

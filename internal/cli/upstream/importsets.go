@@ -22,13 +22,13 @@ type client struct {
 	path    string        // of the file, with links resolved
 	folder  string        // folder of the list; empty = all folders
 	known   []string      // folders that the file names; only in a list for all folders
-	base    *client       // list for all folders in the same file, which also applies to this folder; nil if there is none
+	base    *client       // list for all folders in the same file, which also applies to this folder; may be nil
 	model   string        // named in the file; empty = the client's default
 	own     []hosts.Entry // entries that start toolfold
 	has     bool          // it has an entry with the name that import uses, which stays
 	off     bool          // that entry is switched off
 	set     string        // served to the client; empty = all upstreams
-	options []string      // of serve, in the entry that import writes; nil if it writes none
+	options []string      // of serve, in the entry that import writes; nil without such an entry
 	left    bool          // left alone, because it would pay more
 
 	servers       int // enabled entries, without those of toolfold
@@ -104,7 +104,7 @@ func (s *survey) hidden(cl *client, name string) bool {
 	return slices.ContainsFunc(s.of(cl), func(t *taking) bool { return t.entry.Name == name })
 }
 
-// inForce returns the servers that apply to a client: those of its list, and in a folder also those for
+// inForce returns the servers that apply to a client: its own list, and in a folder also the list for
 // all folders.
 func (s *survey) inForce(cl *client) []*taking {
 	list := s.of(cl)

@@ -293,7 +293,7 @@ func (u *undoing) upgrade(f *clientfile.Imported, record *clientfile.Imports) er
 	return nil
 }
 
-// upstreamOf returns the name of the upstream that import made of an entry; empty if there is none.
+// upstreamOf returns the name of the upstream that import made of an entry; empty if import did not take it over.
 func (u *undoing) upstreamOf(e hosts.Entry, record *clientfile.Imports) string {
 	made, _, err := servers.UpstreamOf(e)
 	if err != nil || e.Off || servers.IsOwn(e) {
