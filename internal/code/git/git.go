@@ -1,8 +1,6 @@
-// Package git asks git what changed in a folder.
-//
-// The repository need not be trusted: nothing that its configuration names is run.
-// Of that, git would run the file system monitor, hooks, the filters of attributes,
-// programs that show differences and, where objects are missing, what fetches them.
+// Package git asks git which files and lines of a folder changed. The repository may be untrusted,
+// so git runs nothing that its configuration names: no file system monitor, hooks, attribute
+// filters, diff programs, or programs that fetch missing objects.
 package git
 
 import (
@@ -23,9 +21,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Uncommitted stands for the commit that is checked out, where a reference is asked for. Staged
-// does too, and compares it with the index, from which the next commit is made, in place of
-// the files.
+// Uncommitted as a reference stands for the checked-out commit. Staged does too, but compares that
+// commit with the index, from which the next commit is made, instead of the files.
 const (
 	Uncommitted = "uncommitted"
 	Staged      = "staged"
@@ -41,24 +38,25 @@ type Change struct {
 	Path  string  // below the folder, with slashes
 	Gone  bool    // it was deleted
 	New   bool    // the commit does not have it
-	Whole bool    // it changed, and git tells no lines, as of a binary file
-	Index bool    // it is compared, and to be read, as the index has it, see [Read]
-	Lines []Lines // that were added, or changed, or stand where some were taken out; in order
+	Whole bool    // it changed, but git lists no lines, for example because it is binary
+	Index bool    // it is compared with the index, and to be read from there, see [Read]
+	Lines []Lines // added or changed lines, and the lines around removed ones; in order
 }
 
-// Differs reports whether the file is not as the commit has it, its mode aside.
+// Differs reports whether the content of the file differs from the commit; a new mode does not
+// count.
 func (c Change) Differs() bool { return c.Gone || c.New || c.Whole || len(c.Lines) > 0 }
 
-// Lines is a run of lines, both included, from 1.
+// Lines is a range of lines, from 1, both ends included.
 type Lines struct{ From, To int }
 
-// Has reports whether a line changed; 0 stands for the file itself. Of a new file, and of one
-// whose changed lines are not known, all did.
+// Has reports whether a line changed; 0 is the file itself. For new files, and if the changed lines
+// are unknown, every line counts as changed.
 func (c Change) Has(line int) bool {
 	return c.New || c.Whole || slices.ContainsFunc(c.Lines, func(l Lines) bool { return l.From <= line && line <= l.To })
 }
 
-// Limits of a look at a repository.
+// Limits of one call.
 const (
 	gitTime    = time.Minute
 	gitOutput  = 64 << 20 // bytes
@@ -66,7 +64,7 @@ const (
 	maxRef     = 250 // bytes
 )
 
-// NoChanges says why the changes of a working tree cannot be told.
+// NoChanges is the error of a call for which git could not read the repository or the reference.
 type NoChanges struct {
 	Reason, Hint string
 
@@ -76,7 +74,7 @@ type NoChanges struct {
 // Error implements error.
 func (e *NoChanges) Error() string { return e.Reason }
 
-// Unwrap returns the error of git; nil if it did not end with one.
+// Unwrap returns the error of the git process, or nil if git did not fail.
 func (e *NoChanges) Unwrap() error { return e.cause }
 
 func none(hint, format string, args ...any) error {
@@ -85,15 +83,13 @@ func none(hint, format string, args ...any) error {
 
 const withoutGit = "name the files instead"
 
-// Since returns what differs in a folder of a working tree from a commit, in the
-// order of names: new files included, ignored ones not. A file that was renamed
-// counts as deleted and as new. The commit is the last that the work has in common
-// with a reference, which is a branch, a tag or a hash, or [Uncommitted].
+// Since returns the files below dir that differ from a commit, sorted by name. It includes new
+// files and leaves out ignored ones. A renamed file counts as deleted and as new. ref is a branch,
+// a tag, a hash, [Uncommitted] or [Staged]; the commit is the merge base of ref and HEAD.
 //
-// Also are files below the folder, with slashes, that are returned where git lists no
-// difference too: without lines where the commit has them, else as new, such as
-// ignored ones and those of another repository. The error is a [NoChanges] or that of
-// the context.
+// Files in also are returned even if git lists no difference: without lines if the commit has them,
+// else as new, for example ignored files and files of another repository. Their paths are below
+// dir, with slashes. The error is a [NoChanges] or the context's.
 func Since(ctx context.Context, dir, ref string, also ...string) ([]Change, error) {
 	bounded, stop := context.WithTimeout(ctx, gitTime)
 	defer stop()
@@ -124,8 +120,8 @@ func Since(ctx context.Context, dir, ref string, also ...string) ([]Change, erro
 	return list, nil
 }
 
-// Read returns the texts of files below a folder as the index has them, by name, without those
-// that it has no text of. The error is a [NoChanges] or that of the context.
+// Read returns the texts that the index has of files below dir, by name. Files without a text there
+// are left out. The error is a [NoChanges] or the context's.
 func Read(ctx context.Context, dir string, names []string) (map[string]string, error) {
 	bounded, stop := context.WithTimeout(ctx, gitTime)
 	defer stop()
@@ -163,16 +159,14 @@ func Read(ctx context.Context, dir string, names []string) (map[string]string, e
 	return texts, nil
 }
 
-// repository is a folder of a working tree.
 type repository struct {
 	dir   string
-	git   string // the program; it and path lie outside of the folder
-	path  string // $PATH for what git starts
-	index bool   // what is staged counts, in the index that git has its hooks look at
-	asks  string // the input of a command
+	git   string // the program; git and path lie outside of dir
+	path  string // $PATH of programs that git starts
+	index bool   // compare with the index, the one that git gives its hooks
+	asks  string // standard input of a command
 
-	// overrides are names and values of settings in turn, which go before those of
-	// the repository.
+	// overrides alternates names and values of settings that override those of the repository.
 	overrides []string
 }
 
@@ -180,7 +174,7 @@ func newRepository(dir string) *repository {
 	return &repository{dir: dir, git: outside.Program(dir, "git"), path: outside.Path(dir)}
 }
 
-// open finds the settings that make git run nothing, and that the folder is in a working tree.
+// open sets overrides so that git runs no other programs, and checks that dir is in a working tree.
 func open(ctx context.Context, dir string) (*repository, error) {
 	r := newRepository(dir)
 	r.overrides = []string{
@@ -211,15 +205,15 @@ func open(ctx context.Context, dir string) (*repository, error) {
 	return r, nil
 }
 
-// base returns the hash of the commit, or of the empty tree before the first, that a
-// reference leads to.
+// base returns the hash of the commit that ref leads to, or of the empty tree before the first
+// commit.
 func (r *repository) base(ctx context.Context, ref string) (string, error) {
 	if ref == Uncommitted || ref == Staged {
 		head, err := r.commit(ctx, "HEAD")
 		if err != nil || head != "" {
 			return head, err
 		}
-		empty, err := r.run(ctx, "hash-object", "-t", "tree", "--stdin") // which is at its end
+		empty, err := r.run(ctx, "hash-object", "-t", "tree", "--stdin") // of an empty input
 		return strings.TrimSpace(empty), err
 	}
 	if len(ref) > maxRef {
@@ -234,13 +228,13 @@ func (r *repository) base(ctx context.Context, ref string) (string, error) {
 	}
 	common, err := r.run(ctx, "merge-base", "--end-of-options", found, "HEAD")
 	if common = strings.TrimSpace(common); err != nil || common == "" {
-		return found, ctx.Err() // they have none in common, or nothing is checked out
+		return found, ctx.Err() // no common ancestor, or nothing is checked out
 	}
 	return common, nil
 }
 
-// commit returns the hash of the commit that a reference names; empty where it names
-// none. That is asked before the reference stands in any other command.
+// commit returns the hash of the commit that ref names, or "" if there is no such commit. Callers
+// resolve a reference with it before they pass it to any other command.
 func (r *repository) commit(ctx context.Context, ref string) (string, error) {
 	if strings.ContainsAny(ref, "\x00\n") {
 		return "", nil
@@ -253,9 +247,9 @@ func (r *repository) commit(ctx context.Context, ref string) (string, error) {
 	return strings.TrimSpace(hash), err
 }
 
-// File returns the text of a file that a commit has, of at most limit bytes. The reference is a
-// branch, a tag or a hash; the name is below the folder, with slashes. The error is a
-// [NoChanges] or that of the context.
+// File returns the text that a commit has of a file. A text longer than limit bytes is an error.
+// ref is a branch, a tag or a hash; name is below dir, with slashes. The error is a [NoChanges] or
+// the context's.
 func File(ctx context.Context, dir, ref, name string, limit int) ([]byte, error) {
 	bounded, stop := context.WithTimeout(ctx, gitTime)
 	defer stop()
@@ -302,7 +296,7 @@ func file(ctx context.Context, dir, ref, name string, limit int) (string, error)
 	return r.run(ctx, "cat-file", "blob", parts[2])
 }
 
-// changes returns what differs from a commit or tree, by path.
+// changes returns the files that differ from a commit or tree, by path.
 func (r *repository) changes(ctx context.Context, base string) (map[string]*Change, error) {
 	comparing := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--relative", "--submodule=short",
 		"--ignore-submodules=dirty"}
@@ -324,7 +318,7 @@ func (r *repository) changes(ctx context.Context, base string) (map[string]*Chan
 			c.Lines, c.Whole = lines, false
 		}
 	}
-	if r.index { // which has no others
+	if r.index { // the index has no untracked files
 		return byPath, nil
 	}
 	others, err := r.run(ctx, "ls-files", "--others", "--exclude-standard", "-z", "--", ".")
@@ -332,14 +326,14 @@ func (r *repository) changes(ctx context.Context, base string) (map[string]*Chan
 		return nil, err
 	}
 	for name := range strings.SplitSeq(strings.TrimSuffix(others, "\x00"), "\x00") {
-		if name = strings.TrimSuffix(name, "/"); name != "" { // of another repository only the folder is listed
+		if name = strings.TrimSuffix(name, "/"); name != "" { // of a nested repository only the folder is listed
 			byPath[name] = &Change{Path: name, New: true}
 		}
 	}
 	return byPath, nil
 }
 
-// add adds the named files without a change to changes.
+// add adds those of the named files that changes lacks.
 func (r *repository) add(ctx context.Context, base string, changes map[string]*Change, names []string) error {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return changes[name] != nil })
 	for some := range slices.Chunk(names, 50) {
@@ -365,7 +359,7 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 			env = append(env, entry)
 		}
 	}
-	if file := os.Getenv("GIT_INDEX_FILE"); r.index && file != "" { // of a commit of some files, or of all
+	if file := os.Getenv("GIT_INDEX_FILE"); r.index && file != "" { // git sets it for the hooks of a partial commit, too
 		if absolute, err := filepath.Abs(file); err == nil {
 			env = append(env, "GIT_INDEX_FILE="+absolute)
 		}
@@ -400,14 +394,15 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 	return "", none(withoutGit, "git printed more than %d bytes", gitOutput)
 }
 
-// Hooks returns the folder in which git looks for the hooks of the working tree that a folder is
-// in. It refuses one that is not of the repository, whose hooks run in others too, and a setting that switches hooks off.
+// Hooks returns the folder in which git looks for hooks of the working tree around dir. It is an
+// error if that folder is outside of the repository, because its hooks run in other repositories
+// too, or if core.hooksPath switches hooks off.
 func Hooks(dir string) (string, error) {
 	ctx, stop := context.WithTimeout(context.Background(), gitTime)
 	defer stop()
-	r := newRepository(dir) // rev-parse and config run nothing that settings name, and are asked for one
+	r := newRepository(dir) // rev-parse and config run no program of the settings, so overrides are not needed
 	switch set, err := r.run(ctx, "config", "--null", "--get", "core.hooksPath"); {
-	case err != nil: // it is not set, or what follows says why
+	case err != nil: // it is not set, or the next command returns the reason
 	case set == "\x00", set == os.DevNull+"\x00":
 		return "", none("", "core.hooksPath is %q, with which git runs no hooks: set it to a folder of this repository, or take it out of "+
 			"the file that git config --show-origin core.hooksPath names", strings.TrimSuffix(set, "\x00"))
@@ -429,8 +424,8 @@ func Hooks(dir string) (string, error) {
 		"or call toolfold hook git from the hook there", paths[0])
 }
 
-// Private reports whether a file at an absolute path stays in this clone of the working tree that
-// a folder is in: git ignores it, or keeps it in its own folder. The file need not be there.
+// Private reports whether the file at an absolute path stays in this clone of the working tree
+// around dir: git ignores it, or it is in git's own folder. The file need not exist.
 func Private(dir, path string) (bool, error) {
 	ctx, stop := context.WithTimeout(context.Background(), gitTime)
 	defer stop()
@@ -445,16 +440,16 @@ func Private(dir, path string) (bool, error) {
 	if outside.Holds(strings.TrimSuffix(own, "\n"), path) {
 		return true, nil
 	}
-	_, err = r.run(ctx, "--no-literal-pathspecs", "check-ignore", "--quiet", "--", path) // which takes paths only
+	_, err = r.run(ctx, "--no-literal-pathspecs", "check-ignore", "--quiet", "--", path) // check-ignore takes no pathspecs
 	var exit *child.ExitError
-	if errors.As(err, &exit) { // it is not ignored, or is in another working tree
+	if errors.As(err, &exit) { // not ignored, or in another working tree
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// Top returns the folder, at or above another, that is the top of a working tree of git; that other
-// one and false if there is none.
+// Top returns the nearest folder, from folder upwards, that is the top of a git working tree. If
+// there is none, it returns folder and false.
 func Top(folder string) (top string, ok bool) {
 	for at := folder; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// changedFiles reads the raw list and the counts of lines of a comparison, each ended by a
-// zero byte. A file with changes is [Change.Whole] until its lines are known.
+// changedFiles parses the output of git diff --raw --numstat -z. A file with changes is
+// [Change.Whole] until its lines are known.
 func changedFiles(listed string) map[string]*Change {
 	byPath := map[string]*Change{}
 	fields := strings.Split(listed, "\x00")
 	for i := 0; i+1 < len(fields); i++ {
-		if strings.HasPrefix(fields[i], ":") { // modes, objects and the status; the name follows
+		if strings.HasPrefix(fields[i], ":") { // modes, objects and status; the name follows
 			name, status := fields[i+1], fields[i][len(fields[i])-1]
 			byPath[name] = &Change{Path: name, Gone: status == 'D', New: status == 'A'}
 			i++
@@ -20,22 +20,21 @@ func changedFiles(listed string) map[string]*Change {
 		}
 		added, rest, _ := strings.Cut(fields[i], "\t")
 		removed, name, _ := strings.Cut(rest, "\t")
-		if c := byPath[name]; c != nil { // without lines only its mode changed
+		if c := byPath[name]; c != nil { // if no lines changed, only its mode did
 			c.Whole = !c.Gone && !c.New && (added != "0" || removed != "0")
 		}
 	}
 	return byPath
 }
 
-// changedLines returns the lines that a patch without context changes in each file
-// that is there after it. Where lines were only taken out, the lines on both sides
-// count as changed.
+// changedLines returns the lines that a patch without context changes, for each file that exists
+// after it. If lines were only removed, the lines on both sides count as changed.
 func changedLines(patch string) map[string][]Lines {
 	changed := map[string][]Lines{}
-	name, body := "", 0 // the file, and the lines of the hunk that are still to come
+	name, body := "", 0 // the file, and the remaining lines of the hunk
 	for line := range strings.Lines(patch) {
 		switch {
-		case body > 0 && line[0] != '\\': // else it says that the file ends without a newline
+		case body > 0 && line[0] != '\\': // a backslash marks a file without a newline at its end
 			body--
 		case strings.HasPrefix(line, "+++ "):
 			name = patchedName(strings.TrimSuffix(line[4:], "\n"))
@@ -52,9 +51,8 @@ func changedLines(patch string) map[string][]Lines {
 	return changed
 }
 
-// patchedName returns the name in the line of a patch that begins with +++; empty for a
-// file that is deleted. Git ends a name with a tab where it has spaces, and quotes one
-// that has stranger characters.
+// patchedName returns the file name of a +++ line of a patch, or "" for a deleted file. Git appends
+// a tab to names with spaces, and quotes names with special characters.
 func patchedName(text string) string {
 	if strings.HasPrefix(text, `"`) {
 		if unquoted, err := strconv.Unquote(text); err == nil {
@@ -68,7 +66,7 @@ func patchedName(text string) string {
 	return name
 }
 
-// hunk reads the head of a hunk, such as "@@ -4,2 +4 @@".
+// hunk parses the header of a hunk, such as "@@ -4,2 +4 @@".
 func hunk(head string) (removed, at, added int) {
 	fields := strings.Fields(head)
 	if len(fields) < 3 {

@@ -8,7 +8,7 @@ import (
 	"github.com/toolfold/toolfold/internal/code/scan"
 )
 
-// module is a Go module of the workspace. Its zero value is none.
+// module is a Go module of the workspace. The zero value means no module.
 type module struct{ path, folder string }
 
 // module returns the module that a folder is in.
@@ -28,8 +28,8 @@ func (r *reader) module(folder string) module {
 	return m
 }
 
-// followGo returns the folder of an imported package that is in one of the modules, the one
-// with the longest path.
+// followGo returns the folder of an imported package, if it belongs to one of the known modules.
+// The module with the longest path wins.
 func (r *reader) followGo(i scan.Import) (to string, own bool) {
 	for _, m := range r.known {
 		if rest, ok := inside(i.Names[0], m.path); ok {

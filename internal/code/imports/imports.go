@@ -1,7 +1,9 @@
-// Package imports finds which files of a workspace import which files and folders of it: in
-// Go by the modules of go.mod files, in JavaScript and TypeScript by relative paths, by what
-// tsconfig.json and package.json map, and by the names of the workspace's packages, in Python
-// by relative dots and from the folders that can be on its path.
+// Package imports finds which files of a workspace import which of its files and folders:
+//   - Go: by the modules of go.mod files;
+//   - JavaScript and TypeScript: by relative paths, the mappings of tsconfig.json and package.json,
+//
+// and the names of the workspace's packages;
+//   - Python: by relative dots, and from folders that may be on its path.
 package imports
 
 import (
@@ -17,17 +19,17 @@ import (
 	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
-// Graph holds what the sources below a folder import of each other.
+// Graph holds the imports between the sources below a folder.
 type Graph struct {
 	scan.Sources
 	Arrows []Arrow // in the order of files and lines
 
-	Computed int // imports that are known only when the code runs
-	Outside  int // imports of the workspace that lead out of the folder
-	Lost     int // imports of the workspace, by their form, that lead to no source that was read
+	Computed int // imports whose target is known only at run time
+	Outside  int // imports of workspace files outside of the folder
+	Lost     int // imports that look like the workspace's, but lead to no source
 }
 
-// Arrow says that a file imports another, or a folder that is one package.
+// Arrow is an import of a file, or of a folder that is one package, by another file.
 type Arrow struct {
 	From string
 	Line int
@@ -65,21 +67,21 @@ type reader struct {
 	graph *Graph
 
 	files     map[string]bool
-	folders   map[string]bool // with a source in or below them
-	goFolders map[string]bool // with a Go file in them
+	folders   map[string]bool // folders with a source in or below them
+	goFolders map[string]bool // folders with a Go file in them
 
-	texts    map[string][]byte // configuration that was read, by path; nil = there is none
+	texts    map[string][]byte // configuration files, by path; nil = missing or unreadable
 	modules  map[string]module // by folder
 	known    []module          // the longest paths first
 	configs  map[string]mapping
-	packages map[string]string   // folders of package.json files, by the name that these have
-	tops     map[string][]string // folders that hold a Python package, by its name
+	packages map[string]string   // folders of package.json files, by package name
+	tops     map[string][]string // folders that hold a Python package, by the package's name
 }
 
 // maxConfig bounds the size of a go.mod, package.json or tsconfig.json.
 const maxConfig = 256 << 10
 
-// index notes which files and folders there are, and the modules and packages that these are.
+// index records the files and folders of the sources, and their modules and packages.
 func (r *reader) index() {
 	scripts := false
 	for _, file := range r.graph.Files {
@@ -129,7 +131,7 @@ func (r *reader) follow(from string, i scan.Import) {
 		return
 	}
 	var to string
-	var own bool // of the workspace
+	var own bool // whether the import names something in the workspace
 	switch languageOf(from) {
 	case golang:
 		to, own = r.followGo(i)
@@ -149,13 +151,13 @@ func (r *reader) follow(from string, i scan.Import) {
 	}
 }
 
-// below reports whether a path is in the folder that is read.
+// below reports whether a path is in the folder of the graph.
 func (r *reader) below(name string) bool {
 	return r.graph.Folder == "." && name != ".." && !strings.HasPrefix(name, "../") || name == r.graph.Folder ||
 		strings.HasPrefix(name, r.graph.Folder+"/")
 }
 
-// text returns a file of configuration; nil where there is none that can be read.
+// text returns a configuration file, or nil if it does not exist or cannot be read.
 func (r *reader) text(name string) []byte {
 	text, known := r.texts[name]
 	if !known {
@@ -168,13 +170,14 @@ func (r *reader) text(name string) []byte {
 	return text
 }
 
-// exists reports whether something in the workspace, which may be outside of the folder, has a name.
+// exists reports whether the workspace, also outside of the folder, has a file or folder of this
+// name.
 func (r *reader) exists(name string) bool {
 	_, err := r.root.Lstat(filepath.FromSlash(name))
 	return err == nil
 }
 
-// upwards yields a folder and those above it, up to the workspace.
+// upwards yields a folder and its parents, up to the workspace.
 func upwards(folder string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for ; yield(folder) && folder != "."; folder = path.Dir(folder) {
@@ -185,8 +188,7 @@ func upwards(folder string) func(yield func(string) bool) {
 // longest orders names so that the longest come first.
 func longest(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) }
 
-// inside returns what a path has below a folder, or below a prefix of another kind such as the
-// path of a module.
+// inside returns the part of a path below a folder, or below another prefix such as a module path.
 func inside(name, folder string) (rest string, ok bool) {
 	if name == folder {
 		return "", true

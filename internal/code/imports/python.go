@@ -9,8 +9,8 @@ import (
 	"github.com/toolfold/toolfold/internal/code/scan"
 )
 
-// standard lists the modules of Python's standard library, 3.8 to 3.14: a file of such a name is
-// not what others import by it.
+// standard lists the modules of Python's standard library, 3.8 to 3.14. A workspace file with such
+// a name is not the target of an import.
 var standard = sync.OnceValue(func() []string {
 	return strings.Fields(`__future__ abc argparse array ast asyncio atexit base64 bdb binascii bisect builtins bz2 calendar cgi cmath cmd
 	code codecs collections colorsys compression concurrent configparser contextlib contextvars copy copyreg csv ctypes curses dataclasses
@@ -25,7 +25,7 @@ var standard = sync.OnceValue(func() []string {
 	zlib zoneinfo`)
 })
 
-// indexPython notes the folders that hold a Python package and are none themselves.
+// indexPython records the folders that hold a Python package and are not packages themselves.
 func (r *reader) indexPython() {
 	r.tops = map[string][]string{}
 	for name := range r.files {
@@ -38,13 +38,13 @@ func (r *reader) indexPython() {
 	}
 }
 
-// isPackage reports whether a folder is a package of Python that says so.
+// isPackage reports whether a folder has an __init__.py.
 func (r *reader) isPackage(folder string) bool {
 	init := path.Join(folder, "__init__.py")
 	return r.files[init] || !r.below(folder) && r.exists(init)
 }
 
-// followPython returns the module that an import names, the most exact of its names first.
+// followPython returns the module that an import names. The longest of its names is tried first.
 func (r *reader) followPython(from string, i scan.Import) (to string, own bool) {
 	if i.Names[0] == ".." || strings.HasPrefix(i.Names[0], "../") {
 		return i.Names[0], true
@@ -67,16 +67,16 @@ func (r *reader) followPython(from string, i scan.Import) (to string, own bool) 
 				return to, true
 			}
 		}
-		if r.isPackage(path.Join(folder, top)) { // a part of it that was not read
+		if r.isPackage(path.Join(folder, top)) { // a part of the package that was not read
 			return r.nearest(path.Join(folder, i.Names[0])), true
 		}
 	}
 	return "", false
 }
 
-// pythonPath yields the folders that a file may import a package or module of some name from:
-// those above it that are no packages, src in them, and the one that holds the only package of
-// that name.
+// pythonPath yields the folders from which a file may import the package or module top: its parent
+// folders that are not packages, src in each of them, and the folder of the only package of that
+// name.
 func (r *reader) pythonPath(from, top string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for folder := range upwards(path.Dir(from)) {
@@ -90,8 +90,8 @@ func (r *reader) pythonPath(from, top string) func(yield func(string) bool) {
 	}
 }
 
-// pythonModule returns the file of a module, or the folder of a package that has no file of
-// its own; empty where there is neither.
+// pythonModule returns the file of a module, or the folder of a package without a file of its own,
+// or "".
 func (r *reader) pythonModule(name string) string {
 	for _, file := range []string{name + ".py", name + "/__init__.py", name + ".pyi", name + "/__init__.pyi"} {
 		if r.files[file] {
@@ -104,8 +104,8 @@ func (r *reader) pythonModule(name string) string {
 	return ""
 }
 
-// nearest returns the innermost folder of sources that a path leads through; the path where it
-// leads out of what is read, and nothing where it leads to none but the outermost.
+// nearest returns the innermost folder with sources on the way to a path. It returns the path
+// itself if that is outside of the graph's folder, and "" if no folder but the outermost matches.
 func (r *reader) nearest(name string) string {
 	if !r.below(name) {
 		return name

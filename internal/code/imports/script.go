@@ -12,22 +12,22 @@ import (
 	"github.com/toolfold/toolfold/internal/code/scan"
 )
 
-// mapping says where names that are no relative paths lead. Its zero value says nothing.
+// mapping resolves import names that are not relative paths. The zero value resolves no name.
 type mapping struct {
-	base  string // folder that names may be below; empty = none
-	rules []rule // the most exact first
+	base  string // folder in which names are looked up; empty = no such folder
+	rules []rule // the most specific first
 }
 
-// rule leads from a name, with a * for some of it, to paths in the workspace.
+// rule maps a name, in which * stands for any part, to paths in the workspace.
 type rule struct {
 	pattern string
 	targets []string
 }
 
-// followScript returns what an import of JavaScript or TypeScript leads to.
+// followScript returns the target of a JavaScript or TypeScript import.
 func (r *reader) followScript(from string, i scan.Import) (to string, own bool) {
 	name := i.Names[0]
-	if at := strings.IndexAny(name, "?"); at > 0 { // what a bundler should do with it
+	if at := strings.IndexAny(name, "?"); at > 0 { // a query is for bundlers
 		name = name[:at]
 	}
 	if name == ".." || strings.HasPrefix(name, "../") {
@@ -46,7 +46,7 @@ func (r *reader) followScript(from string, i scan.Import) (to string, own bool) 
 		}
 		return r.nearest(below), true
 	}
-	if path.IsAbs(name) { // of what is served
+	if path.IsAbs(name) { // a path of the web server
 		return "", false
 	}
 	for folder := range upwards(path.Dir(from)) {
@@ -57,7 +57,7 @@ func (r *reader) followScript(from string, i scan.Import) (to string, own bool) 
 	if to = r.workspacePackage(name); to != "" {
 		return to, true
 	}
-	// By usage these are no packages of a registry.
+	// By convention these prefixes are not packages of a registry.
 	return "", slices.ContainsFunc([]string{"@/", "~/", "#", "$"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) &&
 		!isAsset(name)
 }
@@ -65,24 +65,24 @@ func (r *reader) followScript(from string, i scan.Import) (to string, own bool) 
 // sourceEndings are the endings of scripts, in the order in which they are tried.
 var sourceEndings = []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mts", ".cts", ".mjs", ".cjs"}
 
-// unreadEndings are those of sources that are not read.
+// unreadEndings are the endings of sources that are not read.
 var unreadEndings = []string{".vue", ".svelte", ".astro"}
 
-// isAsset reports whether a path has the ending of something that imports nothing.
+// isAsset reports whether a path has the ending of a file that imports nothing.
 func isAsset(name string) bool {
 	ending := path.Ext(name)
 	return ending != "" && strings.Trim(ending[1:], "abcdefghijklmnopqrstuvwxyz0123456789") == "" && len(ending) <= 6 &&
 		!slices.Contains(sourceEndings, ending) && !slices.Contains(unreadEndings, ending)
 }
 
-// scriptFile returns the file that a path without or with its ending leads to, or the folder of
-// one without an index; empty where there is none.
+// scriptFile returns the file at a path, with or without its ending, or the folder if it has no
+// index file. It returns "" if there is neither.
 func (r *reader) scriptFile(name string) string {
 	if r.files[name] {
 		return name
 	}
 	stem := name
-	if ending := path.Ext(name); slices.Contains([]string{".js", ".jsx", ".mjs", ".cjs"}, ending) { // of what is compiled
+	if ending := path.Ext(name); slices.Contains([]string{".js", ".jsx", ".mjs", ".cjs"}, ending) { // the compiled form of a source
 		stem = strings.TrimSuffix(name, ending)
 	}
 	for _, start := range []string{stem, name, path.Join(name, "index")} {
@@ -98,7 +98,7 @@ func (r *reader) scriptFile(name string) string {
 	return ""
 }
 
-// mapped returns what a mapping leads a name to; empty for nothing that is there.
+// mapped returns the file or folder to which a mapping leads a name, or "".
 func (r *reader) mapped(m mapping, name string) string {
 	for _, rule := range m.rules {
 		before, after, wild := strings.Cut(rule.pattern, "*")
@@ -119,8 +119,8 @@ func (r *reader) mapped(m mapping, name string) string {
 	return r.scriptFile(path.Join(m.base, name))
 }
 
-// config returns what the files of a folder map: one of tsconfig.json and its like, and the
-// imports of package.json.
+// config returns the mapping of a folder: of its tsconfig.json or a similar file, and of the
+// imports of its package.json.
 func (r *reader) config(folder string) mapping {
 	m, known := r.configs[folder]
 	if known {
@@ -144,10 +144,10 @@ func (r *reader) config(folder string) mapping {
 	return m
 }
 
-// maxExtends bounds how many files a tsconfig.json extends, one after the other.
+// maxExtends bounds the length of a chain of extends.
 const maxExtends = 5
 
-// tsconfig reads the paths of a tsconfig.json, or of the file in the workspace that it extends.
+// tsconfig reads the paths of a tsconfig.json, including those of the workspace files it extends.
 func (r *reader) tsconfig(name string, depth int) (m mapping) {
 	var config struct {
 		Extends         json.RawMessage
@@ -189,7 +189,7 @@ func (r *reader) tsconfig(name string, depth int) (m mapping) {
 	return m
 }
 
-// indexPackages notes the packages of npm that the folders with sources are.
+// indexPackages records the npm packages of folders with sources, by package name.
 func (r *reader) indexPackages() {
 	r.packages = map[string]string{}
 	for _, folder := range slices.Sorted(maps.Keys(r.folders)) {
@@ -203,8 +203,7 @@ func (r *reader) indexPackages() {
 	}
 }
 
-// workspacePackage returns what a name leads to in the packages of the workspace; empty for
-// other names.
+// workspacePackage returns the target of a name in the workspace's packages, or "" for other names.
 func (r *reader) workspacePackage(name string) string {
 	for at := range upwards(name) {
 		folder, known := r.packages[at]

@@ -1,5 +1,5 @@
-// Package lex splits source text of Go, JavaScript, TypeScript and Python into
-// tokens that know where they stand. It checks no syntax beyond that.
+// Package lex splits source text of Go, JavaScript, TypeScript and Python into tokens with their
+// offsets. It does not check the syntax.
 package lex
 
 import (
@@ -23,13 +23,13 @@ type Kind byte
 // The kinds.
 const (
 	Word     Kind = iota // identifiers and keywords
-	Number               // literals
-	Text                 // strings, templates and what is between their parts, regular expressions
-	Operator             // and punctuation
+	Number               // number literals
+	Text                 // strings, regular expressions, and templates or their parts
+	Operator             // operators and punctuation
 	Newline              // end of a logical line; Python only
 )
 
-// Token is a piece of a source. Text is part of the source's.
+// Token is a piece of a source. Text is a substring of the source.
 type Token struct {
 	Kind  Kind
 	Text  string
@@ -39,52 +39,52 @@ type Token struct {
 // End returns the offset after the token.
 func (t Token) End() int { return t.Start + len(t.Text) }
 
-// Source is a text in tokens.
+// Source is a text split into tokens.
 type Source struct {
 	Tokens   []Token // without comments
 	Comments []Token
-	Fault    string // why the text cannot be read as this language; empty = no reason was seen
-	FaultAt  int    // its offset
+	Fault    string // why the text is invalid in this language; empty if no fault was found
+	FaultAt  int    // offset of the fault
 
 	text string
 }
 
-// Go splits a Go file. That it parses is for go/parser to say.
+// Go splits a Go file. It does not check that the file parses; use go/parser for that.
 func Go(text string) *Source {
 	s := &Source{text: text}
 	s.lexGo()
 	return s
 }
 
-// JavaScript splits a JavaScript or TypeScript file. What the lexer cannot
-// read, such as an apostrophe in the text of JSX, is left out; after MaxUnread of
-// that the rest is, since the lexer looks for the line of each from the start.
+// JavaScript splits a JavaScript or TypeScript file. It skips text that the lexer cannot read, such
+// as an apostrophe in JSX text. After MaxUnread such places it skips the rest, because the lexer
+// finds the line of each place by searching from the start.
 func JavaScript(text string) *Source {
 	s := &Source{text: text}
 	s.lexJavaScript(nil)
 	return s
 }
 
-// JSX splits a JavaScript file that may have elements of JSX, whose text is left out. TypeScript is
-// read so only from a .tsx file: elsewhere <T> is a type.
+// JSX splits a JavaScript file that may contain JSX elements; their text is left out. Use it for
+// TypeScript only in .tsx files: elsewhere <T> is a type.
 func JSX(text string) *Source {
 	s, e := &Source{text: text}, &elements{}
 	s.lexJavaScript(e)
-	if len(e.open) > 0 { // something else was taken for an element
+	if len(e.open) > 0 { // something was mistaken for an element
 		return JavaScript(text)
 	}
 	return s
 }
 
-// Python splits a Python file. The tokens of the standard library's tokenize
-// module are the model; expressions within f-strings count as text.
+// Python splits a Python file like the standard library's tokenize module, except that expressions
+// in f-strings are part of the text.
 func Python(text string) *Source {
 	s := &Source{text: text}
 	s.lexPython()
 	return s
 }
 
-// fail notes why a source cannot be read; the first reason stays.
+// fail records why a source cannot be read; the first reason wins.
 func (s *Source) fail(at int, format string, args ...any) {
 	if s.Fault == "" {
 		s.Fault, s.FaultAt = fmt.Sprintf(format, args...), at
@@ -111,7 +111,7 @@ func (s *Source) lexGo() {
 			return
 		case tok == gotoken.COMMENT:
 			s.comment(start, min(start+len(literal), len(s.text)))
-		case tok == gotoken.SEMICOLON && literal != ";": // put in at the end of a line
+		case tok == gotoken.SEMICOLON && literal != ";": // inserted by the scanner at the end of a line
 		case tok == gotoken.IDENT || tok.IsKeyword():
 			s.add(Word, start, start+len(literal))
 		case tok == gotoken.STRING || tok == gotoken.CHAR:
@@ -126,8 +126,8 @@ func (s *Source) lexGo() {
 	}
 }
 
-// rawEnd returns where a literal ends: the scanner takes carriage returns out
-// of raw strings.
+// rawEnd returns the end of a literal. The literal's own length is too short for raw strings,
+// because the scanner removes carriage returns from them.
 func (s *Source) rawEnd(start int, literal string) int {
 	if literal[0] != '`' {
 		return start + len(literal)
@@ -138,10 +138,10 @@ func (s *Source) rawEnd(start int, literal string) int {
 	return len(s.text)
 }
 
-// MaxUnread bounds the places of a file that the JavaScript lexer cannot read.
+// MaxUnread bounds the places of a file that the JavaScript lexer skips.
 const MaxUnread = 200
 
-// lexJavaScript reads elements of JSX too, unless they are nil.
+// lexJavaScript splits the source. It recognizes JSX elements if jsx is not nil.
 func (s *Source) lexJavaScript(jsx *elements) {
 	input := parse.NewInputString(s.text)
 	lexer := js.NewLexer(input)
@@ -160,7 +160,8 @@ func (s *Source) lexJavaScript(jsx *elements) {
 			kind, _ = lexer.RegExp()
 		}
 		end := min(input.Offset(), len(s.text))
-		if in := jsx.in(); (in == inTag || in == inEndTag) && s.text[start] == '>' && end > start+1 { // >= and >> are no operators there
+		// >= and >> are not operators in a tag
+		if in := jsx.in(); (in == inTag || in == inEndTag) && s.text[start] == '>' && end > start+1 {
 			kind, end = js.GtToken, start+1
 			move(end)
 		}
@@ -196,13 +197,13 @@ func (s *Source) lexJavaScript(jsx *elements) {
 	}
 }
 
-// elements are the elements of JSX around a place in a source. Nil has none.
+// elements holds the open JSX elements at a position of a source. A nil pointer means no JSX.
 type elements struct{ open []part }
 
 // part is a part of an element.
 type part struct {
 	kind  partKind
-	depth int // of braces, of inCode
+	depth int // of braces, in inCode
 }
 
 type partKind byte
@@ -215,7 +216,7 @@ const (
 	inCode            // in braces
 )
 
-// in returns the innermost part.
+// in returns the kind of the innermost part.
 func (e *elements) in() partKind {
 	if e == nil || len(e.open) == 0 {
 		return outside
@@ -226,7 +227,7 @@ func (e *elements) in() partKind {
 func (e *elements) push(kind partKind) { e.open = append(e.open, part{kind, 1}) }
 func (e *elements) pop()               { e.open = e.open[:max(0, len(e.open)-1)] }
 
-// text returns how long the text of an element is that a source begins with.
+// text returns the length of the element text at the beginning of source.
 func (e *elements) text(source string) int {
 	if e.in() != inText {
 		return 0
@@ -237,10 +238,10 @@ func (e *elements) text(source string) int {
 	return len(source)
 }
 
-// generic begins the type parameters of a function, which look like an element.
+// generic matches the type parameters of a function, which look like an element.
 var generic = regex.Lazy(`^<\s*[\w$]+\s*(,|extends\b)`)
 
-// take takes an operator of a source, which may begin or end a part.
+// take handles an operator of a source, which may open or close a part.
 func (e *elements) take(s *Source, start, end int) {
 	if e == nil {
 		return
@@ -261,7 +262,7 @@ func (e *elements) take(s *Source, start, end int) {
 		switch {
 		case at == inEndTag:
 			e.pop()
-			e.pop() // its text
+			e.pop() // the element's text
 		case at == inTag && s.Tokens[len(s.Tokens)-1].Text == "/":
 			e.pop()
 		case at == inTag:
@@ -285,8 +286,8 @@ func (e *elements) take(s *Source, start, end int) {
 	}
 }
 
-// regexpMayFollow reports whether a slash after the tokens so far begins a
-// regular expression: not after a value.
+// regexpMayFollow reports whether a slash after the current tokens begins a regular expression,
+// which is the case unless they end with a value.
 func (s *Source) regexpMayFollow() bool {
 	if len(s.Tokens) == 0 {
 		return true
@@ -306,10 +307,10 @@ func (s *Source) regexpMayFollow() bool {
 	return false
 }
 
-// maxCondition bounds the tokens of a condition that are looked at.
+// maxCondition bounds how many tokens closesCondition looks at.
 const maxCondition = 500
 
-// closesCondition reports whether the last token closes the condition of a statement.
+// closesCondition reports whether the last token closes the condition of an if, while, for or with.
 func (s *Source) closesCondition() bool {
 	depth := 0
 	for i := len(s.Tokens) - 1; i > 0 && i > len(s.Tokens)-maxCondition; i-- {
@@ -327,11 +328,10 @@ func (s *Source) closesCondition() bool {
 	return false
 }
 
-// pythonOperators are the operators of more than one character, longer ones
-// first.
+// pythonOperators are the operators of several characters, longer ones first.
 var pythonOperators = strings.Fields("**= //= >>= <<= ... ** // >> << <= >= == != -> += -= *= /= %= &= |= ^= @= :=")
 
-// byteOrderMark begins files of some editors, and is no part of their text.
+// byteOrderMark is the prefix that some editors write; it is not part of the text.
 const byteOrderMark = "\ufeff"
 
 func (s *Source) lexPython() {
@@ -362,7 +362,7 @@ func (s *Source) lexPython() {
 			i = s.pythonString(i, i)
 		case IsWord(rune(c)) && (c < '0' || c > '9') || c >= utf8.RuneSelf:
 			end := endOf(s.text, i, func(r rune) bool { return !IsWord(r) })
-			if end == i { // a character that begins no word
+			if end == i { // a character that cannot begin a word
 				_, size := utf8.DecodeRuneInString(s.text[i:])
 				s.fail(i, "%q is not Python", s.text[i:i+size])
 				i += size
@@ -405,8 +405,8 @@ func (s *Source) lexPython() {
 	s.add(Newline, len(s.text), len(s.text))
 }
 
-// endOf returns the offset of the first character from i on that is over, or of
-// the end of the text.
+// endOf returns the offset of the first character from i on for which over is true, or the length
+// of the text.
 func endOf(text string, i int, over func(rune) bool) int {
 	if n := strings.IndexFunc(text[i:], over); n >= 0 {
 		return i + n
@@ -414,8 +414,7 @@ func endOf(text string, i int, over func(rune) bool) int {
 	return len(text)
 }
 
-// pythonString adds the string whose prefix and quote begin at start and quote,
-// and returns where it ends.
+// pythonString adds a string and returns its end. Its prefix begins at start, its quotes at quote.
 func (s *Source) pythonString(start, quote int) (end int) {
 	mark := s.text[quote : quote+1]
 	if strings.HasPrefix(s.text[quote:], strings.Repeat(mark, 3)) {

@@ -18,24 +18,26 @@ import (
 	"github.com/toolfold/toolfold/internal/text/english"
 )
 
-// The answers of a gate, and of a check.
+// The statuses of a gate, and of a check.
 const (
 	Pass = "PASS"
-	Warn = "WARN" // it needs a look, or could not be checked
+	Warn = "WARN" // a person should look, or something could not be checked
 	Fail = "FAIL"
 )
 
-// Change is a file that was changed, or is to be.
+// Change is a file that was changed, or is about to be.
 type Change struct {
 	Path string // as the caller names it, or below the workspace with slashes
 	Gone bool   // it was deleted
 
-	// Since holds the changed lines of the file. Nil is not known: then all of it is judged.
+	// Since holds the changed lines of the file; nil if they are unknown: then every line is
+	// judged.
 	Since *git.Change
 }
 
-// Since returns what differs in the workspace from a commit, as [git.Since] does, and the
-// files that are named; without all, only these. A name outside of the workspace stays as it is.
+// Since returns the files of the workspace that differ from a commit, see [git.Since], and the
+// files in names. Without all, it returns only files in names. Names outside of the workspace are
+// returned unchanged.
 func (c Checker) Since(ctx context.Context, ref string, all bool, names []string) ([]Change, error) {
 	k, err := c.open(Policy{}, nil)
 	if err != nil {
@@ -63,8 +65,8 @@ func (c Checker) Since(ctx context.Context, ref string, all bool, names []string
 	return changes, nil
 }
 
-// Named returns files that are named as changes whose every line is judged. One that is not there
-// and that the last commit has is gone.
+// Named returns changes for these files in which every line is judged. A missing file that the last
+// commit has is Gone.
 func (c Checker) Named(ctx context.Context, names []string) ([]Change, error) {
 	k, err := c.open(Policy{}, nil)
 	if err != nil {
@@ -72,7 +74,7 @@ func (c Checker) Named(ctx context.Context, names []string) ([]Change, error) {
 	}
 	defer k.root.Close()
 	var changes []Change
-	absent := map[string]int{} // by the path below the workspace, where in changes
+	absent := map[string]int{} // index in changes, by the path below the workspace
 	for i, name := range names {
 		changes = append(changes, Change{Path: name})
 		if below, ok := k.inside(name); ok {
@@ -86,7 +88,7 @@ func (c Checker) Named(ctx context.Context, names []string) ([]Change, error) {
 	}
 	differ, err := git.Since(ctx, c.Dir, git.Uncommitted)
 	var none *git.NoChanges
-	if err != nil && !errors.As(err, &none) { // without a repository no file is known to have been there
+	if err != nil && !errors.As(err, &none) { // without a repository, deleted files are unknown
 		return nil, err
 	}
 	for _, d := range differ {
@@ -97,18 +99,18 @@ func (c Checker) Named(ctx context.Context, names []string) ([]Change, error) {
 	return changes, nil
 }
 
-// judges reports whether a line of the file is part of the change; 0 stands for the file itself.
+// judges reports whether a line of the file is part of the change; 0 is the file itself.
 func (c Change) judges(line int) bool {
 	return c.Since == nil || c.Since.Has(line)
 }
 
-// Offence is a path that a gate does not let pass.
+// Offence is a path that fails a gate.
 type Offence struct {
 	Path   string `json:"path" doc:"The file."`
 	Reason string `json:"reason" doc:"Why the file fails the gate."`
 }
 
-// Result is the answer of a gate.
+// Result is the result of a gate.
 type Result struct {
 	Gate       string    `json:"gate" doc:"Which one." enum:"path_violation,change_radius,dependency,contract_tests,config_validation,sensitive_change"`
 	Status     string    `json:"status" doc:"Its answer." enum:"PASS,WARN,FAIL"`
@@ -117,7 +119,7 @@ type Result struct {
 	Suggestion string    `json:"suggestion,omitempty" doc:"The next step."`
 }
 
-// Worst is the worst answer of the gates.
+// Worst returns the worst status of the results.
 func Worst(results []Result) string {
 	for _, status := range []string{Fail, Warn} {
 		if slices.ContainsFunc(results, func(r Result) bool { return r.Status == status }) {
@@ -127,45 +129,45 @@ func Worst(results []Result) string {
 	return Pass
 }
 
-// Checker checks changes of a workspace.
+// Checker checks changes to a workspace.
 type Checker struct {
 	Dir     string
 	Trusted func() bool // nil = never
 
-	// TestCommand returns the argument vector that tests the workspace, as its
-	// user has set it; nil where none is. A nil func is the same.
+	// TestCommand returns the argument vector that the user has set to test the workspace, or nil
+	// if there is none. A nil func means no command, too.
 	TestCommand func() ([]string, error)
 }
 
 // Limits of one check.
 const (
 	maxFile  = 1 << 20  // bytes
-	maxFiles = 64 << 20 // bytes of all files together
-	maxShown = 20       // offences of a gate
+	maxFiles = 64 << 20 // bytes of all files of a check
+	maxShown = 20       // offences per gate
 )
 
-// check holds what the gates of one check share.
+// check is the state that the gates of one check share.
 type check struct {
 	Checker
 	policy  Policy
 	root    *os.Root
-	real    string // the folder, without links
+	real    string // the absolute path of the workspace, links resolved
 	changes []Change
 
 	texts map[string]read
-	index map[string]string // texts of changes that are staged
+	index map[string]string // texts of staged changes
 	bytes int64
-	areas map[string]string // of folders, for ByPackage
+	areas map[string]string // areas of folders, for ByPackage
 }
 
-// read holds the text of a changed file, or why there is none.
+// read holds the text of a changed file, or why it was not read.
 type read struct {
 	text string
-	why  string // empty = it was read, or is known to be gone
+	why  string // empty = the text was read, or the file is gone
 	gone bool
 }
 
-// open begins a check of changes against a policy. The caller closes its root.
+// open starts a check of changes against a policy. The caller closes its root.
 func (c Checker) open(p Policy, changes []Change) (*check, error) {
 	root, err := os.OpenRoot(c.Dir)
 	if err != nil {
@@ -193,7 +195,7 @@ func (c Checker) open(p Policy, changes []Change) (*check, error) {
 	return k, nil
 }
 
-// Check answers with one result for each gate of the policy, in their order.
+// Check returns one result for each gate of the policy, in the policy's order.
 func (c Checker) Check(ctx context.Context, p Policy, changes []Change) ([]Result, error) {
 	k, err := c.open(p, changes)
 	if err != nil {
@@ -239,15 +241,15 @@ func (c Checker) Check(ctx context.Context, p Policy, changes []Change) ([]Resul
 	return results, nil
 }
 
-// verdict gathers what a gate finds.
+// verdict collects the findings of a gate.
 type verdict struct {
 	fails, warns []Offence
-	person       bool   // one of warns is about a change that a person should look at
-	unchecked    bool   // one of warns is about what could not be checked
-	older        int    // faults on lines that the change leaves as they were
-	known        int    // more faults, which a baseline lists
-	pass         string // the message where there is neither
-	fail         string // the message in front of the first failure; may be empty
+	person       bool   // a warning asks a person to look at a change
+	unchecked    bool   // a warning reports that something could not be checked
+	older        int    // faults on lines that did not change
+	known        int    // secrets that the baseline lists
+	pass         string // the message if there are no fails and warns
+	fail         string // the message if there are fails; empty = a generic one
 	suggestion   string
 }
 
@@ -255,7 +257,7 @@ func (v *verdict) failed(path, format string, args ...any) {
 	v.fails = append(v.fails, Offence{path, fmt.Sprintf(format, args...)})
 }
 
-// warned adds what could not be checked.
+// warned adds a file that could not be checked.
 func (v *verdict) warned(path, format string, args ...any) {
 	v.unchecked = true
 	v.warns = append(v.warns, Offence{path, fmt.Sprintf(format, args...)})
@@ -267,7 +269,7 @@ func (v *verdict) flagged(path, why string) {
 	v.warns = append(v.warns, Offence{path, why + ": a person should look at the change"})
 }
 
-// advice returns what to do about warnings.
+// advice returns the suggestion for the warnings.
 func (v *verdict) advice() string {
 	var do []string
 	if v.person {
@@ -290,7 +292,7 @@ func (v *verdict) result(gate string) Result {
 	return r
 }
 
-// judged is result without what is older than the change.
+// judged returns the result without the counts of older and known findings.
 func (v *verdict) judged(gate string) Result {
 	all := slices.Concat(v.fails, v.warns)
 	r := Result{Gate: gate, Status: Pass, Message: v.pass, Paths: all[:min(len(all), maxShown)]}
@@ -316,7 +318,8 @@ func (v *verdict) judged(gate string) Result {
 	return r
 }
 
-// inside returns a path as a name below the workspace, with slashes.
+// inside returns a path relative to the workspace, with slashes. It is false if the path is
+// outside.
 func (k *check) inside(target string) (string, bool) {
 	name := filepath.FromSlash(target)
 	if filepath.IsAbs(name) {
@@ -337,9 +340,8 @@ func (k *check) inside(target string) (string, bool) {
 	return filepath.ToSlash(name), filepath.IsLocal(name) && !strings.ContainsRune(target, 0)
 }
 
-// names are the names that a file has below the workspace: the given one and,
-// where the folders on the way are links, the one that they lead to. It is
-// false for a file outside.
+// names returns the names of a file below the workspace: the given one and, if folders on the way
+// are links, the resolved one. It is false for a file outside.
 func (k *check) names(target string) ([]string, bool) {
 	name, ok := k.inside(target)
 	if !ok {
@@ -362,14 +364,13 @@ func (k *check) names(target string) ([]string, bool) {
 			return []string{name}, err == nil || errors.Is(err, fs.ErrNotExist)
 		}
 		if info, err := os.Lstat(filepath.Join(k.real, filepath.FromSlash(folder))); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return nil, false // a link to nowhere leads where somebody may make something
+			return nil, false // a dangling link: its target could be created later
 		}
 		folder, rest = path.Dir(folder), path.Join(path.Base(folder), rest)
 	}
 }
 
-// path returns why the policy does not let a file change; empty for one that
-// may.
+// path returns why the policy forbids a change of a file, or "" if it does not.
 func (k *check) path(target string) string {
 	names, ok := k.names(target)
 	if !ok {
@@ -390,7 +391,7 @@ func (k *check) path(target string) string {
 	return ""
 }
 
-// paths is the gate path_violation.
+// paths runs the gate path_violation.
 func (k *check) paths(v *verdict) {
 	for _, c := range k.changes {
 		if why := k.path(c.Path); why != "" {
@@ -402,13 +403,13 @@ func (k *check) paths(v *verdict) {
 	v.suggestion = "take these changes back, or make them under a policy that allows them"
 }
 
-// manifests are the files that make a package of their folder.
+// manifests are the files that make their folder a package.
 var manifests = []string{"package.json", "pyproject.toml", "setup.py", "Cargo.toml", "pom.xml", "build.gradle", "build.gradle.kts",
 	"go.mod", "composer.json", "Package.swift", "pubspec.yaml"}
 
-// Admit holds files that are about to be written to the path gates of a policy.
-// It returns the first that may not be, and the folders or packages, in the
-// policy's unit, that the files are in; none without the gate change_radius.
+// Admit checks files that are about to be written against the path gates of a policy. It returns
+// the first refused file. If the policy has the gate change_radius, it also returns the area of
+// each file: its folder or package, depending on the policy.
 func (c Checker) Admit(p Policy, files []string) (refused *Offence, areas []string, err error) {
 	k, err := c.open(p, nil)
 	if err != nil {
@@ -427,8 +428,8 @@ func (c Checker) Admit(p Policy, files []string) (refused *Offence, areas []stri
 	return nil, areas, nil
 }
 
-// area returns the folder or the package of a file. A package of Go is a
-// folder; others are the nearest folder with a manifest.
+// area returns the folder or the package of a file. A Go package is a folder; other packages are
+// the nearest folder with a manifest.
 func (k *check) area(name string) string {
 	folder := path.Dir(name)
 	if k.policy.By != ByPackage || path.Ext(name) == ".go" {
@@ -448,11 +449,11 @@ func (k *check) area(name string) string {
 	return area
 }
 
-// radius is the gate change_radius.
+// radius runs the gate change_radius.
 func (k *check) radius(v *verdict) {
 	areas := map[string]bool{}
 	for _, c := range k.changes {
-		if names, ok := k.names(c.Path); ok { // the gate of paths is about others
+		if names, ok := k.names(c.Path); ok { // paths outside are for the path gate
 			areas[k.area(names[len(names)-1])] = true
 		}
 	}
@@ -501,7 +502,7 @@ func (k *check) text(c Change) read {
 	return known
 }
 
-// read returns the text of a plain file, or why it cannot be read.
+// read returns the text of a regular file, or why it cannot be read.
 func (k *check) read(name string, limit int64) (text, why string) {
 	info, err := k.root.Lstat(filepath.FromSlash(name))
 	switch {
@@ -523,8 +524,7 @@ func (k *check) read(name string, limit int64) (text, why string) {
 	return string(raw), ""
 }
 
-// module returns the path of the Go module that a folder is in, and the
-// module's folder; empty where there is none.
+// module returns the module path and the folder of the Go module around a folder, or empty strings.
 func (k *check) module(folder string) (module, at string) {
 	for at = folder; ; at = path.Dir(at) {
 		if text, why := k.read(path.Join(at, "go.mod"), maxFile); why == "" {

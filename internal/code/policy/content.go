@@ -33,11 +33,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
-// unread are endings of sources whose imports nothing here reads.
+// unread are the endings of sources whose imports cannot be read.
 var unread = []string{".java", ".kt", ".kts", ".rs", ".rb", ".php", ".cs", ".c", ".cc", ".cpp", ".h", ".hpp", ".swift", ".scala", ".dart",
 	".vue", ".svelte", ".ex", ".exs", ".lua", ".pl", ".zig"}
 
-// dependencies is the gate dependency.
+// dependencies runs the gate dependency.
 func (k *check) dependencies(v *verdict) {
 	files := 0
 	for _, c := range k.changes {
@@ -91,8 +91,7 @@ func (k *check) dependencies(v *verdict) {
 	v.suggestion = "import something that is allowed, or move the code to a place that may import it"
 }
 
-// imported returns why something of these names may not be imported; empty
-// where it may.
+// imported returns why an import with these names is forbidden, or "" if it is not.
 func (k *check) imported(names []string) string {
 	cited := shorten.To(names[0], 80)
 	for _, name := range names {
@@ -113,10 +112,10 @@ func (k *check) imported(names []string) string {
 	return ""
 }
 
-// testOutput is the most of the output of tests that is shown, in bytes, from the end.
+// testOutput bounds how many bytes of the tests' output are shown, from its end.
 const testOutput = 600
 
-// tests is the gate contract_tests.
+// tests runs the gate contract_tests.
 func (k *check) tests(ctx context.Context, v *verdict) error {
 	v.pass, v.suggestion = "the tests pass", "fix the failures of the tests, or take the change back"
 	argv := k.policy.Tests.Command
@@ -165,7 +164,7 @@ func (k *check) tests(ctx context.Context, v *verdict) error {
 	return nil
 }
 
-// configs is the gate config_validation.
+// configs runs the gate config_validation.
 func (k *check) configs(ctx context.Context, v *verdict) error {
 	files, unfilled := 0, 0
 	for _, c := range k.changes {
@@ -213,8 +212,8 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 	return nil
 }
 
-// isTemplate reports whether a file is a template of a Helm chart, which is no YAML before it is
-// filled in.
+// isTemplate reports whether a file is a template of a Helm chart. Templates are not YAML before
+// they are rendered.
 func (k *check) isTemplate(name string) bool {
 	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
 		if path.Base(folder) != "templates" {
@@ -227,10 +226,10 @@ func (k *check) isTemplate(name string) bool {
 	return false
 }
 
-// maxProblems is the most problems of a file that are shown.
+// maxProblems bounds the problems shown per document.
 const maxProblems = 3
 
-// validate holds the documents of a file to a schema.
+// validate validates the documents of a file against a schema.
 func (k *check) validate(ctx context.Context, v *verdict, file string, values []any, name string) error {
 	text, why := k.read(name, maxFile)
 	if why != "" {
@@ -283,7 +282,7 @@ func (k *check) validate(ctx context.Context, v *verdict, file string, values []
 	return nil
 }
 
-// jsonValue returns a value as JSON has it; nil for one that JSON has not.
+// jsonValue converts a value to its JSON form, or nil if it has none.
 func jsonValue(value any) (decoded any) {
 	raw, err := json.Marshal(value)
 	if err != nil || jsonx.Decode(raw, &decoded) != nil {
@@ -292,13 +291,13 @@ func jsonValue(value any) (decoded any) {
 	return decoded
 }
 
-// commented are the files named .json in which comments are usual.
+// commented matches .json files in which comments are usual.
 var commented = []string{"**/tsconfig*.json", "**/jsconfig*.json", "**/.vscode/*.json", "**/.eslintrc.json", "**/devcontainer.json",
 	"**/.devcontainer.json", "**/turbo.json", "**/biome.json", "**/deno.json", "**/api-extractor*.json", "**/.codesandbox/*.json",
 	"**/tslint.json", "**/rush.json", "**/.oxlintrc.json"}
 
-// syntaxOf returns the parser of a configuration file, which returns the
-// documents in it; nil for other files.
+// syntaxOf returns the parser of a configuration file, or nil for other files. The parser returns
+// the file's documents.
 func syntaxOf(name string) func([]byte) ([]any, error) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".json":
@@ -331,18 +330,18 @@ func parseJSON(text []byte) ([]any, error) {
 	}
 	var syntax *json.SyntaxError
 	if errors.As(json.Unmarshal(text, new(json.RawMessage)), &syntax) {
-		at := min(max(0, syntax.Offset-1), int64(len(text))) // the offset counts the offending byte
+		at := min(max(0, syntax.Offset-1), int64(len(text))) // the offset is after the invalid byte
 		return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text[:at], []byte("\n")), syntax)
 	}
 	return nil, err
 }
 
-// twice returns the name that members of one object have twice; empty for none. It skips names that
-// begin with two slashes, by which people write comments. The text is valid JSON.
+// twice returns a name that two members of one object have, or "". It ignores names that begin with
+// two slashes, which serve as comments. The text must be valid JSON.
 func twice(text []byte) string {
 	type object struct {
 		names map[string]bool // nil in a list
-		value bool            // the next token is that of a member
+		value bool            // the next token is a member's value
 	}
 	var open []object
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -400,10 +399,10 @@ func parseTOML(text []byte) ([]any, error) {
 	return []any{value}, err
 }
 
-// searchTime bounds the search for secrets in all files of a check.
+// searchTime bounds the search for secrets in all files of a check together.
 const searchTime = 20 * time.Second
 
-// sensitive is the gate sensitive_change.
+// sensitive runs the gate sensitive_change.
 func (k *check) sensitive(ctx context.Context, v *verdict) error {
 	searching, done := context.WithTimeout(ctx, searchTime)
 	defer done()
@@ -419,7 +418,7 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 		file := k.text(c)
 		switch {
 		case file.gone || strings.ContainsRune(file.text, 0) || file.why != "" && k.isBinary(name):
-			continue // it has no lines
+			continue // it is gone or binary
 		case file.why != "":
 			v.warned(c.Path, "%s", file.why)
 			continue
@@ -457,11 +456,11 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 	return nil
 }
 
-// baselineFile lists what looks like a secret and may stay, a line each, as gitleaks prints it:
-// path:rule:line, with a commit in front or without.
+// baselineFile lists findings that may stay, one per line in the format of gitleaks:
+// path:rule:line, optionally with a commit in front.
 const baselineFile = ".gitleaksignore"
 
-// knownSecrets returns the entries of the baseline, and why it was not read.
+// knownSecrets returns the entries of the baseline, or why it was not read.
 func (k *check) knownSecrets() (known map[string]bool, why string) {
 	if _, err := k.root.Lstat(baselineFile); err != nil {
 		return nil, ""
@@ -478,8 +477,8 @@ func (k *check) knownSecrets() (known map[string]bool, why string) {
 	return known, why
 }
 
-// baselineChanged reports whether the baseline is one of several changes or, where it is in
-// use, differs from what is committed, named or not.
+// baselineChanged reports whether the baseline is one of several changes. If the baseline is in
+// use, it also reports whether it differs from the committed one, named or not.
 func (k *check) baselineChanged(ctx context.Context, inUse bool) (bool, error) {
 	if len(k.changes) > 1 && slices.ContainsFunc(k.changes, func(c Change) bool {
 		return c.Path == baselineFile && (c.Since == nil || c.Since.Differs())
@@ -491,14 +490,14 @@ func (k *check) baselineChanged(ctx context.Context, inUse bool) (bool, error) {
 	}
 	changes, err := git.Since(ctx, k.Dir, git.Uncommitted, baselineFile)
 	var none *git.NoChanges
-	if errors.As(err, &none) { // nothing is committed that it could differ from
+	if errors.As(err, &none) { // there is no committed one
 		return false, nil
 	}
 	return slices.ContainsFunc(changes, func(c git.Change) bool { return c.Path == baselineFile && c.Differs() }), err
 }
 
-// isBinary reports whether a file that was not read has no text at its beginning, as git
-// judges it.
+// isBinary reports whether an unread file is binary, by the same rule as git: it has a zero byte
+// near its beginning.
 func (k *check) isBinary(name string) bool {
 	info, err := k.root.Lstat(filepath.FromSlash(name))
 	if err != nil || !info.Mode().IsRegular() {
@@ -510,6 +509,6 @@ func (k *check) isBinary(name string) bool {
 	}
 	defer file.Close()
 	start := make([]byte, 8000)
-	n, _ := io.ReadFull(file, start) // shorter files are an error, and judged by what they have
+	n, _ := io.ReadFull(file, start) // an error only means a shorter file
 	return bytes.IndexByte(start[:n], 0) >= 0
 }

@@ -14,20 +14,19 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Folder of the workspace holds policy files.
+// Folder is the folder of the workspace that holds policy files.
 const Folder = ".toolfold/policies"
 
-// maxFileSize is the most bytes of a policy file.
+// maxFileSize bounds a policy file, in bytes.
 const maxFileSize = 64 << 10
 
-// What holds where a policy does not say.
+// Defaults of policy files.
 const (
 	defaultRadius = 3
 	defaultTestMs = 120_000
 )
 
-// Fields declares the members of a policy file. The id is the file's name
-// unless it says otherwise.
+// The members of a policy file. Without policyId, the id is the file's name.
 var (
 	ID    = toolfold.String{Name: "policyId", Doc: "Policy.", MinLen: 1, MaxLen: 64}
 	gates = toolfold.List{
@@ -64,7 +63,7 @@ func patterns(name, doc string) toolfold.List {
 	return toolfold.List{Name: name, Doc: doc, MaxItems: 200, Of: toolfold.String{MinLen: 1, MaxLen: 500}}
 }
 
-// settings are the members that do nothing without a gate.
+// settings maps members to the gate without which they have no effect.
 var settings = map[string]string{
 	"allowedPaths": PathViolation, "forbiddenPaths": PathViolation, "changeRadiusLimit": ChangeRadius, "changeRadiusBy": ChangeRadius,
 	"allowedImports": Dependency, "forbiddenImports": Dependency, "contractTests": ContractTests, "configSchemas": ConfigValidation,
@@ -73,7 +72,7 @@ var settings = map[string]string{
 
 var validID = regex.Lazy(`^[a-z][a-z0-9-]*$`)
 
-// parseFile makes a policy of the text of a file.
+// parseFile parses a policy file.
 func parseFile(file string, text []byte) (Policy, *workspace.Broken) {
 	doc, broken := workspace.Parse(file, text)
 	if broken != nil {
@@ -138,11 +137,10 @@ func checkPatterns(doc workspace.Document, at string, list []string) *workspace.
 	return nil
 }
 
-// MaxPolicies is the most policies that there may be, built-in ones included.
+// MaxPolicies bounds the number of policies, built-in ones included.
 const MaxPolicies = 100
 
-// Set is the policies that there are: built in ones, and those in files of a
-// workspace. It is safe for concurrent use.
+// Set holds the built-in policies and those in files of a workspace. It is safe for concurrent use.
 type Set struct {
 	workspace.Folder
 	files *workspace.Files[Policy]
@@ -153,8 +151,8 @@ func NewSet(folder workspace.Folder) *Set {
 	return &Set{folder, workspace.NewFiles(folder.Dir, Folder, []string{".yaml", ".yml", ".json"}, maxFileSize, parseFile)}
 }
 
-// Read returns the policies, built-in ones first and the others by id, and
-// the files that cannot be used. The first file of an id counts.
+// Read returns the built-in policies, then the others sorted by id, and the files that cannot be
+// used. If two files have the same id, the first wins.
 func (s *Set) Read(ctx context.Context) ([]Policy, []workspace.Broken, error) {
 	files, broken, err := s.files.Read(ctx)
 	if err != nil {

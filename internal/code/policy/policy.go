@@ -1,9 +1,7 @@
-// Package policy holds the rules for changes of a workspace, and checks changes
-// against them.
+// Package policy holds rules for changes of a workspace, and checks changes against them.
 //
-// Policies are built in or stand in files of the workspace. Whoever wrote those
-// files need not be the user: reading them is bounded, and a command that one
-// names runs only where the user trusts the workspace.
+// Policies are built in or in files of the workspace. The author of those files need not be the
+// user: reading them is bounded, and their commands run only if the user trusts the workspace.
 package policy
 
 import (
@@ -29,7 +27,7 @@ const (
 	SensitiveChange  = "sensitive_change"
 )
 
-// allGates are all of them, in the order in which they are checked.
+// allGates lists the gates in the order in which they are documented.
 var allGates = []string{PathViolation, ChangeRadius, Dependency, ContractTests, ConfigValidation, SensitiveChange}
 
 // The units of a change radius.
@@ -38,7 +36,7 @@ const (
 	ByPackage   = "package"
 )
 
-// BuiltIn is the source of a policy that toolfold brings along.
+// BuiltIn is the source of a policy that comes with toolfold.
 const BuiltIn = "built-in"
 
 // Policy is a set of rules for a change. Patterns are globs over paths in the
@@ -61,7 +59,7 @@ type Policy struct {
 	Schemas   []Schema `json:"configSchemas"`
 	Sensitive []string `json:"sensitivePaths"`
 
-	File string `json:"-"` // in the workspace; empty = built in
+	File string `json:"-"` // path in the workspace; empty = built in
 }
 
 // Tests names the command of the gate contract_tests.
@@ -70,14 +68,13 @@ type Tests struct {
 	TimeoutMs int      `json:"timeoutMs"`
 }
 
-// Schema says which files a JSON Schema is for.
+// Schema assigns a JSON Schema to files.
 type Schema struct {
 	Paths  []string `json:"paths"`
 	Schema string   `json:"schema"` // path in the workspace
 }
 
-// Covers returns what checks are for: the gates, and what the built-in policies say
-// of themselves.
+// Covers returns the gates, and the ids and descriptions of the built-in policies.
 func Covers() []string {
 	list := slices.Clone(allGates)
 	for _, p := range builtIn {
@@ -86,10 +83,10 @@ func Covers() []string {
 	return list
 }
 
-// Has reports whether a gate is one of the policy's.
+// Has reports whether the policy has a gate.
 func (p Policy) Has(gate string) bool { return slices.Contains(p.Gates, gate) }
 
-// Source says where the policy stands.
+// Source returns whether the policy is built in or in a file.
 func (p Policy) Source() string {
 	if p.File == "" {
 		return BuiltIn
@@ -97,10 +94,10 @@ func (p Policy) Source() string {
 	return workspace.InFile
 }
 
-// Target is the placeholder for what a change is about, such as a provider.
+// Target is the placeholder for the subject of a change, such as a provider.
 const Target = "{{target}}"
 
-// NeedsTarget reports whether a pattern has the placeholder.
+// NeedsTarget reports whether a pattern contains the placeholder.
 func (p Policy) NeedsTarget() bool {
 	return slices.ContainsFunc(slices.Concat(p.Allowed, p.Forbidden, p.AllowedImports, p.ForbiddenImports, p.Sensitive),
 		func(pattern string) bool {
@@ -108,19 +105,19 @@ func (p Policy) NeedsTarget() bool {
 		})
 }
 
-// targets are the texts that mean themselves in a glob.
+// targets matches texts without special characters of globs.
 var targets = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[\p{L}\p{N}_@.+-]+(/[\p{L}\p{N}_@.+-]+)*$`)
 })
 
-// ValidTarget reports whether a text may take the place of the placeholder.
+// ValidTarget reports whether a text may replace the placeholder.
 func ValidTarget(target string) bool {
 	return targets().MatchString(target) && !slices.ContainsFunc(strings.Split(target, "/"), func(part string) bool {
 		return strings.Trim(part, ".") == ""
 	})
 }
 
-// For returns the policy with a target in place of the placeholder.
+// For returns the policy with the placeholder replaced by target.
 func (p Policy) For(target string) Policy {
 	for _, patterns := range []*[]string{&p.Allowed, &p.Forbidden, &p.AllowedImports, &p.ForbiddenImports, &p.Sensitive} {
 		filled := make([]string, len(*patterns))
@@ -132,7 +129,7 @@ func (p Policy) For(target string) Policy {
 	return p
 }
 
-// checkPattern refuses what is no glob over paths in the workspace.
+// checkPattern returns an error unless pattern is a glob over paths in the workspace.
 func checkPattern(pattern string) error {
 	filled := strings.ReplaceAll(pattern, Target, "x")
 	fault := scan.CheckGlob(filled)
@@ -147,8 +144,8 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// matches returns the first pattern that a path matches. A pattern that ends
-// in a slash stands for all below.
+// matches returns the first pattern that a path matches. A pattern that ends with a slash matches
+// everything below.
 func matches(patterns []string, path string) (string, bool) {
 	for _, pattern := range patterns {
 		whole := strings.TrimPrefix(pattern, "./")
@@ -162,8 +159,8 @@ func matches(patterns []string, path string) (string, bool) {
 	return "", false
 }
 
-// matchesFolded is matches without regard to case: not every file system has
-// any, and what is forbidden must not be reached by another spelling.
+// matchesFolded is matches without regard to case, because some file systems ignore case and a
+// forbidden path must not be reached by another spelling.
 func matchesFolded(patterns []string, path string) (string, bool) {
 	for _, pattern := range patterns {
 		if _, ok := matches([]string{strings.ToLower(pattern)}, strings.ToLower(path)); ok {
@@ -173,16 +170,15 @@ func matchesFolded(patterns []string, path string) (string, bool) {
 	return "", false
 }
 
-// guarded are the files that decide what runs and who may do what.
+// guarded are the files that decide which programs run and who may do what.
 var guarded = []string{".toolfold/**", ".github/**", ".gitlab-ci.yml", ".circleci/**", "**/contracts/**"}
 
-// madeOrTests are imports by path of what a build makes and of tests.
+// madeOrTests matches imports of build output and of tests.
 var madeOrTests = []string{"./**/{node_modules,dist,build,__tests__}/**", "./**/*.{test,spec}", "./**/*.{test,spec}.*"}
 
-// Commit is the policy that hooks check, unless another is named.
+// Commit is the policy that hooks check by default.
 const Commit = "commit"
 
-// builtIn are the policies that there are without a file.
 var builtIn = []Policy{{
 	ID: Commit, Description: "Rules for any commit: valid configuration, no secrets.",
 	Gates: []string{ConfigValidation, SensitiveChange},

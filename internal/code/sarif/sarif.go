@@ -1,5 +1,5 @@
-// Package sarif writes findings as SARIF 2.1.0, which code hosts show beside the lines
-// of a change.
+// Package sarif writes findings as SARIF 2.1.0, which code hosts show next to the lines of a
+// change.
 package sarif
 
 import (
@@ -21,13 +21,13 @@ type Result struct {
 	Message string
 	Path    string
 	Line    int    // from 1; 0 = the file as a whole
-	ID      string // the same for the same finding of another run; may be empty
+	ID      string // the same in every run that finds it; may be empty
 }
 
-// Note says of a file, or of the run where Path is empty, what was not looked at.
+// Note reports what was not checked: in a file, or in the whole run if Path is empty.
 type Note struct{ Path, Text string }
 
-// Run is one run of a tool. Rules that no result has are left out of its log.
+// Run is one run of a tool. Its log leaves out rules without a result.
 type Run struct {
 	Tool, Version string
 	Rules         []Rule
@@ -77,11 +77,11 @@ func (run Run) Log() []byte {
 	})
 }
 
-// locations returns the one place of a result.
+// locations returns the location of a result.
 func locations(path string, line int) []ordered.Map {
 	uri := url.URL{Path: filepath.ToSlash(path)}
 	if filepath.IsAbs(path) {
-		uri.Scheme, uri.Path = "file", "/"+strings.TrimPrefix(uri.Path, "/") // a drive of Windows has no slash in front
+		uri.Scheme, uri.Path = "file", "/"+strings.TrimPrefix(uri.Path, "/") // a Windows drive has no leading slash
 	}
 	place := ordered.Map{{Key: "artifactLocation", Value: ordered.Map{{Key: "uri", Value: uri.String()}}}}
 	if line > 0 {

@@ -20,83 +20,82 @@ import (
 	"github.com/toolfold/toolfold/internal/system/outside"
 )
 
-// What looks into the files of a workspace runs in a second process of this
-// program's executable: a hostile file may make a lexer, the go command, its
-// compiler or an analyser take all the time and memory there is. The process
-// and what it starts end with the scan and with this process, and have limits.
-// The process keeps those of processor time for each step that it begins (meter);
-// this one ends it where a step waits for ever.
+// Code that reads files of a workspace runs in a second process of this program's executable,
+// because a hostile file may make a lexer, the go command, its compiler or an analyser use
+// unlimited time and memory. The process and its children have limits, and end with the scan and
+// with this process. The process itself limits the processor time of each of its steps (meter);
+// this side ends it if a step waits forever.
 const (
-	apartTime   = 60 * time.Second // of processor time, of one that runs the fast rules, and of go fix
-	apartMemory = 500 << 20        // bytes, of one and of each process that it starts; on Linux
-	apartFiles  = 200              // that the fast rules look at in one such process
-	apartStack  = 64 << 20         // bytes, of a parser that calls itself
-	apartTrace  = 1 << 20          // bytes of what it says when it ends; why stands before all its goroutines
-	fileTime    = 8 * time.Second  // of processor time, that the fast rules have for a file
-	packageTime = 10 * time.Second // of processor time, that parsing, importing or analysing a Go package may take
-	importTime  = 2 * time.Second  // of processor time, that importing one may take whose analysis was given up
-	listTime    = 30 * time.Second // of processor time, that listing the packages of a batch may take
-	goTime      = 10 * time.Second // of processor time, of each compiler that go fix runs
-	patience    = 10               // times the processor time of a step that may pass on the clock
+	apartTime   = 60 * time.Second // of processor time: for a process that runs the fast rules, and for go fix
+	apartMemory = 500 << 20        // bytes, for the process and for each one that it starts; Linux only
+	apartFiles  = 200              // files per process of the fast rules
+	apartStack  = 64 << 20         // bytes, against deep recursion in a parser
+	apartTrace  = 1 << 20          // bytes of standard error; the reason comes before the goroutines
+	fileTime    = 8 * time.Second  // of processor time, for the fast rules on one file
+	packageTime = 10 * time.Second // of processor time, for parsing, importing or analysing a Go package
+	importTime  = 2 * time.Second  // of processor time, for importing a package whose analysis was given up
+	listTime    = 30 * time.Second // of processor time, for listing the packages of a batch
+	goTime      = 10 * time.Second // of processor time, for each compiler that go fix runs
+	patience    = 10               // a step may wait this many times its processor time
 )
 
-// apartArgument is the only argument of such a process.
+// apartArgument is the only argument of a scanner process.
 const apartArgument = "toolfold: scanner"
 
-// busy bounds how many of them run at a time: each may take much memory.
+// busy bounds how many scanner processes run at once: each may need much memory.
 var busy = make(chan struct{}, 2)
 
-// job is the work of such a process: it runs the fast rules over Files, or the
-// analysers or go fix over the Go packages in Folders.
+// job is the work of a scanner process: the fast rules over Files, or the analysers or go fix over
+// the Go packages in Folders.
 type job struct {
-	Dir       string // absolute, of the workspace
+	Dir       string // absolute path of the workspace
 	Request   Request
 	Files     []string
-	GoWork    string // as of Scanner
+	GoWork    string // see Scanner
 	Module    string // below the workspace
 	Folders   []goFolder
-	Wanted    map[string]bool   // files to report on; nil for the fast rules
-	Left      map[string]string // steps not to take: why they were given up, empty for done ones
-	Gone      map[string]bool   // folders whose packages are not analysed: one was given up
-	Only      string            // the step to take, with what it needs; empty = all
-	Modernize bool              // whether go fix runs, not the analysers
-	Limit     time.Duration     // as of Scanner
+	Wanted    map[string]bool   // files to report on; not used by the fast rules
+	Left      map[string]string // steps to skip, with the reason for giving them up; empty if done
+	Gone      map[string]bool   // folders whose packages are not analysed, because one was given up
+	Only      string            // the only step to run, with its dependencies; empty = all
+	Modernize bool              // run go fix instead of the analysers
+	Limit     time.Duration     // see Scanner
 }
 
-// step is a piece of the work of such a process that may take so much processor time.
+// step is a part of a job, with a limit of processor time.
 type step struct {
 	Name  string
-	Place string // the file or folder that it is about, below the workspace; empty = all of the job needs it
+	Place string // the file or folder below the workspace; empty = the whole job depends on the step
 	Time  time.Duration
 }
 
-// part is some of what comes out, as one JSON value of its output.
+// part is one JSON value of a scanner process's output.
 type part struct {
-	Begun    *step     // what is done next; nil = the rest says what came out
-	Ended    string    // the name of the step that is done
-	Late     *step     // what used up its time, so that the process ends
-	Hindered []Skipped // Go packages, and what keeps all of a module like them from being analysed
+	Begun    *step     // the step that begins; nil = the other fields are results
+	Ended    string    // the name of the finished step
+	Late     *step     // the step that used up its time; the process ends
+	Hindered []Skipped // Go packages with a problem that other packages of the module may share
 	Read     *readFile // nil for the analysers
 	Findings []Finding
 	Skipped  []Skipped
 }
 
-// readFile is a file that the fast rules are done with.
+// readFile is the result of the fast rules for a file.
 type readFile struct {
 	Name   string
 	Sum    [sha256.Size]byte
 	Go     bool
-	Unread bool // it could not be looked at
+	Unread bool // the file could not be scanned
 	Quiet  []quiet
 	Theirs bool // a program wrote it
 	Spans  []span
 
 	Imports []Import // for [Scanner.Sources], which runs no rules
-	Main    bool     // as of [SourceFile]
+	Main    bool     // see [SourceFile]
 }
 
-// The process is a scanner before anything else of the program begins, in any program
-// that has this package: a test of it or the command.
+// The process becomes a scanner before the rest of the program starts. This works in every program
+// that links this package, including its tests.
 func init() {
 	if len(os.Args) != 2 || os.Args[1] != apartArgument {
 		return
@@ -108,7 +107,7 @@ func init() {
 	os.Exit(0)
 }
 
-// runApart is the whole life of such a process.
+// runApart is the main function of a scanner process.
 func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 	var j job
 	if err := json.NewDecoder(in).Decode(&j); err != nil {
@@ -138,15 +137,15 @@ func runApart(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// ending says how a process ended.
+// ending describes how a scanner process ended.
 type ending struct {
-	err   error  // in words for the user; nil = it did its job
-	late  *step  // the one that took too long; nil where that is not the reason
-	begun []step // what it was at
+	err   error  // for the user; nil = the job is done
+	late  *step  // the step that took too long; nil if that is not the reason
+	begun []step // the steps that were running
 }
 
-// apart does a job in a process of its own and hands out what it says, also
-// where it is given up.
+// apart runs a job in a scanner process and calls take for each part of its output, even if the
+// process is ended early.
 func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 	select {
 	case busy <- struct{}{}:
@@ -164,7 +163,7 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 		return ending{err: fmt.Errorf("writing job: %w", err)}
 	}
 	env := os.Environ()
-	if s.distrusts(ctx) != "" { // it starts the go command
+	if s.distrusts(ctx) != "" { // the job starts the go command
 		env = append(env, "PATH="+outside.Path(j.Dir))
 	}
 	limited, stop := context.WithCancelCause(ctx)
@@ -185,7 +184,7 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 	for decoder := json.NewDecoder(out); ctx.Err() == nil; {
 		var p part
 		if decoder.Decode(&p) != nil {
-			break // the end, or where the process was ended
+			break // the end of the output, also of a process that was ended
 		}
 		if b := p.Begun; b != nil {
 			begun[b.Name], timers[b.Name] = *b, limit(stop, *b)
@@ -218,18 +217,19 @@ func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
 		end.err = errors.New(brokeDown)
 	}
 	if end.late != nil && end.late.Name == "" {
-		end.late = nil // each of its running steps may be the cause
+		end.late = nil // any of the running steps may be the cause
 	}
 	return end
 }
 
-// tooMuchMemory is the reason for giving up what had all the memory that it may have.
+// tooMuchMemory is the reason for giving up a file or step that used all the memory allowed.
 var tooMuchMemory = fmt.Sprintf("it needed more than %d MB of memory", apartMemory>>20)
 
-// brokeDown is the reason for giving up what a process broke down at, mostly for want of memory.
+// brokeDown is the reason for giving up a file or step that crashed the process, mostly for lack of
+// memory.
 const brokeDown = "the process that looks at it broke down"
 
-// lateError is the reason for ending a process that took too much processor time for a step.
+// lateError is the reason for ending a process whose step used too much processor time.
 type lateError struct{ step step }
 
 // Error implements error.
@@ -237,13 +237,13 @@ func (e *lateError) Error() string {
 	return fmt.Sprintf("it took more than %v of processor time", e.step.Time)
 }
 
-// waitError is the reason for ending a process that waited too long at a step.
+// waitError is the reason for ending a process whose step waited too long.
 type waitError struct{ step step }
 
 // Error implements error.
 func (e *waitError) Error() string { return fmt.Sprintf("it did not end in %v", patience*e.step.Time) }
 
-// limit ends a process that waits at a step; one without a name is all that it does.
+// limit ends a process if a step waits too long. A step without a name stands for the whole job.
 func limit(stop context.CancelCauseFunc, s step) *time.Timer {
 	return time.AfterFunc(patience*s.Time, func() { stop(&waitError{s}) })
 }

@@ -22,32 +22,32 @@ import (
 	"github.com/toolfold/toolfold/internal/text/redact"
 )
 
-// The codes of a fix.
+// The error codes of a fix.
 const (
 	FileChanged  = "FILE_CHANGED"      // since the scan
-	FileReadOnly = "FILE_NOT_WRITABLE" // the file, its folder or the backup's
-	FixFailed    = "FIX_FAILED"        // the fix does not go
-	NoTests      = "NO_TEST_COMMAND"   // nothing says how to run the tests
+	FileReadOnly = "FILE_NOT_WRITABLE" // the file, its folder or the folder of the backup
+	FixFailed    = "FIX_FAILED"        // the fix cannot be applied
+	NoTests      = "NO_TEST_COMMAND"   // no test command is set
 )
 
-// BackupFolder holds the backups, below the workspace.
+// BackupFolder is the folder of the backups, below the workspace.
 const BackupFolder = ".toolfold/backups"
 
-// Change says what to do with the fixes of findings.
+// Change holds the options for applying fixes.
 type Change struct {
-	Write  bool     // else the difference is all
-	Backup bool     // keep the files as they were
-	Test   []string // the argument vector that tests the change; nil = none
+	Write  bool     // false = only show the diff
+	Backup bool     // keep copies of the original files
+	Test   []string // the argument vector that tests the change; nil = no tests
 }
 
 // Applied is the result of a change.
 type Applied struct {
 	Outcome
 	refused []refusal
-	changed []fixedFile // what is written now
+	changed []fixedFile // the files as they are written now
 }
 
-// refusal is a finding that was not fixed, and why: an error of this package.
+// refusal is a finding that was not fixed, with the reason: an error of this package.
 type refusal struct {
 	Finding
 	err error
@@ -66,7 +66,7 @@ type Outcome struct {
 	Tests   *Tests `json:"tests,omitempty" doc:"Result of the test command; absent if it did not run."`
 }
 
-// Left is a finding that was to be fixed and was not.
+// Left is a finding that should have been fixed but was not.
 type Left struct {
 	ID     string `json:"id" doc:"The finding." format:"uuid"`
 	File   string `json:"file" doc:"Where."`
@@ -80,13 +80,13 @@ type Tests struct {
 	Output string `json:"output,omitempty" doc:"End of its output; absent if they passed."`
 }
 
-// writing lets one goroutine of the process change files at a time: from the
-// look at them to the end of the tests.
+// writing lets only one goroutine change files at a time, from checking them to the end of the
+// tests.
 var writing sync.Mutex
 
-// Apply makes the fixes of findings, those of a file together, in the files that are
-// still as they were scanned. What is not fixed is in the result, with the reason. Where
-// an error is returned, and where the tests fail, the files are as before.
+// Apply applies the fixes of findings, all fixes of a file together, to files that have not changed
+// since the scan. The result lists the findings that were not fixed, with the reason. If it returns
+// an error, or if the tests fail, the files are restored.
 func (s Scanner) Apply(ctx context.Context, findings []Finding, c Change) (*Applied, error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
@@ -130,16 +130,16 @@ func (s Scanner) Apply(ctx context.Context, findings []Finding, c Change) (*Appl
 	return applied, errors.Join(err, restore(root, files))
 }
 
-// fixedFile is a file with fixes.
+// fixedFile is a file with fixes applied.
 type fixedFile struct {
 	name          string
-	hash          string // of before, as findings have it
+	hash          string // of before, as in Finding.Hash
 	before, after string
-	findings      []Finding // that are fixed
+	findings      []Finding // the fixed ones
 }
 
-// mend makes the fixes in memory, in the order of files, and refuses findings without a
-// fix, and those of a file that has changed.
+// mend applies the fixes in memory and returns the files sorted by name. It refuses findings
+// without a fix, and those of files that have changed.
 func (a *Applied) mend(root *os.Root, findings []Finding, c Change) (files []fixedFile) {
 	byFile := map[string][]Finding{}
 	for _, f := range findings {
@@ -172,7 +172,7 @@ func (a *Applied) mend(root *os.Root, findings []Finding, c Change) (files []fix
 
 func (a *Applied) refuse(f Finding, err error) { a.refused = append(a.refused, refusal{f, err}) }
 
-// together makes as many fixes of a file as go together. Each has to leave a file that parses.
+// together applies as many fixes of a file as possible. The file must parse after each of them.
 func (a *Applied) together(name, before string, findings []Finding) fixedFile {
 	m := fixedFile{name: name, before: before, after: before}
 	var edits []Edit
@@ -186,7 +186,7 @@ func (a *Applied) together(name, before string, findings []Finding) fixedFile {
 	}
 	if after, err := fixed(name, before, edits); err == nil {
 		m.after, m.findings = after, fits
-	} else { // some do not go, or not with others
+	} else { // some fixes fail, or conflict
 		edits = nil
 		for _, f := range fits {
 			after, err := fixed(name, before, slices.Concat(edits, f.Edits))
@@ -203,10 +203,10 @@ func (a *Applied) together(name, before string, findings []Finding) fixedFile {
 	return m
 }
 
-// maxLeft is the most findings that an outcome names as not fixed.
+// maxLeft bounds the findings that an outcome lists as not fixed.
 const maxLeft = 50
 
-// count puts into the outcome how many of some findings are fixed, and which are not.
+// count sets how many of the findings are fixed, and lists the others.
 func (a *Applied) count(of int) {
 	a.Fixed = of - len(a.refused)
 	for i, r := range a.refused {
@@ -222,10 +222,10 @@ func (a *Applied) count(of int) {
 	}
 }
 
-// write writes files that are as before. Where one cannot be written, none is.
+// write writes files that have not changed since before. If one fails, it restores the others.
 func write(root *os.Root, files []fixedFile) error {
 	for i, m := range files {
-		err := m.check(root) // while the backup was made
+		err := m.check(root) // it may have changed while the backup was made
 		if err == nil {
 			if err = safefile.Replace(root, filepath.FromSlash(m.name), []byte(m.after)); err != nil {
 				err = notWritable(m.name, reason(err))
@@ -238,13 +238,14 @@ func write(root *os.Root, files []fixedFile) error {
 	return nil
 }
 
-// check refuses a file that is not as before.
+// check returns an error if the file differs from before.
 func (m fixedFile) check(root *os.Root) error {
 	_, err := unchanged(root, Finding{File: m.name, Hash: m.hash})
 	return err
 }
 
-// unchanged returns the text of a finding's file, if it has not changed since the scan.
+// unchanged returns the text of a finding's file. It is an error if the file changed since the
+// scan.
 func unchanged(root *os.Root, f Finding) (string, error) {
 	info, err := root.Lstat(filepath.FromSlash(f.File))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -270,8 +271,7 @@ func changedSince(name string) error {
 		WithHint("scan it again: the finding keeps its id if it is still there")
 }
 
-// writable refuses a file that its mode protects: replacing it would go round
-// that.
+// writable returns an error for a read-only file, because replacing it would circumvent its mode.
 func writable(root *os.Root, name string) error {
 	info, err := root.Lstat(filepath.FromSlash(name))
 	if err != nil {
@@ -288,8 +288,8 @@ func notWritable(name, why string) error {
 		WithHint("ask the user to make it writable")
 }
 
-// backup keeps files as they were under names that follow from them, those of several files
-// in a folder that follows from all. It returns the file or the folder.
+// backup stores copies of files and returns the copy, or for several files the folder of the
+// copies. The name is derived from the contents, so that equal backups share it.
 func backup(root *os.Root, files []fixedFile) (string, error) {
 	if len(files) == 1 {
 		name := path.Join(BackupFolder, files[0].name+"."+files[0].hash[:12])
@@ -308,7 +308,7 @@ func backup(root *os.Root, files []fixedFile) (string, error) {
 	return folder, nil
 }
 
-// keep writes a backup, unless it is there.
+// keep writes a backup unless it already exists.
 func keep(root *os.Root, name, content string) error {
 	if have, err := read(root, name); err == nil && have == content {
 		return nil
@@ -327,7 +327,7 @@ func keep(root *os.Root, name, content string) error {
 	return nil
 }
 
-// ignoreBackups keeps backups out of what git shows and commits.
+// ignoreBackups keeps backups out of git status and commits.
 func ignoreBackups(root *os.Root) error {
 	name := filepath.FromSlash(path.Join(BackupFolder, ".gitignore"))
 	if _, err := root.Lstat(name); err == nil {
@@ -336,7 +336,7 @@ func ignoreBackups(root *os.Root) error {
 	return safefile.Replace(root, name, []byte("*\n"))
 }
 
-// restore puts the texts of before back, but of a file that somebody else changed meanwhile.
+// restore writes the original texts back, except to files that someone else changed meanwhile.
 func restore(root *os.Root, files []fixedFile) error {
 	var faults []error
 	for _, m := range files {
@@ -354,7 +354,7 @@ func restore(root *os.Root, files []fixedFile) error {
 // Limits of the test command.
 const (
 	testTime   = 10 * time.Minute
-	testOutput = 3000 // bytes that are shown, from the end
+	testOutput = 3000 // bytes shown, from the end
 )
 
 // test runs the test command in the workspace.

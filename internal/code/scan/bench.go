@@ -13,31 +13,29 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// ScanMissing is the code of a scan that is not there, or not any more.
+// ScanMissing is the code for a scan that does not exist, or no longer.
 const ScanMissing = "SCAN_NOT_FOUND"
 
-// NoWorkspace is the code of a server that has no files.
+// NoWorkspace is the code for a server without a workspace.
 const NoWorkspace = "NO_WORKSPACE"
 
-// Bench serves the families that scan: it scans one workspace and stores the
+// Bench implements the actions of the families that scan: it scans one workspace and stores the
 // findings. It is safe for concurrent use.
 type Bench struct {
 	Scanner
 	Purpose   Purpose
-	Family    string // names the family in errors
-	NotFound  string // the code of a finding that does not exist
+	Family    string // the family's name, for errors
+	NotFound  string // the code for a finding that does not exist
 	Store     Store
-	Workspace string // its name
+	Workspace string // the name of the workspace
 	Now       func() time.Time
-	NewID     func() string // UUIDs
+	NewID     func() string // returns UUIDs
 
-	// TestCommand returns the argument vector that tests the workspace; nil
-	// where none is set.
+	// TestCommand returns the argument vector that tests the workspace, or nil if none is set.
 	TestCommand func() ([]string, error)
 }
 
-// Keep scans and stores what was found. Progress goes to the listener of the
-// context.
+// Keep scans and stores the findings. It reports progress to the listener of the context.
 func (b *Bench) Keep(ctx context.Context, r Request) (id string, report *Report, err error) {
 	if b.Dir == "" {
 		return "", nil, toolfold.Errorf(NoWorkspace, "this server has no workspace").WithHint("start it with --workspace")
@@ -58,7 +56,7 @@ func (b *Bench) Keep(ctx context.Context, r Request) (id string, report *Report,
 
 // Listing selects findings of a stored scan.
 type Listing struct {
-	ScanID      string // empty = that of the cursor, else the newest
+	ScanID      string // empty = the cursor's scan, else the newest
 	Kind, Level string // empty = all
 	toolfold.Page
 }
@@ -71,7 +69,8 @@ type Listed struct {
 	toolfold.Paged
 }
 
-// List returns a page of a scan's findings. A cursor stays with its scan.
+// List returns a page of a scan's findings. A cursor continues in the same scan, even if there is a
+// newer one.
 func (b *Bench) List(ctx context.Context, l Listing) (Listed, error) {
 	action := b.Family + ".list"
 	key, err := toolfold.Page{Cursor: l.Cursor}.After(action)
@@ -118,23 +117,23 @@ func (b *Bench) List(ctx context.Context, l Listing) (Listed, error) {
 	return listed, nil
 }
 
-// Choice says which findings to fix: one, several, or those of a rule or a file that the
-// newest scan found. One of the three is set.
+// Choice selects the findings to fix: one, several, or those of the newest scan with a rule or a
+// file. Exactly one of the three must be set.
 type Choice struct {
 	ID         string
 	IDs        []string
-	Rule, File string // Rule with its analyser or without
+	Rule, File string // Rule with or without its analyser
 }
 
-// Writes returns the files that the fixes of findings would change, their backups aside;
-// none where they are not written or there are no such findings.
+// Writes returns the files that the fixes of findings would change, without backups. It returns
+// none if the call does not write or the choice is invalid.
 func (b *Bench) Writes(ctx context.Context, c Choice, in FixIn) ([]string, error) {
 	if !in.writes() {
 		return nil, nil
 	}
 	findings, err := b.chosen(ctx, c)
 	var refused *toolfold.Error
-	if errors.As(err, &refused) { // the call will say so
+	if errors.As(err, &refused) { // the call itself returns this error
 		return nil, nil
 	}
 	var files []string
@@ -146,7 +145,7 @@ func (b *Bench) Writes(ctx context.Context, c Choice, in FixIn) ([]string, error
 	return files, err
 }
 
-// chosen returns the findings of a choice: of a rule or a file the ones with a fix.
+// chosen returns the findings of a choice; for a rule or a file only those with a fix.
 func (b *Bench) chosen(ctx context.Context, c Choice) (findings []Finding, err error) {
 	name := map[Purpose]string{Bugs: "bugId", Refactorings: "opportunityId"}[b.Purpose]
 	ways := 0
@@ -184,7 +183,7 @@ func (b *Bench) chosen(ctx context.Context, c Choice) (findings []Finding, err e
 	return findings, nil
 }
 
-// ofRule returns the findings of the newest scan that are of a rule or a file and can be fixed.
+// ofRule returns the fixable findings of the newest scan with a rule or a file.
 func (b *Bench) ofRule(ctx context.Context, c Choice) ([]Finding, error) {
 	file, inside := c.File, true
 	if file != "" {
@@ -209,7 +208,7 @@ func (b *Bench) ofRule(ctx context.Context, c Choice) ([]Finding, error) {
 	return findings, nil
 }
 
-// Fix shows or writes the fixes of findings. It returns the finding of a choice of one.
+// Fix shows or writes the fixes of findings. For a choice of one finding, it returns that finding.
 func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *Applied, error) {
 	findings, err := b.chosen(ctx, c)
 	if err != nil {
@@ -244,10 +243,10 @@ func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *Applied
 	return one, applied, nil
 }
 
-// maxPage bounds what the findings of a page take in an answer, in bytes.
+// maxPage bounds the bytes of a page's findings in an answer.
 const maxPage = 700_000
 
-// fitting returns how many findings fit on a page, at least one.
+// fitting returns how many of the findings fit on a page, at least one.
 func fitting(findings []Finding) int {
 	size := 0
 	for i, f := range findings {
@@ -258,7 +257,7 @@ func fitting(findings []Finding) int {
 	return len(findings)
 }
 
-// tests returns the command that tests what is written.
+// tests returns the command that tests a written change.
 func (b *Bench) tests(write bool) ([]string, error) {
 	if !write {
 		return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: runTests tests a change that is written, and this call does not write", b.Family).

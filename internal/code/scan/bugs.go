@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// bugRules look for faults in all languages.
+// bugRules find faults in all languages.
 var bugRules = []rule{{
 	name: "hard-coded-secret", kind: "security", level: "high", confidence: 0.8, languages: every,
 	message: "hard-coded secret", advice: "Read it from the environment or a secret store, and revoke this one.",
@@ -19,7 +19,7 @@ var bugRules = []rule{{
 			return nil
 		}
 		if content, _ := s.quoted(i + 2); !isRandom(content) {
-			return &hit{level: "low"} // a password of a test database, a name
+			return &hit{level: "low"} // a password of a test database, or a name
 		}
 		return &hit{}
 	}),
@@ -32,7 +32,7 @@ var bugRules = []rule{{
 			return nil
 		}
 		if literal := s.parents[i]; s.lang == golang && s.is(literal, "{") && s.at(literal-1).kind == word && !s.is(literal-1, "Config") {
-			return nil // of another type, a setting of its user or the check of an origin
+			return nil // of another type, for example a user's setting or an origin check
 		}
 		if s.isMeant(i) || s.lang == python && !s.isRequest(i) {
 			return &hit{level: "low"}
@@ -41,11 +41,12 @@ var bugRules = []rule{{
 	}),
 }}
 
-// pythonRequest names functions and classes of Python's HTTP clients that take verify.
+// pythonRequest matches functions and classes of Python's HTTP clients that have the parameter
+// verify.
 var pythonRequest = regex.Lazy(`^(get|post|put|patch|delete|head|options|request|send|stream|(Async)?Client|session|Session|requests)$`)
 
-// isRequest reports whether a Python argument belongs to a call that could make a request, or the attribute to a session:
-// other functions have a parameter verify, too.
+// isRequest reports whether a Python argument belongs to a call that could make a request, or an
+// attribute to a session. Other functions have a parameter verify, too.
 func (s *source) isRequest(i int) bool {
 	if open := s.parents[i]; open > 0 {
 		return pythonRequest().MatchString(s.at(open-1).text) && !s.is(open-2, "def")
@@ -62,19 +63,20 @@ var (
 		`(?i)example|changeme|change_me|your|xxx|dummy|sample|placeholder|test|^\*+$|[<>{}$ %]|://|^[a-z]+([-_.][a-z]+)*[-_.]\d$`)
 )
 
-// secretValue reports whether a literal could be a secret: long enough, with digits, no placeholder, and not
-// called one on its line.
+// secretValue reports whether a literal could be a secret: it is long enough, has digits, is not a
+// placeholder, and its line does not call it a dummy.
 func secretValue(s *source, i int) bool {
 	content, ok := s.quoted(i)
 	return ok && len(content) >= 8 && strings.ContainsAny(content, "0123456789") && !placeholder().MatchString(content) &&
 		!s.oneOf(i+1, "+", "%") && !calledDummy().MatchString(s.textOfLine(s.line(s.at(i).start)))
 }
 
-// isRandom reports whether a text looks like a generated key: a known kind of key, or capitals, small letters and
-// digits in no order. A hexadecimal number is not one: it may as well be a hash or an address.
+// isRandom reports whether a text looks like a generated key: a known kind of key, or capitals,
+// small letters and digits in random order. Hexadecimal numbers do not count: they may be hashes or
+// addresses.
 func isRandom(text string) bool {
 	if known, _ := secrets.Find(context.Background(), "", text); len(known) > 0 {
-		return true // no error without a limit
+		return true // without a deadline there is no error
 	}
 	small, capitals, digits, changes, last := 0, 0, 0, 0, 0
 	for _, r := range text {
@@ -98,12 +100,13 @@ func isRandom(text string) bool {
 	return len(text) >= 16 && small > 0 && capitals > 0 && digits > 0 && changes*3 >= len(text)
 }
 
-// thought matches comments of authors who mean it, and code that verifies certificates another way.
+// thought matches comments by which authors state intention, and code that verifies certificates
+// another way.
 var thought = regex.Lazy(`(?i)\b(nosec|nolint|noqa)\b|self.?signed|on purpose|intention|` +
 	`VerifyPeerCertificate|VerifyConnection|checkServerIdentity`)
 
-// isMeant reports whether the author means the statement around a token: a condition decides over it, or a line
-// near it matches thought, or its function is named after it.
+// isMeant reports whether the statement around a token is intentional: a condition controls it, a
+// line near it matches thought, or the function's name shows it.
 func (s *source) isMeant(i int) bool {
 	line := s.line(s.at(i).start)
 	for n := max(1, line-2); n <= min(line+3, len(s.lines)); n++ {
@@ -119,12 +122,12 @@ func (s *source) isMeant(i int) bool {
 	return false
 }
 
-// optional matches the first line of a block under a condition, and of a function or class whose name says that it leaves
-// out a check.
+// optional matches the first line of a conditional block, and of a function or class whose name
+// shows that it skips a check.
 var optional = regex.Lazy(`\b(if|else|elif|switch|case)\b|\?\s*\{|` +
 	`\b(func|function|def|class)\b.*((?i:insecure|unsafe|skip|without|no_?verify|mock)|\btest|_test|Test)`)
 
-// headers yields the first lines of the blocks and functions around a token, from the inside.
+// headers yields the first lines of the blocks and functions around a token, innermost first.
 func (s *source) headers(i int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if s.lang == python {
@@ -143,7 +146,7 @@ func (s *source) headers(i int) iter.Seq[string] {
 	}
 }
 
-// textOfLine returns a line, from 1.
+// textOfLine returns the text of a line, counted from 1.
 func (s *source) textOfLine(line int) string {
 	end := len(s.text)
 	if line < len(s.lines) {
@@ -152,8 +155,7 @@ func (s *source) textOfLine(line int) string {
 	return s.text[s.lines[line-1]:end]
 }
 
-// removeLine returns the edit that takes out a statement, with its line where
-// nothing else stands on it.
+// removeLine returns an edit that removes a statement, and its line if nothing else is on it.
 func (s *source) removeLine(start, end int) Edit {
 	line := s.line(start)
 	from, to := s.lines[line-1], len(s.text)
@@ -166,13 +168,13 @@ func (s *source) removeLine(start, end int) Edit {
 	return Edit{start, end, ""}
 }
 
-// isLiteral reports whether the token at i is a value by itself.
+// isLiteral reports whether the token at i is a complete literal.
 func (s *source) isLiteral(i int) bool {
 	t := s.at(i)
 	return t.kind == number || t.kind == text && !strings.HasSuffix(t.text, "${") || s.oneOf(i, "true", "false", "null", "undefined")
 }
 
-// texts returns the texts of the tokens from one index to another.
+// texts returns the texts of the tokens from one index to another, both included.
 func (s *source) texts(from, to int) []string {
 	var list []string
 	for i := from; i <= to; i++ {

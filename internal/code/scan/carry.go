@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// carry returns a function that takes findings of a file over a change of it: it moves lines and
-// edits to their new places. It is false for findings whose lines changed.
+// carry returns a function that adapts a finding of a file to the file's change, by moving its
+// lines and edits. The function returns false for findings whose lines changed.
 func (m fixedFile) carry() func(Finding) (Finding, bool) {
 	sum := sha256.Sum256([]byte(m.after))
 	hash := hex.EncodeToString(sum[:])
@@ -40,8 +40,8 @@ func (m fixedFile) carry() func(Finding) (Finding, bool) {
 	}
 }
 
-// movedLines returns for each line of a text, from 1, the number that it has in another;
-// 0 for one that changed.
+// movedLines returns for each line of before, from 1, its number in after, or 0 if the line
+// changed.
 func movedLines(before, after string) []int {
 	moved := make([]int, len(lineStarts(before))+1)
 	from, to := 1, 1
@@ -72,7 +72,7 @@ func movedLines(before, after string) []int {
 	return moved
 }
 
-// lineStarts returns the offsets at which the lines of a text begin.
+// lineStarts returns the offsets of the beginnings of lines.
 func lineStarts(text string) []int {
 	starts := []int{0}
 	for i := range len(text) {
@@ -83,7 +83,7 @@ func lineStarts(text string) []int {
 	return starts
 }
 
-// lineAt returns the number of the line that an offset is on, from 1.
+// lineAt returns the line of an offset, from 1.
 func lineAt(starts []int, at int) int {
 	return sort.Search(len(starts), func(i int) bool { return starts[i] > at })
 }

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/tools/go/ast/astutil"
 )
 
-// applyEdits returns a text with edits made, which must not overlap. Of equal
-// insertions at one place one is made.
+// applyEdits returns a text with edits applied. Edits must not overlap; of equal insertions at one
+// place only one is applied.
 func applyEdits(content string, edits []Edit) (string, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
@@ -36,8 +36,8 @@ func applyEdits(content string, edits []Edit) (string, error) {
 	return b.String(), nil
 }
 
-// overlap reports whether edits cannot be made with others: they change the same bytes, or
-// insert at one place. Equal insertions of whole lines, as of an import, are made once.
+// overlap reports whether two lists of edits conflict: they change the same bytes, or insert at the
+// same place. Equal insertions of whole lines, such as an import, do not conflict.
 func overlap(edits, others []Edit) bool {
 	for _, a := range edits {
 		for _, b := range others {
@@ -50,9 +50,8 @@ func overlap(edits, others []Edit) bool {
 	return false
 }
 
-// fixed returns the text of a file with edits made. Go files stay formatted if they
-// were, and lose the imports that the edits leave unused; what would not parse any
-// more is an error.
+// fixed returns the text of a file with edits applied. Go files stay formatted if they were, and
+// lose imports that the edits leave unused. It is an error if the file no longer parses.
 func fixed(name, content string, edits []Edit) (string, error) {
 	after, err := applyEdits(content, edits)
 	if err != nil {
@@ -110,15 +109,15 @@ func fixed(name, content string, edits []Edit) (string, error) {
 	return after, nil
 }
 
-// maxDiff bounds a difference, in bytes.
+// maxDiff bounds a diff, in bytes.
 const maxDiff = 200_000
 
-// unified returns the difference as a unified diff.
+// unified returns the unified diff of two texts.
 func unified(name, before, after string) string {
 	return string(diff.Diff("a/"+name, []byte(before), "b/"+name, []byte(after)))
 }
 
-// cutDiff cuts a difference that is too long, which says so.
+// cutDiff truncates a diff that is too long, and appends a note.
 func cutDiff(text string) string {
 	if len(text) <= maxDiff {
 		return text

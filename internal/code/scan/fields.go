@@ -2,7 +2,7 @@ package scan
 
 import "github.com/toolfold/toolfold"
 
-// The parameters that both families take.
+// The parameters of both families.
 var (
 	Paths = toolfold.List{
 		Name: "paths", Doc: "Files and folders in the workspace; absent = all.", MinItems: 1, MaxItems: 100,
@@ -22,11 +22,10 @@ var (
 	Limit    = toolfold.Int{Name: "limit", Doc: "Most findings to return.", Min: 1, Max: 500}
 )
 
-// MaxAtOnce is the most findings that a call may name to be fixed.
+// MaxAtOnce bounds how many findings one call may fix by id.
 const MaxAtOnce = 200
 
-// ScanIn holds the arguments that scans of both families take. Embed it in the
-// arguments of an action.
+// ScanIn holds the arguments of scans. Embed it in the arguments of an action.
 type ScanIn struct {
 	Paths           []string `json:"paths"`
 	Since           string   `json:"since"`
@@ -34,7 +33,7 @@ type ScanIn struct {
 	MaxFiles        int      `json:"maxFiles"`
 }
 
-// Request returns what the arguments ask for: all of the workspace where they name no paths.
+// Request converts the arguments to a Request. Without paths, it covers the whole workspace.
 func (in ScanIn) Request() Request {
 	if len(in.Paths) == 0 {
 		in.Paths = []string{"."}
@@ -42,7 +41,7 @@ func (in ScanIn) Request() Request {
 	return Request{Paths: in.Paths, Since: in.Since, Exclude: in.ExcludePatterns, MaxFiles: in.MaxFiles}
 }
 
-// FixIn holds the arguments that fixes of both families take, as ScanIn does.
+// FixIn holds the arguments of fixes. Embed it in the arguments of an action.
 type FixIn struct {
 	DryRun       bool `json:"dryRun"`
 	AutoApply    bool `json:"autoApply"`

@@ -7,18 +7,18 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// MaxAlternatives is the most combinations of the alternatives of a glob.
+// MaxAlternatives bounds the combinations of a glob's alternatives.
 const MaxAlternatives = 256
 
-// CheckGlob refuses a pattern that is not a glob, or takes too long to match: doublestar tries
-// every combination of the alternatives in braces, and thirty of two take for ever. The error
-// goes on a sentence that names the pattern.
+// CheckGlob returns an error if a pattern is not a glob or takes too long to match: doublestar
+// tries every combination of the alternatives in braces, so thirty pairs take forever. The error
+// message continues a sentence that begins with the pattern.
 func CheckGlob(pattern string) error {
 	if !doublestar.ValidatePattern(pattern) {
 		return errors.New("is not a glob")
 	}
 	combinations := 1
-	var open []int // alternatives of the braces that are open
+	var open []int // number of alternatives of each open brace
 	for i := 0; i < len(pattern); i++ {
 		switch pattern[i] {
 		case '\\':

@@ -52,16 +52,16 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// goCheck is an analyser of Go, and what its findings are.
+// goCheck is a Go analyser, and the properties of its findings.
 type goCheck struct {
-	source     string // "vet", "staticcheck", "go" for an analyser of neither
+	source     string // "vet", "staticcheck", or "go" for other analysers
 	analyzer   *analysis.Analyzer
 	kind       string
 	level      string
 	confidence float64
-	title      string // what it looks for or what to do about it; empty where the message says so
-	brief      bool   // low in programs and packages for tests, which end soon
-	silent     string // begins messages that are a matter of taste
+	title      string // the purpose or the advice; empty if the message suffices
+	brief      bool   // severity low in main packages and in packages that use httptest, which end soon
+	silent     string // messages with this prefix are dropped, as a matter of taste
 }
 
 // goChecks returns the linked analysers for a purpose.
@@ -76,7 +76,7 @@ func vet(a *analysis.Analyzer, kind, level string, confidence float64) goCheck {
 	return goCheck{source: "vet", analyzer: a, kind: kind, level: level, confidence: confidence}
 }
 
-// vetChecks are those of go vet, and of gopls, that find faults.
+// vetChecks are the analysers of go vet and gopls that find faults.
 var vetChecks = []goCheck{
 	vet(appends.Analyzer, "logic-error", "medium", 0.95), vet(assign.Analyzer, "logic-error", "medium", 0.95),
 	vet(atomic.Analyzer, "concurrency", "high", 0.95), vet(bools.Analyzer, "logic-error", "medium", 0.95),
@@ -99,14 +99,14 @@ var vetChecks = []goCheck{
 	vet(waitgroup.Analyzer, "concurrency", "high", 0.95),
 }
 
-// closeChecks find statements and rows of a database that are never closed.
+// closeChecks find database statements and rows that are never closed.
 var closeChecks = []goCheck{{
 	source: "go", analyzer: analyzer.NewAnalyzer(), kind: "resource-leak", brief: true, level: "high", confidence: 0.85,
 	title: "Defer Close once the error is checked: else a connection of the pool is gone.", silent: "Close should use defer",
 }}
 
-// sameFault are pairs of rules that find one fault: the second says nothing on a line
-// where the first does.
+// sameFault lists pairs of rules that find the same fault: the second is dropped on a line where
+// the first reports.
 var sameFault = [][2]string{
 	{"vet/assign", "staticcheck/SA4018"}, {"vet/bools", "staticcheck/SA4000"}, {"vet/nilfunc", "vet/nilness"},
 	{"vet/httpresponse", "staticcheck/SA5001"}, {"staticcheck/SA5000", "vet/nilness"}, {"vet/nilness", "staticcheck/SA5011"},
@@ -115,7 +115,7 @@ var sameFault = [][2]string{
 	{"ineffassign", "staticcheck/SA4006"}, {"intrange", "modernize/rangeint"},
 }
 
-// once takes out findings of a fault that another finding is of.
+// once removes findings of a fault that another finding covers, see sameFault.
 func once(findings []Finding) []Finding {
 	type place struct {
 		rule, file string
@@ -132,8 +132,7 @@ func once(findings []Finding) []Finding {
 	})
 }
 
-// staticKinds are the kinds of staticcheck's checks, by the longest beginning
-// of a name.
+// staticKinds maps prefixes of staticcheck's checks to kinds; the longest prefix wins.
 var staticKinds = map[string]string{
 	"SA1": "logic-error", "SA1012": "null-reference", "SA1015": "timer-leak", "SA1017": "concurrency", "SA1026": "type-error",
 	"SA1027": "concurrency", "SA1028": "type-error", "SA2": "concurrency", "SA3": "logic-error", "SA4": "logic-error",
@@ -142,16 +141,16 @@ var staticKinds = map[string]string{
 	"SA5011": "null-reference", "SA6": "performance", "SA6002": "memory-leak", "SA9": "logic-error", "SA9001": "resource-leak",
 }
 
-// staticLevels are the severities of staticcheck's own.
+// staticLevels maps staticcheck's severities to levels.
 var staticLevels = map[lint.Severity]string{
 	lint.SeverityError: "high", lint.SeverityDeprecated: "info", lint.SeverityWarning: "medium", lint.SeverityInfo: "low",
 	lint.SeverityHint: "info",
 }
 
-// low lists the checks of Go that report with severity low, and the messages that do. They find code that is needless,
-// slow or unusual, or that the public repositories of docs/code-measured.md mostly have on purpose: copies of a value before its
-// lock is used, an append of nothing, equal operands in the unrolled lines of a formula, an option of a tag that another
-// library reads, a breach of naming in tests.
+// low maps Go checks to the messages that report with severity low. They find code that is
+// needless, slow or unusual, or that the public repositories of docs/code-measured.md mostly have
+// on purpose: copies of a value before its lock is used, an append of nothing, equal operands in
+// unrolled lines of a formula, a tag option of another library, naming conventions broken in tests.
 var low = map[string]func() *regexp.Regexp{
 	"staticcheck/SA1006": anyMessage, "staticcheck/SA1008": anyMessage, "staticcheck/SA1012": anyMessage,
 	"staticcheck/SA1015": anyMessage, "staticcheck/SA1016": anyMessage, "staticcheck/SA1021": anyMessage,
@@ -171,25 +170,24 @@ var low = map[string]func() *regexp.Regexp{
 	"vet/appends":        anyMessage, "vet/copylocks": anyMessage, "vet/sigchanyzer": anyMessage, "vet/tests": anyMessage,
 	"vet/nilness": regex.Lazy("^(tautological|impossible) condition"),
 	"vet/printf":  regex.Lazy("non-constant format string|possible formatting directive|redundant newline"),
-	// What a program has written itself can be read, and what needs a folder fails if it is missing.
+	// A program can read its own output, and a missing folder makes the next step fail.
 	"go/dropped-error": regex.Lazy(`(Unmarshal|Decode|Mkdir|MkdirAll|Chdir|Symlink|Sync|of a setting)$`),
 }
 
 // anyMessage matches any message.
 var anyMessage = regex.Lazy("")
 
-// isLow reports whether a message of a rule has severity low.
+// isLow reports whether a rule's message has severity low.
 func isLow(rule, message string) bool {
 	messages := low[rule]
 	return messages != nil && messages().MatchString(message)
 }
 
-// leftOut are staticcheck's checks that find what one of go vet's does, and
-// SA1019, which needs the source of what is imported to know what is deprecated.
+// leftOut are staticcheck's checks that duplicate one of go vet, and SA1019, which needs the source
+// of imported packages to find deprecated API.
 var leftOut = []string{"SA1014", "SA1017", "SA1019", "SA1028", "SA2000", "SA4021", "SA4031", "SA5009", "SA5010", "SA9006"}
 
-// staticChecks are staticcheck's for faults, but for checks that it does not run
-// by itself.
+// staticChecks returns staticcheck's checks for faults, except those off by default.
 func staticChecks() []goCheck {
 	var list []goCheck
 	for _, a := range staticcheck.Analyzers {
@@ -209,8 +207,7 @@ func staticChecks() []goCheck {
 	return list
 }
 
-// longest returns the value of the longest key that a name begins with; other
-// where none does.
+// longest returns the value of the longest key that is a prefix of name, or "other".
 func longest(values map[string]string, name string) string {
 	if key := match(values, name); key != "" {
 		return values[key]
@@ -218,11 +215,10 @@ func longest(values map[string]string, name string) string {
 	return "other"
 }
 
-// inlineCheck inlines what is marked //go:fix inline.
+// inlineCheck inlines functions marked //go:fix inline.
 var inlineCheck = vet(inline.Analyzer, "inline-function", "minor", 0.95)
 
-// simpleKinds are the kinds of refactorings by the longest beginning of a
-// check's name.
+// simpleKinds maps prefixes of checks to kinds of refactorings; the longest prefix wins.
 var simpleKinds = map[string]string{
 	"S1": "modernize-syntax", "S1002": "simplify-conditional", "S1008": "simplify-conditional", "S1009": "simplify-conditional",
 	"S1020": "simplify-conditional", "S1023": "simplify-conditional", "S1031": "simplify-conditional", "S1033": "simplify-conditional",
@@ -233,8 +229,8 @@ var simpleKinds = map[string]string{
 	"ST1017": "simplify-conditional",
 }
 
-// simpleChecks are staticcheck's simplifications, quick fixes, and those of its
-// style checks that have a kind.
+// simpleChecks returns staticcheck's simplifications and quick fixes, and its style checks that
+// have a kind.
 func simpleChecks() []goCheck {
 	var list []goCheck
 	for _, group := range []struct {
@@ -259,7 +255,7 @@ func simpleChecks() []goCheck {
 	return list
 }
 
-// match returns the longest key that a name begins with.
+// match returns the longest key that is a prefix of name, or "".
 func match(values map[string]string, name string) string {
 	for n := len(name); n > 0; n-- {
 		if _, ok := values[name[:n]]; ok {
@@ -269,6 +265,6 @@ func match(values map[string]string, name string) string {
 	return ""
 }
 
-// unsafeFixes are analysers whose fixes may change what code does: that of QF1003 makes a switch of conditions
-// whose last else may break off a loop.
+// unsafeFixes are analysers whose fixes may change behaviour: QF1003 makes a switch of conditions,
+// in which a break of the last else no longer ends the loop.
 var unsafeFixes = []string{"QF1003"}

@@ -21,22 +21,22 @@ import (
 	"github.com/toolfold/toolfold/internal/system/child"
 )
 
-// fixerSince is the first Go whose fix command has the modernizers.
+// fixerSince is the first Go version whose fix command has the modernizers.
 const fixerSince = "go1.26"
 
-// fixers are the modernizers of the user's Go, which has them linked: here they
-// would cost every start of the server. Left out are those of go fix that other
-// analysers stand for, and fmtappendf, which makes code less clear.
+// fixers are the options of the user's go fix, whose modernizers run. Linking them here would slow
+// down every start of the server. The options switch off fixers that other analysers replace, and
+// fmtappendf, which makes code less clear.
 var fixers = []string{"-buildtag=false", "-hostport=false", "-inline=false", "-fmtappendf=false"}
 
-// fixerNames are the rules that are called otherwise than by go fix.
+// fixerNames maps names of go fix to the names of rules that differ.
 var fixerNames = map[string]string{"waitgroup": "waitgroupgo"}
 
-// compileOnce is the advice for packages that take long to compile: the command compiles them as go fix
-// needs them.
+// compileOnce is the advice for packages that take long to compile: this command compiles them in
+// the form that go fix needs.
 const compileOnce = "run go vet ./... with CGO_ENABLED=0 once, then scan again"
 
-// diagnostic is a finding of go fix -json at one place.
+// diagnostic is a finding of go fix -json.
 type diagnostic struct {
 	Posn           string // file:line:column
 	Message        string
@@ -50,14 +50,14 @@ type diagnostic struct {
 	} `json:"suggested_fixes"`
 }
 
-// wantsModern reports whether a request asks for what the modernizers find.
+// wantsModern reports whether a request includes findings of the modernizers.
 func (r Request) wantsModern() bool {
 	return r.Purpose == Refactorings &&
 		(len(r.Kinds) == 0 || slices.Contains(r.Kinds, "modernize-syntax") || slices.Contains(r.Kinds, "improve-types"))
 }
 
-// modernize asks the user's Go what a later Go made shorter. It changes nothing. The compilers of
-// packages that others import, and what looks into them, have the time and memory of a package.
+// modernize runs the modernizers of the user's Go and reports what newer Go can shorten. It changes
+// no files. Compilers of imported packages, and the analysers, have the limits of a package.
 func (g *goScan) modernize(ctx context.Context) error {
 	if err := child.LimitCPU(goTime); err != nil {
 		return fmt.Errorf("limiting time: %w", err)
@@ -92,8 +92,8 @@ func (g *goScan) modernize(ctx context.Context) error {
 	return nil
 }
 
-// modern returns the patterns of the folders to modernize: those for which no package is needed
-// whose analysis was given up.
+// modern returns the patterns of the folders to modernize. It leaves out folders that depend on a
+// package whose analysis was given up.
 func (g *goScan) modern(ctx context.Context) ([]string, error) {
 	if len(g.Gone) == 0 {
 		return g.patterns(), nil
@@ -114,9 +114,9 @@ func (g *goScan) modern(ctx context.Context) ([]string, error) {
 	return g.patterns(), nil
 }
 
-// goCommand runs the go command in the folder of the module and returns its standard output. A
-// package that does not compile is no error: it is reported anyway. One that takes a compiler too
-// much is skipped.
+// goCommand runs the go command in the module's folder and returns its standard output. A package
+// that does not compile is not an error, because it is reported anyway. A package that exceeds a
+// compiler's limits is skipped.
 func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, error) {
 	out, errs := &child.Bounded{Limit: maxGoOutput}, &child.Bounded{Limit: maxGoOutput}
 	command := exec.CommandContext(ctx, "go", arguments...)
@@ -124,14 +124,14 @@ func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, er
 	err := command.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		if err = fmt.Errorf("%s", errs.String()); strings.HasPrefix(errs.String(), "# ") {
-			err = nil // it names packages and what is wrong with them
+			err = nil // the message names packages and their faults
 		}
 	}
 	for about := range strings.SplitSeq("\n"+errs.String(), "\n# ") {
 		name, said, _ := strings.Cut(about, "\n")
 		why := brokeDown
 		switch {
-		case name == "": // the error says it
+		case name == "": // err has this part
 			continue
 		case strings.Contains(said, "out of memory"):
 			why = tooMuchMemory
@@ -145,8 +145,8 @@ func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, er
 	return out.Bytes(), err
 }
 
-// takeFixes reports what was found in packages, by analyser. An analyser that
-// broke down has an object with its error instead of a list.
+// takeFixes reports the findings by package and analyser. An analyser that crashed has an object
+// with its error instead of a list.
 func (g *goScan) takeFixes(byPackage map[string]map[string]json.RawMessage) {
 	for _, byAnalyser := range byPackage {
 		for name, raw := range byAnalyser {
@@ -174,11 +174,11 @@ func (g *goScan) takeFixes(byPackage map[string]map[string]json.RawMessage) {
 	}
 }
 
-// buildLinesSince is the first Go that reads //go:build. Earlier ones read // +build, which plusbuild takes out of files with
-// constraints whatever go.mod says.
+// buildLinesSince is the first Go version that reads //go:build. Earlier ones read // +build, which
+// plusbuild removes from files with constraints regardless of go.mod.
 const buildLinesSince = "go1.17"
 
-// readsBuildLines reports whether every Go for which the module is reads //go:build.
+// readsBuildLines reports whether every Go version that the module supports reads //go:build.
 func (g *goScan) readsBuildLines() bool {
 	content, ok := g.fileHolds(path.Join(g.Module, "go.mod"))
 	if !ok {
@@ -188,8 +188,7 @@ func (g *goScan) readsBuildLines() bool {
 	return err == nil && module.Go != nil && version.Compare("go"+module.Go.Version, buildLinesSince) >= 0
 }
 
-// fixFinding makes a finding of a diagnostic in a wanted file. Generated files are
-// left alone.
+// fixFinding converts a diagnostic in a wanted file to a Finding. It ignores generated files.
 func (g *goScan) fixFinding(d diagnostic) (Finding, bool) {
 	file, column, _ := cutLast(d.Posn)
 	file, line, ok := cutLast(file)
@@ -206,7 +205,7 @@ func (g *goScan) fixFinding(d diagnostic) (Finding, bool) {
 	var edits []Edit
 	for _, e := range d.SuggestedFixes[0].Edits {
 		if other, _ := g.name(e.Filename); other != name {
-			return f, true // the fix is in several files
+			return f, true // the fix changes several files
 		}
 		edits = append(edits, Edit{e.Start, e.End, e.New})
 	}
@@ -216,7 +215,7 @@ func (g *goScan) fixFinding(d diagnostic) (Finding, bool) {
 	return f, true
 }
 
-// cutLast cuts the number behind the last colon off a place.
+// cutLast splits a place at its last colon, and returns the number after it.
 func cutLast(place string) (rest string, n int, ok bool) {
 	colon := strings.LastIndexByte(place, ':')
 	if colon < 0 {

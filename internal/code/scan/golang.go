@@ -24,11 +24,10 @@ import (
 	"github.com/toolfold/toolfold/internal/system/outside"
 )
 
-// batchFiles is the most Go files that are loaded at a time: what a load holds in
-// memory grows with them.
+// batchFiles bounds the Go files of a batch, because the memory of a load grows with them.
 const batchFiles = 300
 
-// goScan analyses Go packages in the workspace, in a process of its own.
+// goScan analyses Go packages of the workspace, in a scanner process.
 type goScan struct {
 	job
 	emit      func(part)
@@ -38,10 +37,10 @@ type goScan struct {
 func (g *goScan) report(f Finding)      { g.emit(part{Findings: []Finding{f}}) }
 func (g *goScan) skip(name, why string) { g.emit(part{Skipped: []Skipped{{name, why}}}) }
 
-// hinder says that a package in a folder is not analysed for a reason that others of its module may share.
+// hinder reports a package that is not analysed, for a reason that others of its module may share.
 func (g *goScan) hinder(name, why string) { g.emit(part{Hindered: []Skipped{{name, why}}}) }
 
-// begin says that a step begins; ended, that it is done.
+// begin reports that a step begins; call ended when it is done.
 func (g *goScan) begin(s step) (ended func()) {
 	g.emit(part{Begun: &s})
 	return func() { g.emit(part{Ended: s.Name}) }
@@ -81,7 +80,7 @@ func (s Scanner) goPackages(ctx context.Context, dir string, c *collector) error
 	return nil
 }
 
-// hasGo reports whether there is a go command to run: outside of a workspace that is not trusted.
+// hasGo reports whether a go command is installed; for an untrusted workspace, outside of it.
 func (s Scanner) hasGo(ctx context.Context, dir string) bool {
 	if s.distrusts(ctx) != "" {
 		return outside.Program(dir, "go") != ""
@@ -90,18 +89,18 @@ func (s Scanner) hasGo(ctx context.Context, dir string) bool {
 	return err == nil
 }
 
-// goRun is the analysis of the Go packages of a scan.
+// goRun is the analysis of the Go packages in one scan.
 type goRun struct {
 	Scanner
 	c        *collector
-	left     map[string]string // as of job
-	gone     map[string]bool   // as of job
-	retried  map[string]bool   // steps that a batch needs and that were taken twice
+	left     map[string]string // see job
+	gone     map[string]bool   // see job
+	retried  map[string]bool   // steps of a whole batch that were tried twice
 	suspects int
-	hindered map[string]map[string]bool // packages of a module by what keeps them from being analysed
+	hindered map[string]map[string]bool // packages of the module, by the reason why they were not analysed
 }
 
-// hinder notes what keeps a package from being analysed.
+// hinder records why a package was not analysed.
 func (r *goRun) hinder(name, why string) {
 	if r.hindered[why] == nil {
 		r.hindered[why] = map[string]bool{}
@@ -109,8 +108,8 @@ func (r *goRun) hinder(name, why string) {
 	r.hindered[why][name] = true
 }
 
-// skipHindered names the first package that something kept from being analysed, and counts others. What kept the
-// modernizers from packages is not said again if it kept other analysers too.
+// skipHindered reports each reason once, with the first package and the number of the other ones. A
+// reason of the modernizers is left out if it kept the other analysers from running, too.
 func (r *goRun) skipHindered() {
 	for why, packages := range r.hindered {
 		if means, ok := strings.CutPrefix(why, notModern); ok && (r.hindered[noTypes+means] != nil || r.hindered[noPackage+means] != nil) {
@@ -128,8 +127,8 @@ func (r *goRun) skipHindered() {
 	}
 }
 
-// batch analyses the packages of some folders of a module. What a process ends at is left out,
-// and the rest goes on in another one.
+// batch analyses the packages of some folders of a module. A step that ends its process is left
+// out, and the rest continues in another process.
 func (r *goRun) batch(ctx context.Context, j job) error {
 	for {
 		end := r.attempt(ctx, j)
@@ -149,7 +148,7 @@ func (r *goRun) batch(ctx context.Context, j job) error {
 	}
 	j.Modernize = true
 	end := r.attempt(ctx, j)
-	if end.late != nil { // what it compiled is kept, so that there is less to do
+	if end.late != nil { // the go command caches compiled packages, so a second run has less to do
 		end = r.attempt(ctx, j)
 	}
 	switch {
@@ -161,7 +160,7 @@ func (r *goRun) batch(ctx context.Context, j job) error {
 	return ctx.Err()
 }
 
-// attempt works on a batch in a process of its own.
+// attempt works on a batch in a scanner process.
 func (r *goRun) attempt(ctx context.Context, j job) ending {
 	j.Left, j.Gone = r.left, r.gone
 	return r.apart(ctx, j, func(p part) {
@@ -181,19 +180,19 @@ func (r *goRun) giveUp(j job, what string, err error) {
 	}
 }
 
-// suspect gives up the step that a process ended at, where it took too long or ends a process of
-// its own too. It is false where the batch cannot go on.
+// suspect gives up the step that ended a process, if it took too long or also fails alone. It
+// returns false if the batch cannot continue.
 func (r *goRun) suspect(ctx context.Context, j job, end ending) bool {
 	if r.suspects++; len(end.begun) != 1 || r.suspects > maxSuspects {
 		return false
 	}
 	at := end.begun[0]
 	if at.Place == "" {
-		again := at.Time > goTime && !r.retried[at.Name] // what it compiled is kept, so that there is less to do
+		again := at.Time > goTime && !r.retried[at.Name] // the go command caches compiled packages, so a second run has less to do
 		r.retried[at.Name] = true
 		return again
 	}
-	if end.late == nil { // others had some of the memory
+	if end.late == nil { // other steps used some of the memory
 		j.Only = at.Name
 		if end = r.attempt(ctx, j); end.err == nil {
 			return true
@@ -208,7 +207,7 @@ func (r *goRun) suspect(ctx context.Context, j job, end ending) bool {
 	return true
 }
 
-// module is a Go module and the folders to analyse in it.
+// module is a Go module with the folders to analyse.
 type module struct {
 	dir     string // below the workspace
 	folders []goFolder
@@ -219,7 +218,7 @@ type goFolder struct {
 	Files int
 }
 
-// goModules sorts the folders of the Go files by their module.
+// goModules groups the folders of the Go files by module.
 func goModules(workspace string, c *collector) ([]module, error) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -257,7 +256,7 @@ func goModules(workspace string, c *collector) ([]module, error) {
 	return list, nil
 }
 
-// below returns the folder of a package, below the workspace; its path where it is elsewhere.
+// below returns the folder of a package below the workspace, or its import path if it is elsewhere.
 func (g *goScan) below(p *packages.Package) string {
 	if len(p.GoFiles) > 0 {
 		if name, _ := g.name(p.GoFiles[0]); filepath.IsLocal(filepath.FromSlash(name)) {
@@ -267,8 +266,7 @@ func (g *goScan) below(p *packages.Package) string {
 	return p.PkgPath
 }
 
-// name returns the path below the workspace of a file; ok is false for a file
-// that is not wanted.
+// name returns the path of a file below the workspace; ok reports whether the file is wanted.
 func (g *goScan) name(file string) (name string, ok bool) {
 	below, err := filepath.Rel(g.Dir, file)
 	if err != nil {
@@ -278,8 +276,7 @@ func (g *goScan) name(file string) (name string, ok bool) {
 	return name, g.Wanted[name]
 }
 
-// cleanError is the first line of what the go command said, without the paths
-// of this machine.
+// cleanError returns the first line of a message of the go command, without paths of this machine.
 func (g *goScan) cleanError(message string) string {
 	message, _, _ = strings.Cut(withoutDownloads(message), "\n")
 	message = strings.ReplaceAll(message, g.Dir+string(filepath.Separator), "")
@@ -292,8 +289,8 @@ func (g *goScan) cleanError(message string) string {
 	return cut(strings.Join(fields, " "), 200)
 }
 
-// withoutDownloads returns what a program of Go said without what it was about to fetch, which
-// says nothing of why it failed.
+// withoutDownloads removes lines about downloads from a message of a Go program, because they do
+// not explain the failure.
 func withoutDownloads(message string) string {
 	said := strings.TrimSpace(message)
 	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(line string) bool { return strings.Contains(line, "go: downloading ") })
@@ -303,7 +300,7 @@ func withoutDownloads(message string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// facts hold what analysers know of the packages of a batch.
+// facts holds the facts that analysers exported about the packages of a batch.
 type facts struct {
 	objects  map[objectFact]analysis.Fact
 	packages map[packageFact]analysis.Fact
@@ -326,13 +323,12 @@ type goPass struct {
 	p       *packages.Package
 	results map[*analysis.Analyzer]any
 	failed  map[*analysis.Analyzer]bool
-	check   *goCheck // whose findings are reported at the moment
+	check   *goCheck // the check whose findings are reported at the moment
 	found   []Finding
 	broken  []string
 }
 
-// run runs an analyser, after the analysers that it needs, and reports whether its
-// result is there.
+// run runs an analyser after its requirements, and reports whether its result is available.
 func (g *goPass) run(a *analysis.Analyzer) bool {
 	if _, done := g.results[a]; done || g.failed[a] {
 		return done
@@ -415,8 +411,8 @@ func copyFact(from, to analysis.Fact) bool {
 	return true
 }
 
-// endless are functions of the standard library that do not return. The
-// analysers would learn that from their source, which is not loaded.
+// endless lists functions of the standard library that do not return. Analysers would find that in
+// their source, which is not loaded.
 var endless = map[string]bool{
 	"log.Fatal": true, "log.Fatalf": true, "log.Fatalln": true, "log.Panic": true, "log.Panicf": true, "log.Panicln": true,
 	"(*log.Logger).Fatal": true, "(*log.Logger).Fatalf": true, "(*log.Logger).Fatalln": true,
@@ -434,7 +430,7 @@ func (g *goPass) importObjectFact(o types.Object, f analysis.Fact) bool {
 	return ok && reflect.TypeOf(f).String() == "*ctrlflow.noReturn" && endless[fn.FullName()]
 }
 
-// take makes a finding of a diagnostic. Generated files are left alone.
+// take converts a diagnostic to a Finding. It ignores generated files.
 func (g *goPass) take(d analysis.Diagnostic) {
 	at := g.p.Fset.PositionFor(d.Pos, false)
 	name, isSelected := g.name(at.Filename)
@@ -444,7 +440,7 @@ func (g *goPass) take(d analysis.Diagnostic) {
 	c := g.check
 	message, _, _ := strings.Cut(d.Message, "\n")
 	if c.silent != "" && strings.HasPrefix(message, c.silent) || c.source == "go" && strings.HasSuffix(name, "_test.go") {
-		return // a test ends before what it leaves open counts
+		return // tests end before leaks matter
 	}
 	f := Finding{
 		Rule: c.source + "/" + c.analyzer.Name, Kind: c.kind, Level: c.level, Confidence: c.confidence,
@@ -465,8 +461,8 @@ func (g *goPass) take(d analysis.Diagnostic) {
 	g.found = append(g.found, f)
 }
 
-// endsSoon reports whether what a package leaves open mostly does no harm: a program ends and closes it,
-// and answers of httptest have no connection.
+// endsSoon reports whether leaks of the package are mostly harmless: a program ends and closes
+// everything, and answers of httptest have no connection.
 func (g *goPass) endsSoon() bool {
 	return g.p.Types.Name() == "main" ||
 		slices.ContainsFunc(g.p.Types.Imports(), func(p *types.Package) bool { return p.Path() == "net/http/httptest" })
@@ -481,7 +477,7 @@ func (g *goPass) generated(at gotoken.Pos) bool {
 	return false
 }
 
-// edits returns a fix as edits of one file.
+// edits converts a fix to edits. It is an error if the fix changes other files.
 func (g *goPass) edits(name string, fix analysis.SuggestedFix) ([]Edit, error) {
 	var edits []Edit
 	for _, e := range fix.TextEdits {

@@ -15,8 +15,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// goRules returns rules for faults that no linked analyser finds. Each looks at one function at a
-// time, as far as its text shows the fault.
+// goRules returns rules for faults that no linked analyser finds. Each rule looks at one function
+// at a time.
 func goRules() []goCheck {
 	dropped := goRule("go/dropped-error", "logic-error", "medium", 0.85,
 		"Return the error, or assign it to _ if it does not matter.", droppedError)
@@ -34,15 +34,15 @@ func goRules() []goCheck {
 	}
 }
 
-// goFunction is a function whose body, with those of the literals in it, a rule looks at.
+// goFunction is a function declaration whose body a rule checks, with the function literals in it.
 type goFunction struct {
 	*analysis.Pass
 	*ast.FuncDecl
 	parents map[ast.Node]ast.Node
-	uses    map[types.Object][]*ast.Ident // not where they are declared
+	uses    map[types.Object][]*ast.Ident // without declarations
 }
 
-// goFunctions are the functions of a package, for [goRule].
+// goFunctions collects the functions of a package, for [goRule].
 var goFunctions = &analysis.Analyzer{Name: "functions", Run: func(pass *analysis.Pass) (any, error) {
 	var list []*goFunction
 	for _, file := range pass.Files {
@@ -75,7 +75,7 @@ var goFunctions = &analysis.Analyzer{Name: "functions", Run: func(pass *analysis
 	return list, nil
 }}
 
-// goRule is a check that looks at one function at a time.
+// goRule returns a check that calls look for one function at a time.
 func goRule(name, kind, level string, confidence float64, advice string, look func(f *goFunction)) goCheck {
 	source, name, _ := strings.Cut(name, "/")
 	return goCheck{source: source, kind: kind, level: level, confidence: confidence, title: advice, analyzer: &analysis.Analyzer{
@@ -89,7 +89,7 @@ func goRule(name, kind, level string, confidence float64, advice string, look fu
 	}}
 }
 
-// visit calls look with every node of a type below a node.
+// visit calls look for every node of type N below a node.
 func visit[N ast.Node](below ast.Node, look func(n N)) {
 	ast.Inspect(below, func(n ast.Node) bool {
 		if found, ok := n.(N); ok {
@@ -99,7 +99,7 @@ func visit[N ast.Node](below ast.Node, look func(n N)) {
 	})
 }
 
-// has reports whether look is true of a node of a type below a node.
+// has reports whether look is true for a node of type N below a node.
 func has[N ast.Node](below ast.Node, look func(n N) bool) (found bool) {
 	ast.Inspect(below, func(n ast.Node) bool {
 		if is, ok := n.(N); ok && !found {
@@ -111,7 +111,7 @@ func has[N ast.Node](below ast.Node, look func(n N) bool) (found bool) {
 }
 
 // callee returns the full name of the function or method that a node calls, such as
-// (*sync.Mutex).Lock; empty where the node calls none that is known.
+// (*sync.Mutex).Lock, or "" if it is not a call of a known function.
 func (f *goFunction) callee(n ast.Node) string {
 	if s, ok := n.(*ast.ExprStmt); ok {
 		n = s.X
@@ -124,7 +124,7 @@ func (f *goFunction) callee(n ast.Node) string {
 	return ""
 }
 
-// object returns the object that an expression names; nil where it names none.
+// object returns the object that an expression names, or nil.
 func (f *goFunction) object(e ast.Expr) types.Object {
 	if name, ok := ast.Unparen(e).(*ast.Ident); ok {
 		return f.TypesInfo.ObjectOf(name)
@@ -132,7 +132,7 @@ func (f *goFunction) object(e ast.Expr) types.Object {
 	return nil
 }
 
-// receiver returns what the method is called of; nil where the node calls no method.
+// receiver returns the receiver of a method call, or nil for other nodes.
 func receiver(n ast.Node) ast.Expr {
 	if s, ok := n.(*ast.ExprStmt); ok {
 		n = s.X
@@ -145,13 +145,13 @@ func receiver(n ast.Node) ast.Expr {
 	return nil
 }
 
-// is reports whether an expression has a type of that name, such as net/http.ResponseWriter.
+// is reports whether an expression's type has this name, such as net/http.ResponseWriter.
 func (f *goFunction) is(e ast.Expr, name string) bool {
 	t := f.TypesInfo.TypeOf(e)
 	return t != nil && types.TypeString(types.Unalias(t), nil) == name
 }
 
-// above yields the nodes around a node, up to the function or the literal that it is in.
+// above yields the parents of a node, up to the enclosing function or function literal.
 func (f *goFunction) above(n ast.Node) func(yield func(ast.Node) bool) {
 	return func(yield func(ast.Node) bool) {
 		for n = f.parents[n]; n != nil; n = f.parents[n] {
@@ -162,7 +162,7 @@ func (f *goFunction) above(n ast.Node) func(yield func(ast.Node) bool) {
 	}
 }
 
-// loop returns the innermost loop around a node, in the function or literal that it is in; nil without one.
+// loop returns the innermost loop around a node in its function or literal, or nil.
 func (f *goFunction) loop(n ast.Node) ast.Node {
 	for around := range f.above(n) {
 		switch around.(type) {
@@ -173,7 +173,7 @@ func (f *goFunction) loop(n ast.Node) ast.Node {
 	return nil
 }
 
-// rest returns the statements behind one, in its block.
+// rest returns the statements after s in its block.
 func (f *goFunction) rest(s ast.Stmt) []ast.Stmt {
 	var list []ast.Stmt
 	switch around := f.parents[s].(type) {
@@ -184,10 +184,11 @@ func (f *goFunction) rest(s ast.Stmt) []ast.Stmt {
 	case *ast.CommClause:
 		list = around.Body
 	}
-	return list[slices.Index(list, s)+1:] // none where it stands in no list
+	return list[slices.Index(list, s)+1:] // empty if s is not in the list
 }
 
-// leaves reports whether a list of statements ends what is around it.
+// leaves reports whether a list of statements ends with a return, or with a jump other than
+// continue.
 func leaves(list []ast.Stmt) bool {
 	if len(list) == 0 {
 		return false
@@ -201,7 +202,7 @@ func leaves(list []ast.Stmt) bool {
 	return false
 }
 
-// mustCheck are functions whose error says that something was not written or not read.
+// mustCheck are functions whose error means that data was not written or read.
 var mustCheck = map[string]bool{
 	"os.WriteFile": true, "os.Rename": true, "os.Mkdir": true, "os.MkdirAll": true, "os.Symlink": true, "os.Truncate": true,
 	"os.Chdir":                true,
@@ -247,7 +248,8 @@ func droppedError(f *goFunction) {
 	})
 }
 
-// isPipe reports whether a variable was assigned the result of os.Pipe: a copy into it ends when nobody reads it.
+// isPipe reports whether a variable holds a result of os.Pipe: a copy into it ends when the reader
+// closes.
 func (f *goFunction) isPipe(e ast.Expr) bool {
 	return has(f.FuncDecl, func(a *ast.AssignStmt) bool {
 		return len(a.Rhs) == 1 && f.callee(a.Rhs[0]) == "os.Pipe" &&
@@ -255,7 +257,7 @@ func (f *goFunction) isPipe(e ast.Expr) bool {
 	})
 }
 
-// setting matches statements that fail harmlessly: a table is there, a database has no such setting.
+// setting matches SQL statements whose failure is harmless, for example if a table already exists.
 var setting = regex.Lazy(`(?i)^\s*(alter|create|drop|pragma|set|vacuum|analyze)\b`)
 
 // runsSetting reports whether an argument of a call is the text of a [setting].
@@ -266,7 +268,7 @@ func (f *goFunction) runsSetting(call *ast.CallExpr) bool {
 	})
 }
 
-// requesting are functions whose answers have a connection.
+// requesting are functions that return a response with a connection.
 var requesting = map[string]bool{
 	"net/http.Get": true, "net/http.Head": true, "net/http.Post": true, "net/http.PostForm": true,
 	"(*net/http.Client).Do": true, "(*net/http.Client).Get": true, "(*net/http.Client).Head": true, "(*net/http.Client).Post": true,
@@ -279,8 +281,8 @@ var reading = map[string]bool{
 	"encoding/xml.NewDecoder": true, "bufio.NewReader": true, "bufio.NewScanner": true,
 }
 
-// bodyNotClosed finds answers of HTTP whose function neither closes the body nor gives the answer or the body to
-// somebody who could.
+// bodyNotClosed finds HTTP responses whose function neither closes the body nor passes the response
+// or the body on to code that could.
 func bodyNotClosed(f *goFunction) {
 	visit(f.Body, func(s *ast.ExprStmt) {
 		if requesting[f.callee(s)] {
@@ -305,14 +307,15 @@ func bodyNotClosed(f *goFunction) {
 	})
 }
 
-// isParameter reports whether a variable is a parameter or a named result, which the caller has too.
+// isParameter reports whether a variable is a parameter or a named result, to which the caller has
+// access.
 func (f *goFunction) isParameter(v types.Object) bool {
 	return has(f.FuncDecl, func(field *ast.Field) bool {
 		return slices.ContainsFunc(field.Names, func(name *ast.Ident) bool { return f.TypesInfo.Defs[name] == v })
 	})
 }
 
-// mayClose reports whether a use of an answer closes its body, or gives it to what may.
+// mayClose reports whether a use of a response closes its body, or passes it to code that may.
 func (f *goFunction) mayClose(answer *ast.Ident) bool {
 	field, ok := f.parents[answer].(*ast.SelectorExpr)
 	if !ok {
@@ -325,7 +328,7 @@ func (f *goFunction) mayClose(answer *ast.Ident) bool {
 	return !f.isCompared(field) && !(ok && reading[f.callee(call)])
 }
 
-// rowsErr finds loops over rows of a database that nobody asks whether they failed.
+// rowsErr finds loops over database rows without a check of rows.Err.
 func rowsErr(f *goFunction) {
 	visit(f.Body, func(s *ast.ExprStmt) {
 		results, ok := f.TypesInfo.TypeOf(s.X).(*types.Tuple)
@@ -346,7 +349,7 @@ func rowsErr(f *goFunction) {
 			method, ok := f.parents[use].(*ast.SelectorExpr)
 			switch {
 			case !ok && !f.isCompared(use) && !f.isAssigned(use), ok && method.Sel.Name == "Err":
-				return // it is asked, or given to what may ask
+				return // Err is called, or rows is passed on
 			case ok && method.Sel.Name == "Next":
 				loops = loops || f.loop(use) != nil
 			}
@@ -363,13 +366,13 @@ func (f *goFunction) isCompared(e ast.Expr) bool {
 	return ok && (b.Op == gotoken.EQL || b.Op == gotoken.NEQ)
 }
 
-// isAssigned reports whether an expression is given a value.
+// isAssigned reports whether an expression is assigned to.
 func (f *goFunction) isAssigned(e ast.Expr) bool {
 	a, ok := f.parents[e].(*ast.AssignStmt)
 	return ok && slices.Contains(a.Lhs, e)
 }
 
-// selected returns the full name of a variable of another package; empty for what is none.
+// selected returns the full name of a variable of another package, or "" for other expressions.
 func (f *goFunction) selected(e ast.Expr) string {
 	if s, ok := ast.Unparen(e).(*ast.SelectorExpr); ok {
 		if v, ok := f.TypesInfo.Uses[s.Sel].(*types.Var); ok && v.Pkg() != nil {
@@ -379,18 +382,18 @@ func (f *goFunction) selected(e ast.Expr) string {
 	return ""
 }
 
-// The methods of mutexes, by the one that undoes what each does.
+// unlocking maps the methods that lock a mutex to those that unlock it.
 var unlocking = map[string]string{
 	"(*sync.Mutex).Lock": "(*sync.Mutex).Unlock", "(*sync.RWMutex).Lock": "(*sync.RWMutex).Unlock",
 	"(*sync.RWMutex).RLock": "(*sync.RWMutex).RUnlock",
 }
 
-// isCallOf reports whether a node calls the method of what is written so.
+// isCallOf reports whether a node calls a method of the expression of, compared as text.
 func (f *goFunction) isCallOf(n ast.Node, method, of string) bool {
 	return f.callee(n) == method && types.ExprString(receiver(n)) == of
 }
 
-// keepsLocked matches names of functions that return with a lock held on purpose.
+// keepsLocked matches names of functions that hold a lock on return on purpose.
 var keepsLocked = regex.Lazy(`(?i)lock|acquire|begin|enter|open|hold|handle`)
 
 // lockNotReleased finds returns between Lock and Unlock.
@@ -455,8 +458,8 @@ func lockNotReleased(f *goFunction) {
 	})
 }
 
-// handsOver reports whether a return gives the caller the method that unlocks, as it is written, or a value in
-// which what has the lock is: the caller unlocks it later, by the value.
+// handsOver reports whether a return passes the duty to unlock to the caller: it returns the unlock
+// method, or the value that contains the lock.
 func (f *goFunction) handsOver(ret *ast.ReturnStmt, lock ast.Expr, unlock string) bool {
 	root := lock
 	for {
@@ -474,7 +477,8 @@ func (f *goFunction) handsOver(ret *ast.ReturnStmt, lock ast.Expr, unlock string
 		})
 }
 
-// leavesBehind reports whether the loop around a statement ends behind it, in its block or one around.
+// leavesBehind reports whether the loop around a statement ends right after it, in its block or an
+// outer one.
 func (f *goFunction) leavesBehind(s ast.Stmt) bool {
 	if leaves(f.rest(s)) {
 		return true

@@ -12,12 +12,12 @@ import (
 	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
-// maxWork bounds go.work and the files beside it that are read, in bytes.
+// maxWork bounds go.work and the files beside it, in bytes.
 const maxWork = 16 << 20
 
-// goWork returns the go.work for the go command, or off if the workspace has none. It is a copy outside of the workspace:
-// the go command writes sums of modules beside it. With vendored modules there are no sums to write, and it stays in its
-// place. Clean removes the copy.
+// goWork returns the go.work for the go command, or off if the workspace has none. It is a copy
+// outside of the workspace, because the go command writes module sums beside it. With vendored
+// modules no sums are written, so the original is used. Call clean to remove the copy.
 func goWork(root *os.Root, dir string) (name string, clean func(), err error) {
 	clean = func() {}
 	text, err := safefile.Read(root, "go.work", maxWork)
@@ -44,7 +44,7 @@ func goWork(root *os.Root, dir string) (name string, clean func(), err error) {
 	return name, clean, nil
 }
 
-// absoluteWork returns a go.work with absolute paths, or as it is if it does not parse.
+// absoluteWork returns a go.work with absolute paths, or text itself if it does not parse.
 func absoluteWork(dir string, text []byte) []byte {
 	work, err := modfile.ParseWork("go.work", text, nil)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// goFaults lists texts in errors of the go command for a module that cannot be loaded, with the meaning for
-// the user and the correction. The first text that an error has counts.
+// goFaults maps texts in errors of the go command, for a module that cannot be loaded, to an
+// explanation with the correction. The first matching text wins.
 var goFaults = []struct{ said, means string }{
 	{"requires go >= ", "go.mod asks for a later Go than the one that is installed: install that one"},
 	{"missing go.sum entry", "go.sum lacks modules that its packages need: run go mod tidy"},
@@ -26,17 +26,17 @@ var goFaults = []struct{ said, means string }{
 	{"inconsistent vendoring", "the folder vendor is not up to date: run go mod vendor"},
 }
 
-// needsC is the reason for not analysing a package with files that call C.
+// needsC is the reason for not analysing a package that uses cgo.
 const needsC = "needs cgo, which a scan does not run"
 
-// What a reason for not analysing all of a package begins with; an error of the go command may follow.
+// Prefixes of the reasons for not fully analysing a package; an error of the go command may follow.
 const (
 	noTypes   = "only the rules that need no types ran, as "
 	noPackage = "only the fast rules ran, as "
 	notModern = "modernize did not look at all packages: "
 )
 
-// goFault returns what an error of the go command means; its first line where that is not known.
+// goFault explains an error of the go command. It returns the first line of an unknown error.
 func (g *goScan) goFault(said string) string {
 	if means := meaning(said); means != "" {
 		return means
@@ -44,7 +44,7 @@ func (g *goScan) goFault(said string) string {
 	return "the go command failed: " + g.cleanError(said)
 }
 
-// meaning returns what an error of the go command means; empty where that is not known.
+// meaning explains an error of the go command, or returns "" for an unknown one.
 func meaning(said string) string {
 	for _, f := range goFaults {
 		if strings.Contains(said, f.said) {
@@ -54,7 +54,7 @@ func meaning(said string) string {
 	return ""
 }
 
-// missing returns why a package cannot be read; empty if it can.
+// missing returns why a package cannot be read, or "" if it can.
 func (p *goProgram) missing(l *packages.Package) string {
 	for _, name := range []string{parsingStep + l.ID, importingStep + l.ID} {
 		if why := p.Left[name]; why != "" {
@@ -62,7 +62,7 @@ func (p *goProgram) missing(l *packages.Package) string {
 		}
 	}
 	switch {
-	case len(l.GoFiles) > 0 && l.Dir != "": // one without a folder may have the file that imports it
+	case len(l.GoFiles) > 0 && l.Dir != "": // without a folder, GoFiles may hold the importing file
 		return ""
 	case usesC(l):
 		return l.PkgPath + " " + needsC
@@ -72,7 +72,7 @@ func (p *goProgram) missing(l *packages.Package) string {
 	return l.PkgPath + ", which it needs, has no Go files"
 }
 
-// fault returns what is wrong with a package that has errors: the first one, in a wanted file if there is one.
+// fault describes the first error of a package, preferring errors in wanted files.
 func (p *goProgram) fault(l *packages.Package) string {
 	if usesC(l) {
 		return needsC
@@ -89,7 +89,7 @@ func (p *goProgram) fault(l *packages.Package) string {
 	return cmp.Or(verb, "cannot be loaded") + ": " + place + p.cleanError(first.Msg)
 }
 
-// usesC reports whether files of a package are left out because they call C.
+// usesC reports whether files of a package are ignored because they use cgo.
 func usesC(l *packages.Package) bool {
 	return slices.ContainsFunc(l.IgnoredFiles, func(name string) bool {
 		if path.Ext(filepath.ToSlash(name)) != ".go" {

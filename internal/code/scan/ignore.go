@@ -10,24 +10,23 @@ import (
 	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
-// maxIgnore bounds the size and the patterns of a .gitignore.
+// Limits of the size and the patterns of a .gitignore.
 const (
 	maxIgnore         = 64 << 10
 	maxIgnorePatterns = 1000
 )
 
-// ignored are the patterns of the .gitignore files from the workspace down to
-// a folder, outermost first: the last that matches decides.
+// ignored holds the patterns of the .gitignore files from the workspace down to a folder, outermost
+// first. The last pattern that matches decides.
 type ignored []ignorePattern
 
 type ignorePattern struct {
-	glob   string // over paths below the workspace
+	glob   string // matched against paths below the workspace
 	keep   bool   // "!pattern"
 	folder bool   // "pattern/": folders only
 }
 
-// below returns the patterns that hold in a folder: these and those of its own
-// .gitignore, if it has one.
+// below returns the patterns for a folder: g and those of the folder's own .gitignore.
 func (g ignored) below(root *os.Root, folder string) ignored {
 	text, err := safefile.Read(root, path.Join(folder, ".gitignore"), maxIgnore)
 	if err != nil {
@@ -42,7 +41,7 @@ func (g ignored) below(root *os.Root, folder string) ignored {
 	return own
 }
 
-// parseIgnore parses a line of the .gitignore of a folder.
+// parseIgnore parses a line of a folder's .gitignore.
 func parseIgnore(folder, line string) (p ignorePattern, ok bool) {
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 		line = line[:len(line)-1]
@@ -52,7 +51,7 @@ func parseIgnore(folder, line string) (p ignorePattern, ok bool) {
 	}
 	line, p.keep = strings.CutPrefix(line, "!")
 	line, p.folder = strings.CutSuffix(line, "/")
-	line = strings.ReplaceAll(strings.ReplaceAll(line, "{", `\{`), "}", `\}`) // git knows no alternatives
+	line = strings.ReplaceAll(strings.ReplaceAll(line, "{", `\{`), "}", `\}`) // git has no alternatives in braces
 	if strings.Contains(line, "/") {
 		line = strings.TrimPrefix(line, "/")
 	} else {
@@ -65,11 +64,11 @@ func parseIgnore(folder, line string) (p ignorePattern, ok bool) {
 	return p, CheckGlob(p.glob) == nil
 }
 
-// quoteGlob takes the meaning of globs from a path.
+// quoteGlob escapes the special characters of globs.
 var quoteGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
 
-// match reports whether a path below the workspace is ignored. The folders
-// above it are not.
+// match reports whether a path below the workspace is ignored. Its parent folders must not be
+// ignored.
 func (g ignored) match(name string, folder bool) bool {
 	for i := len(g) - 1; i >= 0; i-- {
 		if p := g[i]; (folder || !p.folder) && p.matches(name) {

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// Import is something that a source file imports.
+// Import is an import in a source file.
 type Import struct {
-	// Names lists the names that it may be called by: as it is written, with slashes, and
-	// for what is imported by a relative path the path from the workspace with
-	// "./" in front. Empty where it is known only when the file runs.
+	// Names lists the possible names, with slashes: as written, and for relative imports the path
+	// from the workspace with "./" in front. It is empty if the name is computed at run time.
 	Names []string
 	Line  int
 }
 
-// Imports returns what a source file in the workspace imports. Fault says why
-// not all of it could be read; known is false for files of other languages.
+// Imports returns the imports of a source file in the workspace. Fault is the reason if not all of
+// them could be read. Known is false for files of other languages.
 func Imports(name, content string) (imports []Import, fault string, known bool) {
 	l, known := languageOf(name)
 	if !known {
@@ -35,7 +34,7 @@ func Imports(name, content string) (imports []Import, fault string, known bool) 
 	return s.imports(), s.fault, true
 }
 
-// imports returns what a script or a Python file imports.
+// imports returns the imports of a script or a Python file.
 func (s *source) imports() []Import {
 	if s.lang == python {
 		return s.importsPython()
@@ -43,7 +42,7 @@ func (s *source) imports() []Import {
 	return s.importsJavaScript()
 }
 
-// importsGo returns what a Go file imports, and whether it is part of a program's main package.
+// importsGo returns the imports of a Go file, and whether the file is in package main.
 func importsGo(name, content string) (imports []Import, program bool, fault string) {
 	files := gotoken.NewFileSet()
 	file, err := parser.ParseFile(files, name, content, parser.ImportsOnly)
@@ -51,14 +50,13 @@ func importsGo(name, content string) (imports []Import, program bool, fault stri
 		return nil, false, "it is not valid Go"
 	}
 	for _, spec := range file.Imports {
-		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+		imported, _ := strconv.Unquote(spec.Path.Value) // valid, because the file parses
 		imports = append(imports, Import{[]string{imported}, files.Position(spec.Pos()).Line})
 	}
 	return imports, file.Name.Name == "main", ""
 }
 
-// importsJavaScript finds import and export statements, and calls of import
-// and require.
+// importsJavaScript finds import and export statements, and calls of import and require.
 func (s *source) importsJavaScript() (imports []Import) {
 	add := func(at, quote int) {
 		found := Import{Line: s.line(s.at(at).start)}
@@ -78,7 +76,7 @@ func (s *source) importsJavaScript() (imports []Import) {
 		}
 		switch {
 		case s.is(i, "require", "("), s.is(i, "import", "("):
-			end := i + 3 // what is computed ends with more than a text
+			end := i + 3 // a computed name has more tokens
 			if s.oneOf(end, ")", ",") {
 				add(i, i+2)
 			} else {
@@ -103,10 +101,9 @@ func (s *source) importsJavaScript() (imports []Import) {
 	return imports
 }
 
-// importsPython finds import statements, and calls of __import__ and
-// import_module.
+// importsPython finds import statements, and calls of __import__ and import_module.
 func (s *source) importsPython() (imports []Import) {
-	// dotted reads a name such as a.b, dots in front included.
+	// dotted reads a name such as a.b, including leading dots.
 	dotted := func(i int) (name string, next int) {
 		for s.oneOf(i, ".", "...") || s.at(i).kind == word && !s.oneOf(i, "import", "as") && (name == "" || strings.HasSuffix(name, ".")) {
 			name += s.at(i).text
@@ -131,7 +128,7 @@ func (s *source) importsPython() (imports []Import) {
 			if module == "" || !s.is(at, "import") {
 				continue // yield from, raise from
 			}
-			if len(module) > maxPath { // each name would repeat it
+			if len(module) > maxPath { // each name would repeat the module
 				add(i)
 				continue
 			}
@@ -158,7 +155,7 @@ func (s *source) importsPython() (imports []Import) {
 				for at++; s.at(at).kind == newline; at++ {
 				}
 				if s.at(at).kind != word {
-					break // the comma before a bracket
+					break // a trailing comma
 				}
 			}
 		case s.is(i, "import") && s.begins(i), s.is(i, "import") && s.is(i-1, ":"):
@@ -177,8 +174,7 @@ func (s *source) importsPython() (imports []Import) {
 	return imports
 }
 
-// pythonNames are the names of a module, which may begin with the dots of a
-// relative import.
+// pythonNames returns the names of a module, which may begin with the dots of a relative import.
 func (s *source) pythonNames(module string) []string {
 	own := strings.TrimLeft(module, ".")
 	slashes := strings.ReplaceAll(own, ".", "/")
@@ -189,8 +185,8 @@ func (s *source) pythonNames(module string) []string {
 	return []string{below(path.Dir(s.name), strings.Repeat("../", level-1)+slashes)}
 }
 
-// below is the path from the workspace of what a file in a folder imports by a
-// relative path, with "./" in front unless it leads out.
+// below returns the path from the workspace of a relative import in folder, with "./" in front
+// unless it leads out of the workspace.
 func below(folder, relative string) string {
 	joined := path.Join(folder, relative)
 	if joined == ".." || strings.HasPrefix(joined, "../") {

@@ -8,9 +8,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// inputRules look for input of somebody else that is run: what a request says, or the parameters of a
-// function that answers requests, in a query, a shell command or code of the same function. They are the
-// only rules of severity critical.
+// inputRules find untrusted input that is executed: data of a request, or parameters of a request
+// handler, in a query, a shell command or code of the same function. Only these rules have severity
+// critical.
 var inputRules = []rule{{
 	name: "sql-injection", kind: "security", level: "critical", confidence: 0.9, languages: every,
 	message: "SQL injection: the query is built from the request", advice: "Use placeholders and pass the values as parameters.",
@@ -27,14 +27,14 @@ var inputRules = []rule{{
 
 var (
 	sqlText = regex.Lazy(`(?i)^\s*(select\s.+\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s)`)
-	// field matches what an f-string puts in: its first name, and what follows it.
+	// field matches a replacement field of an f-string: its first name, and the rest.
 	field = regex.Lazy(`\{\s*(\w+)([^{}]*)\}`)
-	// keeps matches functions whose result has what they are given.
+	// keeps matches functions whose result contains their arguments.
 	keeps = regex.Lazy(`^(String|str|string|Sprintf|Sprint|format|join|Join|concat|strip|trim|Trim|TrimSpace|lower|upper|toLowerCase|` +
 		`toUpperCase|ToLower|ToUpper|decode|get|Get|append|push)$`)
 )
 
-// inputs match an expression that begins with input of somebody else, by language.
+// inputs matches expressions that begin with untrusted input, by language.
 var inputs = map[language]func() *regexp.Regexp{
 	javascript: scriptInput, typescript: scriptInput, python: pythonInput, golang: goInput,
 }
@@ -50,10 +50,11 @@ var (
 		`^chi\s*\.\s*URLParam\b|^mux\s*\.\s*Vars\b|^c\s*\.\s*(Query|Param|PostForm|DefaultQuery|QueryParam|FormValue|GetHeader)\(`)
 )
 
-// sqlInjection: "select … where id = '" + req.query.id + "'", with +, %, format, Sprintf or fields of a template.
+// sqlInjection finds "select … where id = '" + req.query.id + "'", with +, %, format, Sprintf or
+// template fields.
 func sqlInjection(s *source, i int) bool {
 	content, ok := s.quoted(i)
-	if !ok || !sqlText().MatchString(content+" ") || s.oneOf(i-1, "sql", "SQL") { // a tag makes parameters
+	if !ok || !sqlText().MatchString(content+" ") || s.oneOf(i-1, "sql", "SQL") { // a template tag creates parameters
 		return false
 	}
 	switch {
@@ -65,7 +66,7 @@ func sqlInjection(s *source, i int) bool {
 		return s.hasInput(i+4, s.partner(i+3))
 	}
 	end := i + 1
-	for strings.HasSuffix(s.at(end-1).text, "${") && end < i+maxAhead { // to the next part of the template
+	for strings.HasSuffix(s.at(end-1).text, "${") && end < i+maxAhead { // skip to the next part of the template
 		for end < i+maxAhead && !(s.at(end).kind == text && strings.HasPrefix(s.at(end).text, "}")) {
 			end++
 		}
@@ -77,7 +78,7 @@ func sqlInjection(s *source, i int) bool {
 	return s.hasInput(i, end)
 }
 
-// operand returns the index behind the operand that begins at i.
+// operand returns the index after the operand that begins at i.
 func (s *source) operand(i int) int {
 	for limit := i + maxAhead; i < limit; i++ {
 		if s.at(i).kind == newline || s.at(i).kind == endOfFile || s.oneOf(i, "+", ",", ";", ")", "]", "}") {
@@ -90,7 +91,8 @@ func (s *source) operand(i int) int {
 	return i
 }
 
-// shellInjection: exec("ls " + req.query.dir), os.system(…), subprocess.run(…, shell=True), exec.Command("sh", "-c", …).
+// shellInjection finds exec("ls " + req.query.dir), os.system(…), subprocess.run(…, shell=True) and
+// exec.Command("sh", "-c", …).
 func shellInjection(s *source, i int) bool {
 	open := i + 1
 	switch s.lang {
@@ -123,13 +125,14 @@ func shellInjection(s *source, i int) bool {
 	return s.is(open, "(") && s.hasInput(open+1, s.partner(open))
 }
 
-// codeInjection: eval(req.body.code), new Function(…), exec(…) and render_template_string(…) of Python.
+// codeInjection finds eval(req.body.code), new Function(…), and in Python exec(…) and
+// render_template_string(…).
 func codeInjection(s *source, i int) bool {
 	open := i + 1
 	switch {
 	case s.is(i, "eval", "(") && !s.oneOf(i-1, ".", "?.", "def", "function"):
 	case s.lang == python && s.oneOf(i, "exec", "render_template_string") && s.is(open, "(") && !s.oneOf(i-1, ".", "def"):
-		if first := s.arguments(open); len(first) > 0 { // what follows are values
+		if first := s.arguments(open); len(first) > 0 { // further arguments are values
 			return s.hasInput(open+1, first[0][1]+1)
 		}
 	case s.lang != python && s.is(i, "new", "Function", "("):
@@ -140,8 +143,8 @@ func codeInjection(s *source, i int) bool {
 	return s.hasInput(open+1, s.partner(open))
 }
 
-// hasInput reports whether the tokens from one index up to another have input in them: not where a
-// function makes something else of it.
+// hasInput reports whether the tokens in [from, to) contain input. Arguments of functions that
+// transform them do not count.
 func (s *source) hasInput(from, to int) bool {
 	known := s.inputsAround(from)
 	for i := from; i < min(to, from+maxAhead); i++ {
@@ -158,10 +161,10 @@ func (s *source) hasInput(from, to int) bool {
 			return true
 		}
 		if s.oneOf(i, "=>", "function", "func", "lambda") {
-			return false // what follows runs later
+			return false // the function runs later
 		}
 		if p := s.partner(i); p > i && s.is(i, "(") && i > from && s.isName(i-1) && !keeps().MatchString(s.at(i-1).text) {
-			i = p // what the function makes of it
+			i = p // the function transforms its argument
 		}
 	}
 	return false
@@ -172,16 +175,16 @@ func (s *source) beginsInput(i int) bool {
 	return inputs[s.lang]().MatchString(s.text[start:min(len(s.text), start+100)])
 }
 
-// known are the variables of a function that hold input somewhere, by name: what each is given, in order.
+// known maps the variables of a function that ever hold input to their assignments, in order.
 type known map[string][]given
 
-// given says what a variable holds from an index on.
+// given records whether an assignment at index from gives a variable input.
 type given struct {
 	from  int
 	input bool
 }
 
-// holdsInput reports whether a variable holds input at an index, about which nothing was asked.
+// holdsInput reports whether a variable holds unchecked input at an index.
 func (s *source) holdsInput(k known, name string, i int) bool {
 	last := given{}
 	for _, g := range k[name] {
@@ -213,7 +216,7 @@ func (s *source) inputsAround(i int) known {
 		s.inputs = map[int]known{}
 	}
 	k := known{}
-	s.inputs[start] = k // what is asked on the way sees what is there so far
+	s.inputs[start] = k // calls of hasInput below see the entries so far
 	if s.lang == python {
 		s.routeParameters(start, k)
 	}
@@ -231,7 +234,7 @@ func (s *source) inputsAround(i int) known {
 	return k
 }
 
-// expressionEnd returns the index behind the expression that begins at i.
+// expressionEnd returns the index after the expression that begins at i.
 func (s *source) expressionEnd(i int) int {
 	for first := i; i < first+maxAhead; i++ {
 		if s.at(i).kind == newline || s.at(i).kind == endOfFile || s.oneOf(i, ";", ")", "]", "}") || i > first && s.begins(i) {
@@ -244,7 +247,8 @@ func (s *source) expressionEnd(i int) int {
 	return i
 }
 
-// assigned returns the names that an assignment gives a value: a = …, a, b := …, const { a, b } = …, const a: T = ….
+// assigned returns the names that an assignment sets: a = …, a, b := …, const { a, b } = …, const
+// a: T = ….
 func (s *source) assigned(i int) (names []string) {
 	if open := s.partner(i - 1); open >= 0 && s.oneOf(open-1, "const", "let", "var") {
 		for j := open + 1; j < i-1; j++ {
@@ -266,10 +270,10 @@ func (s *source) assigned(i int) (names []string) {
 	return names
 }
 
-// conditions matches the beginning of a line up to a condition.
+// conditions matches a line that contains a condition keyword.
 var conditions = regex.Lazy(`\b(if|elif|while|switch|match|assert)\b`)
 
-// checked reports whether a condition between two tokens asks about a name: more than whether it is there.
+// checked reports whether a condition between two tokens checks a name for more than existence.
 func (s *source) checked(name string, from, to int) bool {
 	places := s.places[name]
 	at, _ := slices.BinarySearch(places, from)
@@ -289,8 +293,8 @@ func (s *source) checked(name string, from, to int) bool {
 	return false
 }
 
-// routeParameters notes the parameters of a Python function that a decorator makes answer requests: those
-// that are texts.
+// routeParameters adds the string parameters of a Python function that a decorator makes a request
+// handler.
 func (s *source) routeParameters(def int, k known) {
 	decorators := ""
 	for at := def; at > 1; {
@@ -316,5 +320,5 @@ func (s *source) routeParameters(def int, k known) {
 	}
 }
 
-// route matches a decorator that makes a function answer requests.
+// route matches a decorator that registers a request handler.
 var route = regex.Lazy(`@\s*[\w.]+\.(route|get|post|put|patch|delete|websocket)\(\s*["']/`)

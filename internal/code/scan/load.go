@@ -22,26 +22,26 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// environment keeps the go command from running or fetching what a workspace
-// names: other toolchains, modules, C compilers, version control, workspaces
-// above this one. What go fix compiles is not run. Work is as of goWork.
+// environment returns the environment of the go command. It keeps it from running or fetching what
+// a workspace names: toolchains, modules, C compilers, version control, workspaces above this one.
+// Code that go fix compiles is not run. For work, see goWork.
 func environment(dir, work string) []string {
 	flags := "-buildvcs=false"
-	if work == filepath.Join(dir, "go.work") { // else sums are written beside it
+	if work == filepath.Join(dir, "go.work") { // without vendoring, sums would be written beside it
 		flags += " -mod=vendor"
 	}
 	return append(os.Environ(), "GOTOOLCHAIN=local", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0",
 		"GOFLAGS="+flags, "GOPACKAGESDRIVER=off", "GOWORK="+work)
 }
 
-// goProgram is the packages of a batch and what they import. All are read from source: no compiler
-// sees them, and the first scan of a workspace costs as much as a later one. What is only imported is
-// read in outline.
+// goProgram holds the packages of a batch and their imports. All are read from source without a
+// compiler, so the first scan of a workspace costs as much as later ones. Imported packages are
+// read in outline only.
 type goProgram struct {
 	*goScan
 	fset   *gotoken.FileSet
-	roots  []*packages.Package          // to be analysed
-	causes map[*packages.Package]string // why what imports a package cannot be analysed
+	roots  []*packages.Package          // the packages to analyse
+	causes map[*packages.Package]string // why importers of a package cannot be analysed
 	facts  *facts
 	checks []goCheck
 }
@@ -70,8 +70,8 @@ func (g *goScan) batch(ctx context.Context) error {
 	return nil
 }
 
-// list asks the go command for the packages of the batch and all that they import, which compiles
-// nothing, and returns them, each after what it imports.
+// list asks the go command for the packages of the batch and their dependencies, without compiling
+// them. It returns them in dependency order.
 func (p *goProgram) list(ctx context.Context) (all []*packages.Package, err error) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypesSizes |
@@ -86,7 +86,7 @@ func (p *goProgram) list(ctx context.Context) (all []*packages.Package, err erro
 		withTests[l.PkgPath] = withTests[l.PkgPath] || l.PkgPath == l.ForTest
 	}
 	for _, l := range loaded {
-		// Of a package and the same with its tests only the latter is analysed.
+		// If a package has a variant with its tests, only that one is analysed.
 		if !strings.HasSuffix(l.ID, ".test") && len(l.GoFiles) > 0 && (l.ForTest != "" || !withTests[l.PkgPath]) {
 			p.roots = append(p.roots, l)
 		}
@@ -98,17 +98,17 @@ func (p *goProgram) list(ctx context.Context) (all []*packages.Package, err erro
 // folder returns the folder of the module.
 func (g *goScan) folder() string { return filepath.Join(g.Dir, filepath.FromSlash(g.Module)) }
 
-// patterns returns what the go command calls the folders of the batch.
+// patterns returns the folders of the batch as arguments of the go command.
 func (g *goScan) patterns() (list []string) {
 	for _, f := range g.Folders {
-		if below, err := filepath.Rel(filepath.FromSlash(g.Module), filepath.FromSlash(f.Name)); err == nil { // goModules looked
+		if below, err := filepath.Rel(filepath.FromSlash(g.Module), filepath.FromSlash(f.Name)); err == nil { // goModules has checked it
 			list = append(list, "./"+filepath.ToSlash(below))
 		}
 	}
 	return list
 }
 
-// What the steps of a package are called.
+// Prefixes of the names of a package's steps.
 const (
 	analysingStep = "analysing "
 	importingStep = "importing "
@@ -121,7 +121,7 @@ func (p *goProgram) analysed(l *packages.Package) bool {
 	return slices.Contains(p.roots, l) && !done && !p.Gone[p.below(l)] && (p.Only == "" || p.Only == analysingStep+l.ID)
 }
 
-// take imports or analyses a package, after what it needs of its imports.
+// take imports or analyses a package, after the imports that it needs.
 func (p *goProgram) take(ctx context.Context, l *packages.Package) {
 	if l.Types != nil || l.PkgPath == "unsafe" || ctx.Err() != nil {
 		return
@@ -153,11 +153,11 @@ func (p *goProgram) take(ctx context.Context, l *packages.Package) {
 	if whole {
 		p.analyse(ctx, l)
 	}
-	l.Syntax, l.TypesInfo = nil, nil // the memory of what is done
+	l.Syntax, l.TypesInfo = nil, nil // free their memory
 	ended()
 }
 
-// parse parses a package, in outline where it is only imported, and returns the paths that it needs.
+// parse parses a package, in outline unless whole, and returns the import paths that it needs.
 func (p *goProgram) parse(l *packages.Package, whole bool) (needed []string) {
 	mode := parser.AllErrors | parser.SkipObjectResolution
 	if whole {
@@ -181,8 +181,8 @@ func (p *goProgram) parse(l *packages.Package, whole bool) (needed []string) {
 	return slices.Compact(needed)
 }
 
-// outline takes out of a file what says nothing of the types that it declares: bodies of functions,
-// elements of literals, and the imports that only these need.
+// outline removes everything from a file that does not affect the types it declares: function
+// bodies, elements of literals, and imports that only these need.
 func outline(file *ast.File, imports map[string]*packages.Package) {
 	names := map[string]bool{".": true}
 	for _, decl := range file.Decls {
@@ -223,13 +223,13 @@ func outline(file *ast.File, imports map[string]*packages.Package) {
 	})
 }
 
-// isCounted reports whether the elements of a literal count the length of its type.
+// isCounted reports whether the elements of a literal determine the length of its array type.
 func isCounted(array *ast.ArrayType) bool {
 	_, ok := array.Len.(*ast.Ellipsis)
 	return ok
 }
 
-// importSpecs returns the imports that are left in a file.
+// importSpecs returns the imports of a file.
 func importSpecs(file *ast.File) iter.Seq[*ast.ImportSpec] {
 	return func(yield func(*ast.ImportSpec) bool) {
 		for _, decl := range file.Decls {
@@ -246,13 +246,13 @@ func importSpecs(file *ast.File) iter.Seq[*ast.ImportSpec] {
 	}
 }
 
-// pathOf returns the path of an import; empty where it is none.
+// pathOf returns the path of an import, or "" if it is invalid.
 func pathOf(spec *ast.ImportSpec) string {
 	path, _ := strconv.Unquote(spec.Path.Value)
 	return path
 }
 
-// check type-checks a package that was parsed. All that it needs is there.
+// check type-checks a parsed package, whose dependencies have been taken.
 func (p *goProgram) check(l *packages.Package, whole bool) {
 	config := &types.Config{
 		Importer: importFunc(func(path string) (*types.Package, error) { return p.imported(l, path) }),
@@ -282,7 +282,7 @@ type importFunc func(path string) (*types.Package, error)
 // Import implements [types.Importer].
 func (f importFunc) Import(path string) (*types.Package, error) { return f(path) }
 
-// imported returns what a package imports by a path.
+// imported returns the package that l imports by a path.
 func (p *goProgram) imported(l *packages.Package, path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
@@ -294,7 +294,7 @@ func (p *goProgram) imported(l *packages.Package, path string) (*types.Package, 
 	return imported.Types, nil
 }
 
-// blame adds an error to those of a package.
+// blame adds an error to a package's errors.
 func (p *goProgram) blame(l *packages.Package, err error) {
 	var parsing scanner.ErrorList
 	var typing types.Error

@@ -10,22 +10,22 @@ import (
 	"github.com/toolfold/toolfold/internal/system/child"
 )
 
-// meterEvery is the time between two looks at the processor time that was used.
+// meterEvery is the interval of checks of the used processor time.
 const meterEvery = 500 * time.Millisecond
 
-// meter writes what a process of a scan says, and ends the process at a step that used up its
-// processor time. Time that a busy machine gives to others does not count.
+// meter writes the output of a scanner process, and ends the process if a step uses up its
+// processor time. Time that a busy machine gives to other processes does not count.
 type meter struct {
 	clock func() time.Duration // child.Used, except in tests
 	mu    sync.Mutex
 	out   *json.Encoder
-	limit time.Duration // as of job
-	whole time.Duration // that all steps together may take; 0 = that is not limited
-	used  time.Duration // by this process and what it started, when it was last looked at
+	limit time.Duration // see job
+	whole time.Duration // for all steps together; 0 = unlimited
+	used  time.Duration // by this process and its children, at the last check
 	open  map[string]*charge
 }
 
-// charge is a step that goes on, and the processor time that it has left.
+// charge is a running step, with its remaining processor time.
 type charge struct {
 	step step
 	left time.Duration
@@ -51,7 +51,7 @@ func (m *meter) emit(p part) {
 	}
 	if c := m.open[p.Ended]; c != nil {
 		if c.step.Place == "" {
-			m.spend() // what its programs used is not charged to the next step
+			m.spend() // so that its processes are not charged to the next step
 		}
 		delete(m.open, p.Ended)
 	}
@@ -73,8 +73,8 @@ func (m *meter) watch() {
 	}
 }
 
-// spend charges what was used since the last time to the steps that go on, in equal shares, and
-// returns one that has used up its time: a step without a name for all of them together.
+// spend charges the processor time since the last call to the running steps, in equal shares. It
+// returns a step that has used up its time; a step without a name stands for the whole process.
 func (m *meter) spend() (late *step) {
 	used := m.clock()
 	spent := max(used-m.used, 0)

@@ -10,9 +10,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// statement returns the indexes at which the logical line around i begins, and
-// at which its suite does: after the colon that ends it, or after its last
-// token.
+// statement returns the index of the first token of the logical line around i, and the index at
+// which its suite begins: after the final colon, or after the last token.
 func (s *source) statement(i int) (start, suite int) {
 	for start = i; start > 0 && s.tokens[start-1].kind != newline && i-start < maxAhead; start-- {
 	}
@@ -38,8 +37,7 @@ func (s *source) lineEnd(at int) int {
 	return len(s.text)
 }
 
-// definition returns the index of the first token of the def around i; -1
-// where there is none.
+// definition returns the index of the first token of the def around i, or -1.
 func (s *source) definition(i int) int {
 	indent := s.indent(i)
 	for j := i; j >= 0 && i-j < maxAhead && indent > 0; j-- {
@@ -52,8 +50,8 @@ func (s *source) definition(i int) int {
 	return -1
 }
 
-// headerOf returns the index of the first token of the statement whose block a statement is in;
-// -1 at the margin.
+// headerOf returns the index of the first token of the compound statement around a statement, or -1
+// at the top level.
 func (s *source) headerOf(i int) int {
 	indent := s.indent(i)
 	for j := i; j >= 0 && i-j < maxAhead && indent > 0; j-- {
@@ -77,14 +75,14 @@ func (s *source) body(i int) iter.Seq[int] {
 	}
 }
 
-// statementStart returns the index of the first token of the statement around a token.
+// statementStart returns the index of the first token of the statement around i.
 func (s *source) statementStart(i int) int {
 	start, _ := s.statement(i)
 	return start
 }
 
-// isForPython2 reports whether a file, or its project, says that Python 2 runs it too: it asks for what is in
-// every Python 3 from the start.
+// isForPython2 reports whether a file, or its project, also supports Python 2: it imports features
+// from __future__ that every Python 3 has.
 func (s *source) isForPython2() bool {
 	if s.lang != python || s.python2 {
 		return s.python2
@@ -101,19 +99,19 @@ func (s *source) isForPython2() bool {
 	return false
 }
 
-// python2Projects match what a project says of itself that Python 2 runs too.
+// python2Projects matches declarations of a project that it supports Python 2.
 var python2Projects = regex.Lazy(
 	`(?m)Programming Language :: Python :: 2\b|(python_requires|requires-python|^python)\s*=\s*['"]?[^'"\n]*[>=~^]\s*2\b`)
 
-// projects remembers of folders whether the projects that they are part of say so.
+// projects caches which folders belong to projects that support Python 2.
 type projects struct {
 	root    *os.Root
 	mu      sync.Mutex
 	python2 map[string]bool // by folder
 }
 
-// isForPython2 reports whether the project of a folder says that Python 2 runs it too: the nearest
-// of its descriptions, there or above.
+// isForPython2 reports whether the project of a folder declares support of Python 2, in the nearest
+// project file at or above the folder.
 func (p *projects) isForPython2(folder string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

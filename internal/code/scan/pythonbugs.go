@@ -7,7 +7,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// pythonRules look for faults in Python.
+// pythonRules find faults in Python.
 var pythonRules = []rule{{
 	name: "unsafe-yaml", kind: "security", level: "medium", confidence: 0.9, languages: onlyPython, tests: true,
 	message: "yaml.load without a loader: PyYAML 6 refuses the call, older ones construct any object", advice: "Use yaml.safe_load.",
@@ -22,7 +22,7 @@ var pythonRules = []rule{{
 	message: "all calls share the default value", advice: "Default to None and make the value in the function.",
 	find: each(func(s *source, i int) *hit {
 		empty := s.is(i+1, "[", "]") || s.is(i+1, "{", "}") || s.oneOf(i+1, "list", "dict", "set") && s.is(i+2, "(", ")")
-		if !s.is(i, "=") || !empty { // what holds something is mostly meant to be kept
+		if !s.is(i, "=") || !empty { // non-empty defaults are mostly kept on purpose
 			return nil
 		}
 		start, _ := s.statement(i)
@@ -35,7 +35,7 @@ var pythonRules = []rule{{
 		changes, keeps := s.keepsParameter(start, i)
 		if header := s.headerOf(s.statementStart(start)); s.oneOf(header, "def", "async") {
 			keeps = keeps || changes
-			changes = false // each call of the outer function makes the default anew
+			changes = false // each call of the outer function makes a new default
 		}
 		switch {
 		case changes:
@@ -61,7 +61,7 @@ var pythonRules = []rule{{
 		}
 		h := &hit{edits: []Edit{s.replace(i, last, operator)}}
 		if len(strings.Trim(s.at(last+1).text, `"'`)) < 2 || s.at(last+1).kind == number && len(s.at(last+1).text) < 3 {
-			h.level = "low" // small numbers and single characters are kept, so that they are one object
+			h.level = "low" // small numbers and single characters are cached, so identity works
 		}
 		return h
 	}),
@@ -110,10 +110,10 @@ var pythonRules = []rule{{
 	}),
 }}
 
-// keepsParameter reports whether the function at def changes the parameter whose default begins behind the = at
-// i, or else stores it. One whose name begins with _ is meant to be kept.
+// keepsParameter reports whether the function at def changes or stores the parameter whose default
+// follows the = at i. A name with a leading underscore counts as kept on purpose: neither is true.
 func (s *source) keepsParameter(def, i int) (changes, keeps bool) {
-	name := i - 1 // before a type
+	name := i - 1 // the name comes before a type
 	for j := i - 1; j > def+2 && s.parents[j] == s.parents[i] && !s.is(j, ","); j-- {
 		if s.is(j, ":") {
 			name = j - 1
@@ -133,7 +133,7 @@ func (s *source) keepsParameter(def, i int) (changes, keeps bool) {
 		case s.is(j+1, "[") && (s.oneOf(s.partner(j+1)+1, "=", "+=") || s.is(j-1, "del")), s.oneOf(j+1, "+=", "|="):
 			return true, keeps
 		case s.begins(j) && s.is(j+1, "="):
-			return false, keeps // what follows is of another value
+			return false, keeps // later uses are of another value
 		case s.is(j-1, "=") && s.is(j-3, ".") && s.at(j+1).kind == newline:
 			keeps = true
 		}
@@ -141,8 +141,8 @@ func (s *source) keepsParameter(def, i int) (changes, keeps bool) {
 	return false, keeps
 }
 
-// unawaited: a statement that only calls an async function of the file. A decorator may make another function
-// of one.
+// unawaited finds statements that only call an async function of the file. Decorated functions are
+// ignored, because a decorator may return another function.
 func unawaited(s *source) []hit {
 	async, other := map[string]bool{}, map[string]bool{}
 	for i := range s.tokens {
@@ -166,7 +166,7 @@ func unawaited(s *source) []hit {
 		if s.begins(i) && async[s.at(at).text] && !other[s.at(at).text] && s.is(at+1, "(") && s.at(s.partner(at+1)+1).kind == newline {
 			h := hit{at: s.at(i).start, message: "coroutine " + s.at(at).text + " never awaited"}
 			if header := s.headerOf(i); s.is(header, "if", "__name__") {
-				h.level = "low" // a demonstration
+				h.level = "low" // demonstration code
 			}
 			hits = append(hits, h)
 		}
@@ -174,8 +174,9 @@ func unawaited(s *source) []hit {
 	return hits
 }
 
-// changedWhileIterated: for k in d: … del d[k], where the loop goes on and fails. What is taken out by another key may
-// be no element that the loop comes to, and a list goes on behind the next element: these are low.
+// changedWhileIterated finds for k in d: … del d[k] if the loop continues and fails. It reports low
+// severity for deletion by another key, which may not be iterated, and for lists, which skip an
+// element.
 func changedWhileIterated(s *source, i int) *hit {
 	if !s.is(i, "for") || !s.begins(i) {
 		return nil
@@ -213,7 +214,7 @@ func changedWhileIterated(s *source, i int) *hit {
 	return found
 }
 
-// leaves reports whether what follows a statement in its block ends the loop around it.
+// leaves reports whether the loop around a statement ends after it in the same block.
 func (s *source) leaves(i int) bool {
 	if s.oneOf(s.statementStart(i), "break", "return", "raise") {
 		return true
@@ -238,7 +239,7 @@ var (
 	logNames     = regex.Lazy(`(?i)^_*(log|logger|logging)$`)
 )
 
-// formatArguments: "%s %s" % (a,), "{} {}".format(a), log.info("%s %s", a).
+// formatArguments finds "%s %s" % (a,), "{} {}".format(a) and log.info("%s %s", a).
 func formatArguments(s *source, i int) bool {
 	content, ok := s.quoted(i)
 	prefix := strings.ToLower(s.at(i).text[:min(2, len(s.at(i).text))])
@@ -254,7 +255,7 @@ func formatArguments(s *source, i int) bool {
 			}
 		}
 		if strings.Contains(content, "%(") || strings.Contains(content, "*") {
-			return -1 // by name, or with a width of its own
+			return -1 // named fields, or a width as an argument
 		}
 		return n
 	}
@@ -277,7 +278,7 @@ func formatArguments(s *source, i int) bool {
 		for _, field := range braceField().FindAllString(content, -1) {
 			if field != "{{" && field != "}}" {
 				if len(field) > 2 && field[1] != ':' && field[1] != '!' {
-					return false // by name or number
+					return false // named or numbered fields
 				}
 				fields++
 			}

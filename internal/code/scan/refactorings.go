@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// refactorRules look for refactorings of JavaScript and TypeScript, and of what all languages share. Each
-// has a safe fix, says that nothing uses something, or is found only where it is asked for.
+// refactorRules find refactorings of JavaScript and TypeScript, and those that all languages share.
+// Each has a safe fix, reports unused code, or runs only on request.
 var refactorRules = []rule{{
 	name: "long-function", kind: "extract-function", level: "trivial", confidence: 0.8, languages: []language{golang, javascript, typescript},
 	asked:   true,
@@ -45,7 +45,7 @@ var refactorRules = []rule{{
 	find: lateScriptImport,
 }}
 
-// pythonRefactorRules look for what Python says shorter today.
+// pythonRefactorRules find Python code that newer versions write shorter.
 var pythonRefactorRules = []rule{{
 	name: "super-arguments", kind: "modernize-syntax", level: "trivial", confidence: 0.9, languages: onlyPython, tests: true, python3: true,
 	message: "super needs no arguments", advice: "Write super().",
@@ -69,11 +69,11 @@ var pythonRefactorRules = []rule{{
 	find: unusedPythonImport,
 }}
 
-// repeatedTokens is the least number of equal tokens in a row that is reported.
+// repeatedTokens is the minimum length of a reported repetition, in tokens.
 const repeatedTokens = 60
 
-// repeatedCode finds runs of tokens that stand in the file before. Each is
-// reported once, where it begins.
+// repeatedCode finds runs of tokens that occur earlier in the file. Each is reported once, at its
+// beginning.
 func repeatedCode(s *source) []hit {
 	first := map[uint64]int{}
 	var hash, power uint64 = 0, 1
@@ -129,10 +129,13 @@ func (s *source) sameTexts(i, j, n int) bool {
 	return true
 }
 
-// varDeclaration: var x = … becomes const or let where that means the same: x
-// is declared once, nothing uses it before or outside of the block, its value or a function that
-// may be called before it is declared, it is no variable of a loop, which closures would share, and
-// the declaration stands in a function, or in a module that no module which it imports imports.
+// varDeclaration replaces var x = … by const or let if the meaning is the same:
+//   - x is declared once;
+//   - x is not used before or outside of its block, in its own value, or by a function that may be
+//
+// called before the declaration;
+//   - x is not a loop variable, which closures would share;
+//   - the declaration is in a function, or in a module that cannot be part of an import cycle.
 func varDeclaration(s *source, i int) *hit {
 	if !s.is(i, "var") || !s.begins(i) || !s.isName(i+1) {
 		return nil
@@ -148,7 +151,7 @@ func varDeclaration(s *source, i int) *hit {
 	if block >= 0 {
 		from, to = block, s.partner(block)
 	}
-	// Everything in the function, or the file, that has the name.
+	// All uses of the name in the function or file.
 	name, keyword := s.at(i+1).text, "const"
 	for _, j := range s.places[name] {
 		if j == i+1 {
@@ -169,15 +172,16 @@ func varDeclaration(s *source, i int) *hit {
 			s.oneOf(j+1, "of", "in"):
 			keyword = "let"
 		}
-		if s.oneOf(s.parents[j], "[", "{") && s.oneOf(j-1, "[", "{", ",", ":", "...") && s.oneOf(j+1, "]", "}", ",") { // may be taken apart into
+		// may be a destructuring target
+		if s.oneOf(s.parents[j], "[", "{") && s.oneOf(j-1, "[", "{", ",", ":", "...") && s.oneOf(j+1, "]", "}", ",") {
 			keyword = "let"
 		}
 	}
 	return &hit{edits: []Edit{s.replace(i, i, keyword)}}
 }
 
-// isModuleByItself reports whether a script is a module, and imports none of its project: then none
-// can see what is in it before it has run.
+// isModuleByItself reports whether a script is a module that imports no module of its project: no
+// other module can see its variables before it has run.
 func (s *source) isModuleByItself() bool {
 	statements := slices.Concat(s.places["import"], s.places["export"])
 	for _, i := range statements[:min(len(statements), 200)] {
@@ -192,8 +196,8 @@ func (s *source) isModuleByItself() bool {
 	return len(statements) > 0 && len(statements) <= 200
 }
 
-// isHoisted reports whether a token stands in a function that its block declares, and that can be
-// called from the beginning of the block on.
+// isHoisted reports whether a token is in a function declaration of its block, which can be called
+// from the beginning of the block.
 func (s *source) isHoisted(i, block int) bool {
 	for open := range s.around(i) {
 		if open == block {
@@ -214,7 +218,7 @@ func (s *source) isHoisted(i, block int) bool {
 	return false
 }
 
-// callsBetween reports whether something is called, or may be, between two tokens.
+// callsBetween reports whether there may be a call between two tokens.
 func (s *source) callsBetween(from, to int) bool {
 	for i := from; i < to; i++ {
 		if s.is(i, "(") && (s.isName(i-1) || s.oneOf(i-1, ")", "]", "super", "import")) || to-i > maxAhead ||
@@ -225,8 +229,7 @@ func (s *source) callsBetween(from, to int) bool {
 	return false
 }
 
-// sharesFunction reports whether the innermost function around i is around j
-// too.
+// sharesFunction reports whether the innermost function around i contains j, too.
 func (s *source) sharesFunction(i, j int) bool {
 	for open := range s.around(i) {
 		if _, ok := s.functionAt(open); ok {
@@ -236,8 +239,8 @@ func (s *source) sharesFunction(i, j int) bool {
 	return true
 }
 
-// unusedImport: import x from "m", import { a, b } from "m". Names of JSX, and
-// React itself, are used without being called.
+// unusedImport finds import x from "m" and import { a, b } from "m". Names that JSX needs, such as
+// React, count as used.
 func unusedImport(s *source) []hit {
 	var hits []hit
 	for _, i := range s.places["import"] {
@@ -261,13 +264,13 @@ func unusedImport(s *source) []hit {
 	return hits
 }
 
-// makesElements reports whether JSX may call a name that it does not mention.
+// makesElements reports whether JSX may use a name without mentioning it.
 func (s *source) makesElements(name string) bool {
 	return path.Ext(s.name) != ".ts" && slices.Contains([]string{"React", "h", "jsx", "createElement", "Fragment", "Preact"}, name) ||
 		slices.ContainsFunc(s.comments, func(c token) bool { return strings.Contains(c.text, "@jsx") && strings.Contains(c.text, name) })
 }
 
-// unusedNames looks at the names in the braces of an import.
+// unusedNames returns the unused names in the braces of an import.
 func unusedNames(s *source, start, open int) []hit {
 	names := s.arguments(open)
 	var unused [][2]int
@@ -286,10 +289,10 @@ func unusedNames(s *source, start, open int) []hit {
 	return hits
 }
 
-// lateScriptImport: the first import statement after other statements; the next ones follow in their order. Some compilers of
-// TypeScript run imports where they stand.
+// lateScriptImport finds the first import statement after other statements; later ones follow after
+// its fix. Some TypeScript compilers run imports in place.
 func lateScriptImport(s *source) []hit {
-	code := -1 // first token that belongs to no import
+	code := -1 // first token outside of an import
 	for i := 0; i < len(s.tokens); i++ {
 		if s.parents[i] >= 0 {
 			continue
@@ -310,7 +313,7 @@ func lateScriptImport(s *source) []hit {
 			i = end
 			continue
 		}
-		if code < 0 && s.at(i).kind != text && !s.is(i, ";") { // "use strict" may stand first
+		if code < 0 && s.at(i).kind != text && !s.is(i, ";") { // "use strict" may come first
 			code = i
 		}
 	}
@@ -322,8 +325,8 @@ var (
 	onlyCoding    = regex.Lazy(`^#\s*(-\*-)?\s*(file)?(en)?coding[:=]\s*(utf-?8|UTF-?8)\s*;?\s*(-\*-)?\s*$`)
 )
 
-// codingComments: # -*- coding: utf-8 -*- in the first two lines. It stays where it says more, and where
-// a comment behind it would move up and say the encoding instead.
+// codingComments finds # -*- coding: utf-8 -*- in the first two lines. It skips comments with more
+// text, and those after which another coding comment would move up and take effect.
 func codingComments(s *source) []hit {
 	var hits []hit
 	for _, c := range s.comments {
@@ -339,8 +342,9 @@ func codingComments(s *source) []hit {
 	return hits
 }
 
-// superArguments: super(Class, self), in a method of that class. What Python makes of super() follows from where it stands:
-// not within a function, or what becomes one, and not in a class that a decorator may put another in place of.
+// superArguments finds super(Class, self) in a method of that class. The meaning of super() depends
+// on its place: it must not be in a nested function, lambda or comprehension, and not in a decorated
+// class, which the decorator may replace.
 func superArguments(s *source, i int) *hit {
 	if !s.is(i, "super", "(") || !s.isName(i+2) || !s.is(i+3, ",", "self", ")") {
 		return nil
@@ -365,7 +369,7 @@ func superArguments(s *source, i int) *hit {
 	return &hit{edits: []Edit{s.replace(i+1, i+5, "()")}}
 }
 
-// binds reports whether the file gives a name another meaning, by import or assignment.
+// binds reports whether the file redefines a name, by import or assignment.
 func (s *source) binds(name string) bool {
 	places := s.places[name]
 	return slices.ContainsFunc(places[:min(len(places), 500)], func(i int) bool {
@@ -374,15 +378,15 @@ func (s *source) binds(name string) bool {
 	})
 }
 
-// unusedPythonImport: import a, or from a import b, alone in its statement.
-// Files that hand names on are left alone.
+// unusedPythonImport finds import a and from a import b with a single name. It ignores files that
+// re-export names.
 func unusedPythonImport(s *source) []hit {
 	if s.has("__all__") || strings.HasSuffix(s.name, "__init__.py") || strings.HasSuffix(s.name, ".pyi") {
 		return nil
 	}
 	var hits []hit
 	statements := slices.Sorted(slices.Values(slices.Concat(s.places["import"], s.places["from"])))
-	for _, i := range statements[:min(len(statements), 500)] { // each looks through the texts
+	for _, i := range statements[:min(len(statements), 500)] { // each searches the strings of the file
 		if !s.begins(i) || s.indent(i) > 0 || s.is(i+1, "__future__") {
 			continue
 		}
@@ -408,8 +412,8 @@ func unusedPythonImport(s *source) []hit {
 	return hits
 }
 
-// mentioned reports whether a string of the file has the word: annotations and
-// f-strings use names so.
+// mentioned reports whether a string or comment of the file contains the word: annotations and
+// f-strings use names this way.
 func mentioned(s *source, name string) bool {
 	return slices.ContainsFunc(s.tokens, func(t token) bool { return t.kind == text && strings.Contains(t.text, name) }) ||
 		slices.ContainsFunc(s.comments, func(t token) bool {

@@ -7,31 +7,31 @@ import (
 	"sync"
 )
 
-// rule is a fast rule: it looks at the tokens of one file. docs/code-measured.md has the share of its findings
-// that are true in code of others.
+// rule is a fast rule, which looks at the tokens of one file. docs/code-measured.md lists the share
+// of its findings that are true in public repositories.
 type rule struct {
-	name       string // with its language in front it is the finding's rule
+	name       string // findings have it with the language in front
 	kind       string // of Kinds
 	level      string // of Levels
 	confidence float64
 	languages  []language
 	message    string
 	advice     string
-	tests      bool // tests are looked at too
-	python3    bool // files that Python 2 runs too are left alone
-	asked      bool // only where the request names its kind: it counts what is a matter of taste
+	tests      bool // applies to tests, too
+	python3    bool // skips files that support Python 2
+	asked      bool // only runs if the request names its kind, because it is a matter of taste
 	find       search
 }
 
-// search finds the places where a rule holds.
+// search finds the places that break a rule.
 type search func(s *source) []hit
 
-// hit is one place where a rule holds.
+// hit is a place that breaks a rule.
 type hit struct {
 	at      int    // offset
 	message string // empty = the rule's
 	level   string // empty = the rule's
-	edits   []Edit // the fix; nil = none is safe
+	edits   []Edit // the fix; nil = no safe fix
 }
 
 var (
@@ -40,7 +40,7 @@ var (
 	every      = []language{golang, javascript, typescript, python}
 )
 
-// prefixes are the names of languages in rules.
+// prefixes are the prefixes of rule names.
 var prefixes = map[language]string{golang: "go", javascript: "js", typescript: "js", python: "python"}
 
 // rules returns the fast rules by purpose.
@@ -51,9 +51,8 @@ var rules = sync.OnceValue(func() map[Purpose][]rule {
 	}
 })
 
-// Covers returns what a scan for a purpose looks for, as its findings say it and as
-// go vet describes its checks. It leaves out the tables of staticcheck, which take
-// long to build.
+// Covers returns what a scan looks for: the names and messages of the fast rules, and the titles of
+// go vet's checks. It leaves out staticcheck's tables, which take long to build.
 func Covers(purpose Purpose) (list []string) {
 	for _, r := range rules()[purpose] {
 		list = append(list, strings.ReplaceAll(r.name, "-", " ")+": "+r.message)
@@ -67,14 +66,14 @@ func Covers(purpose Purpose) (list []string) {
 	return list
 }
 
-// onlyAsked reports whether a rule counts what is a matter of taste, so that only a request which names
-// its kind gets it.
+// onlyAsked reports whether a rule is a matter of taste, and only runs if the request names its
+// kind.
 func onlyAsked(purpose Purpose, name string) bool {
 	return slices.ContainsFunc(rules()[purpose], func(r rule) bool { return r.asked && strings.HasSuffix(name, "/"+r.name) })
 }
 
-// fast runs the fast rules of a purpose over a file. Of a file that cannot be parsed no fix
-// is offered.
+// fast runs the fast rules of a purpose over a file. If the file does not parse, findings have no
+// fix.
 func fast(s *source, purpose Purpose) []Finding {
 	var findings []Finding
 	test, old := isTest(s.name), s.isForPython2()
@@ -89,7 +88,7 @@ func fast(s *source, purpose Purpose) []Finding {
 			}
 			f.Column = 1 + h.at - s.lines[f.Line-1]
 			if len(s.textOfLine(f.Line)) > 1000 {
-				continue // the line is generated
+				continue // a generated line
 			}
 			if h.message != "" {
 				f.Message = h.message
@@ -105,7 +104,7 @@ func fast(s *source, purpose Purpose) []Finding {
 	return findings
 }
 
-// each returns a rule's search that asks a question of every token.
+// each returns a search that calls ask for every token.
 func each(ask func(s *source, i int) *hit) search {
 	return func(s *source) []hit {
 		var hits []hit
@@ -121,7 +120,7 @@ func each(ask func(s *source, i int) *hit) search {
 	}
 }
 
-// where returns a rule's search for the tokens that satisfy a condition.
+// where returns a search for the tokens for which holds is true.
 func where(holds func(s *source, i int) bool) search {
 	return each(func(s *source, i int) *hit {
 		if !holds(s, i) {

@@ -24,8 +24,8 @@ import (
 	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
-// Scan looks for what is asked for. What cannot be looked at is reported, not
-// an error. It ends soon after the context does.
+// Scan scans the workspace. It reports files that it cannot scan, instead of returning an error. It
+// returns soon after the context ends.
 func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s Scanner) Scan(ctx context.Context, r Request) (*Report, error) {
 	return report, ctx.Err()
 }
 
-// place returns the folder of the workspace without links.
+// place returns the absolute path of the workspace, links resolved.
 func (s Scanner) place() (string, error) {
 	dir, err := filepath.Abs(s.Dir)
 	if err == nil {
@@ -101,10 +101,10 @@ func (s Scanner) place() (string, error) {
 	return dir, nil
 }
 
-// NoChanges is the code of a scan of changes where these cannot be told.
+// NoChanges is the code for a scan of changes that git cannot determine.
 const NoChanges = "NO_CHANGES"
 
-// changed returns the files that changed since a reference; nil for the empty one.
+// changed returns the files that changed since a reference, or nil if since is empty.
 func (s Scanner) changed(ctx context.Context, since string) (map[string]git.Change, error) {
 	if since == "" {
 		return nil, nil
@@ -133,33 +133,32 @@ func read(root *os.Root, name string) (string, error) {
 	return string(content), err
 }
 
-// collector gathers what the analysers of a scan say. Its methods may be
-// called at once.
+// collector collects the results of a scan's analysers. It is safe for concurrent use.
 type collector struct {
 	request Request
 
 	mu      sync.Mutex
-	named   map[string]bool              // paths that the caller named
-	theirs  int                          // files that others or programs wrote, and that the caller did not name
+	named   map[string]bool              // paths in the request
+	theirs  int                          // vendored and generated files that the request did not name
 	byFile  map[string]map[int][]Finding // by line
-	read    map[string]readFile          // the files as they were read first
+	read    map[string]readFile          // the files as first read
 	changed map[string]git.Change        // the lines to report on; nil = all
 	older   int
 	quiet   int
 	count   int
-	light   int // findings of less than the level that is asked for
+	light   int // findings below the requested level
 	full    bool
 	texts   map[string]string // why a file was skipped, by path
 	skipped []Skipped
 	unnamed int
 	unread  int
 	imports int             // of all files
-	goFiles map[string]bool // that parse
+	goFiles map[string]bool // the ones that parse
 	total   int
 	done    int
 }
 
-// newCollector returns a collector that knows what was skipped on the way to the files.
+// newCollector returns a collector with the files that the walk skipped.
 func newCollector(r Request, w *walker, changed map[string]git.Change) *collector {
 	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string]map[int][]Finding{},
 		read: map[string]readFile{}, changed: changed, named: w.named, theirs: w.theirs}
@@ -186,8 +185,8 @@ func (c *collector) take(f Finding) {
 		c.full = c.full || weighs
 		return
 	}
-	// Several analysers may say the same of one place, and a package and its
-	// tests are looked at separately.
+	// Several analysers may report the same fault, and a package and its tests are analysed
+	// separately.
 	if slices.ContainsFunc(c.byFile[f.File][f.Line], func(have Finding) bool {
 		return have.Column == f.Column && have.Rule == f.Rule && have.Message == f.Message
 	}) {
@@ -218,7 +217,7 @@ func (c *collector) skip(name, why string) {
 	c.skipped = append(c.skipped, Skipped{Path: cut(name, maxSnippet), Reason: why})
 }
 
-// advance reports progress, in order.
+// advance reports progress.
 func (c *collector) advance(files int, message string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,13 +227,13 @@ func (c *collector) advance(files int, message string) {
 	}
 }
 
-// progressEvery is the number of files between two reports of progress.
+// progressEvery is the number of files between two progress reports.
 const progressEvery = 50
 
-// repeatEvery is the time between two reports of work that takes long and counts nothing.
+// repeatEvery is the interval of progress reports during long work without a count.
 const repeatEvery = 5 * time.Second
 
-// repeat reports at once, and again and again until done is called, what is going on.
+// repeat reports progress now, and periodically until done is called.
 func (c *collector) repeat(message string) (done func()) {
 	c.advance(0, message)
 	ticker, ended := time.NewTicker(repeatEvery), make(chan struct{})
@@ -256,8 +255,7 @@ func (c *collector) repeat(message string) (done func()) {
 	}
 }
 
-// maxSuspects is the number of files of a scan that are looked at alone, because a process
-// that looked at them among others was given up.
+// maxSuspects bounds the files of a scan that are retried alone after their process failed.
 const maxSuspects = 20
 
 // fastRules runs the fast rules over files, in batches.
@@ -293,7 +291,7 @@ func (s Scanner) fastRules(ctx context.Context, dir string, names []string, c *c
 	return nil
 }
 
-// fastBatch runs the fast rules over files in one process, and returns how it ended.
+// fastBatch runs the fast rules over files in one process, and returns how the process ended.
 func (s Scanner) fastBatch(ctx context.Context, dir string, batch []string, c *collector) ending {
 	reported := 0
 	end := s.apart(ctx, job{Dir: dir, Request: c.request, Files: batch}, func(p part) {
@@ -309,7 +307,7 @@ func (s Scanner) fastBatch(ctx context.Context, dir string, batch []string, c *c
 	return end
 }
 
-// giveUp says that files could not be looked at.
+// giveUp reports files that could not be scanned.
 func (c *collector) giveUp(names []string, err error) {
 	for _, name := range names {
 		c.skip(name, fmt.Sprintf("its scan was given up: %v", err))
@@ -318,7 +316,7 @@ func (c *collector) giveUp(names []string, err error) {
 	c.advance(len(names), "scanning files")
 }
 
-// merge takes what a process found.
+// merge adds the findings of a scanner process.
 func (c *collector) merge(p part) {
 	for _, f := range p.Findings {
 		c.take(f)
@@ -347,7 +345,7 @@ func (c *collector) merge(p part) {
 	}
 }
 
-// fastRules runs the fast rules over files, several at a time.
+// fastRules runs the fast rules over files concurrently.
 func fastRules(root *os.Root, names []string, purpose Purpose, emit func(part)) {
 	next, parts := make(chan string), make(chan part)
 	in := &projects{root: root, python2: map[string]bool{}}
@@ -405,7 +403,7 @@ func fastRulesOf(in *projects, name string, purpose Purpose) part {
 	return p
 }
 
-// readSource returns the text of a file, or why it is not looked at.
+// readSource returns the text of a file, or why it is not scanned.
 func readSource(root *os.Root, name string) (content, why string) {
 	content, err := read(root, name)
 	if err != nil {
@@ -414,13 +412,13 @@ func readSource(root *os.Root, name string) (content, why string) {
 	return content, unusable(content)
 }
 
-// isGenerated reports whether a Go file says that a program wrote it.
+// isGenerated reports whether a Go file has the header of generated code.
 func isGenerated(content string) bool {
 	head, _, _ := strings.Cut(content, "\npackage ")
 	return strings.Contains(head, "// Code generated ") && strings.Contains(head, " DO NOT EDIT.")
 }
 
-// goFault returns why a Go file does not parse; empty for one that does.
+// goFault returns why a Go file does not parse, or "".
 func goFault(name, content string) string {
 	_, err := parser.ParseFile(gotoken.NewFileSet(), name, content, parser.SkipObjectResolution)
 	if err == nil {
@@ -432,8 +430,8 @@ func goFault(name, content string) string {
 	return cut(err.Error(), 200)
 }
 
-// asked returns the findings of a file that no comment suppresses and that are on lines
-// to report on, and counts the others.
+// asked returns the findings of a file that are on lines to report and not suppressed by a comment.
+// It counts the others.
 func (c *collector) asked(name string, findings []Finding) []Finding {
 	change, changed := c.changed[name]
 	return slices.DeleteFunc(findings, func(f Finding) bool {
@@ -449,12 +447,13 @@ func (c *collector) asked(name string, findings []Finding) []Finding {
 	})
 }
 
-// maxPlaces bounds the functions of a project in which a rule counts as a fault. If it holds in more of them, the project
-// means it: its own library may read the options in its tags.
+// maxPlaces bounds in how many functions of a project a rule counts as a fault. If there are more,
+// it is a custom of the project: for example, its own library may read the options in its tags.
 const maxPlaces = 20
 
-// lowerCustoms makes the findings of own rules low that hold in more than maxPlaces functions, and names these rules in
-// skipped if the request leaves their findings out. Security keeps its severity, and so does a scan of changes.
+// lowerCustoms gives findings of own rules severity low if the rule holds in more than maxPlaces
+// functions. It reports these rules as skipped if the request leaves out low findings. It does not
+// lower security findings, or findings in a scan of changes.
 func (c *collector) lowerCustoms(findings []Finding) {
 	if c.request.Purpose != Bugs || c.changed != nil {
 		return
@@ -477,8 +476,8 @@ func (c *collector) lowerCustoms(findings []Finding) {
 	}
 }
 
-// finish identifies the findings and puts them in order. A file that changed
-// or went away meanwhile loses its own.
+// finish sets ids, sorts the findings and returns the report. It drops the findings of files that
+// changed during the scan.
 func (c *collector) finish(root *os.Root) *Report {
 	report := &Report{}
 	var all []Finding
@@ -498,7 +497,7 @@ func (c *collector) finish(root *os.Root) *Report {
 		finish(c.request.Purpose, content, findings)
 		spans := c.read[name].Spans
 		if !Knows(name) {
-			spans = []span{{1, math.MaxInt}} // a script or a workflow, whose functions only its tool knows
+			spans = []span{{1, math.MaxInt}} // a script or a workflow, for which only its tool knows functions
 		}
 		all = append(all, together(findings, spans)...)
 	}

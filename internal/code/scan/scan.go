@@ -1,24 +1,24 @@
-// Package scan finds faults and refactorings in the files of a workspace, and
-// applies their fixes where these are safe.
+// Package scan finds faults and refactorings in the files of a workspace, and applies their fixes
+// if these are safe.
 //
-// Two kinds of rules run over a file. The fast ones, about thirty, look at its tokens, so that
-// comments and strings do not count: Go, JavaScript, TypeScript and Python. They need no types. For
-// Go the analysers of go vet and staticcheck run too, over the type-checked packages, and the modernizers
-// of the user's go fix. The linters and type checkers that the workspace uses run if they are installed,
-// see package runner: in a workspace that the user has not trusted, those that run no code of it.
-// The go command runs in any workspace, with cgo, downloads, other toolchains and
-// version control switched off, so that it runs nothing of the workspace's.
+// Two kinds of rules run over a file. About thirty fast rules look at the tokens of Go, JavaScript,
+// TypeScript and Python, so that comments and strings do not count. They need no types. For Go, the
+// analysers of go vet and staticcheck run over the type-checked packages, and the modernizers of
+// the user's go fix. The linters and type checkers that the workspace uses also run if they are
+// installed, see package runner: in an untrusted workspace only those that run no code of it. The
+// go command runs in any workspace, without cgo, downloads, other toolchains and version control,
+// so that it runs no code of it.
 //
-// All of that runs in processes of their own, with limits of time and memory,
-// which end with the scan. What a process is ended at is left out, with the
-// reason, and the rest goes on in another.
+// All of these run in separate processes with limits of time and memory, which end with the scan. A
+// file or step that ends its process is left out with the reason, and the rest continues in another
+// process.
 //
-// Go packages are read from source, in batches: those of the workspace in full, imported ones in outline.
-// Only go fix compiles them. A table names the imported functions that do not return, as analysers would
-// learn from their bodies; deprecated API (SA1019) is not reported.
+// Go packages are read from source, in batches: those of the workspace in full, imported ones in
+// outline. Only go fix compiles them. A table lists imported functions that do not return, because
+// analysers would need their bodies to find out. Deprecated API (SA1019) is not reported.
 //
-// A finding's id follows from its rule and its line, so that a new scan finds it
-// again; a fix is written only to a file with the hash of the one scanned.
+// A finding's id is derived from its rule and its line, so that a new scan finds it again. A fix is
+// only written to a file that still has the hash of the scanned one.
 package scan
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Purpose is the reason for a scan. A rule belongs to one.
+// Purpose is the purpose of a scan. Each rule belongs to one.
 type Purpose string
 
 // The purposes.
@@ -43,7 +43,7 @@ const (
 	Refactorings Purpose = "refactor"
 )
 
-// Kinds lists what a finding can be, by purpose.
+// Kinds lists the kinds of findings, by purpose.
 var Kinds = map[Purpose][]string{
 	Bugs: {"resource-leak", "memory-leak", "timer-leak", "null-reference", "type-error", "logic-error", "concurrency", "security",
 		"performance", "other"},
@@ -51,8 +51,8 @@ var Kinds = map[Purpose][]string{
 		"improve-types", "modernize-syntax", "optimize-imports", "other"},
 }
 
-// Levels lists how much a finding weighs, the most first: the severity of a
-// bug, the impact of a refactoring.
+// Levels lists the levels of findings, highest first: the severity of a bug, the impact of a
+// refactoring.
 var Levels = map[Purpose][]string{
 	Bugs:         {"critical", "high", "medium", "low", "info"},
 	Refactorings: {"breaking", "major", "minor", "trivial"},
@@ -62,11 +62,11 @@ var Levels = map[Purpose][]string{
 const (
 	MaxFindings = 10_000
 	maxFile     = 1 << 20 // bytes of a file
-	maxSkipped  = 50      // that are named
+	maxSkipped  = 50      // listed in a report
 	maxSnippet  = 200     // bytes
 )
 
-// Finding is one place in a file, and what a rule says of it.
+// Finding is a place in a file that breaks a rule.
 type Finding struct {
 	ID         string
 	Rule       string // "staticcheck/SA4006", "js/nan-comparison"
@@ -77,11 +77,11 @@ type Finding struct {
 	Line       int    // from 1
 	Column     int    // from 1, in bytes
 	Message    string
-	Advice     string // what to do; may be empty where Message says it
+	Advice     string // the next step; empty if Message suffices
 	Snippet    string // the line, shortened
-	Hash       string // SHA-256 of the file as it was scanned, in hex
-	Edits      []Edit // the fix; empty = there is no safe one
-	Again      []int  // lines of more places in the same function of which the rule says the same; Edits mends them too
+	Hash       string // SHA-256 of the scanned file, in hex
+	Edits      []Edit // the fix; empty = no safe fix
+	Again      []int  // lines of the same finding in the same function; Edits fixes them, too
 }
 
 // Fixable reports whether the finding has a safe fix.
@@ -93,38 +93,37 @@ type Edit struct {
 	Text       string
 }
 
-// Request says what to scan for.
+// Request holds the options of a scan.
 type Request struct {
 	Purpose Purpose
 	Paths   []string // files and folders of the workspace
 	Exclude []string // globs with **, over paths and names
-	Since   string   // only findings on lines that changed since then, as git.Since has it; empty = all
+	Since   string   // only findings on lines that changed since this reference, see git.Since; empty = all
 	Kinds   []string // empty = all
 	Level   string   // bugs: at least this severity; refactorings: at most this impact; empty = all
 
 	MinConfidence float64
 	MaxFiles      int
-	Fast          bool // only the rules of this package
+	Fast          bool // run only the rules of this package
 
-	// Progress is called as files are done, one call at a time; nil reports
-	// nothing.
+	// Progress is called as files are done, one call at a time; nil disables it.
 	Progress func(done, total int, message string) `json:"-"`
 }
 
 // Report is the result of a scan.
 type Report struct {
-	Findings  []Finding // the heaviest first, then by confidence and place
-	Files     int       // that were scanned
-	Weaker    int       // more findings, of less than the level that was asked for
-	Older     int       // more findings, on lines that did not change
-	Quiet     int       // more findings, which comments suppress
-	Theirs    int       // files that others or programs wrote, which are left out: vendored, minified and generated ones
-	Analysers []string  // that ran
-	Missing   []string  // tools that would find more, as NAME: the command that installs it
+	Findings  []Finding // sorted by level, confidence and place
+	Files     int       // scanned files
+	Weaker    int       // number of findings below the requested level
+	Older     int       // number of findings on unchanged lines
+	Quiet     int       // number of findings that comments suppress
+	Theirs    int       // number of vendored, minified and generated files, which were left out
+	Analysers []string  // the analysers that ran
+	Missing   []string  // tools that would find more, as NAME: install command
 	Skipped   []Skipped // at most maxSkipped
-	Unnamed   int       // more that were skipped, or only scanned in part
-	Truncated string    // why there may be more findings; empty = there are none
-	LookedFor string    // what was looked for, and what not; of a scan that found nothing
+	Unnamed   int       // number of skipped files beyond Skipped
+	Truncated string    // why there may be more findings; empty = there are no more
+	LookedFor string    // if there are no findings, the scope of the scan and its gaps
 }
 
 // Skipped is a file or folder that was not analysed, or not by all analysers.
@@ -135,18 +134,18 @@ type Skipped struct {
 
 // Scanner scans one workspace.
 type Scanner struct {
-	Dir string // of the workspace; empty = there is none
+	Dir string // of the workspace; empty = no workspace
 
-	// Trusted reports whether analysers that run code of the workspace may
-	// run, such as eslint and its plugins. Nil is false.
+	// Trusted reports whether analysers that run code of the workspace may run, such as eslint and
+	// its plugins. Nil means false.
 	Trusted func() bool
 
-	goWork string // for the go command in a scan, as of the function goWork
+	goWork string // for the go command, see the function goWork
 
-	limit time.Duration // of each step that is about one file or folder, where it is shorter; 0 = there is none
+	limit time.Duration // lower limit for steps about one file or folder, for tests; 0 = none
 }
 
-// wants reports whether a finding is asked for, whatever its level.
+// wants reports whether the request includes a finding, regardless of its level.
 func (r Request) wants(f Finding) bool {
 	if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, f.Kind) || f.Confidence < r.MinConfidence {
 		return false
@@ -154,7 +153,7 @@ func (r Request) wants(f Finding) bool {
 	return len(r.Kinds) > 0 || !onlyAsked(r.Purpose, f.Rule)
 }
 
-// weighs reports whether a finding has a level that is asked for.
+// weighs reports whether the request includes the level of a finding.
 func (r Request) weighs(f Finding) bool {
 	if r.Level == "" {
 		return true
@@ -167,9 +166,9 @@ func (r Request) weighs(f Finding) bool {
 	return weight <= limit
 }
 
-// finish identifies the findings of one file, whose text is given. An id
-// follows from the rule, the text of the line and how many such lines there
-// are before it, so that it stays when other lines change.
+// finish sets the ids, snippets and hashes of the findings of one file. An id is derived from the
+// rule, the text of the line and the number of equal lines with the rule before it, so it survives
+// changes of other lines.
 func finish(purpose Purpose, text string, findings []Finding) {
 	sum := sha256.Sum256([]byte(text))
 	hash := hex.EncodeToString(sum[:])
@@ -185,17 +184,17 @@ func finish(purpose Purpose, text string, findings []Finding) {
 		if f.Line <= len(lines) {
 			line = strings.TrimSpace(lines[f.Line-1])
 		}
-		key, _ := json.Marshal([]string{string(purpose), f.File, f.Rule, line}) // strings can be encoded
+		key, _ := json.Marshal([]string{string(purpose), f.File, f.Rule, line}) // encoding strings cannot fail
 		seen[string(key)]++
 		f.ID = uuid.NewHash(sha256.New(), namespace, append(key, byte(seen[string(key)]), byte(seen[string(key)]>>8)), 8).String()
 		f.Snippet, f.Hash = cut(line, maxSnippet), hash
 	}
 }
 
-// namespace goes into the ids of findings. It must stay the same.
+// namespace is part of the ids of findings. It must not change.
 var namespace = uuid.MustParse("2f1f1f0e-5a53-4f9c-8a5c-0b8f6d2f7a11")
 
-// cut shortens a text to at most n bytes.
+// cut shortens a text to at most n bytes, plus an ellipsis.
 func cut(text string, n int) string {
 	text = strings.ToValidUTF8(text, "?")
 	if len(text) <= n {
@@ -204,7 +203,7 @@ func cut(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// rank orders findings: the heaviest first, then the surest, then by place.
+// rank sorts findings by level, confidence and place.
 func rank(purpose Purpose, findings []Finding) {
 	levels := Levels[purpose]
 	slices.SortFunc(findings, func(a, b Finding) int {
@@ -214,33 +213,29 @@ func rank(purpose Purpose, findings []Finding) {
 	})
 }
 
-// Store keeps the findings of scans. Methods are safe for concurrent use, also
-// by several processes.
+// Store stores the findings of scans. It is safe for concurrent use, also by several processes.
 type Store interface {
-	// Put keeps a scan, and forgets all but the Kept newest of its workspace
-	// and purpose.
+	// Put stores a scan, and deletes all but the Kept newest ones of its workspace and purpose.
 	Put(ctx context.Context, s Record, findings []Finding) error
 
-	// Newest returns the id of the newest scan; empty where there is none.
+	// Newest returns the id of the newest scan, or "".
 	Newest(ctx context.Context, workspace string, purpose Purpose) (string, error)
 
-	// List returns findings of a scan in order. Found is false where the
-	// workspace has no such scan.
+	// List returns findings of a scan in order. Found is false if the workspace has no such scan.
 	List(ctx context.Context, q Query) (page Page, found bool, err error)
 
-	// Get returns a finding of the newest scan that has it. Found is false
-	// where none has.
+	// Get returns a finding from the newest scan that has it. Found is false if no scan does.
 	Get(ctx context.Context, workspace string, purpose Purpose, id string) (f Finding, found bool, err error)
 
-	// Carry replaces findings in files of a hash, in all scans of a workspace, by what
-	// carry makes of them; those for which it is false stay.
+	// Carry calls carry for the findings in files with this hash, in all scans of a workspace. It
+	// replaces those for which carry returns true; the others stay.
 	Carry(ctx context.Context, workspace, hash string, carry func(Finding) (Finding, bool)) error
 }
 
-// Kept is the number of scans of a workspace and purpose that are kept.
+// Kept is how many scans of a workspace and purpose are stored.
 const Kept = 20
 
-// Record is a scan as it is stored. CreatedAt is UTC in whole microseconds.
+// Record is a stored scan. CreatedAt is UTC in whole microseconds.
 type Record struct {
 	ID        string
 	Workspace string
@@ -248,20 +243,20 @@ type Record struct {
 	CreatedAt time.Time
 }
 
-// Query picks findings of a scan. An empty Kind or Level does not filter.
+// Query selects findings of a scan. An empty Kind or Level matches all.
 type Query struct {
 	Workspace   string
 	Purpose     Purpose
 	Scan        string
 	Kind, Level string
 	Limit       int
-	After       int // Last of the page before; 0 = from the first
+	After       int // Page.Last of the page before; 0 = from the start
 }
 
 // Page is a part of a list.
 type Page struct {
 	Findings []Finding
-	Last     int  // position of the last of them; 0 where there are none
-	More     bool // whether more follow
-	Total    int  // of all findings that the query picks, After and Limit aside
+	Last     int  // position of the last one; 0 if Findings is empty
+	More     bool // whether more findings follow
+	Total    int  // number of matching findings, ignoring After and Limit
 }

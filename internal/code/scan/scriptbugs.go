@@ -4,8 +4,8 @@ import (
 	"slices"
 )
 
-// scriptRules look for slips that the syntax of JavaScript and TypeScript shows: what runs other than
-// it reads.
+// scriptRules find slips in JavaScript and TypeScript that are visible in the syntax: code that
+// runs differently than it reads.
 var scriptRules = []rule{{
 	name: "assignment-in-condition", kind: "logic-error", level: "high", confidence: 0.9, languages: scripts, tests: true,
 	message: "assignment used as a condition", advice: "Compare with ===, or put the assignment before the condition.",
@@ -23,7 +23,7 @@ var scriptRules = []rule{{
 			return nil
 		}
 		if !s.awaitsBare(s.find(open+1, s.partner(open), "{")) {
-			return &hit{level: "low"} // it catches what it throws, or waits for nothing
+			return &hit{level: "low"} // it catches its errors, or awaits nothing
 		}
 		return &hit{}
 	}),
@@ -40,7 +40,7 @@ var scriptRules = []rule{{
 			}
 			if s.is(open-1, "finally") {
 				if before := s.partner(open - 2); s.is(before-1, ")") && s.is(s.partner(before-1)-1, "catch") || s.is(before-1, "catch") {
-					return &hit{level: "low"} // the error is dealt with
+					return &hit{level: "low"} // the error is handled
 				}
 				return &hit{}
 			}
@@ -67,7 +67,7 @@ var scriptRules = []rule{{
 		case !selfComparison(s, i):
 			return nil
 		case s.chainStart(i-1) == i-1 && s.oneOf(i, "===", "=="):
-			return &hit{level: "low"} // a question for NaN
+			return &hit{level: "low"} // a NaN check
 		}
 		return &hit{}
 	}),
@@ -77,7 +77,7 @@ var scriptRules = []rule{{
 	find: where(comparisonStatement),
 }}
 
-// awaitsBare reports whether the body of a function at { waits outside of try.
+// awaitsBare reports whether the function whose body opens at index body awaits outside of try.
 func (s *source) awaitsBare(body int) bool {
 	for i := body; i < min(s.partner(body), body+maxAhead); i++ {
 		if !s.is(i, "await") || s.functionAround(i) != body {
@@ -94,11 +94,11 @@ func (s *source) awaitsBare(body int) bool {
 	return false
 }
 
-// maxType bounds the tokens of a type that stands between a name and its arguments.
+// maxType bounds the tokens of a type between a name and its arguments.
 const maxType = 12
 
-// assignmentInCondition: if (a.b = 1). Where what is assigned is a literal, a comparison was meant. Who
-// means it writes two pairs of parentheses.
+// assignmentInCondition finds if (a.b = 1). Assigning a literal means that a comparison was
+// intended. A second pair of parentheses marks intention.
 func assignmentInCondition(s *source, i int) *hit {
 	if !s.oneOf(i, "if", "while") || !s.is(i+1, "(") {
 		return nil
@@ -111,7 +111,7 @@ func assignmentInCondition(s *source, i int) *hit {
 	return &hit{at: s.at(equals).start, edits: []Edit{s.replace(equals, equals, "===")}}
 }
 
-// selfComparison: a.b === a.b. x !== x asks for NaN.
+// selfComparison finds a.b === a.b. It ignores x !== x, a NaN check.
 func selfComparison(s *source, i int) bool {
 	if !s.oneOf(i, "===", "==", "<=", ">=") {
 		return false
@@ -123,7 +123,7 @@ func selfComparison(s *source, i int) bool {
 	return slices.Equal(s.texts(from, i-1), s.texts(i+1, to))
 }
 
-// comparisonStatement: a.b == c; as a statement.
+// comparisonStatement finds a.b == c; as a statement.
 func comparisonStatement(s *source, i int) bool {
 	if !s.oneOf(i, "==", "===") || s.parents[i] >= 0 && !s.is(s.parents[i], "{") {
 		return false
@@ -161,22 +161,21 @@ func nanComparison(s *source, i int) *hit {
 	return &hit{edits: []Edit{s.replace(i-1, to, not+"Number.isNaN("+s.between(i+1, to)+")")}}
 }
 
-// functionAround returns the index of the brace of the innermost function around a token; -1
-// where there is none.
+// functionAround returns the index of the brace of the innermost function around a token, or -1.
 func (s *source) functionAround(i int) int {
 	for open := range s.around(i) {
 		if _, ok := s.functionAt(open); ok {
 			return open
 		}
 		if s.is(open-1, "=>") {
-			return open // what functionAt does not take apart
+			return open // a form that functionAt does not parse
 		}
 	}
 	return -1
 }
 
-// statementOf returns the indexes of the first and the last token of the statement around
-// a token, as far as semicolons and braces tell.
+// statementOf returns the indexes of the first and the last token of the statement around a token,
+// judged by semicolons and braces.
 func (s *source) statementOf(i int) [2]int {
 	from, to := i, i
 	for from > 0 && i-from < 200 && !s.oneOf(from-1, ";", "{", "}") && s.at(from-1).kind != newline {
@@ -188,7 +187,7 @@ func (s *source) statementOf(i int) [2]int {
 	return [2]int{from, to}
 }
 
-// unsafeChain: (a?.b).c. Who asserts in the parentheses that it is there has thought of it.
+// unsafeChain finds (a?.b).c. It ignores chains with an assertion in the parentheses.
 func unsafeChain(s *source, i int) bool {
 	end := s.partner(i)
 	if !s.is(i, "(") || end < 0 || end > i+maxAround || !s.oneOf(end+1, ".", "[", "(") || !s.sameLine(end, end+1) && s.is(end+1, "[", "(") {
@@ -212,7 +211,7 @@ func unsafeChain(s *source, i int) bool {
 	return chain
 }
 
-// loopDirection: for (…; i < n; i--) and for (…; i > 0; i++).
+// loopDirection finds for (…; i < n; i--) and for (…; i > 0; i++).
 func loopDirection(s *source, i int) bool {
 	if !s.is(i, "for", "(") {
 		return false
@@ -237,7 +236,8 @@ func loopDirection(s *source, i int) bool {
 	return up && s.oneOf(first+2, ">", ">=") || down && s.oneOf(first+2, "<", "<=")
 }
 
-// repeatedCondition: if (a) … else if (b) … else if (a). What calls or assigns may differ the next time.
+// repeatedCondition finds if (a) … else if (b) … else if (a). It ignores conditions with calls or
+// assignments, whose value may change.
 func repeatedCondition(s *source, i int) bool {
 	if !s.is(i, "else", "if", "(") || !s.is(i-1, "}") {
 		return false
@@ -250,7 +250,7 @@ func repeatedCondition(s *source, i int) bool {
 	}
 	condition := s.texts(i+3, end-1)
 	for close, steps := i-1, 0; steps < maxAround && s.is(close, "}"); steps++ {
-		head := s.partner(close) - 1 // the end of the condition before
+		head := s.partner(close) - 1 // the end of the previous condition
 		open := s.partner(head)
 		if !s.is(head, ")") || open < 0 || !s.is(open-1, "if") {
 			return false

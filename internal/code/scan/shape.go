@@ -4,15 +4,15 @@ import "strings"
 
 // function is a function with a body in braces.
 type function struct {
-	name       string // empty = it has none
+	name       string // empty = anonymous
 	start      int    // index of its first token
-	parameters int    // index of the bracket before its parameters; -1 where there is none
+	parameters int    // index of the bracket before its parameters; -1 if there is no bracket
 	open       int    // index of the brace before its body
 	async      bool
 }
 
-// functionAt returns the function whose body the brace at open begins; ok is
-// false where it begins something else.
+// functionAt returns the function whose body begins with the brace at open; ok is false if the
+// brace begins something else.
 func (s *source) functionAt(open int) (f function, ok bool) {
 	f = function{open: open, parameters: -1}
 	if !s.is(open, "{") {
@@ -30,7 +30,7 @@ func (s *source) functionAt(open int) (f function, ok bool) {
 		f.start, f.async = i, s.is(i-1, "async")
 		return f, true
 	}
-	// A return type may stand between the parameters and the brace.
+	// There may be a return type between the parameters and the brace.
 	for steps := 0; !s.is(i, ")") || i != open-1 && !arrow && !s.is(i+1, ":") || arrow && i != open-2 && !s.is(i+1, ":"); steps++ {
 		if steps == 40 || i < 0 || s.oneOf(i, ";", "{", "=", "=>") {
 			return f, false
@@ -126,8 +126,8 @@ func (s *source) isLoop(open int) bool {
 	return s.is(open-1, "do") || s.is(open-1, ")") && (s.oneOf(head-1, "for", "while") || s.is(head-2, "for", "await"))
 }
 
-// arguments returns the indexes of the first and the last token of each
-// argument in the brackets at open.
+// arguments returns the indexes of the first and the last token of each argument in the brackets at
+// open.
 func (s *source) arguments(open int) [][2]int {
 	end := s.partner(open)
 	if end <= open+1 {
@@ -147,8 +147,8 @@ func (s *source) arguments(open int) [][2]int {
 	return list
 }
 
-// chainStart returns the index at which the names and dots that end at i
-// begin: that of a in a.b.c. It is -1 where i is no name.
+// chainStart returns the start of the chain of names and dots that ends at i: the index of a in
+// a.b.c. It is -1 if there is no complete chain.
 func (s *source) chainStart(i int) int {
 	if !s.isName(i) && !s.is(i, "this") {
 		return -1
@@ -162,8 +162,8 @@ func (s *source) chainStart(i int) int {
 	return i
 }
 
-// chainEnd returns the index at which the names and dots that begin at i end.
-// It is -1 where they are only the beginning of more.
+// chainEnd returns the end of the chain of names and dots that begins at i. It is -1 if the chain
+// continues with a call or an index.
 func (s *source) chainEnd(i int) int {
 	if !s.isName(i) && !s.is(i, "this") {
 		return -1
@@ -177,8 +177,8 @@ func (s *source) chainEnd(i int) int {
 	return i
 }
 
-// quoted returns what stands in a string literal without what is put in; ok is
-// false for other tokens.
+// quoted returns the content of a string literal, without substitutions; ok is false for other
+// tokens.
 func (s *source) quoted(i int) (content string, ok bool) {
 	t := s.at(i)
 	if t.kind != text {

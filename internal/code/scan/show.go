@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Summary holds the result fields that the scans of both families share. Embed
-// it in the result of a scan.
+// Summary holds the result fields that scans of both families share. Embed it in the result of a
+// scan.
 type Summary struct {
 	Files     int       `json:"files" doc:"Files that were scanned."`
 	Count     int       `json:"count" doc:"Findings."`
@@ -23,8 +23,7 @@ type Summary struct {
 	LookedFor string    `json:"lookedFor,omitempty" doc:"If there are no findings: the range of the scan, and its gaps."`
 }
 
-// Summary returns the result fields of a report of which so many findings are
-// shown.
+// Summary returns the result fields of a report of which limit findings are shown.
 func (r *Report) Summary(limit int) Summary {
 	return Summary{
 		Files: r.Files, Count: len(r.Findings), Older: r.Older, Quiet: r.Quiet, Theirs: r.Theirs,
@@ -33,8 +32,9 @@ func (r *Report) Summary(limit int) Summary {
 	}
 }
 
-// lookedFor says in short what a scan looked for that found nothing, and what it cannot see; of one
-// for some kinds only what was asked for, and so nothing. More files were read by tools alone.
+// lookedFor describes the scope and the gaps of a scan without findings. It returns "" if the
+// request names kinds, which is its scope. The argument more is the number of files that only tools
+// read.
 func (w *walker) lookedFor(r Request, ran []string, more int) string {
 	if len(w.files)+more == 0 {
 		return w.foundNoFile(r.Since)
@@ -57,7 +57,7 @@ func (w *walker) lookedFor(r Request, ran []string, more int) string {
 	return lookedForFaults(spoken, r.Fast, ran)
 }
 
-// foundNoFile says that there was nothing to look at.
+// foundNoFile describes that there was no file to scan.
 func (w *walker) foundNoFile(since string) string {
 	switch {
 	case w.changed != nil && len(w.changed) == 0:
@@ -69,8 +69,8 @@ func (w *walker) foundNoFile(since string) string {
 	return fmt.Sprintf("no file in a language that this scan knows (%s); other files that were passed over: %d", Languages, w.others)
 }
 
-// lookedForFaults says what a scan for faults looks for in files of these languages. Types are a
-// matter of the tools that ran.
+// lookedForFaults describes the scope of a scan for faults in these languages. Types depend on the
+// tools that ran.
 func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 	var parts []string
 	add := func(l language, what, without string, tools ...string) {
@@ -93,7 +93,7 @@ func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 	return "looked at " + strings.Join(parts, "; ") + ". Wrong results and missing checks are for tests to find"
 }
 
-// lookedToImprove says what a scan for refactorings looks for in files of these languages.
+// lookedToImprove describes the scope of a scan for refactorings in these languages.
 func lookedToImprove(spoken map[language]bool, fast bool) string {
 	var parts []string
 	if spoken[golang] && fast {
@@ -133,7 +133,7 @@ type Place struct {
 	Fixable    bool    `json:"fixable" doc:"Whether there is a safe fix."`
 }
 
-// Place returns what findings of both families show.
+// Place returns the result fields of a finding.
 func (f Finding) Place() Place {
 	return Place{
 		Rule: f.Rule, File: f.File, Line: f.Line, Column: f.Column, Message: f.Says(), Advice: f.Advice,

@@ -22,7 +22,7 @@ const (
 	python     language = "python"
 )
 
-// languages are the languages by ending.
+// languages maps file endings to languages.
 var languages = map[string]language{
 	".go": golang,
 	".js": javascript, ".jsx": javascript, ".mjs": javascript, ".cjs": javascript,
@@ -30,10 +30,10 @@ var languages = map[string]language{
 	".py": python, ".pyi": python,
 }
 
-// Languages names the languages that a scan knows.
+// Languages lists the languages that a scan supports.
 const Languages = "Go, JavaScript, TypeScript, Python"
 
-// Knows reports whether a file is, by its name, in a language that a scan knows.
+// Knows reports whether a scan supports the language of a file, judged by its name.
 func Knows(name string) bool {
 	_, known := languageOf(name)
 	return known
@@ -55,15 +55,15 @@ func isTest(name string) bool {
 // testFolders matches paths below a folder of tests.
 var testFolders = regex.Lazy(`(^|/)(__tests__|tests?|unittests|testing)/`)
 
-// isApart reports whether a file is a test, an example or a script for those who work on the project. It ends before
-// what it leaves open counts, and sends nothing that is secret. A slip of logic counts there too: the
-// test passes without a reason.
+// isApart reports whether a file is a test, an example or a script for developers. There leaks and
+// secrets hardly matter, because the code ends soon and sends nothing secret. Logic errors matter:
+// they may make a test pass without reason.
 func isApart(name string) bool { return isTest(name) || isTestData(name) || apart().MatchString(name) }
 
-// apart matches paths of files that show, measure or prepare something.
+// apart matches paths of demonstrations, benchmarks, documentation and tooling.
 var apart = regex.Lazy(`(^|/)(_?examples?|demos?|samples?|benchmarks?|e2e|docs?|hack|_?archived?)/`)
 
-// isTestData reports whether tests read a file: what is wrong with it is meant.
+// isTestData reports whether a file is test data: its faults are intended.
 func isTestData(name string) bool {
 	inTests := false
 	for folder := range strings.SplitSeq(path.Dir(name), "/") {
@@ -75,7 +75,7 @@ func isTestData(name string) bool {
 	return false
 }
 
-// Folders that hold what tests read, wherever they are or below a folder of tests.
+// Folders of test data, anywhere or only below a folder of tests.
 var (
 	dataFolders = []string{"testdata", "test_data", "test-data", "testsuite", "fixture", "fixtures", "__fixtures__", "__snapshots__"}
 	dataInTests = []string{"data", "cases", "samples", "input", "inputs", "output", "outputs", "expected", "resources", "corpus"}
@@ -93,7 +93,7 @@ const (
 	endOfFile = lex.Newline + 1 // after the last token
 )
 
-// token is a piece of a source. Text is part of the source's.
+// token is a piece of a source. Text is a substring of the source.
 type token struct {
 	kind  kind
 	text  string
@@ -102,26 +102,26 @@ type token struct {
 
 func (t token) end() int { return t.start + len(t.text) }
 
-// source is a file that fast rules run over.
+// source is a file that fast rules check.
 type source struct {
 	name     string
 	lang     language
 	text     string
 	tokens   []token // without comments
 	comments []token
-	pairs    []int            // for each bracket the index of its partner; -1 where there is none or it is no bracket
-	parents  []int            // for each token the index of the bracket around it; -1 where there is none
-	places   map[string][]int // indexes of words that stand after no dot
-	words    map[string]bool  // texts of tokens but for strings; nil before has is asked
-	modules  map[string]bool  // strings, as names of modules; nil before mentions is asked
-	inputs   map[int]known    // variables with input, by the index at which their function begins; nil before inputsAround is asked
-	fault    string           // why the text cannot be parsed; empty = no reason is known
-	lines    []int            // offsets of the beginnings of lines
-	python2  bool             // the project says that Python 2 runs it too
-	modern   bool             // a script has syntax of ECMAScript 2015 or later
+	pairs    []int            // for each bracket the index of its partner; -1 for other tokens and unmatched brackets
+	parents  []int            // for each token the index of the bracket around it, or -1
+	places   map[string][]int // indexes of words that do not follow a dot
+	words    map[string]bool  // texts of tokens, without strings; filled by has
+	modules  map[string]bool  // strings, as module names; filled by mentions
+	inputs   map[int]known    // variables with input, by the index of their function's start; filled by inputsAround
+	fault    string           // why the text does not parse; empty = no fault was found
+	lines    []int            // offsets of line starts
+	python2  bool             // the project supports Python 2
+	modern   bool             // the script uses syntax of ECMAScript 2015 or later
 }
 
-// newSource splits a text into tokens.
+// newSource tokenizes a text.
 func newSource(name, content string) *source {
 	s := &source{name: name, text: content}
 	s.lang, _ = languageOf(name)
@@ -139,10 +139,10 @@ func newSource(name, content string) *source {
 	return s
 }
 
-// minified is the reason for leaving out a file with very long lines.
+// minified is the reason for skipping a file with very long lines.
 const minified = "it is minified: its lines are longer than 500 characters"
 
-// unusable returns why a text is not looked at; empty for one that is.
+// unusable returns why a text is not scanned, or "".
 func unusable(content string) string {
 	switch {
 	case !utf8.ValidString(content) || strings.ContainsRune(content, 0):
@@ -153,7 +153,7 @@ func unusable(content string) string {
 	return ""
 }
 
-// pair finds the partners of brackets, and notes the first that has none.
+// pair finds the partners of brackets, and records the first unmatched one.
 func (s *source) pair() {
 	s.pairs, s.parents = make([]int, len(s.tokens)), make([]int, len(s.tokens))
 	var open []int
@@ -187,7 +187,7 @@ func (s *source) pair() {
 	}
 }
 
-// split splits the text into tokens.
+// split tokenizes the text.
 func (s *source) split() {
 	var read *lex.Source
 	switch s.lang {
@@ -212,7 +212,7 @@ func (s *source) split() {
 	}
 }
 
-// fail notes why a source cannot be parsed; the first reason stays.
+// fail records why a source does not parse; the first reason wins.
 func (s *source) fail(at int, format string, args ...any) {
 	if s.fault == "" {
 		s.fault = fmt.Sprintf("line %d: "+format, append([]any{s.line(at)}, args...)...)
@@ -222,7 +222,7 @@ func (s *source) fail(at int, format string, args ...any) {
 // line returns the line of an offset, from 1.
 func (s *source) line(at int) int { return lineAt(s.lines, at) }
 
-// at returns the token at an index; beyond the ends one of no text.
+// at returns the token at an index, or an empty token of kind endOfFile outside of the source.
 func (s *source) at(i int) token {
 	if i < 0 || i >= len(s.tokens) {
 		return token{kind: endOfFile, start: len(s.text)}
@@ -230,7 +230,7 @@ func (s *source) at(i int) token {
 	return s.tokens[i]
 }
 
-// is reports whether the tokens from i on have these texts and are no strings.
+// is reports whether the tokens from i on have these texts and are not strings.
 func (s *source) is(i int, texts ...string) bool {
 	for j, want := range texts {
 		if t := s.at(i + j); t.text != want || t.kind == text {
@@ -252,13 +252,12 @@ func (s *source) isName(i int) bool {
 	return t.kind == word && !slices.Contains(reserved, t.text)
 }
 
-// reserved are words that name nothing in any of the languages.
+// reserved are words that cannot be names in any of the languages.
 var reserved = strings.Fields(`and as assert async await break case catch class const continue def default del delete do elif else except
 	export extends False false finally for from func function global if import in instanceof is lambda let new None nonlocal not null or pass
 	raise return switch this throw True true try typeof undefined var void while with yield`)
 
-// partner returns the index of the bracket that belongs to the one at i; -1
-// where there is none.
+// partner returns the index of the bracket that matches the one at i, or -1.
 func (s *source) partner(i int) int {
 	if i < 0 || i >= len(s.pairs) {
 		return -1
@@ -266,7 +265,7 @@ func (s *source) partner(i int) int {
 	return s.pairs[i]
 }
 
-// has reports whether the text of a token stands in the source.
+// has reports whether the source has a token with this text, not counting strings.
 func (s *source) has(word string) bool {
 	if s.words == nil {
 		s.words = map[string]bool{}
@@ -279,11 +278,11 @@ func (s *source) has(word string) bool {
 	return s.words[word]
 }
 
-// maxAhead bounds how many tokens after one are looked at.
+// maxAhead bounds how many tokens a search looks at.
 const maxAhead = 5000
 
-// find returns the index of the first token of these from one index to
-// another, brackets within left out; -1 where there is none near.
+// find returns the index of the first of these tokens in [from, to), skipping nested brackets, or
+// -1. It looks at no more than maxAhead tokens.
 func (s *source) find(from, to int, texts ...string) int {
 	for i := from; i < min(to, from+maxAhead); i++ {
 		if s.oneOf(i, texts...) {
@@ -296,10 +295,10 @@ func (s *source) find(from, to int, texts ...string) int {
 	return -1
 }
 
-// maxAround bounds how many brackets around a token are looked at.
+// maxAround bounds how many brackets around a token are visited.
 const maxAround = 100
 
-// around yields the brackets around a token, from the inside out.
+// around yields the brackets around a token, innermost first.
 func (s *source) around(i int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for range maxAround {
@@ -313,14 +312,12 @@ func (s *source) around(i int) iter.Seq[int] {
 	}
 }
 
-// replace returns the edit that puts a text in place of the tokens from one
-// index to another, both included.
+// replace returns the edit that replaces the tokens from one index to another, both included.
 func (s *source) replace(from, to int, with string) Edit {
 	return Edit{s.at(from).start, s.at(to).end(), with}
 }
 
-// between returns the text of the tokens from one index to another, both
-// included.
+// between returns the text of the tokens from one index to another, both included.
 func (s *source) between(from, to int) string {
 	return s.text[s.at(from).start:s.at(to).end()]
 }
@@ -341,7 +338,8 @@ func (s *source) begins(i int) bool {
 		!s.oneOf(i, "in", "instanceof", "as", "of")
 }
 
-// mentions reports whether a string of the source is this one, or this one behind node:.
+// mentions reports whether the source has a string with this module name, with or without node: in
+// front.
 func (s *source) mentions(module string) bool {
 	if s.modules == nil {
 		s.modules = map[string]bool{}
@@ -354,8 +352,8 @@ func (s *source) mentions(module string) bool {
 	return s.modules[module]
 }
 
-// findWord returns the index of the first of these words from one index to another; -1
-// where there is none near.
+// findWord returns the index of the first of these words in [from, to), or -1. It looks at no more
+// than maxAhead tokens.
 func (s *source) findWord(from, to int, words ...string) int {
 	for i := from; i < min(to, from+maxAhead); i++ {
 		if s.at(i).kind == word && s.oneOf(i, words...) {

@@ -13,36 +13,36 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Limits of reading what files import.
+// Limits of reading imports.
 const (
 	MaxSources    = 10_000  // files below a folder
-	maxImports    = 2_000   // of a file
-	maxAllImports = 500_000 // of all
+	maxImports    = 2_000   // per file
+	maxAllImports = 500_000 // of all files
 )
 
-// importing is the purpose of reading what files import, for which no rules run.
+// importing is the purpose of reading imports, without rules.
 const importing Purpose = "imports"
 
-// Sources are the source files below a folder, and what they import.
+// Sources holds the source files below a folder, with their imports.
 type Sources struct {
-	Folder    string // the one that was asked for, below the workspace, with slashes; "." is all of it
+	Folder    string // the requested one, below the workspace, with slashes; "." is the workspace
 	Files     []SourceFile
-	Tests     int       // files of tests, which are left out
-	Skipped   []Skipped // what was not read, or only in part
-	Unnamed   int       // more of that
+	Tests     int       // number of test files, which are left out
+	Skipped   []Skipped // files not read, or only in part
+	Unnamed   int       // number of skipped files beyond Skipped
 	Truncated bool      // there are more than MaxSources files
 }
 
-// SourceFile is a file that was read, in part at least.
+// SourceFile is a file that was read, at least in part.
 type SourceFile struct {
 	Name    string // below the workspace, with slashes
 	Imports []Import
-	Main    bool // of a Go program's main package, which puts the others together
+	Main    bool // in package main of a Go program, which connects the other packages
 }
 
-// Sources reads what the source files below a folder of the workspace import, those of a
-// folder before those of folders in it: what a scan of it looks at, but for tests and what only
-// these use. It reads in processes of their own, like a scan.
+// Sources reads the imports of the source files below a folder of the workspace, without tests and
+// test helpers. Files of a folder come before those of its subfolders. Like a scan, it reads in
+// separate processes.
 func (s Scanner) Sources(ctx context.Context, folder string) (*Sources, error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s Scanner) Sources(ctx context.Context, folder string) (*Sources, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, _ := s.inside(folder) // the walk has checked it
+	name, _ := s.inside(folder) // walk has checked it
 	if info, err := root.Stat(filepath.FromSlash(name)); err != nil || !info.IsDir() {
 		return nil, toolfold.Errorf(workspace.PathNotUsable, "%s is no folder", shorten.Quoted(folder)).WithHint("name the folder that it is in")
 	}
@@ -77,7 +77,7 @@ func (s Scanner) Sources(ctx context.Context, folder string) (*Sources, error) {
 	return sources, nil
 }
 
-// servesTests reports whether a file is one of tests, or stands in for others in them.
+// servesTests reports whether a file is a test, test data, a mock or another test helper.
 func servesTests(name string) bool {
 	return isTest(name) || strings.HasSuffix("/"+name, "/conftest.py") ||
 		slices.ContainsFunc([]string{"/testdata/", "/mocks/", "/__mocks__/", "/e2e/"}, func(folder string) bool {
@@ -85,7 +85,7 @@ func servesTests(name string) bool {
 		})
 }
 
-// importsOf reads what a file imports, by its tokens.
+// importsOf reads the imports of a file.
 func importsOf(root *os.Root, name string) part {
 	p := part{Read: &readFile{Name: name}}
 	skip := func(why string) { p.Skipped = append(p.Skipped, Skipped{name, why}) }

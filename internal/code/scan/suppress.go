@@ -8,10 +8,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// quiet are lines, both included, in which a comment suppresses what some rules find.
+// quiet is a range of lines, both ends included, in which a comment suppresses findings of some
+// rules.
 type quiet struct {
 	From, To int
-	Names    []string // of rules, groups of rules or linters, in lower case; empty = of all
+	Names    []string // of rules, groups of rules or linters, in lower case; empty = all rules
 }
 
 // suppresses reports whether a finding is suppressed.
@@ -21,10 +22,10 @@ func (q quiet) suppresses(f Finding) bool {
 	}))
 }
 
-// named reports whether a name in a comment that suppresses stands for what a finding is.
+// named reports whether a name in a suppressing comment covers a finding.
 func named(name string, f Finding) bool {
 	analyser, rule, _ := strings.Cut(f.Rule, "/")
-	last := name[strings.LastIndexByte(name, '/')+1:] // of lint/suspicious/noDoubleEquals, @typescript-eslint/no-unused-vars
+	last := name[strings.LastIndexByte(name, '/')+1:] // lint/suspicious/noDoubleEquals, @typescript-eslint/no-unused-vars
 	switch name {
 	case "all", "lint":
 		return true
@@ -36,18 +37,18 @@ func named(name string, f Finding) bool {
 	return strings.EqualFold(last, rule) || slices.Contains(linters[analyser], name) || slices.Contains(others[rule], last)
 }
 
-// Names that stand for kinds of findings.
+// Names that cover kinds of findings.
 const (
 	securityLinter = "gosec"
 	typeChecker    = "typecheck"
 )
 
-// linters are the names by which golangci-lint knows analysers.
+// linters are golangci-lint's names for analysers.
 var linters = map[string][]string{
 	"staticcheck": {"staticcheck", "gosimple", "stylecheck"}, "vet": {"govet", "vet"},
 }
 
-// others are the names that other linters have for what a rule finds, in lower case.
+// others maps our rules to the names of other linters for the same fault, in lower case.
 var others = map[string][]string{
 	"eval": {"no-eval", "no-new-func", "noglobaleval", "s307", "s102", "b307", "eval-used", "exec-used", "w0123", "w0122",
 		"pgh001"},
@@ -82,25 +83,25 @@ var others = map[string][]string{
 	"comparison-statement":    {"b015", "pointless-statement", "w0104", "no-unused-expressions"},
 }
 
-// reach says which lines a comment is about.
+// reach is the range of lines that a suppressing comment covers.
 type reach int
 
 const (
-	own   reach = iota // its own line; alone on it, the next statement with what is in its brackets
+	own   reach = iota // its own line; if it is alone there, the next statement with its brackets
 	next               // the line after it
-	file               // all
-	begin              // all from it on, to the end mark
+	file               // the file
+	begin              // from the comment up to the end mark
 	end                // the end mark
 )
 
-// mark is a way to suppress findings in a comment.
+// mark is a form of comment that suppresses findings.
 type mark struct {
-	text  string // which the comment begins with, in lower case, its slashes left out; the longest counts
+	text  string // prefix of the comment, in lower case, without slashes; the longest match wins
 	reach reach
-	as    string // the only name that it stands for; empty = the names after it, or all
+	as    string // the only name that it covers; empty = the names after it, or all
 }
 
-// marks are the ways in which linters are told to keep quiet.
+// marks lists the forms of suppressing comments, by language.
 var marks = map[language][]mark{
 	golang: {
 		{"nolint", own, ""}, {"lint:ignore", own, ""}, {"lint:file-ignore", file, ""}, {"#nosec", own, securityLinter},
@@ -123,13 +124,13 @@ var marks = map[language][]mark{
 	},
 }
 
-// elsewhere matches a mark of Python or Go that follows other words of a comment.
+// elsewhere matches a mark of Python or Go after other words of a comment.
 var elsewhere = regex.Lazy(`(?i)#\s*(noqa|nosec|type: ignore|pyright: ignore|pylint: disable)`)
 
-// maxQuiet bounds the comments of a file that suppress findings.
+// maxQuiet bounds the suppressing comments of a file.
 const maxQuiet = 2000
 
-// quiet returns where comments suppress findings.
+// quiet returns the ranges in which comments suppress findings.
 func (s *source) quiet() []quiet {
 	var list []quiet
 	for _, c := range s.comments {
@@ -155,7 +156,7 @@ func (s *source) quiet() []quiet {
 	return list
 }
 
-// marked returns the mark that a comment begins with, and the names after it.
+// marked returns the mark at the start of a comment, and the names after it.
 func (s *source) marked(comment string) (found mark, names []string, ok bool) {
 	lang := s.lang
 	if lang == javascript {
@@ -172,7 +173,7 @@ func (s *source) marked(comment string) (found mark, names []string, ok bool) {
 	}
 	rest := lower[len(found.text):]
 	if rest != "" && lex.IsWord(rune(rest[0])) && !strings.HasSuffix(found.text, "=") {
-		return found, nil, false // another word: nolinting
+		return found, nil, false // another word, such as nolinting
 	}
 	if found.as != "" {
 		return found, []string{found.as}, true
@@ -180,9 +181,9 @@ func (s *source) marked(comment string) (found mark, names []string, ok bool) {
 	return found, namesOf(found.text, rest), true
 }
 
-// namesOf returns the names after a mark, what explains them left out.
+// namesOf returns the names after a mark, without the explanation.
 func namesOf(text, rest string) []string {
-	rest, _, _ = strings.Cut(strings.TrimSuffix(strings.TrimSpace(rest), "*/"), "--") // what follows explains
+	rest, _, _ = strings.Cut(strings.TrimSuffix(strings.TrimSpace(rest), "*/"), "--") // an explanation follows
 	rest = strings.TrimSpace(rest)
 	switch {
 	case text == "nolint" || strings.Contains(text, "noqa"):
@@ -205,7 +206,7 @@ func namesOf(text, rest string) []string {
 	return strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(" \t\n,:", r) })
 }
 
-// suppress adds the lines that a mark in a comment is about.
+// suppress adds the range that a mark in a comment covers.
 func (s *source) suppress(list []quiet, c token, m mark, names []string) []quiet {
 	first, last := s.line(c.start), s.line(max(c.start, c.end()-1))
 	switch m.reach {
@@ -222,7 +223,7 @@ func (s *source) suppress(list []quiet, c token, m mark, names []string) []quiet
 		return list
 	}
 	line := s.text[s.lines[first-1]:c.start]
-	alone := strings.TrimSpace(line) == "" || s.lang != python && strings.TrimSpace(line) == "{" // in braces, as JSX has it
+	alone := strings.TrimSpace(line) == "" || s.lang != python && strings.TrimSpace(line) == "{" // in braces in JSX
 	switch {
 	case m.reach == next:
 		return append(list, quiet{last + 1, s.lineAfter(last), names})
@@ -238,7 +239,7 @@ func (s *source) suppress(list []quiet, c token, m mark, names []string) []quiet
 	return append(list, quiet{first, first, names})
 }
 
-// lineAfter returns the first line after one that holds a token; that after it where none does.
+// lineAfter returns the next line with a token, or the following line if there is no token.
 func (s *source) lineAfter(line int) int {
 	if i := s.firstAfter(line); i < len(s.tokens) {
 		return s.line(s.tokens[i].start)
@@ -246,7 +247,7 @@ func (s *source) lineAfter(line int) int {
 	return line + 1
 }
 
-// firstAfter returns the index of the first token on the lines after one.
+// firstAfter returns the index of the first token after a line.
 func (s *source) firstAfter(line int) int {
 	if line >= len(s.lines) {
 		return len(s.tokens)
@@ -255,8 +256,7 @@ func (s *source) firstAfter(line int) int {
 	return at
 }
 
-// blockEndOf returns the last line of the brackets that a line opens; the line itself
-// where it opens none.
+// blockEndOf returns the last line of the brackets that a line opens, or the line itself.
 func (s *source) blockEndOf(line int) int {
 	last := line
 	for i := s.firstAfter(line - 1); i < len(s.tokens) && s.line(s.tokens[i].start) == line; i++ {
@@ -267,7 +267,7 @@ func (s *source) blockEndOf(line int) int {
 	return last
 }
 
-// blockEnd returns the last line of the lines from one on that are indented as much or more.
+// blockEnd returns the last of the lines from line on that are indented at least as much.
 func (s *source) blockEnd(line int) int {
 	first := s.firstAfter(line)
 	if first >= len(s.tokens) {
@@ -286,7 +286,7 @@ func (s *source) blockEnd(line int) int {
 	return last
 }
 
-// statementLine returns the line on which the logical line before an offset begins.
+// statementLine returns the first line of the logical line before an offset.
 func (s *source) statementLine(offset int) int {
 	at, _ := slices.BinarySearchFunc(s.tokens, offset, func(t token, start int) int { return t.start - start })
 	line := s.line(offset)

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// span is the lines of a function, from 1, both included.
+// span is the line range of a function, from 1, both ends included.
 type span struct{ First, Last int }
 
-// maxSpans bounds the functions of a file that are told.
+// maxSpans bounds the functions of a file that are returned.
 const maxSpans = 5000
 
-// spans returns the functions of a source, those around others first.
+// spans returns the functions of a source, outer ones first.
 func (s *source) spans() []span {
 	var list []span
 	for i := range s.tokens {
@@ -31,8 +31,8 @@ func (s *source) spans() []span {
 	return list
 }
 
-// together makes one finding of those of which a rule says the same in one function: the first, which keeps its
-// id, with the lines of the others and with their fixes, except fixes that overlap one before.
+// together merges equal findings of a rule in one function into the first, which keeps its id and
+// gets the lines of the others. It also gets their fixes, except those that overlap an earlier one.
 func together(findings []Finding, spans []span) []Finding {
 	type group struct {
 		rule, message, level string
@@ -63,10 +63,10 @@ func together(findings []Finding, spans []span) []Finding {
 	return list
 }
 
-// maxAgain is the most lines of other places that a message names.
+// maxAgain bounds the further lines that a message lists.
 const maxAgain = 10
 
-// Says returns the message of a finding, with where else in the function it holds.
+// Says returns the message of a finding, with its further lines in the function.
 func (f Finding) Says() string {
 	if len(f.Again) == 0 {
 		return f.Message

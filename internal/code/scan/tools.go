@@ -14,20 +14,20 @@ import (
 	"github.com/toolfold/toolfold/internal/code/scan/runner"
 )
 
-// toolRuns holds the results of the tools of a project.
+// toolRuns holds the results of the project's tools.
 type toolRuns struct {
 	ran     []string
 	missing []string
-	more    int // files that only tools read, and that one has read
+	more    int // number of files that only tools read
 }
 
-// Why nothing of a workspace runs.
+// Reasons for running no code of a workspace.
 const (
 	notTrusted = "the user has not trusted this workspace"
 	onlyReads  = "this server, or the caller, only reads (readOnly)"
 )
 
-// distrusts returns why nothing of the workspace may run; empty if it may.
+// distrusts returns why no code of the workspace may run, or "" if it may.
 func (s Scanner) distrusts(ctx context.Context) string {
 	switch {
 	case toolfold.OriginOf(ctx).OnlyReads:
@@ -38,8 +38,9 @@ func (s Scanner) distrusts(ctx context.Context) string {
 	return ""
 }
 
-// runTools runs the tools that the project uses. Where the user has not trusted it, or the server or the
-// caller only reads, these are programs from outside of the workspace that load nothing of it.
+// runTools runs the tools that the project uses. In an untrusted workspace, or if the server or the
+// caller is read-only, it only runs programs from outside of the workspace that load nothing from
+// it.
 func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *walker, c *collector) (runs toolRuns, err error) {
 	project := runner.Project{Dir: dir, Root: root, GoEnv: environment(dir, s.goWork), Apart: s.distrusts(ctx), IsData: isTestData}
 	plan := project.Plan(slices.Concat(
@@ -87,7 +88,7 @@ func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *wal
 	return runs, nil
 }
 
-// refuse says which tools did not run, those with one reason together.
+// refuse reports the tools that did not run, grouped by reason.
 func (c *collector) refuse(refused []runner.Refusal) {
 	names := map[string][]string{}
 	for _, r := range refused {
@@ -102,7 +103,8 @@ func (c *collector) refuse(refused []runner.Refusal) {
 	}
 }
 
-// open notes a file that only tools read, as it is now, and reports whether it can be looked at.
+// open records the current content of a file that only tools read. It reports whether the file can
+// be scanned.
 func (c *collector) open(root *os.Root, name string) bool {
 	content, why := readSource(root, name)
 	if why != "" {
@@ -113,7 +115,7 @@ func (c *collector) open(root *os.Root, name string) bool {
 	return true
 }
 
-// takeReport takes what a tool says of a file that the scan looks at.
+// takeReport adds a tool's report about a scanned file.
 func (c *collector) takeReport(root *os.Root, r runner.Run, report runner.Report, texts map[string]*runner.Text) {
 	kind := r.Kind(report, c.request.Purpose == Bugs)
 	if _, scanned := c.read[report.File]; !scanned || report.Rule != "" && kind == "" {
@@ -127,7 +129,7 @@ func (c *collector) takeReport(root *os.Root, r runner.Run, report runner.Report
 	if text == nil {
 		content, err := read(root, report.File)
 		if err != nil {
-			return // finish says so
+			return // finish reports it
 		}
 		text = runner.NewText(content)
 		texts[report.File] = text
@@ -155,9 +157,9 @@ func (c *collector) atMost(level, have string) string {
 	return levels[max(slices.Index(levels, level), slices.Index(levels, have))]
 }
 
-// replaces takes back what toolfold itself found of a fault that a tool of the project names too, and
-// reports whether the tool's finding counts: not where only ours has a fix, or another tool named it before.
-// The finding has the higher severity of both: what a tool warns of is no less a fault for it.
+// replaces removes findings of linked rules that the tool's finding f duplicates, and reports
+// whether f counts. It does not count if only the other finding has a fix, or if another tool
+// reported the fault before. f gets the higher severity of both.
 func (c *collector) replaces(f *Finding) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,7 +167,7 @@ func (c *collector) replaces(f *Finding) bool {
 	for _, have := range line {
 		own := isOwn(have.Rule)
 		if have.Rule == f.Rule && own && have.Column == f.Column {
-			return false // the analyser that is linked said it
+			return false // a linked analyser reported it
 		}
 		if isSameFault(have.Rule, f.Rule) && (!own || have.Fixable() && !f.Fixable()) {
 			return false
@@ -190,7 +192,7 @@ func (c *collector) replaces(f *Finding) bool {
 	return true
 }
 
-// isSameFault reports whether two rules find one fault. A rule and itself do not.
+// isSameFault reports whether two different rules find the same fault.
 func isSameFault(a, b string) bool {
 	if a == b {
 		return false
@@ -199,7 +201,7 @@ func isSameFault(a, b string) bool {
 	return first == second || sameFaults()[[2]string{first, second}]
 }
 
-// sameFaults are the pairs of sameFault, in both orders, by the names of their faults.
+// sameFaults holds the pairs of sameFault in both orders, by fault names.
 var sameFaults = sync.OnceValue(func() map[[2]string]bool {
 	pairs := map[[2]string]bool{}
 	for _, pair := range sameFault {
@@ -209,7 +211,7 @@ var sameFaults = sync.OnceValue(func() map[[2]string]bool {
 	return pairs
 })
 
-// isOwn reports whether a rule is one of toolfold itself or of an analyser that is linked.
+// isOwn reports whether a rule is a fast rule or belongs to a linked analyser.
 func isOwn(rule string) bool {
 	prefix, _, _ := strings.Cut(rule, "/")
 	for _, own := range prefixes {
@@ -220,8 +222,8 @@ func isOwn(rule string) bool {
 	return prefix == "staticcheck" || prefix == "vet" || prefix == "modernize"
 }
 
-// fault returns the name that toolfold has for what a rule finds, else the rule's own without
-// what the tools write it with.
+// fault returns our name for the fault that a rule finds, or else the rule's last part without
+// dashes.
 func fault(rule string) string {
 	last := strings.ToLower(rule[strings.LastIndexByte(rule, '/')+1:])
 	if name, known := faults()[last]; known {
@@ -230,7 +232,7 @@ func fault(rule string) string {
 	return strings.ReplaceAll(last, "-", "")
 }
 
-// faults are the names that toolfold has for what rules find, by the names of the rules.
+// faults maps the names in others to our names.
 var faults = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
 	for name, aliases := range others {

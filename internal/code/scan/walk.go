@@ -22,49 +22,49 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// The codes of a scan.
+// The error codes of a scan.
 const (
-	PathMissing = "PATH_NOT_FOUND" // nothing is at any of the paths
+	PathMissing = "PATH_NOT_FOUND" // none of the paths exists
 )
 
-// skippedFolders hold what others wrote or a program made. Hidden folders are
-// skipped too. Both are scanned where a path names them.
+// skippedFolders hold third-party or generated files. They and hidden folders are skipped, unless a
+// path names them.
 var skippedFolders = []string{"node_modules", "bower_components", "dist", "build", "out", "coverage", "vendor", "target", "__pycache__",
 	"venv", "site-packages"}
 
-// noRules are endings of sources with JavaScript in them, which nothing here reads.
+// noRules are the endings of sources with JavaScript in them that are not read.
 var noRules = []string{".vue", ".svelte", ".astro"}
 
 // Limits of a walk.
 const (
-	maxPath    = 1000    // bytes of a path
-	maxEntries = 500_000 // that are looked at
+	maxPath    = 1000    // bytes
+	maxEntries = 500_000 // visited entries
 	maxGlob    = 500     // bytes
 )
 
-// walker gathers the files of a scan.
+// walker collects the files of a scan.
 type walker struct {
 	ctx      context.Context
 	root     *os.Root
 	exclude  []string
 	maxFiles int
-	changed  map[string]git.Change // the files to look at; nil = all
+	changed  map[string]git.Change // the files to scan; nil = all
 
-	from      string          // the path that the walk began at, which the caller named
-	named     map[string]bool // paths that the caller named
-	files     []string        // below the workspace, with slashes; no doubles
-	wanted    []string        // more files, which only tools read
-	theirs    int             // files that others or programs wrote, which are left out
+	from      string          // the requested path at which the walk began
+	named     map[string]bool // requested paths
+	files     []string        // below the workspace, with slashes; no duplicates
+	wanted    []string        // files that only tools read
+	theirs    int             // number of vendored and generated files, which are left out
 	skipped   []Skipped
 	seen      map[string]bool
-	unknown   map[string]int // how many files there are of languages that no rules are for, by ending
-	others    int            // files in no language that rules are for, those of unknown among them
+	unknown   map[string]int // number of files without rules, by ending
+	others    int            // number of files in other languages, including unknown
 	entries   int
 	truncated string
 }
 
-// walk returns the files below the paths of a request that a language is known
-// for, in order, each once.
+// walk returns the files below the paths of a request that rules or tools read, in order, without
+// duplicates.
 func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map[string]git.Change) (*walker, error) {
 	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, changed: changed, named: map[string]bool{}, seen: map[string]bool{},
 		unknown: map[string]int{}}
@@ -94,7 +94,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			var unusable *fs.PathError // such as a name that is too long, or one below a file
+			var unusable *fs.PathError // for example the name is too long, or below a file
 			if !errors.As(err, &unusable) {
 				return nil, err
 			}
@@ -112,7 +112,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map
 	return w, nil
 }
 
-// inside returns a path as a name below the workspace, with slashes.
+// inside returns a path as a name below the workspace, with slashes. It is false for other paths.
 func (s Scanner) inside(start string) (string, bool) {
 	name := filepath.FromSlash(start)
 	if filepath.IsAbs(name) {
@@ -131,8 +131,7 @@ func (s Scanner) inside(start string) (string, bool) {
 	return filepath.ToSlash(name), true
 }
 
-// start walks from a path that the caller named. Links are not followed, on
-// the way to it either.
+// start walks from a requested path. It does not follow links, not even on the way to the path.
 func (w *walker) start(name string) error {
 	var above ignored
 	var said attributes
@@ -170,7 +169,7 @@ func (w *walker) start(name string) error {
 	return w.folder(name, above, said)
 }
 
-// folder walks a folder in the order of names, files first.
+// folder walks a folder in order of names, files first.
 func (w *walker) folder(name string, above ignored, said attributes) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -230,8 +229,8 @@ func (w *walker) folder(name string, above ignored, said attributes) error {
 	return nil
 }
 
-// isTheirs reports whether others wrote a file to look at, or a program did: as .gitattributes says, or else by
-// its path below the one that the caller named.
+// isTheirs reports whether a file is vendored or generated, by .gitattributes or else by its path
+// below the requested one.
 func (w *walker) isTheirs(name string, said attributes) bool {
 	if !w.asked(name) || w.named[name] {
 		return false
@@ -242,8 +241,8 @@ func (w *walker) isTheirs(name string, said attributes) bool {
 	return vendored().MatchString(strings.TrimPrefix(name, w.from+"/"))
 }
 
-// isForeign reports whether changes are asked for and a folder is a repository of its own,
-// a submodule for one: git does not tell the changes below it, so it is skipped.
+// isForeign reports whether a scan of changes must skip a folder, because it is a repository of its
+// own, for example a submodule: git does not list its changes.
 func (w *walker) isForeign(folder string) bool {
 	if w.changed == nil || folder == "." {
 		return false
@@ -252,7 +251,7 @@ func (w *walker) isForeign(folder string) bool {
 		return false
 	}
 	for name := range w.changed {
-		if strings.HasPrefix(name, folder+"/") { // git tells them: it is none
+		if strings.HasPrefix(name, folder+"/") { // git lists its changes, so it is not
 			return false
 		}
 	}
@@ -260,9 +259,8 @@ func (w *walker) isForeign(folder string) bool {
 	return true
 }
 
-// excluded reports whether the caller leaves a path out: by a glob over the
-// path, or by one without a slash over its last name. A glob that matches a
-// folder leaves out what is below it.
+// excluded reports whether an exclude glob matches a path. A glob without a slash also matches the
+// last name of a path. A glob that matches a folder excludes everything below it.
 func (w *walker) excluded(name string) bool {
 	return slices.ContainsFunc(w.exclude, func(glob string) bool {
 		return doublestar.MatchUnvalidated(glob, name) || !strings.Contains(glob, "/") && doublestar.MatchUnvalidated(glob, path.Base(name))
@@ -288,8 +286,8 @@ func (w *walker) add(name string) {
 	}
 }
 
-// reads reports whether a file is one that rules or tools read. Below a hidden folder that no path names
-// these are files of tools only.
+// reads reports whether rules or tools read a file. In a hidden folder that is not requested, only
+// tools do.
 func (w *walker) reads(name string) bool {
 	if !Knows(name) {
 		return runner.Wanted(name)
@@ -301,7 +299,7 @@ func (w *walker) reads(name string) bool {
 	return !strings.Contains("/"+below, "/.")
 }
 
-// asked reports whether a file is one of those to look at.
+// asked reports whether a file is one of the changed files, or all files are scanned.
 func (w *walker) asked(name string) bool {
 	_, changed := w.changed[name]
 	return w.changed == nil || changed
@@ -311,7 +309,7 @@ func (w *walker) skip(name, why string) {
 	w.skipped = append(w.skipped, Skipped{Path: name, Reason: why})
 }
 
-// reason is an error of the file system without the paths of this machine.
+// reason returns the text of a file system error without paths of this machine.
 func reason(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -1,9 +1,8 @@
 // Package secrets finds credentials in texts, by the rules of gitleaks.
 //
-// The rules are the file gitleaks.toml of gitleaks v8.30.1, unchanged; a newer
-// one may take its place. Gitleaks' own packages are not used: they bring 170
-// packages along, among them a WebAssembly runtime, archive formats and a
-// configuration system, for what takes this file.
+// The rules are the unchanged file gitleaks.toml of gitleaks v8.30.1; a newer version may replace
+// it. Gitleaks' own packages are not used: they would add 170 packages, among them a WebAssembly
+// runtime, archive formats and a configuration system.
 package secrets
 
 import (
@@ -23,13 +22,13 @@ import (
 //go:embed gitleaks.toml
 var source string
 
-// Finding is a text that looks like a credential. It does not hold the text.
+// Finding is a text that looks like a credential. It does not contain the text.
 type Finding struct {
 	Rule string // such as aws-access-token
-	Line int    // from 1; zero where the finding is the file's name
+	Line int    // from 1; 0 if the file's name is the finding
 }
 
-// rules are the rules of a file. Tags name its members.
+// rules is a parsed rules file.
 type rules struct {
 	Allow allowed `toml:"allowlist"`
 	Rules []*rule `toml:"rules"`
@@ -37,25 +36,25 @@ type rules struct {
 
 type rule struct {
 	ID       string     `toml:"id"`
-	Regex    pattern    `toml:"regex"` // empty = the path alone decides
+	Regex    pattern    `toml:"regex"` // empty = only the path decides
 	Path     pattern    `toml:"path"`
-	Group    int        `toml:"secretGroup"` // 0 = the first that is not empty
-	Entropy  float64    `toml:"entropy"`     // bits per byte that a credential exceeds
-	Keywords []string   `toml:"keywords"`    // in lower case; a text without any is not searched
+	Group    int        `toml:"secretGroup"` // 0 = the first non-empty group
+	Entropy  float64    `toml:"entropy"`     // minimum, in bits per byte, not included
+	Keywords []string   `toml:"keywords"`    // in lower case; a text without any of them is not searched
 	Allow    []*allowed `toml:"allowlists"`
 }
 
-// allowed are texts that only look like credentials.
+// allowed matches texts that only look like credentials.
 type allowed struct {
 	Paths     []pattern `toml:"paths"`
 	Regexes   []pattern `toml:"regexes"`
 	Stopwords []string  `toml:"stopwords"`
 	Target    string    `toml:"regexTarget"` // match, line or, if empty, the credential
-	Condition string    `toml:"condition"`   // AND, else one of them is enough
+	Condition string    `toml:"condition"`   // AND = all must match; else one is enough
 }
 
-// pattern is a regular expression that is compiled when it is first used: most
-// rules of most texts never are.
+// pattern is a regular expression that is compiled at first use: for most texts, most rules are
+// never compiled.
 type pattern struct {
 	text    string
 	compile func() *regexp.Regexp
@@ -72,8 +71,7 @@ func (p *pattern) matches(text string) bool {
 	return p.text != "" && p.compile().MatchString(text)
 }
 
-// load reads the rules once. They are part of the program, and a test compiles
-// each of their expressions.
+// load parses the rules once. They are embedded, and a test compiles all expressions.
 var load = sync.OnceValue(func() *rules {
 	var r rules
 	if err := toml.Unmarshal([]byte(source), &r); err != nil {
@@ -82,14 +80,14 @@ var load = sync.OnceValue(func() *rules {
 	return &r
 })
 
-// everyKey is the rule for keys of no known kind.
+// everyKey is the rule for keys of an unknown kind.
 const everyKey = "generic-api-key"
 
-// maxLine is the most bytes around a credential that count as its line, on either
-// side: a file without line ends has as many lines as it has credentials.
+// maxLine bounds the bytes before and after a credential that count as its line. Without it, a file
+// without line ends would cost its length for each credential.
 const maxLine = 2000
 
-// lineAround returns the line of a part of a text.
+// lineAround returns the line around a part of a text.
 func lineAround(text string, start, end int) string {
 	begin := max(0, start-maxLine)
 	begin += strings.LastIndexByte(text[begin:start], '\n') + 1
@@ -100,12 +98,12 @@ func lineAround(text string, start, end int) string {
 	return text[begin : end+len(rest)]
 }
 
-// allowMark in a line says that its author knows of the credential.
+// allowMark in a line accepts its credential.
 const allowMark = "gitleaks:allow"
 
-// Find returns what looks like a credential in the text of a file, whose path
-// has slashes. A line has at most one finding. A text of a megabyte with the
-// keywords of all rules takes seconds: the error is that of ctx, between rules.
+// Find returns the texts in a file that look like credentials, at most one per line. The path has
+// slashes. A text of one megabyte with the keywords of all rules takes seconds. Between rules, Find
+// checks ctx and returns its error.
 func Find(ctx context.Context, path, text string) ([]Finding, error) {
 	byLine := map[int]Finding{}
 	number, counted, of := 1, 0, ""
@@ -118,7 +116,7 @@ func Find(ctx context.Context, path, text string) ([]Finding, error) {
 			number, counted, of = 1, 0, rule
 		}
 		number, counted = number+strings.Count(text[counted:start], "\n"), start
-		// A rule of its own says more than one for every key.
+		// A specific rule replaces the generic one.
 		if before, found := byLine[number]; !found || before.Rule == everyKey && rule != everyKey {
 			byLine[number] = Finding{rule, number}
 		}
@@ -129,11 +127,11 @@ func Find(ctx context.Context, path, text string) ([]Finding, error) {
 	return slices.SortedFunc(maps.Values(byLine), func(a, b Finding) int { return a.Line - b.Line }), nil
 }
 
-// Hide returns a text with what looks like a credential replaced by instead.
+// Hide replaces everything in a text that looks like a credential with instead.
 func Hide(text, instead string) string {
 	type span struct{ start, end int }
 	var found []span
-	_ = search(context.Background(), "", text, func(_ string, start, end int) { // the error is that of the context
+	_ = search(context.Background(), "", text, func(_ string, start, end int) { // only the context's error, so none
 		if start >= 0 {
 			found = append(found, span{start, end})
 		}
@@ -152,8 +150,8 @@ func Hide(text, instead string) string {
 	return hidden.String()
 }
 
-// search calls found with the rule and the place of everything that looks like a
-// credential; the place is -1 where the path alone decides.
+// search calls found with the rule and the range of everything that looks like a credential. The
+// range is -1 if the path alone matches.
 func search(ctx context.Context, path, text string, found func(rule string, start, end int)) error {
 	all := load()
 	if all.Allow.path(path) {
@@ -191,7 +189,7 @@ func search(ctx context.Context, path, text string, found func(rule string, star
 	return nil
 }
 
-// secret is the part of a match that is the credential.
+// secret returns the part of a match that is the credential.
 func (r *rule) secret(match string) string {
 	groups := r.Regex.compile().FindStringSubmatch(match)
 	if r.Group > 0 && r.Group < len(groups) {
@@ -234,7 +232,7 @@ func (a *allowed) finding(path, secret, match, line string) bool {
 	return slices.Contains(checks, true)
 }
 
-// entropy is that of a text's characters, in bits per byte.
+// entropy returns the entropy of a text's characters, in bits per byte.
 func entropy(text string) (bits float64) {
 	counts := map[rune]int{}
 	for _, r := range text {

@@ -14,15 +14,15 @@ type Repo struct {
 	Dir string
 }
 
-// A hook of git sets these for its own repository, in which the tests of the hook would commit otherwise.
+// Git sets these variables for hooks. If a hook ran the tests, they would commit to its repository.
 func init() {
 	for _, variable := range []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"} {
 		_ = os.Unsetenv(variable)
 	}
 }
 
-// New returns a repository whose branch main has one commit with these files. A
-// machine without git skips the test.
+// New returns a repository whose branch main has one commit with these files. It skips the test if
+// git is not installed.
 func New(t *testing.T, files map[string]string) Repo {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {

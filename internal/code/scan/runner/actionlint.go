@@ -21,11 +21,11 @@ var actionlint = Runner{
 	Bugs: map[string]string{"": "logic-error", "credentials": "security"},
 }
 
-// checked matches what it says of a finding of shellcheck, which has severities of its own.
+// checked matches a message that passes on a finding of shellcheck, with shellcheck's severity.
 var checked = regex.Lazy(`\bSC\d+:(error|warning|info|style):`)
 
-// readActionlint reads the errors as its template writes them in JSON. It has no severities but those of
-// shellcheck; what pyflakes says is a warning.
+// readActionlint reads the JSON that the template prints. Only findings of shellcheck have a
+// severity; findings of pyflakes count as warnings.
 func readActionlint(output []byte) ([]Report, error) {
 	var problems []struct {
 		Message, Filepath, Kind string

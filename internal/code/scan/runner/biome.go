@@ -23,8 +23,8 @@ var biome = Runner{
 
 var biomeLine = regex.Lazy(`^::(error|warning|notice) title=([^,]+),file=(.+),line=(\d+),endLine=\d+,col=(\d+),endColumn=\d+::(.*)$`)
 
-// readBiome reads --reporter=github. The title is lint/GROUP/RULE; others say that the file does not parse. No
-// stable output has fixes and says which of them are safe.
+// readBiome reads --reporter=github. The title is lint/GROUP/RULE; other titles mean that the file
+// does not parse. No stable output format has fixes that are marked as safe.
 func readBiome(output []byte) ([]Report, error) {
 	return readLines(output, biomeLine(), func(m []string) Report {
 		rule, named := strings.CutPrefix(m[2], "lint/")

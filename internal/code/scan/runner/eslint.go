@@ -32,8 +32,8 @@ var eslint = Runner{
 	},
 }
 
-// eslintRules is a configuration that imports nothing: the rules of JavaScript that find faults.
-// TypeScript needs a parser that only projects have.
+// eslintRules is a configuration without imports: the rules for JavaScript that find faults.
+// TypeScript needs a parser, which only projects have.
 const eslintRules = `export default [{ files: ["**/*.js", "**/*.jsx", "**/*.mjs", "**/*.cjs"],
   languageOptions: { parserOptions: { ecmaFeatures: { jsx: true } } }, rules: Object.fromEntries(["constructor-super", "for-direction",
   "getter-return", "no-async-promise-executor", "no-class-assign", "no-compare-neg-zero", "no-cond-assign", "no-const-assign",
@@ -43,8 +43,9 @@ const eslintRules = `export default [{ files: ["**/*.js", "**/*.jsx", "**/*.mjs"
   "no-unsafe-finally", "no-unsafe-negation", "no-unsafe-optional-chaining", "use-isnan", "valid-typeof"].map(rule => [rule, "error"])) }];
 `
 
-// readESLint reads --format json. Severity 2 is an error. A message without a rule says that the file does not
-// parse, or that the project has ignored it, which versions before 9 cannot be told to leave out.
+// readESLint reads --format json. Severity 2 is an error. A message without a rule means that the
+// file does not parse, or that the project ignores it; versions before 9 cannot leave out ignored
+// files.
 func readESLint(output []byte) ([]Report, error) {
 	var files []struct {
 		FilePath string

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// golangciForm has golangci-lint report all that it finds, and change nothing.
+// golangciForm are the options that make golangci-lint report all issues, and change no file.
 var golangciForm = []string{"--output.json.path=stdout", "--output.text.path=stderr", "--path-mode=abs", "--show-stats=false",
 	"--issues-exit-code=0", "--max-issues-per-linter=0", "--max-same-issues=0", "--allow-parallel-runners", "--fix=false"}
 
@@ -42,11 +42,11 @@ var golangci = Runner{
 	},
 }
 
-// golangciMany are the linters of golangci-lint with many checks.
+// golangciMany are the linters of golangci-lint that have many checks.
 var golangciMany = []string{"gocritic", "gosec", "gosimple", "govet", "modernize", "revive", "staticcheck", "stylecheck"}
 
-// readGolangci reads the JSON of version 2. Linters of many checks begin a message with
-// the name of the check, as in "SA4006: …" and "printf: …". Edits have offsets in the file of the issue.
+// readGolangci reads the JSON of version 2. Linters with many checks begin a message with the
+// check's name, as in "SA4006: …" and "printf: …". Edits have offsets in the issue's file.
 func readGolangci(output []byte) ([]Report, error) {
 	var report struct {
 		Issues []struct {
@@ -75,7 +75,7 @@ func readGolangci(output []byte) ([]Report, error) {
 		if named && slices.Contains(golangciMany, issue.FromLinter) && !strings.Contains(check, " ") {
 			r.Rule, r.Message = r.Rule+"/"+check, message
 		}
-		if len(issue.SuggestedFixes) == 1 { // of several somebody has to choose
+		if len(issue.SuggestedFixes) == 1 { // with several, somebody has to choose
 			r.Advice = issue.SuggestedFixes[0].Message
 			for _, e := range issue.SuggestedFixes[0].TextEdits {
 				r.Fix = append(r.Fix, Edit{Place{Column: e.Pos, Whole: true}, Place{Column: e.End, Whole: true}, string(e.NewText)})

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// gosecForm has gosec write JSON, which with -quiet it does not if it finds nothing; in SARIF all but its lowest severity are errors.
+// gosecForm are the options for JSON output. With -quiet, gosec prints no JSON if it finds nothing.
+// SARIF output would be unsuitable: it reports all but the lowest severity as errors.
 var gosecForm = []string{"-fmt", "json", "-no-fail", "./..."}
 
 var gosec = Runner{
@@ -18,7 +19,7 @@ var gosec = Runner{
 	Bugs: map[string]string{"": "security"},
 }
 
-// confidences are the confidences of gosec and bandit as numbers.
+// confidences maps the confidences of gosec and bandit to numbers.
 var confidences = map[string]float64{"LOW": 0.5, "MEDIUM": 0.7, "HIGH": 0.9}
 
 // readGosec reads -fmt json. A line may be a range, as in 3-5.

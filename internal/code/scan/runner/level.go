@@ -2,7 +2,7 @@ package runner
 
 import "strings"
 
-// levels are the severities for the words of all tools: of most rules, and of those about security.
+// levels maps the severities of all tools to ours: for most rules, and for security rules.
 var levels = map[string]struct{ most, security string }{
 	"critical": {"critical", "critical"}, "blocker": {"critical", "critical"},
 	"high": {"high", "high"}, "major": {"high", "high"},
@@ -12,9 +12,9 @@ var levels = map[string]struct{ most, security string }{
 	"hint": {"info", "low"}, "style": {"info", "low"}, "convention": {"info", "low"}, "refactor": {"info", "low"},
 }
 
-// Level returns the severity for a word of a tool and a kind of finding. What a tool calls an error is
-// medium, and high for security and types; a warning is low, and medium for security. A word
-// that is not known, or empty, counts as an error: the tool has no severities.
+// Level returns the severity for a tool's word and the kind of a finding. An error is medium, or
+// high for security and types. A warning is low, or medium for security. An unknown or empty word
+// counts as an error, because some tools have no severities.
 func Level(word, kind string) string {
 	level, known := levels[strings.ToLower(word)]
 	if !known {

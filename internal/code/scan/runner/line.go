@@ -14,11 +14,13 @@ const (
 	maxText = 300
 )
 
-// escapes are the sequences that terminals obey: of titles and links, of other texts, of colours and movement, and short ones.
+// escapes matches terminal sequences: titles and links, other strings, colours and cursor movement,
+// and short ones.
 var escapes = regex.Lazy(`\x1b(?:\][^\x07\x1b]*(?:\x07|\x1b\\)?|[P^_X][^\x1b]*(?:\x1b\\)?|\[[0-?]*[ -/]*[@-~]|[ -/]*[0-~])` +
 	`|\x{9b}[0-?]*[ -/]*[@-~]`)
 
-// clean returns a report whose texts are bounded lines: tools print what plugins and the files of a project say.
+// clean returns the report with its texts cut to short lines. Tools print texts of plugins and of
+// project files, which are not trusted.
 func (r Report) clean() Report {
 	if r.Rule != "" {
 		r.Rule = cmp.Or(line(r.Rule, maxRule), "unnamed")
@@ -27,10 +29,10 @@ func (r Report) clean() Report {
 	return r
 }
 
-// line returns a text as one line of at most n bytes, without what terminals obey. White space and characters that control
-// a device or the direction of text are one space.
+// line returns a text as one line of at most n bytes, without terminal sequences. White space,
+// control characters and characters that change the direction of text become one space.
 func line(text string, n int) string {
-	text = shorten(text, 20*n) // before all of it is looked at
+	text = shorten(text, 20*n) // bounds the work below
 	text = strings.Join(strings.FieldsFunc(escapes().ReplaceAllString(text, ""), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 	}), " ")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// readLines reads output with a report on each line of a form. Output without such a line is no report;
-// empty output is an empty one.
+// readLines reads one report from each line that matches form. It is an error if no line of a
+// non-empty output matches.
 func readLines(output []byte, form *regexp.Regexp, report func(match []string) Report) ([]Report, error) {
 	var list []Report
 	for line := range strings.Lines(string(output)) {
@@ -23,8 +23,8 @@ func readLines(output []byte, form *regexp.Regexp, report func(match []string) R
 	return list, nil
 }
 
-// at returns the place of a line and a column in decimal digits. A number that is too large is the
-// largest one, and an empty one 0.
+// at converts a line and a column in decimal digits. A number that is too large becomes the largest
+// int, and an empty one 0.
 func at(line, column string) Place {
 	var p Place
 	p.Line, _ = strconv.Atoi(line)

@@ -2,16 +2,16 @@ package runner
 
 import "github.com/toolfold/toolfold/internal/text/regex"
 
-// mypyForm has mypy write one line a message, in all its versions.
+// mypyForm are the options that make all versions of mypy print one line per message.
 var mypyForm = []string{"--no-pretty", "--show-column-numbers", "--show-error-codes", "--no-error-summary", "--no-color-output",
 	"--hide-error-context", "--cache-dir=/dev/null"}
 
-// mypy knows the types of what the project imports only with its configuration and its packages, which need
-// the project's trust.
+// mypy needs the project's configuration and packages to know the types of imports, so it only runs
+// in trusted projects.
 var mypy = Runner{
 	Name: "mypy", Job: "check types of Python", Files: python,
 	Config: []string{"mypy.ini", ".mypy.ini", "pyproject.toml:[tool.mypy", "setup.cfg:[mypy", ".pre-commit-config.yaml:id: mypy"},
-	Args:   mypyForm, List: "@{file}", // one run, as each reads what is imported
+	Args:   mypyForm, List: "@{file}", // one run, because every run reads the imports again
 	Install: "pipx install mypy",
 	Count:   Count{Bytes, 1, 1}, Read: readMypy,
 	Bugs: map[string]string{"": "type-error"},

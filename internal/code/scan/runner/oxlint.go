@@ -21,7 +21,8 @@ var oxlint = Runner{
 		"unicorn/no-useless-": "simplify-conditional"},
 }
 
-// readOxlint reads --format json. A code is eslint(no-var) or plugin(rule); without one the file does not parse.
+// readOxlint reads --format json. A code is eslint(no-var) or plugin(rule). Without a code, the
+// file does not parse.
 func readOxlint(output []byte) ([]Report, error) {
 	var report struct {
 		Diagnostics []struct {

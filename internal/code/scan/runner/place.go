@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Place is a place in a file as a tool counts it.
+// Place is a position in a file, counted as the tool does.
 type Place struct {
 	Line, Column int
-	Whole        bool // Column counts from the start of the file, from 0; Line is not used
+	Whole        bool // Column is an offset in the whole file, from 0; Line is not used
 }
 
-// Unit is the unit of a tool's columns.
+// Unit is the unit of columns.
 type Unit int
 
 // The units.
@@ -23,21 +23,21 @@ const (
 	UTF16
 )
 
-// Count describes the places of a tool.
+// Count describes how a tool counts positions.
 type Count struct {
 	Unit
-	Line, Column int // the number of the first
+	Line, Column int // number of the first line and column
 }
 
-// Text is the text of a file in which places are looked up.
+// Text is the text of a file, for conversion of positions.
 type Text struct {
 	text  string
-	ascii bool  // all units are the same
-	lines []int // where they start, in bytes
+	ascii bool  // all units are equal
+	lines []int // byte offsets of the line starts
 	units map[Unit][]int
 }
 
-// NewText returns a text.
+// NewText returns a Text.
 func NewText(text string) *Text {
 	t := &Text{text: text, lines: []int{0}, units: map[Unit][]int{}}
 	t.ascii = !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
@@ -49,7 +49,8 @@ func NewText(text string) *Text {
 	return t
 }
 
-// Offset returns the offset of a place in bytes. A place outside of the text is the nearest one in it.
+// Offset returns the byte offset of a place. A place outside of the text becomes the nearest one
+// inside.
 func (t *Text) Offset(c Count, p Place) int {
 	if p.Whole {
 		starts := t.starts(c.Unit)
@@ -72,7 +73,7 @@ func (t *Text) Offset(c Count, p Place) int {
 	return t.along(c.Unit, line, p.Column-c.Column)
 }
 
-// Position returns the line and the column in bytes of an offset, both from 1.
+// Position returns the line and the byte column of an offset, both from 1.
 func (t *Text) Position(offset int) (line, column int) {
 	line, found := slices.BinarySearch(t.lines, offset)
 	if !found {
@@ -81,7 +82,7 @@ func (t *Text) Position(offset int) (line, column int) {
 	return line + 1, offset - t.lines[line] + 1
 }
 
-// along returns the offset so many units after the start of a line, at most that of its end.
+// along returns the offset that many units after the start of a line, at most the line's end.
 func (t *Text) along(unit Unit, line, units int) int {
 	end := len(t.text)
 	if line+1 < len(t.lines) {
@@ -103,7 +104,7 @@ func (t *Text) along(unit Unit, line, units int) int {
 	return end
 }
 
-// starts returns where the lines start, in units.
+// starts returns the starts of the lines, in units.
 func (t *Text) starts(unit Unit) []int {
 	if unit == Bytes || t.ascii {
 		return t.lines
@@ -121,7 +122,7 @@ func (t *Text) starts(unit Unit) []int {
 	return list
 }
 
-// width returns the units of a character.
+// width returns the number of units of a character.
 func width(unit Unit, r rune) int {
 	if unit == UTF16 {
 		return max(utf16.RuneLen(r), 1)

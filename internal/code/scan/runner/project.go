@@ -16,62 +16,63 @@ import (
 	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
-// Project is a folder with files to look at.
+// Project is a folder with files to check.
 type Project struct {
 	Dir    string                 // absolute, without links
 	Root   *os.Root               // of Dir
-	Apart  string                 // why nothing of the project may run; empty = it may
-	GoEnv  []string               // the environment in which the go command runs nothing of the project
-	IsData func(name string) bool // reports whether tests read a file: a configuration beside it is data; nil = there are none
+	Apart  string                 // why no code of the project may run; empty = it may
+	GoEnv  []string               // environment in which the go command runs no code of the project
+	IsData func(name string) bool // reports whether a file is test data, so that a configuration beside it does not count; nil = no file is
 }
 
-// Plan lists the tools that run over the files of a project, and those that do not.
+// Plan lists the tools that run over the files of a project, and those that do not run.
 type Plan struct {
 	Runs    []Run
 	Refused []Refusal
-	Left    map[string][]string // folders beyond the most that a tool runs in, by its name
+	Left    map[string][]string // folders beyond maxFolders, by tool name
 	Missing []string            // tools to install, as NAME: COMMAND
 }
 
-// Run is a tool with the folders that it runs in.
+// Run is a tool with the folders in which it runs.
 type Run struct {
 	Runner
 	Asked  bool // the project uses it
 	places []place
-	home   map[string]string // the folder of each file that it looks at
+	home   map[string]string // for each file that the tool checks, the folder in which it runs
 }
 
-// place is a folder in which a tool runs, with the files that no folder below it with a configuration of the tool has.
+// place is a folder in which a tool runs, with its files. Files below a nested folder with a
+// configuration of the tool belong to that folder.
 type place struct {
-	folder string   // below the project, with slashes; "." is all of it
-	argv   []string // the program
+	folder string   // below the project, with slashes; "." is the project
+	argv   []string // the program and its first arguments
 	files  []string // below the project
-	found  string   // the file of Config, below the folder
+	found  string   // the file that matched Config, relative to folder
 }
 
-// Refusal says why tools do not run that the project uses, or that are installed.
+// Refusal is the reason why a tool that is used or installed does not run.
 type Refusal struct{ Name, Reason string }
 
-// maxMissing bounds the tools that a plan names as missing.
+// maxMissing bounds the missing tools of a plan.
 const maxMissing = 3
 
-// maxFolders bounds the folders that a tool runs in.
+// maxFolders bounds the folders in which a tool runs.
 const maxFolders = 20
 
-// maxConfig bounds the file of a configuration in which a text is looked for, in bytes.
+// maxConfig bounds a configuration file that is searched for a text, in bytes.
 const maxConfig = 1 << 20
 
-// candidate is a runner with what the project has of it in a folder.
+// candidate is a runner in a folder, with what the project has of the tool.
 type candidate struct {
 	Runner
 	place
 	inside bool   // the project has a program
-	leads  string // the folder of the project whose link to the program leads out of it
+	leads  string // the folder of the project whose link to the program leads out of the project
 	uses   bool   // the project uses it
 }
 
-// Plan chooses the tools for files: those that the project uses, and others that need no configuration
-// for the files for which no chosen tool does their job.
+// Plan chooses the tools for files: those that the project uses, and for jobs that no tool does,
+// those that need no configuration.
 func (p Project) Plan(files []string) Plan {
 	plan := Plan{Left: map[string][]string{}}
 	f := finder{Project: p, names: map[string][]string{}}
@@ -79,7 +80,7 @@ func (p Project) Plan(files []string) Plan {
 	for _, r := range All {
 		all = append(all, f.candidates(r, files)...)
 	}
-	jobs, served := map[string]bool{}, map[[2]string]bool{} // jobs, and those of files
+	jobs, served := map[string]bool{}, map[[2]string]bool{} // jobs that a tool does, at all and per file
 	serve := func(c candidate) {
 		jobs[c.Job] = true
 		for _, name := range c.files {
@@ -127,7 +128,7 @@ func (p Project) Plan(files []string) Plan {
 	return plan
 }
 
-// run has a tool run in a folder, if it does not run in the most already.
+// run adds a folder to a tool's run, up to maxFolders.
 func (p *Plan) run(c candidate) {
 	i := slices.IndexFunc(p.Runs, func(r Run) bool { return r.Name == c.Name })
 	if i < 0 {
@@ -146,37 +147,38 @@ func (p *Plan) run(c candidate) {
 	}
 }
 
-// refuse says once why a tool does not run.
+// refuse records why a tool does not run, without duplicates.
 func (p *Plan) refuse(name, reason string) {
 	if refusal := (Refusal{name, reason}); !slices.Contains(p.Refused, refusal) {
 		p.Refused = append(p.Refused, refusal)
 	}
 }
 
-// Reads reports whether the tool runs over a file, by its name.
+// Reads reports whether the tool checks the file with this name.
 func (r Run) Reads(name string) bool { return r.home[name] != "" }
 
-// Heavy reports whether a finding keeps the severity that the tool gives it. If the project does not use the tool, only
-// findings that the tool marks as security, and those of Sure rules, keep it: others mostly name code that works as
-// its author means it.
+// Heavy reports whether a finding keeps the tool's severity. If the project does not use the tool,
+// only security findings and findings of Sure rules do: other findings mostly name code that works
+// as intended.
 func (r Run) Heavy(report Report) bool {
 	sure := slices.ContainsFunc(r.Sure, func(beginning string) bool { return strings.HasPrefix(report.Rule, beginning) })
 	return r.Asked || sure || report.Security
 }
 
-// helps reports whether a tool would run once it is installed. npm installs into the project.
+// helps reports whether installing a tool would make it run. npm installs into the project, which
+// does not help in an untrusted one.
 func (p Project) helps(r Runner) bool {
 	return p.Apart == "" || r.Apart != nil && !strings.HasPrefix(r.Install, "npm ")
 }
 
-// finder looks for tools in the folders of a project.
+// finder finds tools in the folders of a project.
 type finder struct {
 	Project
-	names map[string][]string // what folders have, as far as it was looked at
+	names map[string][]string // cache: names of entries, by folder
 }
 
-// candidates returns what there is of a runner in the folders that it would run in, in the order of their names.
-// What runs with no configuration of the project runs once, over all files.
+// candidates returns the candidates of a runner, sorted by folder. A tool that uses no
+// configuration of the project gets one candidate for all files.
 func (f finder) candidates(r Runner, files []string) (list []candidate) {
 	homes, byHome := map[string]string{}, map[string][]string{}
 	for _, name := range files {
@@ -200,8 +202,8 @@ func (f finder) candidates(r Runner, files []string) (list []candidate) {
 	return []candidate{all}
 }
 
-// home returns the folder in which a tool runs over the files of a folder: the nearest one with a configuration of
-// the tool, else the project. Known holds the answers for folders.
+// home returns the folder in which a tool checks the files of a folder: the nearest parent with a
+// configuration of the tool, else the project. Known caches the results.
 func (f finder) home(r Runner, folder string, known map[string]string) string {
 	home, ok := known[folder]
 	if ok {
@@ -219,7 +221,7 @@ func (f finder) home(r Runner, folder string, known map[string]string) string {
 	return home
 }
 
-// candidate returns a runner with what there is of it in a place.
+// candidate returns the candidate of a runner for a place.
 func (f finder) candidate(r Runner, at place) candidate {
 	c := candidate{Runner: r, place: at}
 	c.found = f.configuration(r, at.folder)
@@ -241,7 +243,7 @@ func (f finder) candidate(r Runner, at place) candidate {
 	return c
 }
 
-// refuses returns why a tool must not run; empty if it may, or if it is not there.
+// refuses returns why a tool must not run, or "" if it may, or if it is not installed.
 func (p Project) refuses(c candidate) string {
 	switch {
 	case p.Apart != "" && c.Apart == nil && (c.argv != nil || c.inside):
@@ -254,7 +256,7 @@ func (p Project) refuses(c candidate) string {
 	return ""
 }
 
-// configuration returns the file of a folder that says that the project uses a tool there; empty if there is none.
+// configuration returns the first file of a folder that matches r.Config, or "".
 func (f finder) configuration(r Runner, folder string) string {
 	for _, pattern := range r.Config {
 		pattern, text, inText := strings.Cut(pattern, ":")
@@ -266,7 +268,7 @@ func (f finder) configuration(r Runner, folder string) string {
 			found := path.Join(name, below)
 			at := filepath.FromSlash(path.Join(folder, found))
 			if _, err := f.Root.Stat(at); err != nil {
-				continue // there is none below, or a link leads out
+				continue // it does not exist, or a link leads out
 			}
 			if inText {
 				content, err := safefile.Read(f.Root, at, maxConfig)
@@ -280,12 +282,12 @@ func (f finder) configuration(r Runner, folder string) string {
 	return ""
 }
 
-// list returns the names of what a folder has, in order.
+// list returns the names of a folder's entries, sorted.
 func (f finder) list(folder string) []string {
 	names, known := f.names[folder]
 	if !known {
 		if dir, err := f.Root.Open(filepath.FromSlash(folder)); err == nil {
-			names, _ = dir.Readdirnames(-1) // those that were read count
+			names, _ = dir.Readdirnames(-1) // use the names read before an error
 			dir.Close()
 		}
 		slices.Sort(names)
@@ -294,11 +296,11 @@ func (f finder) list(folder string) []string {
 	return names
 }
 
-// programFolders are the folders of a project in which package managers put programs.
+// programFolders are the folders of a project into which package managers install programs.
 var programFolders = []string{"node_modules/.bin", ".venv/bin", "venv/bin", ".venv/Scripts", "venv/Scripts"}
 
-// inside returns how the program of the project is called that is the nearest one to a folder, in it or above; nil if there
-// is none. If only a link leads to one elsewhere, leads is the folder of the project that has it.
+// inside returns the command for the project's own program that is nearest to a folder, in it or
+// above, or nil. If there is only a link to a program elsewhere, leads is the folder that has it.
 func (p Project) inside(name, folder string) (argv []string, leads string) {
 	for inModule := false; ; folder = path.Dir(folder) {
 		for _, programs := range programFolders {
@@ -321,7 +323,7 @@ func (p Project) inside(name, folder string) (argv []string, leads string) {
 	}
 }
 
-// hasTool reports whether a go.mod file names a tool.
+// hasTool reports whether a go.mod declares a tool.
 func hasTool(content []byte, name string) bool {
 	module, err := modfile.ParseLax("go.mod", content, nil)
 	return err == nil && slices.ContainsFunc(module.Tool, func(tool *modfile.Tool) bool { return path.Base(tool.Path) == name })

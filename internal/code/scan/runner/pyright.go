@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// pyright reads the virtual environment that the configuration names, with the Python in it, and does
-// not run without the project's trust.
+// pyright uses the virtual environment of the configuration and runs its Python, so it only runs in
+// trusted projects.
 var pyright = Runner{
 	Name: "pyright", Job: "check types of Python", Files: python, Needs: true, Whole: true,
 	Config:  []string{"pyrightconfig.json", "pyproject.toml:[tool.pyright"},

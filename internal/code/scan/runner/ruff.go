@@ -15,7 +15,8 @@ var ruff = Runner{
 		"F401": "optimize-imports", "N": "rename", "C4": "modernize-syntax", "PLR": "extract-function", "ERA": "other"},
 }
 
-// readRuff reads --output-format json. It has no severities. Fixes that are not safe change what the code does.
+// readRuff reads --output-format json, which has no severities. Fixes that are not safe change
+// behaviour, and are ignored.
 func readRuff(output []byte) ([]Report, error) {
 	type place struct{ Row, Column int }
 	var messages []struct {

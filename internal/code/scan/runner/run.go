@@ -19,25 +19,25 @@ import (
 	"github.com/toolfold/toolfold/internal/text/redact"
 )
 
-// Limits of a tool.
+// Limits of a tool run.
 const (
-	runFiles  = 200              // on one command line
+	runFiles  = 200              // per command line
 	runTime   = 10 * time.Minute // for all files in all folders
 	runOutput = 32 << 20         // bytes
-	runValues = 1 << 20          // values and lines of an output: each takes much more memory than its text may
-	cpuTime   = 5 * time.Minute  // of each process, times the processors that it may use
-	maxError  = 6000             // bytes of standard error that are read
+	runValues = 1 << 20          // values and lines of an output: each needs much more memory than its text
+	cpuTime   = 5 * time.Minute  // of each process, times the number of processors
+	maxError  = 6000             // bytes of standard error
 )
 
 // Result is the result of a tool in a folder.
 type Result struct {
-	Folder  string   // below the project, with slashes
-	Reports []Report // with the files by their names below the project; what was reported before an error too
+	Folder  string   // relative to the project, with slashes
+	Reports []Report // file names are relative to the project; includes reports from before an error
 	Err     error
 }
 
-// Run runs a tool in one folder after the other. It drops what the tool reports in one of them of files that it reads in
-// another, where their configuration is.
+// Run runs a tool in each of its folders. It drops reports about files that belong to another of
+// the folders, where their configuration is.
 func (p Project) Run(ctx context.Context, r Run) iter.Seq[Result] {
 	return func(yield func(Result) bool) {
 		running, stop := context.WithTimeoutCause(ctx, runTime, errSlow)
@@ -79,7 +79,7 @@ func (p Project) in(ctx context.Context, r Runner, at place) ([]Report, error) {
 	return list, nil
 }
 
-// listed writes names to a file, one a line, for a tool that reads them from one.
+// listed writes names to a temporary file, one per line.
 func listed(names []string) (file string, err error) {
 	for _, name := range names {
 		if strings.ContainsAny(name, "\r\n") {
@@ -97,8 +97,9 @@ func listed(names []string) (file string, err error) {
 	return f.Name(), nil
 }
 
-// without runs a tool over files. If it fails because of one of them, it runs over the others, and the file is one that
-// the tool could not read: halves of the files are tried until the file is alone. If it fails over both halves, it fails.
+// without runs a tool over files. If it fails because of a single file, it reports that file as
+// unreadable, with the results for the others. It finds the file by bisection, and fails if both
+// halves of the files fail.
 func (p Project) without(ctx context.Context, r Runner, c child.Command, names []string) ([]Report, error) {
 	list, err := p.over(ctx, r, c, names)
 	for len(names) > 1 && err != nil && ctx.Err() == nil {
@@ -121,7 +122,7 @@ func (p Project) without(ctx context.Context, r Runner, c child.Command, names [
 	return list, err
 }
 
-// over runs a tool once over files; nil = without any, as one that finds them.
+// over runs a tool once over files; nil means that the tool finds the files.
 func (p Project) over(ctx context.Context, r Runner, c child.Command, names []string) (list []Report, err error) {
 	if r.List != "" {
 		file, err := listed(names)
@@ -154,13 +155,13 @@ func (p Project) over(ctx context.Context, r Runner, c child.Command, names []st
 	return list, err
 }
 
-// command returns the command of a tool in a folder without its files, and how it names these. Clean removes what was
-// made for it.
+// command returns the command of a tool in a folder without its files, and the files as arguments.
+// Call clean to remove temporary files.
 func (p Project) command(r Runner, at place) (c child.Command, names []string, clean func(), err error) {
 	args, config := r.Args, filepath.FromSlash(at.found)
 	dir := filepath.Join(p.Dir, filepath.FromSlash(at.folder))
 	c, clean = child.Command{Dir: dir, CPU: cpuTime * time.Duration(runtime.GOMAXPROCS(0))}, func() {}
-	before := "./" // a name after it is no option, and no file of arguments, such as @x.py
+	before := "./" // so that a name is not an option or an argument file, such as @x.py
 	if p.Apart != "" {
 		temp, err := outside.Temp(p.Dir)
 		if err != nil {
@@ -191,7 +192,7 @@ func (p Project) command(r Runner, at place) (c child.Command, names []string, c
 	return c, names, clean, nil
 }
 
-// environment returns the environment of a tool that must run nothing of the project.
+// environment returns the environment of a tool that must not run code of the project.
 func (p Project) environment(r Runner, config string) []string {
 	env := os.Environ()
 	if r.Apart.Go {
@@ -207,15 +208,16 @@ func (p Project) environment(r Runner, config string) []string {
 	return append(env, "PATH="+outside.Path(p.Dir))
 }
 
-// loading are the environment variables that make interpreters load code, which may lie in the project.
+// loading are the environment variables that make interpreters load code, which may be in the
+// project.
 var loading = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "MYPYPATH", "LD_PRELOAD", "BASH_ENV",
 	"ENV"}
 
-// errSlow is the error of a tool that took too long over all files.
+// errSlow is the error of a tool that took too long.
 var errSlow = fmt.Errorf("it took longer than %v", runTime)
 
-// output runs a command and returns its standard output. Most tools end with status 1 if they
-// found something, tsc and mypy also with 2.
+// output runs a command and returns its standard output. Most tools exit with status 1 if they have
+// findings, tsc and mypy also with 2.
 func output(ctx context.Context, c child.Command) ([]byte, error) {
 	out, errs := &child.Bounded{Limit: runOutput}, &child.Tail{Keep: 2 * maxError}
 	c.Stdout, c.Stderr = out, errs
@@ -234,8 +236,8 @@ func output(ctx context.Context, c child.Command) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// brief returns an error message as a line, without the calls of a traceback of Python and without what the go command was
-// about to download.
+// brief returns an error message as one line, without Python stack frames and download messages of
+// the go command.
 func brief(text string) string {
 	var lines []string
 	inCalls := false
@@ -252,7 +254,7 @@ func brief(text string) string {
 	return line(strings.Join(lines, ""), 200)
 }
 
-// below returns the name below the project of a file that a tool named in a folder.
+// below converts a file name printed by a tool that ran in dir to a name relative to the project.
 func (p Project) below(dir, name string) (string, bool) {
 	name = filepath.FromSlash(strings.TrimPrefix(name, "file://"))
 	if !filepath.IsAbs(name) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// sarif has the members of a log in SARIF 2.1.0 that are read.
+// sarif is the part of a SARIF 2.1.0 log that is used.
 type sarif struct {
 	Runs []struct {
 		Results []struct {
@@ -47,8 +47,8 @@ type sarifLocation struct {
 
 type sarifRegion struct{ StartLine, StartColumn, EndLine, EndColumn int }
 
-// readSARIF reads a log. The level of a result is its own, else its rule's, else warning, as the standard says. A fix
-// counts if it is the only one and changes only the file of the result.
+// readSARIF reads a log. The level of a result defaults to its rule's level, then to warning, as
+// the standard specifies. A fix counts if it is the only one and only changes the result's file.
 func readSARIF(output []byte) ([]Report, error) {
 	var log sarif
 	if err := json.Unmarshal(output, &log); err != nil {
@@ -84,15 +84,15 @@ func readSARIF(output []byte) ([]Report, error) {
 	return list, nil
 }
 
-// start returns where a region starts.
+// start returns the start of a region.
 func (r sarifRegion) start() Place { return Place{Line: r.StartLine, Column: max(r.StartColumn, 1)} }
 
-// end returns where a region ends: without a line on that of its start, without a column at the end of the line.
+// end returns the end of a region. It defaults to the end of the start line.
 func (r sarifRegion) end() Place {
 	return Place{Line: cmp.Or(r.EndLine, r.StartLine), Column: cmp.Or(r.EndColumn, 1<<30)}
 }
 
-// sarifFile returns the file of a URI.
+// sarifFile returns the file name of a URI.
 func sarifFile(uri string) string {
 	name, err := url.PathUnescape(strings.TrimPrefix(uri, "file://"))
 	if err != nil {

@@ -1,7 +1,7 @@
 package runner
 
-// semgrep runs the rules that the project has. Without the project's trust these are not run: patterns of rules can take
-// any time, and may be downloaded.
+// semgrep runs the project's own rules. It only runs in trusted projects, because rules may take
+// unlimited time and may be downloaded.
 var semgrep = Runner{
 	Name: "semgrep", Job: "rules of the project", Files: append(append(scripts[:1:1], python...), golang...), Needs: true,
 	Config:  []string{".semgrep.yml", ".semgrep.yaml", "semgrep.yml", "semgrep.yaml", ".semgrep"},

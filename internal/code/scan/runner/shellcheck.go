@@ -17,7 +17,7 @@ var shellcheck = Runner{
 		"SC2007": "modernize-syntax", "SC2292": "modernize-syntax"},
 }
 
-// otherShell is the code for a script of a shell that it does not know, or of no shell.
+// otherShell is the code for a script of an unknown shell.
 const otherShell = 1071
 
 // readShellcheck reads --format json1, in which a tab is one column.

@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// staticcheck runs where the project pins a version or configures it. Its names of rules are those of the linked
-// analysers, so that what both find is reported once.
+// staticcheck runs in projects that pin a version or configure it. Its rules have the names of the
+// linked analysers, so that duplicate findings are merged.
 var staticcheck = Runner{
 	Name: "staticcheck", Job: "lint Go", Files: golang, Needs: true, Whole: true,
 	Config: []string{"staticcheck.conf", "go.mod:honnef.co/go/tools/cmd/staticcheck"},
 	Args:   []string{"-f", "json", "./..."},
-	// The linked analysers run where the project is not trusted: another program would tell the same.
+	// Apart is nil, because in untrusted projects the linked analysers run and find the same.
 	Install: "go install honnef.co/go/tools/cmd/staticcheck@latest",
 	Count:   Count{Bytes, 1, 1}, Read: readStaticcheck,
 	Bugs: map[string]string{"": "logic-error", "SA2": "concurrency", "SA5011": "null-reference", "SA6": "performance"},
@@ -21,7 +21,7 @@ var staticcheck = Runner{
 		"U1000": "other"},
 }
 
-// readStaticcheck reads -f json: one value for each problem. "compile" is the code of an error of the compiler.
+// readStaticcheck reads -f json, one value per problem. The code "compile" marks a compiler error.
 func readStaticcheck(output []byte) ([]Report, error) {
 	var list []Report
 	for decoder := json.NewDecoder(bytes.NewReader(output)); ; {

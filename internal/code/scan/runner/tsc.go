@@ -2,7 +2,7 @@ package runner
 
 import "github.com/toolfold/toolfold/internal/text/regex"
 
-// tsc reads files of types wherever the configuration says, and does not run without the project's trust.
+// tsc reads type files from wherever the configuration says, so it only runs in trusted projects.
 var tsc = Runner{
 	Name: "tsc", Job: "check types of scripts", Files: scripts, Config: []string{"tsconfig.json"}, Needs: true, Whole: true,
 	Args:    []string{"--noEmit", "--pretty", "false", "--project", "."},
