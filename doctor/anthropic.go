@@ -14,15 +14,15 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Counted holds what the API of a model counts for the list of a server.
+// Counted holds the tokens of a server's list as counted by a model's API.
 type Counted struct {
 	Server string `json:"server"`
 	Host   string `json:"host,omitempty"`
 	Model  string `json:"model"`
-	Tokens int    `json:"tokens"` // that the tools add to a request, with what is fixed once a request
+	Tokens int    `json:"tokens"` // tokens that the tools add to a request, including the fixed part per request
 }
 
-// Anthropic counts with the API of Anthropic, which takes no money for it.
+// Anthropic counts with Anthropic's API, which is free of charge.
 type Anthropic struct {
 	URL   string // of the API, without a path
 	Key   string
@@ -32,7 +32,7 @@ type Anthropic struct {
 // maxCount bounds an answer of the API, in bytes.
 const maxCount = 1 << 20
 
-// Count counts lists as the model does. Lists without tools or with a problem are left out.
+// Count counts lists as the model does. It skips lists without tools.
 func (a Anthropic) Count(ctx context.Context, lists []List) ([]Counted, error) {
 	if a.Model == "" {
 		var models struct {
@@ -66,7 +66,7 @@ func (a Anthropic) Count(ctx context.Context, lists []List) ([]Counted, error) {
 	return counted, nil
 }
 
-// count counts a request with tools and a message of one word.
+// count counts a request with tools and a one-word message.
 func (a Anthropic) count(ctx context.Context, list []Tool) (int, error) {
 	request := ordered.Map{{Key: "model", Value: a.Model}, {Key: "messages", Value: []ordered.Map{
 		{{Key: "role", Value: "user"}, {Key: "content", Value: "hi"}},
@@ -94,7 +94,7 @@ func (a Anthropic) count(ctx context.Context, list []Tool) (int, error) {
 	return *answer.InputTokens, nil
 }
 
-// ask sends a request to the API. Its errors hold neither the key nor what was sent.
+// ask sends a request to the API. Its errors contain neither the key nor the request.
 func (a Anthropic) ask(ctx context.Context, method, path string, body []byte, into any) error {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(a.URL, "/")+path, bytes.NewReader(body))
 	if err != nil {
@@ -103,7 +103,8 @@ func (a Anthropic) ask(ctx context.Context, method, path string, body []byte, in
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-Api-Key", a.Key)
 	request.Header.Set("Anthropic-Version", "2023-06-01")
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the key stays here
+	// redirects would leak the key
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	response, err := client.Do(request)
 	if err != nil {
 		var failed *url.Error
@@ -119,7 +120,7 @@ func (a Anthropic) ask(ctx context.Context, method, path string, body []byte, in
 	}
 	if response.StatusCode != http.StatusOK {
 		var refused struct{ Error struct{ Message string } }
-		_ = json.Unmarshal(text, &refused) // what is not JSON has no message
+		_ = json.Unmarshal(text, &refused) // without JSON there is no message
 		return fmt.Errorf("the API answered %s %s", response.Status, strings.ReplaceAll(refused.Error.Message, a.Key, "xxxxx"))
 	}
 	if err := json.Unmarshal(text, into); err != nil {

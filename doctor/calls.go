@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Call is a call that was made, with the tokens of its texts.
+// Call is a recorded call, with the tokens of its arguments and result.
 type Call struct {
 	Action    string
 	Arguments int
 	Result    int
 }
 
-// CallCost sums up the calls of an action. Tokens are estimates.
+// CallCost summarizes the calls of an action. Tokens are estimates.
 type CallCost struct {
 	Action    string `json:"action"`
 	Calls     int    `json:"calls"`
@@ -21,14 +21,13 @@ type CallCost struct {
 	Result    Spread `json:"result"`
 }
 
-// Spread sums up figures by nearest rank.
+// Spread summarizes numbers, by nearest rank.
 type Spread struct {
 	Median int `json:"median"`
 	P95    int `json:"p95"`
 }
 
-// CallCosts sums up calls by action, that with the most tokens of results
-// first.
+// CallCosts summarizes calls by action, sorted by the total tokens of results, largest first.
 func CallCosts(calls []Call) []CallCost {
 	arguments, results, tokens := map[string][]int{}, map[string][]int{}, map[string]int{}
 	for _, c := range calls {

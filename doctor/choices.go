@@ -7,8 +7,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Choice is the cost of the consolidated tools at a level when a tier or a fold
-// is chosen beside it.
+// Choice is the cost of the consolidated tools with a level, a tier and a fold.
 type Choice struct {
 	Level lazy.Level       `json:"level"`
 	Tier  string           `json:"tier"`
@@ -16,8 +15,8 @@ type Choice struct {
 	Total Cost             `json:"total"`
 }
 
-// Choices counts the consolidated tools of the families at every level: of every
-// tier, split by effect, and one for each action.
+// Choices counts the consolidated tools of the families at every level: for each tier, split by
+// effect, and one per action.
 func Choices(families []*toolfold.Family) ([]Choice, error) {
 	var list []Choice
 	for _, o := range []surface.Options{

@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Comparison holds the changes from one list to another.
+// Comparison holds the changes between two lists.
 type Comparison struct {
 	Before  Cost     `json:"before"`
 	After   Cost     `json:"after"`
-	Growth  float64  `json:"growth"` // of tokens, in percent; of an empty list 0 or 100
+	Growth  float64  `json:"growth"` // of tokens, in percent; 0 or 100 if the first list is empty
 	Changes []Change `json:"changes"`
 }
 
-// Change is one tool that differs between two lists.
+// Change is a tool that differs between two lists.
 type Change struct {
 	Tool   string   `json:"tool"`
 	Kind   string   `json:"kind"` // added, removed or changed
@@ -24,8 +24,7 @@ type Change struct {
 	What   []string `json:"what,omitempty"` // of a changed tool, such as "description", "+limit", "-cursor", "hints"
 }
 
-// Compare compares two lists by the names of tools. Tools that are the same are
-// left out.
+// Compare compares two lists by tool names. It leaves out equal tools.
 func Compare(before, after List) (Comparison, error) {
 	var c Comparison
 	was := map[string]Tool{}
@@ -80,7 +79,7 @@ func (t Tool) cost() (Cost, error) {
 	return countText(text)
 }
 
-// difference says what of a tool changed; nil when nothing did.
+// difference lists the changed parts of a tool; nil if nothing changed.
 func difference(before, after Tool) []string {
 	var what []string
 	if before.Description != after.Description {
@@ -122,7 +121,7 @@ func parameters(t Tool) parameterList {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(t.InputSchema, &s) // anything but an object has no parameters
+	_ = json.Unmarshal(t.InputSchema, &s) // without an object there are no parameters
 	p := parameterList{schemas: s.Properties}
 	for name := range s.Properties {
 		p.names = append(p.names, name)
@@ -131,7 +130,7 @@ func parameters(t Tool) parameterList {
 	return p
 }
 
-// Check returns an error when a list grew by more than a share, in percent.
+// Check returns an error if the list grew by more than limit percent.
 func (c Comparison) Check(limit float64) error {
 	if c.Growth <= limit {
 		return nil

@@ -1,4 +1,4 @@
-// Package doctor counts what surfaces cost the models that are shown them.
+// Package doctor counts what tool lists cost the models that receive them.
 //
 // It is not a stable API: see docs/stability.md.
 package doctor
@@ -13,10 +13,10 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Method says how tokens are counted; every report carries it.
+// Method describes how tokens are counted; every report contains it.
 const Method = "o200k_base tokens of the compact JSON of name, description and inputSchema"
 
-// Cost counts what a list of tools costs a model.
+// Cost is what a tool list costs a model.
 type Cost struct {
 	Tools  int `json:"tools"`
 	Bytes  int `json:"bytes"`
@@ -28,22 +28,22 @@ func (c Cost) Add(d Cost) Cost {
 	return Cost{c.Tools + d.Tools, c.Bytes + d.Bytes, c.Tokens + d.Tokens}
 }
 
-// Family is the part of a surface that one family makes up.
+// Family is the part of a surface that belongs to one family.
 type Family struct {
 	Name string `json:"name"`
 	Cost
 }
 
-// Surface holds the costs of the tools that a client of one mode and level sees.
+// Surface holds the costs of the tools for one mode and level.
 type Surface struct {
 	Mode     surface.Mode `json:"mode"`
 	Level    lazy.Level   `json:"level"`
-	Default  bool         `json:"default"` // the mode's own level
+	Default  bool         `json:"default"` // the mode's default level
 	Total    Cost         `json:"total"`
 	Families []Family     `json:"families"`
 }
 
-// Report is the cost of every surface.
+// Report holds the costs of every surface.
 type Report struct {
 	Method   string    `json:"method"`
 	Surfaces []Surface `json:"surfaces"`
@@ -72,7 +72,7 @@ func Measure(specs []*toolfold.Family) (Report, error) {
 	return report, err
 }
 
-// Count is the cost of a list.
+// Count returns the cost of a list.
 func Count(list []lazy.Listed) (Cost, error) {
 	var total Cost
 	for _, l := range list {
@@ -89,7 +89,7 @@ func Count(list []lazy.Listed) (Cost, error) {
 	return total, nil
 }
 
-// countText is the cost of a tool that a model is shown as this text.
+// countText returns the cost of a tool with this definition.
 func countText(text string) (Cost, error) {
 	n, err := tokens.Count(text)
 	if err != nil {

@@ -13,27 +13,27 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// Severity says how bad a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
 // The severities, worst first.
 const (
 	Refused Severity = "refused" // hosts or models refuse the tool, some the whole list
-	Warning Severity = "warning" // it misleads a model or a user, or costs more than it should
+	Warning Severity = "warning" // misleads a model or a user, or costs too much
 	Note    Severity = "note"    // worth knowing
 )
 
-// Finding is something that is wrong with a list, with what to do.
+// Finding is a problem of a list, with a fix.
 type Finding struct {
 	Rule     string   `json:"rule"`
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`
 	Fix      string   `json:"fix"`
 	Where    []string `json:"where,omitempty"` // tools, and parameters as tool.parameter
-	All      bool     `json:"all,omitempty"`   // whether Where has every tool of the list
+	All      bool     `json:"all,omitempty"`   // whether Where contains every tool of the list
 }
 
-// Places returns the first names in Where, and how many more there are.
+// Places lists the first names in Where, and the number of further ones.
 func (f Finding) Places(shown int) string {
 	more := len(f.Where) - shown
 	switch {
@@ -45,19 +45,19 @@ func (f Finding) Places(shown int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(f.Where[:shown], ", "), more)
 }
 
-// The limits of models and hosts.
+// Limits of models and hosts.
 const (
-	maxName        = 64     // characters of a name, with what a host puts before it
-	maxDescription = 2048   // characters of it or of instructions; Claude Code cuts longer ones
-	maxRequest     = 128    // tools; VS Code hides the others
+	maxName        = 64     // characters of a name, with a host's prefix
+	maxDescription = 2048   // characters of a description or of instructions; Claude Code cuts longer ones
+	maxRequest     = 128    // tools; VS Code hides further ones
 	largeContext   = 25_000 // tokens at which Claude Code warns
-	fewTools       = 10     // below it a search for tools costs more than it saves
+	fewTools       = 10     // with fewer tools, a search costs more than it saves
 )
 
-// rule finds one thing in single tools.
+// rule finds one problem of single tools.
 type rule struct {
 	Finding
-	// places lists where it is in a tool: "" for the tool itself, or parameters.
+	// places lists where a tool has the problem: "" for the tool itself, or parameters.
 	places func(Tool, schema) []string
 }
 
@@ -178,7 +178,7 @@ var rules = []rule{{
 		if end := sentenceEnd().FindStringIndex(first); end != nil {
 			first = first[:end[0]]
 		}
-		return when(latin().MatchString(first) && !hasVerb(first) && !isImperative(first)) // verbs of other scripts are not known
+		return when(latin().MatchString(first) && !hasVerb(first) && !isImperative(first)) // verbs of other scripts are unknown
 	},
 }}
 
@@ -187,14 +187,15 @@ var (
 	latin       = regex.Lazy(`[a-zA-Z]`)
 	sentenceEnd = regex.Lazy(`[.!?](\s|$)|\n`)
 	deleting    = words.Set("delete remove drop destroy purge erase wipe truncate uninstall")
-	// discovering matches tools that find or describe others, calling tools that run others.
+	// discovering matches tools that find or describe other tools, calling those that run other
+	// tools.
 	discovering = regex.Lazy(
 		`(?i)^(tools|.*(find|search|describe|list|discover|load|get)[_-]?` +
 			`tools?(_schema|_definition)?|tools?[_-](find|search|describe|list|load))$`)
 	calling = regex.Lazy(`(?i)^(.*(call|invoke|execute|run|use)[_-]?tools?|tools?[_-](call|invoke|execute|run))$`)
 )
 
-// when returns the tool itself as the place of a finding.
+// when returns the tool itself as a place if found is true.
 func when(found bool) []string {
 	if found {
 		return []string{""}
@@ -202,7 +203,7 @@ func when(found bool) []string {
 	return nil
 }
 
-// find applies the rules to a list.
+// find applies all rules to a list.
 func find(l List) []Finding {
 	var found []Finding
 	for _, r := range rules {
@@ -210,7 +211,7 @@ func find(l List) []Finding {
 		f.All = len(l.Tools) > 0
 		for _, t := range l.Tools {
 			var s schema
-			_ = json.Unmarshal(t.InputSchema, &s) // anything but an object has no members
+			_ = json.Unmarshal(t.InputSchema, &s) // without an object there are no members
 			places := r.places(t, s)
 			f.All = f.All && slices.Equal(places, when(true))
 			for _, place := range places {
@@ -238,7 +239,7 @@ func find(l List) []Finding {
 	return slices.Concat(found, findPrefixed(l), findLazy(l))
 }
 
-// findPrefixed finds names that are too long with what hosts put before them.
+// findPrefixed finds names that are too long with a host's prefix.
 func findPrefixed(l List) []Finding {
 	f := Finding{
 		Rule: "long-prefixed-name", Severity: Refused, Fix: "shorten the name of the server in the client's settings, or the names of the tools",
@@ -264,8 +265,8 @@ func findPrefixed(l List) []Finding {
 	return []Finding{f}
 }
 
-// findLazy finds lazy lists that hide too few tools to be worth it, and those in
-// hosts that defer tools themselves.
+// findLazy finds lazy lists that hide too few tools to be useful, and lazy lists in hosts that
+// defer tools themselves.
 func findLazy(l List) []Finding {
 	others, lazy := 0, false
 	for _, t := range l.Tools {
@@ -296,16 +297,16 @@ func findLazy(l List) []Finding {
 	return found
 }
 
-// findTogether finds faults of the lists of a host together, which cost a
-// Claude model about so many tokens.
+// findTogether finds problems of all lists of a host together. claude is their cost for a Claude
+// model, in tokens.
 func findTogether(lists []List, claude int) []Finding {
 	var found []Finding
 	owners := map[string][]string{}
 	var names []string
 	for _, l := range lists {
 		for _, t := range l.Tools {
-			// Hosts fold names for prefixes and permissions, and models mix up what
-			// differs in signs only.
+			// Hosts normalize names for prefixes and permissions, and models confuse names that
+			// only differ in case or special characters.
 			folded := strings.ToLower(notNames().ReplaceAllString(strings.ReplaceAll(t.Name, "-", "_"), "_"))
 			if len(owners[folded]) == 0 {
 				names = append(names, folded)
@@ -347,7 +348,7 @@ func findTogether(lists []List, claude int) []Finding {
 			Message: fmt.Sprintf("about %d tokens of tools for a Claude model; Claude Code warns beyond %d", claude, largeContext),
 			Fix:     "switch off servers and tools that are not needed, or list them lazily",
 		}
-		if !slices.ContainsFunc(lists, func(l List) bool { return l.host() != nil }) { // only some hosts send all
+		if !slices.ContainsFunc(lists, func(l List) bool { return l.host() != nil }) { // only some hosts send all tools
 			f.Severity = Note
 			f.Message = fmt.Sprintf("about %d tokens of tools for a Claude model, in hosts that send all; other hosts defer them", claude)
 			f.Fix = "in hosts that send all, " + f.Fix
@@ -357,14 +358,14 @@ func findTogether(lists []List, claude int) []Finding {
 	return found
 }
 
-// schema is a JSON Schema, decoded.
+// schema is a decoded JSON Schema.
 type schema map[string]any
 
-// find lists the parameters, by path, whose schemas match.
+// find lists the paths of parameters whose schemas match.
 func (s schema) find(path string, match func(schema) bool) []string {
 	var found []string
 	into := func(path string, value any) {
-		// true and false are schemas too, without a type.
+		// true and false are also schemas, without a type.
 		inner, ok := value.(map[string]any)
 		if !ok && value != true {
 			return
@@ -395,7 +396,7 @@ func (s schema) find(path string, match func(schema) bool) []string {
 	return slices.Compact(found)
 }
 
-// hasVerb reports whether a text has a verb that tools are described by.
+// hasVerb reports whether a text has a verb that is usual in tool descriptions.
 func hasVerb(text string) bool {
 	for w := range words.Split(text) {
 		for _, part := range append(w.Parts, w.Text) {
@@ -407,8 +408,8 @@ func hasVerb(text string) bool {
 	return false
 }
 
-// isImperative reports whether a text begins with a verb that is not known, by what it is
-// made of, as reconnect is, or by the word behind it: Vacuum the database.
+// isImperative reports whether a text begins with an unknown verb: one with a prefix, such as
+// reconnect, or one before a determiner, as in Vacuum the database.
 func isImperative(text string) bool {
 	list := slices.Collect(words.Split(text))
 	if len(list) < 2 {
@@ -429,7 +430,7 @@ var prepositions = words.Set("" +
 
 var determiners = words.Set("a an the this that these those all any each every one two some several multiple your its their")
 
-// verbs are stems of the verbs that tools are described by.
+// verbs are the stems of verbs that are usual in tool descriptions.
 var verbs = sync.OnceValue(func() map[string]bool {
 	stems := map[string]bool{}
 	for word := range words.Set(`

@@ -11,17 +11,17 @@ import (
 	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
-// A list is worth lightening from heavyList tokens on, and a tool by itself from heavyTool
-// on. Of a description, keptText tokens are enough to choose a tool by.
+// A list is reported from heavyList tokens on, a single tool from heavyTool on. keptText is enough
+// tokens of a description to choose a tool by.
 const (
 	heavyList = 2000
 	heavyTool = 1200
 	keptText  = 100
-	heaviest  = 3 // tools that are named
+	heaviest  = 3 // number of tools in the finding
 )
 
-// findHeavy finds the tools that weigh most in a list, what in them does, and what would
-// be saved without.
+// findHeavy finds the most expensive tools of a list, which parts make them so, and possible
+// savings.
 func findHeavy(l List, s Server) ([]Finding, error) {
 	byName := map[string]Tool{}
 	for _, t := range l.Tools {
@@ -79,7 +79,7 @@ func findHeavy(l List, s Server) ([]Finding, error) {
 	return []Finding{f}, nil
 }
 
-// weight holds tokens of what can be lightened in a tool.
+// weight holds the tokens of the parts of a tool that can be shortened.
 type weight struct {
 	description int
 	texts       int // descriptions of parameters
@@ -94,7 +94,7 @@ func weigh(t Tool, cost ToolCost) (weight, error) {
 	}{{"description", &w.texts}, {"enum", &w.enums}} {
 		var all any
 		if json.Unmarshal(t.InputSchema, &all) != nil {
-			return w, nil // without a schema there is nothing in it
+			return w, nil // without a schema these are zero
 		}
 		before, err := tokensOf(all)
 		if err != nil {
@@ -117,7 +117,7 @@ func tokensOf(value any) (int, error) {
 	return tokens.Count(string(raw))
 }
 
-// without returns a schema without a keyword. Properties of that name stay.
+// without returns a schema without a keyword. It keeps properties of that name.
 func without(value any, keyword string) any {
 	switch v := value.(type) {
 	case []any:

@@ -9,37 +9,36 @@ import (
 	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
-// Estimate says how counts become those of models whose tokenizer is not
-// public.
+// Estimate converts counts for models whose tokenizer is not public.
 type Estimate struct {
 	Models string  `json:"models"`
-	Factor float64 `json:"factor"` // of the tokens of definitions
-	Fixed  int     `json:"fixed"`  // tokens once a request, as soon as it has tools
-	Date   string  `json:"date"`   // of the published measurements it was fitted to
+	Factor float64 `json:"factor"` // tokens per counted token of a definition
+	Fixed  int     `json:"fixed"`  // tokens per request, if it has any tools
+	Date   string  `json:"date"`   // of the published measurements that it was fitted to
 }
 
-// Claude is the estimate for Claude models. Their older tokenizer, up to
-// Opus and Sonnet 4.6, needs about 1.18 times as many tokens as were counted.
+// Claude is the estimate for Claude models. Their older tokenizer, up to Opus and Sonnet 4.6, needs
+// about 1.18 tokens per counted token.
 var Claude = Estimate{Models: "Claude Opus 5 and Fable 5", Factor: 1.69, Fixed: 220, Date: "2026-08"}
 
 // of returns the estimate for definitions, without Fixed.
 func (e Estimate) of(tokens int) int { return int(math.Round(e.Factor * float64(tokens))) }
 
-// DefaultWindow is the context window that shares are given of, in tokens.
+// DefaultWindow is the default context window for shares, in tokens.
 const DefaultWindow = 200_000
 
-// Inspection holds the costs of lists of tools, and their faults.
+// Inspection holds the costs and problems of tool lists.
 type Inspection struct {
 	Method   string   `json:"method"`
 	Estimate Estimate `json:"estimate"`
 	Window   int      `json:"window"`   // tokens
-	Totals   []Total  `json:"sessions"` // one a host
+	Totals   []Total  `json:"sessions"` // one per host
 	Servers  []Server `json:"servers"`
 }
 
 // Total sums up the servers of one host.
 type Total struct {
-	Host string `json:"host,omitempty"` // empty for lists that no settings name
+	Host string `json:"host,omitempty"` // empty for lists outside of any host's settings
 	Cost
 	Instructions int       `json:"instructions"` // tokens
 	Claude       int       `json:"claude"`       // estimated, with Fixed
@@ -47,14 +46,14 @@ type Total struct {
 	Findings     []Finding `json:"findings,omitempty"`
 }
 
-// Server holds the costs and faults of the list of one server.
+// Server holds the costs and problems of one server's list.
 type Server struct {
 	Name    string `json:"name"`
 	Source  string `json:"source,omitempty"`
-	Host    string `json:"host,omitempty"`    // whose settings name it
+	Host    string `json:"host,omitempty"`    // the host whose settings name the server
 	Problem string `json:"problem,omitempty"` // why there is no list
 	Cost
-	Instructions int        `json:"instructions"` // tokens, which Cost leaves out
+	Instructions int        `json:"instructions"` // tokens, not included in Cost
 	Claude       int        `json:"claude"`       // estimated, without Fixed
 	Share        float64    `json:"share"`        // of the window, in percent
 	List         []ToolCost `json:"list,omitempty"`
@@ -63,8 +62,8 @@ type Server struct {
 	Findings     []Finding  `json:"findings,omitempty"`
 }
 
-// ToolCost counts one tool. The parts are counted alone: together they
-// are less than the whole by the names of the members and the brackets.
+// ToolCost counts one tool. The parts are counted separately: their sum lacks member names and
+// brackets.
 type ToolCost struct {
 	Name   string `json:"name"`
 	Bytes  int    `json:"bytes"`
@@ -73,33 +72,34 @@ type ToolCost struct {
 	Claude int    `json:"claude"` // estimated
 }
 
-// Parts are tokens of the parts of a tool.
+// Parts holds the tokens of a tool's parts.
 type Parts struct {
 	Name        int `json:"name"`
 	Description int `json:"description"`
 	Schema      int `json:"schema"`
 }
 
-// Sent counts a list as a host sends it to a model.
+// Sent counts a list in the form that a host sends to a model.
 type Sent struct {
 	Host         string `json:"host"`
 	Title        string `json:"title"`
-	Version      string `json:"version"`            // that was seen
-	Tokens       int    `json:"tokens"`             // of the definitions as it sends them
-	Instructions int    `json:"instructions"`       // tokens of them that a model is shown
-	Deferred     *int   `json:"deferred,omitempty"` // tokens that it sends by default instead: lines, and tools with AlwaysLoad where it loads those
-	Note         string `json:"note,omitempty"`
+	Version      string `json:"version"`      // the observed version
+	Tokens       int    `json:"tokens"`       // of the definitions as sent
+	Instructions int    `json:"instructions"` // tokens of the instructions that a model receives
+	// tokens sent by default if the host defers tools: lines, and AlwaysLoad tools if it supports
+	// that
+	Deferred *int   `json:"deferred,omitempty"`
+	Note     string `json:"note,omitempty"`
 }
 
-// Shown is a figure that a host shows for a list, other than a model is charged.
+// Shown is a figure that a host displays for a list, which differs from the model's cost.
 type Shown struct {
 	Host   string `json:"host"`
 	Tokens int    `json:"tokens"`
 	How    string `json:"how"`
 }
 
-// Inspect counts lists. The window is that of the model, in tokens. Lists of
-// one host make up a total.
+// Inspect counts lists. Window is the model's context window, in tokens. Each host gets a total.
 func Inspect(lists []List, window int) (Inspection, error) {
 	in := Inspection{Method: Method, Estimate: Claude, Window: window, Totals: []Total{}, Servers: []Server{}}
 	together := map[string][]List{}
@@ -131,7 +131,7 @@ func Inspect(lists []List, window int) (Inspection, error) {
 	return in, nil
 }
 
-// share returns tokens as a share of a window, in percent with one decimal.
+// share returns tokens as a percentage of a window, with one decimal.
 func share(tokens, window int) float64 {
 	return math.Round(1000*float64(tokens)/float64(window)) / 10
 }
@@ -180,8 +180,8 @@ func inspect(l List, window int) (Server, error) {
 	return s, nil
 }
 
-// sent counts what hosts that were seen make of a list: all of them, or the one
-// whose settings name the server.
+// sent counts a list as the observed hosts send it: all hosts, or the one whose settings name the
+// server.
 func sent(l List) (all []Sent, err error) {
 	for i := range hosts.Hosts {
 		h := &hosts.Hosts[i]
@@ -197,7 +197,7 @@ func sent(l List) (all []Sent, err error) {
 	return all, nil
 }
 
-// sentBy counts a list as a host whose Sends is known sends it.
+// sentBy counts a list as a host sends it. h.Sends must be known.
 func sentBy(h *hosts.Host, l List) (Sent, error) {
 	s := Sent{Host: h.Name, Title: h.Title, Version: h.Sends.Version, Note: h.Sends.Also}
 	first := 0 // tokens before a model searches for tools
@@ -241,7 +241,7 @@ func sentBy(h *hosts.Host, l List) (Sent, error) {
 	return s, nil
 }
 
-// shownFor returns figures that hosts show, other than a model is charged.
+// shownFor returns the figures that hosts display instead of the model's cost.
 func shownFor(l List, s Server) ([]Shown, error) {
 	const perTool, perList = 8, 16 // tokens that VS Code adds
 	var texts []string
@@ -262,7 +262,7 @@ func shownFor(l List, s Server) ([]Shown, error) {
 	}
 	for _, t := range l.Tools {
 		var schema any
-		_ = json.Unmarshal(t.InputSchema, &schema) // without one there are no texts in it
+		_ = json.Unmarshal(t.InputSchema, &schema) // without a schema it adds no texts
 		gather([]any{t.Name, t.Description, schema})
 	}
 	sum := 0

@@ -12,15 +12,14 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// List holds the tools and instructions that a server gives at the start of a
-// session.
+// List holds the tools and instructions that a server sends at the start of a session.
 type List struct {
-	Server       string `json:"-"` // as the client calls it; hosts put it before the names of tools
+	Server       string `json:"-"` // the client's name for it; hosts prefix tool names with it
 	Source       string `json:"-"` // where the list comes from, without secrets
-	Host         string `json:"-"` // whose settings name the server; empty = none
-	Model        string `json:"-"` // that the host's settings name; empty = its default
+	Host         string `json:"-"` // the host whose settings name the server; empty = none
+	Model        string `json:"-"` // the model in the host's settings; empty = its default
 	Problem      string `json:"-"` // why there is no list, without secrets
-	Unlisted     int    `json:"-"` // tools that are found and called without being listed; 0 = none that are known
+	Unlisted     int    `json:"-"` // callable tools that are not listed; 0 = none known
 	Instructions string `json:"instructions,omitempty"`
 	Tools        []Tool `json:"tools"`
 }
@@ -32,11 +31,11 @@ type Tool struct {
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // compact; nil = the server has none
 	Annotations *Annotations    `json:"annotations,omitempty"`
 
-	// AlwaysLoad says that the tool asks hosts that defer definitions to send its own at once.
+	// AlwaysLoad asks hosts that defer definitions to send this one at once.
 	AlwaysLoad bool `json:"-"`
 }
 
-// Annotations are the hints of a tool. Nil is for hints that are not given.
+// Annotations are a tool's hints; nil if a hint is absent.
 type Annotations struct {
 	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
 	Destructive *bool `json:"destructiveHint,omitempty"`
@@ -44,22 +43,21 @@ type Annotations struct {
 	OpenWorld   *bool `json:"openWorldHint,omitempty"`
 }
 
-// What is counted at most: more than a model of any window takes, and still counted in
-// some seconds.
+// Limits of a list: more than the window of any model, and still counted within seconds.
 const (
 	maxTools       = 5000
 	maxDefinitions = 4 << 20 // bytes of the whole list
 )
 
-// errNoList refuses a text that is no list of tools.
+// errNoList is the error for text that is not a list of tools.
 var errNoList = errors.New(`not a list of tools: want the answer to tools/list, {"tools":[…]}, or the array in it`)
 
-// ReadList reads an answer to tools/list, the response around it, or the array
-// of tools in it, with the server's instructions where they stand beside the
-// tools. What models are not shown is left out.
+// ReadList reads a tools/list result, the response around it, or just the array of tools. It also
+// reads the server's instructions if they are next to the tools. It leaves out members that models
+// do not see.
 func ReadList(raw []byte) (List, error) {
-	// Texts and numbers are spelt as JSON.stringify does, since hosts read a
-	// list and write it again.
+	// Strings and numbers are normalized like JSON.stringify does, because hosts parse and rewrite
+	// lists.
 	text := jsontext.Value(raw)
 	if err := text.Format(jsontext.AllowDuplicateNames(true), jsontext.CanonicalizeRawInts(true),
 		jsontext.CanonicalizeRawFloats(true)); err != nil {
@@ -94,7 +92,7 @@ func ReadList(raw []byte) (List, error) {
 			AlwaysLoad bool `json:"anthropic/alwaysLoad"`
 		} `json:"_meta"`
 	}
-	_ = json.Unmarshal(answer.Tools, &asks) // a member of another type asks for nothing
+	_ = json.Unmarshal(answer.Tools, &asks) // members of other types count as absent
 	if len(l.Tools) > maxTools || len(text) > maxDefinitions {
 		return List{}, fmt.Errorf("%d tools in %d bytes: lists of up to %d tools and %d MB are counted, which is more than a model takes",
 			len(l.Tools), len(text), maxTools, maxDefinitions>>20)
@@ -111,7 +109,7 @@ func ReadList(raw []byte) (List, error) {
 	return l, nil
 }
 
-// definition returns the part of a tool that a model sees, as compact JSON.
+// definition returns the part of a tool that models see, as compact JSON.
 func (t Tool) definition() (string, error) {
 	t.Annotations = nil
 	raw, err := ordered.JSON(t)
@@ -121,7 +119,7 @@ func (t Tool) definition() (string, error) {
 	return string(raw), nil
 }
 
-// CostOf is the cost of a list whose tools are shown as they are.
+// CostOf returns the cost of a list whose definitions are sent unchanged.
 func CostOf(l List) (total Cost, err error) {
 	for _, t := range l.Tools {
 		cost, err := t.cost()
@@ -133,7 +131,7 @@ func CostOf(l List) (total Cost, err error) {
 	return total, nil
 }
 
-// host returns the host whose settings name the server, as it serves the model of the settings; nil if there is none.
+// host returns the host whose settings name the server, with the settings' model, or nil.
 func (l List) host() *hosts.Host {
 	h := hosts.Find(l.Host)
 	if h == nil {
@@ -142,8 +140,8 @@ func (l List) host() *hosts.Host {
 	return h.For(l.Model)
 }
 
-// TokensIn counts what the host of a name sends a model of the list at the start of a session: as it was seen to, or
-// else the tools as they are.
+// TokensIn counts the tokens of the list at the start of a session with a host. If the host's
+// behaviour is unknown, it counts the definitions.
 func (l List) TokensIn(host string) (int, error) {
 	h := hosts.Find(host)
 	if h == nil || h.Sends == nil {
@@ -157,8 +155,8 @@ func (l List) TokensIn(host string) (int, error) {
 	return s.Tokens, err
 }
 
-// ListOf returns the list of one of our own surfaces. Families counts the
-// tools that the surface has at any level.
+// ListOf returns the list of one of our own surfaces. families is the number of tools that the
+// surface has at any level.
 func ListOf(server, instructions string, listed []lazy.Listed, families int) List {
 	l := List{Server: server, Instructions: instructions, Unlisted: max(0, families-len(listed))}
 	for _, t := range listed {

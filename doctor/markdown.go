@@ -6,16 +6,14 @@ import (
 	"strings"
 )
 
-// shownTools bounds the tools of a server in Markdown: a comment of a pull request has
-// 65,536 characters.
+// Bounds per server: a pull request comment may have 65,536 characters.
 const (
 	shownTools = 20
 	shownWhere = 10
 )
 
-// WriteMarkdown writes what a pull request wants to know: the headline, what changed, the
-// dearest tools and the findings. Names and texts of servers are shown as they are written,
-// and do nothing.
+// WriteMarkdown writes a report for pull requests: the headline, the changes, the most expensive
+// tools and the findings. Names and texts of servers are escaped.
 func (w Whole) WriteMarkdown(to io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n", markdown(w.Headline()))
@@ -90,8 +88,8 @@ func markdownFindings(b *strings.Builder, of string, findings []Finding) {
 	}
 }
 
-// markdown returns a text without any effect in Markdown, on one line: no mark-up, no
-// mention of a person or an issue, no link.
+// markdown returns a text on one line that has no effect in Markdown: no mark-up, no mention of a
+// person or an issue, no link.
 func markdown(text string) string {
 	return strings.NewReplacer(
 		"&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "@<!-- -->", "#", "#<!-- -->", "://", ":<!-- -->//", "www.", "www<!-- -->.",

@@ -18,38 +18,38 @@ var pageText string
 
 var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
-// Whole is everything that doctor finds out.
+// Whole is a complete report of doctor.
 type Whole struct {
 	Version string    `json:"version"` // of toolfold
 	Date    time.Time `json:"date"`
 	Inspection
-	Counted  []Counted   `json:"counted,omitempty"`  // by the API of a model; nil = it was not asked
-	Surfaces []Surface   `json:"surfaces,omitempty"` // toolfold's own
-	Choices  []Choice    `json:"choices,omitempty"`  // of tier and fold
-	Calls    []CallCost  `json:"calls,omitempty"`    // nil = they were not looked at
-	Compared *Comparison `json:"compared,omitempty"` // nil = nothing was compared
+	Counted  []Counted   `json:"counted,omitempty"`  // by the API of a model; nil = not counted
+	Surfaces []Surface   `json:"surfaces,omitempty"` // of toolfold itself
+	Choices  []Choice    `json:"choices,omitempty"`  // combinations of tier and fold
+	Calls    []CallCost  `json:"calls,omitempty"`    // nil = not examined
+	Compared *Comparison `json:"compared,omitempty"` // nil = no comparison
 
 	LegacyCalls []LegacyCall `json:"legacyCalls,omitempty"`
 
-	Advice string `json:"advice,omitempty"` // what to do about a long list of toolfold's own; empty = nothing
+	Advice string `json:"advice,omitempty"` // how to shorten a long list of toolfold's own; empty = no advice
 
-	Rules []string `json:"rules,omitempty"` // that allow no tool of another server by its name, with what to write
+	Rules []string `json:"rules,omitempty"` // allow rules with the name of another server's tool, which gives no rights, with the rules to write instead
 
-	Upstreams   []Upstream `json:"upstreams,omitempty"`   // of the settings; nil = they were not looked at
-	Served      *Served    `json:"served,omitempty"`      // what clients get with the tools of Upstreams; nil with them
-	TracedCalls *int       `json:"tracedCalls,omitempty"` // that were held against Upstreams; nil with them
+	Upstreams   []Upstream `json:"upstreams,omitempty"`   // servers of the settings; nil = not examined
+	Served      *Served    `json:"served,omitempty"`      // the list that clients get, including tools of Upstreams; nil = not examined
+	TracedCalls *int       `json:"tracedCalls,omitempty"` // number of traced calls compared with Upstreams; nil = not examined
 }
 
-// LegacyCall counts the calls of a legacy name by a client.
+// LegacyCall counts a client's calls of a legacy name.
 type LegacyCall struct {
 	Name   string    `json:"name"`
-	Client string    `json:"client"` // as it says itself; empty = it does not
+	Client string    `json:"client"` // the name that it sent; empty = none
 	Calls  int64     `json:"calls"`
 	Last   time.Time `json:"last"`
 }
 
-// WritePage writes a page of HTML with charts. It needs nothing from elsewhere
-// and runs no scripts; names and texts of servers are escaped.
+// WritePage writes an HTML page with charts. The page loads no resources and runs no scripts; names
+// and texts of servers are escaped.
 func (w Whole) WritePage(to io.Writer) error {
 	if err := pageTemplate().Execute(to, page{w}); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
@@ -60,7 +60,7 @@ func (w Whole) WritePage(to io.Writer) error {
 // page has the methods that the template calls.
 type page struct{ Whole }
 
-// Headline says in a line what the lists cost.
+// Headline describes the cost of the lists in one line.
 func (w Whole) Headline() string {
 	var sum Cost
 	servers := 0
@@ -86,10 +86,10 @@ func (w Whole) Headline() string {
 	return fmt.Sprintf("%s %d tokens, %v %% of a window of %d", what, sum.Tokens, share(sum.Tokens, w.Window), w.Window)
 }
 
-// colours counts the parts of a bar that differ in colour.
+// colours is the number of distinct colours in a bar.
 const colours = 24
 
-// Colours lists the colours of parts of bars.
+// Colours lists the colours for parts of bars.
 func (page) Colours() []template.CSS {
 	list := make([]template.CSS, colours)
 	for i := range list {
@@ -98,15 +98,15 @@ func (page) Colours() []template.CSS {
 	return list
 }
 
-// Colour returns the colour of the part at a place.
+// Colour returns the index of a part's colour.
 func (page) Colour(i int) int { return i % colours }
 
-// Width returns a share in percent.
+// Width returns n in percent of largest.
 func (page) Width(n, largest int) float64 {
 	return float64(int(10_000*float64(n)/float64(max(largest, 1)))) / 100
 }
 
-// IsSum reports whether a total is of more than one server.
+// IsSum reports whether a total covers more than one server.
 func (p page) IsSum(total Total) bool {
 	servers := 0
 	for _, s := range p.Servers {
@@ -135,7 +135,7 @@ func (p page) MostServer() int {
 	return largest
 }
 
-// MostTool returns the tokens of the parts of the largest tool of a server.
+// MostTool returns the tokens of the parts of a server's largest tool.
 func (page) MostTool(s Server) int {
 	largest := 0
 	for _, t := range s.List {
@@ -144,7 +144,7 @@ func (page) MostTool(s Server) int {
 	return largest
 }
 
-// MostSent returns the most tokens that a host makes of a list.
+// MostSent returns the most tokens for which a host sends a list.
 func (page) MostSent(s Server) int {
 	largest := 0
 	for _, sent := range s.Sent {
@@ -153,7 +153,7 @@ func (page) MostSent(s Server) int {
 	return largest
 }
 
-// ByCost lists the tools, the dearest first.
+// ByCost lists the tools, most expensive first.
 func (s Server) ByCost() []ToolCost {
 	list := slices.Clone(s.List)
 	slices.SortStableFunc(list, func(a, b ToolCost) int { return b.Tokens - a.Tokens })

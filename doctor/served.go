@@ -10,20 +10,20 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// Served says what the list that clients get costs, and whose tools are in it.
+// Served holds the cost of the list that clients get, and the origin of its tools.
 type Served struct {
 	Cost
-	Own     Cost     `json:"own"`               // toolfold's tools
-	Folded  Cost     `json:"folded"`            // tools of other servers, as they are listed
-	Servers int      `json:"servers,omitempty"` // other servers that have tools in the list
-	Set     string   `json:"set,omitempty"`     // of other servers, outside of which none is served; empty = all are
-	Raw     *Cost    `json:"raw,omitempty"`     // the lists of these servers as they are; nil = not counted
-	Held    int      `json:"held,omitempty"`    // tools that wait for the user's approval
-	Fails   []string `json:"fails,omitempty"`   // servers that cannot be used, or failed when they were asked last
+	Own     Cost     `json:"own"`               // toolfold's own tools
+	Folded  Cost     `json:"folded"`            // tools of other servers, as listed
+	Servers int      `json:"servers,omitempty"` // number of other servers with tools in the list
+	Set     string   `json:"set,omitempty"`     // the set of other servers that is served; empty = all
+	Raw     *Cost    `json:"raw,omitempty"`     // the original lists of these servers; nil = not counted
+	Held    int      `json:"held,omitempty"`    // number of tools that wait for the user's approval
+	Fails   []string `json:"fails,omitempty"`   // servers that cannot be used, or failed at the last attempt
 	Unasked []string `json:"unasked,omitempty"` // other servers that have never listed their tools
 }
 
-// CountServed counts a list of tools of the families.
+// CountServed counts a list of the families' tools.
 func CountServed(list []lazy.Listed, families []*toolfold.Family) (Served, error) {
 	var s Served
 	for _, l := range list {
@@ -48,7 +48,7 @@ func CountServed(list []lazy.Listed, families []*toolfold.Family) (Served, error
 	return s, nil
 }
 
-// String returns it in a line, such as "56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers".
+// String returns a line such as "56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers".
 func (s Served) String() string {
 	text := fmt.Sprintf("%d tools, %s tokens", s.Tools, english.Grouped(s.Tokens))
 	if s.Servers > 0 || s.Set != "" {

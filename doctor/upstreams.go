@@ -5,37 +5,37 @@ import (
 	"slices"
 )
 
-// Folded is a server whose tools are served too: its own list, and what became of it.
+// Folded is another server whose tools are served, with its own list and the result of folding.
 type Folded struct {
 	List    List
-	Held    int               // tools that wait for the user's approval
-	Fails   string            // why it cannot be used, or failed when it was asked last; empty = it did not
-	Cost    Cost              // as the surface lists it
-	Actions map[string]string // full names of the actions that its tools are offered as, by tool
+	Held    int               // number of tools that wait for the user's approval
+	Fails   string            // why it cannot be used, or failed at the last attempt; empty = it works
+	Cost    Cost              // of its tools in the surface
+	Actions map[string]string // full names of the actions for its tools, by tool
 }
 
-// Upstream says what a server costs as it is and folded, and what is called of it.
+// Upstream holds the cost of a server's own list and of its folded tools, and their use.
 type Upstream struct {
 	Name    string    `json:"name"`
-	Problem string    `json:"problem,omitempty"` // why nothing is known of it; all below Fails is empty then
-	Fails   string    `json:"fails,omitempty"`   // why it cannot be used, or failed when it was asked last
-	Held    int       `json:"held,omitempty"`    // tools that wait for the user's approval
+	Problem string    `json:"problem,omitempty"` // why nothing is known about it; if set, all fields below Fails are empty
+	Fails   string    `json:"fails,omitempty"`   // why it cannot be used, or failed at the last attempt
+	Held    int       `json:"held,omitempty"`    // number of tools that wait for the user's approval
 	Raw     Cost      `json:"raw"`
 	Folded  Cost      `json:"folded"`
-	Calls   int       `json:"calls"` // of its tools, among the calls counted
+	Calls   int       `json:"calls"` // of its tools, among the counted calls
 	Tools   []ToolUse `json:"tools"` // the most expensive first
-	Never   []string  `json:"never"` // tools that are offered and were not called, in the order of the list
+	Never   []string  `json:"never"` // offered tools without calls, in list order
 }
 
-// ToolUse is a tool of a server with what it costs in the server's own list, and how
-// often it was called.
+// ToolUse is a tool of a server, with its cost in the server's own list and its number of calls.
 type ToolUse struct {
 	Name   string `json:"name"`
 	Tokens int    `json:"tokens"`
 	Calls  int    `json:"calls"`
 }
 
-// Upstreams holds servers against the calls that were made. The servers whose lists cost the most go first.
+// Upstreams compares servers with the recorded calls. It returns the servers with the most
+// expensive lists first.
 func Upstreams(servers []Folded, calls []Call) ([]Upstream, error) {
 	made := map[string]int{}
 	for _, c := range calls {

@@ -1,5 +1,5 @@
-// Package migration brings callers of the legacy tools over to the
-// consolidated ones: it rewrites their calls and lists what changed.
+// Package migration moves callers of the legacy tools to the consolidated ones: it rewrites their
+// calls, and generates the migration guide.
 //
 // It is not a stable API: see docs/stability.md.
 package migration
@@ -26,26 +26,26 @@ import (
 	"github.com/toolfold/toolfold/legacy"
 )
 
-// Call is a tool call as tools/call carries it.
+// Call is a tool call in the form of tools/call.
 type Call struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
 
-// Rewriter turns legacy calls into consolidated ones.
+// Rewriter rewrites legacy calls to consolidated ones.
 type Rewriter struct {
 	resolver *call.Resolver
 	legacy   map[string]*Tool // by legacy name
 	sorted   []string         // legacy names
 }
 
-// Tool is a legacy tool and the action that stands for it.
+// Tool is a legacy tool and the action that replaces it.
 type Tool struct {
 	Old    toolfold.OldName
 	Action *toolfold.Action
 }
 
-// NewRewriter returns a rewriter that knows every name of the families.
+// NewRewriter returns a rewriter for all names of the families.
 func NewRewriter(families []*toolfold.Family) *Rewriter {
 	var entries []*entry.Entry
 	for _, f := range families {
@@ -55,7 +55,7 @@ func NewRewriter(families []*toolfold.Family) *Rewriter {
 	for _, f := range families {
 		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
-				if old.Name != entry.Select(a).Tool { // some are called as they were
+				if old.Name != entry.Select(a).Tool { // some tools keep their name
 					r.legacy[old.Name] = &Tool{old, a}
 				}
 			}
@@ -65,17 +65,17 @@ func NewRewriter(families []*toolfold.Family) *Rewriter {
 	return r
 }
 
-// Names returns the legacy names in order.
+// Names returns the legacy names, sorted.
 func (r *Rewriter) Names() []string { return r.sorted }
 
-// Tool returns the tool of a legacy name; nil if there is no such name.
+// Tool returns the tool with a legacy name, or nil.
 func (r *Rewriter) Tool(name string) *Tool { return r.legacy[name] }
 
-// Rewrite returns the call under its consolidated name, in the form that the default
-// list teaches, and the paths of the arguments that it leaves out because the legacy
-// name ignored them. Arguments in params count as the server reads them. A call that
-// is consolidated already comes back as it is; an unknown name is an error, and so is
-// what the server would refuse to read: rewriting mends no call.
+// Rewrite returns the call under its consolidated name, in the form that the default list teaches.
+// dropped lists the paths of arguments that were left out because the legacy name ignored them.
+// Arguments in params count as the server reads them. A consolidated call is returned unchanged. An
+// unknown name is an error, and so are arguments that the server would reject: Rewrite does not
+// repair calls.
 func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 	entries := r.resolver.Lookup(c.Name)
 	if len(entries) == 0 {
@@ -106,8 +106,8 @@ func (r *Rewriter) Rewrite(c Call) (now Call, dropped []string, err error) {
 	return Call{Name: selected.Tool, Arguments: selected.FromCanonical(args)}, dropped, nil
 }
 
-// rewriteInner rewrites the call that a call of another action by name carries.
-// What names no tool, or has arguments that cannot be read, stays as it is.
+// rewriteInner rewrites the call inside the arguments of a call to an action such as tool_call. An
+// inner call that has no legacy name, or cannot be read, stays unchanged.
 func (r *Rewriter) rewriteInner(c Call) (now Call, dropped []string, err error) {
 	var outer ordered.Map
 	var inner Call
@@ -129,8 +129,8 @@ func (r *Rewriter) rewriteInner(c Call) (now Call, dropped []string, err error) 
 	return Call{Name: c.Name, Arguments: ordered.MustJSON(outer)}, dropped, nil
 }
 
-// unfold moves what stands in params, an object or JSON text of one, beside the
-// other arguments, as the server does. Null and an empty text are no params.
+// unfold moves the members of params, an object or its JSON text, next to the other arguments, as
+// the server does. Null and empty text count as no params.
 func unfold(raw json.RawMessage) (json.RawMessage, error) {
 	if len(raw) == 0 {
 		return raw, nil
@@ -171,15 +171,15 @@ func unfold(raw json.RawMessage) (json.RawMessage, error) {
 	return ordered.MustJSON(flat), nil
 }
 
-// same reports whether two JSON values say the same.
+// same reports whether two JSON values are equal.
 func same(a, b json.RawMessage) bool {
 	var x, y any
 	return jsonx.Decode(a, &x) == nil && jsonx.Decode(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// prune takes out of an object, or of the objects in a list, the members that
-// params does not have, or not with that value, and returns their paths: legacy
-// names ignore them, present ones refuse them. Other values stay as they are.
+// prune removes members of an object, or of the objects in a list, that params does not declare, or
+// whose value is obsolete. It returns their paths. Legacy names ignore such members, the new names
+// reject them. Other values stay unchanged.
 func prune(path string, raw json.RawMessage, params []toolfold.Param) (pruned json.RawMessage, dropped []string) {
 	inside := func(path string, raw json.RawMessage, params []toolfold.Param) json.RawMessage {
 		raw, more := prune(path, raw, params)
@@ -202,7 +202,7 @@ func prune(path string, raw json.RawMessage, params []toolfold.Param) (pruned js
 		at, value := jsonx.Pointer(path, m.Key), m.Value.(json.RawMessage)
 		i := slices.IndexFunc(params, func(p toolfold.Param) bool { return p.Name == m.Key })
 		var text string
-		_ = json.Unmarshal(value, &text) // what is no text stays empty
+		_ = json.Unmarshal(value, &text) // stays empty for other types
 		switch {
 		case i < 0, params[i].Obsolete(text):
 			dropped = append(dropped, at)
@@ -215,9 +215,8 @@ func prune(path string, raw json.RawMessage, params []toolfold.Param) (pruned js
 	return ordered.MustJSON(known), dropped
 }
 
-// RewriteLine rewrites one JSON line: a call, or a whole tools/call request,
-// of which everything else stays as it is. Dropped has the paths of arguments
-// that the legacy name ignored.
+// RewriteLine rewrites one JSON line: a call, or a whole tools/call request, whose other members
+// stay unchanged. For dropped, see [Rewriter.Rewrite].
 func (r *Rewriter) RewriteLine(line []byte) (now []byte, dropped []string, err error) {
 	var request ordered.Map
 	if err := json.Unmarshal(line, &request); err != nil {
@@ -239,8 +238,7 @@ func (r *Rewriter) RewriteLine(line []byte) (now []byte, dropped []string, err e
 	return now, dropped, err
 }
 
-// rewriteObject rewrites the name and arguments of an object and keeps its
-// other members.
+// rewriteObject rewrites the name and the arguments of an object. Other members stay unchanged.
 func (r *Rewriter) rewriteObject(raw json.RawMessage) (rewritten []byte, dropped []string, err error) {
 	var object ordered.Map
 	if err := json.Unmarshal(raw, &object); err != nil {
@@ -248,13 +246,13 @@ func (r *Rewriter) rewriteObject(raw json.RawMessage) (rewritten []byte, dropped
 	}
 	var c Call
 	if name, ok := object.Get("name"); ok {
-		_ = json.Unmarshal(name.(json.RawMessage), &c.Name) // what is no text is no name
+		_ = json.Unmarshal(name.(json.RawMessage), &c.Name) // stays empty for other types
 	}
 	if c.Name == "" {
 		return nil, nil, fmt.Errorf(`reading call: no "name"; a line looks like {"name":"memory_store","arguments":{…}}`)
 	}
 	member := "arguments"
-	if _, ok := object.Get("input"); ok { // as logs of models have it
+	if _, ok := object.Get("input"); ok { // the form of model logs
 		member = "input"
 	}
 	if arguments, ok := object.Get(member); ok {

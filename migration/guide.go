@@ -33,16 +33,16 @@ type section struct {
 	Changes []change
 }
 
-// Costs are the tokens of the default list of tools, by fold.
+// Costs holds the tokens of the default tool list, by fold.
 type Costs struct{ Family, Effect, None int }
 
 // A Guide is the migration guide for callers, in Markdown.
 type Guide struct {
-	Text     string            // the rules that hold for every tool
-	Families map[string]string // the calls of each family with legacy tools, by its name
+	Text     string            // the rules for all tools
+	Families map[string]string // by name of a family with legacy tools, its calls
 }
 
-// NewGuide returns the guide from the families in specs to the folds with these costs.
+// NewGuide generates the guide for the families in specs. Costs are the tokens of their lists.
 func NewGuide(specs []*toolfold.Family, costs Costs) (*Guide, error) {
 	guide := &Guide{Families: map[string]string{}}
 	var sections []section

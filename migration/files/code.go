@@ -7,9 +7,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// uses handles the texts of a file of code. A name is rewritten only where its
-// arguments stand beside it; else it is told from keys, paths and names of other
-// things by what stands around it.
+// uses handles the strings and keys of a source file. It only rewrites names whose arguments are
+// next to them. For other names, the context decides whether they are tool names at all.
 func (c *code) uses() {
 	for i := range c.tokens {
 		switch {
@@ -21,8 +20,8 @@ func (c *code) uses() {
 	}
 }
 
-// word handles a name that is no text: the function or key that a host has for a tool,
-// or the key of a table of tools.
+// word handles a name outside of strings: a host's function or key for a tool, or a key in a table
+// of tools.
 func (c *code) word(i int) {
 	n, ok := c.nameAt(c.tokens[i].Start, c.tokens[i].End())
 	switch {
@@ -32,17 +31,17 @@ func (c *code) word(i int) {
 	}
 }
 
-// isKey reports whether a token is the key of a member.
+// isKey reports whether a token is the key of an object member.
 func (c *code) isKey(i int) bool {
 	return c.at(i+1) == ":" && c.at(c.parent[i]) == "{" && (c.at(i-1) == "{" || c.at(i-1) == ",")
 }
 
-// isHandled reports whether a key has what handles a tool: a function in a table of tools.
+// isHandled reports whether the value of a key is a handler of the tool, in a table of tools.
 func (c *code) isHandled(i int) bool {
 	return c.governsTools(i) && !c.ofOthers(i) && c.isWord(i+2) && c.at(i+2) != "true" && c.at(i+2) != "True"
 }
 
-// magic takes lines for the shell out of the code of a notebook.
+// magic handles the shell lines in the code of a notebook.
 func (c *code) magic() {
 	for _, t := range c.tokens {
 		line := strings.TrimRight(c.part.text[:t.Start], " \t")
@@ -56,7 +55,7 @@ func (c *code) magic() {
 	}
 }
 
-// text handles a text in code.
+// text handles a string in code.
 func (c *code) text(i int) {
 	n := c.literal(i)
 	if found, ok := c.nameIn(n); ok {
@@ -82,20 +81,20 @@ func (c *code) text(i int) {
 	}
 }
 
-// jsonText matches a text that is JSON with a call.
+// jsonText matches JSON that contains a call.
 var jsonText = regex.Lazy(`^\s*[{\[][^{]*"(name|method|jsonrpc|tool)"\s*:`)
 
-// isQuery matches a statement for a database.
+// isQuery matches an SQL statement.
 var isQuery = regex.Lazy(`(?is)\b(select|insert|update|delete|create|drop|alter)\b.*\b(from|into|table|set|index)\b`)
 
-// isTag reports whether a text is the tag of a field in Go.
+// isTag reports whether a string is a Go struct tag.
 func (c *code) isTag(i int) bool {
 	return c.language == golang && strings.HasPrefix(c.at(i), "`") && structTag().MatchString(c.at(i))
 }
 
 var structTag = regex.Lazy("^`\\w+:\"")
 
-// words handles a text with names among other words: a list, or text for a model.
+// words handles a string with names among other words: a list, or text for a model.
 func (c *code) words(i int, inner part, names []name) {
 	governs := c.governs(i)
 	for _, n := range names {
@@ -113,10 +112,10 @@ func (c *code) words(i int, inner part, names []name) {
 	}
 }
 
-// forModels matches words of a prompt.
+// forModels matches words that are typical of prompts.
 var forModels = regex.Lazy(`(?i)\b(use|call|run|tools?|invoke)\b`)
 
-// Words that say whether a file is about tools of MCP servers.
+// Words that show that a file is about tools of MCP servers.
 var (
 	strongSigns = regex.Lazy(`(?i)toolfold|(call|list|get|use|run|invoke|execute)_?tools?\b|tools/call|mcp|` +
 		`tool[_ ]?(use|calls?|names?|choice)|allowed_?tools|permitted_?tools`)
@@ -139,8 +138,8 @@ func (d *document) weakly() bool {
 	return *d.weak
 }
 
-// callee returns the name of what is called with a token among its arguments, the
-// words before it, and the index of its bracket; empty where nothing is.
+// callee returns the function whose call has a token among its arguments, and the index of the
+// call's bracket. It returns "" and -1 if there is no such call.
 func (c *code) callee(i int) (called string, bracket int) {
 	for open := c.parent[i]; open >= 0; open = c.parent[open] {
 		if c.at(open) == "(" && c.isWord(open-1) {
@@ -153,7 +152,7 @@ func (c *code) callee(i int) (called string, bracket int) {
 	return "", -1
 }
 
-// Functions by their names.
+// Kinds of functions, by name.
 var (
 	callers = regex.Lazy(`(?i)^_?(do_?|try_?|mcp_?|safe_?|must_?)?(call|invoke|run|execute|use)(_?mcp)?_?tools?` +
 		`(_?(by_?name|async|json|sync|raw))?$|^call$|^tool_?call$`)
@@ -166,7 +165,7 @@ var (
 		`use_?state|dispatch)$`)
 )
 
-// whole handles a text that is a name and nothing else.
+// whole handles a string that is exactly a name.
 func (c *code) whole(i int, n name) {
 	called, bracket := c.callee(i)
 	switch {
@@ -189,7 +188,7 @@ func (c *code) whole(i int, n name) {
 	}
 }
 
-// mention handles a name that is neither called nor compared: a rule, or a word.
+// mention handles a name that is neither called nor compared: part of a rule, or a mention.
 func (c *code) mention(i int, n name, called string) {
 	g := c.governs(i)
 	switch {
@@ -207,7 +206,7 @@ func (c *code) mention(i int, n name, called string) {
 
 func (c *code) parentIs(i int, bracket string) bool { return c.at(c.parent[i]) == bracket }
 
-// isSubscript reports whether a text is a key in brackets: row["agent_list"].
+// isSubscript reports whether a string is a key in brackets: row["agent_list"].
 func (c *code) isSubscript(i int) bool {
 	open := c.parent[i]
 	if open != i-1 || c.at(open) != "[" || c.partner[open] != i+1 {
@@ -218,8 +217,8 @@ func (c *code) isSubscript(i int) bool {
 		c.isWord(open-1) && !strings.Contains(" return in of case yield await not and or ", " "+before+" ")
 }
 
-// key handles a name that is the key of a literal: of data, unless a host's name
-// stands in front or it is said whether the tool may be used.
+// key handles a name that is a key in a literal. It counts as a rule if it has a host's prefix, or
+// if its value allows or denies a tool; otherwise the literal is unrelated data.
 func (c *code) key(i int, n name) {
 	value := c.value(i+2, c.end(i+2))
 	words := strings.Trim(c.part.text[value.start:value.end], "\"'`")
@@ -239,13 +238,13 @@ func (c *code) key(i int, n name) {
 	}
 }
 
-// isListed reports whether a text is the name in a literal that describes a tool.
+// isListed reports whether a string is the name in a literal that defines a tool.
 func (c *code) isListed(i int) bool {
 	open := c.parent[i]
 	return c.at(open) == "{" && data{part: c.part}.isDefinition(c.value(open, c.partner[open]+1))
 }
 
-// comparedAt reports whether a text stands where values are compared.
+// comparedAt reports whether a string is compared with a value.
 func (c *code) comparedAt(i int, called string, bracket int) bool {
 	const operators = " == === != !== in "
 	is := func(at int) bool { return c.at(at) != "" && strings.Contains(operators, " "+c.at(at)+" ") }
@@ -270,7 +269,7 @@ func (c *code) comparedAt(i int, called string, bracket int) bool {
 	return bracket >= 0 && bracket == open && comparers().MatchString(called)
 }
 
-// comparesTools reports whether what a name is compared with may be that of a tool.
+// comparesTools reports whether the value that a name is compared with may be a tool name.
 func (c *code) comparesTools(i int) bool {
 	from := i
 	for from > 0 && i-from < 24 && c.at(from) != ";" && c.at(from) != "{" {
@@ -288,7 +287,7 @@ var (
 	toolish     = regex.Lazy(`(?i)tool|\bname\b|call`)
 )
 
-// isPattern reports whether a text is a regular expression.
+// isPattern reports whether a string is a regular expression.
 func (c *code) isPattern(i int) bool {
 	if c.language == javascript && strings.HasPrefix(c.at(i), "/") {
 		return true
@@ -299,8 +298,7 @@ func (c *code) isPattern(i int) bool {
 
 var patternTaker = regex.Lazy(`(?i)^(match|full_?match|search|compile|must_?compile|match_?string|regexp?|findall|sub|test)$`)
 
-// calls handles a name whose arguments stand beside it; it reports whether it is the
-// name of a call.
+// calls handles a name whose arguments are next to it. It reports whether the name is called.
 func (c *code) calls(i int, n name, called string, bracket int) bool {
 	if n.common() {
 		return false
@@ -329,7 +327,7 @@ func (c *code) calls(i int, n name, called string, bracket int) bool {
 	return true
 }
 
-// callsIn handles a name in a literal that has its arguments too.
+// callsIn handles a name in a literal that also has the arguments.
 func (c *code) callsIn(open int, n name) bool {
 	literal := c.value(open, c.partner[open]+1)
 	called := literal.get("name", "Name")
@@ -341,7 +339,7 @@ func (c *code) callsIn(open int, n name) bool {
 	return true
 }
 
-// writing returns how the members of the arguments of a call are written.
+// writing returns the notation of a call's arguments.
 func (c *code) writing(arguments *node, quote string) literalStyle {
 	if quote != `"` && quote != "'" || c.language == golang {
 		quote = `"`
@@ -370,8 +368,7 @@ func (c *code) writing(arguments *node, quote string) literalStyle {
 	return s
 }
 
-// governors returns the names under which a text stands: keys, variables, options, the
-// nearest first.
+// governors returns the names that a string belongs to, nearest first: keys, variables, options.
 func (c *code) governors(i int) (list []string) {
 	for at := i; at >= 0 && len(list) < 6; at = c.parent[at] {
 		if name := c.assigned(at); name != "" {
@@ -389,7 +386,7 @@ func (c *code) governors(i int) (list []string) {
 	return list
 }
 
-// assigned returns the key or variable that the expression at a token is the value of.
+// assigned returns the key or variable to which the expression at a token is assigned.
 func (c *code) assigned(at int) string {
 	for at > 0 {
 		switch before := c.at(at - 1); {
@@ -397,7 +394,7 @@ func (c *code) assigned(at int) string {
 			if name := strings.Trim(c.at(at-2), "\"'`"); c.isWord(at-2) || c.isText(at-2) {
 				return name
 			}
-			if c.at(at-2) == "]" || c.at(at-2) == ">" { // a type stands between: x: string[] = …
+			if c.at(at-2) == "]" || c.at(at-2) == ">" { // a type in between: x: string[] = …
 				for back := at - 2; back > 0 && at-back < 12; back-- {
 					if c.at(back) == ":" && c.isWord(back-1) {
 						return c.at(back - 1)
@@ -427,7 +424,7 @@ func (c *code) governs(i int) govern {
 	return nothingSaid
 }
 
-// governsTools reports whether what a text stands under is about tools.
+// governsTools reports whether a governor of a string is about tools.
 func (c *code) governsTools(i int) bool {
 	for _, name := range c.governors(i) {
 		if saysOfTools(name) {
@@ -437,7 +434,7 @@ func (c *code) governsTools(i int) bool {
 	return false
 }
 
-// ofOthers reports whether a text stands under a name of other things: a table, a path.
+// ofOthers reports whether a string belongs to a name of something else, such as a table or a path.
 func (c *code) ofOthers(i int) bool {
 	for _, name := range c.governors(i) {
 		for _, w := range wordsOf(name) {
@@ -456,7 +453,7 @@ var (
 	titleOfTest = regex.Lazy(`^(it|describe|test|Run)$`)
 )
 
-// argument reports whether an earlier argument beside a text is a word.
+// argument reports whether an earlier argument of the same call is this word.
 func (c *code) argument(i int, word string) bool {
 	for at := i - 1; at > c.parent[i] && at >= 0 && i-at < 64; at-- {
 		if c.parent[at] == c.parent[i] && c.isText(at) && strings.Trim(c.at(at), `"'`) == word {
@@ -466,8 +463,8 @@ func (c *code) argument(i int, word string) bool {
 	return false
 }
 
-// isOptionOfOurs reports whether a text is an option of this server, which takes the
-// old names too.
+// isOptionOfOurs reports whether a string is the value of an option of this server, which also
+// accepts legacy names.
 func (c *code) isOptionOfOurs(i int) bool {
 	option := strings.Trim(c.at(i-2), `"'`)
 	return c.at(i-1) == "," && (option == "--deny" || option == "--allow")

@@ -11,13 +11,13 @@ import (
 	"github.com/toolfold/toolfold/migration"
 )
 
-// data is a value of a settings file, a log or a definition on its way through.
+// data is a value in a settings file, a log or a definition, with its position.
 type data struct {
 	part
-	keys []string // of the objects around the value
-	near *node    // the object that has it; nil = none
+	keys []string // keys of the objects around the value
+	near *node    // the object that contains it; nil = none
 
-	// server says whose entry in a list of servers the value stands in.
+	// server is the owner of the entry around the value, in a list of servers.
 	server scope
 }
 
@@ -29,7 +29,7 @@ const (
 	theirServer
 )
 
-// value handles a value; items of lists stand under the key of the list.
+// value handles a value. Items of a list have the key of the list.
 func (d data) value(n node) {
 	switch n.kind {
 	case textNode:
@@ -53,7 +53,7 @@ func (d data) value(n node) {
 	}
 }
 
-// key returns the key of the value, or of what stands so many levels around it.
+// key returns the key of the value, or of the object that many levels around it.
 func (d data) key(up int) string {
 	if up >= len(d.keys) {
 		return ""
@@ -61,7 +61,7 @@ func (d data) key(up int) string {
 	return d.keys[len(d.keys)-1-up]
 }
 
-// serverLists match keys under which hosts have their servers by name.
+// serverLists matches keys under which hosts list servers by name.
 var serverLists = regex.Lazy(`^(mcpServers|mcp_servers|servers|context_servers|mcp|extensions|contextServers)$`)
 
 func (d data) member(n node, m member) {
@@ -77,11 +77,11 @@ func (d data) member(n node, m member) {
 	inner.value(m.value)
 }
 
-// saying matches values that say yes or no of the tool that is their key.
+// saying matches values that allow or deny the tool in their key.
 var saying = regex.Lazy(`(?i)^(allow|allowed|approve|approved|enabled?|always|on|ask|prompt|deny|denied|reject|never|` +
 	`disabled?|exclude|off|block)$`)
 
-// byKey handles a rule whose key is the tool: false, "deny", or settings of its own.
+// byKey handles a rule whose key is the tool. The value is false, "deny" or an object of settings.
 func (d data) byKey(m member) {
 	n, ok := d.nameIn(m.key)
 	if !ok || d.server == theirServer {
@@ -111,7 +111,7 @@ func (d data) byKey(m member) {
 	}
 }
 
-// ofSettings returns what the settings of a tool say: approval_mode = "approve".
+// ofSettings returns the effect of a tool's settings, such as approval_mode = "approve".
 func (d data) ofSettings(n node) govern {
 	g := nothingSaid
 	for _, m := range n.members {
@@ -131,7 +131,7 @@ func (d data) ofSettings(n node) govern {
 	return g
 }
 
-// isDefinition reports whether an object defines a tool, as saved lists have it.
+// isDefinition reports whether an object defines a tool, as in a saved list.
 func (d data) isDefinition(n node) bool {
 	if !n.has("name") || n.has("arguments", "input", "args") {
 		return false
@@ -141,7 +141,7 @@ func (d data) isDefinition(n node) bool {
 		n.has("description") && slices.Contains([]string{"tools", "functions", "function"}, d.key(0))
 }
 
-// call rewrites an object with the name of a legacy tool and its arguments.
+// call rewrites an object with the name and the arguments of a legacy tool.
 func (d data) call(n node) {
 	called := n.get("name")
 	if called == nil || called.kind != textNode {
@@ -156,7 +156,7 @@ func (d data) call(n node) {
 	d.callWith(found, arguments, d.style(n))
 }
 
-// style returns how keys and texts are written beside those of an object.
+// style returns the notation of an object's keys and strings.
 func (d data) style(n node) literalStyle {
 	s := literalStyle{quote: `"`, keyQuote: `"`, space: " ", open: "{"}
 	for _, m := range n.members {
@@ -168,19 +168,19 @@ func (d data) style(n node) literalStyle {
 	return s
 }
 
-// literalStyle is the notation of an object.
+// literalStyle is the notation of an object literal.
 type literalStyle struct {
 	quote, keyQuote string
 	space           string
-	open            string // what begins an object: {, or map[string]any{; empty if that is not known
+	open            string // start of an object: {, or map[string]any{; empty if unknown
 }
 
 func (s literalStyle) member(key, value string) string {
 	return s.keyQuote + key + s.keyQuote + ":" + s.space + value
 }
 
-// callWith rewrites a call: the name to that of the listed tool, and the arguments to
-// the action and params. It leaves what it cannot show to be the same call.
+// callWith rewrites a call: the name to the listed tool's, and the arguments to action and params.
+// It leaves calls for the user that may not be equivalent.
 func (p part) callWith(n name, arguments *node, s literalStyle) {
 	selected := n.selected()
 	u := Use{Kind: Calls, Now: n.call()}
@@ -214,8 +214,8 @@ func (p part) callWith(n name, arguments *node, s literalStyle) {
 	}
 }
 
-// refused says why the arguments of a call cannot be taken over: the legacy name
-// ignored some that the present one may refuse. Empty = they can.
+// refused returns why the arguments of a call cannot be rewritten, or "". For example, the legacy
+// name ignored an argument that the new name may reject.
 func (p part) refused(n name, arguments node) string {
 	if arguments.loose {
 		return "the value of ... is not known: change the call by hand"
@@ -230,7 +230,7 @@ func (p part) refused(n name, arguments node) string {
 	return ""
 }
 
-// asJSON writes a literal as JSON; what is no literal becomes a number.
+// asJSON returns a literal as JSON. Other expressions become a number.
 func (p part) asJSON(n node) json.RawMessage {
 	switch n.kind {
 	case textNode:
@@ -253,7 +253,7 @@ func (p part) asJSON(n node) json.RawMessage {
 	return json.RawMessage("0")
 }
 
-// wrap puts the arguments of a call into params, beside the action.
+// wrap moves the arguments of a call into params, next to the action.
 func (p part) wrap(n name, arguments node, s literalStyle) {
 	action := s.member(callctx.ArgAction, s.quote+n.selected().Selector+s.quote)
 	switch {
@@ -278,8 +278,7 @@ func (p part) wrap(n name, arguments node, s literalStyle) {
 	}
 }
 
-// callInText rewrites a call whose arguments are JSON in a text, as logs of models
-// have it.
+// callInText rewrites a call whose arguments are a JSON string, as in model logs.
 func (p part) callInText(n name, arguments node) {
 	inner := p.content(arguments)
 	object, ok := inner.object()
@@ -298,11 +297,10 @@ func (p part) callInText(n name, arguments node) {
 	}
 }
 
-// ruleInBrackets matches how hosts name a tool in a rule: Mcp(server:tool), server(tool).
+// ruleInBrackets matches a tool in a host's rule: Mcp(server:tool), server(tool).
 var ruleInBrackets = regex.Lazy(`^(?i:mcp)\(([^()]*)\)$|^[A-Za-z0-9_-]+\([A-Za-z0-9_*-]+\)$`)
 
-// nameIn returns the legacy name that a text is, with what rules may add to it in
-// brackets.
+// nameIn returns the legacy name that makes up a string, except for additions of rules in brackets.
 func (p part) nameIn(n node) (found name, ok bool) {
 	inside := p.sub(n.from, n.to)
 	for _, found := range inside.names() {
@@ -317,7 +315,7 @@ func (p part) nameIn(n node) (found name, ok bool) {
 	return name{}, false
 }
 
-// Keys whose values are read as what they are.
+// Keys whose values have a known purpose.
 var (
 	commandKey = regex.Lazy(`(?i)^(args|command|cmd|run|scripts?|claude_args|postCreateCommand|postStartCommand|postAttachCommand|` +
 		`entrypoint|before_script|after_script|test|exec|cli_args|extra_args|additional_args|shell)$`)
@@ -328,7 +326,7 @@ var (
 	stepKey    = regex.Lazy(`^(steps|workflow|config|then|else|stepId|input|do|catch)$`)
 )
 
-// string handles a text under a key.
+// string handles a string.
 func (d data) string(n node) {
 	if d.server == theirServer || d.isOption() {
 		return
@@ -354,19 +352,17 @@ func (d data) string(n node) {
 	}
 }
 
-// runsTools matches a command that calls a tool or says which are allowed.
+// runsTools matches a command that calls a tool, or has options for allowed tools.
 var runsTools = regex.Lazy(`toolfold call |--(dis)?allow(ed)?-?[tT]ools?\b`)
 
-// isOption reports whether the value is an option of this server, which takes the old
-// names too.
+// isOption reports whether the value is an option of this server, which also accepts legacy names.
 func (d data) isOption() bool {
 	return strings.HasPrefix(d.key(0), "TOOLFOLD_") || strings.HasSuffix(d.path, ".toolfold/config.json")
 }
 
 func (d data) under(key string) bool { return slices.Contains(d.keys, key) }
 
-// governs returns what the keys around a value say of the tools it names, the nearest
-// first.
+// governs returns the effect of the keys around a value on the tools in it; the nearest key wins.
 func (d data) governs() govern {
 	if d.near != nil && toolKey().MatchString(d.key(0)) {
 		for _, key := range []string{"action", "decision", "permission", "effect", "policy", "level", "mode", "behavior"} {
@@ -384,7 +380,7 @@ func (d data) governs() govern {
 	return g
 }
 
-// whole handles a text that is a name and nothing else.
+// whole handles a string that is exactly a name.
 func (d data) whole(n name) {
 	g := d.governs()
 	switch {
@@ -401,16 +397,16 @@ func (d data) whole(n name) {
 	}
 }
 
-// isCalled reports whether the value is the name of a call, which is handled with it.
+// isCalled reports whether the value is the name in a call, which call handles.
 func (d data) isCalled() bool { return d.key(0) == "name" }
 
-// isStep reports whether the value is of an agent, a workflow or a task of this server.
+// isStep reports whether the value belongs to an agent, a workflow or a task of this server.
 func (d data) isStep() bool {
 	return strings.Contains("/"+d.path, "/.toolfold/") || slices.ContainsFunc(d.keys[:max(0, len(d.keys)-1)], stepKey().MatchString) ||
 		d.near != nil && d.near.has("stepId", "arguments")
 }
 
-// step handles the tool of a step, or of the tools that a model in a step may call.
+// step handles the tool of a step, or a list of tools that a step's model may call.
 func (d data) step(n name) {
 	if strings.HasSuffix(strings.ToLower(d.key(0)), "s") {
 		d.listed(n)
@@ -425,7 +421,7 @@ func (d data) step(n name) {
 	d.called(n)
 }
 
-// several handles a text that may list names: a,b c.
+// several handles a string that may list names: a,b c.
 func (d data) several(p part) {
 	g := d.governs()
 	for _, n := range p.names() {

@@ -16,10 +16,10 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Reads reports whether files of this name are looked into.
+// Reads reports whether files with this name are searched.
 func Reads(name string) bool { return reader(name) != nil }
 
-// reader returns the way to read a file, by its name; nil where there is none.
+// reader returns the reader for files with this name, or nil.
 func reader(name string) func(part) {
 	base := strings.ToLower(path.Base(name))
 	switch {
@@ -56,7 +56,7 @@ func reader(name string) func(part) {
 	return nil
 }
 
-// languageOf returns the language of a file of code; empty where it is none.
+// languageOf returns the language of a source file, or "" for other files.
 func languageOf(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".go":
@@ -69,7 +69,7 @@ func languageOf(name string) string {
 	return ""
 }
 
-// syntax returns the check of files of a format; nil where any file can be read.
+// syntax returns the syntax check for a format, or nil if there is none.
 func syntax(name string) func(text string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".json", ".jsonc", ".ipynb":
@@ -113,7 +113,7 @@ func isYAML(text string) bool {
 	}
 }
 
-// json handles a file of one value, or of several in lines.
+// json handles a file with one JSON value, or with one value per line.
 func (p part) json() {
 	if n, ok := p.object(); ok {
 		data{part: p}.value(n)
@@ -126,8 +126,8 @@ func (p part) json() {
 	p.unread("it is not JSON that can be read", true)
 }
 
-// unread reports the names in what cannot be read, for the user to look at: those with
-// a server's in front, and bare ones in quotes.
+// unread reports the names in a text that cannot be parsed, for the user to check: names with a
+// server prefix, and if bare is set, names in quotes.
 func (p part) unread(why string, bare bool) {
 	for _, n := range p.names() {
 		if n.prefix == "" && !(bare && quotedAlone(p.text, n)) {
@@ -144,12 +144,12 @@ func (p part) unread(why string, bare bool) {
 	}
 }
 
-// quotedAlone reports whether a name stands in quotes alone.
+// quotedAlone reports whether a name is exactly the content of quotes.
 func quotedAlone(text string, n name) bool {
 	return n.start > 0 && n.end < len(text) && strings.ContainsRune("\"'`", rune(text[n.start-1])) && text[n.end] == text[n.start-1]
 }
 
-// jsonLines handles lines that have a JSON object, perhaps after a time or so.
+// jsonLines handles lines that contain a JSON object, possibly after a timestamp.
 func (p part) jsonLines() {
 	for at := 0; at < len(p.text); {
 		stop := len(p.text)
@@ -166,7 +166,7 @@ func (p part) jsonLines() {
 	}
 }
 
-// log is a value of what was said, in which only calls count: the rest was so.
+// log is a value in a log. Only calls in it are rewritten; everything else is history.
 type log struct{ data }
 
 func (l log) value(n node) {
@@ -188,7 +188,7 @@ func (l log) value(n node) {
 	}
 }
 
-// notebook handles the cells of a notebook by their kinds; what they printed stays.
+// notebook handles the cells of a notebook by kind. Outputs stay unchanged.
 func (p part) notebook() {
 	n, ok := p.object()
 	if !ok {
@@ -212,7 +212,7 @@ func (p part) notebook() {
 	}
 }
 
-// cell handles a cell, whose lines are texts.
+// cell handles a cell of a notebook, given its lines.
 func (p part) cell(kind string, lines []node) {
 	var text strings.Builder
 	var at []int

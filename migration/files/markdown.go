@@ -13,11 +13,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// frontMatter matches what stands between lines of dashes at the start of a page.
+// frontMatter matches the text between lines of dashes at the start of a page.
 var frontMatter = regex.Lazy(`(?s)\A---[ \t]*\r?\n(.*?\n)---[ \t]*(?:\r?\n|\z)`)
 
-// markdown handles the head of a page, its code blocks and its prose. Addresses of
-// links stay, and so does what they show.
+// markdown handles the front matter of a page, its code blocks and its prose. Link targets and link
+// texts stay unchanged.
 func (p part) markdown() {
 	if front := frontMatter().FindStringSubmatchIndex(p.text); front != nil {
 		p.sub(front[2], front[3]).yaml(false)
@@ -48,15 +48,16 @@ func (p part) markdown() {
 	})
 }
 
-// pages reads CommonMark. Without what writes HTML less is set up before main.
+// pages returns a CommonMark parser. Leaving out the HTML renderer shortens the start of the
+// program.
 var pages = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))
 })
 
-// link names what the text of a link has with a server's name in front: what it leads to may
-// be called so.
+// link reports prefixed names in the text of a link for the user to check, because the link target
+// may have that name.
 func (p part) link(link *ast.Link) {
 	_ = ast.Walk(link, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if text, ok := n.(*ast.Text); ok && entering {
@@ -71,8 +72,8 @@ func (p part) link(link *ast.Link) {
 	})
 }
 
-// run handles a text with the ones that follow it without a gap: the parser begins a new
-// one at each character that could be a mark, such as _. Only the first is taken.
+// run handles a text together with the texts that directly follow it: the parser starts a new text
+// at each possible mark, such as _. It ignores texts that follow another one.
 func (p part) run(n *ast.Text) {
 	if before, ok := n.PreviousSibling().(*ast.Text); ok && before.Segment.Stop == n.Segment.Start {
 		return
@@ -84,7 +85,7 @@ func (p part) run(n *ast.Text) {
 	p.sentence(n.Segment.Start, end)
 }
 
-// block returns the lines of a block.
+// block returns the lines of a block as one part.
 func (p part) block(lines *gmtext.Segments) part {
 	var stretches [][2]int
 	for i := range lines.Len() {
@@ -94,7 +95,7 @@ func (p part) block(lines *gmtext.Segments) part {
 	return p.lines(stretches)
 }
 
-// mdx handles a page with components: their code stays.
+// mdx handles a page with components, whose code stays unchanged.
 func (p part) mdx() {
 	blank := func(s string) string {
 		return strings.Map(func(r rune) rune {
@@ -104,7 +105,7 @@ func (p part) mdx() {
 			return ' '
 		}, s)
 	}
-	// A character of several bytes becomes several spaces, so that places stay.
+	// A multi-byte character becomes several spaces, so that offsets stay valid.
 	p.text = mdxCode().ReplaceAllStringFunc(p.text, func(s string) string {
 		var b strings.Builder
 		for i := range len(s) {
@@ -115,14 +116,13 @@ func (p part) mdx() {
 	p.markdown()
 }
 
-// mdxCode matches what is code in a page with components: imports and expressions that
-// are comments.
+// mdxCode matches code in a page with components: imports, exports and comments.
 var mdxCode = regex.Lazy(`(?m)^(import|export)\s.*$|(?s:\{/\*.*?\*/\})`)
 
-// tags match what is no text in HTML.
+// tags matches the parts of HTML that are not text.
 var tags = regex.Lazy(`(?s)<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>`)
 
-// betweenTags handles what HTML shows.
+// betweenTags handles the text in HTML.
 func (p part) betweenTags() {
 	at := 0
 	for _, tag := range append(tags().FindAllStringIndex(p.text, -1), []int{len(p.text), len(p.text)}) {
@@ -133,7 +133,7 @@ func (p part) betweenTags() {
 	}
 }
 
-// fenced handles a block of code in a page.
+// fenced handles a code block of a page.
 func (p part) fenced(language string) {
 	if p.depth > maxNested {
 		return
@@ -168,8 +168,9 @@ func (p part) fenced(language string) {
 	}
 }
 
-// written handles a block in which a page writes calls in no language, name {arguments} or
-// name({arguments}), besides what read finds. Every name with a server's in front is a use.
+// written handles a block that may contain calls in pseudocode, name {arguments} or
+// name({arguments}). It passes the block to read for everything else, and reports every prefixed
+// name that is left.
 func (p part) written(read func(part)) {
 	c := p.code(javascript)
 	var rest []name
@@ -201,7 +202,7 @@ func (p part) written(read func(part)) {
 	}
 }
 
-// alias returns the ending of files of a language.
+// alias returns the file ending of a language.
 func alias(language string) string {
 	switch language {
 	case "javascript", "node":
@@ -216,14 +217,14 @@ func alias(language string) string {
 	return language
 }
 
-// prose handles text for models and people as a whole.
+// prose handles a whole text for models and people.
 func (p part) prose(rewrite bool) {
 	for _, n := range p.names() {
 		p.inProse(n, rewrite)
 	}
 }
 
-// sentence handles a stretch of prose, with what stands around it in sight.
+// sentence handles a stretch of prose within its context.
 func (p part) sentence(start, end int) {
 	for _, at := range word().FindAllStringIndex(p.text[start:end], -1) {
 		if n, ok := p.nameAt(start+at[0], start+at[1]); ok {
@@ -232,13 +233,13 @@ func (p part) sentence(start, end int) {
 	}
 }
 
-// alone match what may stand before and after a name in prose that is neither
-// part of a path, a call, an address or quoted code.
+// aloneBefore and aloneAfter match the surroundings of a name in prose that is not part of a path,
+// a call, an address or quoted code.
 var (
 	aloneBefore = regex.Lazy("(^|[\\s(*>\"'“‘,:–—]|(^|\\s)#)`*$")
 	aloneAfter  = regex.Lazy("^`*([\\s,;:)*!?\"'”’<|]|[.…](\\s|$|\\W)|$)")
 
-	// What is named may be something else than a tool, by the word before or after.
+	// The word before or after a name may show that it is not a tool.
 	thingBefore = regex.Lazy("(?i)\\b(" + things + "|import|from|def|func|cd|into)\\s+[`*\"']*$")
 	thingAfter  = regex.Lazy("(?i)^[`*\"']*\\s+(" + things + ")\\b")
 )
@@ -248,14 +249,14 @@ const things = `tables?|columns?|fields?|index|indexes|functions?|class|classes|
 	`events?|topics?|branch|branches|repositor(?:y|ies)|repos?|crates?|librar(?:y|ies)|scripts?|keys?|propert(?:y|ies)|` +
 	`attributes?|collections?|components?|services?|queues named`
 
-// A line of settings in prose: a key, and a list that may go on in the lines below.
+// A line of settings in prose: a key with a list, which may continue on the next lines.
 var (
 	ruleLine = regex.Lazy("^[\\s>*-]*[`*\"]*([a-z][A-Za-z_-]*)[`*\"]*:[`*]*[\\s\\[]*(?:[\"'`]?[\\w@/(*:.-]+\\)?[\"'`]?,\\s*)*[\"'`]?$")
 	ruleItem = regex.Lazy("^\\s*[-*]\\s+[\"'`]?$")
 )
 
-// ruleAround returns what a list of tools in prose says of a name in it, such as
-// allowed-tools: a, b.
+// ruleAround returns the effect of a tool list in prose on a name in it, such as allowed-tools: a,
+// b.
 func (p part) ruleAround(n name) govern {
 	lines := strings.Split(p.text[max(0, n.start-maxAround):n.start], "\n")
 	last := len(lines) - 1
@@ -308,7 +309,7 @@ func (p part) inProse(n name, rewrite bool) {
 		u.Note = "its parameters are renamed: " + renames
 	}
 	switch bracket := n.end + marks + len(" ("); {
-	case rewrite && now != tool && strings.HasPrefix(p.text[n.end+marks:], " ("): // one bracket has both
+	case rewrite && now != tool && strings.HasPrefix(p.text[n.end+marks:], " ("): // both go into one pair of brackets
 		p.edit(n, n.start-marks, n.end+marks, tool)
 		p.edit(n, bracket, bracket, action+", ")
 	case rewrite:

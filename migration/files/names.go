@@ -13,38 +13,38 @@ import (
 	"github.com/toolfold/toolfold/migration"
 )
 
-// name is a legacy name found in a text, or a pattern that matches some.
+// name is a legacy name found in a text, or a pattern that matches legacy names.
 type name struct {
 	start, end int
-	place      int    // of the start in the file, which tells its edits from those of other names
-	prefix     string // what a host puts in front, such as mcp__toolfold__
-	suffix     string // what it puts behind: the bracket of toolfold(memory_store)
+	place      int    // offset of the start in the file, which identifies its edits
+	prefix     string // added by a host, such as mcp__toolfold__
+	suffix     string // added by a host: the bracket of toolfold(memory_store)
 	word       string // the name itself, or the pattern
 	old        toolfold.OldName
 	action     *toolfold.Action
-	matched    []*migration.Tool // by a pattern; else nil
+	matched    []*migration.Tool // the tools that a pattern matches; nil for a name
 }
 
-// as returns what a host makes of another name of a tool.
+// as returns the name of another tool with the host's prefix and suffix.
 func (n name) as(tool string) string { return n.prefix + tool + n.suffix }
 
 func (n name) tool() string { return entry.Select(n.action).Tool }
 
-// exact returns the name under which --fold=none lists the action of a tool.
+// exact returns the tool name of an action with --fold=none.
 func exact(a *toolfold.Action) string {
 	return consolidate.Entries(a.Family, consolidate.None)[indexOf(a)].Tool
 }
 
 func indexOf(a *toolfold.Action) int { return slices.Index(a.Family.Actions, a) }
 
-// common reports whether a name is one that others use too, in what has nothing to do
-// with this server: it counts only with a server's name in front.
+// common reports whether a name is also usual in other software. It only counts with a server
+// prefix.
 func (n name) common() bool { return n.action.Family.Category == callctx.Discovery && n.prefix == "" }
 
-// word is a run of characters that a tool's name or a pattern of names may have.
+// word matches a run of characters that may be a tool name or a pattern of names.
 var word = regex.Lazy(`[A-Za-z0-9_*][A-Za-z0-9_*-]*`)
 
-// names finds the legacy names in the text of a part.
+// names returns the legacy names in the text of a part.
 func (p part) names() (list []name) {
 	for _, at := range word().FindAllStringIndex(p.text, -1) {
 		if n, ok := p.nameAt(at[0], at[1]); ok {
@@ -54,11 +54,11 @@ func (p part) names() (list []name) {
 	return list
 }
 
-// maxName bounds a name with what hosts put in front, in bytes: what is longer is none,
-// and as a pattern would be tried at each of its characters.
+// maxName bounds a name with its prefix, in bytes. Longer words are not names, and matching
+// patterns at each of their characters would take long.
 const maxName = 256
 
-// nameAt reads a word as a legacy name of this server.
+// nameAt parses a word as a legacy name of this server.
 func (p part) nameAt(start, end int) (n name, ok bool) {
 	found := p.text[start:end]
 	if len(found) > maxName {
@@ -72,7 +72,7 @@ func (p part) nameAt(start, end int) (n name, ok bool) {
 		}
 		n = name{start: start, end: end, prefix: found[:i], word: rest}
 		if n.prefix != "" && !p.ours(n.prefix, rest, start) {
-			if tool == nil { // the pattern may begin later
+			if tool == nil { // the pattern may begin later in the word
 				continue
 			}
 			return name{}, false
@@ -98,12 +98,12 @@ func (p part) nameAt(start, end int) (n name, ok bool) {
 	return name{}, false
 }
 
-// serverBefore matches what some hosts write in front of a name: toolfold/, @toolfold/,
-// toolfold( and (toolfold:.
+// serverBefore matches a server prefix outside of the word: toolfold/, @toolfold/, toolfold( and
+// (toolfold:.
 var serverBefore = regex.Lazy(`(?:@|\()?([A-Za-z0-9_-]+)[/(:]$`)
 
-// before looks at what stands in front of a bare name. It reports whether the name may
-// be a tool of this server, and takes the server's name into it.
+// before checks the text in front of a bare name. It reports whether the name may be a tool of this
+// server, and includes a server prefix in n.
 func (p part) before(n *name) bool {
 	if n.start == 0 || !strings.ContainsRune("/(:.@$-\\", rune(p.text[n.start-1])) {
 		return true
@@ -116,11 +116,11 @@ func (p part) before(n *name) bool {
 	server := p.text[from+m[2] : from+m[3]]
 	switch p.text[n.start-1] {
 	case '(':
-		if strings.HasSuffix(server, "_") { // a group of a regular expression
+		if strings.HasSuffix(server, "_") { // a group in a regular expression
 			return p.ours(server, n.word, n.start)
 		}
 	case ':':
-		if p.text[from+m[0]] != '(' { // a key, or what a sentence begins with
+		if p.text[from+m[0]] != '(' { // a key, or the start of a sentence
 			return true
 		}
 	}
@@ -132,7 +132,7 @@ func (p part) before(n *name) bool {
 	}
 	start := from + m[2]
 	if start > 0 && strings.ContainsRune("/.-", rune(p.text[start-1])) {
-		return false // a path
+		return false // part of a path
 	}
 	n.prefix, n.start = p.text[start:n.start], start
 	if strings.HasSuffix(n.prefix, "(") && strings.HasPrefix(p.text[n.end:], ")") {
@@ -142,12 +142,10 @@ func (p part) before(n *name) bool {
 	return true
 }
 
-// hostPrefix matches what hosts put in front of a tool's name: the name of the server,
-// perhaps after mcp.
+// hostPrefix matches a host's prefix of a tool name: the server's name, possibly after mcp.
 var hostPrefix = regex.Lazy(`^(mcp_+)?(.+?)(_+|-)$`)
 
-// ours reports whether a prefix is that of this server; others that hosts put in front
-// of the name at a place are noted.
+// ours reports whether a prefix belongs to this server. It records prefixes of other servers.
 func (p part) ours(prefix, tool string, at int) bool {
 	m := hostPrefix().FindStringSubmatch(prefix)
 	if m == nil {
@@ -162,8 +160,8 @@ func (p part) ours(prefix, tool string, at int) bool {
 	return false
 }
 
-// known reports whether a server's name is one of ours. Hosts write it with letters,
-// digits and _ only, and plugins put their names in front.
+// known reports whether a server name is one of ours. Hosts replace special characters by _, and
+// plugins prepend their names.
 func (s Search) known(server string) bool {
 	server = plainServer(server)
 	for _, pattern := range slices.Concat([]string{"toolfold*", "tool_fold*"}, s.Servers) {
@@ -177,7 +175,7 @@ func (s Search) known(server string) bool {
 	return false
 }
 
-// plainServer writes a server's name as hosts do in front of its tools.
+// plainServer returns a server's name in the form that hosts use in prefixes.
 func plainServer(server string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '*' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -187,7 +185,7 @@ func plainServer(server string) string {
 	}, strings.ToLower(server))
 }
 
-// match lists the legacy tools that a pattern stands for, in the order of names.
+// match lists the legacy tools that a pattern matches, sorted by name.
 func (s Search) match(pattern string) (list []*migration.Tool) {
 	for _, old := range s.Names() {
 		if globbed(pattern, old) {
@@ -197,8 +195,8 @@ func (s Search) match(pattern string) (list []*migration.Tool) {
 	return list
 }
 
-// globbed reports whether a pattern matches a name. Both have letters, digits, _ and -
-// only, beside the * of the pattern.
+// globbed reports whether a pattern matches a name. Apart from * in the pattern, both consist of
+// letters, digits, _ and -.
 func globbed(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil

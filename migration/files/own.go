@@ -7,14 +7,14 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// codeFile matches the ending of a file in which tools may be defined.
+// codeFile matches the endings of files that may define tools.
 var codeFile = regex.Lazy(`(?i)^\.(go|[cm]?[jt]sx?|vue|svelte|pyi?|rs|cs|java|kts?|scala|groovy|rb|php|swift|dart|exs?|lua|cc?|cpp|zig)$`)
 
 var identifier = regex.Lazy(`[A-Za-z_]\w*`)
 
-// Defines returns the legacy names that a file of code gives to tools of its own. It
-// parses no language: the text around a name, in the same brackets, defines a tool
-// alike in Go, TypeScript, Python, Rust, C#, Java, Ruby and Kotlin.
+// Defines returns the legacy names that a source file gives to its own tools. It does not parse the
+// language: the text around a name, in the same brackets, is similar for tool definitions in Go,
+// TypeScript, Python, Rust, C#, Java, Ruby and Kotlin.
 func (s Search) Defines(name, text string) map[string]bool {
 	own := map[string]bool{}
 	ending := path.Ext(name)
@@ -38,13 +38,13 @@ func (s Search) Defines(name, text string) map[string]bool {
 	return own
 }
 
-// place is a word in code.
+// place is a word in a source file.
 type place struct {
 	text       string
 	start, end int
 }
 
-// maxAround is how much text of each side of a place counts, in bytes.
+// maxAround bounds the context on each side of a place, in bytes.
 const maxAround = 4000
 
 func (p place) before() string { return p.text[max(0, p.start-maxAround):p.start] }
@@ -65,7 +65,7 @@ var (
 	describes = regex.Lazy(`(?i)\b(?:description|input_?schema)` + quote + `?\s*(?:[:=,]|$)`)
 	supplies  = regex.Lazy(`(?i)\b(?:arguments|args)` + quote + `?\s*[:=]`)
 
-	// The value of a variable that does not speak of tools is one as a server listed it.
+	// A variable without tools in its name holds a tool as another server listed it.
 	valueOf = regex.Lazy(`(?:^|\n)[ \t]*(\w+)\s*=$`)
 
 	// A table has the tool under its name.
@@ -80,14 +80,14 @@ var (
 
 	constantOf = regex.Lazy(`(\w+)\s*(?::[^=\n]*|\bstring\s*)?:?=\s*` + quote + `$`)
 
-	// A function becomes a tool under its own name by what stands in front of it.
+	// A decorator makes a function a tool under the function's name.
 	decorator = regex.Lazy(`(?i)(?:@|#\[|\[)(?:\w+(?:\.|::))*(?:mcp_?)?(?:server_?)?tool\b`)
 	function  = regex.Lazy(`(?:\b(?:def|fn|fun|func|function)|[\w>\]?])\s+$`)
 	literals  = regex.Lazy(`(?s)""".*?"""|"(?:[^"\\]|\\.)*"|'(?:[^'\\\n]|\\.)*'`)
 	declared  = regex.Lazy(`[;{}]|\b(?:def|fn|fun|func)\s+\w`)
 )
 
-// isDefined reports whether the place is where a tool gets its name.
+// isDefined reports whether a tool gets its name at the place.
 func (p place) isDefined() bool {
 	before, after := p.before(), p.after()
 	inFront, open := insideBefore(before)
@@ -108,15 +108,15 @@ func (p place) isDefined() bool {
 	return table != "" && describes().MatchString(inside(after[len(table):]))
 }
 
-// isConstant reports whether the place is the value of a constant that names a tool
-// where it is defined.
+// isConstant reports whether the place is the value of a constant that names a tool in its
+// definition.
 func (p place) isConstant() bool {
 	m := constantOf().FindStringSubmatch(p.before())
 	if m == nil {
 		return false
 	}
 	at := 0
-	for range 32 { // more of one word is no constant
+	for range 32 { // a constant is not used more often
 		i := strings.Index(p.text[at:], m[1])
 		if i < 0 {
 			return false
@@ -129,7 +129,7 @@ func (p place) isConstant() bool {
 	return false
 }
 
-// isDecorated reports whether the place is the name of a function that is marked as a tool.
+// isDecorated reports whether the place is the name of a function with a tool decorator.
 func (p place) isDecorated() bool {
 	before := p.before()
 	if !strings.HasPrefix(p.after(), "(") && !strings.HasPrefix(p.after(), "<") || !function().MatchString(before) {
@@ -139,8 +139,7 @@ func (p place) isDecorated() bool {
 	return marks != nil && !declared().MatchString(literals().ReplaceAllString(before[marks[len(marks)-1][1]:], ""))
 }
 
-// inside returns the text up to the bracket that closes what it begins in, without
-// what stands in brackets of its own.
+// inside returns the text up to the bracket that closes the current one, without nested brackets.
 func inside(text string) string {
 	var b strings.Builder
 	depth := 0
@@ -159,8 +158,8 @@ func inside(text string) string {
 	return b.String()
 }
 
-// insideBefore returns the text from the bracket that is open at its end, without
-// what stands in brackets of its own, and where that bracket is; 0 if there is none.
+// insideBefore returns the text after the innermost bracket that is open at the end of text,
+// without nested brackets, and the bracket's offset. Both are zero if no bracket is open.
 func insideBefore(text string) (inFront string, open int) {
 	depth, last := 0, len(text)
 	for i := len(text) - 1; i >= 0; i-- {

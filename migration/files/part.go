@@ -2,18 +2,18 @@ package files
 
 import "strings"
 
-// part is a stretch of a file that is read on its own: all of it, a block of code in
-// a page, JSON in a string.
+// part is a stretch of a file that is read separately: the whole file, a code block of a page, or
+// JSON in a string.
 type part struct {
 	*document
 	text  string
 	base  int                 // offset of the text in the file
-	at    []int               // offset of each byte of the text and of its end; nil where base says all
-	write func(string) string // how text is written there; nil = as it is
-	depth int                 // parts around it
+	at    []int               // file offset of each byte of the text and of its end; nil = consecutive from base
+	write func(string) string // encodes replacement text for the file; nil = unchanged
+	depth int                 // nesting depth
 }
 
-// offset returns where a byte of the text stands in the file.
+// offset returns the file offset of a byte of the text.
 func (p part) offset(i int) int {
 	if p.at == nil {
 		return p.base + i
@@ -21,7 +21,7 @@ func (p part) offset(i int) int {
 	return p.at[i]
 }
 
-// sub returns a stretch of the part.
+// sub returns a slice of the part.
 func (p part) sub(start, end int) part {
 	inner := p
 	inner.text = p.text[start:end]
@@ -34,9 +34,9 @@ func (p part) sub(start, end int) part {
 	return inner
 }
 
-// inside returns a text that the part has in another form: a string without its
-// escapes, lines without what stands in front of them. At has the offset in the part
-// of each byte and of the end; write puts text into that form.
+// inside returns a decoded text of the part as a part: a string without escapes, or lines without
+// their indentation. at maps each byte of text and its end to offsets in p; write encodes
+// replacements.
 func (p part) inside(text string, at []int, write func(string) string) part {
 	inner := part{document: p.document, text: text, at: make([]int, len(at)), depth: p.depth + 1}
 	for i, offset := range at {
@@ -51,7 +51,7 @@ func (p part) inside(text string, at []int, write func(string) string) part {
 	return inner
 }
 
-// lines returns stretches of the part, one after the other, as one text.
+// lines returns several slices of the part as one part.
 func (p part) lines(stretches [][2]int) part {
 	var b strings.Builder
 	var at []int
@@ -66,7 +66,7 @@ func (p part) lines(stretches [][2]int) part {
 	return p.inside(b.String(), append(at, end), func(s string) string { return s })
 }
 
-// edit replaces the bytes from start to end, for the sake of a name.
+// edit replaces the bytes from start to end, as part of rewriting a name.
 func (p part) edit(n name, start, end int, text string) {
 	if p.write != nil {
 		text = p.write(text)

@@ -6,10 +6,10 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// assignment matches a line of a file of variables.
+// assignment matches a line of an env file.
 var assignment = regex.Lazy(`(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.]*)[ \t]*=[ \t]*(.*?)[ \t\r]*$`)
 
-// variables handles a file of variables.
+// variables handles an env file.
 func (p part) variables() {
 	for _, m := range assignment().FindAllStringSubmatchIndex(p.text, -1) {
 		w := shellWord{from: m[4], to: m[5]}
@@ -20,13 +20,13 @@ func (p part) variables() {
 	}
 }
 
-// instruction matches an instruction of a Dockerfile with the lines that go on.
+// instruction matches an instruction of a Dockerfile with its continuation lines.
 var instruction = regex.Lazy(`(?m)^[ \t]*([A-Za-z]+)[ \t]+((?:.*\\\r?\n)*.*)$`)
 
 // pair matches a variable in an instruction of a Dockerfile.
 var pair = regex.Lazy(`([A-Za-z_][A-Za-z0-9_]*)=("[^"]*"|'[^']*'|\S*)`)
 
-// dockerfile handles the instructions that run something or set variables.
+// dockerfile handles the instructions that run commands or set variables.
 func (p part) dockerfile() {
 	for _, m := range instruction().FindAllStringSubmatchIndex(p.text, -1) {
 		rest := p.sub(m[4], m[5])
@@ -43,7 +43,7 @@ func (p part) dockerfile() {
 	}
 }
 
-// settings handles the variables of an instruction: A=1 B="2 3", or A the rest.
+// settings handles the variables of an instruction: A=1 B="2 3", or A followed by its value.
 func (p part) settings() {
 	pairs := pair().FindAllStringSubmatchIndex(p.text, -1)
 	if len(pairs) == 0 {
@@ -59,8 +59,8 @@ func (p part) settings() {
 	}
 }
 
-// plain handles text without marks. A line that is nothing but a name may be a list
-// for a program: it stays.
+// plain handles plain text. A line that is exactly a name stays unchanged, because it may belong to
+// a list that a program reads.
 func (p part) plain() {
 	for _, n := range p.names() {
 		from := strings.LastIndexByte(p.text[:n.start], '\n') + 1

@@ -10,35 +10,32 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// Rule says what stands for a rule of a host. The names have in front what the rule
-// has there.
+// Rule is the replacement of a host's rule. Its names have the same prefix as the rule.
 type Rule struct {
-	// Exact is the rule for the same actions, no more and no fewer, where the server
-	// runs with --fold=none. It has several names where a pattern has no other one.
+	// Exact is the rule for exactly the same actions, if the server runs with --fold=none. It lists
+	// several names if no single pattern matches them.
 	Exact []string `json:"exact"`
 
-	// ByEffect is the tool of the actions with --fold=effect, and AlsoByEffect the
-	// actions beyond the rule's that it has there. Both are empty for patterns over
-	// several tools.
+	// ByEffect is the tool of the actions with --fold=effect, and AlsoByEffect lists the further
+	// actions of that tool. Both are empty for patterns over several families.
 	ByEffect     string   `json:"byEffect,omitempty"`
 	AlsoByEffect []string `json:"alsoByEffect,omitempty"`
 
-	// Tool is the tool of the actions as listed by default, and Also the actions
-	// beyond the rule's that it has. With them in --deny the tool permits what the rule
-	// does.
+	// Tool is the tool of the actions in the default list, and Also lists the further actions of
+	// that tool. If they are in --deny, the tool permits the same as the rule.
 	Tool string   `json:"tool,omitempty"`
 	Also []string `json:"also,omitempty"`
 
-	// Deny is the --deny that the server has to be started with so that what the rule
-	// forbids stays forbidden, however tools are listed. Only of rules that forbid.
+	// Deny is the --deny option of the server under which actions stay forbidden, however tools are
+	// listed. It is only set for rules that forbid.
 	Deny string `json:"deny,omitempty"`
 
-	// Actions are the full names of the actions that the rule is about, as the server's
-	// own agents, steps and rules call them.
+	// Actions lists the full names of the actions. The server's own agents, steps and rules use
+	// them.
 	Actions []string `json:"actions"`
 }
 
-// actions lists the actions that a name or pattern stands for.
+// actions lists the actions of a name or pattern.
 func (n name) actions() (list []*toolfold.Action) {
 	for _, tool := range n.matched {
 		list = append(list, tool.Action)
@@ -49,7 +46,7 @@ func (n name) actions() (list []*toolfold.Action) {
 	return list
 }
 
-// rule returns what stands for a rule.
+// rule returns the replacement of a rule.
 func (s Search) rule(n name, kind Kind) *Rule {
 	r := &Rule{}
 	actions := n.actions()
@@ -73,7 +70,7 @@ func (s Search) rule(n name, kind Kind) *Rule {
 	r.Tool = n.as(n.tool())
 	r.ByEffect = n.as(n.action.ToolByEffect())
 	for _, a := range actions {
-		if a.ToolByEffect() != n.action.ToolByEffect() { // the one that does more has both
+		if a.ToolByEffect() != n.action.ToolByEffect() { // the write tool has both
 			r.ByEffect = n.as(f.Name + "_write")
 		}
 	}
@@ -90,8 +87,7 @@ func (s Search) rule(n name, kind Kind) *Rule {
 	return r
 }
 
-// keeps reports whether a pattern matches, of the names that --fold=none lists, those of
-// the same actions.
+// keeps reports whether a pattern matches the same actions under the names of --fold=none.
 func (s Search) keeps(n name) bool {
 	before := n.actions()
 	for _, old := range s.Names() {
@@ -104,7 +100,7 @@ func (s Search) keeps(n name) bool {
 	return true
 }
 
-// govern is the effect of a rule on a name, by the words around it.
+// govern is the effect of a rule, judged by the words around a name.
 type govern string
 
 const (
@@ -121,8 +117,7 @@ func (g govern) kind() Kind {
 	return Kind(g)
 }
 
-// The words of keys, variables and options that say what happens to the tools that are
-// listed there.
+// Words of keys, variables and options that describe the effect on the listed tools.
 var (
 	forbidding = regex.Lazy(`(?i)^(deny|denie[sd]|denylist|disallow\w*|disabled?|disables|block\w*|exclud\w*|forbid\w*|reject\w*|` +
 		`never|ban|banned|blacklist\w*|prohibit\w*|prevent\w*|without|except|remove|hidden|hide)$`)
@@ -132,7 +127,7 @@ var (
 	aboutTools = regex.Lazy(`(?i)^(tools?|toolset|allow\w*|deny|denied|disallow\w*|permissions?|autoapprove|approve[sd]?|mcp)$`)
 )
 
-// wordsOf splits a key, a variable or an option: disallowedTools, disallowed_tools.
+// wordsOf splits a key, variable or option into words: disallowedTools, disallowed_tools.
 func wordsOf(key string) []string {
 	return strings.FieldsFunc(camel().ReplaceAllString(key, "${1} ${2}"), func(r rune) bool {
 		return r != '*' && (r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z')
@@ -141,8 +136,8 @@ func wordsOf(key string) []string {
 
 var camel = regex.Lazy(`([a-z0-9])([A-Z])`)
 
-// says returns what a key says of the tools that are listed under it. What forbids
-// counts more than what asks, and that more than what permits.
+// says returns the effect of a key on the tools listed under it. Forbidding words take precedence
+// over asking ones, and these over permitting ones.
 func says(key string) govern {
 	g := nothingSaid
 	for _, w := range wordsOf(key) {
@@ -158,12 +153,13 @@ func says(key string) govern {
 	return g
 }
 
-// saysOfTools reports whether a key is about tools by its own words.
+// saysOfTools reports whether the words of a key are about tools.
 func saysOfTools(key string) bool {
 	return slices.ContainsFunc(wordsOf(key), func(w string) bool { return aboutTools().MatchString(w) })
 }
 
-// ruled adds a rule, which is kept: nothing but the user's word makes it permit more.
+// ruled reports a rule. It does not rewrite it unless the user asked to, because the rule could
+// permit more afterwards.
 func (p part) ruled(n name, g govern) {
 	kind := g.kind()
 	rule := p.rule(n, kind)
@@ -192,11 +188,11 @@ func (p part) ruled(n name, g govern) {
 	p.found(n, u)
 }
 
-// ofTests matches the path of a test, or of what it expects.
+// ofTests matches the paths of tests and their expected output.
 var ofTests = regex.Lazy(`(?i)(^|/)(tests?|__tests__|__snapshots__|specs?|fixtures|testdata)/|[._-](test|spec)s?\.[^/]*$|(^|/)test_[^/]*$`)
 
-// ruledExactly handles a rule for a server with --fold=none: it holds as it is, or under
-// another name. What forbids is not written even then.
+// ruledExactly handles a rule for a server with --fold=none, which needs no change or another name.
+// It does not rewrite rules that forbid.
 func (p part) ruledExactly(n name, u Use) {
 	written := p.text[n.start:n.end]
 	switch {
@@ -214,7 +210,7 @@ func (p part) ruledExactly(n name, u Use) {
 	p.found(n, u)
 }
 
-// wider says what the names of the other folds would permit beyond a rule.
+// wider describes what the tools of other folds would permit beyond a rule.
 func wider(r *Rule) string {
 	var b strings.Builder
 	if r.ByEffect != "" && len(r.AlsoByEffect) < len(r.Also) {
@@ -229,7 +225,7 @@ func wider(r *Rule) string {
 	return b.String()
 }
 
-// brief lists names of actions without their family; the full list is in the rule.
+// brief lists names of actions without their family, shortened. Rule has the full list.
 func brief(actions []string) string {
 	const shown = 6
 	var list []string
@@ -246,7 +242,7 @@ func brief(actions []string) string {
 	return strings.Join(list, ", ")
 }
 
-// compared leaves a name that something is done by to the user.
+// compared reports a name that code compares, for the user to change.
 func (p part) compared(n name) {
 	kept := n.as(exact(n.action))
 	if p.Exact && kept == p.text[n.start:n.end] {
@@ -256,14 +252,13 @@ func (p part) compared(n name) {
 		" with the action in its arguments; serve --fold=none keeps the name " + kept})
 }
 
-// mentioned leaves a name in code to the user.
+// mentioned reports a name in code, for the user to change.
 func (p part) mentioned(n name) {
 	p.found(n, Use{Kind: Mentions, Now: n.call(), ByHand: true, Note: "code is changed by hand"})
 }
 
-// called rewrites the name of a call whose arguments stand elsewhere: the full
-// name of the action takes them as the legacy name did, unless a parameter is
-// called otherwise.
+// called rewrites the name of a call whose arguments are elsewhere to the action's full name, which
+// takes the same arguments. If parameters were renamed, it leaves the call to the user.
 func (p part) called(n name) {
 	u := Use{Kind: Calls, Now: n.action.FullName()}
 	if renames := n.renames(); renames != "" {
@@ -274,14 +269,14 @@ func (p part) called(n name) {
 	p.found(n, u)
 }
 
-// listed rewrites a name in a list of our own agents and steps, where the name of an
-// action permits just that.
+// listed rewrites a name in a list of our own agents and steps, where an action's name permits just
+// that action.
 func (p part) listed(n name) {
 	p.found(n, Use{Kind: Permits, Now: n.action.FullName(), Rule: p.rule(n, Permits)})
 	p.edit(n, n.start, n.end, n.action.FullName())
 }
 
-// renames says which parameters have another name now; empty when none has.
+// renames lists the renamed parameters, or returns "".
 func (n name) renames() string {
 	var list []string
 	for _, rename := range n.old.Renames {
@@ -290,5 +285,5 @@ func (n name) renames() string {
 	return strings.Join(list, ", ")
 }
 
-// selected returns how an action is called by its family's tool.
+// selected returns the entry that calls the action by its family's tool.
 func (n name) selected() *entry.Entry { return entry.Select(n.action) }

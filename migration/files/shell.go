@@ -8,7 +8,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// shell handles a script, or a transcript of one.
+// shell handles a script, or a transcript of a shell.
 func (p part) shell() {
 	if !strings.Contains(p.text, "_") {
 		return
@@ -47,10 +47,10 @@ func (p part) shell() {
 	})
 }
 
-// prompts match what a transcript has in front of a command.
+// prompts matches the prompt before a command in a transcript.
 var prompts = regex.Lazy(`(?m)^[ \t]*[$>#%] `)
 
-// shellWord is a word of a command: what stands between its quotes.
+// shellWord is a word of a command, without its quotes.
 type shellWord struct {
 	from, to int
 	text     string
@@ -80,7 +80,7 @@ func (d data) words(items []node) {
 		}
 		list = append(list, shellWord{item.from, item.to, item.text, true})
 	}
-	if d.server == ourServer { // options of this server take the old names too
+	if d.server == ourServer { // options of this server also accept legacy names
 		return
 	}
 	d.command(list)
@@ -125,7 +125,7 @@ func (p part) command(words []shellWord) {
 	}
 }
 
-// hasPrefixed reports whether a word has a name with a host's prefix.
+// hasPrefixed reports whether a word contains a name with a host's prefix.
 func (p part) hasPrefixed(w shellWord) bool {
 	for _, n := range p.sub(w.from, w.to).names() {
 		if n.prefix != "" {
@@ -145,7 +145,7 @@ func (p part) calledInShell(w shellWord) {
 	}
 }
 
-// word handles a word of a command under an option.
+// word handles a word of a command, as the value of an option.
 func (p part) word(w shellWord, option govern) {
 	inner := p.sub(w.from, w.to)
 	names := inner.names()
@@ -174,7 +174,7 @@ func (p part) word(w shellWord, option govern) {
 	}
 }
 
-// assign handles a variable that is set. Options of this server take the old names too.
+// assign handles an assignment. Options of this server also accept legacy names.
 func (p part) assign(a *sh.Assign) {
 	if a.Name == nil || strings.HasPrefix(a.Name.Value, "TOOLFOLD_") {
 		return
@@ -213,7 +213,7 @@ func (p part) variable(name string, w shellWord) {
 	}
 }
 
-// comparedIn handles a pattern, or a word of a test.
+// comparedIn handles a case pattern, or a word of a test.
 func (p part) comparedIn(w shellWord) {
 	inner := p.sub(w.from, w.to)
 	for _, n := range inner.names() {
@@ -223,7 +223,7 @@ func (p part) comparedIn(w shellWord) {
 	}
 }
 
-// loop handles the words that a loop goes over: of tools where the script calls some.
+// loop handles the words of a for loop. They count as tools if the script calls some.
 func (p part) loop(words []shellWord) {
 	for _, w := range words {
 		inner := p.sub(w.from, w.to)
@@ -235,7 +235,7 @@ func (p part) loop(words []shellWord) {
 	}
 }
 
-// scriptLines handles what is no script that can be parsed: calls and options in it.
+// scriptLines handles calls and options in a script that does not parse.
 func (p part) scriptLines() {
 	for _, n := range p.names() {
 		line := p.text[strings.LastIndexByte(p.text[:n.start], '\n')+1 : n.start]
@@ -251,7 +251,7 @@ func (p part) scriptLines() {
 	}
 }
 
-// lastOption returns the last option in a line.
+// lastOption returns the last option in a line, or "".
 func lastOption(line string) string {
 	if i := strings.LastIndex(line, " --"); i >= 0 {
 		option, _, _ := strings.Cut(line[i+1:], " ")

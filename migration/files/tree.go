@@ -9,27 +9,26 @@ import (
 	"github.com/toolfold/toolfold/internal/code/lex"
 )
 
-// node is a value of JSON, YAML, TOML or of a literal in code, and where it stands in
-// its part.
+// node is a value of JSON, YAML, TOML or of a literal in code, with its offsets in the part.
 type node struct {
 	kind       nodeKind
-	start, end int    // with quotes and brackets
-	text       string // of a text, as a program reads it
-	from, to   int    // of a text: what stands between the quotes
+	start, end int    // including quotes and brackets
+	text       string // of a string, decoded
+	from, to   int    // of a string, without the quotes
 	members    []member
 	items      []node
-	loose      bool // an object that has more members than could be read: ...others
-	block      bool // an object without brackets, or one of TOML
+	loose      bool // the object has further, unknown members: ...others
+	block      bool // the object has no brackets, or is from TOML
 	style      style
 }
 
-// style says how what stands between the quotes of a text is written.
+// style is the notation of a string between its quotes.
 type style int
 
 const (
 	escaped style = iota // with backslashes
-	raw                  // as it is
-	doubled              // as it is, but for quotes, which are doubled
+	raw                  // verbatim
+	doubled              // verbatim, except that quotes are doubled
 )
 
 type nodeKind int
@@ -58,21 +57,21 @@ func (n node) get(keys ...string) *node {
 	return nil
 }
 
-// has reports whether an object has one of the members.
+// has reports whether an object has one of these members.
 func (n node) has(keys ...string) bool { return n.get(keys...) != nil }
 
-// code is a text in tokens, with what stands in which brackets.
+// code is a tokenized source with its bracket structure.
 type code struct {
 	part
 	language string // go, js or py
 	tokens   []lex.Token
-	partner  []int // of a bracket; -1 where there is none
-	parent   []int // of any token: the bracket around it; -1 = none
+	partner  []int // index of the matching bracket, or -1
+	parent   []int // for each token, the index of the bracket around it, or -1
 
-	values map[[2]int]node // what was read between two tokens: what is no object is read as a list again
+	values map[[2]int]node // values caches results by token range, because a failed object is read again as a list.
 }
 
-// The languages of code.
+// The languages of source files.
 const (
 	golang     = "go"
 	javascript = "js"
@@ -119,7 +118,7 @@ func (p part) code(language string) *code {
 	return c
 }
 
-// at returns the text of a token; empty beyond the ends.
+// at returns the text of a token, or "" outside of the source.
 func (c *code) at(i int) string {
 	if i < 0 || i >= len(c.tokens) {
 		return ""
@@ -135,8 +134,7 @@ func (c *code) isWord(i int) bool {
 	return i >= 0 && i < len(c.tokens) && c.tokens[i].Kind == lex.Word
 }
 
-// end returns the index after the expression that begins at a token: of the comma or
-// the bracket that ends it.
+// end returns the index of the comma or bracket that ends the expression at token i.
 func (c *code) end(i int) int {
 	for ; i < len(c.tokens); i++ {
 		switch {
@@ -150,7 +148,7 @@ func (c *code) end(i int) int {
 	return i
 }
 
-// value reads the literal from a token to another, which is not part of it.
+// value reads the literal in the tokens [i, end).
 func (c *code) value(i, end int) node {
 	n, known := c.values[[2]int{i, end}]
 	if !known {
@@ -182,7 +180,7 @@ func (c *code) readValue(i, end int) node {
 	return n
 }
 
-// isCall reports whether what stands in front of a bracket is more than a type.
+// isCall reports whether the tokens before a bracket are more than a type.
 func (c *code) isCall(i, bracket int) bool {
 	for ; i < bracket; i++ {
 		if c.at(i) == "func" || c.isText(i) {
@@ -192,7 +190,7 @@ func (c *code) isCall(i, bracket int) bool {
 	return false
 }
 
-// literal reads a text.
+// literal reads a string.
 func (c *code) literal(i int) node {
 	t := c.tokens[i]
 	n := node{kind: textNode, start: t.Start, end: t.End(), from: t.Start, to: t.End()}
@@ -218,7 +216,7 @@ func (c *code) literal(i int) node {
 	return n
 }
 
-// members reads the members of an object; it reports whether it is one.
+// members reads the members of an object. It reports whether the bracket contains an object.
 func (c *code) members(n *node, bracket int) bool {
 	end := c.partner[bracket]
 	for i := bracket + 1; i < end; {
@@ -243,7 +241,7 @@ func (c *code) members(n *node, bracket int) bool {
 			}
 			n.members = append(n.members, member{key, c.value(i+2, stop)})
 			i = stop + 1
-		case c.language == javascript && c.isWord(i) && (after == "," || i+1 == end): // {key, value}
+		case c.language == javascript && c.isWord(i) && (after == "," || i+1 == end): // shorthand: {key, value}
 			n.members = append(n.members, member{key, node{start: key.start, end: key.end}})
 			i += 2
 		default:
@@ -267,8 +265,8 @@ func (c *code) list(n *node, bracket int) {
 	}
 }
 
-// object reads all of a part as one value of JSON, JSON with comments or JSON5; it
-// reports whether it is an object or a list.
+// object reads the whole part as one value of JSON, JSON with comments or JSON5. It reports whether
+// it is an object or a list.
 func (p part) object() (n node, ok bool) {
 	begin := strings.TrimLeft(p.text, " \t\r\n")
 	if begin == "" || !strings.Contains("{[/", begin[:1]) {
@@ -282,7 +280,7 @@ func (p part) object() (n node, ok bool) {
 	return n, (n.kind == objectNode || n.kind == listNode) && c.plain()
 }
 
-// plain reports whether the tokens are those of data: no expression, no statement.
+// plain reports whether the tokens are pure data, without expressions or statements.
 func (c *code) plain() bool {
 	for i, t := range c.tokens {
 		switch {
@@ -297,8 +295,8 @@ func (c *code) plain() bool {
 	return true
 }
 
-// unescaped reads what stands between quotes in JSON, Go, JavaScript and Python. At has
-// for each byte, and for the end, where it stands in the text as written.
+// unescaped decodes the content of a string literal of JSON, Go, JavaScript or Python. at maps each
+// decoded byte, and the end, to its offset in raw.
 func unescaped(raw string) (s string, at []int) {
 	var b strings.Builder
 	add := func(text string, from int) {
@@ -339,11 +337,11 @@ func unescaped(raw string) (s string, at []int) {
 	return b.String(), append(at, len(raw))
 }
 
-// quotedLike returns how text is written between quotes of one kind, of which a
-// prefix such as f may stand in front.
+// quotedLike returns a function that encodes text for a string literal with this quote. Anything
+// else, such as a prefix of the literal, means double quotes.
 func quotedLike(quote byte) func(string) string {
 	return func(s string) string {
-		quoted, _ := jsontext.AppendQuote(nil, s) // what is no UTF-8 is replaced
+		quoted, _ := jsontext.AppendQuote(nil, s) // invalid UTF-8 is replaced
 		inner := string(quoted[1 : len(quoted)-1])
 		if quote != '\'' {
 			return inner
@@ -352,7 +350,7 @@ func quotedLike(quote byte) func(string) string {
 	}
 }
 
-// content returns what a text says as a part of its own, without escapes.
+// content returns the decoded content of a string as a part.
 func (p part) content(n node) part {
 	between := p.text[n.from:n.to]
 	switch n.style {

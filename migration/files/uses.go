@@ -1,6 +1,5 @@
-// Package files finds where the files of a repository name legacy tools, and
-// rewrites them. It has the readers of formats, which the rewriting of calls in
-// package migration does without.
+// Package files finds legacy tool names in the files of a repository, and rewrites them. It
+// contains the readers of file formats, which rewriting calls in package migration does not need.
 //
 // It is not a stable API: see docs/stability.md.
 package files
@@ -16,67 +15,66 @@ import (
 	"github.com/toolfold/toolfold/migration"
 )
 
-// Kind says what a use of a legacy name is.
+// Kind is the kind of a use of a legacy name.
 type Kind string
 
 // The kinds.
 const (
 	Calls    Kind = "call"    // a name with its arguments, or the tool of a step
-	Text     Kind = "text"    // words for models and people
+	Text     Kind = "text"    // text for models and people
 	Permits  Kind = "permits" // rules of hosts
 	Asks     Kind = "asks"
 	Forbids  Kind = "forbids"
-	Compares Kind = "compares" // something is done where a name is this one
-	Mentions Kind = "mentions" // a name in code, or a rule that says neither yes nor no
+	Compares Kind = "compares" // code acts on a certain name
+	Mentions Kind = "mentions" // a name in code, or in a rule without a clear effect
 )
 
-// Use is a place in a file that names a legacy tool.
+// Use is the use of a legacy tool's name in a file.
 type Use struct {
 	Offset int    `json:"offset"` // in bytes
 	Line   int    `json:"line"`
-	Name   string `json:"name"` // as it stands there, with what a host puts in front
+	Name   string `json:"name"` // as written, with a host's prefix
 	Kind   Kind   `json:"kind"`
-	Now    string `json:"now"`            // what stands for it now
-	Note   string `json:"note,omitempty"` // what else changes, or why it is left
-	ByHand bool   `json:"byHand"`         // the text is left as it is
-	Rule   *Rule  `json:"rule,omitempty"` // of what permits, asks or forbids
+	Now    string `json:"now"`            // the replacement
+	Note   string `json:"note,omitempty"` // further changes, or why the text stays unchanged
+	ByHand bool   `json:"byHand"`         // the user has to change the text
+	Rule   *Rule  `json:"rule,omitempty"` // for rules that permit, ask or forbid
 }
 
-// Search looks for legacy names in the files of a repository.
+// Search searches the files of a repository for legacy names.
 type Search struct {
 	*migration.Rewriter
 
-	// Servers are the names under which hosts know the server, as patterns in which *
-	// stands for any characters. Names that begin with toolfold always count.
+	// Servers are the names under which hosts know the server; * stands for any characters. Names
+	// that begin with toolfold always count.
 	Servers []string
 
-	// Own are the names that the repository gives to tools of its own, from
-	// [Search.Defines]: without a server's name in front they are not ours. Those that
-	// a file defines itself always count.
+	// Own holds the names that the repository gives to its own tools, see [Search.Defines]. Without
+	// a server prefix they are not ours. Definitions in the same file always count.
 	Own map[string]bool
 
-	// Foreign leaves all names without a server's in front to other servers.
+	// Foreign means that no name without a server prefix is ours.
 	Foreign bool
 
-	// Widen writes rules that permit one action as the tool that has it now, which
-	// permits its other actions too.
+	// Widen rewrites a rule that permits one action to the folded tool, which also permits its
+	// other actions.
 	Widen bool
 
-	// Exact is for servers with --fold=none: rules that hold there as they are count for
-	// nothing, others that permit or ask are written under the name of the action.
+	// Exact is for servers with --fold=none: rules that stay valid are not reported, and other
+	// rules that permit or ask get the action's new name.
 	Exact bool
 }
 
-// Found holds the finds of a search in a file.
+// Found is the result of a search in a file.
 type Found struct {
 	Uses []Use
-	Now  []byte // the text with those rewritten that can be; the rest of it stays byte by byte
+	Now  []byte // the text with rewritten uses; otherwise byte for byte the same
 
-	// Others has the servers that are not known to be ours although their tools have
-	// names of ours, each with these names, once for each place.
+	// Others maps servers that are not known to be ours to the names of our tools that have their
+	// prefix, once for each use.
 	Others map[string][]string
 
-	// Left counts the places of names that are left to others by Own and Foreign.
+	// Left counts the uses that were ignored because of Own and Foreign.
 	Left int
 }
 
@@ -84,10 +82,10 @@ type Found struct {
 type edit struct {
 	start, end int
 	text       string
-	use        int // place of the name that it belongs to
+	use        int // place of the name
 }
 
-// document is a file on its way through a search.
+// document is the state of the search in a file.
 type document struct {
 	Search
 	path  string
@@ -95,19 +93,19 @@ type document struct {
 	uses  []Use
 	edits []edit
 
-	others map[int][2]string // servers that are not known to be ours, and the names, by place
-	own    map[string]bool   // names that this file gives to tools of its own
-	left   map[int]bool      // places of names that are left to tools of others
+	others map[int][2]string // unknown servers and tool names, by offset
+	own    map[string]bool   // names that this file gives to its own tools
+	left   map[int]bool      // offsets of names that belong to other tools
 
-	strong, weak *bool // whether the file is about tools; nil = not asked yet
+	strong, weak *bool // whether the file is about tools; nil = unknown yet
 }
 
-// maxNested bounds how deep texts in texts are read: a script in a list in a page.
+// maxNested bounds nested texts, such as a script in a list in a page.
 const maxNested = 8
 
-// File looks through a file. Its path, with slashes, says how it is read; in a file
-// that [Reads] does not know only names with a server's in front are found. A use after
-// whose edits the file could not be read any more is left to be changed by hand.
+// File searches a file. The path, with slashes, determines the format. In unknown formats, see
+// [Reads], it only finds names with a server prefix. If the file would not parse after rewriting a
+// use, that use is left to the user.
 func (s Search) File(name string, text []byte) Found {
 	d := s.read(name, string(text))
 	now := d.rewritten(name)
@@ -128,7 +126,7 @@ func (s Search) read(name, text string) *document {
 	if read == nil {
 		read = func(p part) {
 			p.unread("files of this kind are not read", false)
-			clear(p.left) // words that would be no uses anyway
+			clear(p.left) // words that would not count in any case
 		}
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
@@ -145,12 +143,12 @@ func (s Search) read(name, text string) *document {
 	return d
 }
 
-// maxTries bounds how often a file is read again to find the uses that cannot be rewritten.
+// maxTries bounds how often a file is read again to find uses that cannot be rewritten.
 const maxTries = 64
 
-// rewritten returns the file with the edits of all uses after which it can be read as
-// before, and is one that another search leaves as it is. It halves the uses until
-// those remain that cannot be rewritten.
+// rewritten returns the file with as many uses rewritten as possible. The result must parse, and a
+// second search must not find more to rewrite. It bisects the uses to find those that break this,
+// and marks them ByHand.
 func (d *document) rewritten(name string) string {
 	all, done, untried, tries := d.places(), map[int]bool{}, map[int]bool{}, 0
 	check := syntax(name)
@@ -197,7 +195,7 @@ func (d *document) rewritten(name string) string {
 	return d.edited(done)
 }
 
-// places lists the names that have edits, by their places.
+// places lists the places of the names that have edits, sorted.
 func (d *document) places() (list []int) {
 	for _, e := range d.edits {
 		list = append(list, e.use)
@@ -206,8 +204,8 @@ func (d *document) places() (list []int) {
 	return slices.Compact(list)
 }
 
-// edited returns the file with the edits of some uses. Edits never overlap but where
-// one file is read twice; the first counts then.
+// edited returns the file with the edits of some uses. Edits only overlap if a text is read twice;
+// then the first one counts.
 func (d *document) edited(uses map[int]bool) string {
 	var b strings.Builder
 	last := 0
@@ -222,13 +220,13 @@ func (d *document) edited(uses map[int]bool) string {
 	return b.String() + d.file[last:]
 }
 
-// found adds a use. The kind decides whether it needs to say more.
+// found adds a use.
 func (p part) found(n name, u Use) {
 	u.Offset, u.Name = n.place, p.text[n.start:n.end]
 	p.document.uses = append(p.document.uses, u)
 }
 
-// call returns how the action of a name is called now.
+// call returns the call that replaces the legacy name.
 func (n name) call() string {
 	selected := entry.Select(n.action)
 	if selected.Selector == "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// yaml handles values of YAML. Where it cannot be parsed all is left to the user;
-// what is no whole file but the head of a page is read line by line then.
+// yaml handles a YAML file, or the front matter of a page. If it does not parse, a file's names are
+// reported for the user, and front matter is read line by line.
 func (p part) yaml(file bool) {
 	nodes, err := p.yamlNodes()
 	switch {
@@ -30,7 +30,7 @@ func (p part) yaml(file bool) {
 	}
 }
 
-// yamlNodes reads the documents of a YAML file.
+// yamlNodes parses the documents of a YAML file.
 func (p part) yamlNodes() (list []node, err error) {
 	y := yamlReader{part: p, starts: []int{0}}
 	for i := range len(p.text) {
@@ -52,10 +52,10 @@ func (p part) yamlNodes() (list []node, err error) {
 	}
 }
 
-// yamlReader turns what the parser returns into nodes with places.
+// yamlReader converts the parser's nodes.
 type yamlReader struct {
 	part
-	starts []int // offsets of lines
+	starts []int // offsets of line starts
 }
 
 // place returns the offset of a line and a column, which counts characters.
@@ -92,7 +92,7 @@ func (y yamlReader) node(n *yaml.Node, depth int) node {
 	return out
 }
 
-// scalar finds where a text begins and ends.
+// scalar sets the text and offsets of a scalar.
 func (y yamlReader) scalar(n *yaml.Node, out *node) {
 	rest := y.text[out.start:]
 	out.text = n.Value
@@ -117,9 +117,9 @@ func (y yamlReader) scalar(n *yaml.Node, out *node) {
 			}
 		}
 		return
-	case strings.HasPrefix(rest, n.Value): // plain, in one line
+	case strings.HasPrefix(rest, n.Value): // plain, on one line
 		out.end, out.to = out.start+len(n.Value), out.start+len(n.Value)
-	default: // plain, in several lines: it has no more than that many bytes of words
+	default: // plain, on several lines
 		out.end = out.start + len(rest[:plainEnd(rest, n.Value)])
 		out.to = out.end
 	}
@@ -129,7 +129,7 @@ func (y yamlReader) scalar(n *yaml.Node, out *node) {
 	}
 }
 
-// plainEnd returns where a plain text in several lines ends.
+// plainEnd returns the end of a plain scalar on several lines.
 func plainEnd(rest, value string) int {
 	i := 0
 	for _, word := range strings.Fields(value) {
@@ -142,7 +142,7 @@ func plainEnd(rest, value string) int {
 	return i
 }
 
-// block returns the lines of a block text whose sign stands at a place.
+// block returns the lines of a block scalar whose indicator is at an offset.
 func (y yamlReader) block(sign int) (from, to int) {
 	next := strings.IndexByte(y.text[sign:], '\n')
 	if next < 0 {
@@ -166,10 +166,10 @@ func (y yamlReader) block(sign int) (from, to int) {
 	return from, to
 }
 
-// looseLine matches a line of a page's head that is no YAML: key: value, or - item.
+// looseLine matches a line of front matter that is not YAML: key: value, or - item.
 var looseLine = regex.Lazy(`(?m)^(?:([A-Za-z][\w-]*):[ \t]*|[ \t]*-[ \t]+)(.*?)[ \t\r]*$`)
 
-// looseLines reads the head of a page as hosts do, which take more than YAML.
+// looseLines reads front matter like hosts do, which accept more than YAML.
 func (p part) looseLines() {
 	key := ""
 	for _, m := range looseLine().FindAllStringSubmatchIndex(p.text, -1) {
@@ -181,13 +181,13 @@ func (p part) looseLines() {
 	}
 }
 
-// tomlTable is a table of a TOML file: its name and what stands in it.
+// tomlTable is a table of a TOML file.
 type tomlTable struct {
 	keys    []node
 	members []member
 }
 
-// toml handles a TOML file: tables become objects, so that rules read like elsewhere.
+// toml handles a TOML file. It converts tables to objects, so that rules are found as in JSON.
 func (p part) toml() {
 	parser := unstable.Parser{}
 	parser.Reset([]byte(p.text))
@@ -210,7 +210,7 @@ func (p part) toml() {
 	}
 }
 
-// under returns a value as it stands under keys with dots.
+// under wraps a value in objects, one for each part of a dotted key.
 func under(keys []node, value node) node {
 	for _, key := range slices.Backward(keys) {
 		value = node{kind: objectNode, block: true, members: []member{{key, value}}}
@@ -254,7 +254,7 @@ func (p part) tomlValue(e *unstable.Node) node {
 	return node{start: int(e.Raw.Offset), end: int(e.Raw.Offset + e.Raw.Length)}
 }
 
-// tomlText reads a key or a text, with or without quotes.
+// tomlText reads a key or a string, with or without quotes.
 func (p part) tomlText(e *unstable.Node) node {
 	n := node{kind: textNode, start: int(e.Raw.Offset), end: int(e.Raw.Offset + e.Raw.Length), text: string(e.Data), style: raw}
 	n.from, n.to = n.start, n.end
