@@ -1,5 +1,4 @@
-// Package app puts the families, the store and the engine of the application
-// together.
+// Package app connects the families with the store and the engine of the application.
 package app
 
 import (
@@ -40,60 +39,60 @@ import (
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
-// Host holds the services that families run on.
+// Host holds the services that the families depend on.
 type Host struct {
-	// Open opens the store, or returns the one that is open. It is called by
-	// the first call of each family that keeps something.
+	// Open opens the store, or returns the open one. The first call of each family that stores data
+	// calls it.
 	Open func(context.Context) (*storage.DB, error)
 
-	// WorkspaceName names the workspace that submitted tasks belong to.
+	// WorkspaceName is the workspace of submitted tasks.
 	WorkspaceName string
 
-	// NotesByCaller makes notes belong to callers whose token has a name, see [memory.Service.ByCaller].
+	// NotesByCaller separates the notes of callers whose token has a name, see
+	// [memory.Service.ByCaller].
 	NotesByCaller bool
 
-	// MemoryScope is the scope of notes that are stored without one; empty is workspace.
+	// MemoryScope is the default scope of stored notes; empty means workspace.
 	MemoryScope string
 
-	// MaxInterruptions bounds how often a run of a task may be cut off.
+	// MaxInterruptions bounds how often a run of a task may be interrupted.
 	MaxInterruptions int
 
-	// MemoryNamespace is the namespace of memory for calls that name none; empty
-	// leaves it to the family.
+	// MemoryNamespace is the default namespace of memory; empty leaves the choice to the family.
 	MemoryNamespace string
 
-	// Vectors makes vectors of notes, by which they are found in other words; nil: they
-	// are found by words only.
+	// Vectors computes embeddings of notes, which find them by meaning. If nil, notes are only
+	// found by words.
 	Vectors *embed.Client
 
 	Files config.Files
 
-	// Trusted reports whether the user trusts the workspace of Files: agents,
-	// abilities and workflows in files of it run only then. Nil is true.
+	// Trusted reports whether the user trusts the workspace of Files: agents, abilities and
+	// workflows in its files only run then. Nil means true.
 	Trusted func() bool
 
-	// Rights are those of the server, which all that is left to run later has at most; nil is all.
+	// Rights are the server's rights, which bound everything that runs later; nil means all.
 	Rights *toolfold.Rights
 
-	// Tracer opens the spans of runs and steps; nil is the global one. Recorded
-	// stores the spans that this process has recorded so far; nil does nothing.
+	// Tracer opens the spans of runs and steps; nil means the global one. Recorded stores the spans
+	// that this process has recorded so far; nil does nothing.
 	Tracer   oteltrace.TracerProvider
 	Recorded func(context.Context) error
 
 	Metrics metric.Retention // zero keeps all points
 
-	// GatewayOnly leaves the workbench out: discovery alone is mounted.
+	// GatewayOnly mounts only discovery, without the workbench.
 	GatewayOnly bool
 
 	Caller    *call.Runner // runs the steps of tasks, agents and workflows
 	Discovery *lazy.Discovery
-	Log       *slog.Logger // of steps that break down
+	Log       *slog.Logger // of steps that crash
 	Now       func() time.Time
-	NewID     func() string // UUIDs
+	NewID     func() string // returns UUIDs
 }
 
-// Mount returns every family that the host offers, bound to it, in the order of listings. It
-// opens nothing.
+// Mount returns all families of the host, bound to its services, in listing order. It opens
+// nothing.
 func Mount(h Host) ([]*toolfold.Family, error) {
 	if h.GatewayOnly {
 		return []*toolfold.Family{lazy.Mount(h.Discovery)}, nil
@@ -150,7 +149,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	return append(m.families, lazy.Mount(h.Discovery)), m.err
 }
 
-// mounting gathers mounted families, and the first error.
+// mounting collects mounted families and the first error.
 type mounting struct {
 	families []*toolfold.Family
 	err      error
@@ -164,8 +163,8 @@ func mount[S any](m *mounting, f toolfold.Family, open func(context.Context) (S,
 	m.families = append(m.families, mounted)
 }
 
-// Stored returns when an entry of memory was stored; zero if there is no entry. An empty
-// workspace is the caller's own.
+// Stored returns when an entry of memory was stored, or zero if there is no such entry. An empty
+// workspace means the caller's own.
 func (h Host) Stored(ctx context.Context, workspace, namespace, key string) (time.Time, error) {
 	db, err := h.Open(ctx)
 	if err != nil {
@@ -176,7 +175,7 @@ func (h Host) Stored(ctx context.Context, workspace, namespace, key string) (tim
 	return e.StoredAt, err
 }
 
-// OwnNotes returns the name of the workspace that notes of a caller belong to.
+// OwnNotes returns the name of the workspace for a caller's notes.
 func (h Host) OwnNotes(ctx context.Context) string {
 	return memory.Own(ctx, h.WorkspaceName, h.NotesByCaller)
 }
@@ -185,10 +184,10 @@ func (h Host) folder() workspace.Folder {
 	return workspace.Folder{Dir: h.Files.Workspace, Trusted: h.Trusted}
 }
 
-// Workflows returns what reads the workflows of the workspace.
+// Workflows returns the service for the workflows of the workspace.
 func (h Host) Workflows() *workflow.Service { return h.workflows(h.runner()) }
 
-// Abilities returns what reads the abilities, those of files alone where none are stored.
+// Abilities returns the service for abilities, if stored is false only for those in files.
 func (h Host) Abilities(ctx context.Context, stored bool) (*ability.Service, error) {
 	if !stored {
 		return ability.New(nil, h.folder()), nil
@@ -204,8 +203,8 @@ func (h Host) workflows(runner *engine.Runner) *workflow.Service {
 	return workflow.New(h.folder(), runner, h.Caller)
 }
 
-// runner runs the steps of agents and workflows, by the settings of the
-// moment.
+// runner returns the engine for the steps of agents and workflows. It reads the settings at each
+// use.
 func (h Host) runner() *engine.Runner {
 	settings := func() (map[string]any, error) {
 		layers, err := h.Files.Load()
@@ -227,7 +226,7 @@ func (h Host) tasks(db *storage.DB) *task.Service {
 		TraceOf: func(ctx context.Context, taskID string) (string, error) { return h.traceOf(ctx, db.Trace(), taskID) }})
 }
 
-// traceOf returns the id of the newest trace of a task's runs, empty if none is recorded.
+// traceOf returns the id of the newest trace of a task, or "" if there is none.
 func (h Host) traceOf(ctx context.Context, store trace.Store, taskID string) (string, error) {
 	if h.Recorded != nil {
 		if err := h.Recorded(ctx); err != nil {
@@ -241,7 +240,7 @@ func (h Host) traceOf(ctx context.Context, store trace.Store, taskID string) (st
 	return page.Traces[0].ID, nil
 }
 
-// bench scans the workspace and keeps what it finds in a store.
+// bench returns the scanner of the workspace, with a store for its findings.
 func (h Host) bench(store scan.Store) scan.Bench {
 	return scan.Bench{
 		Scanner: scan.Scanner{Dir: h.Files.Workspace, Trusted: h.folder().IsTrusted},
@@ -250,8 +249,7 @@ func (h Host) bench(store scan.Store) scan.Bench {
 	}
 }
 
-// testCommand returns the argument vector that the user has set to test the
-// workspace; nil where none is.
+// testCommand returns the argument vector that the user has set to test the workspace, or nil.
 func (h Host) testCommand() ([]string, error) {
 	layers, err := h.Files.Load()
 	if err != nil {
@@ -261,7 +259,7 @@ func (h Host) testCommand() ([]string, error) {
 	return o.TestCommand, err
 }
 
-// stored opens the service of a family that keeps something.
+// stored returns an opener for the service of a family that stores data.
 func stored[S any](h Host, build func(*storage.DB) S) func(context.Context) (S, error) {
 	return func(ctx context.Context) (service S, err error) {
 		db, err := h.Open(ctx)
@@ -272,7 +270,7 @@ func stored[S any](h Host, build func(*storage.DB) S) func(context.Context) (S, 
 	}
 }
 
-// tryProvider returns what asks a provider for one word.
+// tryProvider returns a function that asks a provider for one word, as a test.
 func tryProvider(providers *engine.Providers) func(context.Context, string) config.TestOut {
 	return func(ctx context.Context, name string) config.TestOut {
 		trial := providers.Try(ctx, name)
@@ -287,18 +285,17 @@ func tryProvider(providers *engine.Providers) func(context.Context, string) conf
 	}
 }
 
-// opened is the service of a family that keeps nothing.
+// opened returns an opener for the service of a family that stores nothing.
 func opened[S any](service S) func(context.Context) (S, error) {
 	return func(context.Context) (S, error) { return service, nil }
 }
 
-// Families returns the declarations of all families, in the order of listings.
-// Their actions cannot be run.
+// Families returns the declarations of all families in listing order. Their actions cannot run.
 func Families() []*toolfold.Family {
 	nobody := call.New(func(*toolfold.Rights) *call.Resolver { return call.NewResolver(nil) }, nil)
 	families, err := Mount(Host{Caller: nobody})
 	if err != nil {
-		panic(err) // a family is mounted on another's service
+		panic(err) // a family is mounted on another family's service
 	}
 	return families
 }

@@ -14,17 +14,15 @@ import (
 	"github.com/toolfold/toolfold/tools/guard"
 )
 
-// Bounds of what an enforcer remembers.
+// Limits of an enforcer's memory.
 const (
-	maxConnections = 10_000 // the oldest is forgotten
-	maxEntered     = 100    // active sessions of one connection
+	maxConnections = 10_000 // the oldest is dropped
+	maxEntered     = 100    // active sessions per connection
 )
 
-// Policies returns middleware that holds the calls of a session to its policies,
-// which are about the files below dir. A call is part of the sessions of its
-// context, such as those of the agent's run that makes it, and of the active
-// ones that its connection has entered. The store is opened by the first call
-// that is part of one.
+// Policies returns middleware that enforces the policies of sessions, for files below dir. A call
+// belongs to the sessions of its context, such as the one of the agent run that makes it, and to
+// the active sessions that its connection has entered. The first call in a session opens the store.
 func Policies(dir string, open func(context.Context) (*storage.DB, error)) call.Middleware {
 	e := &enforcer{entered: map[string][]string{}, rules: guard.Rules{Workspace: dir, Open: func(ctx context.Context) (guard.Store, error) {
 		db, err := open(ctx)
@@ -36,14 +34,13 @@ func Policies(dir string, open func(context.Context) (*storage.DB, error)) call.
 	return e.calls
 }
 
-// enforcer asks the policies of sessions before calls write files. It is safe
-// for concurrent use.
+// enforcer checks the policies of sessions before calls write files. It is safe for concurrent use.
 type enforcer struct {
 	rules guard.Rules
 
 	mu      sync.Mutex
-	entered map[string][]string // sessions by connection
-	order   []string            // connections, the oldest first
+	entered map[string][]string // session ids by connection
+	order   []string            // connections, oldest first
 }
 
 // calls is the [call.Middleware].
@@ -67,9 +64,9 @@ func (e *enforcer) calls(next call.Func) call.Func {
 	}
 }
 
-// within returns the context of a call that comes over a connection, and
-// forgets the sessions that have ended. It refuses to enter too many: to forget
-// one instead would be a way out of its policies.
+// within adds the sessions of a call's connection to the context, and drops those that have ended.
+// It rejects entering too many sessions, because dropping an active one would circumvent its
+// policies.
 func (e *enforcer) within(ctx context.Context, c *call.Call) (context.Context, error) {
 	e.mu.Lock()
 	ids := e.entered[c.Origin.Session]
@@ -94,7 +91,7 @@ func (e *enforcer) within(ctx context.Context, c *call.Call) (context.Context, e
 	return work.InSessions(ctx, active...), nil
 }
 
-// claim asks whether a call may write the files that it would.
+// claim returns an error if the policies of a call's sessions forbid the files that it would write.
 func (e *enforcer) claim(ctx context.Context, c *call.Call) error {
 	sessions := work.Sessions(ctx)
 	if len(sessions) == 0 {
@@ -107,7 +104,7 @@ func (e *enforcer) claim(ctx context.Context, c *call.Call) error {
 	return e.rules.Claim(ctx, sessions, files)
 }
 
-// enter notes the session that a call has made its connection part of.
+// enter records the session that a call's connection has entered.
 func (e *enforcer) enter(c *call.Call, content json.RawMessage) {
 	var result struct {
 		SessionID string `json:"sessionId"`

@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Tasks returns what keeps calls as tasks of the task family. Works says that this process
-// runs tasks; else calls are kept only while another one does.
+// Tasks returns the keeper of calls as tasks of the task family. works means that this process runs
+// tasks; otherwise calls are only kept while another process does.
 func (h Host) Tasks(works bool) serve.Tasks {
 	return keeper{open: stored(h, h.tasks), caller: h.Caller, rights: h.Rights, works: works}
 }
@@ -26,8 +26,8 @@ type keeper struct {
 	works  bool
 }
 
-// Keep implements [serve.Tasks]. What no task can run is not kept: within its request it
-// runs, or is refused in its own words.
+// Keep implements [serve.Tasks]. It does not keep a call that no task can run: that call runs
+// within its request, or fails there with its own error.
 func (k keeper) Keep(ctx context.Context, kept serve.KeptCall) (id string, err error) {
 	service, err := k.open(ctx)
 	if err != nil {
@@ -47,9 +47,9 @@ func (k keeper) Keep(ctx context.Context, kept serve.KeptCall) (id string, err e
 	return id, err
 }
 
-// Find implements [serve.Tasks]. A kept call is shown to callers that may call its action
-// and have the rights that it was kept with, or may call task.status; other tasks to the
-// latter, as what task.wait answers.
+// Find implements [serve.Tasks]. Callers see a kept call if they may call its action and have the
+// rights that it was kept with, or if they may call task.status. Other tasks require task.wait and
+// are shown as a call of it.
 func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, err error) {
 	service, err := k.open(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, 
 	return t, true, nil
 }
 
-// awaited completes a task that task.wait waits for.
+// awaited completes a task that is shown as a call of task.wait.
 func (k keeper) awaited(ctx context.Context, t serve.Task, kept task.Kept) (serve.Task, bool, error) {
 	t.Awaited, t.Name, t.Raw = true, "task.wait", ordered.MustJSON(map[string]string{"taskId": kept.ID})
 	if !task.Final(kept.Status) {
@@ -109,8 +109,8 @@ func (k keeper) awaited(ctx context.Context, t serve.Task, kept task.Kept) (serv
 	return t, true, nil
 }
 
-// Cancel implements [serve.Tasks]. It is for callers with the rights that the call was kept
-// with, and those who may call task.cancel.
+// Cancel implements [serve.Tasks]. It is for callers with the rights that the call was kept with,
+// and for those who may call task.cancel.
 func (k keeper) Cancel(ctx context.Context, id string) error {
 	service, err := k.open(ctx)
 	if err != nil {
@@ -128,8 +128,8 @@ func (k keeper) Cancel(ctx context.Context, id string) error {
 	return service.Stop(ctx, id)
 }
 
-// Answer implements [serve.Tasks]. It is for callers with the rights that the call was kept
-// with: what it asks is asked of who made it.
+// Answer implements [serve.Tasks]. It is only for callers with the rights that the call was kept
+// with, because a call's questions are for its own caller.
 func (k keeper) Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error {
 	service, err := k.open(ctx)
 	if err != nil {
@@ -145,7 +145,7 @@ func (k keeper) Answer(ctx context.Context, id string, answers map[string]json.R
 	return service.Answer(ctx, id, answers)
 }
 
-// within reports whether what a task runs exists for a caller, see [toolfold.Rights.Within].
+// within reports whether the task's action is visible to the caller, see [toolfold.Rights.Within].
 func (k keeper) within(ctx context.Context, kept task.Kept) bool {
 	bounds := toolfold.OriginOf(ctx).Rights.And(k.rights).Bounds()
 	if bounds == nil {
@@ -155,8 +155,8 @@ func (k keeper) within(ctx context.Context, kept task.Kept) bool {
 	return json.Unmarshal(kept.Input, &c) == nil && k.includes(bounds, c.Tool)
 }
 
-// ownerOf reports whether a caller may call what a task runs, and has here at least the
-// rights that the task was kept with.
+// ownerOf reports whether the caller may call the task's action, and has at least the rights that
+// the task was kept with.
 func (k keeper) ownerOf(ctx context.Context, kept task.Kept) bool {
 	var c task.Call
 	if json.Unmarshal(kept.Input, &c) != nil || !k.permits(ctx, c.Tool) {
@@ -171,7 +171,7 @@ func (k keeper) permits(ctx context.Context, action string) bool {
 	return k.includes(toolfold.OriginOf(ctx).Rights, action)
 }
 
-// includes reports whether the server offers an action that is among the rights.
+// includes reports whether the server offers an action that the rights allow.
 func (k keeper) includes(rights *toolfold.Rights, action string) bool {
 	for _, e := range k.caller.Lookup(action) {
 		if e.Action.FullName() == action && rights.Allow(e.Action) {

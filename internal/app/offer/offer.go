@@ -1,7 +1,6 @@
-// Package offer has what the application offers beside its tools: workflows as prompts,
-// and designs, outputs of tasks, answers that were cut and notes as resources. All of it
-// is read by calls of the actions that have it, so that it is there for who may call
-// them, and counted and traced alike.
+// Package offer provides the prompts and resources of the application: workflows as prompts;
+// designs, task outputs, truncated answers and notes as resources. They are read by calling
+// actions, so they follow the same permissions as calls, and are counted and traced alike.
 package offer
 
 import (
@@ -28,36 +27,35 @@ import (
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
-// scheme begins the URIs of all resources.
+// scheme is the prefix of all resource URIs.
 const scheme = "toolfold://"
 
-// maxListed is the most resources of a kind that are listed: there are three kinds, and
-// hosts show them in a menu. Others are read by their URI.
+// maxListed bounds the listed resources of each of the three kinds, because hosts show them in a
+// menu. Other resources can be read by URI.
 const maxListed = 15
 
-// Offer reads what is offered.
+// Offer reads prompts and resources.
 type Offer struct {
 	Caller    toolfold.Caller
 	Discovery *lazy.Discovery // of the surface that Caller calls
 	Workflows *workflow.Service
 
-	// Abilities returns what reads the abilities: those of files alone where the store
-	// holds nothing.
+	// Abilities returns the service for abilities; if the store is empty, only for those in files.
 	Abilities func(context.Context) (*ability.Service, error)
 
-	// Kept reports whether the store may hold anything: a host that lists what there is
-	// when it connects makes no store. Nil is true.
+	// Kept reports whether the store may contain anything. Listing at connection time must not
+	// create a store. Nil means true.
 	Kept func() bool
 
-	// Memory offers the entries of memory too, which may be private.
+	// Memory also offers notes, which may be private.
 	Memory bool
 
-	// Stored returns when an entry of memory was stored; zero if there is no entry. An empty
-	// workspace is the caller's own. Clients that watch an entry have it looked at again and
-	// again, so it is no call.
+	// Stored returns when an entry of memory was stored, or zero if there is no such entry. An
+	// empty workspace means the caller's own. It is not a call, because clients that watch an entry
+	// poll it.
 	Stored func(ctx context.Context, workspace, namespace, key string) (time.Time, error)
 
-	// OwnNotes returns the workspace that notes of a caller belong to.
+	// OwnNotes returns the workspace for a caller's notes.
 	OwnNotes func(ctx context.Context) string
 }
 
@@ -71,7 +69,7 @@ func (o Offer) may(ctx context.Context, action string) bool {
 	return o.Discovery.Written(ctx, action, struct{}{}) != ""
 }
 
-// Resources returns what the caller of ctx may read.
+// Resources returns the resources that the caller of ctx may read.
 func (o Offer) Resources(ctx context.Context) ([]serve.Resource, error) {
 	var all []serve.Resource
 	empty := o.Kept != nil && !o.Kept()
@@ -97,7 +95,7 @@ func (o Offer) Resources(ctx context.Context) ([]serve.Resource, error) {
 	return all, nil
 }
 
-// starting returns a completer of the values that list returns.
+// starting returns a completer for the values that list returns.
 func starting(list func(context.Context, map[string]string) ([]string, error)) serve.Completer {
 	return func(ctx context.Context, typed string, others map[string]string) ([]string, error) {
 		values, err := list(ctx, others)
@@ -105,7 +103,7 @@ func starting(list func(context.Context, map[string]string) ([]string, error)) s
 	}
 }
 
-// maxCompleted is the most entries among which values are looked for: the newest.
+// maxCompleted bounds the newest entries among which completions are searched.
 const maxCompleted = 100
 
 func (o Offer) designs() serve.Resource {
@@ -116,7 +114,7 @@ func (o Offer) designs() serve.Resource {
 	return serve.Resource{
 		URI: scheme + "designs/{id}", Name: "design", Doc: "A design by its id, whole.",
 		Read: func(ctx context.Context, at serve.Location) (content.Held, error) {
-			text, page := "", "" // the documentation of an architecture has its diagram in it
+			text, page := "", "" // an architecture's documentation contains its diagram
 			for offset, more := 0, true; more; {
 				part, err := do[design.GetOut](ctx, o, "design.get", map[string]any{"designId": at.Values["id"], "offset": offset})
 				if err != nil {
@@ -186,12 +184,12 @@ func (o Offer) outputs() serve.Resource {
 	}
 }
 
-// noteURI returns the URI of an entry of memory. Its names may hold characters that have a meaning in URIs.
+// noteURI returns the URI of an entry of memory. It escapes the names.
 func noteURI(workspace, namespace, key string) string {
 	return scheme + "memory/" + url.PathEscape(workspace) + "/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
 }
 
-// oldNoteURI returns the URI of an entry of the caller's workspace, as earlier versions listed it.
+// oldNoteURI returns the URI of an entry of the caller's workspace in the form of earlier versions.
 func oldNoteURI(namespace, key string) string {
 	return scheme + "memory/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
 }
@@ -267,16 +265,16 @@ func (o Offer) notes() serve.Resource {
 	}
 }
 
-// oldNotes are the notes under their URIs of earlier versions, without the workspace.
+// oldNotes provides notes under the URIs of earlier versions, without a workspace.
 func (o Offer) oldNotes() serve.Resource {
 	notes := o.notes()
 	notes.URI, notes.List, notes.Hidden = scheme+"memory/{namespace}/{key}", nil, true
 	return notes
 }
 
-// Tell tells the clients of a server what a call that succeeded changed: that there is
-// another design, or what a note says. Other changes of notes are seen a little later, see
-// [serve.Resource], and those of lists when they are read anew.
+// Tell notifies the clients of a server of changes by a successful call: the list of designs, or a
+// note. Clients notice other changes of notes a little later, see [serve.Resource], and of lists
+// when they read them again.
 func (o Offer) Tell(server *serve.Server, c *call.Call, answer toolfold.Answer) {
 	if c.Entry == nil || c.Entry.Action.Effect == toolfold.Reads || answer.IsError() {
 		return
@@ -299,8 +297,8 @@ func (o Offer) Tell(server *serve.Server, c *call.Call, answer toolfold.Answer) 
 	}
 }
 
-// answers are the wholes of answers that were cut. They are not listed: who has the id
-// was answered.
+// answers provides the full text of truncated answers. They are not listed: only the recipient of
+// the answer knows the id.
 func (o Offer) answers() serve.Resource {
 	return serve.Resource{
 		URI: scheme + "answers/{id}", Name: "answer", Doc: "The whole of an answer that was cut, for a while.", MIME: "application/json",
@@ -317,14 +315,14 @@ func (o Offer) answers() serve.Resource {
 	}
 }
 
-// Kept returns the link to the whole of an answer that was cut.
+// Kept returns the link to the full text of a truncated answer.
 func Kept(id string) content.Link {
 	return content.Link{URI: scheme + "answers/" + id, Name: "the whole answer", MIME: "application/json",
 		Doc: "kept for a while; the text has the call that reads it"}
 }
 
-// valueOf returns what was typed as a value of a JSON type: as a text where it is none of
-// the others.
+// valueOf converts typed text to a value of a JSON type, or returns the text if it is not valid
+// JSON.
 func valueOf(typed, kind string) any {
 	texts := kind == "" || kind == "string"
 	if !texts && json.Valid([]byte(typed)) {
@@ -333,7 +331,7 @@ func valueOf(typed, kind string) any {
 	return typed
 }
 
-// sentence joins what is said of one thing.
+// sentence joins a name and a description.
 func sentence(name, description string) string {
 	if description == "" {
 		return name

@@ -14,18 +14,17 @@ import (
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
-// maxPrompts is the most workflows that are prompts: hosts show each as a command.
+// maxPrompts bounds the workflows that become prompts, because hosts show each as a command.
 const maxPrompts = 50
 
 const runWorkflow = "workflow.run"
 
-// Prompts returns the active workflows of a workspace that the user trusts, for callers
-// who may run them.
+// Prompts returns the active workflows of a trusted workspace, for callers who may run them.
 //
-// Names are run- and the id in lower case, letters, digits and hyphens alone: some hosts
-// have one space of commands for all servers. There is no title, since hosts have made
-// commands of titles, and one argument at most, since some give arguments in order, cut at
-// blanks.
+// Names are run- and the id in lower case, with only letters, digits and hyphens, because in some
+// hosts the commands of all servers share one namespace. There is no title, because hosts have made
+// commands of titles. There is at most one argument, because some hosts pass arguments by position,
+// split at spaces.
 func (o Offer) Prompts(ctx context.Context) ([]serve.Prompt, error) {
 	prompts := []serve.Prompt{}
 	if !o.may(ctx, runWorkflow) || !o.may(ctx, "workflow.describe") {
@@ -67,8 +66,8 @@ type input struct {
 	Required   []string
 }
 
-// sole returns the member of the input that the argument of the prompt is: the one that is
-// required, or the only one. False where there is no such member.
+// sole returns the input member that becomes the prompt's argument: the only required one, or the
+// only one. It is false if there is no such member.
 func (in input) sole() (name string, f field, ok bool) {
 	switch {
 	case len(in.Required) == 1:
@@ -80,14 +79,14 @@ func (in input) sole() (name string, f field, ok bool) {
 	}
 	raw, _ := in.Properties.Get(name)
 	text, _ := raw.(json.RawMessage)
-	_ = json.Unmarshal(text, &f) // a type that is a list, or no schema: it is taken as text
+	_ = json.Unmarshal(text, &f) // any other schema counts as text
 	return name, f, true
 }
 
-// prompt returns the prompt that has the model run a workflow.
+// prompt returns the prompt that asks the model to run a workflow.
 func (o Offer) prompt(name string, w workflow.DescribeOut) serve.Prompt {
 	var in input
-	_ = json.Unmarshal(w.InputSchema, &in) // a schema of another shape has no members to ask for
+	_ = json.Unmarshal(w.InputSchema, &in) // any other schema has no members
 	p := serve.Prompt{Name: name, Doc: sentence(w.Name, w.Description)}
 	argument, f, sole := in.sole()
 	switch {
@@ -117,7 +116,7 @@ func (o Offer) prompt(name string, w workflow.DescribeOut) serve.Prompt {
 	return p
 }
 
-// complete completes what has a list of values.
+// complete returns a completer for a field with a fixed set of values, or nil.
 func (f field) complete() serve.Completer {
 	values := f.Enum
 	if f.Type == "boolean" {
@@ -134,8 +133,7 @@ func (f field) complete() serve.Completer {
 	})
 }
 
-// Watch calls changed when there are other workflows to run than before, until ctx is
-// done: it looks every so often.
+// Watch polls the workflows and calls changed when the runnable ones differ, until ctx is done.
 func (o Offer) Watch(ctx context.Context, every time.Duration, changed func()) {
 	look := func() string {
 		runnable, err := o.Workflows.Runnable(ctx)

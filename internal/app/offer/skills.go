@@ -6,8 +6,8 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// Skills returns the abilities that are enabled, as skills, for callers who may read
-// them. What cannot be served is told in the log of the client.
+// Skills returns the enabled abilities as skills, for callers who may read them. It logs unusable
+// abilities to the client.
 func (o Offer) Skills(ctx context.Context) ([]serve.Skill, error) {
 	if !o.may(ctx, "ability.get") || !o.may(ctx, "ability.list") {
 		return nil, nil

@@ -1,3 +1,3 @@
-// Package served holds tests of the families as a server has them: asked over HTTP, with a
-// worker, and on stores that outlive both.
+// Package served tests the families in a running server: over HTTP, with a worker, and with stores
+// that outlive both.
 package served

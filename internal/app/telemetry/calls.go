@@ -22,8 +22,8 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// Calls is middleware that records every call as a span. A call that stands for
-// another one is recorded only where it fails: the other one is recorded itself.
+// Calls is middleware that records every call as a span. A call that forwards to another call is
+// only recorded if it fails, because the other call is recorded itself.
 func (t *Tracing) Calls(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		around := oteltrace.SpanContextFromContext(ctx)
@@ -65,10 +65,10 @@ func (t *Tracing) Calls(next call.Func) call.Func {
 	}
 }
 
-// namedSession is the session that a call names, or a call around it.
+// namedSession is the session id in the arguments of a call, or of a call around it.
 type namedSession string
 
-// naming returns the context of a call with the session that the call names, if it names one.
+// naming adds the session id in a call's arguments, if any, to the context.
 func naming(ctx context.Context, c *call.Call) context.Context {
 	if !bytes.Contains(c.Raw, []byte(sessionParam)) {
 		return ctx
@@ -84,13 +84,13 @@ func naming(ctx context.Context, c *call.Call) context.Context {
 	return callctx.With(ctx, namedSession(strings.ToLower(id)))
 }
 
-// sessionParam is the parameter of actions that are about a session.
+// sessionParam is the parameter for a session's id.
 const sessionParam = "sessionId"
 
-// unknownCall names the span of a call whose name led to no action. Its label is the name.
+// unknownCall is the span name of a call with an unknown name. The span's label is the name.
 const unknownCall = "call unknown"
 
-// calledName returns the name that was called, with the action that it lacks where it led to none.
+// calledName returns the called name. If it is unknown, the argument action is appended.
 func calledName(c *call.Call) string {
 	name := c.Name
 	var args struct{ Action string }
@@ -115,20 +115,20 @@ func (t *Tracing) endCall(span oteltrace.Span, c *call.Call, answer toolfold.Ans
 	span.End()
 }
 
-// plainCall is the span of a call that runs nothing. No attributes are set on it and
-// only the store reads it, so that it needs nothing of the SDK. While the call runs,
-// mu of the tracing guards what its end sets.
+// plainCall is the span of a call that runs nothing. It has no attributes and only the store reads
+// it, so it does not need the SDK. While the call runs, Tracing.mu guards the fields that its end
+// sets.
 type plainCall struct {
 	noop.Span
 	at, around        oteltrace.SpanContext
 	start, ended      time.Time
-	entry             *entry.Entry // nil where the name led to none
-	name              string       // that was called; empty where it is the action's
+	entry             *entry.Entry // nil if the name is unknown
+	name              string       // the called name; empty if it is the action's
 	arguments, result trace.Size
 	failure           *toolfold.Error
-	names             []string // of the arguments, where it failed
+	names             []string // argument names, if the call failed
 
-	capturedArguments, capturedResult string // empty where they are not kept
+	capturedArguments, capturedResult string // empty if they are not recorded
 }
 
 // SpanContext implements [oteltrace.Span].
@@ -179,7 +179,7 @@ func sizeOf(text []byte) trace.Size {
 	return trace.Size{Bytes: len(text), Tokens: estimate.Tokens(text)}
 }
 
-// convert returns the span as it is stored.
+// convert returns the span in the store's form.
 func (s *plainCall) convert() trace.Span {
 	span := place(s.at, s.around)
 	span.Label, span.Kind, span.Start, span.End = s.name, trace.Other, micros(s.start), micros(s.ended)

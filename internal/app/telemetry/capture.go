@@ -13,14 +13,14 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// argumentNames returns which of the arguments that its action declares a call was
-// given: names that callers invent may hold anything.
+// argumentNames returns the names of a call's arguments that its action declares. Undeclared names
+// could contain anything.
 func argumentNames(c *call.Call) []string {
 	var given, within map[string]json.RawMessage
 	if c.Entry == nil || len(c.Raw) > 1<<20 || json.Unmarshal(c.Raw, &given) != nil {
 		return nil
 	}
-	_ = json.Unmarshal(given[callctx.ArgParams], &within) // no object holds no names
+	_ = json.Unmarshal(given[callctx.ArgParams], &within) // without an object there are no names
 	var names []string
 	for _, p := range c.Entry.Params() {
 		_, outside := given[p.Name]
@@ -31,7 +31,7 @@ func argumentNames(c *call.Call) []string {
 	return names
 }
 
-// capturedArguments returns the arguments of a call as they may be kept.
+// capturedArguments returns the arguments of a call, redacted.
 func capturedArguments(c *call.Call) string {
 	if c.Entry == nil {
 		return captured(c.Raw, nil)
@@ -40,7 +40,7 @@ func capturedArguments(c *call.Call) string {
 	return captured(c.Raw, append(declared, toolfold.Param{Name: callctx.ArgParams, Kind: toolfold.KindObject, Optional: declared}))
 }
 
-// capturedResult returns the answer of a call as it may be kept.
+// capturedResult returns the answer of a call, redacted.
 func capturedResult(c *call.Call, answer toolfold.Answer) string {
 	if c.Entry == nil || answer.Err != nil {
 		return captured(answer.Content, nil)
@@ -48,19 +48,19 @@ func capturedResult(c *call.Call, answer toolfold.Answer) string {
 	return captured(answer.Content, c.Entry.Action.Results())
 }
 
-// captured returns JSON as it may be kept: without secrets, and shortened. Names of
-// declared members are no secrets': the key of an entry is none.
+// captured returns JSON without secrets, shortened. Declared members are never treated as secrets:
+// a memory key is not an API key.
 func captured(raw json.RawMessage, declared []toolfold.Param) string {
 	var value any
 	if len(raw) > 1<<20 || json.Unmarshal(raw, &value) != nil {
 		return shorten.To(hideIn(string(raw[:min(len(raw), 2*maxAttribute)])), maxAttribute)
 	}
-	text, _ := json.Marshal(hide(value, declared)) // what was decoded can be encoded
+	text, _ := json.Marshal(hide(value, declared)) // decoded values can be encoded
 	return shorten.To(string(text), maxAttribute)
 }
 
-// hide returns a decoded value without secrets. Declared are the members that an
-// object has there.
+// hide returns a decoded value without secrets. declared lists the declared members, if it is an
+// object.
 func hide(value any, declared []toolfold.Param) any {
 	switch v := value.(type) {
 	case string:
@@ -71,7 +71,7 @@ func hide(value any, declared []toolfold.Param) any {
 		}
 		return hideIn(v)
 	case []any:
-		list := redact.Value(v).([]any) // with the values of flags hidden
+		list := redact.Value(v).([]any) // hides values of command-line flags
 		for i, item := range v {
 			if text, isText := item.(string); !isText || list[i] == redact.Text(text) {
 				list[i] = hide(item, declared)
@@ -96,7 +96,7 @@ func hide(value any, declared []toolfold.Param) any {
 	return value
 }
 
-// members lists what is declared inside a parameter, or inside its items.
+// members returns the declared members of a parameter, or of its items.
 func members(p toolfold.Param) []toolfold.Param {
 	if p.Items != nil {
 		return members(*p.Items)
@@ -104,7 +104,8 @@ func members(p toolfold.Param) []toolfold.Param {
 	return slices.Concat(p.Required, p.Optional)
 }
 
-// hideIn hides the secrets in a text: what names tell, and what looks like one.
+// hideIn hides the secrets in a text: values whose names show that they are secret, and texts that
+// look like credentials.
 func hideIn(text string) string {
 	return secrets.Hide(redact.Text(shorten.To(text, 2*maxAttribute)), redact.Hidden)
 }

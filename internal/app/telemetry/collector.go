@@ -18,10 +18,10 @@ import (
 // collectWithin bounds how long a scrape waits for the store.
 const collectWithin = 5 * time.Second
 
-// Sources are read by a collector.
+// Sources are the data sources of a collector.
 type Sources struct {
-	// Open opens the store, or returns the one that is open. It returns nil
-	// where there is none yet, so that no scrape makes one.
+	// Open opens the store, or returns the open one. It returns nil if there is no store yet, so
+	// that no scrape creates one.
 	Open func(context.Context) (Stores, error)
 
 	// Dropped returns how many spans were not stored.
@@ -34,10 +34,10 @@ type Stores interface {
 	Queue() queue.Store
 }
 
-// Collector collects the recorded metrics, the tasks by queue and state, and
-// what tracing has dropped. Names that Prometheus does not take are changed:
-// a recorded gauge agent.cost becomes recorded_agent_cost, and a counter calls
-// recorded_calls_total. Where two would be one, the later in order gets a hash of its own name.
+// Collector collects the recorded metrics, the tasks by queue and state, and the number of dropped
+// spans. It changes names that Prometheus does not accept: a recorded gauge agent.cost becomes
+// recorded_agent_cost, and a counter calls recorded_calls_total. If two names collide, the later
+// one gets a hash of its original name.
 func Collector(from Sources) prometheus.Collector { return collector{from} }
 
 type collector struct{ from Sources }
@@ -48,8 +48,8 @@ var (
 	dropped = prometheus.NewDesc("toolfold_spans_dropped_total", "Spans that were not stored.", nil, nil)
 )
 
-// Describe implements [prometheus.Collector]. It describes nothing: what there
-// is to collect is known when it is.
+// Describe implements [prometheus.Collector]. It describes nothing, because the metrics are only
+// known when they are collected.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].
@@ -79,14 +79,14 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(tasks, prometheus.GaugeValue, float64(n), q.Name, status)
 		}
 	}
-	names := map[string]string{} // the metric of each exposed name
+	names := map[string]string{} // maps exposed names to the original ones
 	for _, s := range states {
 		to <- exposed(s, names)
 	}
 }
 
-// exposed returns a series as Prometheus takes it. Of the types that it knows
-// as distributions, count and sum are all that can be told of every point.
+// exposed converts a series to a Prometheus metric. Distributions become summaries of count and
+// sum, the only figures that cover every point.
 func exposed(s metric.State, names map[string]string) prometheus.Metric {
 	name, suffix := "recorded_"+plain(s.Name), ""
 	if s.Type == metric.Counter {
@@ -100,7 +100,7 @@ func exposed(s metric.State, names map[string]string) prometheus.Metric {
 		if known[0] >= '0' && known[0] <= '9' || strings.HasPrefix(known, "__") || known == "quantile" {
 			known = "label_" + known
 		}
-		if known != label { // names that need no change come first
+		if known != label { // unchanged names take precedence
 			if _, clash := s.Labels[known]; clash {
 				known += hashed(label)
 			}
@@ -114,13 +114,13 @@ func exposed(s metric.State, names map[string]string) prometheus.Metric {
 	case metric.Gauge:
 		return prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, s.Last)
 	}
-	for _, suffix := range []string{"_count", "_sum"} { // the names of its two figures
+	for _, suffix := range []string{"_count", "_sum"} { // a summary exposes these two names
 		names[name+suffix] = s.Name + suffix + " of " + s.Type
 	}
 	return prometheus.MustNewConstSummary(desc, uint64(s.Count), s.Sum, nil)
 }
 
-// plain replaces every character that names of Prometheus do not have.
+// plain replaces every character that Prometheus does not allow in names.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z' && r < 0x80 {
@@ -130,8 +130,8 @@ func plain(name string) string {
 	}, name)
 }
 
-// unique returns name with its suffix, and between them a hash of the original where another
-// original has that name.
+// unique returns name with its suffix. If another original already has that name, it inserts a
+// hash.
 func unique(name, suffix, original string, taken map[string]string) string {
 	if first, clash := taken[name+suffix]; clash && first != original {
 		name += hashed(original)

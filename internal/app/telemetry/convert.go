@@ -15,15 +15,15 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// Attributes of the span of a call.
+// Attributes of a call's span.
 const (
-	actionKey          = attribute.Key("toolfold.action") // full name; absent when the name led to none
+	actionKey          = attribute.Key("toolfold.action") // full name; absent if the called name is unknown
 	argumentsBytesKey  = attribute.Key("toolfold.arguments.bytes")
 	argumentsTokensKey = attribute.Key("toolfold.arguments.tokens") // estimated
 	resultBytesKey     = attribute.Key("toolfold.result.bytes")
 	resultTokensKey    = attribute.Key("toolfold.result.tokens") // estimated
 	errorKey           = attribute.Key("error.type")
-	toolNameKey        = attribute.Key("gen_ai.tool.name") // that was called, where it is not the action's
+	toolNameKey        = attribute.Key("gen_ai.tool.name") // the called name, if it is not the action's
 	argumentsKey       = attribute.Key(trace.ArgumentsAttribute)
 	argumentNamesKey   = attribute.Key(trace.ArgumentNamesAttribute)
 	resultKey          = attribute.Key("toolfold.result")
@@ -31,11 +31,11 @@ const (
 
 const (
 	maxMessage    = 500     // characters
-	maxAttribute  = 8 << 10 // characters of an attribute that is stored
+	maxAttribute  = 8 << 10 // characters of a stored attribute
 	maxAttributes = 32
 )
 
-// convert returns a span as it is stored.
+// convert returns a span in the store's form.
 func convert(s span) trace.Span {
 	if s, plain := s.(*plainCall); plain {
 		return s.convert()
@@ -43,7 +43,7 @@ func convert(s span) trace.Span {
 	return convertSDK(s.(sdk.ReadOnlySpan))
 }
 
-// place returns a span with where it stands.
+// place returns a span with its ids, its parent and the status success.
 func place(at, parent oteltrace.SpanContext) trace.Span {
 	span := trace.Span{
 		TraceID: at.TraceID().String(), ID: at.SpanID().String(), Root: !parent.IsValid() || parent.IsRemote(), Status: trace.Success,
@@ -54,7 +54,7 @@ func place(at, parent oteltrace.SpanContext) trace.Span {
 	return span
 }
 
-// fail makes a span one that has failed.
+// fail marks a span as failed.
 func fail(span *trace.Span, message string) {
 	span.Status, span.Message = trace.Failure, redact.Text(shorten.To(message, maxMessage))
 }
@@ -104,7 +104,7 @@ func convertSDK(s sdk.ReadOnlySpan) trace.Span {
 			span.Tolerated = kv.Value.AsBool()
 		case errorKey:
 			span.Code = kv.Value.AsString()
-		case "gen_ai.agent.id", "gen_ai.workflow.name", "toolfold.step.type": // the label and the kind say it
+		case "gen_ai.agent.id", "gen_ai.workflow.name", "toolfold.step.type": // contained in the label and the kind
 		default:
 			set(&span, kv)
 		}
@@ -127,8 +127,7 @@ func set(span *trace.Span, kv attribute.KeyValue) {
 	}
 }
 
-// skipped reports whether a span is not stored: whoever reads traces does not
-// want to find the reading of them.
+// skipped reports whether a span is not stored: reading traces should not add traces.
 func skipped(s trace.Span) bool {
 	return s.Root && s.Kind == trace.Call && strings.HasPrefix(s.Label, trace.Family.Name+".")
 }

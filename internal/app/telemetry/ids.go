@@ -9,9 +9,8 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 )
 
-// ids makes ids of traces that grow with time, so that a store appends them
-// instead of writing all over its index. Their last eight bytes are random, as
-// are ids of spans.
+// ids generates trace ids that grow with time, so that a store appends to its index instead of
+// writing all over it. The last eight bytes and span ids are random.
 type ids struct{}
 
 // NewIDs implements [sdk.IDGenerator].
@@ -23,6 +22,6 @@ func (g ids) NewIDs(ctx context.Context) (id oteltrace.TraceID, span oteltrace.S
 
 // NewSpanID implements [sdk.IDGenerator].
 func (ids) NewSpanID(context.Context, oteltrace.TraceID) (id oteltrace.SpanID) {
-	binary.BigEndian.PutUint64(id[:], rand.Uint64()|1) // zero is no id
+	binary.BigEndian.PutUint64(id[:], rand.Uint64()|1) // zero is not a valid id
 	return id
 }

@@ -29,15 +29,14 @@ import (
 var serviceName = attribute.String("service.name", "toolfold")
 
 const (
-	otlpTimeout  = 10 * time.Second // of a request, unless the environment says otherwise
-	otlpPause    = 5 * time.Second  // before the first retry; then twice as long each time
+	otlpTimeout  = 10 * time.Second // of a request, unless the environment sets another one
+	otlpPause    = 5 * time.Second  // before the first retry; doubles each time
 	otlpMaxPause = 30 * time.Second
-	otlpReply    = 64 << 10 // bytes that are read of an answer
+	otlpReply    = 64 << 10 // bytes read of an answer
 )
 
-// otlp returns the exporter to the endpoint that the environment names, nil
-// where it names none or turns it off. The context of a batch bounds its
-// retries.
+// otlp returns an exporter to the endpoint in the environment, or nil if none is set or export is
+// disabled. The context of a batch bounds its retries.
 func otlp() (*otlptrace.Exporter, error) {
 	off := strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none"
 	if _, endpoint := otlpSetting("ENDPOINT"); endpoint == "" || off {
@@ -53,8 +52,7 @@ func otlp() (*otlptrace.Exporter, error) {
 	return otlptrace.New(context.Background(), receiver) // connects with the first batch
 }
 
-// otlpSetting returns a variable of the environment, for traces or else for all
-// signals.
+// otlpSetting returns an environment variable for traces, or else for all signals.
 func otlpSetting(setting string) (name, value string) {
 	name = "OTEL_EXPORTER_OTLP_TRACES_" + setting
 	if value = os.Getenv(name); value == "" {
@@ -64,8 +62,8 @@ func otlpSetting(setting string) (name, value string) {
 	return name, strings.TrimSpace(value)
 }
 
-// receiver sends spans by OTLP over HTTP. It stands in for the client of
-// OpenTelemetry, which links gRPC for the types of its requests.
+// receiver sends spans by OTLP over HTTP. It replaces OpenTelemetry's client, which would link gRPC
+// for its request types.
 type receiver struct {
 	url    string
 	header http.Header
@@ -113,7 +111,7 @@ func newReceiver() (*receiver, error) {
 	return r, nil
 }
 
-// readHeaders reads key=value pairs that commas separate, percent-encoded.
+// readHeaders parses comma-separated, percent-encoded key=value pairs.
 func (r *receiver) readHeaders() error {
 	for _, prefix := range []string{"OTEL_EXPORTER_OTLP_", "OTEL_EXPORTER_OTLP_TRACES_"} { // the latter wins
 		for pair := range strings.SplitSeq(os.Getenv(prefix+"HEADERS"), ",") {
@@ -131,7 +129,7 @@ func (r *receiver) readHeaders() error {
 	return nil
 }
 
-// otlpTLS returns the certificates that the environment names.
+// otlpTLS returns the TLS configuration from the environment.
 func otlpTLS() (*tls.Config, error) {
 	config := &tls.Config{}
 	if name, path := otlpSetting("CERTIFICATE"); path != "" {
@@ -164,10 +162,10 @@ func (r *receiver) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces implements [otlptrace.Client]. It sends the spans again while the
-// receiver is busy or away, as long as ctx lasts.
+// UploadTraces implements [otlptrace.Client]. It retries while the receiver is busy or unreachable,
+// until ctx ends.
 func (r *receiver) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans}) // the same bytes as a request of the service
+	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans}) // encodes like the service's request
 	if err != nil {
 		return fmt.Errorf("encoding spans: %w", err)
 	}
@@ -198,13 +196,13 @@ func (r *receiver) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSp
 	}
 }
 
-// laterError is the error of a request that may be sent again.
+// laterError is the error of a request that may be retried.
 type laterError struct {
 	error
-	after time.Duration // that the receiver asks to wait
+	after time.Duration // the receiver's requested delay
 }
 
-// busy are the statuses after which a request may be sent again.
+// busy lists the statuses after which a request may be retried.
 var busy = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 // send sends one request.
@@ -230,7 +228,7 @@ func (r *receiver) send(ctx context.Context, body []byte) error {
 	return err
 }
 
-// retryAfter reads a Retry-After header, in seconds or as a date.
+// retryAfter parses a Retry-After header, in seconds or as a date.
 func retryAfter(text string) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -241,8 +239,8 @@ func retryAfter(text string) time.Duration {
 	return 0
 }
 
-// rejected returns an error where an answer says that spans were not taken: the
-// field partial_success, of rejected_spans and error_message.
+// rejected returns an error if an answer reports rejected spans, in rejected_spans and
+// error_message of the field partial_success.
 func rejected(reply []byte) error {
 	partial := protoField(reply, 1)
 	count, _ := protowire.ConsumeVarint(protoField(partial, 1))
@@ -252,8 +250,7 @@ func rejected(reply []byte) error {
 	return nil
 }
 
-// protoField returns the bytes of a field of a protobuf message, nil where it
-// has none.
+// protoField returns the bytes of a protobuf message's field, or nil.
 func protoField(message []byte, number protowire.Number) []byte {
 	for len(message) > 0 {
 		found, kind, n := protowire.ConsumeTag(message)

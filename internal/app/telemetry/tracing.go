@@ -1,14 +1,12 @@
-// Package telemetry records what the server does: a span for every call, run,
-// step and task, in the store and, where the environment names an OTLP
-// endpoint, there too. It is the only importer of the OpenTelemetry SDK.
+// Package telemetry records a span for every call, run, step and task. It stores them, and also
+// exports them if the environment names an OTLP endpoint. It is the only importer of the
+// OpenTelemetry SDK.
 //
-// Callers never wait for the recording. Spans that have ended are stored in
-// batches about a second later, as many in a second as take a few hundredths of a
-// processor. What comes faster for longer is dropped and counted: first calls that
-// succeeded, which are most of it and tell least. Spans that run for longer are stored as
-// running, and their process reports while they do: what it leaves behind when
-// it is killed counts as interrupted. Calls alone do not open a store; their
-// spans wait for it.
+// Callers never wait for the recording. Ended spans are stored in batches about a second later, at
+// a rate that costs a few hundredths of a processor. If more arrive for longer, spans are dropped
+// and counted: first those of successful calls, which are frequent and tell least. Long spans are
+// stored as running, and their process reports while they run: spans of a killed process count as
+// interrupted. Calls alone do not open a store; their spans wait for it.
 package telemetry
 
 import (
@@ -35,44 +33,44 @@ import (
 )
 
 const (
-	flushAfter   = time.Second            // between a span's end and its storing
-	flushEach    = 250 * time.Millisecond // between batches that are full
+	flushAfter   = time.Second            // between a span's end and storing it
+	flushEach    = 250 * time.Millisecond // between full batches
 	maxBatch     = 1024                   // spans
-	maxPending   = 8192                   // spans that have ended and are not stored
-	maxCalls     = maxPending / 2         // at which calls that succeeded and run nothing are dropped
-	maxOpen      = 8192                   // running spans that are known
+	maxPending   = 8192                   // ended spans that are not stored
+	maxCalls     = maxPending / 2         // above it, successful calls that run nothing are dropped
+	maxOpen      = 8192                   // tracked running spans
 	maxAnswers   = 16 << 20               // bytes of answers that are not stored
 	maxAnswer    = 1 << 20                // bytes of one answer
 	trimEach     = time.Minute
-	tellEach     = time.Minute // that spans are dropped, to the log
-	trimAt       = 50_000      // spans stored since the last time
+	tellEach     = time.Minute // between log messages about dropped spans
+	trimAt       = 50_000      // spans stored since the last trim
 	storeWithin  = 20 * time.Second
-	exportWithin = time.Second // at the end
+	exportWithin = time.Second // on Close
 )
 
-// scopeName is the instrumentation scope of the spans of calls. It stays when the package moves.
+// scopeName is the instrumentation scope of call spans. It stays the same if the package moves.
 const scopeName = "github.com/toolfold/toolfold/internal/telemetry"
 
-// Options say what tracing records and where.
+// Options configure tracing.
 type Options struct {
-	// Open opens the store. Calls alone do not open it: their spans wait until
-	// Opened is closed, or a run opens it. The oldest go when too many wait.
+	// Open opens the store. Calls alone do not open it: their spans wait until Opened is closed, or
+	// a run opens it. If too many wait, the oldest are dropped.
 	Open   func(context.Context) (trace.Store, error)
 	Opened <-chan struct{}
 
-	// Arguments keeps arguments and results of calls, shortened, as attributes.
+	// Arguments records the arguments and results of calls, shortened and redacted, as attributes.
 	Arguments bool
 
-	// RunsOnly records of the calls only runs and what these call.
+	// RunsOnly records only runs and the calls that they make.
 	RunsOnly bool
 
-	Days      int // traces are kept; zero = for ever
-	Megabytes int // of traces are kept; zero = any
+	Days      int // how long traces are kept; zero = forever
+	Megabytes int // how much is kept; zero = unlimited
 
-	Workspace string // in which the process works; empty if it is unknown
+	Workspace string // the process's workspace; empty if unknown
 
 	Version string       // of the service, for OTLP
-	Log     *slog.Logger // of what could not be stored
+	Log     *slog.Logger // for spans that could not be stored
 	Now     func() time.Time
 }
 
@@ -82,25 +80,25 @@ type Tracing struct {
 	now      func() time.Time
 	provider *sdk.TracerProvider
 	tracer   oteltrace.Tracer
-	sends    bool // spans go to an OTLP endpoint too
+	sends    bool // spans are exported to an OTLP endpoint, too
 
 	mu      sync.Mutex
-	timer   *time.Timer // of the next batch
-	armed   bool        // it is due
+	timer   *time.Timer // for the next batch
+	armed   bool        // timer is running
 	open    map[spanKey]*recorded
 	ended   []*recorded
 	answers int  // bytes in ended
-	ran     bool // a run was recorded, which is worth opening a store
+	ran     bool // a run was recorded, so the store may be opened
 	dropped int64
 	failing bool // the last batch could not be stored
 
-	told   int64     // of dropped, to the log
-	toldAt time.Time // when that was
+	told   int64     // value of dropped at the last log message
+	toldAt time.Time // time of the last log message
 
 	storing sync.Mutex // held while a batch is stored
 	heard   time.Time  // when running traces were last reported
 	trimmed time.Time
-	stored  int // spans since then
+	stored  int // spans since trimmed
 }
 
 type spanKey struct {
@@ -108,24 +106,24 @@ type spanKey struct {
 	span  oteltrace.SpanID
 }
 
-// A span is of the SDK, or a [plainCall].
+// A span is an SDK span or a [plainCall].
 type span interface {
 	SpanContext() oteltrace.SpanContext
 	StartTime() time.Time
 }
 
-// recorded is a span that runs or has ended.
+// recorded is a running or ended span.
 type recorded struct {
 	span
-	answer []byte // kept with the span when it ends
+	answer []byte // stored with the span when it ends
 
-	caller   string   // client whose call it is, or is part of
-	sessions []string // that it is part of, or that its call names
+	caller   string   // client of the call that it belongs to
+	sessions []string // sessions that it belongs to, or that its call names
 	begun    bool     // stored as running
 }
 
-// New returns tracing, and OTLP export as the environment configures it. A
-// configuration that cannot be used is an error.
+// New returns a Tracing, with OTLP export as configured by the environment. An invalid
+// configuration is an error.
 func New(o Options) (*Tracing, error) {
 	t := &Tracing{o: o, now: clock.Micros(o.Now), open: map[spanKey]*recorded{}}
 	t.timer = time.AfterFunc(time.Hour, t.storeBatch)
@@ -135,8 +133,8 @@ func New(o Options) (*Tracing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	// The store has every span, whatever a caller's trace context or a sampler
-	// in the environment says.
+	// The store gets every span, regardless of a caller's trace context or a sampler in the
+	// environment.
 	options := []sdk.TracerProviderOption{sdk.WithResource(service), sdk.WithSampler(sdk.AlwaysSample()), sdk.WithIDGenerator(ids{}),
 		sdk.WithSpanProcessor(t)}
 	exporter, err := otlp()
@@ -155,11 +153,10 @@ func New(o Options) (*Tracing, error) {
 	return t, nil
 }
 
-// Provider returns what opens spans that are recorded.
+// Provider returns a provider whose spans are recorded.
 func (t *Tracing) Provider() oteltrace.TracerProvider { return t.provider }
 
-// Dropped returns how many spans were not stored: there were too many at a
-// time, or the store failed.
+// Dropped returns how many spans were not stored, because there were too many or the store failed.
 func (t *Tracing) Dropped() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,7 +171,7 @@ func (t *Tracing) OnStart(ctx context.Context, s sdk.ReadWriteSpan) {
 // OnEnd implements [sdk.SpanProcessor].
 func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) { t.end(s) }
 
-// start notes a span that begins in a context, and whether it is of a run.
+// start records a new span, and whether it belongs to a run.
 func (t *Tracing) start(ctx context.Context, s span, ofRun bool) {
 	began := &recorded{span: s, caller: toolfold.OriginOf(ctx).Client, sessions: work.Sessions(ctx)}
 	if named := callctx.Of[namedSession](ctx); named != "" && !slices.Contains(began.sessions, string(named)) {
@@ -189,14 +186,14 @@ func (t *Tracing) start(ctx context.Context, s span, ofRun bool) {
 	t.arm()
 }
 
-// end takes over a span that has ended.
+// end records an ended span.
 func (t *Tracing) end(s span) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.add(s)
 }
 
-// add adds a span that has ended. The caller holds mu.
+// add adds an ended span. The caller holds mu.
 func (t *Tracing) add(s span) {
 	key := keyOf(s)
 	span := t.open[key]
@@ -221,13 +218,13 @@ func (t *Tracing) add(s span) {
 	t.arm()
 }
 
-// tellsLittle reports whether a span is of a call that succeeded and ran nothing.
+// tellsLittle reports whether a span is a successful call that ran nothing.
 func tellsLittle(s span) bool {
 	call, ok := s.(*plainCall)
 	return ok && call.failure == nil
 }
 
-// arm schedules that recorded spans are stored. The caller holds mu.
+// arm starts the timer for the next batch. The caller holds mu.
 func (t *Tracing) arm() {
 	if t.armed {
 		return
@@ -240,8 +237,7 @@ func (t *Tracing) arm() {
 	}
 }
 
-// keep stores the answer of a run with its span: its caller may have stopped
-// waiting.
+// keep stores the answer of a run with its span, because its caller may have stopped waiting.
 func (t *Tracing) keep(span oteltrace.SpanContext, answer []byte) {
 	if len(answer) > maxAnswer {
 		answer = omitted(len(answer), fmt.Sprintf("the answer has more than %d bytes", maxAnswer))
@@ -253,7 +249,7 @@ func (t *Tracing) keep(span oteltrace.SpanContext, answer []byte) {
 	}
 }
 
-// omitted stands for an answer that is not kept.
+// omitted replaces an answer that is not stored.
 func omitted(size int, why string) []byte {
 	return fmt.Appendf(nil, `{"omitted":%q,"bytes":%d}`, why, size)
 }
@@ -263,7 +259,7 @@ func keyOf(s span) spanKey {
 	return spanKey{in.TraceID(), in.SpanID()}
 }
 
-// storeBatch stores a batch when it is due, and says in the log what was lost.
+// storeBatch stores a batch when it is due, and logs losses.
 func (t *Tracing) storeBatch() {
 	ctx, done := context.WithTimeout(context.Background(), storeWithin)
 	defer done()
@@ -297,9 +293,8 @@ func (t *Tracing) isOpened() bool {
 	}
 }
 
-// Flush stores what was recorded so far, with the spans that run for a while or
-// are around one that has ended. It does so also when ctx is done: the spans
-// are not only those of the caller.
+// Flush stores all spans recorded so far, including running ones that are long or around an ended
+// span. It does so even if ctx is done, because the spans do not only belong to the caller.
 func (t *Tracing) Flush(ctx context.Context) error {
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), storeWithin)
 	defer done()
@@ -316,7 +311,7 @@ func (t *Tracing) flush(ctx context.Context) (failed error) {
 	return failed
 }
 
-// store stores a batch. More says that there are spans for another one.
+// store stores a batch. more reports whether spans for another one are waiting.
 func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 	t.storing.Lock()
 	defer t.storing.Unlock()
@@ -326,7 +321,7 @@ func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 	}
 	list := converted(spans, t.o.Workspace)
 	store, err := t.o.Open(ctx)
-	if err == nil && len(list) > 0 { // all at once: under load each transaction waits for many others
+	if err == nil && len(list) > 0 { // one transaction: under load each waits for many others
 		err = store.Put(ctx, list, t.now())
 	}
 	if err != nil {
@@ -350,8 +345,8 @@ func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 	return len(spans) >= maxBatch, err
 }
 
-// giveUp counts the spans that could not be stored, but for spans that still run: they are
-// taken again.
+// giveUp counts the spans that could not be stored. Running spans do not count, because they are
+// stored again later.
 func (t *Tracing) giveUp(spans []taken, converted []trace.Span) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -367,16 +362,15 @@ func (t *Tracing) giveUp(spans []taken, converted []trace.Span) {
 	}
 }
 
-// taken is a span on its way to the store.
+// taken is a span that is about to be stored.
 type taken struct {
-	span // as it was when it was taken
+	span // as it was when taken
 	from *recorded
 	runs bool
 }
 
-// take takes the next spans to store, and the traces of spans that were stored as
-// running before. It takes none as long as nothing has opened the store but calls
-// would.
+// take takes the next spans to store, and the traces of spans already stored as running. While the
+// store is closed and no run was recorded, it takes none.
 func (t *Tracing) take() (spans []taken, running []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -388,7 +382,7 @@ func (t *Tracing) take() (spans []taken, running []string) {
 		return nil, nil
 	}
 	n := min(len(t.ended), maxBatch)
-	around := map[oteltrace.TraceID]bool{} // traces of which a span has ended, where others run
+	around := map[oteltrace.TraceID]bool{} // traces with an ended span
 	for _, s := range t.ended[:n] {
 		spans = append(spans, taken{span: s.span, from: s})
 		t.answers -= len(s.answer)
@@ -406,7 +400,7 @@ func (t *Tracing) take() (spans []taken, running []string) {
 		case around[key.trace] || open.StartTime().Before(began):
 			open.begun = true
 			now := open.span
-			if plain, ok := now.(*plainCall); ok { // it may end meanwhile
+			if plain, ok := now.(*plainCall); ok { // a copy, because it may end meanwhile
 				copied := *plain
 				now = &copied
 			}
@@ -416,7 +410,7 @@ func (t *Tracing) take() (spans []taken, running []string) {
 	return spans, running
 }
 
-// converted returns spans as they are stored, without the ones that no query reads.
+// converted returns spans in the store's form, without skipped ones.
 func converted(spans []taken, workspace string) []trace.Span {
 	list := make([]trace.Span, 0, len(spans))
 	for _, s := range spans {
@@ -436,7 +430,7 @@ func converted(spans []taken, workspace string) []trace.Span {
 	return list
 }
 
-// Close stores what was recorded and sends out the rest, for a moment at most.
+// Close stores and exports the remaining spans, for at most exportWithin.
 func (t *Tracing) Close() {
 	ctx, done := context.WithTimeout(context.Background(), exportWithin)
 	defer done()

@@ -2,5 +2,5 @@
 
 package trust
 
-// identity returns nothing: folders have no id here that is had without opening them.
+// identity returns "": on this system, a folder's id cannot be read without opening the folder.
 func identity(string) string { return "" }

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// identity returns what tells a folder from others that stood at its path, empty
-// where there is no folder. The device is no part of it: its number may change with
-// every start of the machine.
+// identity returns an id that distinguishes a folder from others at the same path, or "" if there
+// is no folder. It leaves out the device, whose number may change at every start of the machine.
 func identity(dir string) string {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package trust keeps the list of folders that a user trusts: toolfold uses
-// the agents, abilities and workflows in a folder only after its user said so.
+// Package trust stores the list of folders that a user trusts: toolfold only uses agents, abilities
+// and workflows of trusted folders.
 //
-// A trusted folder includes the folders below it, as in editors. Folders are
-// listed by absolute path with symbolic links resolved, so a link cannot lend
-// one folder the trust of another.
+// A trusted folder includes the folders below it, as in editors. The list has absolute paths with
+// symbolic links resolved, so a link cannot lend one folder the trust of another.
 package trust
 
 import (
@@ -20,26 +19,24 @@ import (
 	"github.com/toolfold/toolfold/internal/system/safefile"
 )
 
-// maxSize bounds the file, in bytes: room for several thousand folders.
+// maxSize bounds the file, in bytes. It suffices for several thousand folders.
 const maxSize = 1 << 20
 
-// Folders is the list in one file. It is safe for concurrent use, also by
-// several processes. Each method reads the file, so changes take effect at
-// once.
+// Folders is the list in a file. It is safe for concurrent use, also by several processes. Each
+// method reads the file, so changes take effect at once.
 type Folders struct {
 	path string
 }
 
-// Open returns the list in the file at path, which need not exist yet. It reads
-// nothing.
+// Open returns the list in the file at path, which need not exist yet. It does not read it.
 func Open(path string) *Folders { return &Folders{path: path} }
 
 // content is the JSON of the file.
 type content struct {
 	Folders []string `json:"folders"`
 
-	// IDs tell a folder from another one at the same path. Folders that were added
-	// where the system has no such ids are not in it.
+	// IDs distinguish a folder from another one at the same path. It lacks folders that were added
+	// on a system without such ids.
 	IDs map[string]string `json:"ids,omitempty"`
 }
 
@@ -71,15 +68,14 @@ func (f *Folders) read() (c content, err error) {
 	return c, nil
 }
 
-// Trusted reports whether dir or a folder around it is in the list. It reports
-// false for a folder that does not exist and when the list cannot be read.
+// Trusted reports whether dir or a folder around it is in the list. It reports false if the folder
+// does not exist or the list cannot be read.
 func (f *Folders) Trusted(dir string) bool {
 	by, err := f.By(dir)
 	return err == nil && by != ""
 }
 
-// By returns the entry of the list that makes dir trusted, the outermost one,
-// or an empty string where none does.
+// By returns the outermost entry of the list that makes dir trusted, or "".
 func (f *Folders) By(dir string) (string, error) {
 	dir, err := resolve(dir)
 	if err != nil {
@@ -97,8 +93,8 @@ func (f *Folders) By(dir string) (string, error) {
 	return "", nil
 }
 
-// Replaced returns the entry of the list that makes dir trusted where another folder
-// stands at its path than when it was added; else an empty string.
+// Replaced returns the entry that makes dir trusted, if its path now has another folder than when
+// it was added. Otherwise it returns "".
 func (f *Folders) Replaced(dir string) string {
 	by, err := f.By(dir)
 	if err != nil || by == "" {
@@ -111,9 +107,8 @@ func (f *Folders) Replaced(dir string) string {
 	return by
 }
 
-// Add adds an existing folder and returns its resolved path. It refuses the
-// root of a file system and the user's home directory: all that is ever
-// downloaded below them would be trusted.
+// Add adds an existing folder and returns its resolved path. It rejects the root of a file system
+// and the user's home directory, because that would trust all future downloads below them.
 func (f *Folders) Add(ctx context.Context, dir string) (string, error) {
 	dir, err := resolve(dir)
 	if err != nil {
@@ -136,8 +131,8 @@ func (f *Folders) Add(ctx context.Context, dir string) (string, error) {
 	})
 }
 
-// Remove removes a folder, which need not exist any more, and returns the path
-// that it had in the list. It is an error when the list does not have it.
+// Remove removes a folder, which need not exist any more, and returns its path in the list. It is
+// an error if the list does not contain it.
 func (f *Folders) Remove(ctx context.Context, dir string) (string, error) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
@@ -167,7 +162,7 @@ func (f *Folders) Remove(ctx context.Context, dir string) (string, error) {
 	return "", fmt.Errorf("%s is not in the list of trusted folders", absolute)
 }
 
-// edit changes the list under a lock that keeps other processes out.
+// edit changes the list under a lock against other processes.
 func (f *Folders) edit(ctx context.Context, change func(*content)) error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return fmt.Errorf("writing trusted folders: %w", err)
@@ -201,8 +196,7 @@ func (f *Folders) edit(ctx context.Context, change func(*content)) error {
 	return nil
 }
 
-// resolve returns the absolute path of an existing folder, without symbolic
-// links.
+// resolve returns the absolute path of an existing folder, with symbolic links resolved.
 func resolve(dir string) (string, error) {
 	named, err := filepath.Abs(dir)
 	if err != nil {
