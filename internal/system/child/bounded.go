@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// Bounded keeps what is written to it, and fails at a write that exceeds its limit: as output of a [Command] it ends the
-// program. It has no other method that writes, which io.Copy would prefer.
+// Bounded collects written text. A write beyond its limit fails; as output of a [Command] that ends
+// the program. It has no method such as ReadFrom, which io.Copy would prefer to Write.
 type Bounded struct {
 	Limit int  // bytes
-	Full  bool // more was written
+	Full  bool // a write exceeded the limit
 	text  bytes.Buffer
 }
 
@@ -21,8 +21,8 @@ func (b *Bounded) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// Bytes returns what was written before the limit.
+// Bytes returns the text written within the limit.
 func (b *Bounded) Bytes() []byte { return b.text.Bytes() }
 
-// String returns what was written before the limit.
+// String returns the text written within the limit.
 func (b *Bounded) String() string { return b.text.String() }

@@ -1,13 +1,12 @@
-// Package child runs programs that end with the call that runs them and with
-// this process, however it ends.
+// Package child runs programs that end with the call that runs them, and with this process, however
+// it ends.
 //
-// On Unix a second process of this program's own executable, the keeper,
-// stands between (package keeper): it starts the program as a process group of its own and
-// waits for either of two things, the program's end or that of this process,
-// which it knows by a pipe that the system closes. Then it kills what is left
-// of the group. On Linux it is also the reaper of orphans, so that what left
-// the group is found too, and the program is killed where the keeper itself
-// is. Elsewhere only the program is killed, and only while this process runs.
+// On Unix a second process of this program's executable, the keeper, is in between (package
+// keeper). It starts the program in its own process group, and waits for the end of the program or
+// of this process, which it notices by a pipe that the system closes. Then it kills the rest of the
+// group. On Linux it also adopts orphans, so that it finds processes that left the group, and the
+// program is killed if the keeper is. On other systems only the program is killed, and only while
+// this process runs.
 package child
 
 import (
@@ -17,20 +16,21 @@ import (
 	"time"
 )
 
-// Command is a program to run. No shell is involved.
+// Command is a program to run, without a shell.
 type Command struct {
-	Argv   []string // the program, by path or as found in $PATH, and its arguments
-	Dir    string   // empty = that of this process
-	Env    []string // NAME=value, the last of a name counts; nil = that of this process
+	Argv   []string // the program, as a path or a name in $PATH, and its arguments
+	Dir    string   // empty = the working directory of this process
+	Env    []string // NAME=value, the last of a name wins; nil = the environment of this process
 	Stdin  io.Reader
-	Stdout io.Writer // Run gives up on the program at an error of either writer
+	Stdout io.Writer // an error of either writer ends the program
 	Stderr io.Writer
 
-	// CPU bounds the processor time of each process of the program, in whole seconds, on Unix; 0 = there is no limit.
+	// CPU limits the processor time of each process of the program, in whole seconds, on Unix; 0 =
+	// no limit.
 	CPU time.Duration
 }
 
-// ExitError is the error of a program that did not succeed.
+// ExitError is the error of a program that failed.
 type ExitError struct {
 	State string // "exit status 3", "signal: killed"
 }
@@ -41,22 +41,21 @@ func (e *ExitError) Error() string { return e.State }
 // StartError is the error of a program that could not be started.
 type StartError struct {
 	Reason string // without paths of this machine
-	Err    error  // nil where the reason is all that is known
+	Err    error  // nil if only the reason is known
 }
 
 // Error implements error.
 func (e *StartError) Error() string { return e.Reason }
 
-// Unwrap returns the reason as an error of the system.
+// Unwrap returns the system's error.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// ErrNUL is the error of an argument with a NUL character, which none can
-// hold.
+// ErrNUL is the error for an argument with a NUL character, which no argument can contain.
 var ErrNUL = errors.New("an argument has a NUL character")
 
-// Run runs a program to its end, or kills it and all that it started when the
-// context ends; see the package for what that means on each system. The error
-// is an [ExitError], a [StartError], [ErrNUL], or that of the context.
+// Run runs a program to its end. If the context ends, it kills the program and everything that it
+// started; see the package for the limits on each system. The error is an [ExitError], a
+// [StartError], [ErrNUL], or the context's.
 func Run(ctx context.Context, c Command) error {
 	for _, argument := range c.Argv {
 		for i := range len(argument) {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// grace bounds the time between the request to end a run and its end.
+// grace bounds the time between cancelling a run and its end.
 const grace = 10 * time.Second
 
-// run runs a program. Only the program itself ends with the context: there
-// are no process groups here.
+// run runs a program. If the context ends, it only kills the program itself: there are no process
+// groups.
 func run(ctx context.Context, c Command) error {
 	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr
@@ -28,7 +28,7 @@ func run(ctx context.Context, c Command) error {
 	case errors.As(err, &exit):
 		return &ExitError{State: exit.ProcessState.String()}
 	case errors.Is(err, exec.ErrWaitDelay):
-		return nil // it succeeded, and left something that holds its output open
+		return nil // it succeeded, but one of its children keeps the output open
 	}
 	return err
 }

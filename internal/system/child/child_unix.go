@@ -42,8 +42,8 @@ func run(ctx context.Context, c Command) error {
 	process.Args = append([]string{keeper.Title(c.CPU), program.Path}, c.Argv...)
 	process.Dir, process.Env, process.Stdin, process.Stdout, process.Stderr = c.Dir, c.Env, c.Stdin, c.Stdout, c.Stderr
 	process.ExtraFiles = []*os.File{lifelineR, reportW}
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // signals of a terminal are not for it
-	process.Cancel = func() error {                           // it goes on to clear up where it was stopped
+	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that a terminal's signals do not reach it
+	process.Cancel = func() error {                           // SIGCONT: a stopped keeper must clean up
 		return errors.Join(lifelineW.Close(), process.Process.Signal(syscall.SIGCONT))
 	}
 	process.WaitDelay = keeper.Grace
@@ -66,7 +66,7 @@ func run(ctx context.Context, c Command) error {
 	return fmt.Errorf("the program was given up: %w", err)
 }
 
-// startError leaves out the paths of this machine.
+// startError returns a [StartError] without paths of this machine.
 func startError(err error) error {
 	reason := keeper.Reason(err)
 	var look *exec.Error

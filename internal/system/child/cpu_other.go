@@ -4,5 +4,5 @@ package child
 
 import "time"
 
-// LimitCPU does nothing where the system knows no such limit.
+// LimitCPU does nothing on systems without such a limit.
 func LimitCPU(time.Duration) error { return nil }

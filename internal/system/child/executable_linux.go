@@ -2,8 +2,7 @@ package child
 
 import "os"
 
-// Executable is the program that this process runs, also where its file was
-// replaced or removed since.
+// Executable returns the program that this process runs, even if its file was replaced or removed.
 func Executable() (string, error) {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil {

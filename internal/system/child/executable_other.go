@@ -4,5 +4,5 @@ package child
 
 import "os"
 
-// Executable is the program that this process runs.
+// Executable returns the program that this process runs.
 func Executable() (string, error) { return os.Executable() }

@@ -2,5 +2,5 @@
 
 package child
 
-// LimitMemory does nothing where the system knows no such limit.
+// LimitMemory does nothing on systems without such a limit.
 func LimitMemory(bytes, most uint64) error { return nil }

@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// Tail keeps the last bytes that are written to it. It is safe for concurrent
-// use, such as by both outputs of a program.
+// Tail keeps the last bytes written to it. It is safe for concurrent use, for example as both
+// outputs of a program.
 type Tail struct {
-	Keep int // most bytes
+	Keep int // in bytes
 
 	mu  sync.Mutex
 	end []byte
@@ -25,16 +25,15 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns what is kept, without what is not UTF-8.
+// String returns the kept bytes without invalid UTF-8.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(string(t.end), "")
 }
 
-// Quote returns what is kept as clean leaves it, and of that the last n bytes,
-// marked where something stood before them. Keep more than n bytes, so that
-// clean sees a secret whole that begins before the quote.
+// Quote passes the kept text through clean, and returns its last n bytes, marked if something is
+// cut. Keep must exceed n, so that clean also recognizes a secret that begins before the quote.
 func (t *Tail) Quote(n int, clean func(string) string) string {
 	text := strings.TrimSpace(clean(t.String()))
 	if len(text) > n {

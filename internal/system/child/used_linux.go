@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// tick is the unit of times in /proc, on all processors that Go knows.
+// tick is the unit of times in /proc, on all processors that Go supports.
 const tick = time.Second / 100
 
-// running returns the processor time of the other processes in the group of this one, and of those
-// that each has waited for.
+// running returns the processor time of the other processes in this process group, and of their
+// children that they have waited for.
 func running() (sum time.Duration) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -29,12 +29,12 @@ func running() (sum time.Duration) {
 		if err != nil {
 			continue
 		}
-		// 42 (name) S parent group …: the name may hold brackets and spaces.
+		// Format: 42 (name) S parent group …; the name may contain brackets and spaces.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) < 15 || string(fields[2]) != group {
 			continue
 		}
-		for _, field := range fields[11:15] { // its own time, in user and system mode, and that of those it waited for
+		for _, field := range fields[11:15] { // user and system time, of itself and of children it waited for
 			n, _ := strconv.ParseInt(string(field), 10, 64)
 			sum += time.Duration(n) * tick
 		}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Used returns the processor time that this process and what it started have used. Outside Linux,
-// that of a program counts when it has ended.
+// Used returns the processor time that this process and its children have used. On systems other
+// than Linux, running children do not count.
 func Used() time.Duration {
 	sum := running()
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {

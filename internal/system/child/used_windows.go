@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Used returns the processor time that this process has used. That of what it started is not known.
+// Used returns the processor time that this process has used. The time of its children is unknown.
 func Used() time.Duration {
 	var created, exited, system, user syscall.Filetime
 	self, err := syscall.GetCurrentProcess()
@@ -15,7 +15,7 @@ func Used() time.Duration {
 	return lasting(system) + lasting(user)
 }
 
-// lasting returns a time that the system counts in steps of 100 ns.
+// lasting converts a time in units of 100 ns.
 func lasting(f syscall.Filetime) time.Duration {
 	return time.Duration(uint64(f.HighDateTime)<<32|uint64(f.LowDateTime)) * 100
 }

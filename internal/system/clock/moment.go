@@ -11,11 +11,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Moments says which texts [Moment] reads, for texts of parameters.
+// Moments describes the texts that [Moment] accepts, for documentation of parameters.
 const Moments = "a time (2026-01-31T12:00:00Z), a day (2026-01-31, today, yesterday; UTC), or how long ago (-1h, -30m, -7d)"
 
-// Moment returns the first and the last microsecond that a text stands for, seen from now: a
-// time in RFC 3339, now, how long ago in weeks, days, hours, minutes and seconds, or a day in UTC.
+// Moment returns the first and the last microsecond of a moment: a time in RFC 3339, "now", a
+// duration ago in weeks, days, hours, minutes and seconds, or a day in UTC.
 func Moment(text string, now time.Time) (from, to time.Time, err error) {
 	now = now.UTC().Truncate(time.Microsecond)
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
@@ -52,8 +52,8 @@ var lengthPart = regex.Lazy(`^(\d{1,9})(w|d|h|m|s)`)
 
 var units = map[string]time.Duration{"w": 7 * 24 * time.Hour, "d": 24 * time.Hour, "h": time.Hour, "m": time.Minute, "s": time.Second}
 
-// Length returns the duration that a text has in weeks, days, hours, minutes and seconds, 1h30m
-// or 7d, of at most a hundred years.
+// Length parses a duration in weeks, days, hours, minutes and seconds, such as 1h30m or 7d, of at
+// most a hundred years.
 func Length(text string) (time.Duration, error) {
 	const most = 100 * 365 * 24 * time.Hour
 	total, rest := time.Duration(0), text

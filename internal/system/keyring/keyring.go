@@ -1,5 +1,5 @@
-// Package keyring keeps secrets in the keyring of the user's system: the Keychain of macOS, the Credential Manager of
-// Windows, and the Secret Service of other desktops, which is reached over D-Bus.
+// Package keyring stores secrets in the keyring of the user's system: the Keychain of macOS, the
+// Credential Manager of Windows, or the Secret Service of other desktops, over D-Bus.
 package keyring
 
 import (
@@ -17,26 +17,26 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// service is the name under which the keyring lists the secrets.
+// service is the name under which keyrings list the secrets.
 const service = "toolfold"
 
 // MaxSecret bounds a secret, in bytes: Windows stores at most 2,560.
 const MaxSecret = 2560
 
-// limit bounds one request to the keyring. A locked keyring asks the user for its password, which takes a while;
-// without a screen it asks forever.
+// limit bounds one request to the keyring. A locked keyring asks the user for a password, which
+// takes a while; without a screen it would wait forever.
 var limit = 20 * time.Second
 
-// Secret names match nameForm: they stand in ${keyring:NAME}, and are arguments of commands.
+// nameForm matches names of secrets: they are part of ${keyring:NAME}, and arguments of commands.
 var nameForm = regex.Lazy(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 
-// IsName reports whether a secret can have a name.
+// IsName reports whether a text is a valid name of a secret.
 func IsName(name string) bool { return nameForm().MatchString(name) }
 
-// Reference returns how settings name a secret.
+// Reference returns the reference to a secret in settings.
 func Reference(name string) string { return "${keyring:" + name + "}" }
 
-// MissingError is the error of a request for a secret that the keyring does not have.
+// MissingError is the error for a secret that the keyring does not have.
 type MissingError struct{ Name string }
 
 // Error names the secret, and the command that sets it.
@@ -44,12 +44,13 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("the keyring has no secret %s: set it with toolfold secret set %[1]s", e.Name)
 }
 
-// Get returns a secret; a [MissingError] if there is none of that name.
+// Get returns a secret. The error is a [MissingError] if there is no such secret.
 func Get(ctx context.Context, name string) (string, error) {
 	return request(ctx, name, func() (string, error) { return library.Get(service, name) })
 }
 
-// Set stores a secret in place of the one that had its name. The value is 1 to [MaxSecret] bytes.
+// Set stores a secret, replacing one with the same name. The value must have 1 to [MaxSecret]
+// bytes.
 func Set(ctx context.Context, name, value string) error {
 	switch {
 	case value == "":
@@ -61,13 +62,14 @@ func Set(ctx context.Context, name, value string) error {
 	return err
 }
 
-// Remove removes a secret; the error is a [MissingError] if there is none of that name.
+// Remove removes a secret. The error is a [MissingError] if there is no such secret.
 func Remove(ctx context.Context, name string) error {
 	_, err := request(ctx, name, func() (string, error) { return "", library.Delete(service, name) })
 	return err
 }
 
-// request makes one request to the keyring. One that takes too long is left behind: the library has no way to end it.
+// request makes one request to the keyring. It abandons a request that takes too long, because the
+// library cannot cancel it.
 func request(ctx context.Context, name string, do func() (string, error)) (string, error) {
 	if !IsName(name) {
 		return "", fmt.Errorf("%q is no name of a secret: at most 128 letters, digits, _, . and -, of which the first is no . or -", name)
@@ -83,7 +85,7 @@ func request(ctx context.Context, name string, do func() (string, error)) (strin
 	go func() {
 		var o outcome
 		defer func() {
-			if broken := recover(); broken != nil { // the library trusts what the Secret Service sends
+			if broken := recover(); broken != nil { // the library does not check data of the Secret Service
 				o.err = fmt.Errorf("it sent an answer that cannot be read: %v", broken)
 			}
 			done <- o
@@ -103,7 +105,7 @@ func request(ctx context.Context, name string, do func() (string, error)) (strin
 	}
 }
 
-// explained returns the error of a request with what the user can do.
+// explained adds advice for the user to the error of a request.
 func explained(err error, name string) error {
 	var unconnected *net.OpError
 	switch {
@@ -119,13 +121,13 @@ func explained(err error, name string) error {
 	return fmt.Errorf("the keyring refuses (%w), and may be locked: unlock it and try again, or %s", err, instead(name))
 }
 
-// instead tells what to write where a keyring cannot be used.
+// instead returns the advice to use an environment variable if the keyring is unusable.
 func instead(name string) string {
 	variable := Variable(name)
 	return fmt.Sprintf("set the environment variable %s and write ${%[1]s} in place of %s", variable, Reference(name))
 }
 
-// Variable returns the name of an environment variable that can have the value of a secret.
+// Variable returns the name of an environment variable to use instead of a secret.
 func Variable(name string) string {
 	variable := strings.Map(func(r rune) rune {
 		if r == '.' || r == '-' {
@@ -139,13 +141,13 @@ func Variable(name string) string {
 	return variable
 }
 
-// session returns the environment variable with the address of the D-Bus session, and the address; empty = it is not set.
+// session returns the environment variable for the address of the D-Bus session, and its value.
 func session() (variable, address string) {
 	variable = "DBUS_SESSION_BUS_ADDRESS"
 	return variable, os.Getenv(variable)
 }
 
-// Environment lists the environment variables that lead to the keyring, as far as they are set.
+// Environment lists the environment variables that the keyring needs, as far as they are set.
 func Environment() []string {
 	variable, address := session()
 	if !overBus() || address == "" {
@@ -154,11 +156,11 @@ func Environment() []string {
 	return []string{variable}
 }
 
-// overBus reports whether this system's keyring is reached over D-Bus.
+// overBus reports whether this system's keyring uses D-Bus.
 func overBus() bool { return runtime.GOOS != "windows" && runtime.GOOS != "darwin" }
 
-// reachable reports whether there can be a keyring. Without a session the library would start a bus of its own, which
-// has no keyring and never ends.
+// reachable reports whether there may be a keyring. Without a session the library would start its
+// own bus, which has no keyring and never ends.
 var reachable = func() bool {
 	if _, address := session(); !overBus() || address != "" && address != "autolaunch:" {
 		return true

@@ -1,5 +1,5 @@
-// Package outside finds programs, and makes temporary folders, that a workspace has no say in: they lie outside of its
-// folder, links resolved.
+// Package outside finds programs, and makes temporary folders, that a workspace cannot influence:
+// they are outside of its folder, with links resolved.
 package outside
 
 import (
@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// starters are the programs that other programs start by name: interpreters of scripts, and the go command.
+// starters are programs that other programs start by name: interpreters of scripts, git and go.
 var starters = []string{"go", "git", "node", "python3", "python", "env", "sh", "bash"}
 
-// Path returns $PATH without the folders in which a workspace has a say: relative ones, those in it, and those in which a link
-// named like an interpreter, git or go leads into it.
+// Path returns $PATH without folders that a workspace can influence: relative ones, folders in the
+// workspace, and folders in which an interpreter, git or go is a link into it.
 func Path(workspace string) string {
 	return strings.Join(folders(workspace), string(filepath.ListSeparator))
 }
@@ -29,7 +29,7 @@ func folders(workspace string) []string {
 	})
 }
 
-// Program returns the path of a program in $PATH outside of a workspace; empty if there is none.
+// Program returns the path of a program in $PATH outside of a workspace, or "".
 func Program(workspace, name string) string {
 	for _, folder := range folders(workspace) {
 		found, err := exec.LookPath(filepath.Join(folder, name))
@@ -40,7 +40,8 @@ func Program(workspace, name string) string {
 	return ""
 }
 
-// Temp returns a new empty folder for temporary files outside of a workspace, without links.
+// Temp makes an empty temporary folder outside of a workspace, and returns its path with links
+// resolved.
 func Temp(workspace string) (string, error) {
 	parent, err := filepath.EvalSymlinks(os.TempDir())
 	if err != nil {
@@ -52,7 +53,8 @@ func Temp(workspace string) (string, error) {
 	return os.MkdirTemp(parent, "toolfold-*")
 }
 
-// leadsInto reports whether a program of a folder is a link into a workspace.
+// leadsInto reports whether a program in a folder is a link into a workspace, or cannot be
+// resolved.
 func leadsInto(workspace, folder, name string) bool {
 	found, err := exec.LookPath(filepath.Join(folder, name))
 	if err != nil {
@@ -62,7 +64,7 @@ func leadsInto(workspace, folder, name string) bool {
 	return err != nil || Holds(workspace, real)
 }
 
-// resolved returns a folder as an absolute path without links.
+// resolved returns the absolute path of a folder with links resolved.
 func resolved(folder string) string {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
@@ -74,7 +76,7 @@ func resolved(folder string) string {
 	return absolute
 }
 
-// Holds reports whether a path is a folder or lies below it, by their names: links are not followed.
+// Holds reports whether name is folder or below it, judged by the paths: links are not followed.
 func Holds(folder, name string) bool {
 	below, err := filepath.Rel(folder, name)
 	return err == nil && filepath.IsLocal(below)

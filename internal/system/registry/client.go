@@ -1,5 +1,6 @@
-// Package registry asks a registry of MCP servers for servers, and turns its answers into commands and addresses. A
-// registry is not trusted: what it sends is bounded, checked, and shown to the user before it is used.
+// Package registry queries a registry of MCP servers, and converts its answers to commands and
+// addresses. A registry is not trusted: its answers are bounded, checked, and shown to the user
+// before use.
 package registry
 
 import (
@@ -20,32 +21,33 @@ import (
 	"time"
 )
 
-// Official is the address of the official registry.
+// Official is the URL of the official registry.
 const Official = "https://registry.modelcontextprotocol.io"
 
-// Bounds of what is asked and answered.
+// Limits of requests and answers.
 const (
 	maxAnswer    = 4 << 20 // bytes of one answer
-	pageSize     = 50      // servers
+	pageSize     = 50      // servers per page
 	maxPages     = 10
 	maxRedirects = 3
 )
 
-// Client asks one registry.
+// Client queries one registry.
 type Client struct {
 	URL     string        // empty = [Official]
-	Agent   string        // what the registry learns of who asks
-	Timeout time.Duration // of all requests of one question; 0 = 30 s
+	Agent   string        // the User-Agent of requests
+	Timeout time.Duration // for all requests of one query; 0 = 30 s
 }
 
-// Found is the answer to a search.
+// Found is the result of a search.
 type Found struct {
 	Servers    []Server
-	Unreadable int  // servers of the answers that cannot be read
-	More       bool // the registry has more pages
+	Unreadable int  // number of invalid servers in the answers
+	More       bool // not all pages were read
 }
 
-// CheckURL refuses an address that no registry can have: it is https, or on this machine, and has no password.
+// CheckURL returns an error for an invalid address of a registry. It must be https, or on this
+// machine, and have no password.
 func CheckURL(address string) error {
 	at, err := url.Parse(address)
 	switch {
@@ -57,7 +59,7 @@ func CheckURL(address string) error {
 	return allowed(at)
 }
 
-// allowed refuses an address that requests do not go to.
+// allowed returns an error unless requests may be sent to the address.
 func allowed(at *url.URL) error {
 	ip := net.ParseIP(at.Hostname())
 	local := at.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
@@ -67,12 +69,12 @@ func allowed(at *url.URL) error {
 	return fmt.Errorf("the registry is asked over https only, not at %s://%s", at.Scheme, at.Host)
 }
 
-// Search asks for the newest version of the servers that have all words in their names, titles and descriptions. A
-// registry finds servers by a part of their names, so it is asked for one word after the other.
+// Search returns the newest versions of the servers with all words in their names, titles and
+// descriptions. A registry only searches names for one text, so it is queried for each word.
 func (c Client) Search(ctx context.Context, words []string) (found Found, err error) {
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
-	seen := map[string]bool{} // also the unreadable ones, by their text
+	seen := map[string]bool{} // names of servers, and texts of invalid ones
 	left := maxPages
 	for _, word := range words {
 		query := url.Values{"search": {word}, "version": {"latest"}, "limit": {strconv.Itoa(pageSize)}}
@@ -107,7 +109,7 @@ func (c Client) Search(ctx context.Context, words []string) (found Found, err er
 	return found, nil
 }
 
-// page asks for one page of a list, and the cursor of the next; empty = it is the last.
+// page requests one page of a list. next is the cursor of the next page, or "".
 func (c Client) page(ctx context.Context, query url.Values) (list []json.RawMessage, next string, err error) {
 	var page struct {
 		Servers  *[]json.RawMessage
@@ -125,13 +127,13 @@ func (c Client) page(ctx context.Context, query url.Values) (list []json.RawMess
 	return *page.Servers, page.Metadata.NextCursor, nil
 }
 
-// matches reports whether the server has all words somewhere.
+// matches reports whether the server's texts contain all words.
 func (s Server) matches(words []string) bool {
 	text := strings.ToLower(s.Name + "\n" + s.Title + "\n" + s.Description)
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) })
 }
 
-// Server asks for one version of a server; an empty version is the newest.
+// Server requests one version of a server; an empty version means the newest.
 func (c Client) Server(ctx context.Context, name, version string) (Server, error) {
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
@@ -165,7 +167,7 @@ func (c Client) Server(ctx context.Context, name, version string) (Server, error
 	return s, nil
 }
 
-// read returns the server of one entry of an answer.
+// read parses one entry of an answer.
 func read(raw json.RawMessage) (s Server, err error) {
 	var entry struct {
 		Server *json.RawMessage
@@ -194,15 +196,15 @@ func (c Client) bound(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(ctx, cmp.Or(c.Timeout, 30*time.Second))
 }
 
-// at names the registry.
+// at names the registry in errors.
 func (c Client) at() string { return "the registry " + cmp.Or(c.URL, Official) }
 
-// wrong is the error of an answer that cannot be right.
+// wrong returns the error for an invalid answer.
 func (c Client) wrong(format string, args ...any) error {
 	return fmt.Errorf("%s answers wrongly: %s", c.at(), fmt.Sprintf(format, args...))
 }
 
-// statusError is the answer of a registry that refuses or fails.
+// statusError is the error for an answer with a status other than 200.
 type statusError struct {
 	code int
 	text string
@@ -210,8 +212,8 @@ type statusError struct {
 
 func (e *statusError) Error() string { return e.text }
 
-// base returns the address that paths of the API begin with. A registry that has another version of it than v0.1 has
-// that in its address.
+// base returns the base URL of the API, of version v0.1 unless the registry's URL contains a
+// version.
 func (c Client) base() string {
 	base := strings.TrimRight(cmp.Or(c.URL, Official), "/")
 	if strings.HasSuffix(base, "/v0.1") || strings.HasSuffix(base, "/v0") {
@@ -220,7 +222,7 @@ func (c Client) base() string {
 	return base + "/v0.1/"
 }
 
-// get reads an answer, which is JSON.
+// get requests a JSON answer.
 func (c Client) get(ctx context.Context, path string, to any) error {
 	if err := CheckURL(cmp.Or(c.URL, Official)); err != nil {
 		return err
@@ -265,11 +267,11 @@ func (c Client) get(ctx context.Context, path string, to any) error {
 	return nil
 }
 
-// unreached returns the error of a registry that did not answer.
+// unreached returns the error for a registry that did not answer.
 func (c Client) unreached(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
-		err = at.Err // its text has the whole address
+		err = at.Err // its text contains the whole URL
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s has not answered in time: try again later", c.at())

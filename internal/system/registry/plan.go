@@ -13,54 +13,54 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// Kind is where a value goes.
+// Kind is the destination of a value.
 type Kind string
 
-// Kinds of values. Each is the name of the flag that gives one.
+// The kinds, which are also the names of command-line flags.
 const (
 	Env    Kind = "env"
 	Header Kind = "header"
-	Arg    Kind = "arg" // also of an address
+	Arg    Kind = "arg" // also for parts of a URL
 )
 
-// Question is a value that the user may have to give.
+// Question is a value that the user may have to provide.
 type Question struct {
 	Kind Kind
 	Name string
 	Input
 }
 
-// Needed reports whether there is no server without an answer.
+// Needed reports whether an answer is required.
 func (q Question) Needed() bool { return q.IsRequired && q.Default == "" }
 
-// Answers holds what the user gave, by kind and name.
+// Answers holds the user's values, by kind and name.
 type Answers map[Kind]map[string]string
 
 // Way is one way to start or reach a server: a package or a remote.
 type Way struct {
 	Type    string // npm, pypi, oci, nuget or mcpb; remote
 	Problem error  // why it cannot be used; nil = it can
-	Runner  string // the program that starts it; empty = it is at a URL
-	Moves   bool   // what starts is named by a tag, which its owner can move
+	Runner  string // the program that starts it; empty = it has a URL
+	Moves   bool   // the package is named by a tag, which its owner can move
 
-	before, after []Argument // of the command, around the package
-	packaged      []string   // the package as the runner takes it
+	before, after []Argument // arguments before and after the package
+	packaged      []string   // the package, as arguments of the runner
 	url           string
 	sse           bool
 	variables     map[string]Input // of the URL
 	env, headers  []KeyValue
 }
 
-// Settings is how a way starts or reaches a server.
+// Settings describe how to start or reach a server.
 type Settings struct {
-	Command []string // program and arguments; nil = it is at URL
+	Command []string // program and arguments; nil = it has a URL
 	Env     map[string]string
 	URL     string
 	SSE     bool
 	Headers map[string]string
 }
 
-// Ways lists the ways of a server in its order, packages first.
+// Ways lists the ways of a server in order, packages first.
 func (s Server) Ways() (ways []Way) {
 	for _, p := range s.Packages {
 		w := Way{Type: p.RegistryType, env: p.EnvironmentVariables}
@@ -82,16 +82,16 @@ func (s Server) Ways() (ways []Way) {
 	return ways
 }
 
-// source is what one kind of packages is started with.
+// source describes a type of package.
 type source struct {
-	runners []string // the first is the usual one
+	runners []string // the first is the default
 	home    string   // the domain of its packages; empty = any
 	form    func() *regexp.Regexp
-	options []string // of the runner, that server.json may give
-	ignored []string // arguments that are there anyway
+	options []string // options of the runner that server.json may set
+	ignored []string // options that are always set, so they are dropped
 }
 
-// Forms of packages. None begins with a dash, which would make it an option.
+// Valid package names. None begins with a dash, so that it cannot be an option.
 var (
 	npmName   = regex.Lazy(`^(@[a-z0-9_][a-z0-9._-]*/)?[a-z0-9_][A-Za-z0-9._-]*$`)
 	pypiName  = regex.Lazy(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
@@ -101,7 +101,7 @@ var (
 	digest    = regex.Lazy(`^sha256:[0-9a-f]{64}$`)
 )
 
-// sources lists what is known of the kinds of packages.
+// sources describes the supported types of packages.
 var sources = map[string]source{
 	"npm":   {[]string{"npx"}, "npmjs.org", npmName, nil, []string{"-y", "--yes"}},
 	"pypi":  {[]string{"uvx"}, "pypi.org", pypiName, []string{"--python"}, nil},
@@ -111,10 +111,10 @@ var sources = map[string]source{
 		[]string{"run", "-i", "--interactive", "--rm"}},
 }
 
-// volumes lists the options that give a container a folder of the user.
+// volumes lists the options that mount a folder of the user in a container.
 var volumes = []string{"-v", "--volume", "--mount"}
 
-// start reads a package.
+// start sets the fields for a package.
 func (w *Way) start(p Package) error {
 	if w.Type == "mcpb" {
 		return errors.New("it is a bundle (mcpb), which desktop clients unpack and run; no runner does")
@@ -147,7 +147,7 @@ func (w *Way) start(p Package) error {
 	return err
 }
 
-// named reads a package of a registry that has one home.
+// named sets the package of a type with a single home.
 func (w *Way) named(p Package, from source) error {
 	if !from.form().MatchString(p.Identifier) {
 		return fmt.Errorf("%s is no name of a package of %s", quoted(p.Identifier), p.RegistryType)
@@ -173,7 +173,8 @@ func (w *Way) named(p Package, from source) error {
 	return nil
 }
 
-// image reads the package of a container, whose version is in its identifier or beside it.
+// image sets the package of a container. Its version is part of the identifier or in a separate
+// field.
 func (w *Way) image(p Package) error {
 	rest, sum, hasSum := strings.Cut(p.Identifier, "@")
 	name, tag := rest, p.Version
@@ -214,8 +215,8 @@ func (w *Way) image(p Package) error {
 	return nil
 }
 
-// options returns the arguments of the runner. Most options of a runner are none that a registry may give: they would
-// take the package from elsewhere, or open the user's machine to it.
+// options returns the arguments of the runner. A registry may not set most options: they could
+// replace the package, or give it access to the user's machine.
 func options(p Package, from source) (list []Argument, err error) {
 	for _, a := range p.RuntimeArguments {
 		option := a.Name
@@ -236,14 +237,14 @@ func options(p Package, from source) (list []Argument, err error) {
 	return list, nil
 }
 
-// powers matches variables of the environment that change which program runs, or where it comes from.
+// powers matches environment variables that change which program runs, or where it comes from.
 var powers = regex.Lazy(`(?i)^(PATH|HOME|SHELL|ENV|BASH_ENV|LD_.*|DYLD_.*|NODE_(OPTIONS|PATH)|PYTHON(PATH|HOME|STARTUP)|NPM_CONFIG_.*|` +
 	`UV_.*|PIP_.*|DOCKER_.*|DOTNET_.*|NUGET_.*|XDG_.*|DBUS_.*|SSL_CERT_.*|.*_PROXY)$`)
 
-// connection lists the headers that belong to the connection, not to a server.
+// connection lists the headers of the connection, which a server must not set.
 var connection = []string{"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "mcp-session-id"}
 
-// check refuses inputs that are broken or ask for what is the user's.
+// check returns an error for inputs that are invalid or request the user's own data.
 func (w *Way) check() error {
 	seen := map[string]bool{}
 	inputs := len(w.env) + len(w.headers) + len(w.before) + len(w.after) + len(w.variables)
@@ -286,7 +287,8 @@ func (w *Way) check() error {
 
 var optionName = regex.Lazy(`^-{0,2}[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
-// check refuses an input with texts that hide something, or that ask for a variable of the user.
+// check returns an error for an input with hidden characters, or with references to the user's
+// variables.
 func (i Input) check(name string) error {
 	if len(i.Variables) > maxInputs || len(i.Choices) > maxInputs {
 		return fmt.Errorf("its %s has too many variables or choices: at most %d", quoted(name), maxInputs)
@@ -307,7 +309,7 @@ func (i Input) check(name string) error {
 		return fmt.Errorf("the default of %s is not one of its choices", quoted(name))
 	}
 	for _, inner := range i.Variables {
-		inner.Variables = nil // variables have none
+		inner.Variables = nil // variables are not nested
 		if err := inner.check(name); err != nil {
 			return err
 		}
@@ -315,7 +317,8 @@ func (i Input) check(name string) error {
 	return nil
 }
 
-// composed refuses texts of the registry that ask for a variable of the user once they are put together.
+// composed returns an error if texts of the registry, once combined, refer to a variable of the
+// user.
 func (w *Way) composed() error {
 	s, err := w.settings(func(q Question) (string, bool) {
 		if q.Default != "" {
@@ -340,7 +343,7 @@ func (w *Way) composed() error {
 	return nil
 }
 
-// items lists the values of the way, before their variables are filled in.
+// items lists the values of the way, with their variables still unfilled.
 func (w *Way) items() (list []Question) {
 	for _, v := range w.env {
 		list = append(list, Question{Env, v.Name, v.Input})
@@ -357,7 +360,7 @@ func (w *Way) items() (list []Question) {
 	return list
 }
 
-// label is what the user calls an argument.
+// label returns the user-visible name of an argument.
 func (a Argument) label(n int) string {
 	switch {
 	case a.Type == "named":
@@ -368,7 +371,8 @@ func (a Argument) label(n int) string {
 	return fmt.Sprintf("argument%d", n+1)
 }
 
-// Questions lists what the user can give, in order, each once. Inputs with the name of a secret are secret.
+// Questions lists the values that the user can provide, in order, without duplicates. Inputs whose
+// names look secret are secret.
 func (w *Way) Questions() (list []Question) {
 	for _, item := range w.items() {
 		for _, q := range item.questions() {
@@ -384,7 +388,7 @@ func (w *Way) Questions() (list []Question) {
 // braces matches a variable in a value.
 var braces = regex.Lazy(`\{([^{}]+)\}`)
 
-// questions lists what a value takes: itself, or its variables.
+// questions lists the questions for a value: itself, or its variables.
 func (q Question) questions() (list []Question) {
 	if q.Value == "" {
 		return []Question{q}
@@ -398,7 +402,8 @@ func (q Question) questions() (list []Question) {
 	return list
 }
 
-// Settings returns how the server is started or reached with the answers. An error names an answer that does not fit.
+// Settings returns how to start or reach the server with the answers. An error names an invalid
+// answer.
 func (w *Way) Settings(answers Answers) (Settings, error) {
 	for _, q := range w.Questions() {
 		answer, given := answers[q.Kind][q.Name]
@@ -417,7 +422,8 @@ func (w *Way) Settings(answers Answers) (Settings, error) {
 	})
 }
 
-// fits refuses an answer that the input does not allow. A variable of the user may have any value.
+// fits returns an error for an answer that the input does not allow. A reference to the user's
+// variable always fits.
 func (q Question) fits(answer string) error {
 	if hosts.HasVariable(answer) {
 		return nil
@@ -478,8 +484,8 @@ func (w *Way) settings(answer func(Question) (string, bool)) (s Settings, err er
 	return s, err
 }
 
-// run returns the words of a container before its options: it gets each variable by its name, so that no value is in the
-// list of processes.
+// run returns the words of a container's command before its options. Variables are passed by name,
+// so that their values are not visible in the process list.
 func (w *Way) run() []string {
 	if w.Type != "oci" {
 		return nil
@@ -491,7 +497,7 @@ func (w *Way) run() []string {
 	return words
 }
 
-// words returns an argument as the command line has it.
+// words returns an argument as words of the command line.
 func (a Argument) words(value string, given bool) []string {
 	switch {
 	case a.Type == "positional" && given:
@@ -506,7 +512,7 @@ func (a Argument) words(value string, given bool) []string {
 	return nil
 }
 
-// filled returns a value with its variables filled in. An identifier in braces that is no variable stays as it is.
+// filled returns a value with its variables filled in. Unknown names in braces stay unchanged.
 func filled(q Question, answer func(Question) (string, bool)) (text string, given bool) {
 	if q.Value == "" {
 		return answer(q)
@@ -528,7 +534,7 @@ func filled(q Question, answer func(Question) (string, bool)) (text string, give
 	return text, given
 }
 
-// within returns a variable of a value, which is secret and required where the value is.
+// within returns a variable of a value. It is secret or required if the value is.
 func (i Input) within(outer Input) Input {
 	i.IsSecret, i.IsRequired = i.IsSecret || outer.IsSecret, i.IsRequired || outer.IsRequired
 	return i

@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/unseen"
 )
 
-// Server is a server.json, as a registry has it. Texts are as they came: [Shown] cleans them for people.
+// Server is a server.json of a registry. Texts are unchanged; use [Shown] to display them.
 type Server struct {
 	Name        string // such as io.github.owner/server
 	Title       string
@@ -21,14 +21,14 @@ type Server struct {
 	Packages    []Package
 	Remotes     []Transport
 
-	Status string `json:"-"` // active, deprecated or deleted; empty = the registry has none
-	Older  bool   `json:"-"` // the registry says that there is a newer version
+	Status string `json:"-"` // active, deprecated or deleted; empty = unknown
+	Older  bool   `json:"-"` // the registry has a newer version
 }
 
 // Package is a way to start the server on the user's machine.
 type Package struct {
 	RegistryType    string // npm, pypi, oci, nuget or mcpb
-	RegistryBaseURL string // empty = the usual one of its type
+	RegistryBaseURL string // empty = the default of its type
 	Identifier      string
 	Version         string
 	FileSHA256      string
@@ -40,7 +40,7 @@ type Package struct {
 	EnvironmentVariables []KeyValue
 }
 
-// Transport is how the server is talked to: stdio, or a URL.
+// Transport describes the connection to a server: stdio or a URL.
 type Transport struct {
 	Type      string // stdio, streamable-http or sse
 	URL       string // may have {variables}
@@ -48,13 +48,13 @@ type Transport struct {
 	Variables map[string]Input
 }
 
-// Input is a value, or what the user is asked for.
+// Input is a value, fixed or from the user.
 type Input struct {
 	Description string
 	Format      string // string, number, boolean or filepath; empty = string
 	Default     string
 	Placeholder string
-	Value       string // fixed, with {variables}; empty = the user gives it
+	Value       string // fixed, with {variables}; empty = the user provides it
 	IsRequired  bool
 	IsSecret    bool
 	Choices     []string
@@ -67,19 +67,19 @@ type KeyValue struct {
 	Input
 }
 
-// Argument is one of a command line.
+// Argument is an argument of a command line.
 type Argument struct {
 	Type       string // positional or named
-	Name       string // of a named one, with its dashes
-	ValueHint  string // what a positional one is called
+	Name       string // of a named argument, with its dashes
+	ValueHint  string // the name of a positional argument
 	IsRepeated bool
 	Input
 }
 
-// Shown returns a text of a registry for people: on one line, without characters that hide.
+// Shown returns a text of a registry for display: on one line, without hidden characters.
 func Shown(text string) string { return strings.Join(strings.Fields(unseen.Removed(text)), " ") }
 
-// Forms of names and versions.
+// Valid names and versions.
 var (
 	serverName = regex.Lazy(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 	pinned     = regex.Lazy(`^v?[0-9][0-9A-Za-z.+!_-]*$`)
@@ -88,18 +88,18 @@ var (
 	header     = regex.Lazy("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 )
 
-// Bounds of a server.json.
+// Limits of a server.json.
 const (
 	maxName   = 200  // bytes of the name of a server
 	maxWays   = 32   // packages, and remotes
-	maxInputs = 64   // values of one of them
+	maxInputs = 64   // values of a package or remote
 	maxText   = 4096 // bytes of any text
 )
 
-// IsName reports whether a server can have a name.
+// IsName reports whether a text is a valid name of a server.
 func IsName(name string) bool { return len(name) <= maxName && serverName().MatchString(name) }
 
-// check refuses a server that is not as its schema has it, or tries to hide something.
+// check returns an error for an invalid server, or one with hidden characters.
 func (s Server) check() error {
 	switch {
 	case !IsName(s.Name):
@@ -110,7 +110,7 @@ func (s Server) check() error {
 	return plain(map[string]string{"title": s.Title, "version": s.Version, "websiteUrl": s.WebsiteURL, "repository": s.Repository.URL})
 }
 
-// plain refuses texts that have characters which hide, or are too long.
+// plain returns an error for texts with hidden characters, or that are too long.
 func plain(texts map[string]string) error {
 	for name, text := range texts {
 		if len(text) > maxText {
@@ -126,7 +126,8 @@ func plain(texts map[string]string) error {
 	return nil
 }
 
-// fixed refuses a text of the registry in which the settings would fill in a variable or a secret of the user.
+// fixed returns an error for a text in which settings would fill in a variable or secret of the
+// user.
 func fixed(name, text string) error {
 	if hosts.HasVariable(text) {
 		return fmt.Errorf("its %s %s asks for a variable of yours", name, quoted(text))
@@ -134,7 +135,7 @@ func fixed(name, text string) error {
 	return nil
 }
 
-// checkVersion refuses what is not one version: ranges, and names that move.
+// checkVersion returns an error unless a text is one exact version, not a range or a moving name.
 func checkVersion(version string) error {
 	if !pinned().MatchString(version) || wildcard().MatchString(version) || len(version) > 255 {
 		return fmt.Errorf("its version %s is not one version, so it cannot be pinned", quoted(version))
@@ -142,7 +143,7 @@ func checkVersion(version string) error {
 	return nil
 }
 
-// checkURL refuses an address of a server that is not encrypted, or has a name and password.
+// checkURL returns an error for a server's URL that is not encrypted, or has credentials.
 func checkURL(address string) error {
 	at, err := url.Parse(address)
 	switch {
@@ -156,7 +157,7 @@ func checkURL(address string) error {
 	return nil
 }
 
-// quoted returns a text of the registry as errors have it.
+// quoted returns a text of the registry for errors.
 func quoted(text string) string {
 	if text = Shown(text); len(text) > 100 {
 		text = text[:100] + "…"

@@ -1,5 +1,4 @@
-// Package resident gives memory back to the system that a process has and does not need
-// while it waits.
+// Package resident returns memory to the system that a waiting process does not need.
 package resident
 
 import (
@@ -9,9 +8,8 @@ import (
 	"syscall"
 )
 
-// DropFile drops the pages of the program's own file from this process: most are those that
-// only the start used. They stay in the system's cache, and come back at their next use.
-// Pages that this process has written to stay.
+// DropFile drops the pages of the program's file from this process, because most are only used at
+// the start. They stay in the system's cache, and return at their next use. Modified pages stay.
 func DropFile() {
 	path, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -26,7 +24,8 @@ func DropFile() {
 	}
 }
 
-// Own returns the bytes that this process has resident beside those of files; zero if that is not known.
+// Own returns the resident bytes of this process that are not shared with files, or zero if
+// unknown.
 func Own() int {
 	text, err := os.ReadFile("/proc/self/statm") // size resident shared …, in pages
 	fields := bytes.Fields(text)
@@ -44,10 +43,10 @@ func Own() int {
 // mapping is a part of the address space.
 type mapping struct{ start, end uintptr }
 
-// clean returns the mappings of a file in text, which is that of smaps, that cannot be written
-// to and have no pages that differ from the file. A loader writes to some before it protects them.
+// clean returns the mappings of a file that are read-only and have no modified pages. text is the
+// content of smaps. A loader writes to some mappings before it protects them.
 func clean(text []byte, path string) (list []mapping) {
-	var of mapping // of the file, and protected; else zero
+	var of mapping // current mapping if it is of the file and read-only; else zero
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		fields := bytes.Fields(line)

@@ -1,11 +1,10 @@
 //go:build !linux
 
-// Package resident gives memory back to the system that a process has and does not need
-// while it waits.
+// Package resident returns memory to the system that a waiting process does not need.
 package resident
 
-// DropFile does nothing where the system offers no such thing.
+// DropFile does nothing on this system.
 func DropFile() {}
 
-// Own returns zero: it is not known here.
+// Own returns zero, for unknown.
 func Own() int { return 0 }

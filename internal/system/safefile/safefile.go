@@ -1,6 +1,6 @@
-// Package safefile reads and replaces small files in folders that other people
-// or programs may have put there: a named pipe does not block the reader, a huge
-// file costs nothing, and a crash leaves the old text or the new one.
+// Package safefile reads and replaces small files in folders that other people or programs can
+// write to: a named pipe does not block the reader, a huge file costs nothing, and a crash leaves
+// the old text or the new one.
 package safefile
 
 import (
@@ -19,13 +19,11 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// ErrNotPlain is returned for what is not a plain file: a folder, a pipe, a
-// device or a socket.
+// ErrNotPlain is the error for a folder, pipe, device or socket.
 var ErrNotPlain = errors.New("it is not a plain file")
 
-// Read returns the text of a plain file below root that has at most limit
-// bytes. It never waits for the other end of a pipe. The file is looked at
-// after it was opened, so it cannot be exchanged in between.
+// Read returns the text of a regular file below root, of at most limit bytes. It never waits for
+// the other end of a pipe. It checks the opened file, so the file cannot be exchanged in between.
 func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -39,7 +37,7 @@ func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, ErrNotPlain
 	}
-	text := bytes.NewBuffer(make([]byte, 0, min(info.Size(), limit)+bytes.MinRead)) // all of it, without another that is larger
+	text := bytes.NewBuffer(make([]byte, 0, min(info.Size(), limit)+bytes.MinRead)) // large enough, so that it need not grow
 	_, err = text.ReadFrom(io.LimitReader(file, limit+1))
 	if err == nil && int64(text.Len()) > limit {
 		return nil, fmt.Errorf("it has more than %d bytes", limit)
@@ -47,10 +45,9 @@ func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// Replace writes a file below root atomically: the new text is written beside
-// the file, synced and renamed over it. A file that exists keeps its mode; a
-// new one is 0600. A process killed in between leaves a file that ends in .tmp,
-// which nothing reads.
+// Replace writes a file below root atomically: it writes and syncs a temporary file, and renames
+// it. An existing file keeps its mode; a new one gets 0600. A process killed in between leaves a
+// file that ends in .tmp, which is never read.
 func Replace(root *os.Root, name string, text []byte) error {
 	mode := fs.FileMode(0o600)
 	if info, err := root.Stat(name); err == nil {
@@ -69,8 +66,8 @@ func Replace(root *os.Root, name string, text []byte) error {
 		_ = root.Remove(temp)
 		return err
 	}
-	// The file is in place. Syncing its name matters to a power cut only, and
-	// not every file system can.
+	// The file is in place. Syncing its folder only matters after a power cut, and not every file
+	// system supports it.
 	if folder, err := root.Open(filepath.Dir(name)); err == nil {
 		_ = folder.Sync()
 		_ = folder.Close()
@@ -78,15 +75,13 @@ func Replace(root *os.Root, name string, text []byte) error {
 	return nil
 }
 
-// gates keep the goroutines of this process apart, by path, so that at most
-// one of them waits for the operating system.
+// gates exclude goroutines of this process, by path, so that only one of them waits for the system.
 var gates sync.Map
 
-// Lock waits until no other goroutine and no other process holds the lock file
-// at path, or until ctx is done. The lock ends with the process. The lock file
-// is created with mode 0600 and stays. Where it cannot be created or locked (an
-// empty path, a read-only folder, some network file systems), Lock keeps
-// goroutines of this process apart only.
+// Lock waits until no other goroutine and no other process holds the lock file at path, or until
+// ctx is done. The lock ends with the process. The lock file is created with mode 0600 and stays.
+// If it cannot be created or locked (an empty path, a read-only folder, some network file systems),
+// Lock only excludes goroutines of this process.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	value, _ := gates.LoadOrStore(path, make(chan struct{}, 1))
 	gate := value.(chan struct{})

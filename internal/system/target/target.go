@@ -1,4 +1,5 @@
-// Package target has the lists of tools that suit hosts and kinds of hosts: the values of serve --for.
+// Package target lists the tool lists that suit hosts and kinds of hosts: the values of serve
+// --for.
 package target
 
 import (
@@ -8,42 +9,40 @@ import (
 	"strings"
 )
 
-// Kind says how a host shows the tools of a server to a model, which decides what
-// list suits it.
+// Kind is how a host presents tools to a model, which determines the best list.
 type Kind string
 
 // The kinds.
 const (
 	Eager     Kind = "eager"     // sends every definition with every request
-	Deferring Kind = "deferring" // sends names, and definitions once a model has searched for them
-	Code      Kind = "code"      // a model writes code, in which tools are functions
-	Strict    Kind = "strict"    // passes on, or lets a model write, only what a schema declares, at every depth
+	Deferring Kind = "deferring" // sends names, and a definition once a model has searched for it
+	Code      Kind = "code"      // a model writes code that calls tools as functions
+	Strict    Kind = "strict"    // passes on, or lets a model write, only declared members, at every depth
 )
 
 // Kinds lists the kinds.
 func Kinds() []Kind { return []Kind{Eager, Deferring, Code, Strict} }
 
-// Surface is a list of tools, as the settings of serve make it. What is empty has
-// the default of the setting.
+// Surface is a tool list, as settings of serve. Empty fields mean the defaults.
 type Surface struct {
 	Listing, Fold, Params string
-	Structured            bool   // answers are structured content too where they are not anyway
+	Structured            bool   // all answers are also structured content
 	ResultLimit           int    // bytes of an answer
-	AlwaysLoad            string // which tools hosts that defer are asked to show at once
-	Resources             string // what is offered as resources
+	AlwaysLoad            string // the tools that deferring hosts are asked to load at once
+	Resources             string // the resources that are offered
 }
 
-// Row is a host, or a kind of hosts, that a server can be told to serve for.
+// Row is a host, or a kind of hosts, for which a server can be configured.
 type Row struct {
-	Name    string // of a host or of a kind
+	Name    string // of a host or a kind
 	Kind    Kind
-	Surface *Surface // nil = that of the kind
-	Why     string   // where the row is not its kind's; or what a kind's rests on
+	Surface *Surface // nil = the kind's surface
+	Why     string   // why the row differs from its kind, or why the kind's surface suits it
 }
 
-// All is the table of surfaces, the kinds first. Hosts that were captured
-// have what took a model the fewest rounds there, and then the fewest bytes; a test
-// compares the table with the captures. The others have what their kind has.
+// All is the table of surfaces, kinds first. Captured hosts have the surface with which a model
+// needed the fewest rounds, and then the fewest bytes; a test compares the table with the captures.
+// Other hosts have their kind's surface.
 var All = []Row{
 	{Name: string(Eager), Kind: Eager, Surface: &Surface{Listing: "signature"},
 		Why: "A call with an optional parameter takes a round less than with `lazy`, which leaves these out; `full` saves no round."},
@@ -81,7 +80,7 @@ var All = []Row{
 	{Name: "n8n", Kind: Eager},
 }
 
-// Find returns the row of a name, with the surface filled in; nil for an unknown name.
+// Find returns the row with a name, completed from its kind, or nil.
 func Find(name string) *Row {
 	find := func(name string) *Row {
 		i := slices.IndexFunc(All, func(t Row) bool { return t.Name == name })
@@ -99,7 +98,7 @@ func Find(name string) *Row {
 	return &row
 }
 
-// Names lists the names that [Find] knows.
+// Names lists the names that [Find] accepts.
 func Names() []string {
 	names := make([]string, len(All))
 	for i, t := range All {
@@ -108,7 +107,7 @@ func Names() []string {
 	return names
 }
 
-// Text says what the surface is and why, in Markdown.
+// Text describes and explains the surface, in Markdown.
 func (t *Row) Text() string {
 	return fmt.Sprintf("`--for=%s` is %s. %s", t.Name, t.Options(), t.Why)
 }
@@ -133,8 +132,7 @@ func (t *Row) Options() string {
 	return strings.Join(parts, " ")
 }
 
-// Settings returns the surface as values by the name of the setting, the ones that
-// it leaves to their defaults left out.
+// Settings returns the surface as values by setting name, without defaults.
 func (s *Surface) Settings() map[string]any {
 	values := map[string]any{}
 	for name, value := range map[string]string{

@@ -1,9 +1,9 @@
 //go:build unix
 
-// Package keeper is the process between this program and one that package child runs. It is
-// the same executable, which begins to be a keeper when this package is initialised. The
-// package imports little, so that this happens before most other packages are: a keeper starts
-// sooner, and has less memory for as long as its program runs.
+// Package keeper implements the process between this program and one that package child runs. It is
+// the same executable, which becomes a keeper when this package is initialised. The package imports
+// little, so that this happens before most other packages are: a keeper then starts faster and
+// needs less memory.
 package keeper
 
 import (
@@ -20,30 +20,30 @@ import (
 	"github.com/toolfold/toolfold/internal/system/resident"
 )
 
-// Name begins the argument zero by which this executable knows that it was
-// started as a keeper. After it come the program's path and its arguments.
+// Name is the prefix of argument zero that makes this executable a keeper. The program's path and
+// its arguments follow.
 const Name = "toolfold: keeper"
 
-// The keeper's own files.
+// The keeper's own file descriptors.
 const (
 	lifeline = 3 // a pipe without writes; it closes when the run ends
 	report   = 4 // a pipe for one line, of the kinds below
 )
 
-// Kinds of report.
+// Prefixes of the report.
 const (
 	NotStarted = "not started: "
-	Ended      = "ended: " // empty for success
+	Ended      = "ended: " // empty rest: success
 )
 
-// Grace bounds the time between the request to end a run and its end.
+// Grace bounds the time between cancelling a run and its end.
 const Grace = 10 * time.Second
 
-// most is the size in bytes up to which the memory of a keeper is not collected.
+// most is the memory in bytes below which a keeper does not collect garbage.
 const most = 16 << 20
 
-// The process is a keeper before anything else of the program begins, in any program
-// that has this package: a test of it or the command.
+// The process becomes a keeper before the rest of the program starts. This works in every program
+// that links this package, including its tests.
 func init() {
 	if len(os.Args) > 2 && strings.HasPrefix(os.Args[0], Name) {
 		limit(strings.TrimPrefix(os.Args[0], Name))
@@ -51,15 +51,14 @@ func init() {
 	}
 }
 
-// keep is the whole life of a keeper.
+// keep is the main function of a keeper.
 func keep(path string, argv []string) {
 	syscall.CloseOnExec(lifeline)
 	syscall.CloseOnExec(report)
-	debug.SetGCPercent(-1) // nor every few minutes: a keeper that waits does nothing
+	debug.SetGCPercent(-1) // also avoids the periodic collection: a waiting keeper does nothing
 	debug.SetMemoryLimit(most)
-	// Signals to this process are for the one that started it, which ends the
-	// run by the lifeline. They are caught, not ignored: what is ignored stays
-	// so in the program.
+	// Signals to this process are meant for its parent, which ends the run by the lifeline. They
+	// are caught instead of ignored, because the program would inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	adoptOrphans()
 
@@ -96,7 +95,7 @@ func keep(path string, argv []string) {
 
 func tell(line string) { _, _ = os.NewFile(report, "report").WriteString(line) }
 
-// Reason returns what is wrong, without the paths of this machine.
+// Reason returns the cause of an error without paths of this machine.
 func Reason(err error) error {
 	var path *fs.PathError
 	var call *os.SyscallError
@@ -109,8 +108,8 @@ func Reason(err error) error {
 	return err
 }
 
-// Title returns the argument zero of a keeper whose program has so much processor time for each of its processes, in
-// whole seconds; 0 = there is no limit.
+// Title returns the argument zero of a keeper that limits the processor time of each process, in
+// whole seconds; 0 means no limit.
 func Title(cpu time.Duration) string {
 	if cpu <= 0 {
 		return Name
@@ -118,8 +117,8 @@ func Title(cpu time.Duration) string {
 	return Name + " " + strconv.FormatInt(int64(max(cpu/time.Second, 1)), 10)
 }
 
-// limit bounds the processor time of this process and of the processes that it starts. Seconds is the end
-// of a title.
+// limit limits the processor time of this process and of the processes that it starts. seconds is
+// the end of a title.
 func limit(seconds string) {
 	if n, err := strconv.ParseUint(strings.TrimSpace(seconds), 10, 32); err == nil {
 		_ = syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: n, Max: n + 1})

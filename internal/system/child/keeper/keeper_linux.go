@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// adoptOrphans makes this process the parent of its descendants whose parents
-// end (PR_SET_CHILD_SUBREAPER, since Linux 3.4).
+// adoptOrphans makes this process the parent of descendants whose parents end
+// (PR_SET_CHILD_SUBREAPER, since Linux 3.4).
 func adoptOrphans() {
 	const setChildSubreaper = 36
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0)
 }
 
-// dieWithKeeper makes the system kill the program when the thread that starts it
-// ends. An init function runs on the main thread, which ends with its process.
+// dieWithKeeper makes the system kill the program when the thread that starts it ends. An init
+// function runs on the main thread, which ends with its process.
 func dieWithKeeper(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
-// killAll kills a process group and all children of this process, which
-// orphans become, until there are none. Only children are killed, never
-// further descendants, as the id of a child cannot become that of another
-// process before this one has waited for it.
+// killAll kills a process group and all children of this process, including adopted orphans, until
+// none is left. It only kills children, not further descendants, because a child's id cannot be
+// reused before this process has waited for it.
 func killAll(group int) {
 	_ = syscall.Kill(-group, syscall.SIGKILL)
 	for end := time.Now().Add(Grace / 2); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -41,7 +40,7 @@ func killAll(group int) {
 	}
 }
 
-// children lists the processes whose parent this one is.
+// children lists the child processes of this process.
 func children() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -59,7 +58,7 @@ func children() []int {
 		if err != nil {
 			continue
 		}
-		// 42 (name) S 41 …: the name may hold brackets and spaces.
+		// Format: 42 (name) S 41 …; the name may contain brackets and spaces.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) > 1 && string(fields[1]) == strconv.Itoa(os.Getpid()) {
 			list = append(list, pid)
