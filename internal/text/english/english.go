@@ -1,4 +1,4 @@
-// Package english has what sentences are made of beside their words: numbers with their nouns, and first letters.
+// Package english helps to build sentences: numbers with their nouns, and capitalization.
 package english
 
 import (
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Count returns a number with the noun that goes with it, which may have a verb behind it: one is the noun for 1.
+// Count returns a number with its noun, optionally followed by a verb. one is the form for 1.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -16,7 +16,7 @@ func Count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Grouped returns a number with a comma before every three digits. It is not negative.
+// Grouped returns a non-negative number with a comma before every three digits.
 func Grouped(n int) string {
 	text := strconv.Itoa(n)
 	for at := len(text) - 3; at > 0; at -= 3 {
@@ -25,10 +25,10 @@ func Grouped(n int) string {
 	return text
 }
 
-// UpperFirst returns a text with its first letter in upper case.
+// UpperFirst returns a text with an upper-case first letter.
 func UpperFirst(text string) string { return withFirst(text, unicode.ToUpper) }
 
-// LowerFirst returns a text with its first letter in lower case.
+// LowerFirst returns a text with a lower-case first letter.
 func LowerFirst(text string) string { return withFirst(text, unicode.ToLower) }
 
 func withFirst(text string, change func(rune) rune) string {

@@ -1,14 +1,13 @@
-// Package estimate estimates what a text costs a model. Packages that serve use
-// it: [github.com/toolfold/toolfold/internal/text/tokens], which counts, links a
-// vocabulary of 7 MB into every program that imports it.
+// Package estimate estimates the tokens of a text. Packages that serve use it, because
+// [github.com/toolfold/toolfold/internal/text/tokens], which counts, links a vocabulary of 7 MB
+// into every program.
 package estimate
 
-// limit is the number of bytes of a text that are looked at; the rest is taken to be alike.
+// limit is the number of bytes that are examined; the rest is assumed to be similar.
 const limit = 64 << 10
 
-// Tokens estimates the number of o200k_base tokens of JSON or prose, from the
-// runs of letters, digits and signs. It takes about a nanosecond a byte and loads
-// nothing.
+// Tokens estimates the number of o200k_base tokens of JSON or prose, from the runs of letters,
+// digits and signs. It takes about a nanosecond per byte and loads nothing.
 func Tokens(text []byte) int {
 	const none, letter, digit, sign = 0, 1, 2, 3
 	part := text[:min(len(text), limit)]
@@ -31,7 +30,7 @@ func Tokens(text []byte) int {
 		case b >= '0' && b <= '9':
 			is = digit
 		case b == ' ':
-			is = none // belongs to the word after it
+			is = none // part of the next word
 		}
 		if is != run {
 			end()

@@ -1,6 +1,5 @@
-// Package jsonedit edits JSON in place, with or without comments and commas before
-// brackets. What an edit does not name stays byte by byte; what it adds is laid out as
-// what stands around it.
+// Package jsonedit edits JSON in place, with or without comments and trailing commas. All other
+// bytes stay unchanged. New text follows the layout around it.
 package jsonedit
 
 import (
@@ -18,8 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Plain returns a text without its byte order mark, comments and commas before
-// brackets: blanks stand where they stood.
+// Plain replaces the byte order mark, comments and trailing commas of a text by spaces.
 func Plain(text []byte) []byte {
 	plain := jsonc.ToJSON(text)
 	if bytes.HasPrefix(plain, mark) {
@@ -28,11 +26,11 @@ func Plain(text []byte) []byte {
 	return plain
 }
 
-// mark is the byte order mark, which editors of Windows put before a text.
+// mark is the byte order mark, which some Windows editors write.
 var mark = []byte("\ufeff")
 
-// Set gives the member at a path of keys a value, which is JSON. Objects on the way that
-// are not there are added. Where the member has the value already, the text comes back.
+// Set sets the member at a path of keys to a value, which is JSON. It adds missing objects on the
+// way. If the member already has the value, it returns the text unchanged.
 func Set(text, value []byte, path ...string) ([]byte, error) {
 	if !json.Valid(value) {
 		return nil, errors.New("the new value is not JSON")
@@ -66,8 +64,8 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 	return text, err
 }
 
-// Remove takes out the member at a path of keys, with its comma and its line. Where there
-// is none, the text comes back.
+// Remove removes the member at a path of keys, with its comma and its line. If there is no such
+// member, it returns the text unchanged.
 func Remove(text []byte, path ...string) ([]byte, error) {
 	d, o, err := read(text)
 	for i, key := range path {
@@ -86,8 +84,7 @@ func Remove(text []byte, path ...string) ([]byte, error) {
 	return text, err
 }
 
-// Append adds a value, which is JSON, to the end of the list at a path of keys. A list that is
-// not there is added.
+// Append appends a value, which is JSON, to the list at a path of keys. It adds a missing list.
 func Append(text, value []byte, path ...string) ([]byte, error) {
 	if !json.Valid(value) {
 		return nil, errors.New("the new value is not JSON")
@@ -108,7 +105,7 @@ func Append(text, value []byte, path ...string) ([]byte, error) {
 	return d.checked(d.insert(l, "", value), path, ordered.MustJSON(append(d.items(l), value)))
 }
 
-// Drop takes out the item at index i of the list at a path of keys, with its comma and its line.
+// Drop removes item i of the list at a path of keys, with its comma and its line.
 func Drop(text []byte, i int, path ...string) ([]byte, error) {
 	d, place, err := locate(text, path)
 	if err != nil {
@@ -124,7 +121,7 @@ func Drop(text []byte, i int, path ...string) ([]byte, error) {
 	return d.checked(d.cut(l, i), path, ordered.MustJSON(slices.Delete(d.items(l), i, i+1)))
 }
 
-// Get returns the value at a path of keys as plain JSON; nil where there is none.
+// Get returns the value at a path of keys as plain JSON, or nil.
 func Get(text []byte, path ...string) ([]byte, error) {
 	d, place, err := locate(text, path)
 	if err != nil || place == (span{}) {
@@ -133,7 +130,7 @@ func Get(text []byte, path ...string) ([]byte, error) {
 	return d.plain[place.start:place.end], nil
 }
 
-// locate returns the place of the value at a path of keys; an empty one where there is no value.
+// locate returns the span of the value at a path of keys, or an empty one if there is no value.
 func locate(text []byte, path []string) (document, span, error) {
 	d, o, err := read(text)
 	place := span{o.open, o.close + 1}
@@ -152,7 +149,7 @@ func locate(text []byte, path []string) (document, span, error) {
 	return d, place, err
 }
 
-// at says in which object an error is.
+// at adds the path of an object to an error.
 func at(path []string, err error) error {
 	if err == nil || len(path) == 0 {
 		return err
@@ -160,21 +157,21 @@ func at(path []string, err error) error {
 	return fmt.Errorf("%s: %w", strings.Join(path, "."), err)
 }
 
-// span is a stretch of a text, without its end.
+// span is a range of a text, end not included.
 type span struct{ start, end int }
 
-// document is a text on its way through an edit, and how it is laid out.
+// document is a text that is being edited, with its layout.
 type document struct {
 	text  []byte
 	plain []byte // of the same length
 
-	spread  bool   // it has a line for each member
-	unit    string // what it indents by
-	newline string // how its lines end
-	colon   string // what stands behind its colons
+	spread  bool   // one line per member
+	unit    string // indentation
+	newline string // line ending
+	colon   string // white space after colons
 }
 
-// read reads a text, whose root is an object.
+// read parses a text whose root is an object.
 func read(text []byte) (document, object, error) {
 	d := document{text: text, plain: Plain(text), spread: true, unit: "  ", newline: "\n", colon: " "}
 	root, err := d.object(span{0, len(text)})
@@ -200,21 +197,21 @@ func read(text []byte) (document, object, error) {
 
 // object is an object or a list of a document.
 type object struct {
-	open, close int // places of its brackets
+	open, close int // offsets of its brackets
 	members     []member
 }
 
 type member struct {
 	key   string // empty in a list
-	start int    // of the key; in a list of the value
+	start int    // of the key; in a list, of the value
 	value span
 }
 
-// ErrTwice is the error of an edit of a key that an object has twice.
+// ErrTwice is the error for editing a key that an object has twice.
 var ErrTwice = errors.New("twice: take one out")
 
-// find returns the place of a member; -1 where there is none. It refuses a key that the
-// object has twice: programs differ in which one counts.
+// find returns the index of a member, or -1. A key that the object has twice is an error, because
+// programs differ in which one they use.
 func (o object) find(key string) (int, error) {
 	found := -1
 	for i, m := range o.members {
@@ -229,7 +226,7 @@ func (o object) find(key string) (int, error) {
 	return found, nil
 }
 
-// object reads the object in a stretch of the text, which holds nothing else.
+// object parses the object that makes up a range of the text.
 func (d document) object(in span) (object, error) {
 	text := d.plain[in.start:in.end]
 	dec := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true))
@@ -239,7 +236,7 @@ func (d document) object(in span) (object, error) {
 		}
 		return object{}, errors.New("it is not an object")
 	}
-	_, _ = dec.ReadToken() // the bracket that was peeked at
+	_, _ = dec.ReadToken() // the opening bracket
 	o := object{open: in.start + int(dec.InputOffset()) - 1}
 	for dec.PeekKind() != '}' {
 		key, err := dec.ReadValue()
@@ -268,13 +265,13 @@ func (d document) object(in span) (object, error) {
 	return o, nil
 }
 
-// list reads the list in a stretch of the text, which holds nothing else.
+// list parses the list that makes up a range of the text.
 func (d document) list(in span) (object, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(d.plain[in.start:in.end]), jsontext.AllowDuplicateNames(true))
 	if dec.PeekKind() != '[' {
 		return object{}, errors.New("it is not a list")
 	}
-	_, _ = dec.ReadToken() // the bracket that was peeked at
+	_, _ = dec.ReadToken() // the opening bracket
 	l := object{open: in.start, close: in.end - 1}
 	for dec.PeekKind() != ']' {
 		value, err := dec.ReadValue()
@@ -296,7 +293,7 @@ func (d document) items(l object) []json.RawMessage {
 	return items
 }
 
-// broken names the place of a fault of syntax in a stretch of the text, see [SyntaxError].
+// broken returns a [SyntaxError] for an error in a range of the text, if its place is known.
 func (d document) broken(in span, err error) error {
 	if fault := Check(d.text); fault != nil {
 		return fault
@@ -308,8 +305,8 @@ func (d document) broken(in span, err error) error {
 	return errors.New("it is not JSON")
 }
 
-// insert adds a member behind the others and behind their comments. The label is its key and
-// colon; empty in a list.
+// insert adds a member after the others and their comments. label is its key and colon; empty in a
+// list.
 func (d document) insert(o object, label string, value []byte) []byte {
 	last, comma, after := o.open+1, "", ""
 	if n := len(o.members); n > 0 {
@@ -326,7 +323,7 @@ func (d document) insert(o object, label string, value []byte) []byte {
 		indent = d.indentAt(o.members[n-1].start)
 	}
 	added := label + string(d.laidOut(value, indent, spread)) + after
-	end := bytes.LastIndexByte(d.text[:o.close], '\n') + 1 // the line of the closing bracket
+	end := bytes.LastIndexByte(d.text[:o.close], '\n') + 1 // start of the closing bracket's line
 	rest := end
 	switch {
 	case spread && end > o.open && len(bytes.TrimSpace(d.text[end:o.close])) == 0:
@@ -343,8 +340,8 @@ func (d document) insert(o object, label string, value []byte) []byte {
 	return slices.Concat(d.text[:last], []byte(comma), d.text[last:end], []byte(added), d.text[rest:])
 }
 
-// isSpread reports whether an object has a line for each member. One without members is
-// as the text is.
+// isSpread reports whether an object has one line per member. An empty object is like the whole
+// text.
 func (d document) isSpread(o object) bool {
 	if len(o.members) == 0 {
 		return d.spread || bytes.IndexByte(d.text[o.open:o.close], '\n') >= 0
@@ -352,7 +349,7 @@ func (d document) isSpread(o object) bool {
 	return bytes.IndexByte(d.text[o.open:o.members[0].start], '\n') >= 0
 }
 
-// cut takes out a member.
+// cut removes a member.
 func (d document) cut(o object, i int) []byte {
 	m := o.members[i]
 	from, to := m.start, m.value.end
@@ -373,13 +370,13 @@ func (d document) cut(o object, i int) []byte {
 	switch endsLine := lineEnd < len(text) && text[lineEnd] == '\n'; {
 	case ownLine && endsLine:
 		from, to = lineStart, lineEnd+1
-	case i == len(o.members)-1: // with what stands between it and the one before
+	case i == len(o.members)-1: // also remove the space before it
 		from = len(bytes.TrimRight(text[:from], " \t\r\n"))
 	default:
 		to += len(text[to:]) - len(bytes.TrimLeft(text[to:], " \t"))
 	}
 	text = document{text: text}.replace(span{from, to}, nil)
-	if inside := text[o.open+1:]; len(o.members) == 1 { // {} stands on one line
+	if inside := text[o.open+1:]; len(o.members) == 1 { // put {} on one line
 		if rest := bytes.TrimLeft(inside, " \t\r\n"); rest[0] == d.text[o.close] {
 			text = append(bytes.Clone(text[:o.open+1]), rest...)
 		}
@@ -387,8 +384,8 @@ func (d document) cut(o object, i int) []byte {
 	return text
 }
 
-// checked returns an edited text, but refuses one that says anything else than the
-// text before with the member at the path changed. A nil value stands for none.
+// checked returns an edited text. It is an error if the text differs in more than the member at the
+// path. A nil value means that the member is removed.
 func (d document) checked(edited []byte, path []string, value []byte) ([]byte, error) {
 	var want, got, leaf any
 	if decode(d.plain, &want) != nil || decode(Plain(edited), &got) != nil || value != nil && decode(value, &leaf) != nil {
@@ -425,8 +422,7 @@ func (d document) replace(place span, by []byte) []byte {
 	return slices.Concat(d.text[:place.start], by, d.text[place.end:])
 }
 
-// comma returns the place of the comma that follows a value, behind comments; -1 where
-// none does.
+// comma returns the offset of the comma after a value, skipping comments, or -1.
 func (d document) comma(end int) int {
 	for i := end; i < len(d.text); i++ {
 		switch c := d.text[i]; {
@@ -451,22 +447,21 @@ func (d document) comma(end int) int {
 	return -1
 }
 
-// indentAt returns the white space that the line of a place begins with.
+// indentAt returns the indentation of the line at an offset.
 func (d document) indentAt(place int) string {
 	start := bytes.LastIndexByte(d.text[:place], '\n') + 1
 	line := bytes.TrimPrefix(d.text[start:place], mark)
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// laidOut returns a value with a line for each member, or on one line. Lists stand on one
-// line.
+// laidOut returns a value with one line per member, or on one line. Lists are on one line.
 func (d document) laidOut(value []byte, indent string, spread bool) []byte {
 	options := []jsontext.Options{
 		jsontext.SpaceAfterColon(d.colon != ""), jsontext.SpaceAfterComma(d.colon != ""), jsontext.PreserveRawStrings(true),
 	}
 	if !spread || jsontext.Value(value).Kind() != '{' {
 		line := jsontext.Value(bytes.Clone(value))
-		_ = line.Format(append(options, jsontext.Multiline(false))...) // checked refuses what does not parse
+		_ = line.Format(append(options, jsontext.Multiline(false))...) // checked rejects invalid results
 		return line
 	}
 	var members []byte
@@ -484,6 +479,6 @@ func (d document) laidOut(value []byte, indent string, spread bool) []byte {
 }
 
 func quoted(text string) string {
-	raw, _ := jsontext.AppendQuote(nil, text) // what is no UTF-8 is replaced
+	raw, _ := jsontext.AppendQuote(nil, text) // invalid UTF-8 is replaced
 	return string(raw)
 }

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Member is a member of an object as it is written, so that [Give] can put it back after [Take].
+// Member is a member of an object as written, so that [Give] can restore it after [Take].
 type Member struct {
 	Key   string `json:"key"`
-	After string `json:"after,omitempty"` // key of the member before it; empty if it was the first
-	Lead  string `json:"lead,omitempty"`  // the comment lines directly above it, and the blank lines above those
-	Text  string `json:"text"`            // key, colon and value with the comments in it
-	Trail string `json:"trail,omitempty"` // the comment behind it on its line
+	After string `json:"after,omitempty"` // key of the previous member; empty if it was the first
+	Lead  string `json:"lead,omitempty"`  // comment lines directly above it, and blank lines above those
+	Text  string `json:"text"`            // key, colon and value, with comments
+	Trail string `json:"trail,omitempty"` // comment at the end of its line
 }
 
-// errNoMember is the error of [Take] for a member that is not there.
+// errNoMember is the error of [Take] for a missing member.
 var errNoMember = errors.New("there is no such member")
 
-// Take takes out the member at a path of keys and returns it with the comments that belong to it: the lines
-// directly above it, with the blank lines above those, and the rest of its line.
+// Take removes the member at a path of keys. It returns it with its comments: the lines directly
+// above it with the blank lines above those, and the rest of its line.
 func Take(text []byte, path ...string) (rest []byte, m Member, err error) {
 	d, parent, err := read(text)
 	for _, key := range path[:len(path)-1] {
@@ -54,12 +54,12 @@ func Take(text []byte, path ...string) (rest []byte, m Member, err error) {
 		m.Lead, m.Trail = string(text[lead.start:lead.end]), string(text[trail.start:trail.end])
 		return rest, m, nil
 	}
-	rest, err = Remove(text, path...) // a comment begins or ends elsewhere: it stays
+	rest, err = Remove(text, path...) // a comment starts or ends elsewhere, so it stays
 	return rest, m, err
 }
 
-// lead returns the stretch of comment lines directly above the line of a place, with the blank lines above those; an
-// empty one if the place is not the first of its line.
+// lead returns the range of the comment lines directly above an offset's line, with the blank lines
+// above those. It is empty if the line has other content before the offset.
 func (d document) lead(place int) span {
 	end := bytes.LastIndexByte(d.text[:place], '\n') + 1
 	if end == 0 || len(bytes.TrimSpace(d.plain[end:place])) > 0 {
@@ -77,7 +77,7 @@ func (d document) lead(place int) span {
 	return span{start, end}
 }
 
-// trail returns the stretch of the comment that ends the line of a value.
+// trail returns the range of the comment at the end of a value's line.
 func (d document) trail(valueEnd int) span {
 	from := valueEnd
 	if comma := d.comma(valueEnd); comma >= 0 {
@@ -88,7 +88,8 @@ func (d document) trail(valueEnd int) span {
 	return span{from, end}
 }
 
-// restOfLine returns the end of the line of a place if nothing but whole comments follows on it; else the place.
+// restOfLine returns the end of the line at an offset, if only complete comments follow; else the
+// offset.
 func (d document) restOfLine(place int) int {
 	end := len(d.text)
 	if i := bytes.IndexByte(d.text[place:], '\n'); i >= 0 {
@@ -102,8 +103,8 @@ func (d document) restOfLine(place int) int {
 	return place + len(bytes.TrimRight(line, " \t\r"))
 }
 
-// Give puts a member that [Take] returned back into the object at a path of keys: behind the member that it
-// followed, or at the end if that one is gone. An object that is not there is added.
+// Give restores a member that [Take] returned in the object at a path of keys: after its previous
+// member, or at the end if that is gone. It adds a missing object.
 func Give(text []byte, m Member, path ...string) ([]byte, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
@@ -139,7 +140,7 @@ func Give(text []byte, m Member, path ...string) ([]byte, error) {
 	return d.checked(d.give(o, i, m), append(slices.Clone(path), m.Key), value)
 }
 
-// give puts a member at index i of an object.
+// give inserts a member at index i of an object.
 func (d document) give(o object, i int, m Member) []byte {
 	from, comma, after := o.open+1, "", ","
 	if i > 0 {
@@ -180,20 +181,20 @@ func (d document) give(o object, i int, m Member) []byte {
 	return slices.Concat(d.text[:from], []byte(comma), d.text[from:line], []byte(added), d.text[line:])
 }
 
-// SyntaxError is a fault of syntax at a place of a text. Its reason quotes nothing of the text but a character: a
-// client's file may hold secrets.
+// SyntaxError is a syntax error with its position. The reason quotes no more than a character of
+// the text, because a client's file may contain secrets.
 type SyntaxError struct {
 	Line, Column int // from 1; columns count bytes
 	Reason       string
 }
 
-// Error returns the reason behind its place.
+// Error returns the position and the reason.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
 }
 
-// Check returns the first fault of syntax of a text, with or without comments, as a [SyntaxError]; nil if there is
-// none. An empty text has none.
+// Check returns the first syntax error of a text, with or without comments, as a [SyntaxError], or
+// nil. An empty text has no error.
 func Check(text []byte) error {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return &SyntaxError{1, 1, "it is UTF-16: save it as UTF-8"}
@@ -215,7 +216,7 @@ func Check(text []byte) error {
 	return faultAt(text, offset, "it is not JSON: "+syntax.Error())
 }
 
-// faultAt returns a fault at a byte of a text.
+// faultAt returns an error at a byte of a text.
 func faultAt(text []byte, offset int, reason string) *SyntaxError {
 	before := text[:max(0, min(offset, len(text)))]
 	return &SyntaxError{bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n'), reason}

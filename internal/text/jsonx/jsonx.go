@@ -10,13 +10,11 @@ import (
 	"strings"
 )
 
-// ErrMoreValues is the error of [Decode] for a text that goes on after its
-// first value.
+// ErrMoreValues is the error of [Decode] for text after the first value.
 var ErrMoreValues = errors.New("more than one JSON value")
 
-// Decode decodes exactly one JSON value into v, which is a pointer. Numbers
-// that go into an interface become [json.Number], so that no digit is lost.
-// Space around the value is allowed.
+// Decode decodes exactly one JSON value into the pointer v. Numbers in an interface become
+// [json.Number], so that no digit is lost. Surrounding space is allowed.
 func Decode(raw []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -31,15 +29,14 @@ func Decode(raw []byte, v any) error {
 
 var escaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Pointer returns the JSON pointer (RFC 6901) of a member of the object at
-// base. The pointer of the whole document is empty.
+// Pointer returns the JSON pointer (RFC 6901) of a member of the object at base. The pointer of the
+// whole document is empty.
 func Pointer(base, member string) string { return base + "/" + escaper.Replace(member) }
 
 // Index returns the JSON pointer of an item of the array at base.
 func Index(base string, item int) string { return base + "/" + strconv.Itoa(item) }
 
-// UnescapePointer returns the member name that a token of a JSON pointer
-// stands for.
+// UnescapePointer returns the member name for a token of a JSON pointer.
 func UnescapePointer(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }

@@ -1,6 +1,5 @@
-// Package ordered holds JSON objects that keep the order of their members.
-// Go maps sort their keys; a schema reads better, and caches better, when the
-// members stay where the declaration put them.
+// Package ordered implements JSON objects that keep the order of their members. Go maps sort their
+// keys; a schema reads and caches better if members keep their declared order.
 package ordered
 
 import (
@@ -50,9 +49,8 @@ func (m Map) Keys() []string {
 	return keys
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Values stay as they were
-// written, as [json.RawMessage]; null is an empty Map. Of members of one name
-// the last value counts, at the place of the first. It takes linear time.
+// UnmarshalJSON implements [json.Unmarshaler]. Values stay unparsed, as [json.RawMessage]; null is
+// an empty Map. A repeated name keeps its first position and its last value. It takes linear time.
 func (m *Map) UnmarshalJSON(raw []byte) error {
 	list, ok := Read(bytes.Clone(raw))
 	if !ok {
@@ -62,15 +60,14 @@ func (m *Map) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Read reads a JSON object as [Map.UnmarshalJSON] does, but copies nothing and checks
-// nothing: raw must be valid JSON, and values are parts of it. It reports false for any
-// other value.
+// Read reads a JSON object like [Map.UnmarshalJSON], but without copying or checking: raw must be
+// valid JSON, and values are slices of it. It reports false for any other value.
 func Read(raw []byte) (Map, bool) {
 	if string(raw) == "null" {
 		return nil, true
 	}
 	list := Map{}
-	var at map[string]int // of the members, once there are many
+	var at map[string]int // index of the members, once there are many
 	ok := Scan(raw, func(name []byte, start, end int) {
 		value := json.RawMessage(raw[start:end:end])
 		i, known := at[string(name)]
@@ -96,8 +93,7 @@ func Read(raw []byte) (Map, bool) {
 	return list, ok
 }
 
-// Text returns a JSON string decoded; raw must be valid JSON. It reports false for any other
-// value.
+// Text decodes a JSON string; raw must be valid JSON. It reports false for any other value.
 func Text(raw []byte) (text string, ok bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
@@ -108,8 +104,8 @@ func Text(raw []byte) (text string, ok bool) {
 	return text, json.Unmarshal(raw, &text) == nil
 }
 
-// Items calls f for each value of a JSON list, as [Scan] does for members: raw must be valid JSON.
-// It reports false, without a call, when raw is no list.
+// Items calls f for each value of a JSON list, without copying or checking: raw must be valid JSON.
+// It reports false, without a call, if raw is not a list.
 func Items(raw []byte, f func(item []byte)) bool {
 	i := space(raw, 0)
 	if i == len(raw) || raw[i] != '[' {
@@ -126,7 +122,7 @@ func Items(raw []byte, f func(item []byte)) bool {
 	return true
 }
 
-// Texts returns a JSON list of strings decoded; raw must be valid JSON. It reports false for any other
+// Texts decodes a JSON list of strings; raw must be valid JSON. It reports false for any other
 // value.
 func Texts(raw []byte) (list []string, ok bool) {
 	ok = true
@@ -137,10 +133,9 @@ func Texts(raw []byte) (list []string, ok bool) {
 	return list, is && ok
 }
 
-// Scan calls f for each member of a JSON object, in the order written, with its
-// name and where its value starts and ends in raw. It copies nothing, reads raw
-// once and checks nothing: raw must be valid JSON. It reports false, without a
-// call, when raw is no object.
+// Scan calls f for each member of a JSON object, in the order written, with its name and the range
+// of its value in raw. It copies nothing, reads raw once and checks nothing: raw must be valid
+// JSON. It reports false, without a call, if raw is not an object.
 func Scan(raw []byte, f func(name []byte, start, end int)) bool {
 	i := space(raw, 0)
 	if i == len(raw) || raw[i] != '{' {
@@ -163,7 +158,7 @@ func Scan(raw []byte, f func(name []byte, start, end int)) bool {
 	return true
 }
 
-// space returns the place of the first byte from i on that is not white space.
+// space returns the index of the first byte from i on that is not white space.
 func space(raw []byte, i int) int {
 	for i < len(raw) && (raw[i] == ' ' || raw[i] == '\t' || raw[i] == '\n' || raw[i] == '\r') {
 		i++
@@ -171,25 +166,25 @@ func space(raw []byte, i int) int {
 	return i
 }
 
-// closing returns the place of the quotation mark that ends the text which starts at i.
+// closing returns the index of the quotation mark that ends the string starting at i.
 func closing(raw []byte, i int) int {
 	for start := i; ; {
 		at := bytes.IndexByte(raw[i+1:], '"')
 		if at < 0 {
-			return len(raw) - 1 // it is not valid
+			return len(raw) - 1 // invalid JSON
 		}
 		i += 1 + at
 		before := i
 		for before > start && raw[before-1] == '\\' {
 			before--
 		}
-		if (i-before)%2 == 0 { // no backslash stands for this one
+		if (i-before)%2 == 0 { // the quotation mark is not escaped
 			return i
 		}
 	}
 }
 
-// skip returns where the value that starts at i ends.
+// skip returns the end of the value that starts at i.
 func skip(raw []byte, i int) int {
 	depth := 0
 	for ; i < len(raw); i++ {
@@ -205,7 +200,7 @@ func skip(raw []byte, i int) int {
 			if depth--; depth == 0 {
 				return i + 1
 			} else if depth < 0 {
-				return i // the end of the object that holds a number or a word
+				return i // the end of the object around a number or a word
 			}
 		case ',', ' ', '\t', '\n', '\r':
 			if depth == 0 {
@@ -247,8 +242,8 @@ func writeMember(buf *bytes.Buffer, member Member) error {
 	return nil
 }
 
-// JSON encodes v compactly and leaves <, > and & as they are: what is written
-// here is read by models, which pay for every escape.
+// JSON encodes v compactly and does not escape <, > and &: models read the result and pay for every
+// escape.
 func JSON(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -259,7 +254,7 @@ func JSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-// MustJSON is [JSON] for values that are known to encode: it panics otherwise.
+// MustJSON is [JSON] for values that are known to encode. It panics on an error.
 func MustJSON(v any) json.RawMessage {
 	b, err := JSON(v)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package pattern matches names with what rules name.
+// Package pattern matches names with the patterns in rules.
 package pattern
 
 import (
@@ -9,14 +9,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// hostPrefix is put by hosts in front of the names of a server's tools.
+// hostPrefix matches the prefix that hosts add to the names of our tools.
 var hostPrefix = regex.Lazy(`^(mcp_+)?toolfold[_.\-/]+`)
 
-// Pattern is what a rule names: a name in which * stands for any characters.
+// Pattern is a name in which * stands for any characters.
 type Pattern string
 
-// Parse reads a pattern as users write it, also with the prefix that hosts put in
-// front of names.
+// Parse parses a pattern as users write it, with or without a host's prefix.
 func Parse(text string) Pattern {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "toolfold") {
@@ -25,14 +24,14 @@ func Parse(text string) Pattern {
 	return Pattern(text)
 }
 
-// AsIs reads a pattern in which settings may have a name with blanks and commas.
+// AsIs parses a pattern that may contain spaces and commas.
 func AsIs(text string) Pattern { return Pattern(escaped(text, "")) }
 
-// Name returns a name as rules write it: * and %, what separates rules and what is not seen, as in URLs.
+// Name returns a name as rules write it: *, %, separators and invisible characters are escaped as
+// in URLs.
 func Name(name string) string { return escaped(name, "*%") }
 
-// escaped returns a text in which commas, blanks, characters that are not seen, and more, are
-// written as in URLs.
+// escaped escapes commas, spaces, unprintable characters and those in more, as in URLs.
 func escaped(text, more string) string {
 	plain := func(r rune) bool { return r != ' ' && r != ',' && unicode.IsPrint(r) && !strings.ContainsRune(more, r) }
 	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
@@ -51,16 +50,16 @@ func escaped(text, more string) string {
 	return b.String()
 }
 
-// Start returns the text before the first *, which is the whole of a pattern without one.
+// Start returns the text before the first *, or the whole pattern if it has no *.
 func (p Pattern) Start() string {
 	start, _, _ := strings.Cut(string(p), "*")
 	return start
 }
 
-// Exact reports whether the pattern has no *, and so matches one name.
+// Exact reports whether the pattern has no *, so that it matches one name.
 func (p Pattern) Exact() bool { return !strings.Contains(string(p), "*") }
 
-// Match reports whether the pattern matches the whole of a name.
+// Match reports whether the pattern matches a whole name.
 func (p Pattern) Match(name string) bool {
 	part, rest, more := strings.Cut(string(p), "*")
 	if !more {

@@ -1,5 +1,5 @@
-// Package redact hides the passwords, tokens and keys in what models and people
-// are shown. It hides too much rather than too little.
+// Package redact hides passwords, tokens and keys in texts for models and people. It hides too much
+// rather than too little.
 package redact
 
 import (
@@ -9,15 +9,15 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// Hidden stands in place of a secret.
+// Hidden replaces a secret.
 const Hidden = "xxxxx"
 
 var (
-	// secretName matches the names of parameters and members that hold a
-	// secret, such as sslpassword, access_token and X-Api-Key.
+	// secretName matches names of parameters and members with secret values, such as sslpassword,
+	// access_token and X-Api-Key.
 	secretName = regex.Lazy(`(?i)(pass(word|wd|phrase)?|pwd|secret|token|key|credential|signature|auth(orization)?|^sig)$`)
-	// userinfo matches the part of a URL before the last @, which a password
-	// that is not escaped may hold too.
+	// userinfo matches the part of a URL before the last @, because an unescaped password may
+	// contain @.
 	userinfo = regex.Lazy(`(://)([^\s/:@?#]*)(:\S*)?@`)
 	// assignment matches name=value in URLs, connection strings and flags.
 	assignment = regex.Lazy(`([^\s=&;?#]+)(\s*=\s*)('[^']*'?|"[^"]*"?|[^\s&;#]*)`)
@@ -25,9 +25,8 @@ var (
 	header = regex.Lazy(`(?i)\b(bearer|basic)\s+\S+`)
 )
 
-// Value returns a decoded JSON value without the secrets in its texts, in
-// members with the name of a secret, and after flags such as --token. It does
-// not change the value itself.
+// Value returns a copy of a decoded JSON value without secrets: in texts, in members with secret
+// names, and after flags such as --token.
 func Value(value any) any {
 	switch v := value.(type) {
 	case string:
@@ -37,7 +36,7 @@ func Value(value any) any {
 		for i, item := range v {
 			list[i] = Value(item)
 			if flag, ok := list[max(0, i-1)].(string); ok && i > 0 && strings.HasPrefix(flag, "-") && Names(flag) {
-				list[i] = Hidden // the value of a flag before it
+				list[i] = Hidden // the value of the previous flag
 			}
 		}
 		return list
@@ -54,15 +53,15 @@ func Value(value any) any {
 	return value
 }
 
-// Text returns a text without the secrets in it: in URLs, connection strings,
-// flags with = and Authorization headers.
+// Text returns a text without secrets in URLs, connection strings, flags with = and Authorization
+// headers.
 func Text(text string) string {
-	// Most texts have none of the signs, and patterns take long to find that out.
+	// Most texts lack these characters, and patterns are slow.
 	if strings.Contains(text, "@") {
 		text = userinfo().ReplaceAllStringFunc(text, func(match string) string {
 			part := userinfo().FindStringSubmatch(match)
 			if part[3] == "" {
-				return part[1] + Hidden + "@" // a name alone may be a token
+				return part[1] + Hidden + "@" // a user name alone may be a token
 			}
 			return part[1] + part[2] + ":" + Hidden + "@"
 		})
@@ -82,7 +81,7 @@ func Text(text string) string {
 	return text
 }
 
-// Names reports whether a name, which may be escaped for a URL, is that of a secret.
+// Names reports whether a name, which may be URL-escaped, suggests a secret value.
 func Names(name string) bool {
 	if plain, err := url.QueryUnescape(name); err == nil {
 		name = plain

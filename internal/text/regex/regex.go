@@ -1,5 +1,4 @@
-// Package regex compiles regular expressions when they are first used, so that a
-// start pays for none.
+// Package regex compiles regular expressions at first use, so that they do not slow down the start.
 package regex
 
 import (
@@ -7,8 +6,8 @@ import (
 	"sync"
 )
 
-// Lazy returns what compiles an expression once; it panics where [regexp.MustCompile]
-// does.
+// Lazy returns a function that compiles an expression at its first call. It panics if the
+// expression is invalid.
 func Lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -1,9 +1,9 @@
-// Package shell writes words for a POSIX shell.
+// Package shell quotes words for a POSIX shell.
 package shell
 
 import "strings"
 
-// Word quotes a word if it has a character that a shell reads otherwise.
+// Word quotes a word if it contains a character that is special in a shell.
 func Word(word string) string {
 	plain := func(r rune) bool {
 		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_./=:@%+,", r)
@@ -14,7 +14,7 @@ func Word(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Words writes words as one command line.
+// Words returns words as one command line.
 func Words(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {

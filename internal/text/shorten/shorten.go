@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Quoted cuts a text of the caller's to the 40 characters that an error quotes.
+// Quoted cuts a caller's text to 40 characters, for quoting in an error.
 func Quoted(s string) string { return To(s, 40) }
 
 // To cuts s to at most n characters and marks the cut.
@@ -20,8 +20,8 @@ func To(s string, n int) string {
 	return s
 }
 
-// Words cuts s to at most n characters, behind the last word that fits, and marks the cut. A text without a
-// blank in the second half of these is cut within its word.
+// Words cuts s to at most n characters, after the last word that fits, and marks the cut. It cuts
+// within a word if there is no space in the second half.
 func Words(s string, n int) string {
 	if To(s, n) == s {
 		return s
@@ -33,14 +33,14 @@ func Words(s string, n int) string {
 	return strings.TrimRight(cut, " ,;:") + "…"
 }
 
-// What stands at the end of a text that was cut, around a number.
+// The mark of a cut text, around a number.
 const (
 	cutMark    = "… [cut: "
 	cutMarkEnd = " more characters]"
 )
 
-// Cut returns the beginning of a text that was cut, marked so that no one
-// takes it for the whole; left is the number of characters that are missing.
+// Cut returns the beginning of a text with a mark, so that nobody mistakes it for the whole. left
+// is the number of missing characters.
 func Cut(beginning string, left int) string {
 	return beginning + cutMark + strconv.Itoa(left) + cutMarkEnd
 }

@@ -1,4 +1,4 @@
-// Package suggest finds the name that a misspelt one was meant to be.
+// Package suggest finds the intended name for a misspelled one.
 package suggest
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// prefixCost bounds the cost of a name that the other begins with: more than
-// one mistyped letter, less than two.
+// prefixCost bounds the cost of a name that is a prefix of the other: more than one typo, less than
+// two.
 const prefixCost = 2
 
-// Nearest returns the candidate closest to word, and "" when none is close:
-// more than a third of the letters would have to change. Case, dots, dashes
-// and underscores only decide between equals; then the earlier one wins.
+// Nearest returns the candidate closest to word, or "" if more than a third of the letters would
+// have to change. Case, dots, dashes and underscores only break ties; then the earlier candidate
+// wins.
 func Nearest(word string, candidates []string) string {
 	best, bestCost, bestSpelling := "", 0, 0
 	folded := fold(word)
@@ -34,9 +34,9 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// Value returns the value of an enumeration closest to word, and "" when none is close. Besides what
-// Nearest takes for close it takes another form of the same word, as failed is of failure: the only
-// value that shares at least four letters and half of the longer word with it.
+// Value returns the value of an enumeration closest to word, or "". Besides the matches of Nearest,
+// it accepts another form of the same word, such as failed for failure: the only value that shares
+// at least four letters and half of the longer word with it.
 func Value(word string, values []string) string {
 	if near := Nearest(word, values); near != "" {
 		return near
@@ -55,8 +55,8 @@ func Value(word string, values []string) string {
 	return form
 }
 
-// OneOf returns the text of the error for a value that an option, called name, does not allow: the allowed
-// values, and the one that may have been meant.
+// OneOf returns the error text for an invalid value of an option: the allowed values, and a
+// suggestion.
 func OneOf(name, value string, allowed []string) string {
 	text := fmt.Sprintf("%s must be one of %s, got %q", name, strings.Join(allowed, ", "), shorten.Quoted(value))
 	if near := Value(value, allowed); near != "" {
@@ -65,9 +65,8 @@ func OneOf(name, value string, allowed []string) string {
 	return text
 }
 
-// Unknown goes through the members of an object that are none of the known names,
-// sorted, each with the known name that it may have been meant to be: one that the
-// object does not have, empty where none is near.
+// Unknown yields the members of an object that are not known names, sorted. Each comes with a
+// suggestion: the nearest known name that the object lacks, or "".
 func Unknown(known []string, object map[string]any) iter.Seq2[string, string] {
 	return func(yield func(name, near string) bool) {
 		free := slices.DeleteFunc(slices.Sorted(slices.Values(known)), func(name string) bool {
@@ -82,7 +81,7 @@ func Unknown(known []string, object map[string]any) iter.Seq2[string, string] {
 	}
 }
 
-// cost returns the distance of b from a; ok reports whether it is near at all.
+// cost returns the distance of two names; ok reports whether they are close.
 func cost(a, b string) (cost int, ok bool) {
 	if a == "" || b == "" {
 		return 0, false
@@ -95,7 +94,7 @@ func cost(a, b string) (cost int, ok bool) {
 	switch apart := max(len(from)-len(to), len(to)-len(from)); {
 	case short >= 3 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)):
 		return min(apart, prefixCost), true
-	case apart > near: // as is the distance then
+	case apart > near: // the distance would be larger, too
 		return 0, false
 	}
 	d := distance(from, to)
@@ -106,7 +105,7 @@ func fold(s string) string { return separators.Replace(strings.ToLower(s)) }
 
 var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
-// sharedPrefix returns how many bytes both begin with.
+// sharedPrefix returns the length of the common prefix, in bytes.
 func sharedPrefix(a, b string) int {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -115,10 +114,10 @@ func sharedPrefix(a, b string) int {
 	return n
 }
 
-// distance is the number of letters to insert, delete, replace or swap with a
-// neighbour (optimal string alignment).
+// distance returns the number of letters to insert, delete, replace or swap with a neighbour
+// (optimal string alignment).
 func distance(a, b []rune) int {
-	var room [3 * 40]int // for most names
+	var room [3 * 40]int // enough for most names
 	cells, width := room[:], len(b)+1
 	if 3*width > len(room) {
 		cells = make([]int, 3*width)

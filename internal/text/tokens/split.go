@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// pieceEnd returns the length of the first piece of a text that is not empty. Pieces
-// are what the expression of o200k_base matches, by the first alternative that does. An
-// engine for it, which has to look ahead, would be 0.5 MB.
+// pieceEnd returns the length of the first piece of a non-empty text. Pieces are the matches of
+// o200k_base's expression below; the first alternative that matches wins. An engine for it, which
+// needs lookahead, would add 0.5 MB.
 //
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -19,7 +19,7 @@ import (
 //	\s+
 func pieceEnd(text string) int {
 	first, size := utf8.DecodeRuneInString(text)
-	before := 0 // the length of what may stand before a word
+	before := 0 // length of the character that may precede a word
 	if first != '\r' && first != '\n' && !unicode.IsLetter(first) && !unicode.IsNumber(first) {
 		before = size
 	}
@@ -58,10 +58,10 @@ func pieceEnd(text string) int {
 	return end
 }
 
-// lowerWord returns the length of a word whose end is no capital letter, as the first
-// alternative has it; 0 if the text begins with no such word.
+// lowerWord returns the length of a word that ends in a non-capital letter, by the first
+// alternative, or 0.
 func lowerWord(text string) int {
-	end, lower := 0, 0 // of the beginning that may be capitals, and of what in it may stand behind capitals
+	end, lower := 0, 0 // end of the possible capitals, and of those among them that may follow capitals
 	for i, r := range text {
 		if !isUpper(r) {
 			break
@@ -80,8 +80,8 @@ func lowerWord(text string) int {
 	return lower + contraction(text[lower:])
 }
 
-// upperWord returns the length of a word of capitals, as the second alternative has it,
-// if the first does not match.
+// upperWord returns the length of a word of capitals, by the second alternative, if the first does
+// not match.
 func upperWord(text string) int {
 	end := span(text, isUpper)
 	if end == 0 {
@@ -97,7 +97,7 @@ func contraction(text string) int {
 	}
 	for _, ending := range []string{"s", "t", "re", "ve", "m", "ll", "d"} {
 		end := 1
-		for range len(ending) { // as many characters: ſ is an s too
+		for range len(ending) { // by characters, because ſ also equals s
 			_, n := utf8.DecodeRuneInString(text[end:])
 			end += n
 		}
@@ -108,7 +108,7 @@ func contraction(text string) int {
 	return 0
 }
 
-// span returns the length of the beginning of a text whose characters are all in a set.
+// span returns the length of the longest prefix of a text whose characters are all in a set.
 func span(text string, in func(rune) bool) int {
 	if i := strings.IndexFunc(text, func(r rune) bool { return !in(r) }); i >= 0 {
 		return i

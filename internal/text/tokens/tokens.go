@@ -1,4 +1,4 @@
-// Package tokens counts what a text costs a model, in o200k_base tokens.
+// Package tokens counts the o200k_base tokens of texts.
 package tokens
 
 import (
@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Count counts the o200k_base tokens of a text. The first call unpacks the
-// vocabulary: about 10 ms and 5 MB, until [Release]. It is safe for concurrent use.
+// Count counts the o200k_base tokens of a text. The first call unpacks the vocabulary, which takes
+// about 10 ms and 5 MB until [Release]. It is safe for concurrent use.
 func Count(text string) (int, error) {
 	ranks, err := vocabulary.get()
 	if err != nil {
 		return 0, fmt.Errorf("counting tokens: %w", err)
 	}
 	if !utf8.ValidString(text) {
-		text = string([]rune(text)) // models are sent U+FFFD for each byte that is no text
+		text = string([]rune(text)) // models get U+FFFD for each invalid byte
 	}
 	n := 0
 	for len(text) > 0 {

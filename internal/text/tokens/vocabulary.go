@@ -12,29 +12,28 @@ import (
 	"sync"
 )
 
-// packed is the vocabulary of o200k_base as OpenAI publishes it, deflated: its tokens
-// by rank, the length of each as a varint and then the bytes of all. TestVocabulary
-// writes it, and compares it with that of another library.
+// packed is the o200k_base vocabulary as published by OpenAI, deflated: by rank the length of each
+// token as a varint, then the bytes of all tokens. TestVocabulary writes it, and compares it with
+// another library's.
 //
 //go:embed o200k_base.flate
 var packed string
 
-// size is the number of tokens that texts are made of; special tokens come behind.
+// size is the number of ordinary tokens; special tokens have higher ranks.
 const size = 199_998
 
-// vocab has the rank of each token. It is a map that is filled five times as fast as
-// one of Go, and is half as large.
+// vocab maps tokens to ranks. It is half as large as a Go map, and fills five times as fast.
 type vocab struct {
-	text  string   // of all tokens
-	ends  []uint32 // where each ends in text, by rank
-	slots []uint32 // one more than a rank, in the first place from the hash of its token on that was free; 0 is free
+	text  string   // of all tokens, concatenated
+	ends  []uint32 // end of each token in text, by rank
+	slots []uint32 // hash table with linear probing: rank plus one; 0 is free
 	seed  maphash.Seed
 }
 
-// vocabulary is the one that counts use.
+// vocabulary is shared by all counts.
 var vocabulary cache
 
-// cache keeps a vocabulary once it is unpacked.
+// cache holds a vocabulary once it is unpacked.
 type cache struct {
 	mu    sync.Mutex
 	vocab *vocab // nil = not unpacked
@@ -51,7 +50,7 @@ func (c *cache) get() (*vocab, error) {
 	return v, err
 }
 
-// Release gives up the memory of the vocabulary. The next count unpacks it again.
+// Release frees the vocabulary's memory. The next count unpacks it again.
 func Release() {
 	vocabulary.mu.Lock()
 	defer vocabulary.mu.Unlock()
@@ -78,7 +77,7 @@ func unpack() (*vocab, error) {
 	return v, nil
 }
 
-// token returns the token of a rank.
+// token returns the token with a rank.
 func (v *vocab) token(rank uint32) string {
 	start := uint32(0)
 	if rank > 0 {
@@ -87,8 +86,8 @@ func (v *vocab) token(rank uint32) string {
 	return v.text[start:v.ends[rank]]
 }
 
-// find returns the rank of a token and its slot; if it is no token, the slot that it
-// would have.
+// find returns the rank of a token and its slot. If it is not a token, the slot is the one for
+// inserting it.
 func (v *vocab) find(token string) (rank uint32, slot int, ok bool) {
 	mask := len(v.slots) - 1
 	for slot = int(maphash.String(v.seed, token)) & mask; v.slots[slot] != 0; slot = (slot + 1) & mask {
@@ -99,15 +98,14 @@ func (v *vocab) find(token string) (rank uint32, slot int, ok bool) {
 	return 0, slot, false
 }
 
-// count counts the tokens of a piece: from single bytes on, the two neighbours whose
-// union has the lowest rank become one, until no union is a token. It takes time
-// n log n for n bytes.
+// count counts the tokens of a piece. Starting with single bytes, it merges the two neighbours
+// whose union has the lowest rank, until no union is a token. It takes O(n log n) time for n bytes.
 func (v *vocab) count(piece string) int {
 	if _, _, ok := v.find(piece); ok {
 		return 1
 	}
 	n := len(piece)
-	next, previous := make([]int, n+1), make([]int, n+1) // where the neighbours of a part begin
+	next, previous := make([]int, n+1), make([]int, n+1) // starts of a part's neighbours
 	for i := range next {
 		next[i], previous[i] = i+1, i-1
 	}
@@ -128,7 +126,7 @@ func (v *vocab) count(piece string) int {
 	for len(unions) > 0 {
 		u := heap.Pop(&unions).(union)
 		if gone[u.start] || next[u.start] >= n || next[next[u.start]] != u.end {
-			continue // one of the two has become part of another
+			continue // one of the two was merged meanwhile
 		}
 		gone[next[u.start]] = true
 		next[u.start], previous[u.end] = u.end, u.start
@@ -139,7 +137,7 @@ func (v *vocab) count(piece string) int {
 	return parts
 }
 
-// union is a token that two neighbours would become.
+// union is the token that two neighbours would form.
 type union struct {
 	rank       uint32
 	start, end int

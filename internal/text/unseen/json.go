@@ -9,11 +9,12 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// JSON returns a JSON value as lists show it, and the names and values that it escaped with their new spellings.
-// Texts for readers (description, title, $comment) lose the characters that hide; in names and other values these
-// are escaped. A value without such characters is returned unchanged. Raw must be valid JSON.
+// JSON returns a JSON value for listing, and maps the names and values that it escaped to their new
+// spellings. It removes hidden characters from texts for readers (description, title, $comment),
+// and escapes them in names and other values. A value without hidden characters is returned
+// unchanged. raw must be valid JSON.
 func JSON(raw json.RawMessage) (shown json.RawMessage, spelt map[string]string) {
-	if !bytes.ContainsFunc(raw, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' || r == '%' }) { // as most are
+	if !bytes.ContainsFunc(raw, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' || r == '%' }) { // the common case
 		return raw, nil
 	}
 	found := false
@@ -37,12 +38,12 @@ func JSON(raw json.RawMessage) (shown json.RawMessage, spelt map[string]string) 
 		case "$ref", "$dynamicRef":
 			return reference(text)
 		}
-		if _, hides := First(text); !hides { // a tab or the end of a line may be a separator to choose
+		if _, hides := First(text); !hides { // tab and line ends are allowed, for example as separators
 			return text
 		}
 		if spelt[text] == "" {
 			clean := Escaped(text)
-			for taken[clean] { // another name or value that is written like this
+			for taken[clean] { // another name or value has this spelling
 				clean = `\` + clean
 			}
 			taken[clean], spelt[text] = true, clean
@@ -51,7 +52,7 @@ func JSON(raw json.RawMessage) (shown json.RawMessage, spelt map[string]string) 
 	}), spelt
 }
 
-// reference returns a reference with the names in its fragment as JSON spells them.
+// reference returns a reference with the names in its fragment escaped like in JSON.
 func reference(ref string) string {
 	fragment, local := strings.CutPrefix(ref, "#")
 	fragment, err := url.PathUnescape(fragment)
@@ -61,7 +62,8 @@ func reference(ref string) string {
 	return "#" + (&url.URL{Fragment: Escaped(fragment)}).EscapedFragment()
 }
 
-// Text returns a JSON string without the characters that hide, and any other value unchanged. Raw must be valid JSON.
+// Text returns a JSON string without hidden characters, and any other value unchanged. raw must be
+// valid JSON.
 func Text(raw json.RawMessage) json.RawMessage {
 	if text, _ := ordered.Text(raw); Removed(text) != text {
 		return ordered.MustJSON(Removed(text))
@@ -69,7 +71,8 @@ func Text(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Respelt returns a JSON value with the names and texts that have another spelling in that. Raw must be valid JSON.
+// Respelt returns a JSON value with names and strings replaced by their spellings, if they have
+// one. raw must be valid JSON.
 func Respelt(raw json.RawMessage, spellings map[string]string) json.RawMessage {
 	return rewritten(raw, func(text, _ string) string {
 		if spelt, is := spellings[text]; is {
@@ -79,11 +82,11 @@ func Respelt(raw json.RawMessage, spellings map[string]string) json.RawMessage {
 	})
 }
 
-// rewritten returns a JSON value with other strings in it. With gets each name and text; member is the name of the
-// member that a text is the value of, empty for names and in lists.
+// rewritten returns a JSON value with strings replaced. with is called for each name and string;
+// member is the name of the member whose value the string is, or "" for names and in lists.
 func rewritten(raw json.RawMessage, with func(text, member string) string) json.RawMessage {
 	var out bytes.Buffer
-	done, member := 0, "" // the bytes that are written, and the member whose value comes next
+	done, member := 0, "" // bytes written, and the member whose value comes next
 	for i := 0; i < len(raw); i++ {
 		if strings.IndexByte("{[,", raw[i]) >= 0 {
 			member = ""
@@ -110,7 +113,7 @@ func rewritten(raw json.RawMessage, with func(text, member string) string) json.
 	return out.Bytes()
 }
 
-// closing returns the index behind the string that begins at start.
+// closing returns the index after the string that begins at start.
 func closing(raw []byte, start int) int {
 	for i := start + 1; i < len(raw); i++ {
 		switch raw[i] {

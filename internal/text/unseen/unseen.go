@@ -1,5 +1,5 @@
-// Package unseen finds characters in the texts of other servers that a reader does not see, or that
-// control a terminal.
+// Package unseen finds characters in the texts of other servers that are invisible or control a
+// terminal.
 package unseen
 
 import (
@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// blank holds characters that are letters or marks by their category and show nothing: fillers of Hangul,
-// vowels of Khmer that are not written, and selectors of a variation.
+// blank holds invisible characters whose category is letter or mark: Hangul fillers, unwritten
+// Khmer vowels and variation selectors.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x034f, Hi: 0x034f, Stride: 1}, {Lo: 0x115f, Hi: 0x1160, Stride: 1}, {Lo: 0x17b4, Hi: 0x17b5, Stride: 1},
@@ -20,14 +20,14 @@ var blank = &unicode.RangeTable{
 	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe0fff, Stride: 1}},
 }
 
-// joined are scripts whose letters are written in other forms beside a joiner or a non-joiner.
+// joined holds the scripts in which a joiner or non-joiner changes the form of letters.
 var joined = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Mandaic, unicode.Nko, unicode.Mongolian, unicode.Devanagari, unicode.Bengali,
 	unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam,
 	unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan,
 }
 
-// emoji holds the characters that a selector of a variation or a joiner may follow.
+// emoji holds the characters that a variation selector or a joiner may follow.
 var emoji = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x00a9, Hi: 0x00a9, Stride: 1}, {Lo: 0x00ae, Hi: 0x00ae, Stride: 1}, {Lo: 0x203c, Hi: 0x203c, Stride: 1},
@@ -47,14 +47,14 @@ const (
 	keycap    = '\u20e3'
 )
 
-// hides reports whether a character is not seen wherever it stands, or controls a terminal; a line end
-// does not count.
+// hides reports whether a character is always invisible, or controls a terminal. A line feed does
+// not count.
 func hides(r rune) bool {
 	return r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, blank))
 }
 
-// needed reports whether the character at i is not seen and changes how its neighbours are written: a selector
-// after an emoji, or a joiner between emoji or between letters that need one.
+// needed reports whether the invisible character at i changes how its neighbours are displayed: a
+// selector after an emoji, or a joiner between emoji or between letters that need one.
 func needed(text []rune, i int) bool {
 	if i == 0 {
 		return false
@@ -76,9 +76,9 @@ func needed(text []rune, i int) bool {
 	return false
 }
 
-// each returns the text with the characters that hide replaced.
+// each returns the text with hidden characters replaced.
 func each(text string, with func(rune) string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || r > '~' }) { // as most are
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' || r > '~' }) { // the common case
 		return text
 	}
 	runes := []rune(text)
@@ -93,7 +93,7 @@ func each(text string, with func(rune) string) string {
 	return b.String()
 }
 
-// Removed returns the text without the characters that hide. Blanks stand for controls and line separators.
+// Removed returns the text without hidden characters. Controls and line separators become spaces.
 func Removed(text string) string {
 	return each(text, func(r rune) string {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || r == '\u2800' {
@@ -103,7 +103,7 @@ func Removed(text string) string {
 	})
 }
 
-// Escaped returns the text with the characters that hide written as \u202e or \U000e0041.
+// Escaped returns the text with hidden characters written as \u202e or \U000e0041.
 func Escaped(text string) string {
 	return each(text, func(r rune) string {
 		if r > 0xffff {
@@ -113,7 +113,7 @@ func Escaped(text string) string {
 	})
 }
 
-// First returns the first character of the text that hides, other than blanks of a line; false without one.
+// First returns the first hidden character of the text, except tab and carriage return, or false.
 func First(text string) (first rune, found bool) {
 	each(text, func(r rune) string {
 		if !found && r != '\t' && r != '\r' {

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Lines is a key of a block mapping with its value, as they are written, so that [Give] can put them back after [Take].
+// Lines is a key of a block mapping with its value as written, so that [Give] can restore it after
+// [Take].
 type Lines struct {
 	Key   string
-	After string // key before it; empty if it was the first
-	Text  string // its lines without their common indentation, and the comment lines directly above them with the blank lines above those
+	After string // previous key; empty if it was the first
+	Text  string // its lines, unindented, with the comment lines directly above and the blank lines above those
 }
 
-// Take takes out the key at a path with its lines and what belongs to it above them. A key that is not there is
-// an error.
+// Take removes the key at a path with its lines and the comments above it. A missing key is an
+// error.
 func Take(text []byte, path ...string) (rest []byte, taken Lines, err error) {
 	if now, err := Get(text, path...); now == nil || err != nil {
 		return nil, taken, fmt.Errorf("taking %s out: %w", path[len(path)-1], cmp.Or(err, errLayout))
@@ -44,8 +45,8 @@ func Take(text []byte, path ...string) (rest []byte, taken Lines, err error) {
 	return rest, taken, err
 }
 
-// Give puts a key that [Take] returned back into the mapping at a path: behind the key that it followed, or at the end
-// if that is gone. It refuses where the mapping has the key.
+// Give restores a key that [Take] returned in the mapping at a path: after its previous key, or at
+// the end if that is gone. It is an error if the mapping has the key.
 func Give(text []byte, taken Lines, path ...string) ([]byte, error) {
 	whole := append(append([]string{}, path...), taken.Key)
 	if now, err := Get(text, whole...); now != nil || err != nil {
@@ -91,7 +92,8 @@ func Give(text []byte, taken Lines, path ...string) ([]byte, error) {
 	return d.checked(text, value, whole)
 }
 
-// lead returns the first of the lines above a key that belong to it: comment lines, and the blank lines above those.
+// lead returns the first of the lines above a key that belong to it: comments, and the blank lines
+// above those.
 func (d *document) lead(at int, indent string) int {
 	for at > 0 && strings.HasPrefix(d.lines[at-1], indent+"#") {
 		at--

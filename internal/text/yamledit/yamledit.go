@@ -1,5 +1,5 @@
-// Package yamledit edits YAML that people write, in place: whole lines of block mappings. All
-// other lines stay byte by byte. A layout that it cannot edit so is refused.
+// Package yamledit edits YAML in place, by whole lines of block mappings. All other lines stay
+// unchanged. It returns an error for layouts that it cannot edit this way.
 package yamledit
 
 import (
@@ -20,10 +20,10 @@ import (
 
 var errLayout = errors.New("its layout would not survive the edit: make it by hand")
 
-// maxNodes bounds the values of a file; an alias counts as often as it is used.
+// maxNodes bounds the values of a file; an alias counts at each use.
 const maxNodes = 100_000
 
-// JSON returns the text as JSON, an empty object for a text without values.
+// JSON converts the text to JSON. A text without values becomes an empty object.
 func JSON(text []byte) ([]byte, error) {
 	root, err := read(text)
 	if err != nil || root == nil {
@@ -32,7 +32,7 @@ func JSON(text []byte) ([]byte, error) {
 	return jsonOf(root)
 }
 
-// Get returns the value at a path of keys as JSON; nil if there is none.
+// Get returns the value at a path of keys as JSON, or nil.
 func Get(text []byte, path ...string) ([]byte, error) {
 	n, err := read(text)
 	for _, key := range path {
@@ -51,8 +51,8 @@ func Get(text []byte, path ...string) ([]byte, error) {
 	return jsonOf(n)
 }
 
-// Set gives the key at a path a value, which is JSON. Mappings on the way that are not there are
-// added. If the key has the value already, the text comes back.
+// Set sets the key at a path to a value, which is JSON. It adds missing mappings on the way. If the
+// key already has the value, it returns the text unchanged.
 func Set(text, value []byte, path ...string) ([]byte, error) {
 	now, err := Get(text, path...)
 	if err != nil || now != nil && equal(now, value) {
@@ -62,7 +62,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := len(d.lines) // where a key goes into an empty parent
+	at := len(d.lines) // line for a key in an empty parent
 	indent := ""
 	for i, key := range path {
 		if parent == nil {
@@ -73,7 +73,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 			return nil, errLayout
 		}
 		indent = strings.Repeat(" ", parent.Content[0].Column-1)
-		k, _ := find(parent, key) // Get has refused what is there twice
+		k, _ := find(parent, key) // Get has rejected duplicate keys
 		if k < 0 {
 			_, at = d.extent(parent, len(parent.Content)-2)
 			parent = nil
@@ -103,7 +103,8 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 	return nil, errLayout
 }
 
-// Remove takes out the key at a path with its lines. If there is none, the text comes back.
+// Remove removes the key at a path with its lines. If there is no such key, it returns the text
+// unchanged.
 func Remove(text []byte, path ...string) ([]byte, error) {
 	now, err := Get(text, path...)
 	if err != nil || now == nil {
@@ -113,7 +114,7 @@ func Remove(text []byte, path ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	holder := -1 // line of the key whose value the parent is
+	holder := -1 // line of the key whose value is parent
 	for i, key := range path {
 		if parent.Style&yaml.FlowStyle != 0 {
 			return nil, errLayout
@@ -136,10 +137,10 @@ func Remove(text []byte, path ...string) ([]byte, error) {
 	return d.checked(text, nil, path)
 }
 
-// keyAndColon matches a key at the beginning of a line.
+// keyAndColon matches a key at the start of a line.
 var keyAndColon = regex.Lazy(`^ *("[^"]*"|'[^']*'|[^\s:#]+) *:`)
 
-// read returns the root of a text of one document; nil if it is empty.
+// read returns the root of a text with one document, or nil if it is empty.
 func read(text []byte) (*yaml.Node, error) {
 	roots, err := yamlx.Read(text)
 	switch {
@@ -155,8 +156,7 @@ func read(text []byte) (*yaml.Node, error) {
 	return roots[0], nil
 }
 
-// find returns the index of a key in the content of a mapping, -1 if it is not there. A key that is
-// there twice is an error.
+// find returns the index of a key in the content of a mapping, or -1. A duplicate key is an error.
 func find(mapping *yaml.Node, key string) (int, error) {
 	found := -1
 	for i := 0; i < len(mapping.Content); i += 2 {
@@ -171,15 +171,15 @@ func find(mapping *yaml.Node, key string) (int, error) {
 	return found, nil
 }
 
-// isEmpty reports whether a value is a mapping without keys, or none.
+// isEmpty reports whether a value is null or a mapping without keys.
 func isEmpty(n *yaml.Node) bool {
 	return n.Kind == yaml.MappingNode && len(n.Content) == 0 || n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null"
 }
 
-// document is a text in lines, each with its end.
+// document is a text split into lines, with their line ends.
 type document struct {
 	lines []string
-	end   string // of new lines
+	end   string // line end of new lines
 }
 
 func open(text []byte) (*document, *yaml.Node, error) {
@@ -191,8 +191,8 @@ func open(text []byte) (*document, *yaml.Node, error) {
 	return d, root, err
 }
 
-// extent returns the lines of a key and its value in a block mapping: from start to before end.
-// Comments and blank lines behind it belong to what follows, unless they are indented deeper.
+// extent returns the lines [start, end) of a key and its value in a block mapping. Comments and
+// blank lines after it belong to the next key, unless they are indented deeper.
 func (d *document) extent(mapping *yaml.Node, i int) (start, end int) {
 	key, value := mapping.Content[i], mapping.Content[i+1]
 	start, end = key.Line-1, key.Line
@@ -213,7 +213,7 @@ func (d *document) extent(mapping *yaml.Node, i int) (start, end int) {
 	return start, end
 }
 
-// clear takes the text of an empty value out of its line.
+// clear removes the text of an empty value from its line.
 func (d *document) clear(n *yaml.Node) error {
 	text := map[yaml.Kind]string{yaml.MappingNode: "{}", yaml.ScalarNode: n.Value}[n.Kind]
 	line := d.lines[n.Line-1]
@@ -228,8 +228,8 @@ func (d *document) clear(n *yaml.Node) error {
 	return nil
 }
 
-// replace puts lines in the place of those from start to before end. A text without a line end at its
-// end stays one.
+// replace replaces the lines [start, end). If the text does not end with a line end, the result
+// does not either.
 func (d *document) replace(start, end int, text string) {
 	open := len(d.lines) > 0 && !strings.HasSuffix(d.lines[len(d.lines)-1], "\n")
 	if open {
@@ -245,8 +245,8 @@ func (d *document) replace(start, end int, text string) {
 	}
 }
 
-// checked returns the edited text, but refuses one that says anything else than the text before with
-// the key at the path changed. A nil value stands for none.
+// checked returns the edited text. It is an error if the text differs in more than the key at the
+// path. A nil value means that the key is removed.
 func (d *document) checked(before, value []byte, path []string) ([]byte, error) {
 	edited := []byte(strings.Join(d.lines, ""))
 	was, err := JSON(before)
@@ -280,7 +280,7 @@ func (d *document) checked(before, value []byte, path []string) ([]byte, error) 
 	return edited, nil
 }
 
-// block writes a JSON object in lines behind an indentation.
+// block writes a JSON object as indented YAML lines.
 func block(indent string, value []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(yamlx.FromJSON(value))) {
@@ -292,7 +292,7 @@ func block(indent string, value []byte) string {
 	return b.String()
 }
 
-// nested returns a value inside objects of one key each.
+// nested wraps a value in objects with one key each.
 func nested(value []byte, path []string) []byte {
 	for _, key := range slices.Backward(path) {
 		value = ordered.MustJSON(ordered.Map{{Key: key, Value: json.RawMessage(value)}})
@@ -320,7 +320,7 @@ func jsonOf(n *yaml.Node) ([]byte, error) {
 	return ordered.JSON(value)
 }
 
-// valueOf returns a value with its keys in order. Left counts down the values that may follow.
+// valueOf converts a value, keeping the order of keys. left counts down to the limit of values.
 func valueOf(n *yaml.Node, left *int) (any, error) {
 	if *left--; *left < 0 {
 		return nil, errors.New("it has too many values")

@@ -1,4 +1,4 @@
-// Package yamlx reads YAML with places in errors, and writes JSON as YAML.
+// Package yamlx reads YAML with positions in errors, and writes JSON as YAML.
 package yamlx
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// Error is a place in a text and what is wrong there.
+// Error is an error at a position of a text.
 type Error struct {
 	Line, Column int // from 1; a column counts characters
 	Reason       string
@@ -29,19 +29,20 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
 }
 
-// At returns an Error at the place of a node.
+// At returns an Error at the position of a node.
 func At(n *yaml.Node, format string, args ...any) *Error {
 	return &Error{Line: n.Line, Column: n.Column, Reason: fmt.Sprintf(format, args...)}
 }
 
-// version is a line that names the version of YAML. The parser reads the later one and refuses its number.
+// version matches a directive for YAML 1.2. The parser supports that version, but rejects its
+// number.
 var version = regex.Lazy(`(?m)^%YAML 1\.2\b`)
 
-// Read returns the root of each document. An empty document is null; a text of comments has no document.
-// An error is an [*Error].
+// Read returns the root of each document. An empty document is null; a text with only comments has
+// no document. The error is an [*Error].
 func Read(text []byte) (roots []*yaml.Node, err error) {
 	defer func() {
-		if p := recover(); p != nil { // the parser has panics for events that it does not expect
+		if p := recover(); p != nil { // the parser panics on unexpected events
 			roots, err = nil, &Error{Line: 1, Column: 1, Reason: "it is not valid YAML"}
 		}
 	}()
@@ -58,10 +59,10 @@ func Read(text []byte) (roots []*yaml.Node, err error) {
 	}
 }
 
-// unknown is the end of an error of the library about a member that a Go type lacks.
+// unknown matches the library's error for a member that a Go type lacks.
 var unknown = regex.Lazy(`^(line \d+): field (.*) not found in type .*$`)
 
-// Decode decodes the first document into what v points to. Members that it lacks are an error.
+// Decode decodes the first document into the pointer v. Unknown members are an error.
 func Decode(text []byte, v any) error {
 	if roots, err := Read(text); err != nil {
 		return err
@@ -80,7 +81,7 @@ func Decode(text []byte, v any) error {
 	return err
 }
 
-// Values that have an end, as the library calls them while it parses one.
+// The library's contexts for values with a closing delimiter.
 const (
 	simpleKey = "while scanning a simple key"
 	inFlow    = "while parsing a flow node"
@@ -90,9 +91,10 @@ var enclosed = []string{
 	simpleKey, inFlow, "while parsing a flow sequence", "while parsing a flow mapping", "while scanning a quoted scalar",
 }
 
-// fault returns the place of an error. The message of the library has no column, lacks the first line,
-// and has a line too low for half of the errors; its parser has both in fields that it does not export.
-// TestPlaces fails when a new version has others; [Read] then returns its error without a place.
+// fault returns the position of an error. The library's message has no column, lacks the first
+// line, and for half of the errors has a line too low; unexported fields of its parser have both.
+// If a new version changes these fields, TestPlaces fails, and [Read] returns its error without a
+// position.
 func fault(text []byte, decoder *yaml.Decoder, err error) *Error {
 	outer := reflect.ValueOf(decoder).Elem().FieldByName("parser").Elem()
 	inner := outer.FieldByName("parser")
@@ -115,7 +117,7 @@ func fault(text []byte, decoder *yaml.Decoder, err error) *Error {
 	atEnd := e.Line > 1+bytes.Count(bytes.TrimRight(text, " \t\r\n"), []byte("\n"))
 	switch {
 	case start.Line == e.Line || !slices.Contains(enclosed, context):
-	case context == simpleKey || atEnd: // the search for the end stopped somewhere
+	case context == simpleKey || atEnd: // the search for the closing delimiter stopped somewhere
 		e, problem = start, problem+" "+context
 	default:
 		problem = fmt.Sprintf("%s %s that begins in line %d", problem, context, start.Line)
@@ -126,12 +128,12 @@ func fault(text []byte, decoder *yaml.Decoder, err error) *Error {
 	return e
 }
 
-// placeOf returns the place of a mark of the parser, which counts from 0.
+// placeOf returns the position of a parser's mark, which counts from 0.
 func placeOf(mark reflect.Value) *Error {
 	return &Error{Line: int(mark.FieldByName("line").Int()) + 1, Column: int(mark.FieldByName("column").Int()) + 1}
 }
 
-// character quotes the character at the place, for the end of a reason.
+// character quotes the character at the position, as the end of a reason.
 func (e *Error) character(text []byte) string {
 	lines := bytes.Split(text, []byte("\n"))
 	if e.Line > len(lines) {
@@ -147,9 +149,9 @@ func (e *Error) character(text []byte) string {
 	return fmt.Sprintf(": %q; put the text in quotes", line[e.Column-1])
 }
 
-// Scalar returns a plain value as JSON has it; numbers are [json.Number]. A time is a text.
+// Scalar converts a scalar to a JSON value; numbers are [json.Number], times are strings.
 func Scalar(n *yaml.Node) (any, error) {
-	if n.Style == 0 && isNumber(n.Value) { // 1.0 is no 1 where it is a version
+	if n.Style == 0 && isNumber(n.Value) { // keep the digits: 1.0 may be a version
 		return json.Number(n.Value), nil
 	}
 	switch n.ShortTag() {
@@ -178,7 +180,7 @@ func Scalar(n *yaml.Node) (any, error) {
 	return n.Value, nil
 }
 
-// isNumber reports whether a text is a number as JSON has it.
+// isNumber reports whether a text is a JSON number.
 func isNumber(s string) bool {
 	return s != "" && (s[0] == '-' || s[0] >= '0' && s[0] <= '9') && json.Valid([]byte(s))
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// FromJSON writes a valid JSON value as YAML for people: texts stand without quotes where no reader takes
-// them for something else, and texts of several lines stand in lines.
+// FromJSON converts a valid JSON value to readable YAML: strings without quotes if no reader can
+// misread them, and block scalars for strings of several lines.
 func FromJSON(raw []byte) []byte { return write(raw, writer{}) }
 
-// Quoted writes a valid JSON value as YAML 1.2 with each text as JSON has it, so that no reader, not even
-// of another version, takes a text for a number, a date or a comment.
+// Quoted converts a valid JSON value to YAML 1.2 with quoted strings, so that no reader, not even
+// of another version, mistakes one for a number, a date or a comment.
 func Quoted(raw []byte) []byte { return write(raw, writer{quoted: true}) }
 
 func write(raw []byte, w writer) []byte {
@@ -32,13 +32,13 @@ func write(raw []byte, w writer) []byte {
 	return w.b.Bytes()
 }
 
-// writer writes values in lines.
+// writer writes values in block style.
 type writer struct {
 	b      *bytes.Buffer
 	quoted bool
 }
 
-// isFull reports whether a value is an object or a list that has something in it.
+// isFull reports whether a value is a non-empty object or list.
 func isFull(raw []byte) bool {
 	if raw[0] != '{' && raw[0] != '[' {
 		return false
@@ -47,7 +47,8 @@ func isFull(raw []byte) bool {
 	return rest[0] != '}' && rest[0] != ']'
 }
 
-// block writes the members or items of a value. The first line begins with first, others with indent.
+// block writes the members or items of a value. The first line is prefixed with first, other lines
+// with indent.
 func (w writer) block(raw []byte, first, indent string) {
 	if raw[0] == '[' {
 		ordered.Items(raw, func(item []byte) {
@@ -68,7 +69,7 @@ func (w writer) block(raw []byte, first, indent string) {
 		switch {
 		case !isFull(value):
 			w.b.WriteString(" " + w.scalar(value, indent) + "\n")
-		case value[0] == '[' && !w.quoted: // the dashes of a list stand out enough
+		case value[0] == '[' && !w.quoted: // dashes need no indentation
 			w.b.WriteString("\n")
 			w.block(value, indent, indent)
 		default:
@@ -78,9 +79,9 @@ func (w writer) block(raw []byte, first, indent string) {
 	}
 }
 
-// longestKey bounds a key in front of a colon, in bytes: YAML allows 1,024 characters, which
-// readers count in units of their own, none smaller than a byte. A longer key stands on a
-// line of its own behind a question mark.
+// longestKey bounds a key before a colon, in bytes: YAML allows 1,024 characters, which readers
+// count in different units, none smaller than a byte. A longer key is on its own line after a
+// question mark.
 const longestKey = 1024
 
 func (w writer) key(key, indent string) string {
@@ -94,7 +95,8 @@ func (w writer) key(key, indent string) string {
 	return key
 }
 
-// scalar writes a value other than a full object or list; indent is that of its key or dash.
+// scalar writes any value except a non-empty object or list. indent is the indentation of its key
+// or dash.
 func (w writer) scalar(raw []byte, indent string) string {
 	text, isText := ordered.Text(raw)
 	switch {
@@ -110,15 +112,15 @@ func (w writer) scalar(raw []byte, indent string) string {
 	return quote(text)
 }
 
-// Words that YAML 1.1 takes for a boolean.
+// oldWords are booleans or null in YAML 1.1.
 var oldWords = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 var (
 	identifier = regex.Lazy(`^[A-Za-z][A-Za-z0-9]*$`)
-	inBase60   = regex.Lazy(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`) // a number to YAML 1.1
+	inBase60   = regex.Lazy(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`) // a number in YAML 1.1
 )
 
-// isPlain reports whether a text stands for itself without quotes.
+// isPlain reports whether a string needs no quotes.
 func isPlain(s string) bool {
 	switch {
 	case s == "" || strings.ContainsAny(s[:1], "?:,[]{}#&*!|>'\"%@`=~ ") || strings.HasSuffix(s, " ") || strings.HasSuffix(s, ":"):
@@ -134,7 +136,7 @@ func isPlain(s string) bool {
 	return scalar.ShortTag() == "!!str" && !isNumber(s) && !slices.Contains(oldWords, strings.ToLower(s)) && !inBase60().MatchString(s)
 }
 
-// areLines reports whether a text can stand in lines as it is.
+// areLines reports whether a string can be written as a block scalar.
 func areLines(s string) bool {
 	if !strings.Contains(s, "\n") || strings.ContainsAny(s[:1], "\n \t") {
 		return false
@@ -149,7 +151,7 @@ func areLines(s string) bool {
 	return true
 }
 
-// lines writes a text as a block, without the line break that follows it.
+// lines writes a string as a block scalar, without the final line break.
 func lines(s, indent string) string {
 	var b strings.Builder
 	switch rest := strings.TrimRight(s, "\n"); len(s) - len(rest) {
@@ -168,8 +170,7 @@ func lines(s, indent string) string {
 	return b.String()
 }
 
-// quote writes a text in quotes. Characters that YAML does not allow as they are, and JSON does, are
-// escaped too.
+// quote writes a string in quotes. It also escapes characters that JSON allows but YAML does not.
 func quote(s string) string {
 	var b strings.Builder
 	for _, r := range string(ordered.MustJSON(s)) {
