@@ -1,10 +1,9 @@
-// Package embed turns texts into vectors with an endpoint that speaks OpenAI's
-// embeddings API, by which texts are found that say the same in other words.
+// Package embed turns texts into vectors with an endpoint of OpenAI's embeddings API, to find texts
+// with the same meaning in other words.
 //
-// Only the user names the endpoint. It gets the texts, at most 2,000 bytes of each
-// and with what looks like a secret masked, and the questions that are asked.
-// Nothing waits for the vectors of texts; a question waits for its own for half a
-// second at most. Where the endpoint fails or is slow, finding goes by words alone.
+// Only the user names the endpoint. It gets the texts, at most 2,000 bytes of each with likely
+// secrets masked, and the search queries. Nothing waits for the vectors of texts; a query waits for
+// its own for half a second at most. If the endpoint fails or is slow, searches use words only.
 package embed
 
 import (
@@ -25,9 +24,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/redact"
 )
 
-// Bounds of what is sent and waited for.
+// Limits of requests.
 const (
-	Batch = 64 // texts of a request
+	Batch = 64 // texts per request
 
 	maxText    = 2000 // bytes of a text
 	maxReply   = 16 << 20
@@ -35,21 +34,21 @@ const (
 	patience   = 500 * time.Millisecond
 	batchTime  = time.Minute
 	pause      = 30 * time.Second // after a failure
-	maxAnswers = 256              // questions whose vectors are kept
+	maxAnswers = 256              // queries whose vectors are cached
 )
 
-// Settings name an endpoint.
+// Settings configure an endpoint.
 type Settings struct {
-	BaseURL   string `json:"baseURL"`   // up to /v1; empty = none
-	Model     string `json:"model"`     // that makes the vectors
-	APIKeyEnv string `json:"apiKeyEnv"` // environment variable with the key; empty = none is sent
+	BaseURL   string `json:"baseURL"`   // up to /v1; empty = no endpoint
+	Model     string `json:"model"`     // of the embeddings
+	APIKeyEnv string `json:"apiKeyEnv"` // environment variable with the key; empty = no key is sent
 }
 
-// Vector is a direction: components that are scaled so that the greatest is 127.
-// An empty one is near nothing.
+// Vector is a direction, with components scaled so that the largest is 127. An empty vector is
+// similar to nothing.
 type Vector = []int8
 
-// pack makes a vector of components.
+// pack converts components to a Vector.
 func pack(components []float32) Vector {
 	greatest := 0.0
 	for _, c := range components {
@@ -65,7 +64,7 @@ func pack(components []float32) Vector {
 	return v
 }
 
-// Similarity returns the cosine of two vectors, 0 for those of different models.
+// Similarity returns the cosine of two vectors, or 0 if their lengths differ.
 func Similarity(v, w Vector) float64 {
 	if len(v) != len(w) {
 		return 0
@@ -83,17 +82,17 @@ func Similarity(v, w Vector) float64 {
 	return float64(both) / math.Sqrt(float64(one)*float64(other))
 }
 
-// Client asks an endpoint. It is safe for concurrent use.
+// Client sends requests to an endpoint. It is safe for concurrent use.
 type Client struct {
 	settings Settings
 	log      *slog.Logger
 
 	mu      sync.Mutex
-	until   time.Time         // no request before it
-	answers map[string]Vector // of questions
+	until   time.Time         // no requests before
+	answers map[string]Vector // vectors of queries
 }
 
-// New returns a client of an endpoint; nil where none is named. A nil client has no
+// New returns a client of an endpoint, or nil if none is configured. A nil client returns no
 // vectors.
 func New(s Settings, log *slog.Logger) *Client {
 	if s.BaseURL == "" {
@@ -102,14 +101,14 @@ func New(s Settings, log *slog.Logger) *Client {
 	return &Client{settings: s, log: log, answers: map[string]Vector{}}
 }
 
-// Model names what makes the vectors: those of another one cannot be compared.
+// Model returns the name of the model. Vectors of different models cannot be compared.
 func (c *Client) Model() string { return c.settings.Model }
 
-// errPaused says that the endpoint failed a short time ago.
+// errPaused is the error shortly after a failure of the endpoint.
 var errPaused = errors.New("the embeddings endpoint failed and is left alone for a while")
 
-// Embed returns the vectors of at most Batch texts, in their order. A text that the
-// endpoint refuses has an empty one.
+// Embed returns the vectors of at most Batch texts, in order. A text that the endpoint rejects gets
+// an empty one.
 func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	ctx, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
@@ -120,7 +119,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	if len(texts) == 1 {
 		return []Vector{{}}, nil
 	}
-	for _, text := range texts { // one of them is at fault
+	for _, text := range texts { // one of them is rejected
 		one, err := c.Embed(ctx, []string{text})
 		if err != nil {
 			return nil, err
@@ -130,8 +129,8 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	return vectors, nil
 }
 
-// Ask asks for the vector of a question. The function that it returns waits for it,
-// for a short time only; ok is false where there is none by then.
+// Ask requests the vector of a query. The returned function waits for it, for at most patience; ok
+// is false if there is no vector by then.
 func (c *Client) Ask(question string) (wait func() (v Vector, ok bool)) {
 	if c == nil || strings.TrimSpace(question) == "" {
 		return func() (Vector, bool) { return nil, false }
@@ -172,12 +171,12 @@ func (c *Client) Ask(question string) (wait func() (v Vector, ok bool)) {
 	}
 }
 
-// prepare returns a text as it is sent.
+// prepare returns a text in the form that is sent.
 func prepare(text string) string {
 	return redact.Text(strings.ToValidUTF8(text[:min(len(text), maxText)], ""))
 }
 
-// ask sends texts, unless the endpoint failed a short time ago.
+// ask sends texts, unless the endpoint failed recently.
 func (c *Client) ask(ctx context.Context, texts []string) ([]Vector, error) {
 	c.mu.Lock()
 	paused := time.Now().Before(c.until)
@@ -208,7 +207,7 @@ func (c *Client) request(ctx context.Context, texts []string) ([]Vector, error) 
 	input := make([]string, len(texts))
 	for i, text := range texts {
 		if input[i] = prepare(text); input[i] == "" {
-			input[i] = " " // some endpoints refuse an empty one
+			input[i] = " " // some endpoints reject an empty text
 		}
 	}
 	reply, err := openai.NewClientWithConfig(config).CreateEmbeddings(ctx, openai.EmbeddingRequestStrings{
@@ -232,7 +231,7 @@ func (c *Client) request(ctx context.Context, texts []string) ([]Vector, error) 
 	return vectors, nil
 }
 
-// refused reports whether an endpoint says that it does not take a text.
+// refused reports whether an endpoint rejected a text.
 func refused(err error) bool {
 	var answer *openai.APIError
 	if !errors.As(err, &answer) {

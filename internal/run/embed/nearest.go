@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Near is a text by how near it is to a question.
+// Near is a text with its similarity to a query.
 type Near struct {
 	ID         int64
 	Similarity float64
 }
 
-// maxNear is the most texts that are found by their vectors.
+// maxNear bounds the texts that vectors find.
 const maxNear = 20
 
-// Nearest returns the texts that stand out: nearer to a question than texts are on
-// average, by half a standard deviation, the nearest first. How near unrelated texts
-// are differs from model to model.
+// Nearest returns the texts that stand out, most similar first: more similar to a query than the
+// average text by half a standard deviation. The similarity of unrelated texts differs between
+// models.
 func Nearest(all []Near) []Near {
 	var sum, squares float64
 	for _, n := range all {

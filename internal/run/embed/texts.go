@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// Texts keeps the vectors of texts in memory. It is safe for concurrent use.
+// Texts holds the vectors of texts in memory. It is safe for concurrent use.
 type Texts struct {
 	client *Client
 
 	mu      sync.Mutex
-	texts   map[string]string // by id: as they are
+	texts   map[string]string // by id
 	vectors map[string]Vector // by text
 	working bool
 }
 
-// NewTexts returns an empty set of texts; nil where the client is nil.
+// NewTexts returns an empty set of texts, or nil if the client is nil.
 func NewTexts(c *Client) *Texts {
 	if c == nil {
 		return nil
@@ -25,8 +25,7 @@ func NewTexts(c *Client) *Texts {
 	return &Texts{client: c, texts: map[string]string{}, vectors: map[string]Vector{}}
 }
 
-// Follow makes texts, by id, the ones that are found. The vectors of new ones are
-// asked for in the background.
+// Follow sets the texts to search, by id. It requests the vectors of new ones in the background.
 func (t *Texts) Follow(texts map[string]string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -39,7 +38,7 @@ func (t *Texts) Follow(texts map[string]string) {
 	t.work()
 }
 
-// work starts to ask for what is missing, unless that is under way. The lock is held.
+// work starts requesting missing vectors, unless it is already running. The caller holds the lock.
 func (t *Texts) work() {
 	if t.working || len(t.missing()) == 0 {
 		return
@@ -57,7 +56,7 @@ func (t *Texts) work() {
 			list = list[:min(len(list), Batch)]
 			vectors, err := t.client.Embed(context.Background(), list)
 			t.mu.Lock()
-			if err != nil { // the next question tries again
+			if err != nil { // the next query tries again
 				t.working = false
 				t.mu.Unlock()
 				return
@@ -70,7 +69,7 @@ func (t *Texts) work() {
 	}()
 }
 
-// missing returns the texts without a vector, in order.
+// missing returns the texts without a vector, sorted.
 func (t *Texts) missing() []string {
 	lack := map[string]bool{}
 	for _, text := range t.texts {
@@ -81,9 +80,8 @@ func (t *Texts) missing() []string {
 	return slices.Sorted(maps.Keys(lack))
 }
 
-// Near begins to ask what is near a question. The function that it returns waits for
-// that for a short time only, and lists those of the ids that keep takes, the nearest
-// first.
+// Near starts a search for texts similar to a query. The returned function waits for it for a short
+// time, and lists the ids for which keep is true, most similar first.
 func (t *Texts) Near(question string) (wait func(keep func(id string) bool) []string) {
 	if t == nil {
 		return func(func(string) bool) []string { return nil }

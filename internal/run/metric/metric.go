@@ -1,6 +1,5 @@
-// Package metric holds what the tools metrics, timer and telemetry_summary share: the
-// points of metrics as they are stored. A series is a metric with one set of
-// labels.
+// Package metric holds the shared parts of the tools metrics, timer and telemetry_summary: the
+// points of metrics as stored. A series is a metric with one set of labels.
 package metric
 
 import (
@@ -24,7 +23,7 @@ const (
 // Types lists the types of metric.
 func Types() []string { return []string{Counter, Gauge, Histogram, Summary, TimerType} }
 
-// Custom is the category of a metric whose name begins with none of the others.
+// Custom is the category of a metric whose name begins with no other category.
 const Custom = "custom"
 
 // Categories lists the categories of metrics.
@@ -32,18 +31,18 @@ func Categories() []string {
 	return []string{"system", "application", "agent", "workflow", "session", "memory", "provider", "tool", "trace", Custom}
 }
 
-// The vocabulary of all three.
+// Parameters of all three tools.
 var (
 	Name   = toolfold.String{Name: "metricName", Doc: "Name of the metric.", MaxLen: 200}
 	Labels = toolfold.Map{Name: "labels", Doc: "Names and values; each set is a series of its own.", Of: toolfold.String{}}
 )
 
-// Codes of the refusals of stores.
+// Error codes of stores.
 const (
 	TypeConflict = "METRIC_TYPE_CONFLICT"
 )
 
-// Bounds of the labels of a series.
+// Limits of the labels of a series.
 const (
 	maxLabels     = 20
 	maxLabelName  = 100 // characters
@@ -51,7 +50,7 @@ const (
 	maxLabelBytes = 4 << 10
 )
 
-// Check refuses a name or labels that no series may have.
+// Check returns an error for an invalid metric name or invalid labels.
 func Check(name string, labels map[string]string) error {
 	if strings.TrimSpace(name) == "" {
 		return toolfold.Errorf(toolfold.InvalidInput, "metricName is empty").
@@ -77,9 +76,8 @@ func Check(name string, labels map[string]string) error {
 	return nil
 }
 
-// Admit returns the metric that a write belongs to, given the one of its name
-// that is declared, nil if there is none. It refuses what contradicts the
-// declaration.
+// Admit returns the metric of a write. declared is the existing metric with its name, or nil. It is
+// an error if the write contradicts the declaration.
 func Admit(declared *Metric, w Write) (Metric, error) {
 	m := w.Metric
 	if declared != nil {
@@ -106,13 +104,13 @@ func Admit(declared *Metric, w Write) (Metric, error) {
 	return m, nil
 }
 
-// Full refuses one more metric or series than the store keeps.
+// Full returns the error for one more metric or series than the store allows.
 func Full(what string, maximum int) error {
 	return toolfold.Errorf(toolfold.LimitReached, "there are %d %s, the maximum", maximum, what).
 		WithHint("use metrics of metrics.list, with fewer different labels")
 }
 
-// InCategory returns the declared category, else the first part of the name.
+// InCategory returns the declared category, or else the one that the name begins with.
 func (m Metric) InCategory() string {
 	if m.Category != "" {
 		return m.Category
@@ -127,7 +125,7 @@ func (m Metric) InCategory() string {
 	return Custom
 }
 
-// Item is a metric as lists show it.
+// Item is a metric in listings.
 type Item struct {
 	Name           string     `json:"name" doc:"Name of the metric."`
 	Type           string     `json:"type" doc:"Type of the metric." enum:"counter,gauge,histogram,summary,timer"`
@@ -138,7 +136,7 @@ type Item struct {
 	LastUpdated    *time.Time `json:"lastUpdated,omitempty" doc:"When the newest point was recorded."`
 }
 
-// Item returns the metric as lists show it.
+// Item returns the metric for listings.
 func (l Listed) Item() Item {
 	item := Item{Name: l.Name, Type: l.Type, Category: l.InCategory(), SeriesCount: l.Series, DataPointCount: l.Points}
 	if l.Last.Micros != 0 {

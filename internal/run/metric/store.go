@@ -7,17 +7,17 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Bounds of what a store keeps.
+// Limits of a store.
 const (
 	MaxMetrics = 1000
 	MaxSeries  = 10_000 // of all metrics
 	MaxRead    = 2_000_000
 )
 
-// Metric is a metric as it was declared by its first use.
+// Metric is a metric as declared by its first use.
 type Metric struct {
 	Name, Type string
-	Category   string // empty = the first part of the name
+	Category   string // empty = derived from the name
 }
 
 // Write is a point to add to a series.
@@ -25,11 +25,11 @@ type Write struct {
 	Metric
 	Labels map[string]string
 	Value  float64
-	Add    bool      // Value is added to the newest of the series, or to zero
+	Add    bool      // add Value to the newest value of the series, or to zero
 	At     time.Time // UTC, whole microseconds
 }
 
-// Written reports the effects of a write.
+// Written is the result of a write.
 type Written struct {
 	Metric
 	Current float64 // the newest value of the series
@@ -41,39 +41,37 @@ type Point struct {
 	Value  float64
 }
 
-// Series are the points of one set of labels.
+// Series holds the points of one set of labels.
 type Series struct {
 	Labels map[string]string
-	Last   Point // the newest of all
+	Last   Point // the newest of the series
 
-	// Points lists the points of a range, in the order they were written.
+	// Points lists the points of a range, in the order written.
 	Points []Point
 
-	// Before is the point before the first of Points, nil when there is none.
-	// Cut says that there was one which is not kept, as before the first recorded
-	// total of a counter.
+	// Before is the point before Points, or nil. Cut means that there was one which is no longer
+	// stored, or that a counter began with a recorded total.
 	Before *Point
 	Cut    bool
 }
 
-// Range picks points of a metric.
+// Range selects points of a metric.
 type Range struct {
 	Name         string
-	Labels       map[string]string // that a series has to have, at least
-	Since, Until time.Time         // zero = no bound; both are included
+	Labels       map[string]string // labels that a series must have, at least
+	Since, Until time.Time         // zero = unlimited; both included
 }
 
 // Listed is a metric with the state of its series.
 type Listed struct {
 	Metric
 	Series, Points int
-	Last           Point   // the newest of all series; zero where there is none
+	Last           Point   // the newest of all series; zero if there are no points
 	Total          float64 // of the newest values of all series
 	Statistics     Statistics
 }
 
-// Statistics sum up the points of a metric that are kept. Min and Max are zero
-// when there are none.
+// Statistics summarize the stored points of a metric. Min and Max are zero if there are no points.
 type Statistics struct{ Sum, Min, Max float64 }
 
 // State is the state of a series.
@@ -81,17 +79,17 @@ type State struct {
 	Metric
 	Labels map[string]string
 	Last   float64
-	Count  int     // points ever written; one more of a counter that began with a recorded total
-	Sum    float64 // of them
+	Count  int     // points ever written, plus one if a counter began with a recorded total
+	Sum    float64 // of these points
 }
 
-// Keep says which points are kept.
+// Keep limits the stored points.
 type Keep struct {
 	Since  time.Time
-	Points int // of a series
+	Points int // per series
 }
 
-// Timer is a timer that runs, also as a result.
+// Timer is a running timer, also as a result.
 type Timer struct {
 	ID        string            `json:"timerId" doc:"Timer ID." format:"uuid"`
 	Name      string            `json:"metricName" doc:"Name of the metric."`
@@ -99,15 +97,15 @@ type Timer struct {
 	StartedAt time.Time         `json:"startedAt" doc:"When it was started."` // UTC, whole microseconds
 }
 
-// Store keeps points and timers. Methods are safe for concurrent use, also by
-// several processes. What a method has written stays.
+// Store stores points and timers. It is safe for concurrent use, also by several processes. Once a
+// method returns, its writes are durable.
 type Store interface {
-	// Write adds a point, and declares its metric where it is new. [Admit]
-	// decides whether it may.
+	// Write adds a point, and declares its metric if it is new. [Admit] decides whether the write
+	// is allowed.
 	Write(ctx context.Context, w Write, keep Keep) (Written, error)
 
-	// Read returns a metric with the series that a range picks, by their labels;
-	// more is true when that would be more than [MaxRead] points.
+	// Read returns a metric with the series in a range, sorted by labels. more is true if that
+	// would be more than [MaxRead] points.
 	Read(ctx context.Context, r Range) (m Metric, series []Series, more, found bool, err error)
 
 	// List lists all metrics by name, with the statistics of their points.
@@ -116,26 +114,27 @@ type Store interface {
 	// States lists all series, by metric.
 	States(ctx context.Context) ([]State, error)
 
-	// Trim deletes what is no longer kept, also metrics without points.
+	// Trim deletes everything beyond the limits, also metrics without points.
 	Trim(ctx context.Context, keep Keep) error
 
-	// Start keeps a timer and declares its metric, unless limit timers run.
+	// Start stores a timer and declares its metric. It does nothing and returns full if limit
+	// timers run.
 	Start(ctx context.Context, t Timer, limit int) (full bool, err error)
 
-	// Stop removes a timer and records how long it ran, in milliseconds.
+	// Stop removes a timer and records its duration, in milliseconds.
 	Stop(ctx context.Context, id string, now time.Time, keep Keep) (t Timer, found bool, err error)
 
-	// Timers lists the timers that run, the first started first.
+	// Timers lists the running timers in order of their start.
 	Timers(ctx context.Context, limit int, after *toolfold.Position) (timers []Timer, total int, err error)
 }
 
-// Retention says what is kept of points. A zero is no bound.
+// Retention configures how many points are stored; zero means unlimited.
 type Retention struct {
 	Days   int
-	Points int // of a series
+	Points int // per series
 }
 
-// Keep returns what is kept now.
+// Keep returns the limits at a time.
 func (r Retention) Keep(now time.Time) Keep {
 	keep := Keep{Points: r.Points}
 	if r.Days > 0 {
@@ -144,9 +143,8 @@ func (r Retention) Keep(now time.Time) Keep {
 	return keep
 }
 
-// Growth returns how much a counter grew by its points. A value below the one
-// before is a new beginning at zero. Of a first point whose predecessor is no
-// longer kept nothing is known.
+// Growth returns how much a counter grew over its points. A value below the previous one means a
+// restart at zero. A first point whose predecessor is no longer stored does not count.
 func (s Series) Growth() float64 {
 	if len(s.Points) == 0 {
 		return 0

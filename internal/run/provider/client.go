@@ -8,11 +8,11 @@ import (
 	"net/url"
 )
 
-// ErrTooLong is the error of reading a reply beyond its bound.
+// ErrTooLong is the error for a reply that exceeds its limit.
 var ErrTooLong = errors.New("the reply is too long")
 
-// Client sends requests to the endpoints of models that a user names. It reads replies up
-// to a length, and does not follow redirects: what is sent is for the named address.
+// Client sends requests to model endpoints that a user configured. It limits replies, and does not
+// follow redirects, because the content is only meant for the configured address.
 type Client struct {
 	MaxReply int // bytes
 }
@@ -33,7 +33,7 @@ func (c Client) Do(r *http.Request) (*http.Response, error) {
 	return reply, nil
 }
 
-// bounded is a body that fails with [ErrTooLong] after some bytes.
+// bounded is a body that fails with [ErrTooLong] beyond a number of bytes.
 type bounded struct {
 	io.ReadCloser
 	left int

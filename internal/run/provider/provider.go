@@ -1,7 +1,6 @@
-// Package provider holds the settings of model providers: what can be set,
-// and what a set value means. The engine asks models by them; tools/config
-// shows and changes them. Settings open, start and call nothing; [Client] sends
-// requests to endpoints.
+// Package provider defines the settings of model providers: the options, and their meaning. The
+// engine uses them to call models; tools/config shows and changes them. Settings open, start and
+// call nothing; [Client] sends requests to endpoints.
 package provider
 
 import (
@@ -19,7 +18,7 @@ import (
 // The types of provider.
 const (
 	Command  = "command"  // a program: prompt on its input, answer on its output
-	OpenAI   = "openai"   // an endpoint that speaks OpenAI's chat API
+	OpenAI   = "openai"   // an endpoint of OpenAI's chat API
 	Sampling = "sampling" // the connected client's own model
 )
 
@@ -28,21 +27,21 @@ var Types = []string{Command, OpenAI, Sampling}
 
 // The names of the settings that [Read] reads.
 const (
-	ProvidersSetting = "providers"       // an object with a provider under each name
-	DefaultSetting   = "defaultProvider" // the name of one of them
+	ProvidersSetting = "providers"       // an object with providers by name
+	DefaultSetting   = "defaultProvider" // the name of a provider
 )
 
-// Texts that describe the settings.
+// Descriptions of the settings.
 const (
 	ProvidersDoc = "Models for prompt steps, by name: type (command, openai or sampling) and its options."
 	DefaultDoc   = "Provider of prompt steps without one."
 )
 
-// Upper bounds of the options.
+// Upper limits of the options.
 const (
 	MaxTimeoutMs   = 3_600_000
 	MaxTokens      = 1_000_000
-	MaxArguments   = 100      // program included
+	MaxArguments   = 100      // including the program
 	MaxOutputBytes = 16 << 20 // of a command's answer
 )
 
@@ -56,16 +55,16 @@ const (
 	Texts Kind = "array" // of strings
 )
 
-// Option declares one option of a provider.
+// Option declares an option of a provider.
 type Option struct {
 	Name, Doc string
 	Kind      Kind
-	Enum      []string // allowed texts; nil = any but the empty one
-	Max       int      // greatest number, or most texts; the least is 1; zero for a text
-	Only      string   // the one type of provider that takes it; empty = all types
+	Enum      []string // allowed strings; nil = any but the empty one
+	Max       int      // largest number, or most strings; the minimum is 1; zero for a string
+	Only      string   // the only type of provider that has it; empty = all types
 }
 
-// Options lists what a provider may have. Type is the only required one.
+// Options lists the options of a provider. Only type is required.
 var Options = []Option{
 	{Name: "type", Doc: "Type.", Kind: Text, Enum: Types},
 	{Name: "timeoutMs", Doc: "Time for a prompt.", Kind: Whole, Max: MaxTimeoutMs},
@@ -80,7 +79,7 @@ var Options = []Option{
 	{Name: "apiKeyEnv", Doc: "Environment variable that holds the key.", Kind: Text, Only: OpenAI},
 }
 
-// Config is one provider as it is set. Its JSON names are those of [Options].
+// Config is a configured provider. Its JSON names are those in [Options].
 type Config struct {
 	Type           string   `json:"type"`
 	Command        []string `json:"command"`
@@ -88,18 +87,18 @@ type Config struct {
 	APIKeyEnv      string   `json:"apiKeyEnv"`
 	Model          string   `json:"model"`
 	MaxTokens      int      `json:"maxTokens"`      // zero = not set
-	TimeoutMs      int      `json:"timeoutMs"`      // zero = the step's time alone
+	TimeoutMs      int      `json:"timeoutMs"`      // zero = only the step's limit
 	MaxOutputBytes int      `json:"maxOutputBytes"` // zero = the default
 }
 
-// Settings are all providers that are set.
+// Settings holds all configured providers.
 type Settings struct {
 	Providers map[string]Config
-	Default   string // empty = none is named
+	Default   string // empty = not set
 }
 
-// Read reads the provider settings out of all settings. It ignores the
-// others. An error names the setting at fault, in words for its user.
+// Read reads the provider settings out of all settings. An error names the invalid setting, for the
+// user.
 func Read(all map[string]any) (Settings, error) {
 	s := Settings{Providers: map[string]Config{}}
 	s.Default, _ = all[DefaultSetting].(string)
@@ -149,7 +148,7 @@ func read(at string, value any) (c Config, err error) {
 	return c, nil
 }
 
-// checkOption compares one member of a provider with its declaration.
+// checkOption checks a member of a provider against its declaration.
 func checkOption(kind, at, name string, value any) error {
 	var taken []string
 	for _, o := range Options {
@@ -201,8 +200,7 @@ func checkOption(kind, at, name string, value any) error {
 	return nil
 }
 
-// typeName returns the JSON type of a value of [encoding/json], or of a plain
-// Go value.
+// typeName returns the JSON type of a value from [encoding/json], or of a plain Go value.
 func typeName(v any) string {
 	switch v.(type) {
 	case nil:
@@ -219,12 +217,11 @@ func typeName(v any) string {
 	return "number"
 }
 
-// Names lists the providers in order.
+// Names lists the providers, sorted.
 func (s Settings) Names() []string { return slices.Sorted(maps.Keys(s.Providers)) }
 
-// Usual returns the name of the provider to ask where none is named: the
-// default one, else the only one there is. It is empty when there is none or
-// a choice.
+// Usual returns the provider to use by default: the configured one, else the only one. It is "" if
+// there is no provider, or several.
 func (s Settings) Usual() string {
 	if s.Default == "" && len(s.Providers) == 1 {
 		return s.Names()[0]

@@ -1,5 +1,5 @@
-// Package usage counts calls by legacy names, by the client that makes them, so
-// that it can be seen who is still to be brought over.
+// Package usage counts calls by legacy names per client, to show which clients still have to
+// migrate.
 package usage
 
 import (
@@ -12,40 +12,40 @@ import (
 )
 
 const (
-	// Others stands for the clients beyond the ones that are told apart.
+	// Others stands for all clients beyond the limit of a process.
 	Others = "others"
 
-	// MaxCounts bounds the counts that a store keeps: the newest.
+	// MaxCounts bounds the counts in a store; the newest stay.
 	MaxCounts = 5000
 
-	maxClients = 100 // that one process tells apart
+	maxClients = 100 // distinguished per process
 	maxName    = 64  // bytes of a client's name
 )
 
 // Count counts the calls of a legacy name by a client.
 type Count struct {
 	Name   string    `json:"name"`
-	Client string    `json:"client"` // as it says itself; empty = it does not
+	Client string    `json:"client"` // the name that it sent; empty = none
 	Calls  int64     `json:"calls"`
 	Last   time.Time `json:"last"`
 }
 
-// Store keeps counts.
+// Store stores counts.
 type Store interface {
-	// Add adds to the counts that are there.
+	// Add adds to the stored counts.
 	Add(ctx context.Context, counts []Count) error
-	// Counts returns all counts, the newest first.
+	// Counts returns all counts, newest first.
 	Counts(ctx context.Context) ([]Count, error)
 }
 
-// Clients tells a limited number of clients apart, so that labels and rows stay
-// few whatever callers say of themselves. The zero value is ready.
+// Clients distinguishes a limited number of clients, so that labels and rows stay few whatever
+// names callers send. The zero value is ready to use.
 type Clients struct {
 	mu    sync.Mutex
 	known map[string]bool
 }
 
-// Name returns the name to count a client under.
+// Name returns the name under which a client is counted.
 func (c *Clients) Name(client string) string {
 	client = strings.ToValidUTF8(client[:min(len(client), maxName)], "")
 	client = strings.Map(func(r rune) rune {
@@ -68,29 +68,29 @@ func (c *Clients) Name(client string) string {
 	return client
 }
 
-// Options say where a [Counter] keeps what it counts.
+// Options configure a [Counter].
 type Options struct {
 	Open   func(context.Context) (Store, error)
 	Opened <-chan struct{} // closed once the store is open; counts wait for it
-	Opens  bool            // counts may open the store: there is one from before
-	Every  time.Duration   // that counts are kept after; 0 = two seconds
+	Opens  bool            // counts may open the store, because it exists already
+	Every  time.Duration   // interval of writes; 0 = two seconds
 	Log    *slog.Logger
 	Now    func() time.Time
 }
 
-// Counter counts calls. Callers never wait for the store: counts reach it within
-// two seconds, and when the counter is closed.
+// Counter counts calls. Callers never wait for the store: counts are written within two seconds,
+// and when the counter is closed.
 type Counter struct {
 	Options
 	clients Clients
 
 	mu      sync.Mutex
-	counts  map[[2]string]*Count // that the store does not have yet, by name and client
-	keeping chan struct{}        // closed once what keeps them has ended; nil = nothing does
+	counts  map[[2]string]*Count // not yet stored, by name and client
+	keeping chan struct{}        // closed when the goroutine of keep ends; nil = it is not running
 	closed  chan struct{}
 }
 
-// New returns a counter. It opens nothing.
+// New returns a counter. It does not open the store.
 func New(o Options) *Counter {
 	if o.Every == 0 {
 		o.Every = 2 * time.Second
@@ -110,7 +110,7 @@ func (c *Counter) Called(name, client string) {
 	}
 }
 
-// add adds to what is to be kept. The caller holds the lock.
+// add adds to the counts to write. The caller holds the lock.
 func (c *Counter) add(count Count) {
 	key := [2]string{count.Name, count.Client}
 	if c.counts == nil {
@@ -138,7 +138,7 @@ func (c *Counter) keep(ended chan<- struct{}) {
 	case <-opened:
 	case <-c.closed:
 		select {
-		case <-opened: // both are true: the counts can be kept
+		case <-opened: // both are closed: the counts can be stored
 		default:
 			return
 		}
@@ -156,7 +156,7 @@ func (c *Counter) keep(ended chan<- struct{}) {
 	}
 }
 
-// flush writes what there is. What could not be written stays.
+// flush writes the current counts. If that fails, it keeps them for the next time.
 func (c *Counter) flush(within time.Duration) {
 	c.mu.Lock()
 	var list []Count
@@ -185,8 +185,7 @@ func (c *Counter) flush(within time.Duration) {
 	}
 }
 
-// Close keeps what was counted, for at most two seconds. No call may come after
-// it.
+// Close writes the remaining counts, for at most two seconds. No call may follow.
 func (c *Counter) Close() {
 	close(c.closed)
 	c.mu.Lock()

@@ -17,45 +17,41 @@ const (
 	Workflow = "workflow"
 )
 
-// Reference names an agent or a workflow.
+// Reference refers to an agent or a workflow.
 type Reference struct {
 	Kind string
 	ID   string
 }
 
-// String is the kind and the id, "agent planner".
+// String returns the kind and the id, such as "agent planner".
 func (r Reference) String() string { return r.Kind + " " + r.ID }
 
-// Action returns the action that runs what is named, and the parameter that
-// takes its id.
+// Action returns the action that runs the agent or workflow, and the parameter for its id.
 func (r Reference) Action() (name, param string) {
 	return r.Kind + ".run", r.Kind + "Id"
 }
 
-// Pins has definitions of agents and workflows as they were at some moment, by
-// [Reference.String]: the results of agent.get and workflow.describe. A task has those that
-// it was submitted with, for its runs.
+// Pins maps [Reference.String] to a fixed definition of an agent or workflow: the result of
+// agent.get or workflow.describe. A task's runs use the definitions from its submission.
 type Pins map[string]json.RawMessage
 
-// WithPins makes runs under the context use these definitions in place of the
-// present ones. Whether an agent or workflow exists, may run and is trusted is
-// still asked of the present one.
+// WithPins makes runs under the context use these definitions instead of the current ones. Whether
+// an agent or workflow exists, is enabled and is trusted still depends on the current one.
 func WithPins(ctx context.Context, pins Pins) context.Context {
 	return callctx.With(ctx, pins)
 }
 
-// Pinned returns the definition that runs under the context use; false where
-// they use the present one.
+// Pinned returns the definition that runs under the context use, or false for the current one.
 func Pinned(ctx context.Context, r Reference) (definition json.RawMessage, pinned bool) {
 	definition, pinned = callctx.Of[Pins](ctx)[r.String()]
 	return definition, pinned
 }
 
-// Called returns the agent or workflow that a call of an action by any
-// of its names runs, where the arguments name it in plain text.
+// Called returns the agent or workflow that a call runs, if the arguments contain its id literally.
+// tool may be any name of the action.
 func Called(names entry.Names, tool string, arguments json.RawMessage) (r Reference, found bool) {
 	var args map[string]json.RawMessage
-	_ = json.Unmarshal(arguments, &args) // nil where it is one placeholder
+	_ = json.Unmarshal(arguments, &args) // nil if it is a placeholder
 	text := func(name string) (value string) {
 		for _, holder := range []map[string]json.RawMessage{args, membersOf(args["params"])} {
 			if value == "" {
@@ -84,7 +80,7 @@ func membersOf(raw json.RawMessage) (members map[string]json.RawMessage) {
 	return members
 }
 
-// Step holds the parts of a step of an agent or workflow that can name another.
+// Step holds the parts of a step that can refer to an agent or workflow.
 type Step struct {
 	Type   string          `json:"type"`
 	Config json.RawMessage `json:"config"`
@@ -92,9 +88,8 @@ type Step struct {
 	ContinueOnError bool `json:"continueOnError"`
 }
 
-// Named lists the agents and workflows that steps name in plain text, in
-// steps within steps too. A name that an expression computes is known only
-// when the step runs.
+// Named lists the agents and workflows whose ids are literal in steps, including nested steps.
+// Computed ids are only known when the step runs.
 func Named(names entry.Names, steps []Step) (list []Reference) {
 	for _, s := range steps {
 		config := membersOf(s.Config)
@@ -124,9 +119,8 @@ func Named(names entry.Names, steps []Step) (list []Reference) {
 	return list
 }
 
-// Repeatable reports whether a call may be made again when it is not known
-// whether it was done: its action is idempotent, or taken so by the user, or runs steps
-// that are recorded themselves.
+// Repeatable reports whether a call may be repeated if it is unknown whether it was done: its
+// action is idempotent, or the user allowed it, or it runs steps that are recorded themselves.
 func Repeatable(names entry.Names, tool string, arguments json.RawMessage) bool {
 	if _, runs := Called(names, tool, arguments); runs {
 		return true

@@ -15,29 +15,29 @@ const (
 	SessionFailed    = "failed"
 )
 
-// Codes of sessions that cannot be worked in.
+// Error codes of missing and ended sessions.
 const (
 	SessionNotFound          = "SESSION_NOT_FOUND"
 	SessionInvalidTransition = "SESSION_INVALID_TRANSITION"
 )
 
-// MissingSession is the error for a session that does not exist.
+// MissingSession returns the error for a session that does not exist.
 func MissingSession(id string) error {
 	return toolfold.Errorf(SessionNotFound, "there is no session %s", id).
 		WithHint("session.list shows those there are; session.create opens one")
 }
 
-// EndedSession is the error for a session in a final state.
+// EndedSession returns the error for a session in a final state.
 func EndedSession(state string) error {
 	return toolfold.Errorf(SessionInvalidTransition, "the session is %s, which is final", state).
 		WithHint("open another one with session.create")
 }
 
-// sessions are the ids of those that a call is part of.
+// sessions are the ids of the sessions that a call belongs to.
 type sessions []string
 
-// InSessions returns a context for calls that are part of sessions, besides
-// the sessions that ctx is part of. The policies of all of them hold for the calls.
+// InSessions returns a context for calls in these sessions, in addition to those of ctx. The
+// policies of all of them apply.
 func InSessions(ctx context.Context, ids ...string) context.Context {
 	if len(ids) == 0 {
 		return ctx
@@ -51,5 +51,5 @@ func InSessions(ctx context.Context, ids ...string) context.Context {
 	return callctx.With(ctx, sessions(all))
 }
 
-// Sessions returns the sessions that calls with the context are part of.
+// Sessions returns the ids of the sessions that calls with the context belong to.
 func Sessions(ctx context.Context) []string { return callctx.Of[sessions](ctx) }

@@ -9,26 +9,25 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
-// Limits of one text. A definition has at most 100 steps, so that none comes
-// near them.
+// Limits of one text. A definition has at most 100 steps, so none comes near them.
 const (
-	MaxNesting = 100     // objects and lists within each other
+	MaxNesting = 100     // nested objects and lists
 	MaxValues  = 10_000  // members and items
 	maxPaths   = 4 << 20 // bytes of the JSON pointers of all values
 )
 
-// Broken is a file that cannot be used, and why.
+// Broken is an unusable file, and the reason.
 type Broken struct {
 	File   string `json:"file" doc:"Path in the workspace."`
-	Line   int    `json:"line,omitempty" doc:"Line."`                    // zero = the file as a whole
-	Column int    `json:"column,omitempty" doc:"Character in the line."` // zero = the line as a whole
+	Line   int    `json:"line,omitempty" doc:"Line."`                    // zero = the whole file
+	Column int    `json:"column,omitempty" doc:"Character in the line."` // zero = the whole line
 	Reason string `json:"reason" doc:"The fault."`
 }
 
 // Error implements error.
 func (b *Broken) Error() string { return b.Text() }
 
-// Text names the file, the place and the reason.
+// Text returns the file, the position and the reason.
 func (b Broken) Text() string {
 	switch {
 	case b.Line == 0:
@@ -39,10 +38,10 @@ func (b Broken) Text() string {
 	return fmt.Sprintf("%s, line %d, column %d: %s", b.File, b.Line, b.Column, b.Reason)
 }
 
-// Stem is the file's name without folder and ending.
+// Stem returns the file's name without folder and ending.
 func (b Broken) Stem() string { return Stem(b.File) }
 
-// Stem is the name of a file without folder and ending.
+// Stem returns a file's name without folder and ending; for a skill, its folder's name.
 func Stem(file string) string {
 	if path.Base(file) == SkillFile {
 		return path.Base(path.Dir(file))
@@ -50,19 +49,19 @@ func Stem(file string) string {
 	return strings.TrimSuffix(path.Base(file), path.Ext(file))
 }
 
-// Document is the object that a YAML or JSON text holds.
+// Document is the object in a YAML or JSON text.
 type Document struct {
-	File  string         // path in the workspace; Broken quotes it
-	Value map[string]any // numbers are json.Number; nil where the text has no value
+	File  string         // path in the workspace, for Broken
+	Value map[string]any // numbers are json.Number; nil if the text is empty
 
-	places map[string]place // of each value, by its JSON pointer
+	places map[string]place // of each value, by JSON pointer
 }
 
 // place is a line and a character in it, both from 1.
 type place struct{ line, column int }
 
-// place returns the place of the value at a JSON pointer, or of the nearest
-// value around it; zero for an empty document.
+// place returns the place of the value at a JSON pointer, or of the nearest value around it. It is
+// zero for an empty document.
 func (d Document) place(pointer string) place {
 	for {
 		if p, ok := d.places[pointer]; ok {
@@ -77,20 +76,20 @@ func (d Document) place(pointer string) place {
 }
 
 // Place returns the line and the character of the value at a JSON pointer, both from 1, or of the
-// nearest value around it; zero for an empty document.
+// nearest value around it. They are zero for an empty document.
 func (d Document) Place(pointer string) (line, column int) {
 	p := d.place(pointer)
 	return p.line, p.column
 }
 
-// Broken reports the file as broken by what is wrong at a JSON pointer.
+// Broken returns a Broken for a fault at a JSON pointer.
 func (d Document) Broken(pointer, format string, args ...any) *Broken {
 	at := d.place(pointer)
 	return &Broken{File: d.File, Line: at.line, Column: at.column, Reason: fmt.Sprintf(format, args...)}
 }
 
-// Places returns a document without a value that knows the places of some
-// pointers: what is left to report faults by when the value is not kept.
+// Places returns a document without its value, which keeps the places of some pointers to report
+// faults later.
 func (d Document) Places(pointers ...string) Document {
 	some := Document{File: d.File, places: map[string]place{"": d.place("")}}
 	for _, p := range pointers {
@@ -99,16 +98,14 @@ func (d Document) Places(pointers ...string) Document {
 	return some
 }
 
-// Unquoted makes a text of a member that was written as a number, as it was
-// written: version: 1.0 means "1.0".
+// Unquoted converts a number in a member to a string as written: version: 1.0 means "1.0".
 func (d Document) Unquoted(member string) {
 	if n, ok := d.Value[member].(json.Number); ok {
 		d.Value[member] = n.String()
 	}
 }
 
-// Decode decodes the members of the document into the struct that v points
-// to, by their JSON names.
+// Decode decodes the members of the document into the struct that v points to, by JSON names.
 func (d Document) Decode(v any) error {
 	raw, err := json.Marshal(d.Value)
 	if err != nil {
@@ -120,8 +117,8 @@ func (d Document) Decode(v any) error {
 	return nil
 }
 
-// Parse parses the text of a file, by its ending: .json is JSON, any other
-// YAML. A text without any value is broken.
+// Parse parses the text of a file: .json as JSON, any other ending as YAML. An empty text is
+// Broken.
 func Parse(file string, text []byte) (Document, *Broken) {
 	parse := ParseYAML
 	if path.Ext(file) == ".json" {
@@ -134,11 +131,11 @@ func Parse(file string, text []byte) (Document, *Broken) {
 	return d, broken
 }
 
-// maxBrief bounds the broken files that a list names.
+// maxBrief bounds the broken files in a list.
 const maxBrief = 20
 
-// Brief returns the first broken files of a folder for a list that models
-// read, and an entry that counts the rest.
+// Brief shortens a list of broken files for models, and adds an entry with the number of the
+// others.
 func Brief(folder string, broken []Broken) []Broken {
 	if len(broken) <= maxBrief {
 		return broken
@@ -147,14 +144,14 @@ func Brief(folder string, broken []Broken) []Broken {
 	return append(broken[:maxBrief:maxBrief], rest)
 }
 
-// positions notes the places of values while a text is read.
+// positions records the places of values during parsing.
 type positions struct {
 	places map[string]place
 	bytes  int // of the pointers
 }
 
-// note notes the place of a value unless it is known. It is false where the
-// pointers of the document are too long together.
+// note records the place of a value unless it is known. It is false if the pointers of the document
+// exceed their limit.
 func (p *positions) note(pointer string, at place) bool {
 	if _, known := p.places[pointer]; known {
 		return true
@@ -164,7 +161,7 @@ func (p *positions) note(pointer string, at place) bool {
 	return p.bytes <= maxPaths
 }
 
-// child is the pointer of a member or an item.
+// child returns the pointer of a member or an item.
 func child(at string, part any) string {
 	if i, ok := part.(int); ok {
 		return jsonx.Index(at, i)

@@ -18,47 +18,46 @@ import (
 const (
 	MaxFiles   = 500
 	maxEntries = 10_000   // of any kind
-	maxFolder  = 16 << 20 // bytes of its files together
+	maxFolder  = 16 << 20 // bytes of all its files
 )
 
-// File is one file and what its text came to.
+// File is a file with its parsed value.
 type File[T any] struct {
 	Path  string // in the workspace, with slashes
 	Value T
 }
 
-// Stem is the file's name without folder and ending.
+// Stem returns the file's name without folder and ending.
 func (f File[T]) Stem() string { return Stem(f.Path) }
 
-// Files reads the definitions of one folder of a workspace. A file is read
-// and parsed again only when it has changed. It is safe for concurrent use.
+// Files reads the definitions in one folder of a workspace. It only parses changed files again. It
+// is safe for concurrent use.
 type Files[T any] struct {
 	folder  string
 	endings []string
 	maxSize int64
-	skills  bool // folders in it with a [SkillFile] count too
+	skills  bool // also read the [SkillFile] of each subfolder
 	parse   func(file string, text []byte) (T, *Broken)
 
 	workspace string
-	lock      chan struct{} // holds one while known is in use
+	lock      chan struct{} // a semaphore that guards known
 	known     map[string]known[T]
 }
 
-// known is the state of a file when it was read last, and the result.
+// known is the state of a file at the last read, with the result.
 type known[T any] struct {
 	size   int64
-	inode  uint64 // zero where there are none
+	inode  uint64 // zero if the system has none
 	time   time.Time
-	recent bool // the file may have changed again without a new time
+	recent bool // a later change may leave the time the same
 	sum    [sha256.Size]byte
 	value  T
 	broken *Broken
 }
 
-// NewFiles returns the files of a folder, a path below the workspace, that
-// have one of the endings, such as ".yaml". A file has at most maxSize bytes.
-// Parse makes a value of the text of a file; it may keep neither. An empty
-// workspace has no files.
+// NewFiles returns a reader for the files of a folder, a path below the workspace, with one of the
+// endings, such as ".yaml". A file may have at most maxSize bytes. parse converts a file's text to
+// a value, and must not retain its arguments. An empty workspace has no files.
 func NewFiles[T any](workspace, folder string, endings []string, maxSize int64,
 	parse func(file string, text []byte) (T, *Broken)) *Files[T] {
 	return &Files[T]{
@@ -70,16 +69,15 @@ func NewFiles[T any](workspace, folder string, endings []string, maxSize int64,
 // SkillFile is the file that makes a folder one definition.
 const SkillFile = "SKILL.md"
 
-// WithSkills has the [SkillFile] of each folder in the folder read too, and returns f.
+// WithSkills also reads the [SkillFile] of each subfolder. It returns f.
 func (f *Files[T]) WithSkills() *Files[T] {
 	f.skills = true
 	return f
 }
 
-// Read returns the files as they are now, in the order of their names, and the
-// files that cannot be used. A folder that is not there has none. Nothing
-// outside of the workspace is read, whatever links there are. The only error
-// is that of a context that ended; what was read until then is kept.
+// Read returns the current files, sorted by name, and the unusable files. A missing folder has no
+// files. It reads nothing outside of the workspace, whatever links there are. The only error is the
+// context's; files read until then stay cached.
 func (f *Files[T]) Read(ctx context.Context) ([]File[T], []Broken, error) {
 	if f.workspace == "" {
 		return nil, nil, nil
@@ -139,7 +137,7 @@ func (f *Files[T]) Read(ctx context.Context) ([]File[T], []Broken, error) {
 	return files, broken, nil
 }
 
-// list returns the names of the files with one of the endings, in order.
+// list returns the names of the files with one of the endings, sorted.
 func (f *Files[T]) list(root *os.Root) ([]string, error) {
 	dir, err := root.OpenFile(f.folder, openFolder, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -173,12 +171,11 @@ func (f *Files[T]) list(root *os.Root) ([]string, error) {
 	return names, nil
 }
 
-// granularity bounds the time between two changes of a file that have the same
-// timestamp: that of the coarsest file systems.
+// granularity is the coarsest resolution of file times: two changes within it may have the same
+// time.
 const granularity = 2 * time.Second
 
-// read returns what a file is now. At most left bytes of the folder's limit
-// are free for it.
+// read returns the current state of a file. left is the rest of the folder's limit, in bytes.
 func (f *Files[T]) read(root *os.Root, name string, left int64) (known[T], error) {
 	before, ok := f.known[name]
 	info, err := root.Stat(name)
@@ -191,7 +188,7 @@ func (f *Files[T]) read(root *os.Root, name string, left int64) (known[T], error
 	if ok && !before.recent && before.size == info.Size() && before.inode == inode(info) && before.time.Equal(info.ModTime()) {
 		return before, nil
 	}
-	// Between the look and the opening the file may have become another.
+	// The file may have been replaced before it is opened.
 	file, err := root.OpenFile(name, openFile, 0)
 	if err != nil {
 		return known[T]{}, err
@@ -222,7 +219,7 @@ func (f *Files[T]) read(root *os.Root, name string, left int64) (known[T], error
 	return now, nil
 }
 
-// check refuses what is not a plain file or is too long.
+// check returns an error for a file that is not regular or too large.
 func (f *Files[T]) check(info fs.FileInfo, left int64) error {
 	switch {
 	case !info.Mode().IsRegular():
@@ -235,8 +232,7 @@ func (f *Files[T]) check(info fs.FileInfo, left int64) error {
 	return nil
 }
 
-// unreadable is the reason why a file cannot be read, without the paths of
-// this machine that errors of the file system quote.
+// unreadable returns why a file cannot be read, without paths of this machine.
 func unreadable(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {

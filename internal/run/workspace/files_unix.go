@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Flags to open with. To open a pipe or a terminal must not wait for anybody.
+// Flags for opening files. Opening a pipe or a terminal must not wait.
 const (
 	openFile   = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY
 	openFolder = openFile | syscall.O_DIRECTORY

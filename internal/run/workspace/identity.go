@@ -16,13 +16,11 @@ import (
 // maxName bounds the name of a workspace, in bytes.
 const maxName = 500
 
-// Name returns the name of the workspace at dir, by which tasks belong to it:
-// the setting where there is one; else, of a folder that the user trusts, where
-// the repository around it comes from, with the way from its root to dir, so
-// that clones on several machines are one workspace; else this machine and the
-// path. What an untrusted folder says of its origin could be the name of
-// another workspace. Nothing in the repository is run, and no credentials of
-// its URL get into the name.
+// Name returns the name of the workspace at dir, which owns its tasks. It is the setting, if there
+// is one. In a trusted folder it is the origin of the surrounding repository with the path from its
+// root to dir, so that clones on several machines are one workspace. Otherwise it is this machine
+// and the path, because an untrusted folder could claim the origin of another workspace. Nothing in
+// the repository is run, and the name contains no credentials of its URL.
 func Name(dir, setting string, trusted bool) string {
 	name := setting
 	if name == "" && trusted {
@@ -38,8 +36,7 @@ func Name(dir, setting string, trusted bool) string {
 	return name[:min(len(name), maxName)]
 }
 
-// absolute returns the path of a folder without links in it, as far as it can
-// be told.
+// absolute returns the absolute path of a folder with links resolved, as far as possible.
 func absolute(dir string) string {
 	if full, err := filepath.Abs(dir); err == nil {
 		dir = full
@@ -50,8 +47,8 @@ func absolute(dir string) string {
 	return dir
 }
 
-// repositoryName returns the origin of the repository around dir, and the way
-// from its root to dir. It is empty where there is none.
+// repositoryName returns the origin of the repository around dir, with the path from its root to
+// dir, or "".
 func repositoryName(dir string) string {
 	dir = absolute(dir)
 	for root := dir; ; root = filepath.Dir(root) {
@@ -69,8 +66,8 @@ func repositoryName(dir string) string {
 	}
 }
 
-// repositoryConfig returns the configuration file of the repository whose .git
-// is at a path: a folder, or in a linked worktree a file that names one.
+// repositoryConfig returns the configuration file of a repository. git is its .git: a folder, or in
+// a linked worktree a file that names one.
 func repositoryConfig(git string) (config string, found bool) {
 	info, err := os.Stat(git)
 	if err != nil {
@@ -100,11 +97,10 @@ func firstLine(file string) string {
 	return strings.TrimSpace(line)
 }
 
-// maxConfig bounds how much of a repository's configuration is read.
+// maxConfig bounds how much of a repository's configuration is read, in bytes.
 const maxConfig = 1 << 20
 
-// readPlain returns the beginning of a plain file, and nothing of any other.
-// It never waits for a file that is a pipe.
+// readPlain returns the beginning of a regular file, or "". It never waits for a pipe.
 func readPlain(file string) string {
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -121,7 +117,7 @@ func readPlain(file string) string {
 	return string(text)
 }
 
-// originOf returns the URL of the remote called origin.
+// originOf returns the URL of the remote origin, or "".
 func originOf(config string) string {
 	lines := bufio.NewScanner(strings.NewReader(readPlain(config)))
 	lines.Buffer(nil, maxConfig)
@@ -140,16 +136,15 @@ func originOf(config string) string {
 	return ""
 }
 
-// normalised returns host and path of a repository's URL, the same for all
-// ways to reach it. It is empty for a path on this machine, which says nothing
-// elsewhere.
+// normalised returns the host and path of a repository's URL, independent of the protocol. It is ""
+// for a local path, which is meaningless elsewhere.
 func normalised(origin string) string {
 	host, place := "", ""
 	if u, err := url.Parse(origin); err == nil && u.Host != "" {
 		host, place = u.Hostname(), u.Path
 	} else if before, after, found := strings.Cut(origin, ":"); found && !strings.ContainsAny(before, `/\`) &&
 		!strings.Contains(origin, "://") {
-		// user@host:path, as ssh takes it. A single letter is a drive.
+		// user@host:path, as for ssh. A single letter is a drive.
 		_, host, found = strings.Cut(before, "@")
 		if !found {
 			host = before

@@ -14,10 +14,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
-// CheckInput checks the argument input of a call against the inputSchema of a
-// workflow, and returns it with the defaults that the schema gives its outermost
-// properties, and with texts read as other values where only these are right. The
-// zero schema takes any object.
+// CheckInput checks the argument input of a call against the inputSchema of a workflow. It returns
+// the input with the schema's defaults of top-level properties, and with strings converted to other
+// types if only these are valid. The zero schema accepts any object.
 func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.RawMessage) (input map[string]any,
 	problems []toolfold.Problem, err error) {
 	input = map[string]any{}
@@ -34,7 +33,7 @@ func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.
 			Default json.RawMessage `json:"default"`
 		} `json:"properties"`
 	}
-	_ = json.Unmarshal(schema.Text, &declared) // properties may be of another shape, such as true
+	_ = json.Unmarshal(schema.Text, &declared) // properties may have another shape, such as true
 	for name, p := range declared.Properties {
 		if _, present := input[name]; present || len(p.Default) == 0 {
 			continue
@@ -59,9 +58,8 @@ func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.
 	return input, problems, nil
 }
 
-// mend reads texts as the numbers, switches or other values that the schema
-// wants in their place, as the parameters of actions are read, and reports
-// whether it changed anything.
+// mend converts strings to the numbers, booleans or other values that the schema requires, as for
+// parameters of actions. It reports whether it changed anything.
 func mend(args map[string]any, problems []toolfold.Problem) bool {
 	changed := false
 	for _, p := range problems {

@@ -41,15 +41,15 @@ func parseJSON(file string, text []byte) (Document, *Broken) {
 	return Document{File: file, Value: value, places: r.places}, nil
 }
 
-// jsonReader reads values token by token, so that each has a place.
+// jsonReader reads values token by token, to record their places.
 type jsonReader struct {
 	positions
 	text          []byte
 	dec           *json.Decoder
 	values, depth int
 
-	offset int   // where the reader has come to
-	at     place // of the offset
+	offset int   // current position
+	at     place // place of offset
 }
 
 // next returns the place of the next name or value.
@@ -58,7 +58,7 @@ func (r *jsonReader) next() place {
 	return r.placeOf(offset + len(r.text[offset:]) - len(bytes.TrimLeft(r.text[offset:], " \t\r\n,:")))
 }
 
-// placeOf returns the place of an offset that is not before the last.
+// placeOf returns the place of an offset, which must not be before the previous one.
 func (r *jsonReader) placeOf(offset int) place {
 	more := r.text[r.offset:offset]
 	if lines := bytes.Count(more, []byte("\n")); lines > 0 {
@@ -82,7 +82,7 @@ func (r *jsonReader) broken(file string, err error) *Broken {
 		err = errors.New("it ends too early")
 		at = r.placeOf(len(r.text))
 	case errors.As(err, &syntax):
-		at = r.placeOf(max(r.offset, min(int(syntax.Offset)-1, len(r.text)))) // the offset counts the offending byte
+		at = r.placeOf(max(r.offset, min(int(syntax.Offset)-1, len(r.text)))) // the offset is after the invalid byte
 	default:
 		at = r.next()
 	}
@@ -97,7 +97,7 @@ func (r *jsonReader) object(at string) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := token.(string) // the decoder refuses other names
+		name := token.(string) // the decoder rejects other names
 		pointer := jsonx.Pointer(at, name)
 		if _, twice := object[name]; twice {
 			return nil, &Broken{Line: begins.line, Column: begins.column,
@@ -114,7 +114,7 @@ func (r *jsonReader) object(at string) (map[string]any, error) {
 	return object, err
 }
 
-// value reads what stands at a pointer.
+// value reads the value at a pointer.
 func (r *jsonReader) value(at string) (any, error) {
 	if r.values++; r.values > MaxValues {
 		return nil, errors.New(tooMany)

@@ -17,25 +17,24 @@ import (
 // Limits of a JSON Schema in a file.
 const (
 	maxSchemaNodes = 2_000 // values of the schema
-	maxExpanded    = 5_000 // values with every reference written out
-	maxPatterns    = 2_000 // instructions of all patterns, written out
+	maxExpanded    = 5_000 // values with every reference expanded
+	maxPatterns    = 2_000 // instructions of all patterns, expanded
 	maxSchemaWork  = 50e6  // see [Schema.Admits]
-	maxChecks      = 4     // that may go on after their calls gave them up
+	maxChecks      = 4     // checks that may continue after their calls gave up
 )
 
 // Schema is a JSON Schema that can be checked in bounded time.
 type Schema struct {
 	Text json.RawMessage
 
-	expanded int  // values, with every reference written out
-	patterns int  // instructions of the patterns, written out
+	expanded int  // values, with every reference expanded
+	patterns int  // instructions of the patterns, expanded
 	pairs    bool // it compares the items of lists with each other
 }
 
-// BoundSchema measures a JSON Schema and refuses it where checking a value
-// against it could take unbounded time: where it is too large, where
-// references lead in a circle or multiply it, and where a reference leads out
-// of it. It does not say whether the schema is valid.
+// BoundSchema measures a JSON Schema. It returns an error if checking a value could take unbounded
+// time: if the schema is too large, if references form a cycle or multiply it, or if a reference
+// leads out of it. It does not check whether the schema is valid.
 func BoundSchema(raw json.RawMessage) (Schema, error) {
 	if err := boundDepth(raw); err != nil {
 		return Schema{}, err
@@ -55,7 +54,7 @@ func BoundSchema(raw json.RawMessage) (Schema, error) {
 	return Schema{Text: raw, expanded: c.values, patterns: c.patterns, pairs: m.pairs}, nil
 }
 
-// boundDepth refuses JSON that is nested too deep.
+// boundDepth returns an error for JSON that is nested too deeply.
 func boundDepth(raw json.RawMessage) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(raw); i++ {
@@ -76,32 +75,31 @@ func boundDepth(raw json.RawMessage) error {
 	return nil
 }
 
-// cost counts the checks of one value against a part of a schema.
+// cost is the cost of checking one value against a part of a schema.
 type cost struct{ values, patterns int }
 
 func (c cost) plus(other cost) cost {
 	return cost{c.values + other.values, c.patterns + other.patterns}
 }
 
-// measuring measures one schema.
+// measuring is the state of measuring a schema.
 type measuring struct {
 	doc     any
 	nodes   int
 	pairs   bool
 	anchors map[string]any  // schemas by $anchor
-	costs   map[string]cost // of the targets of references that were measured
+	costs   map[string]cost // of references that were measured
 	path    []string        // references that are being measured
 }
 
-// What the values of keywords are, where they are not one schema or a list of
-// schemas.
+// Keywords whose value is not a schema or a list of schemas.
 var (
 	dataKeywords  = []string{"enum", "const", "default", "examples"}
 	namedKeywords = []string{"properties", "patternProperties", "dependentSchemas", "dependencies"} // schemas by name
 	storeKeywords = []string{"$defs", "definitions"}                                                // schemas for references only
 )
 
-// survey counts all values and finds the anchors.
+// survey counts all values and collects the anchors.
 func (m *measuring) survey(part any) error {
 	if m.nodes++; m.nodes > maxSchemaNodes {
 		return fmt.Errorf("it has more than %d values", maxSchemaNodes)
@@ -132,8 +130,7 @@ func (m *measuring) survey(part any) error {
 	return nil
 }
 
-// cost measures a schema, or a list of schemas, with its references written
-// out.
+// cost measures a schema, or a list of schemas, with references expanded.
 func (m *measuring) cost(part any) (sum cost, err error) {
 	sum.values = 1
 	add := func(c cost, err error) error {
@@ -181,7 +178,7 @@ func (m *measuring) cost(part any) (sum cost, err error) {
 	return sum, nil
 }
 
-// target measures what a reference leads to.
+// target measures the target of a reference.
 func (m *measuring) target(reference string) (cost, error) {
 	if c, known := m.costs[reference]; known {
 		return c, nil
@@ -237,8 +234,8 @@ func (m *measuring) find(reference string) (part any, ok bool) {
 	return part, true
 }
 
-// instructions returns the size of a compiled pattern: how many steps each
-// byte of a text may take. One that does not compile takes none.
+// instructions returns the size of a compiled pattern: the number of steps that each byte of a text
+// may take. It is zero for an invalid pattern.
 func instructions(pattern string) int {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -251,9 +248,9 @@ func instructions(pattern string) int {
 	return len(program.Inst)
 }
 
-// Admits reports whether a value is small enough to be checked against the
-// schema: each of its values may meet each part of the schema, each byte of
-// its texts each step of a pattern, and each item of a list every other.
+// Admits reports whether a value is small enough to check against the schema. In the worst case,
+// each value meets each part of the schema, each byte of a text each step of a pattern, and each
+// item of a list every other.
 func (s Schema) Admits(value any) bool {
 	work := 0.0
 	var measure func(v any)
@@ -282,11 +279,11 @@ func (s Schema) Admits(value any) bool {
 	return work <= maxSchemaWork
 }
 
-// checks has room for the checks that go on after their calls ended.
+// checks limits the checks that continue after their calls ended.
 var checks = make(chan struct{}, maxChecks)
 
-// Await runs check, which validates a value against a schema, and waits for it
-// as long as the context lasts: validation itself cannot be stopped.
+// Await runs check, which validates a value against a schema, and waits for it until the context
+// ends: validation itself cannot be stopped.
 func Await[T any](ctx context.Context, check func() (T, error)) (result T, err error) {
 	type outcome struct {
 		result T

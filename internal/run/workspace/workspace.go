@@ -1,49 +1,45 @@
-// Package workspace reads the definitions that stand in files of a workspace:
-// agents, abilities and workflows below .toolfold.
+// Package workspace reads definitions in files of a workspace: agents, abilities and workflows
+// below .toolfold.
 //
-// Whoever wrote those files need not be the user, so that reading them is
-// bounded in time and memory: plain files of limited size only, opened without
-// waiting, and refused before they are parsed where they are nested too deep
-// or hold too many values. A file that cannot be used is [Broken], with line
-// and reason, and does not hide the others.
+// The author of those files need not be the user, so reading them is bounded in time and memory. It
+// only reads regular files of limited size, opens them without waiting, and rejects deep nesting or
+// too many values before parsing. An unusable file is [Broken], with line and reason, and does not
+// hide the others.
 package workspace
 
 import (
 	"strings"
 )
 
-// Untrusted is the code of the refusal to run or inject a file of a workspace
-// that the user has not trusted.
+// Untrusted is the code for refusing to run or inject a file of an untrusted workspace.
 const Untrusted = "WORKSPACE_UNTRUSTED"
 
-// FileBroken is the code of a file with a definition that cannot be used, and
-// PathNotUsable that of a path that leads out of the workspace or to something
-// else than a file.
+// FileBroken is the code for a file with an unusable definition. PathNotUsable is the code for a
+// path that leads out of the workspace, or not to a file.
 const (
 	FileBroken    = "FILE_BROKEN"
 	PathNotUsable = "PATH_NOT_USABLE"
 )
 
-// The values of source in results: where a definition stands.
+// The values of source in results: where a definition comes from.
 const (
-	Registered = "registered" // in the store; goes before a file of the same id
+	Registered = "registered" // in the store; takes precedence over a file with the same id
 	InFile     = "file"       // in a file of the workspace
 )
 
-// Folder is a workspace, and whether its user trusts what it holds.
+// Folder is a workspace, and whether the user trusts it.
 type Folder struct {
 	Dir string // empty = no workspace, and no files
 
-	// Trusted reports whether files of the workspace may run and be injected.
-	// It is called for every use. Nil is true.
+	// Trusted reports whether files of the workspace may run and be injected. It is called for
+	// every use. Nil means true.
 	Trusted func() bool
 }
 
 // IsTrusted reports whether files of the workspace may run and be injected.
 func (f Folder) IsTrusted() bool { return f.Trusted == nil || f.Trusted() }
 
-// HowToTrust is the hint of a refusal with the code [Untrusted]: what the
-// user types to trust the workspace.
+// HowToTrust returns the hint for [Untrusted]: the command by which the user trusts the workspace.
 func (f Folder) HowToTrust() string {
 	dir := f.Dir
 	if strings.ContainsFunc(dir, func(r rune) bool {
@@ -54,8 +50,8 @@ func (f Folder) HowToTrust() string {
 	return "the user has not trusted this workspace; they can look at its .toolfold folder and type: toolfold trust " + dir
 }
 
-// Mark returns the member trusted of a result: nil, which is left out, but
-// for a definition in a file of a workspace that is not trusted.
+// Mark returns the member trusted of a result: false for a definition in a file of an untrusted
+// workspace, else nil, which is omitted.
 func (f Folder) Mark(source string) *bool {
 	if source != InFile || f.IsTrusted() {
 		return nil

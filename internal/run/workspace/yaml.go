@@ -9,9 +9,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
-// ParseYAML parses one YAML document that is an object, into the values that
-// JSON knows. A text without a document is a Document without a Value.
-// Anchors, aliases, tags and keys that are not plain values are refused.
+// ParseYAML parses one YAML document that is an object, into JSON values. A text without a document
+// is a Document without a Value. Anchors, aliases, tags and keys that are not scalars are errors.
 func ParseYAML(file string, text []byte) (Document, *Broken) {
 	if !utf8.Valid(text) {
 		return Document{}, &Broken{File: file, Reason: notUTF8}
@@ -24,7 +23,7 @@ func ParseYAML(file string, text []byte) (Document, *Broken) {
 	return d, nil
 }
 
-// readYAML reads a document without a file. An error is a *yamlx.Error.
+// readYAML parses a document. The error is a *yamlx.Error.
 func readYAML(text []byte) (d Document, err error) {
 	roots, err := yamlx.Read(text)
 	if err != nil {
@@ -51,7 +50,7 @@ func readYAML(text []byte) (d Document, err error) {
 	return d, nil
 }
 
-// yamlReader makes values of nodes. Its errors are *yamlx.Error.
+// yamlReader converts nodes to values. Its errors are *yamlx.Error.
 type yamlReader struct {
 	positions
 	values, depth int
@@ -88,7 +87,7 @@ func (r *yamlReader) read(n *yaml.Node, at string) (any, error) {
 	return yamlx.Scalar(n)
 }
 
-// foreign says why a node is refused that JSON does not have; empty for others.
+// foreign returns why a node that JSON does not have is rejected, or "".
 func foreign(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.AliasNode, n.Anchor != "", n.ShortTag() == "!!merge":
@@ -125,5 +124,5 @@ func (r *yamlReader) object(n *yaml.Node, at string) (any, error) {
 	return object, nil
 }
 
-// shorten cuts a name of a file to what a reason quotes of it.
+// shorten cuts a name in a file for quoting in a reason.
 func shorten(name string) string { return Excerpt(name, 40) }

@@ -14,27 +14,27 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// parts is the number of components of a vector; the first belong to meanings.
+// parts is the number of components of a vector; the first ones stand for meanings.
 const parts = 256
 
-// meanings are words that say the same.
+// meanings are groups of synonyms.
 var meanings = []string{
 	"car automobile vehicle", "holiday vacation leave", "money budget funds", "doctor physician surgeon", "diary notebook memory",
-	"grobble flumph", // which no table of synonyms has
+	"grobble flumph", // in no table of synonyms
 }
 
-// Endpoint is an endpoint of vectors: texts are near that share words, or words that
-// say the same. It is the same in every run.
+// Endpoint is an embeddings endpoint: texts are similar if they share words or synonyms. Its
+// vectors are the same in every run.
 type Endpoint struct {
 	URL string // up to /v1
 
 	mu     sync.Mutex
-	status int // of all answers, unless zero
+	status int // of all answers; zero = success
 	sent   []string
 	models []string
 }
 
-// Serve serves an endpoint while a test runs.
+// Serve runs an endpoint until the test ends.
 func Serve(t testing.TB) *Endpoint {
 	t.Helper()
 	e := &Endpoint{}
@@ -44,14 +44,14 @@ func Serve(t testing.TB) *Endpoint {
 	return e
 }
 
-// Fail makes the endpoint answer with a status, 0 as it should.
+// Fail makes the endpoint answer with a status; 0 restores success.
 func (e *Endpoint) Fail(status int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.status = status
 }
 
-// Sent returns the texts that were sent so far, and the models that were asked for.
+// Sent returns the texts and the models of all requests so far.
 func (e *Endpoint) Sent() (texts, models []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -93,7 +93,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(map[string]any{"object": "list", "model": asked.Model, "data": data})
 }
 
-// vector returns the vector of a text; each model has its own.
+// vector returns the vector of a text, which depends on the model.
 func vector(model, text string) []float32 {
 	v := make([]float32, parts)
 	for w := range words.Split(text) {
