@@ -1,9 +1,9 @@
-// Package config declares the config tool: toolfold's own settings by dotted
-// path, in a file of the user and one of the workspace.
+// Package config declares the config tool: toolfold's own settings by dotted path, in files of the
+// user and of the workspace.
 //
-// [Settings] declares what can be set and by whom. [Files] reads the files for
-// the tool and for the command line alike, [Options] are the settings that
-// apply. The tool writes settings; a running server keeps those it started with.
+// [Settings] declares the settings and who may set them. [Files] reads the files, for the tool and
+// for the command line. [Options] holds the effective settings. The tool writes settings; a running
+// server keeps those it started with.
 //
 // It is not a stable API: see docs/stability.md.
 package config
@@ -97,7 +97,7 @@ var Family = toolfold.Family{
 	}},
 }
 
-// GetIn are the arguments of config.get.
+// GetIn holds the arguments of config.get.
 type GetIn struct {
 	Path  string `json:"path"`
 	Scope string `json:"scope"`
@@ -114,7 +114,7 @@ type GetOut struct {
 	Source string `json:"source,omitempty" doc:"Its origin, of scope merged." enum:"flag,environment,local,global,default"`
 }
 
-// SetIn are the arguments of config.set.
+// SetIn holds the arguments of config.set.
 type SetIn struct {
 	Path  string          `json:"path"`
 	Value json.RawMessage `json:"value"`
@@ -130,7 +130,7 @@ type SetOut struct {
 	Scope    string `json:"scope" doc:"User's file, the workspace's, or both." enum:"global,local,merged"`
 }
 
-// ShowIn are the arguments of config.show.
+// ShowIn holds the arguments of config.show.
 type ShowIn struct {
 	Scope string `json:"scope"`
 }
@@ -145,7 +145,7 @@ type ShowOut struct {
 	Sources map[string]string `json:"sources,omitempty" doc:"Origin of settings, of scope merged: flag, environment, local or global; the rest are defaults."`
 }
 
-// UnsetIn are the arguments of config.unset.
+// UnsetIn holds the arguments of config.unset.
 type UnsetIn struct {
 	Path  string `json:"path"`
 	Scope string `json:"scope"`
@@ -159,7 +159,7 @@ type UnsetOut struct {
 	Scope    string `json:"scope" doc:"User's file, the workspace's, or both." enum:"global,local,merged"`
 }
 
-// TestIn are the arguments of config.test.
+// TestIn holds the arguments of config.test.
 type TestIn struct {
 	Provider string `json:"provider"`
 }
@@ -174,7 +174,7 @@ type TestOut struct {
 	Error      *ProviderError `json:"error,omitempty" doc:"Why it failed."`
 }
 
-// ProviderError gives the reason why a provider did not answer.
+// ProviderError is the reason why a provider did not answer.
 type ProviderError struct {
 	Code    string `json:"code" doc:"Kind of failure."`
 	Message string `json:"message" doc:"The failure in words."`

@@ -26,46 +26,46 @@ import (
 const (
 	Global      = "global" // the user's file
 	Local       = "local"  // the workspace's file
-	Merged      = "merged" // what applies, from all sources
+	Merged      = "merged" // the effective settings, from all sources
 	Default     = "default"
 	Environment = "environment"
 	Flag        = "flag"
 )
 
-// LocalFile is the path of a workspace's settings in it.
+// LocalFile is the path of the workspace's settings, relative to the workspace.
 const LocalFile = ".toolfold/config.json"
 
 const (
 	maxFile    = 64 << 10 // bytes of a settings file
-	maxIgnored = 20       // entries of a file that are reported one by one
+	maxIgnored = 20       // entries of a file that are reported individually
 )
 
-// Files says where settings come from.
+// Files describes the sources of settings.
 type Files struct {
-	Global    string // path of the user's file; empty = there is none
-	Workspace string // directory that holds LocalFile; empty = there is none
+	Global    string // path of the user's file; empty = none
+	Workspace string // folder that contains LocalFile; empty = none
 
-	// Flags and Env are the settings of the command line and of the
-	// environment, as [Parse] returns them. They stay for the life of a process.
+	// Flags and Env hold the settings of the command line and the environment, as returned by
+	// [Parse]. They do not change while the process runs.
 	Flags, Env map[string]any
 
-	// Trusted reports whether the user trusts the workspace, so that its file
-	// may make the settings of [Trusted]. Nil is false.
+	// Trusted reports whether the user trusts the workspace, so that its file may change the
+	// settings of [Trusted]. Nil means false.
 	Trusted func() bool
 
-	// Check refuses settings that are valid one by one and yet would stop the
-	// next start, such as an address that needs a token. Nil refuses nothing.
+	// Check returns an error for settings that are valid individually, but would prevent the next
+	// start, such as an address that needs a token. Nil accepts everything.
 	Check func(Options) error
 
-	// Computed returns what applies to settings without a declared default that
-	// nothing sets. Nil computes nothing.
+	// Computed returns the effective values of unset settings without a declared default. Nil
+	// computes none.
 	Computed func(Options) map[string]any
 
-	settings []Setting // nil = Settings; tests have others
+	settings []Setting // nil = Settings; differs in tests
 }
 
-// DefaultFiles returns the files of this user and a workspace. Without a home
-// directory there is no global file.
+// DefaultFiles returns the files of this user and a workspace. Without a home directory there is no
+// global file.
 func DefaultFiles(workspace string) Files {
 	files := Files{Workspace: workspace}
 	if dir, err := os.UserConfigDir(); err == nil {
@@ -91,13 +91,13 @@ func (f Files) defaults() map[string]any {
 	return values
 }
 
-// Layers are the settings of all sources, checked. Numbers are [json.Number].
-// Treat them as read-only.
+// Layers holds the validated settings of all sources. Numbers are [json.Number]. Treat them as
+// read-only.
 type Layers struct {
-	Ignored []Ignored // what the files have and does not apply
+	Ignored []Ignored // entries of the files that have no effect
 
 	layers    []layer  // strongest first
-	narrowing []string // settings that take away: those of all sources apply
+	narrowing []string // settings that only restrict; those of all sources are combined
 }
 
 // layer holds the settings of one source.
@@ -106,13 +106,12 @@ type layer struct {
 	values map[string]any
 }
 
-// Ignored is an entry of a settings file that does not apply. It is kept when
-// the file is written.
+// Ignored is an entry of a settings file that has no effect. Writing the file keeps it.
 type Ignored struct {
 	Scope string `json:"scope" doc:"File that has the entry."`
 	// dotted; empty = the whole file
 	Path string `json:"path,omitempty" doc:"Dotted path of the entry; absent for a whole file that cannot be used."`
-	// the setting that may be meant
+	// the setting that may be intended
 	Suggest string `json:"suggest,omitempty" doc:"Setting that may be meant."`
 	// empty = no setting has that name
 	Reason string `json:"reason,omitempty" doc:"Why it does not apply; absent if no setting has that name."`
@@ -131,10 +130,10 @@ func (i Ignored) Text() string {
 	return fmt.Sprintf("%q (unknown)", i.Path)
 }
 
-// Load reads both files. What a workspace's file holds never is an error:
-// whatever it may not set or cannot be read is left out, see [Layers.Ignored].
-// A user's file that cannot be read or has an invalid value is a [*FileError];
-// unknown keys in it are no error, because files outlive versions.
+// Load reads both files. The content of a workspace's file is never an error: settings that it may
+// not change, or that cannot be read, are ignored, see [Layers.Ignored]. A user's file that cannot
+// be read or has an invalid value is a [*FileError]. Unknown keys in it are not an error, because
+// files outlive versions.
 func (f Files) Load() (*Layers, error) {
 	global, ignored, err := f.read(Global)
 	if err != nil {
@@ -153,14 +152,14 @@ func (f Files) Load() (*Layers, error) {
 	}, nil
 }
 
-// ofHost begins the source of settings that suit a host.
+// ofHost is the prefix of the source for settings that suit a host.
 const ofHost = "for "
 
-// ForHost reports whether the host that is served decides a setting.
+// ForHost reports whether a setting's value comes from the host that is served.
 func (l *Layers) ForHost(name string) bool { return strings.HasPrefix(l.From(name), ofHost) }
 
-// forHost returns the settings that suit the host that the strongest source names:
-// weaker than all that somebody has set.
+// forHost returns the settings for the host that the strongest source names. They are weaker than
+// every setting that a user has set.
 func forHost(sources []layer) []layer {
 	for _, source := range sources {
 		if name, ok := source.values["for"].(string); ok {
@@ -170,8 +169,8 @@ func forHost(sources []layer) []layer {
 	return nil
 }
 
-// united returns a setting that takes away, of two sources: true if one of both
-// is, the patterns of both.
+// united combines the values of a restricting setting from two sources: true if either is true, and
+// the patterns of both.
 func united(a, b any) any {
 	switch value := b.(type) {
 	case bool:
@@ -189,8 +188,8 @@ func united(a, b any) any {
 	return b
 }
 
-// Merged returns what applies: each setting from the strongest source that has
-// it, and what takes away from all of them.
+// Merged returns the effective settings: each from the strongest source that has it, and
+// restricting ones combined from all sources.
 func (l *Layers) Merged() map[string]any {
 	merged := map[string]any{}
 	for _, layer := range slices.Backward(l.layers) {
@@ -204,8 +203,7 @@ func (l *Layers) Merged() map[string]any {
 	return merged
 }
 
-// Lists returns the values of a list setting by their source, the strongest
-// first.
+// Lists returns the values of a list setting by source, strongest first.
 func (l *Layers) Lists(name string) (sources []string, values [][]string) {
 	for _, layer := range l.layers {
 		list, _ := layer.values[name].([]any)
@@ -221,11 +219,11 @@ func (l *Layers) Lists(name string) (sources []string, values [][]string) {
 	return sources, values
 }
 
-// Redacted returns what applies without the secrets in it, to be shown.
+// Redacted returns the effective settings without secrets, for display.
 func (l *Layers) Redacted() map[string]any { return redact.Value(l.Merged()).(map[string]any) }
 
-// From returns the source that decides a setting: [Default] for one that is not
-// set. Of one that takes away it names every source that does.
+// From returns the source of a setting's value: [Default] if it is not set. For a restricting
+// setting, it names every source that restricts.
 func (l *Layers) From(name string) string {
 	var all []string
 	for _, layer := range l.layers {
@@ -244,7 +242,7 @@ func (l *Layers) From(name string) string {
 	if len(all) > 0 {
 		return strings.Join(all, ", ")
 	}
-	for _, layer := range l.layers { // none takes away
+	for _, layer := range l.layers { // no source restricts
 		if _, isSet := layer.values[name]; isSet {
 			return layer.from
 		}
@@ -252,7 +250,7 @@ func (l *Layers) From(name string) string {
 	return Default
 }
 
-// Options returns what applies, decoded.
+// Options returns the effective settings, decoded.
 func (l *Layers) Options() (Options, error) { return decode(l.Merged()) }
 
 func decode(values map[string]any) (o Options, err error) {
@@ -266,21 +264,20 @@ func decode(values map[string]any) (o Options, err error) {
 	return o, nil
 }
 
-// FileError is a fault of the settings file of one scope. It does not tell the
-// path, which is not for models.
+// FileError is an error of a scope's settings file. It does not contain the path, which models must
+// not see.
 type FileError struct {
 	Scope string
 	Err   error
 }
 
-// Error names the scope and the reason.
+// Error returns the scope and the reason.
 func (e *FileError) Error() string { return e.Scope + " settings file: " + e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// fail makes a FileError of err, and takes the path out of errors of the file
-// system.
+// fail returns a FileError for err, and removes the path from file system errors.
 func fail(scope string, err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -293,8 +290,8 @@ func fail(scope string, err error) error {
 	return &FileError{scope, err}
 }
 
-// place returns the directory that a scope's file may not leave, and the file's
-// name in there. The user's file may be a link to wherever they keep it.
+// place returns the folder that a scope's file may not leave, and the file's name in it. The user's
+// file may be a link to anywhere.
 func (f Files) place(scope string) (dir, name string) {
 	if scope == Local {
 		return f.Workspace, LocalFile
@@ -310,8 +307,8 @@ func (f Files) has(scope string) bool {
 	return scope == Local && f.Workspace != "" || scope == Global && f.Global != ""
 }
 
-// read returns the settings in a scope's file that apply, and its entries that
-// do not. The error is a [*FileError].
+// read returns the effective settings in a scope's file, and the ignored entries. The error is a
+// [*FileError].
 func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err error) {
 	if !f.has(scope) {
 		return nil, nil, nil
@@ -348,7 +345,7 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 			entry.Reason = "only the user may set it, or the file of a workspace that the user trusts"
 		case slices.Contains(known, name):
 			entry.Reason = "only the user may set it"
-		case len(ignored) < maxIgnored: // suggestions cost
+		case len(ignored) < maxIgnored: // suggestions are expensive
 			entry.Suggest = suggest.Nearest(entry.Path, allowed)
 		}
 		ignored = append(ignored, entry)
@@ -379,14 +376,14 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 	return values, ignored, nil
 }
 
-// update replaces the text of a scope's file with what edit makes of it, and
-// creates file and folder when they are missing. Updates of several processes
-// do not lose each other, see [safefile.Lock]; editors take no lock.
+// update replaces the text of a scope's file with the result of edit. It creates the file and its
+// folder if missing. Concurrent updates by several processes are not lost, see [safefile.Lock];
+// editors take no lock.
 func (f Files) update(ctx context.Context, scope string, edit func(text []byte) ([]byte, error)) error {
 	lock := ""
 	if f.Global != "" {
 		lock = f.Global + ".lock"
-		// Settings can name a store with its password, so the folder is private.
+		// Settings can contain the password of a store, so the folder is private.
 		if err := os.MkdirAll(filepath.Dir(lock), 0o700); err != nil && scope == Global {
 			return fail(scope, err)
 		}
@@ -422,8 +419,8 @@ func (f Files) update(ctx context.Context, scope string, edit func(text []byte) 
 	return nil
 }
 
-// parse reads the text of a settings file. An empty file has no settings, and
-// null is a setting that is not set. Errors name the line.
+// parse parses a settings file. An empty file has no settings, and null counts as not set. Errors
+// contain the line.
 func parse(text []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return map[string]any{}, nil
@@ -432,7 +429,7 @@ func parse(text []byte) (map[string]any, error) {
 	err := unmarshal(text, &v)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		line := 1 + bytes.Count(text[:max(0, syntax.Offset-1)], []byte("\n")) // the offset counts the offending byte
+		line := 1 + bytes.Count(text[:max(0, syntax.Offset-1)], []byte("\n")) // the offset is after the invalid byte
 		return nil, fmt.Errorf("line %d: not valid JSON: %w", line, err)
 	}
 	values, ok := v.(map[string]any)
@@ -443,7 +440,7 @@ func parse(text []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// unmarshal reads exactly one JSON value, with numbers as [json.Number].
+// unmarshal decodes exactly one JSON value, with numbers as [json.Number].
 func unmarshal(text []byte, v any) error {
 	var whole json.RawMessage
 	if err := json.Unmarshal(text, &whole); err != nil {
@@ -454,13 +451,12 @@ func unmarshal(text []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// dotted returns the path of a problem as a dotted one.
+// dotted returns the path of a problem in dotted form.
 func dotted(p toolfold.Problem) string {
 	return strings.NewReplacer("/", ".", "~1", "/", "~0", "~").Replace(strings.TrimPrefix(p.Path, "/"))
 }
 
-// explain says what is wrong with the value called name, and what would be
-// allowed.
+// explain describes the problem of the value called name, and the allowed values.
 func explain(name string, p toolfold.Problem) string {
 	if p.Kind == toolfold.ProblemType && p.Want == string(toolfold.KindBoolean) {
 		return name + " must be true or false"

@@ -23,8 +23,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// FileProblem is the code of a settings file that cannot be read, written or
-// understood.
+// FileProblem is the error code for an unreadable, unwritable or invalid settings file.
 const FileProblem = "CONFIG_FILE_ERROR"
 
 // Service runs the config actions. It is safe for concurrent use.
@@ -33,13 +32,13 @@ type Service struct {
 	try   func(ctx context.Context, provider string) TestOut
 }
 
-// New returns the service for the settings in files. Try asks a model provider
-// that is set there, or the usual one where the name is empty, for one word.
+// New returns the service for the settings in files. try asks a model provider for one word; an
+// empty name means the usual provider.
 func New(files Files, try func(ctx context.Context, provider string) TestOut) *Service {
 	return &Service{files, try}
 }
 
-// Get reads one setting.
+// Get returns one setting.
 func (s *Service) Get(_ context.Context, in GetIn) (GetOut, error) {
 	if _, known := declared(object(s.files.declared()), split(in.Path)); !known {
 		return GetOut{}, s.unknownPath(in.Path)
@@ -48,7 +47,7 @@ func (s *Service) Get(_ context.Context, in GetIn) (GetOut, error) {
 	if err != nil {
 		return GetOut{}, err
 	}
-	var plain any // settings that apply unset have types of Go
+	var plain any // computed values have Go types
 	if err := unmarshal(ordered.MustJSON(redact.Value(values)), &plain); err != nil {
 		return GetOut{}, fmt.Errorf("reading the settings: %w", err)
 	}
@@ -62,7 +61,7 @@ func (s *Service) Get(_ context.Context, in GetIn) (GetOut, error) {
 	return out, nil
 }
 
-// Show reads all settings of a scope.
+// Show returns all settings of a scope.
 func (s *Service) Show(_ context.Context, in ShowIn) (ShowOut, error) {
 	values, layers, ignored, err := s.values(in.Scope)
 	if err != nil {
@@ -80,8 +79,8 @@ func (s *Service) Show(_ context.Context, in ShowIn) (ShowOut, error) {
 	return out, nil
 }
 
-// values returns the settings of a scope, of [Merged] with the ones that apply
-// because nothing sets them. Layers are nil for a single file.
+// values returns the settings of a scope. For [Merged], they include computed values of unset
+// settings. Layers are nil for a single file.
 func (s *Service) values(scope string) (map[string]any, *Layers, []Ignored, error) {
 	if scope != Merged {
 		if !s.files.has(scope) {
@@ -114,7 +113,7 @@ func (s *Service) Test(ctx context.Context, in TestIn) (TestOut, error) {
 	return s.try(ctx, in.Provider), nil
 }
 
-// Unset takes one setting out of a file. What is not there is no error.
+// Unset removes one setting from a file. A missing setting is not an error.
 func (s *Service) Unset(ctx context.Context, in UnsetIn) (out UnsetOut, err error) {
 	if _, err := s.open(ctx, "config.unset", in.Path, in.Scope); err != nil {
 		return UnsetOut{}, err
@@ -124,18 +123,18 @@ func (s *Service) Unset(ctx context.Context, in UnsetIn) (out UnsetOut, err erro
 	return out, err
 }
 
-// byUser reports whether this machine's user makes a call.
+// byUser marks calls by this machine's user.
 type byUser bool
 
-// ByUser marks a context as that of config.set called by this machine's user,
-// from the shell. Do not mark calls that run others in their turn, such as
-// workflow.run: agents and workflows do not act for the user.
+// ByUser marks a context for a call of config.set by this machine's user, from the shell. Do not
+// mark calls that run other calls, such as workflow.run: agents and workflows do not act for the
+// user.
 func ByUser(ctx context.Context) context.Context {
 	return callctx.With[byUser](ctx, true)
 }
 
-// Set writes one setting. Other values in the file, invalid ones included, stay
-// as they are: what is wrong can be mended one by one.
+// Set writes one setting. Other values in the file stay unchanged, even invalid ones, so that
+// faults can be fixed one by one.
 func (s *Service) Set(ctx context.Context, in SetIn) (out SetOut, err error) {
 	setting, err := s.open(ctx, "config.set", in.Path, in.Scope)
 	if err != nil {
@@ -150,7 +149,7 @@ func (s *Service) Set(ctx context.Context, in SetIn) (out SetOut, err error) {
 	return out, err
 }
 
-// open returns the declaration of a setting that an action may change in a scope.
+// open returns the declaration of a setting, if an action may change it in a scope.
 func (s *Service) open(ctx context.Context, action, path, scope string) (toolfold.Param, error) {
 	steps := split(path)
 	setting, known := declared(object(s.files.declared()), steps)
@@ -166,8 +165,8 @@ func (s *Service) open(ctx context.Context, action, path, scope string) (toolfol
 	return setting, nil
 }
 
-// edit puts a value into the file of a scope, or takes it out where value is nil.
-// It returns the old value, redacted, and reports whether there was one.
+// edit sets a value in the file of a scope, or removes it if value is nil. It returns the old
+// value, redacted, and whether there was one.
 func (s *Service) edit(ctx context.Context, action, path, scope string, value json.RawMessage) (old any, found bool, err error) {
 	steps := split(path)
 	err = s.files.update(ctx, scope, func(text []byte) ([]byte, error) {
@@ -175,7 +174,7 @@ func (s *Service) edit(ctx context.Context, action, path, scope string, value js
 		if err != nil {
 			return nil, fail(scope, err)
 		}
-		var held any // null included, which before lacks; an empty file has nothing
+		var held any // null included, which before lacks; nil for an empty file
 		_ = unmarshal(text, &held)
 		if old, found = valueAt(held, steps); found {
 			old = redact.Value(old)
@@ -201,8 +200,8 @@ func (s *Service) edit(ctx context.Context, action, path, scope string, value js
 	return old, found, tell(err)
 }
 
-// Writes returns the file of the workspace that a setting is written to or taken
-// out of; none for one in the user's file.
+// Writes returns the workspace's settings file if the call writes it, and no file for the user's
+// scope.
 func (s *Service) Writes(_ context.Context, in struct {
 	Scope string `json:"scope"`
 }) ([]string, error) {
@@ -212,7 +211,7 @@ func (s *Service) Writes(_ context.Context, in struct {
 	return []string{LocalFile}, nil
 }
 
-// permit refuses a setting that a scope or the caller may not make.
+// permit returns an error if the caller may not change a setting in a scope.
 func (s *Service) permit(ctx context.Context, action, name, scope string) error {
 	user := bool(callctx.Of[byUser](ctx))
 	needed := Client
@@ -238,9 +237,8 @@ func (s *Service) permit(ctx context.Context, action, name, scope string) error 
 	return refusal.WithHint("ask the user to run: %s", command)
 }
 
-// compare refuses an edit after which a setting is invalid as a whole, or does
-// not go with the others: a value can be right in itself and yet make the list
-// around it too long.
+// compare returns an error if an edit makes a setting as a whole invalid, or incompatible with
+// others: a valid value may still make the list around it too long.
 func (s *Service) compare(action, scope, name string, before, after map[string]any) error {
 	if value, set := after[name]; set {
 		for _, p := range validate.Fields(Params(s.files.declared()), map[string]any{name: value}) {
@@ -272,8 +270,8 @@ func (s *Service) compare(action, scope, name string, before, after map[string]a
 		WithHint("set the settings it needs first, or another value")
 }
 
-// providerFault returns what is wrong with the providers of the user's file and
-// the process: one that cannot be asked, or a default that is none of them.
+// providerFault returns the fault of the providers in the user's file and the process: an invalid
+// provider, or an unknown default.
 func (s *Service) providerFault(global map[string]any) error {
 	values := maps.Clone(global)
 	maps.Copy(values, s.files.Env)
@@ -289,8 +287,8 @@ func (s *Service) providerFault(global map[string]any) error {
 	return nil
 }
 
-// startFault returns what would stop a start with these settings in the user's
-// file, and without flags. An invalid file is being mended, one value at a time.
+// startFault returns the error that would prevent a start with these settings in the user's file,
+// without flags. An invalid file is no fault, because it is being fixed value by value.
 func (s *Service) startFault(global map[string]any) error {
 	values := s.files.defaults()
 	maps.Copy(values, global)
@@ -301,11 +299,10 @@ func (s *Service) startFault(global map[string]any) error {
 	return s.files.Check(o)
 }
 
-// put returns the JSON text with the value at the path, or without what is there
-// where value is nil. It edits the text and not decoded values, so that a file
-// written by hand keeps the order of its members, its numbers digit by digit and
-// what we do not know. A file laid out like ours stays so; another one keeps its
-// layout.
+// put returns the JSON text with the value at the path, or without it if value is nil. It edits the
+// text instead of decoded values, so that a file written by hand keeps the order of its members,
+// the digits of its numbers and unknown members. A file in our layout stays in it; other files keep
+// their layout.
 func (s *Service) put(text []byte, steps []string, value []byte) (edited []byte, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
@@ -317,8 +314,8 @@ func (s *Service) put(text []byte, steps []string, value []byte) (edited []byte,
 	return laidOut(edited), nil
 }
 
-// putMember returns the text of an object with the value at the steps below it, or without what is there
-// where value is nil. A list on the way is written as a whole.
+// putMember returns the text of an object with the value at the steps, or without it if value is
+// nil. A list on the way is rewritten as a whole.
 func putMember(text []byte, at toolfold.Param, steps []string, value []byte) ([]byte, error) {
 	for i := 1; i < len(steps); i++ {
 		held, err := jsonedit.Get(text, steps[:i]...)
@@ -342,14 +339,14 @@ func putMember(text []byte, at toolfold.Param, steps []string, value []byte) ([]
 	return jsonedit.Set(text, value, steps...)
 }
 
-// putItem does for a list, which may be missing, what putMember does for an object. Items in front that are
-// missing are null.
+// putItem is putMember for a list, which may be missing. Missing items before the index become
+// null.
 func putItem(text []byte, at toolfold.Param, steps []string, value []byte) ([]byte, error) {
 	var items []json.RawMessage
 	if text != nil && json.Unmarshal(text, &items) != nil {
 		return nil, errors.New("it is not a list")
 	}
-	i, _ := strconv.Atoi(steps[0]) // as the declaration has it
+	i, _ := strconv.Atoi(steps[0]) // checked against the declaration
 	for len(items) <= i {
 		items = append(items, json.RawMessage("null"))
 	}
@@ -371,7 +368,7 @@ func putItem(text []byte, at toolfold.Param, steps []string, value []byte) ([]by
 	return ordered.MustJSON(items), err
 }
 
-// laidOut indents valid JSON as toolfold writes it.
+// laidOut indents valid JSON in toolfold's layout.
 func laidOut(text []byte) []byte {
 	var buf bytes.Buffer
 	_ = json.Indent(&buf, bytes.TrimSpace(text), "", "  ")
@@ -379,11 +376,11 @@ func laidOut(text []byte) []byte {
 	return buf.Bytes()
 }
 
-// split takes a dotted path apart. A name that itself has a dot cannot be
-// reached: set the object that holds it.
+// split splits a dotted path. A name that contains a dot cannot be reached: set the object that
+// contains it.
 func split(path string) []string { return strings.Split(path, ".") }
 
-// valueAt returns what a value has at the steps below it.
+// valueAt returns the value at the steps.
 func valueAt(value any, steps []string) (any, bool) {
 	for _, step := range steps {
 		switch holder := value.(type) {
@@ -406,8 +403,7 @@ func valueAt(value any, steps []string) (any, bool) {
 	return value, true
 }
 
-// declared follows steps through a declaration, and reports whether a value
-// can be there.
+// declared follows steps through a declaration. It reports whether there can be a value.
 func declared(at toolfold.Param, steps []string) (p toolfold.Param, ok bool) {
 	for _, step := range steps {
 		members := slices.Concat(at.Required, at.Optional)
@@ -427,11 +423,11 @@ func declared(at toolfold.Param, steps []string) (p toolfold.Param, ok bool) {
 	return at, true
 }
 
-// maxIndex bounds the indexes of lists: a list is filled up with nulls.
+// maxIndex bounds list indexes, because missing items are filled with null.
 const maxIndex = 1000
 
-// Parse reads the text of a flag or an environment variable as the value of a
-// setting. An error says what is allowed, and calls the value by name.
+// Parse parses a flag or an environment variable as the value of a setting. An error lists what is
+// allowed, and refers to the value by name.
 func Parse(setting toolfold.Param, name, text string) (any, error) {
 	sent := ordered.MustJSON(text)
 	if setting.Kind == toolfold.KindArray && !strings.HasPrefix(strings.TrimSpace(text), "[") {
@@ -445,9 +441,9 @@ func Parse(setting toolfold.Param, name, text string) (any, error) {
 	return value, err
 }
 
-// read decides what a sent value means for a setting. A text may be the JSON of
-// the value: it is taken so if that is valid there, else as it is. Where text
-// is due, only a quoted text is read as JSON: "true" stays a text.
+// read interprets a sent value for a setting. A string may contain the JSON of the value: it is
+// decoded if the result is valid for the setting, else used as it is. For a string setting, only
+// quoted strings are decoded: "true" stays a string.
 func read(setting toolfold.Param, sent json.RawMessage) (any, error) {
 	var value, parsed any
 	if err := unmarshal(sent, &value); err != nil {
@@ -459,7 +455,7 @@ func read(setting toolfold.Param, sent json.RawMessage) (any, error) {
 			readings = []any{parsed, text}
 		}
 	}
-	setting.Name = "value" // of the action, whose argument it is
+	setting.Name = "value" // the name of the action's argument
 	var first []toolfold.Problem
 	for i, reading := range readings {
 		problems := validate.Fields([]toolfold.Param{setting}, map[string]any{"value": reading})
@@ -485,8 +481,7 @@ func noFile(scope string) error {
 	return toolfold.Errorf(FileProblem, "this server has no %s settings file", scope).WithHint("use another scope")
 }
 
-// tell returns a fault of a settings file as an error for the caller. It returns
-// other errors as they are.
+// tell converts a [*FileError] to an error for the caller. It returns other errors unchanged.
 func tell(err error) error {
 	var file *FileError
 	if !errors.As(err, &file) {

@@ -15,38 +15,37 @@ import (
 	"github.com/toolfold/toolfold/internal/system/target"
 )
 
-// Setter names the source that may make a setting besides the user, who may make
-// all of them with a flag, in the environment, in the user's own file and with toolfold call
-// config.set. Each Setter includes those before it.
+// Setter is a source that may change a setting. The user may change all settings: by flag, in the
+// environment, in the user's own file and with toolfold call config.set. Each Setter includes those
+// before it.
 type Setter int
 
 const (
-	// User is for settings that name other hosts or files, run programs, grant
-	// access or can prevent a start: only the user makes them.
+	// User is for settings that name other hosts or files, run programs, grant access or can
+	// prevent a start: only the user may change them.
 	User Setter = iota
-	// Trusted adds the file of a workspace that the user trusts. Calls of
-	// clients do not write such a setting.
+	// Trusted adds the file of a trusted workspace, but not calls of clients.
 	Trusted
-	// Narrowing adds the file of a workspace, where it only takes away from what
-	// the user's file permits. No client makes it, not even in that file.
+	// Narrowing adds the file of a workspace, which can only restrict the user's settings, but not
+	// calls of clients.
 	Narrowing
-	// Workspace adds the file of a workspace, which comes with a cloned
-	// repository, and calls of clients that write that file.
+	// Workspace adds the file of a workspace, which comes with a cloned repository, and calls of
+	// clients that write it.
 	Workspace
-	// Client adds calls of clients that write the user's file. Such a value
-	// stays in force in all other workspaces.
+	// Client adds calls of clients that write the user's file. Such a value also applies to all
+	// other workspaces.
 	Client
 )
 
-// Setting is one row of [Settings]. Without a By, only the user makes it.
+// Setting is a row of [Settings]. By defaults to User.
 type Setting struct {
 	toolfold.Field
 	By Setter
 }
 
-// Settings declares everything that can be set, with the vocabulary of the
-// tools: type, allowed values, default, text and who may set it are written
-// here and nowhere else. [Options] has the same settings as a Go struct.
+// Settings declares all settings, with the field types of tools. Type, allowed values, default,
+// text and who may set a setting are only written here. [Options] has the same settings as a Go
+// struct.
 var Settings = append([]Setting{
 	{toolfold.String{
 		Name: "toolMode", Doc: "Names in tools/list: one tool per family, or the old tool names.",
@@ -169,7 +168,7 @@ var Settings = append([]Setting{
 	}, User},
 }, providerSettings()...)
 
-// upstreamSettings declares one member of upstreams: [Upstream].
+// upstreamSettings declares the settings of an [Upstream].
 var upstreamSettings = toolfold.Object{Optional: toolfold.Fields{
 	toolfold.String{Name: "command", Doc: "Program to start. It speaks MCP on standard input and output.", MinLen: 1},
 	toolfold.Strings("args", "Arguments of the program.").With(toolfold.MaxItems(100)),
@@ -259,8 +258,7 @@ func providerSettings() []Setting {
 	}
 }
 
-// Options are the settings that apply, decoded. A test compares its members
-// with [Settings].
+// Options holds the effective settings, decoded. A test compares its members with [Settings].
 type Options struct {
 	ToolMode          string                     `json:"toolMode"`
 	Listing           string                     `json:"listing"` // empty = the default of the tool mode
@@ -268,7 +266,7 @@ type Options struct {
 	Tier              string                     `json:"tier"`
 	Fold              string                     `json:"fold"`
 	AlwaysLoad        string                     `json:"alwaysLoad"`
-	For               string                     `json:"for"` // empty = no host in particular
+	For               string                     `json:"for"` // empty = no particular host
 	Structured        bool                       `json:"structured"`
 	Resources         string                     `json:"resources"`
 	ResultLimit       int                        `json:"resultLimit"`
@@ -280,7 +278,7 @@ type Options struct {
 	Store             string                     `json:"store"` // empty = the default store
 	HTTP              string                     `json:"http"`  // empty = standard input and output
 	HTTPTokenFile     string                     `json:"httpTokenFile"`
-	AllowedHosts      string                     `json:"allowedHosts"` // empty = none besides the address
+	AllowedHosts      string                     `json:"allowedHosts"` // empty = only the address
 	MaxBodyBytes      int                        `json:"maxBodyBytes"`
 	MaxSessions       int                        `json:"maxSessions"`
 	MaxConnections    int                        `json:"maxConnections"`
@@ -290,7 +288,7 @@ type Options struct {
 	UpstreamWaitMs    int                        `json:"upstreamWaitMs"`
 	InstructionTokens int                        `json:"instructionTokens"`
 	WorkspaceName     string                     `json:"workspaceName"`   // empty = derived from the workspace
-	MemoryNamespace   string                     `json:"memoryNamespace"` // empty = the family's own defaults
+	MemoryNamespace   string                     `json:"memoryNamespace"` // empty = the family's defaults
 	MemoryScope       string                     `json:"memoryScope"`
 	TraceArguments    bool                       `json:"traceArguments"`
 	TraceCalls        bool                       `json:"traceCalls"`
@@ -301,24 +299,24 @@ type Options struct {
 	MetricDays        int                        `json:"metricDays"`
 	MetricPoints      int                        `json:"metricPoints"`
 	Worker            bool                       `json:"worker"`
-	TestCommand       []string                   `json:"testCommand"` // empty = none
+	TestCommand       []string                   `json:"testCommand"` // empty = no command
 	Providers         map[string]json.RawMessage `json:"providers"`
 	DefaultProvider   string                     `json:"defaultProvider"`
 	Upstreams         map[string]Upstream        `json:"upstreams"` // empty = none
-	Sets              map[string][]string        `json:"sets"`      // members by the name of the set; empty = none
-	Registry          string                     `json:"registry"`  // empty = the official one
+	Sets              map[string][]string        `json:"sets"`      // by name; empty = none
+	Registry          string                     `json:"registry"`  // empty = the official registry
 	Embeddings        Embeddings                 `json:"embeddings"`
 }
 
-// Embeddings names the endpoint that turns texts into vectors.
+// Embeddings configures the embeddings endpoint.
 type Embeddings struct {
-	BaseURL   string `json:"baseURL,omitempty"` // empty = none
+	BaseURL   string `json:"baseURL,omitempty"` // empty = no endpoint
 	Model     string `json:"model,omitempty"`
 	APIKeyEnv string `json:"apiKeyEnv,omitempty"`
 }
 
-// Upstream is another MCP server whose tools are served too. It has a command or
-// a URL. Texts may name variables, as the files of clients do.
+// Upstream is another MCP server whose tools are served. It has a command or a URL. Texts may refer
+// to variables, as in the files of clients.
 type Upstream struct {
 	Command           string            `json:"command,omitempty"`
 	Args              []string          `json:"args,omitempty"`
@@ -330,13 +328,13 @@ type Upstream struct {
 	Fold              string            `json:"fold,omitempty"`    // empty = effect
 	Include           []string          `json:"include,omitempty"` // empty = all
 	Exclude           []string          `json:"exclude,omitempty"`
-	Repeat            []string          `json:"repeat,omitempty"`            // empty = tools that declare themselves idempotent
+	Repeat            []string          `json:"repeat,omitempty"`            // empty = tools with the idempotent hint
 	TimeoutMs         int               `json:"timeoutMs,omitempty"`         // 0 = the default
 	MaxConcurrency    int               `json:"maxConcurrency,omitempty"`    // 0 = the default
 	QuestionTimeoutMs int               `json:"questionTimeoutMs,omitempty"` // 0 = the default
-	ResultLimit       int               `json:"resultLimit,omitempty"`       // 0 = that of the server
+	ResultLimit       int               `json:"resultLimit,omitempty"`       // 0 = the server's limit
 
-	// Zero stands for the default.
+	// Zero means the default.
 	MaxTools          int `json:"maxTools,omitempty"`
 	SchemaLimit       int `json:"schemaLimit,omitempty"`
 	InstructionsLimit int `json:"instructionsLimit,omitempty"`
@@ -347,19 +345,19 @@ type Upstream struct {
 	FirstList string `json:"firstList,omitempty"` // empty = accept
 	Isolate   string `json:"isolate,omitempty"`   // empty = one process for all sessions
 
-	// Zero stands for the default.
+	// Zero means the default.
 	MaxSessions   int `json:"maxSessions,omitempty"`
 	SessionIdleMs int `json:"sessionIdleMs,omitempty"`
 
 	Disabled bool `json:"disabled,omitempty"`
 }
 
-// UpstreamSettings returns the declarations of the settings of an upstream, in order.
+// UpstreamSettings returns the declarations of an upstream's settings, in order.
 func UpstreamSettings() []toolfold.Param { return upstreamSettings.Param().Optional }
 
-// Adopt takes over the members of another file's entry that are settings of an upstream, apart from
-// what starts or reaches it, and returns the names of the other members. The error names a value that
-// is not allowed; nothing is taken over then.
+// Adopt sets fields from the members of another file's entry, except those that start or reach the
+// server. It returns the names of the other members. If it returns an error for an invalid value,
+// it sets nothing.
 func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
 	settings := UpstreamSettings()
 	values := map[string]any{}
@@ -375,7 +373,7 @@ func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
 	if err != nil {
 		return others, err
 	}
-	if err := unmarshal(text, &values); err != nil { // numbers of any format are alike then
+	if err := unmarshal(text, &values); err != nil { // unifies the number types
 		return others, err
 	}
 	for _, p := range validate.Fields(settings, values) {
@@ -384,7 +382,7 @@ func (u *Upstream) Adopt(members map[string]any) (others []string, err error) {
 	return others, json.Unmarshal(text, u)
 }
 
-// Params returns settings as plain data, in order.
+// Params returns the declarations of settings, in order.
 func Params(settings []Setting) []toolfold.Param {
 	list := make([]toolfold.Param, len(settings))
 	for i, s := range settings {
@@ -398,8 +396,7 @@ func object(settings []Setting) toolfold.Param {
 	return toolfold.Param{Kind: toolfold.KindObject, Optional: Params(settings)}
 }
 
-// rights lists the settings by who may make them, with types for the settings
-// that clients may make.
+// rights describes who may change which settings, with types for those that clients may change.
 func rights() string {
 	var clients, local, user []string
 	for _, s := range Settings {
@@ -418,12 +415,12 @@ func rights() string {
 		". Only the user sets " + strings.Join(user, ", ") + "."
 }
 
-// narrowing lists the settings with which a workspace's file only takes away.
+// narrowing lists the settings that a workspace's file can only restrict.
 func narrowing(settings []Setting) []string {
 	return slices.DeleteFunc(names(settings, Narrowing), func(name string) bool { return slices.Contains(names(settings, Workspace), name) })
 }
 
-// names lists the settings that a setter may make.
+// names lists the settings that a setter may change.
 func names(settings []Setting, by Setter) []string {
 	var list []string
 	for _, s := range settings {
