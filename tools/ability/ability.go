@@ -1,12 +1,11 @@
-// Package ability declares the ability tool: texts of knowledge that are put
-// in front of an agent when they fit its task.
+// Package ability declares the ability tool: texts of knowledge that are put in front of an agent
+// if they fit its task.
 //
-// Abilities come from two places: registered ones are in the store, and every
-// Markdown file in [Folder] of the workspace is one, as is every folder in it that has
-// a SKILL.md, by the Agent Skills specification. All of them are skills to clients. Where both have
-// the same id the registered one counts, and list says so. Files are injected
-// only in a workspace that the user trusts, and marked as from there. They are
-// changed by editing them: remove refuses them.
+// Abilities are registered in the store, or are files in [Folder] of the workspace: every Markdown
+// file, and every subfolder with a SKILL.md, by the Agent Skills specification. Clients see all of
+// them as skills. If both have the same id, the registered ability wins, and list reports it. Files
+// are only injected in a trusted workspace, and marked as files. They are changed by editing:
+// remove rejects them.
 //
 // It is not a stable API: see docs/stability.md.
 package ability
@@ -43,7 +42,7 @@ var (
 	version = toolfold.String{Name: "version", Doc: "Version in the file.", MaxLen: 50}
 	author  = toolfold.String{Name: "author", Doc: "Author in the file.", MaxLen: 200}
 
-	// details declares the fields that register and front matter share.
+	// details declares the fields of both register and front matter.
 	details = toolfold.Fields{
 		name, about, category, tags, audience, excluded,
 		priority.With(toolfold.Default(50)), enabled.With(toolfold.Default(true)),

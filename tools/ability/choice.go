@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// maxLeftOut bounds the left out abilities that a result names.
+// maxLeftOut bounds the left-out abilities in a result.
 const maxLeftOut = 20
 
 // Reasons for leaving out an ability that fits the task.
@@ -15,25 +15,25 @@ const (
 	tooLong = "maxTokens"
 )
 
-// choice puts a result together: it is offered abilities, best first, and takes
-// the ones without a conflict that still fit.
+// choice builds a result. It is offered abilities, best first, and takes those without a conflict
+// that fit.
 type choice struct {
 	in      InjectIn
 	library library
 	index   *index
 
-	// groups holds the abilities taken: each one after the ones that it requires
-	// and that were not in before.
+	// groups holds the taken abilities: each with those that it requires and that were not taken
+	// before.
 	groups  [][]Ability
 	taken   map[string]Injected // by id
-	tokens  int                 // of the texts apart, with what stands between them
-	leftOut []LeftOut           // each ability once; some may have come in after all
-	named   map[string]bool     // those in leftOut
+	tokens  int                 // sum over single texts and separators
+	leftOut []LeftOut           // each ability once, including some that were taken later
+	named   map[string]bool     // ids in leftOut
 }
 
-// offer takes an ability with all that it requires, or nothing of it. What it
-// requires and cannot be had is named and does not hold it up. Reason says why
-// it is offered; score is zero where no task counted.
+// offer takes an ability with all that it requires, or nothing of it. Unavailable requirements are
+// reported, but do not prevent it. reason is why it is offered; score is zero if it does not depend
+// on the task.
 func (c *choice) offer(ctx context.Context, id, reason string, score float64) error {
 	if _, in := c.taken[id]; in || ctx.Err() != nil {
 		return ctx.Err()
@@ -68,7 +68,7 @@ func (c *choice) offer(ctx context.Context, id, reason string, score float64) er
 	return nil
 }
 
-// leave notes why an ability is not in, the first reason of each.
+// leave records why an ability is left out. The first reason wins.
 func (c *choice) leave(l LeftOut) {
 	if !c.named[l.AbilityID] {
 		c.named[l.AbilityID] = true
@@ -76,13 +76,13 @@ func (c *choice) leave(l LeftOut) {
 	}
 }
 
-// clash says with what an ability or something it requires conflicts: with
-// what is in, which is better, or within itself.
+// clash returns the conflict of an ability or its requirements, with a better ability taken before
+// or among themselves, or "".
 func (c *choice) clash(id string, members []Ability) string {
 	for i, a := range members {
 		before := append(slices.Concat(c.groups...), members[:i]...)
 		for _, b := range before {
-			// It holds both ways, whichever of the two says so.
+			// A conflict applies in both directions.
 			if !slices.Contains(a.Conflicts, b.ID) && !slices.Contains(b.Conflicts, a.ID) {
 				continue
 			}
@@ -95,7 +95,7 @@ func (c *choice) clash(id string, members []Ability) string {
 	return ""
 }
 
-// group is an ability and what it requires, directly and indirectly.
+// group is an ability with all that it requires, directly or indirectly.
 type group struct {
 	choice  *choice
 	members []Ability // required ones first

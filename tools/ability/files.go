@@ -14,22 +14,21 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Folder of the workspace holds its abilities, one Markdown file each.
+// Folder is the folder of the workspace that holds abilities.
 const Folder = ".toolfold/abilities"
 
 const (
-	// maxFile is the most bytes of a file: room for the longest content in any
-	// script and for its front matter.
+	// maxFile bounds a file, in bytes: the longest content in any script, and front matter.
 	maxFile = 4*maxContent + maxMatter
 
 	maxMatter = 16 << 10 // bytes of front matter
 )
 
-// fence is the line above and below front matter.
+// fence is the line before and after front matter.
 const fence = "---"
 
-// matter declares front matter: the parameters of register but for the content,
-// and the fields that only files have.
+// matter declares front matter: the parameters of register except content, and fields that only
+// files have.
 var matter = slices.Concat(toolfold.Fields{newID, version, author}, details).Params()
 
 func newFiles(dir string) *workspace.Files[Ability] {
@@ -47,8 +46,8 @@ func newFiles(dir string) *workspace.Files[Ability] {
 	}).WithSkills()
 }
 
-// parse makes an ability of a text: front matter, which may be missing, and
-// content. The id is the name unless the front matter has another.
+// parse parses a text of optional front matter and content. The id is name, unless the front matter
+// has another.
 func parse(name, text string) (Ability, *workspace.Broken) {
 	if !utf8.ValidString(text) {
 		return Ability{}, &workspace.Broken{Reason: "it is not UTF-8"}
@@ -92,8 +91,8 @@ func parse(name, text string) (Ability, *workspace.Broken) {
 	return a, nil
 }
 
-// cut takes a file apart. The front matter keeps its first fence, a document
-// start to YAML, so that lines count as in the file.
+// cut splits a file into front matter and content. The front matter includes its first fence, which
+// YAML reads as a document start, so that line numbers match the file.
 func cut(text string) (front, content string, broken *workspace.Broken) {
 	isFence := func(line string) bool { return strings.TrimRight(line, " \t\n") == fence }
 	end := 0
@@ -115,10 +114,10 @@ func cut(text string) (front, content string, broken *workspace.Broken) {
 	return "", "", &workspace.Broken{Line: 1, Reason: "the front matter has no closing " + fence}
 }
 
-// maxProblems bounds the problems of a file that are spelt out.
+// maxProblems bounds the listed problems of a file.
 const maxProblems = 5
 
-// describe reports what is wrong with front matter, at the line of the first.
+// describe reports problems of front matter, at the line of the first.
 func describe(doc workspace.Document, problems []toolfold.Problem) *workspace.Broken {
 	var texts []string
 	for _, p := range problems[:min(len(problems), maxProblems)] {
@@ -130,17 +129,17 @@ func describe(doc workspace.Document, problems []toolfold.Problem) *workspace.Br
 	return doc.Broken(problems[0].Path, "%s", strings.Join(texts, "; "))
 }
 
-// library is a set of abilities by id, and what is wrong with files.
+// library is a set of abilities by id, with the faults of files.
 type library struct {
 	abilities map[string]Ability
-	broken    []workspace.Broken // in the order of file names
+	broken    []workspace.Broken // sorted by file name
 
-	// untrusted are those of files that a workspace which is not trusted keeps
-	// out; nil where they are among the others.
+	// untrusted holds the abilities in files of an untrusted workspace, if they are excluded from
+	// abilities; else nil.
 	untrusted map[string]Ability
 }
 
-// inFiles returns the abilities in files, by id. The first file of an id counts.
+// inFiles returns the abilities in files, by id. If files have the same id, the first wins.
 func (s *Service) inFiles(ctx context.Context) (library, error) {
 	files, broken, err := s.files.Read(ctx)
 	if err != nil {
@@ -158,8 +157,7 @@ func (s *Service) inFiles(ctx context.Context) (library, error) {
 	return l, nil
 }
 
-// library returns all abilities that there are, a registered one before one
-// in a file.
+// library returns all abilities. A registered one takes precedence over a file.
 func (s *Service) library(ctx context.Context) (library, error) {
 	l, err := s.inFiles(ctx)
 	if err != nil {
@@ -181,8 +179,7 @@ func (s *Service) library(ctx context.Context) (library, error) {
 	return l, nil
 }
 
-// faultOf returns what is wrong with the file that an id would be in by its
-// name; ok is false when there is none or nothing is wrong with it.
+// faultOf returns the fault of the file whose name matches an id; ok is false if there is none.
 func (l library) faultOf(id string) (fault workspace.Broken, ok bool) {
 	for _, b := range l.broken {
 		if b.Stem() == id {

@@ -8,10 +8,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
-// index keeps what is costly to compute of abilities: the words of all of
-// them and the tokens of each text. It holds the abilities of the latest call
-// and computes only what is new with each. It is safe for concurrent use;
-// calls that see different abilities are right, but slower.
+// index caches the words of abilities and the token counts of their texts. It holds the abilities
+// of the latest call, and only computes changes. It is safe for concurrent use; calls with
+// different abilities are correct, but slower.
 type index struct {
 	mu      sync.Mutex
 	entries map[string]entry // by id
@@ -24,8 +23,8 @@ type entry struct {
 	tokens  int // of the text; -1 = not counted yet
 }
 
-// find makes the index hold exactly the abilities of a library, and returns the
-// ones that share words with a task, best first.
+// find updates the index to the abilities of a library. It returns those that share words with a
+// task, best first.
 func (x *index) find(l library, task string) []hit {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -44,7 +43,7 @@ func (x *index) find(l library, task string) []hit {
 	return match(documents, task)
 }
 
-// count counts the tokens of an ability's text.
+// count returns the token count of an ability's text.
 func (x *index) count(a Ability) (int, error) {
 	x.mu.Lock()
 	known, ok := x.entries[a.ID]
@@ -66,7 +65,7 @@ func (x *index) count(a Ability) (int, error) {
 	return n, nil
 }
 
-// title is the name for people, in one line.
+// title returns the display name on one line, or else the id.
 func (a Ability) title() string {
 	if title := strings.Join(strings.Fields(a.DisplayName), " "); title != "" {
 		return title

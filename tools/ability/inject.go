@@ -11,15 +11,15 @@ import (
 	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
-// boost is the share by which the highest priority raises relevance, and the
-// lowest lowers it, among abilities that are relevant enough.
+// boost is the share by which the highest priority raises relevance, and the lowest lowers it,
+// among sufficiently relevant abilities.
 const boost = 0.15
 
-// everybody stands for all agents in applicableTo and excludeFrom.
+// everybody means all agents in applicableTo and excludeFrom.
 const everybody = "*"
 
-// Inject joins the texts that fit an agent's task. Those of files are left
-// out, and out of the ranking, where the workspace is not trusted.
+// Inject joins the texts that fit an agent's task. In an untrusted workspace, files are neither
+// injected nor ranked.
 func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 	l, err := s.library(ctx)
 	if err != nil {
@@ -79,12 +79,12 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 	return out, nil
 }
 
-// maxNear bounds the abilities that a result names because they nearly fit.
+// maxNear bounds the nearly fitting abilities in a result.
 const maxNear = 3
 
-// relevant lists the abilities that an agent may have and that fit its task,
-// best first, and the best of the texts that fit too little or clearly less than
-// another. Hits are the abilities that share words with the task.
+// relevant returns the abilities available to an agent that fit its task, best first. near holds
+// the best of those that fit too little, or clearly less than another. hits are the abilities that
+// share words with the task.
 func relevant(l library, agent string, hits []hit) (fitting, near []hit) {
 	hits = slices.DeleteFunc(hits, func(h hit) bool { return l.obstacle(h.id, agent) != "" })
 	for _, h := range hits {
@@ -102,7 +102,7 @@ func relevant(l library, agent string, hits []hit) (fitting, near []hit) {
 	return fitting, near
 }
 
-// obstacle says why an agent cannot have an ability, empty when it can.
+// obstacle returns why an ability is not available to an agent, or "".
 func (l library) obstacle(id, agent string) string {
 	a, there := l.abilities[id]
 	if _, untrusted := l.untrusted[id]; untrusted {
@@ -122,7 +122,7 @@ func (l library) obstacle(id, agent string) string {
 	return ""
 }
 
-// isFor reports whether an agent may have the ability.
+// isFor reports whether the ability is for an agent.
 func (a Ability) isFor(agent string) bool {
 	in := func(agents []string) bool {
 		return slices.Contains(agents, agent) || slices.Contains(agents, everybody)

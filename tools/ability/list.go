@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
-// List lists abilities, a page at a time.
+// List lists abilities, one page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	after, err := parseCursor(in.Cursor)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		return ListOut{}, err
 	}
 	out := ListOut{Abilities: []Item{}}
-	if after == nil { // once, not on every page
+	if after == nil { // only on the first page
 		out.Broken = workspace.Brief(Folder, l.broken)
 	}
 	list := slices.DeleteFunc(l.sorted(), func(a Ability) bool {
@@ -44,7 +44,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
-// sorted lists the abilities, the highest priority first.
+// sorted returns the abilities, highest priority first.
 func (l library) sorted() []Ability {
 	list := make([]Ability, 0, len(l.abilities))
 	for _, a := range l.abilities {
@@ -58,8 +58,8 @@ func byPriority(a, b Ability) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.ID, b.ID))
 }
 
-// parseCursor parses a cursor of List: the priority and id of the last ability
-// of a page. It returns an ability with nothing else, nil for an empty cursor.
+// parseCursor parses a cursor of List into an Ability with the priority and id of a page's last
+// ability. It returns nil for an empty cursor.
 func parseCursor(text string) (*Ability, error) {
 	if text == "" {
 		return nil, nil

@@ -12,42 +12,41 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// What relevance is made of. The values were chosen on testdata/tasks.txt and
-// the odd tasks of testdata/trades, where their neighbours do about as well.
+// Weights of relevance. They were chosen with testdata/tasks.txt and the odd tasks of
+// testdata/trades, where similar values do about as well.
 const (
-	headWeight   = 1.5 // of a word in id, title or tags, where one elsewhere weighs 1
-	commonShare  = 0.4 // of a word that requests of any subject have
-	formShare    = 0.8 // of a match in another form: response for responsive, rollout for roll out
-	synonymShare = 0.3 // of a match by a synonym
-	minJoined    = 7   // bytes of the stem of two words that may be written in one; shorter ones meet by chance
+	headWeight   = 1.5 // of a word in id, title or tags, relative to one elsewhere
+	commonShare  = 0.4 // for words that are common in requests on any subject
+	formShare    = 0.8 // for a match in another form: response for responsive, rollout for roll out
+	synonymShare = 0.3 // for a match by a synonym
+	minJoined    = 7   // minimum bytes of the stem of two words that may be written as one; shorter ones match by chance
 )
 
-// evidence weighs how often a word occurs: in a short text one mention says nearly all.
+// evidence weighs the frequency of a word: in a short text, one mention is nearly enough.
 var evidence = rank.BM25{Saturation: 0.4, LengthShare: 0.6}
 
-// An ability is put in unasked when its relevance reaches threshold, so that a
-// task that no ability is for gets none, and is near enough to the best one's,
-// so that a task with a clear answer gets no chance finds besides.
+// An ability is injected if its relevance reaches threshold, so that an unrelated task gets none.
+// It must also be near the best one's, so that a task with a clear answer gets no chance matches.
 const (
 	threshold = 0.45
 	nearness  = 0.8
-	besides   = 0.85 // of the worth by which a text is compared that has the words in its content only
+	besides   = 0.85 // factor for texts that only have the words in their content
 )
 
-// maxShown bounds the words that a reason names.
+// maxShown bounds the words in a reason.
 const maxShown = 5
 
-// document holds the words of an ability for the index.
+// document holds the words of an ability.
 type document struct {
 	weights map[string]float64 // by stem
-	forms   map[string]bool    // words as they are written
-	head    map[string]bool    // stems of id, title, tags and description: what the text is for
-	pairs   map[string]bool    // stems side by side, and the stem of both in one word
+	forms   map[string]bool    // words as written
+	head    map[string]bool    // stems in id, title, tags and description, which show the text's purpose
+	pairs   map[string]bool    // adjacent stems, and the stem of both as one word
 	length  float64
 }
 
-// analyse splits the texts of an ability. The parts of a compound count as words,
-// so that oauth finds oauth2.
+// analyse splits the texts of an ability. The parts of a compound count as words, so that oauth
+// finds oauth2.
 func analyse(a Ability) document {
 	d := document{weights: map[string]float64{}, forms: map[string]bool{}, head: map[string]bool{}, pairs: map[string]bool{}}
 	add := func(weight float64, texts ...string) {
@@ -70,11 +69,10 @@ func analyse(a Ability) document {
 	return d
 }
 
-// pair is two words side by side, as stems.
+// pair is two adjacent words, as stems.
 type pair struct{ apart, joined string }
 
-// sideBySide yields the pairs of neighbours in a text: roll out may be written
-// rollout.
+// sideBySide yields the pairs of adjacent words in a text, because roll out may be written rollout.
 func sideBySide(text string) iter.Seq[pair] {
 	return func(yield func(pair) bool) {
 		before := ""
@@ -91,10 +89,9 @@ func sideBySide(text string) iter.Seq[pair] {
 	}
 }
 
-// split returns the words of a text that can say something about its subject.
-// Numbers of one or two digits, and single letters and digits of an id such as
-// api-v2, are in texts about anything. Characters of scripts without spaces come
-// in pairs.
+// split returns the words of a text that can show its subject. It leaves out numbers of one or two
+// digits, and single letters and digits of an id such as api-v2. Scripts without spaces yield pairs
+// of characters.
 func split(text string) []string {
 	var all []string
 	before := ""
@@ -119,17 +116,17 @@ func split(text string) []string {
 // hit is an ability that shares words with a task.
 type hit struct {
 	id    string
-	worth float64  // of the shared words against what the task asks for
-	place float64  // the worth by which hits are compared with each other
-	words []string // of the task, the most telling first
+	worth float64  // weight of the shared words relative to the task
+	place float64  // worth for comparison with other hits
+	words []string // of the task, most specific first
 }
 
-// score is the worth between 0 and 1, with one half at the threshold.
+// score maps worth to 0 to 1, with one half at the threshold.
 func (h hit) score() float64 {
 	return math.Round(100*h.worth/(h.worth+threshold)) / 100
 }
 
-// match finds the abilities that share words with a task, best first.
+// match returns the abilities that share words with a task, best first.
 func match(documents map[string]document, task string) []hit {
 	terms := split(task)
 	for pair := range sideBySide(task) {
@@ -149,7 +146,7 @@ func match(documents map[string]document, task string) []hit {
 	type shared struct {
 		worth float64
 		words map[string]float64
-		head  bool // one stands in the head
+		head  bool // one of the words is in the head
 	}
 	found := map[string]shared{}
 	total := 0.0

@@ -11,15 +11,15 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// The codes of the family.
+// The error codes of the family.
 const (
 	NotFound     = "ABILITY_NOT_FOUND"
 	InvalidID    = "INVALID_ABILITY_ID"
 	RemoveFailed = "ABILITY_REMOVE_FAILED" // it is a file
 )
 
-// Service runs the ability actions. It is safe for concurrent use, and several
-// may share a store and a workspace.
+// Service runs the ability actions. It is safe for concurrent use, and several services may share a
+// store and a workspace.
 type Service struct {
 	store     Store
 	workspace workspace.Folder
@@ -27,7 +27,7 @@ type Service struct {
 	index     *index
 }
 
-// New returns a service on a store and the files of a workspace.
+// New returns a service for a store and the files of a workspace.
 func New(store Store, folder workspace.Folder) *Service {
 	return &Service{
 		store: store, workspace: folder, files: newFiles(folder.Dir),
@@ -35,7 +35,7 @@ func New(store Store, folder workspace.Folder) *Service {
 	}
 }
 
-// Register keeps an ability in the store.
+// Register stores an ability.
 func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, error) {
 	if why := misnamed(in.AbilityID); why != "" {
 		return RegisterOut{}, toolfold.Errorf(InvalidID, "abilityId %q %s", shorten.Quoted(in.AbilityID), why).
@@ -68,7 +68,7 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	return out, nil
 }
 
-// Get reads an ability.
+// Get returns an ability.
 func (s *Service) Get(ctx context.Context, in GetIn) (Ability, error) {
 	a, found, err := s.stored(ctx, in.AbilityID)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Service) stored(ctx context.Context, id string) (a Ability, found bool,
 
 var wellNamed = regex.Lazy(`^[a-z][a-z0-9-]*$`)
 
-// misnamed says what is wrong with an id, empty when nothing is.
+// misnamed returns why an id is invalid, or "".
 func misnamed(id string) string {
 	if len(id) > maxID {
 		return fmt.Sprintf("is longer than %d", maxID)
@@ -148,7 +148,7 @@ func misnamed(id string) string {
 	return ""
 }
 
-// checkReferences refuses ids that no ability can have, and the ability's own.
+// checkReferences returns problems for invalid ids, and references to the ability itself.
 func checkReferences(a Ability) []toolfold.Problem {
 	var problems []toolfold.Problem
 	check := func(field string, ids []string) {

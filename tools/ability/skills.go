@@ -19,7 +19,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// What the Agent Skills specification allows.
+// Limits of the Agent Skills specification.
 const (
 	maxSkillName        = 64
 	maxSkillDescription = 1024
@@ -27,10 +27,10 @@ const (
 	maxSkillBytes       = 16 << 20 // of all files together
 )
 
-// Skill is an ability as a folder of files, one of which is SKILL.md.
+// Skill is an ability as a folder of files, including SKILL.md.
 type Skill struct {
 	Name  string
-	Front json.RawMessage // of SKILL.md, an object
+	Front json.RawMessage // front matter of SKILL.md, an object
 	Files []SkillFile     // SKILL.md first
 }
 
@@ -42,7 +42,7 @@ type SkillFile struct {
 
 var skillName = regex.Lazy(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// parseSkill makes an ability of the SKILL.md in a folder.
+// parseSkill parses the SKILL.md of a folder.
 func parseSkill(folder, text string) (Ability, *workspace.Broken) {
 	if !utf8.ValidString(text) {
 		return Ability{}, &workspace.Broken{Reason: "it is not UTF-8"}
@@ -69,7 +69,7 @@ func parseSkill(folder, text string) (Ability, *workspace.Broken) {
 	return Ability{ID: name, Description: description, Content: content, Priority: 50, Enabled: true, Source: workspace.InFile}, nil
 }
 
-// skillFront takes a SKILL.md apart.
+// skillFront splits a SKILL.md and parses its front matter.
 func skillFront(text string) (doc workspace.Document, content string, broken *workspace.Broken) {
 	front, content, broken := cut(strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n"))
 	if broken == nil {
@@ -78,9 +78,9 @@ func skillFront(text string) (doc workspace.Document, content string, broken *wo
 	return doc, content, broken
 }
 
-// Skills returns the abilities that are enabled as skills, by name: but for files of a
-// workspace that the user does not trust, and those whose id is no name of a skill. It
-// tells too which folders cannot be read.
+// Skills returns the enabled abilities as skills, sorted by name. It leaves out files of an
+// untrusted workspace, and ids that are not valid names of skills. It also returns the folders that
+// cannot be read.
 func (s *Service) Skills(ctx context.Context) ([]Skill, []workspace.Broken, error) {
 	read := s.library
 	if s.store == nil {
@@ -117,7 +117,7 @@ func (a Ability) written() Skill {
 	front := ordered.Map{{Key: "name", Value: a.ID}, {Key: "description", Value: shorten.To(about, maxSkillDescription-1)}}
 	text := fence + "\n"
 	for _, m := range front {
-		text += m.Key + ": " + string(ordered.MustJSON(m.Value)) + "\n" // a text of JSON is one of YAML
+		text += m.Key + ": " + string(ordered.MustJSON(m.Value)) + "\n" // a JSON string is valid YAML
 	}
 	return Skill{
 		Name: a.ID, Front: ordered.MustJSON(front),
@@ -125,8 +125,8 @@ func (a Ability) written() Skill {
 	}
 }
 
-// readSkill reads the folder of a skill: its plain files, but for hidden ones. Nothing
-// outside of the workspace is read, whatever links there are.
+// readSkill reads the folder of a skill: its regular, non-hidden files. It reads nothing outside of
+// the workspace, whatever links there are.
 func (s *Service) readSkill(a Ability) (Skill, error) {
 	root, err := os.OpenRoot(s.workspace.Dir)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
-// Limits of what an ability has, in characters.
+// Limits of an ability, in characters.
 const (
 	maxID      = 100
 	maxContent = 50000
@@ -15,9 +15,9 @@ const (
 // Registered is the source of an ability in the store.
 const Registered = workspace.Registered
 
-// Ability is a text with what decides when it is used. It is the result of
-// ability.get, where empty texts and lists are absent, and the front matter of a
-// file. The store keeps all but Source, File and Trusted.
+// Ability is a text with the conditions for its use. It is the result of ability.get, without empty
+// texts and lists, and the front matter of a file. The store keeps all fields except Source, File
+// and Trusted.
 type Ability struct {
 	ID          string   `json:"abilityId" doc:"Ability ID."`
 	DisplayName string   `json:"displayName,omitempty" doc:"Title."`
@@ -39,18 +39,18 @@ type Ability struct {
 	Enabled      bool     `json:"enabled" doc:"Whether inject uses it."`
 }
 
-// Store keeps registered abilities. IDs are ASCII. Methods are safe for
-// concurrent use, also by several processes.
+// Store stores registered abilities. Ids are ASCII. It is safe for concurrent use, also by several
+// processes.
 type Store interface {
-	// Put keeps an ability in place of the one with its id.
+	// Put stores an ability, replacing one with the same id.
 	Put(ctx context.Context, a Ability) (replaced bool, err error)
 
-	// Get returns an ability; found is false where there is none.
+	// Get returns an ability; found is false if there is none.
 	Get(ctx context.Context, id string) (a Ability, found bool, err error)
 
-	// All returns every ability, in no order.
+	// All returns every ability, in no particular order.
 	All(ctx context.Context) ([]Ability, error)
 
-	// Remove removes an ability; removed is false where there is none.
+	// Remove removes an ability; removed is false if there is none.
 	Remove(ctx context.Context, id string) (removed bool, err error)
 }

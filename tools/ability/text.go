@@ -7,15 +7,14 @@ import (
 	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
-// rule stands between two texts.
+// rule separates two texts.
 const rule = "\n\n---\n\n"
 
-// text is the content as it is put into a result.
+// text returns the content for a result.
 func (a Ability) text() string { return strings.Trim(a.Content, "\r\n") }
 
-// above returns the lines above a text: a heading where metadata is asked for,
-// and the file where the text is from the workspace, whose author need not be
-// the user.
+// above returns the lines before a text: a heading if metadata is requested, and the file's path if
+// the text is from the workspace, because its author need not be the user.
 func (c *choice) above(a Ability) string {
 	heading := ""
 	if c.in.IncludeMetadata {
@@ -52,8 +51,8 @@ func (c *choice) cost(abilities []Ability) (int, error) {
 	return total, nil
 }
 
-// finish joins what was taken. Texts can have a token more together than
-// apart, so the result is counted, and shortened from its end if it must be.
+// finish joins the taken texts. The joined text may have slightly more tokens than its parts, so it
+// is counted, and its last groups are dropped if necessary.
 func (c *choice) finish() (InjectOut, error) {
 	for {
 		text, ids := c.join()
@@ -79,7 +78,7 @@ func (c *choice) finish() (InjectOut, error) {
 				LeftOut:   left[:min(len(left), maxLeftOut)],
 			}, nil
 		}
-		// Nothing before needs the group that was taken last.
+		// Earlier groups do not need the last one.
 		last := c.groups[len(c.groups)-1]
 		c.groups = c.groups[:len(c.groups)-1]
 		for _, a := range last {

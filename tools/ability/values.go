@@ -6,7 +6,7 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// RegisterIn are the arguments of ability.register.
+// RegisterIn holds the arguments of ability.register.
 type RegisterIn struct {
 	AbilityID    string   `json:"abilityId"`
 	Content      string   `json:"content"`
@@ -30,12 +30,12 @@ type RegisterOut struct {
 	Message    string `json:"message" doc:"The outcome in words."`
 }
 
-// GetIn are the arguments of ability.get.
+// GetIn holds the arguments of ability.get.
 type GetIn struct {
 	AbilityID string `json:"abilityId"`
 }
 
-// ListIn are the arguments of ability.list.
+// ListIn holds the arguments of ability.list.
 type ListIn struct {
 	Category string   `json:"category"`
 	Tags     []string `json:"tags"`
@@ -51,8 +51,7 @@ type ListOut struct {
 	Broken []workspace.Broken `json:"broken,omitempty" doc:"Files that are no abilities."`
 }
 
-// Item is an ability as ability.list shows it, with the beginning of its
-// description.
+// Item is an ability in ability.list, with a shortened description.
 type Item struct {
 	AbilityID   string   `json:"abilityId" doc:"Ability ID."`
 	DisplayName string   `json:"displayName,omitempty" doc:"Title."`
@@ -65,7 +64,7 @@ type Item struct {
 	Trusted *bool `json:"trusted,omitempty" doc:"False if the user does not trust the workspace: it is not injected."`
 }
 
-// InjectIn are the arguments of ability.inject.
+// InjectIn holds the arguments of ability.inject.
 type InjectIn struct {
 	AgentID         string   `json:"agentId"`
 	Task            string   `json:"task"`
@@ -86,22 +85,22 @@ type InjectOut struct {
 	LeftOut           []LeftOut  `json:"leftOut,omitempty" doc:"Those asked for or near, but not in; at most 20."`
 }
 
-// Injected is an ability that was put in.
+// Injected is an injected ability.
 type Injected struct {
 	AbilityID string  `json:"abilityId" doc:"Ability ID."`
 	Tokens    int     `json:"tokens" doc:"Tokens of its text."`
 	Reason    string  `json:"reason" doc:"Why."`
-	Score     float64 `json:"score,omitempty" doc:"0 to 1; 0.5 fits the task."` // absent where no task counted
+	Score     float64 `json:"score,omitempty" doc:"0 to 1; 0.5 fits the task."` // absent if it does not depend on the task
 }
 
-// LeftOut is an ability that was asked for or fits, but is not in.
+// LeftOut is an ability that was requested or fits, but was not injected.
 type LeftOut struct {
 	AbilityID string  `json:"abilityId" doc:"Ability ID."`
 	Reason    string  `json:"reason" doc:"Why."`
 	Score     float64 `json:"score,omitempty" doc:"0 to 1; 0.5 fits the task."`
 }
 
-// RemoveIn are the arguments of ability.remove.
+// RemoveIn holds the arguments of ability.remove.
 type RemoveIn struct {
 	AbilityID string `json:"abilityId"`
 }
