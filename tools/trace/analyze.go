@@ -19,8 +19,7 @@ const (
 	maxInput  = 500 // characters
 )
 
-// analyze computes the analysis of a trace from its spans and from earlier
-// ones of its label.
+// analyze computes the analysis of a trace from its spans and from earlier traces with its label.
 func (t *tree) analyze(usual []Trace) AnalyzeOut {
 	out := AnalyzeOut{
 		TraceID: t.spans[0].TraceID, Label: t.label, Status: t.status, DurationMs: millis(t.duration()),
@@ -43,8 +42,8 @@ func (t *tree) analyze(usual []Trace) AnalyzeOut {
 	return out
 }
 
-// steps returns the spans whose times are compared: the steps of runs, or, in a
-// trace without, the spans right within the roots.
+// steps returns the spans whose times are compared: the steps of runs, or without steps, the
+// children of the roots.
 func (t *tree) steps() []*node {
 	steps := slices.DeleteFunc(slices.Clone(t.spans), func(n *node) bool { return n.Kind != Step })
 	if len(steps) == 0 {
@@ -53,7 +52,7 @@ func (t *tree) steps() []*node {
 	return steps
 }
 
-// stepTime is a step with the time that it spent outside of the steps within it.
+// stepTime is a step with the time that it spent outside of nested steps.
 type stepTime struct {
 	*node
 	own  time.Duration
@@ -67,7 +66,7 @@ func (t *tree) stepTimes() []stepTime {
 	for _, n := range steps {
 		isStep[n] = true
 	}
-	within := map[*node][]*node{} // the steps right within a step
+	within := map[*node][]*node{} // directly nested steps
 	names := map[*node]string{nil: ""}
 	for _, n := range steps {
 		around := n.parent
@@ -84,8 +83,8 @@ func (t *tree) stepTimes() []stepTime {
 	return times
 }
 
-// compareTo says what the trace did otherwise than another: steps are the same
-// where they and those around them are called alike.
+// compareTo compares the trace with another one. Steps are the same if they and the steps around
+// them have the same labels.
 func (t *tree) compareTo(other *tree) *Compared {
 	type sum struct {
 		here, there time.Duration
@@ -138,8 +137,8 @@ func (t *tree) compareTo(other *tree) *Compared {
 	return out
 }
 
-// covered returns how much of the time between start and end at least one of
-// the spans, in the order they began, was running.
+// covered returns how much of the time between start and end at least one of the spans was running.
+// Spans must be in order of their start.
 func covered(spans []*node, start, end time.Time) (sum time.Duration) {
 	for _, n := range spans {
 		from, to := maxTime(n.Start, start), n.end
@@ -154,8 +153,8 @@ func covered(spans []*node, start, end time.Time) (sum time.Duration) {
 	return sum
 }
 
-// criticalPath returns what the end of the trace had to wait for: from the end
-// backwards, always the span that ended last before the one after it began.
+// criticalPath returns the spans that the end of the trace had to wait for: going back from the
+// end, always the span that ended last before the next one began.
 func (t *tree) criticalPath() []PathPart {
 	onPath := map[*node]time.Duration{}
 	follow(t.roots, t.start, t.end, onPath)
@@ -175,9 +174,8 @@ func (t *tree) criticalPath() []PathPart {
 	return parts
 }
 
-// follow walks from end back to start over spans that were there then, and adds
-// the time of each on the path, without the time of those within it. It returns
-// how much of the time it found spans for.
+// follow walks from end back to start over the spans running then. It adds the time of each span on
+// the path, without its children's time, to onPath. It returns the time covered by spans.
 func follow(spans []*node, start, end time.Time, onPath map[*node]time.Duration) (found time.Duration) {
 	last := slices.Clone(spans)
 	slices.SortStableFunc(last, func(a, b *node) int { return b.end.Compare(a.end) })
@@ -197,9 +195,9 @@ func follow(spans []*node, start, end time.Time, onPath map[*node]time.Duration)
 	return found
 }
 
-// causes returns the failures that no failure within explains: first those that
-// ended their run, the earliest first, then those after which the run went on.
-// Those of one label and code are one cause, the first.
+// causes returns the failures that no nested failure explains: first those that ended their run,
+// earliest first, then those after which the run continued. Failures with the same label and code
+// count as one.
 func (t *tree) causes() []Cause {
 	failed := slices.DeleteFunc(slices.Clone(t.spans), func(n *node) bool {
 		return n.Status != Failure || slices.ContainsFunc(n.children, (*node).endsParent)
@@ -223,8 +221,8 @@ func (t *tree) causes() []Cause {
 	return causes
 }
 
-// endsParent reports whether the span failed and the span around it with it, if that
-// failed: it does not go on after failures, nor is it retried.
+// endsParent reports whether a failed span also makes the span around it fail: if the run does not
+// continue after the failure, and does not retry it.
 func (n *node) endsParent() bool {
 	if n.Status != Failure || n.Tolerated {
 		return false
@@ -232,7 +230,7 @@ func (n *node) endsParent() bool {
 	if n.parent == nil || n.parent.Kind != Step || n.Kind == Step {
 		return true
 	}
-	// A span that is no step is an attempt of the step around it: only the last counts.
+	// A span that is not a step is an attempt of the step around it: only the last one counts.
 	last := n.parent.children[len(n.parent.children)-1]
 	return n == last
 }
@@ -247,7 +245,7 @@ func (n *node) tolerated() bool {
 	return n.Tolerated
 }
 
-// step returns the label of the step that the span is, or is within; empty for none.
+// step returns the label of the step that the span is or is within, or "".
 func (n *node) step() string {
 	for ; n != nil; n = n.parent {
 		if n.Kind == Step {
@@ -257,7 +255,7 @@ func (n *node) step() string {
 	return ""
 }
 
-// input returns what is recorded of what the span was called with.
+// input returns the recorded arguments of the span, or their names.
 func (n *node) input() string {
 	return shorten.To(cmp.Or(n.Attributes[ArgumentsAttribute], n.Attributes[ArgumentNamesAttribute]), maxInput)
 }
@@ -275,7 +273,7 @@ func (n *node) path() string {
 	return strings.Join(labels, " > ")
 }
 
-// retries returns what needed several attempts, the most first.
+// retries returns the spans with several attempts, most attempts first.
 func (t *tree) retries() []Retry {
 	retries := []Retry{}
 	for _, n := range t.spans {
@@ -287,8 +285,7 @@ func (t *tree) retries() []Retry {
 	return retries[:min(len(retries), maxSteps)]
 }
 
-// compare compares the duration with those of earlier traces. It returns nil
-// where these are too few to say what is usual.
+// compare compares the duration with earlier traces. It returns nil if there are too few.
 func (t *tree) compare(usual []Trace) *Usual {
 	if len(usual) < leastTraces {
 		return nil
@@ -302,7 +299,7 @@ func (t *tree) compare(usual []Trace) *Usual {
 
 func (t Trace) duration() time.Duration { return t.End.Sub(t.Start) }
 
-// ratio returns a/b with three decimals; zero where b is zero.
+// ratio returns a/b with three decimals, or zero if b is zero.
 func ratio(a, b time.Duration) float64 {
 	if b == 0 {
 		return 0
@@ -310,16 +307,16 @@ func ratio(a, b time.Duration) float64 {
 	return math.Round(float64(a)/float64(b)*1000) / 1000
 }
 
-// What stands out enough to be recommended about.
+// Limits for recommendations.
 const (
-	notableMs    = 1000 // of a trace that is worth making faster, however long it usually takes
-	notableShare = 0.5  // of one step
-	notableRatio = 2    // to the usual duration
-	notableDelay = 100  // milliseconds beyond the usual duration
-	leastTraces  = 3    // that say what is usual
+	notableMs    = 1000 // of a trace that is worth optimizing, whatever is usual
+	notableShare = 0.5  // of a single step
+	notableRatio = 2    // relative to the usual duration
+	notableDelay = 100  // milliseconds above the usual duration
+	leastTraces  = 3    // needed for a usual duration
 )
 
-// recommend says what follows from the figures.
+// recommend returns recommendations from the figures.
 func (a AnalyzeOut) recommend() []string {
 	list := []string{}
 	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -358,7 +355,7 @@ func (a AnalyzeOut) recommend() []string {
 	return list
 }
 
-// times says how often a cause came, and with which code.
+// times returns how often a cause occurred, and its code.
 func (c Cause) times() string {
 	if c.Count > 1 {
 		return fmt.Sprintf("%d times with %s", c.Count, c.Code)

@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// NotFound is the code for a trace that is not there.
+// NotFound is the error code for a trace that does not exist.
 const NotFound = "TRACE_NOT_FOUND"
 
 // maxPage bounds the spans of one page, in bytes.
@@ -25,17 +25,18 @@ type Service struct {
 	flush func(context.Context) error
 	now   func() time.Time
 
-	// Workspace names the workspace of the service. Results name other workspaces only.
+	// Workspace is the workspace of the service. Results only contain the names of other
+	// workspaces.
 	Workspace string
 }
 
-// New returns a service on a store. flush stores what this process has recorded
-// so far; nil does nothing.
+// New returns a service for a store. flush stores what this process has recorded so far; nil does
+// nothing.
 func New(store Store, flush func(context.Context) error, now func() time.Time) *Service {
 	return &Service{store: store, flush: flush, now: clock.Micros(now)}
 }
 
-// List lists traces, a page at a time.
+// List lists traces, one page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	after, err := in.Position("trace.list")
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
-// other returns a workspace unless it is that of the service.
+// other returns a workspace, or "" for the service's own.
 func (s *Service) other(workspace string) string {
 	if workspace == s.Workspace {
 		return ""
@@ -87,7 +88,7 @@ func (s *Service) other(workspace string) string {
 	return workspace
 }
 
-// Get shows the spans of a trace, a page at a time.
+// Get returns the spans of a trace, one page at a time.
 func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	after, err := in.After("trace.get")
 	if err != nil {
@@ -140,7 +141,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	return out, nil
 }
 
-// size returns about how many bytes the span has in a result.
+// size returns the approximate size of the span in a result, in bytes.
 func (n *node) size() int {
 	size := 400 + len(n.Label) + len(n.Message)
 	for name, value := range n.Attributes {
@@ -164,7 +165,7 @@ func (n *node) item(t *tree) SpanItem {
 	return item
 }
 
-// Analyze says what took the time of a trace and why it failed.
+// Analyze reports what took the time of a trace, and why it failed.
 func (s *Service) Analyze(ctx context.Context, in AnalyzeIn) (AnalyzeOut, error) {
 	t, err := s.tree(ctx, in.TraceID)
 	if err != nil {

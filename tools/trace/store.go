@@ -17,69 +17,69 @@ const (
 
 // The kinds of span.
 const (
-	Call     = "call"     // of an action
+	Call     = "call"     // a call of an action
 	Agent    = "agent"    // a run of an agent
 	Workflow = "workflow" // a run of a workflow
-	Step     = "step"     // of a run, all of its attempts
+	Step     = "step"     // a step of a run, with all attempts
 	Model    = "model"    // a request to a model
 	Task     = "task"     // a run of a task
 	Other    = "other"
 )
 
-// Attributes of a call that tell what it was called with.
+// Attributes for the arguments of a call.
 const (
-	ArgumentsAttribute     = "toolfold.arguments"       // JSON without secrets, shortened; where arguments are kept
-	ArgumentNamesAttribute = "toolfold.arguments.names" // JSON list of declared names; of a call that failed
+	ArgumentsAttribute     = "toolfold.arguments"       // JSON without secrets, shortened; only if arguments are recorded
+	ArgumentNamesAttribute = "toolfold.arguments.names" // JSON list of declared names; only if the call failed
 )
 
-// Interrupted is the code of a span whose process ended before it did.
+// Interrupted is the code of a span whose process ended before the span did.
 const Interrupted = "INTERRUPTED"
 
-// InterruptedMessage is the message of such a span.
+// InterruptedMessage is the message of an interrupted span.
 const InterruptedMessage = "the server ended before it did"
 
-// Silence is the time that the process of a running span may stay unheard before
-// the span counts as interrupted. Processes report every quarter of it.
+// Silence is how long the process of a running span may be silent before the span counts as
+// interrupted. Processes report every quarter of it.
 const Silence = 2 * time.Minute
 
-// MaxSpans bounds how many spans of one trace are read, the first that began.
+// MaxSpans bounds the spans of a trace that are read; the earliest are read.
 const MaxSpans = 25_000
 
 // Span is one operation, with times in UTC and whole microseconds.
 type Span struct {
 	TraceID string // 32 hexadecimal digits
 	ID      string // 16 hexadecimal digits
-	Parent  string // ID of the span around it; empty = none, or none that is known
+	Parent  string // ID of the span around it; empty = none, or unknown
 
-	// Root says that nothing in this server is around the span. A trace has
-	// several roots when a caller makes several calls within one trace.
+	// Root means that no span of this server is around it. A trace has several roots if a caller
+	// makes several calls within it.
 	Root bool
 
-	// Begun says that the span was stored before, as running.
+	// Begun means that the span was stored before, as running.
 	Begun bool
 
-	Label     string // such as "workflow.run release"; of a step, its stepId
+	Label     string // such as "workflow.run release"; for a step, its stepId
 	Kind      string
 	Status    string
 	Code      string // of a failure
 	Message   string // of a failure
-	Tolerated bool   // it failed, and the run around it goes on
+	Tolerated bool   // the run around it continued after the failure
 	Start     time.Time
 	End       time.Time // zero while running
 	Arguments Size      // of a call
 	Result    Size      // of a call
-	Attempts  int       // of a step or a task; zero is one
+	Attempts  int       // of a step or a task; zero means one
 
-	Caller    string   // client that called; of a root, empty if it is unknown
-	Workspace string   // of the process; of a root, empty if it is unknown
-	Sessions  []string // that the span is part of, or that its call names; not read back
-	Task      string   // ID of the task that the span is the run of; not read back
+	Caller    string   // client that called; only for a root, empty if unknown
+	Workspace string   // of the process; only for a root, empty if unknown
+	Sessions  []string // that the span belongs to, or that its call names; write-only
+	Task      string   // ID of the task that the span runs; write-only
 
-	// Attributes are the others that the span has.
+	// Attributes holds all other attributes.
 	Attributes map[string]string
 
-	// Answer is the result of a run that a caller asked for, nil for all other
-	// spans. [Store.Spans] leaves it out and sets AnswerBytes.
+	// Answer is the result of a run that a caller requested, nil for other spans. [Store.Spans]
+	// omits it and sets AnswerBytes.
 	Answer      json.RawMessage
 	AnswerBytes int
 }
@@ -100,27 +100,27 @@ func (s Span) Duration(now time.Time) time.Duration {
 
 // Trace is an entry of the list of traces.
 type Trace struct {
-	ID, Label string // the label is that of the first root
+	ID, Label string // the label of the first root
 	Status    string
 	Start     time.Time
-	End       time.Time // of the last span that ended; zero = none has
+	End       time.Time // latest end of a span; zero = no span has ended
 	Spans     int
 
 	Caller, Workspace string // of the first root
 }
 
-// Query picks traces. What is empty or zero does not filter.
+// Query selects traces. Empty and zero fields match all.
 type Query struct {
 	Status            string
-	Label             string // beginning of the label or of a word in it
-	Caller, Workspace string // exactly
+	Label             string // prefix of the label or of a word in it
+	Caller, Workspace string // exact
 	Session, Task     string // IDs in lower case
-	Error             string // part of the code or message of a failed span, whatever its case
+	Error             string // part of the code or message of a failed span, ignoring case
 	MinDuration       time.Duration
-	Since, Until      time.Time // of the start: from Since to before Until
+	Since, Until      time.Time // range of the start, without Until
 
-	Now       time.Time // at which running traces are measured
-	HeardFrom time.Time // processes that reported before have ended
+	Now       time.Time // for the duration of running traces
+	HeardFrom time.Time // processes that last reported before it have ended
 	Limit     int
 	After     *toolfold.Position // nil = from the newest
 }
@@ -128,38 +128,37 @@ type Query struct {
 // Page is a part of the list.
 type Page struct {
 	Traces []Trace
-	Total  int // of all that the query picks, After and Limit aside
+	Total  int // number of matching traces, ignoring After and Limit
 }
 
-// Keep says what is kept of old traces. Zero is no bound.
+// Keep limits the stored traces. Zero means unlimited.
 type Keep struct {
-	Since time.Time // older traces go
-	Bytes int64     // beyond it the oldest traces go
+	Since time.Time // older traces are deleted
+	Bytes int64     // beyond it, the oldest traces are deleted
 }
 
-// Store keeps traces. Methods are safe for concurrent use, also by several
-// processes.
+// Store stores traces. It is safe for concurrent use, also by several processes.
 type Store interface {
-	// Put keeps spans. One that was running is replaced by its end.
+	// Put stores spans. A finished span replaces its running one.
 	Put(ctx context.Context, spans []Span, now time.Time) error
 
-	// Hear notes that the process of running traces is alive.
+	// Hear records that the process of running traces is alive.
 	Hear(ctx context.Context, traceIDs []string, now time.Time) error
 
 	// List lists traces, newest first.
 	List(ctx context.Context, q Query) (Page, error)
 
-	// Spans returns up to [MaxSpans] spans of a trace in the order they began,
-	// and the time at which its process was last heard of.
+	// Spans returns up to [MaxSpans] spans of a trace in order of their start, and when its process
+	// last reported.
 	Spans(ctx context.Context, traceID string) (spans []Span, heard time.Time, err error)
 
-	// Answers returns the answers of spans of a trace, by span.
+	// Answers returns the answers of a trace's spans, by span.
 	Answers(ctx context.Context, traceID string, spanIDs []string) (map[string]json.RawMessage, error)
 
-	// Usual returns the newest traces, up to 100, that have the label,
-	// succeeded and began before a time, with their id, Start and End.
+	// Usual returns the newest successful traces with the label that began before a time, up to
+	// 100. It sets their ID, Start and End.
 	Usual(ctx context.Context, label string, before time.Time) ([]Trace, error)
 
-	// Trim deletes old traces until ctx ends, and returns how many.
+	// Trim deletes old traces until ctx ends. It returns how many.
 	Trim(ctx context.Context, keep Keep) (int, error)
 }

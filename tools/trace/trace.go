@@ -1,6 +1,5 @@
-// Package trace declares the trace tool: what calls, runs, steps and tasks did
-// and how long they took. It reads what package telemetry records, and knows
-// nothing of how that is done.
+// Package trace declares the trace tool, which shows what calls, runs, steps and tasks did, and how
+// long they took. It reads records of package telemetry, but does not depend on it.
 //
 // It is not a stable API: see docs/stability.md.
 package trace

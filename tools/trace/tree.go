@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// tree holds the spans of a trace, each with those within it.
+// tree holds the spans of a trace as a tree.
 type tree struct {
-	spans      []*node // each before those within it
+	spans      []*node // parents before children
 	roots      []*node
 	label      string // of the first root
 	status     string
@@ -20,18 +20,18 @@ type tree struct {
 type node struct {
 	Span
 	depth    int
-	end      time.Time // now for a span that runs
+	end      time.Time // now for a running span
 	parent   *node     // nil for a root
-	children []*node   // in the order they began
+	children []*node   // in order of their start
 }
 
 func (t *tree) duration() time.Duration { return t.end.Sub(t.start) }
 
 func (n *node) duration() time.Duration { return n.end.Sub(n.Start) }
 
-// newTree builds the tree of a trace that has spans, in the order they began.
-// A span whose parent is not there is a root. Spans that run in a process
-// that was last heard of long before now were interrupted.
+// newTree builds the tree of a trace from its spans, which must be in order of their start. A span
+// whose parent is missing is a root. Running spans count as interrupted if their process has been
+// silent for too long.
 func newTree(spans []Span, heard, now time.Time) *tree {
 	t := &tree{status: Success, start: spans[0].Start}
 	nodes := make([]*node, len(spans))
@@ -62,7 +62,7 @@ func newTree(spans []Span, heard, now time.Time) *tree {
 	first := slices.IndexFunc(t.roots, func(n *node) bool { return n.Root })
 	root := t.roots[max(first, 0)]
 	t.label, t.caller, t.workspace = root.Label, root.Caller, root.Workspace
-	for _, root := range t.roots { // roots that lost what was around them say nothing of the whole
+	for _, root := range t.roots { // roots whose parent is missing do not determine the status
 		switch {
 		case root.Root && root.Status == Failure:
 			t.status = Failure

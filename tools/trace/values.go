@@ -7,7 +7,7 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// ListIn are the arguments of trace.list.
+// ListIn holds the arguments of trace.list.
 type ListIn struct {
 	Status        string    `json:"status"`
 	Label         string    `json:"label"`
@@ -29,7 +29,7 @@ type ListOut struct {
 	toolfold.Paged
 }
 
-// Item is a trace as trace.list shows it.
+// Item is a trace in trace.list.
 type Item struct {
 	TraceID    string    `json:"traceId" doc:"Trace ID."`
 	Label      string    `json:"label" doc:"Action that ran, and its target."`
@@ -41,7 +41,7 @@ type Item struct {
 	Workspace  string    `json:"workspace,omitempty" doc:"Workspace, if another one."`
 }
 
-// GetIn are the arguments of trace.get.
+// GetIn holds the arguments of trace.get.
 type GetIn struct {
 	TraceID string `json:"traceId"`
 	toolfold.Page
@@ -61,7 +61,7 @@ type GetOut struct {
 	toolfold.Paged
 }
 
-// SpanItem is a span as trace.get shows it.
+// SpanItem is a span in trace.get.
 type SpanItem struct {
 	SpanID      string            `json:"spanId" doc:"Span ID."`
 	Parent      string            `json:"parent,omitempty" doc:"Span around it."`
@@ -86,7 +86,7 @@ type Fault struct {
 	Message string `json:"message,omitempty" doc:"The failure in words."`
 }
 
-// AnalyzeIn are the arguments of trace.analyze.
+// AnalyzeIn holds the arguments of trace.analyze.
 type AnalyzeIn struct {
 	TraceID   string `json:"traceId"`
 	CompareTo string `json:"compareTo"`
@@ -125,7 +125,7 @@ type PathPart struct {
 	Ms     float64 `json:"ms" doc:"Time on the path."`
 }
 
-// Cause is a failure that no failure within it explains.
+// Cause is a failure that no nested failure explains.
 type Cause struct {
 	SpanID string `json:"spanId" doc:"Span ID; of the first, if alike."`
 	Label  string `json:"label" doc:"Name of the failed span."`
@@ -145,7 +145,7 @@ type Retry struct {
 	Status   string `json:"status" doc:"Outcome." enum:"success,failure,running"`
 }
 
-// Usual compares a trace with earlier ones of its label.
+// Usual compares a trace with earlier ones with its label.
 type Usual struct {
 	MedianMs float64 `json:"medianMs" doc:"Median duration."`
 	Ratio    float64 `json:"ratio" doc:"This duration over the median."`
@@ -153,7 +153,7 @@ type Usual struct {
 	TraceID  string  `json:"traceId" doc:"The one that took the median."`
 }
 
-// Compared says what a trace did otherwise than another one.
+// Compared is the difference between two traces.
 type Compared struct {
 	TraceID      string       `json:"traceId" doc:"The other trace."`
 	DifferenceMs float64      `json:"differenceMs" doc:"This duration less the other's."`
