@@ -1,4 +1,4 @@
-// Package telemetry declares the tool telemetry_summary: the metrics by category.
+// Package telemetry declares the tool telemetry_summary, which summarizes metrics by category.
 //
 // It is not a stable API: see docs/stability.md.
 package telemetry
@@ -47,12 +47,12 @@ type Service struct {
 	now   func() time.Time
 }
 
-// New returns a service on a store.
+// New returns a service for a store.
 func New(store metric.Store, now func() time.Time) *Service {
 	return &Service{store: store, now: clock.Micros(now)}
 }
 
-// SummaryIn are the arguments of telemetry_summary.
+// SummaryIn holds the arguments of telemetry_summary.
 type SummaryIn struct {
 	Categories     []string `json:"categories"`
 	IncludeDetails bool     `json:"includeDetails"`
@@ -66,7 +66,7 @@ type SummaryOut struct {
 	GeneratedAt     time.Time  `json:"generatedAt" doc:"When it was computed."`
 }
 
-// Category sums up the metrics of a category.
+// Category summarizes the metrics of a category.
 type Category struct {
 	Category       string   `json:"category" doc:"Category." enum:"system,application,agent,workflow,session,memory,provider,tool,trace,custom"`
 	MetricCount    int      `json:"metricCount" doc:"Metrics."`
@@ -75,7 +75,7 @@ type Category struct {
 	Metrics        []Detail `json:"metrics,omitempty" doc:"By name; with includeDetails."`
 }
 
-// Detail sums up a metric.
+// Detail summarizes a metric.
 type Detail struct {
 	metric.Item
 	Avg *float64 `json:"avg,omitempty" doc:"Mean of the points; absent without any."`
@@ -84,7 +84,7 @@ type Detail struct {
 	Sum *float64 `json:"sum,omitempty" doc:"Sum of the points; absent for a counter, whose points are totals."`
 }
 
-// Summary sums up the metrics by category.
+// Summary summarizes the metrics by category.
 func (s *Service) Summary(ctx context.Context, in SummaryIn) (SummaryOut, error) {
 	listed, err := s.store.List(ctx)
 	if err != nil {
