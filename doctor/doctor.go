@@ -1,4 +1,4 @@
-// Package doctor counts what tool lists cost the models that receive them.
+// Package doctor counts the cost of tool lists for models.
 //
 // It is not a stable API: see docs/stability.md.
 package doctor
@@ -16,7 +16,7 @@ import (
 // Method describes how tokens are counted; every report contains it.
 const Method = "o200k_base tokens of the compact JSON of name, description and inputSchema"
 
-// Cost is what a tool list costs a model.
+// Cost is the cost of a tool list for a model.
 type Cost struct {
 	Tools  int `json:"tools"`
 	Bytes  int `json:"bytes"`

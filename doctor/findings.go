@@ -57,7 +57,7 @@ const (
 // rule finds one problem of single tools.
 type rule struct {
 	Finding
-	// places lists where a tool has the problem: "" for the tool itself, or parameters.
+	// places lists the parts of a tool with the problem: "" for the tool itself, or parameters.
 	places func(Tool, schema) []string
 }
 

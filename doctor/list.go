@@ -16,10 +16,10 @@ import (
 type List struct {
 	Server       string `json:"-"` // the client's name for it; hosts prefix tool names with it
 	Source       string `json:"-"` // where the list comes from, without secrets
-	Host         string `json:"-"` // the host whose settings name the server; empty = none
+	Host         string `json:"-"` // the host whose settings name the server; may be empty
 	Model        string `json:"-"` // the model in the host's settings; empty = its default
 	Problem      string `json:"-"` // why there is no list, without secrets
-	Unlisted     int    `json:"-"` // callable tools that are not listed; 0 = none known
+	Unlisted     int    `json:"-"` // callable tools that are not listed; 0 = no such tool is known
 	Instructions string `json:"instructions,omitempty"`
 	Tools        []Tool `json:"tools"`
 }
@@ -28,7 +28,7 @@ type List struct {
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
-	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // compact; nil = the server has none
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"` // compact; nil = the server sends no schema
 	Annotations *Annotations    `json:"annotations,omitempty"`
 
 	// AlwaysLoad asks hosts that defer definitions to send this one at once.

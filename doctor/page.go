@@ -43,7 +43,7 @@ type Whole struct {
 // LegacyCall counts a client's calls of a legacy name.
 type LegacyCall struct {
 	Name   string    `json:"name"`
-	Client string    `json:"client"` // the name that it sent; empty = none
+	Client string    `json:"client"` // the name that it sent; may be empty
 	Calls  int64     `json:"calls"`
 	Last   time.Time `json:"last"`
 }

@@ -47,9 +47,9 @@ func (k keeper) Keep(ctx context.Context, kept serve.KeptCall) (id string, err e
 	return id, err
 }
 
-// Find implements [serve.Tasks]. Callers see a kept call if they may call its action and have the
-// rights that it was kept with, or if they may call task.status. Other tasks require task.wait and
-// are shown as a call of it.
+// Find implements [serve.Tasks]. Callers see a kept call if its action exists for them, and if they
+// may call it and have the rights that it was kept with, or may call task.status. Other tasks
+// require task.wait, and are shown as a call of it.
 func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, err error) {
 	service, err := k.open(ctx)
 	if err != nil {

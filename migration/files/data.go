@@ -15,7 +15,7 @@ import (
 type data struct {
 	part
 	keys []string // keys of the objects around the value
-	near *node    // the object that contains it; nil = none
+	near *node    // the object that contains it; may be nil
 
 	// server is the owner of the entry around the value, in a list of servers.
 	server scope

@@ -179,7 +179,7 @@ func (s *Service) library(ctx context.Context) (library, error) {
 	return l, nil
 }
 
-// faultOf returns the fault of the file whose name matches an id; ok is false if there is none.
+// faultOf returns the fault of the file whose name matches an id; ok is false if it has no fault.
 func (l library) faultOf(id string) (fault workspace.Broken, ok bool) {
 	for _, b := range l.broken {
 		if b.Stem() == id {

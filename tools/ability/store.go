@@ -45,12 +45,12 @@ type Store interface {
 	// Put stores an ability, replacing one with the same id.
 	Put(ctx context.Context, a Ability) (replaced bool, err error)
 
-	// Get returns an ability; found is false if there is none.
+	// Get returns an ability; found is false if it does not exist.
 	Get(ctx context.Context, id string) (a Ability, found bool, err error)
 
 	// All returns every ability, in no particular order.
 	All(ctx context.Context) ([]Ability, error)
 
-	// Remove removes an ability; removed is false if there is none.
+	// Remove removes an ability; removed is false if it did not exist.
 	Remove(ctx context.Context, id string) (removed bool, err error)
 }

@@ -42,8 +42,8 @@ const (
 
 // Files describes the sources of settings.
 type Files struct {
-	Global    string // path of the user's file; empty = none
-	Workspace string // folder that contains LocalFile; empty = none
+	Global    string // path of the user's file; empty = no such file
+	Workspace string // folder that contains LocalFile; empty = no workspace
 
 	// Flags and Env hold the settings of the command line and the environment, as returned by
 	// [Parse]. They do not change while the process runs.
@@ -97,7 +97,7 @@ type Layers struct {
 	Ignored []Ignored // entries of the files that have no effect
 
 	layers    []layer  // strongest first
-	narrowing []string // settings that only restrict; those of all sources are combined
+	narrowing []string // settings that only restrict, and are combined from all sources
 }
 
 // layer holds the settings of one source.

@@ -302,8 +302,8 @@ type Options struct {
 	TestCommand       []string                   `json:"testCommand"` // empty = no command
 	Providers         map[string]json.RawMessage `json:"providers"`
 	DefaultProvider   string                     `json:"defaultProvider"`
-	Upstreams         map[string]Upstream        `json:"upstreams"` // empty = none
-	Sets              map[string][]string        `json:"sets"`      // by name; empty = none
+	Upstreams         map[string]Upstream        `json:"upstreams"` // by name
+	Sets              map[string][]string        `json:"sets"`      // members by name of the set
 	Registry          string                     `json:"registry"`  // empty = the official registry
 	Embeddings        Embeddings                 `json:"embeddings"`
 }

@@ -165,7 +165,7 @@ func (n *node) item(t *tree) SpanItem {
 	return item
 }
 
-// Analyze reports what took the time of a trace, and why it failed.
+// Analyze reports the slow parts of a trace, and why it failed.
 func (s *Service) Analyze(ctx context.Context, in AnalyzeIn) (AnalyzeOut, error) {
 	t, err := s.tree(ctx, in.TraceID)
 	if err != nil {

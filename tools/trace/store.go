@@ -49,7 +49,7 @@ const MaxSpans = 25_000
 type Span struct {
 	TraceID string // 32 hexadecimal digits
 	ID      string // 16 hexadecimal digits
-	Parent  string // ID of the span around it; empty = none, or unknown
+	Parent  string // ID of the span around it; empty = a root, or unknown
 
 	// Root means that no span of this server is around it. A trace has several roots if a caller
 	// makes several calls within it.

@@ -1,5 +1,5 @@
-// Package trace declares the trace tool, which shows what calls, runs, steps and tasks did, and how
-// long they took. It reads records of package telemetry, but does not depend on it.
+// Package trace declares the trace tool, which shows calls, runs, steps and tasks with their
+// results and durations. It reads records of package telemetry, but does not depend on it.
 //
 // It is not a stable API: see docs/stability.md.
 package trace

@@ -27,7 +27,7 @@ const (
 	SensitiveChange  = "sensitive_change"
 )
 
-// allGates lists the gates in the order in which they are documented.
+// allGates lists all gates.
 var allGates = []string{PathViolation, ChangeRadius, Dependency, ContractTests, ConfigValidation, SensitiveChange}
 
 // The units of a change radius.

@@ -126,7 +126,7 @@ type Choice struct {
 }
 
 // Writes returns the files that the fixes of findings would change, without backups. It returns
-// none if the call does not write or the choice is invalid.
+// no files if the call does not write or the choice is refused.
 func (b *Bench) Writes(ctx context.Context, c Choice, in FixIn) ([]string, error) {
 	if !in.writes() {
 		return nil, nil

@@ -25,7 +25,7 @@ const (
 // Count counts the calls of a legacy name by a client.
 type Count struct {
 	Name   string    `json:"name"`
-	Client string    `json:"client"` // the name that it sent; empty = none
+	Client string    `json:"client"` // the name that it sent; may be empty
 	Calls  int64     `json:"calls"`
 	Last   time.Time `json:"last"`
 }

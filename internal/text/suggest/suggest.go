@@ -11,8 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// prefixCost bounds the cost of a name that is a prefix of the other: more than one typo, less than
-// two.
+// prefixCost bounds the cost of a name that is a prefix of the other: the cost of two typos.
 const prefixCost = 2
 
 // Nearest returns the candidate closest to word, or "" if more than a third of the letters would
