@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 )
 
-// fakeAnthropic counts ten tokens a request and a hundred a tool, and is as strict about
-// requests as the API.
+// fakeAnthropic counts ten tokens per request and a hundred per tool, and validates requests as
+// strictly as the API.
 func fakeAnthropic(t *testing.T, key string) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()

@@ -19,26 +19,24 @@ import (
 
 const budgetFile = "testdata/budget.json"
 
-// allActions is the number of actions that a ceiling is for; fewer have a
-// proportional one.
+// allActions is the number of actions for a whole ceiling; with fewer actions, ceilings are
+// proportionally lower.
 const allActions = 64
 
-// ceilings are the most tokens that the family tools may cost together,
-// discovery aside. Lists at signature and full, which no client gets unless it asks, may be over
-// theirs by overCeiling.
+// ceilings bound the tokens of all family tools together, without discovery. The levels signature
+// and full, which clients only get on request, may exceed theirs by overCeiling.
 var ceilings = map[lazy.Level]int{lazy.Lazy: 950, lazy.Signature: 2800, lazy.Full: 4200}
 
 const (
-	allFamilies      = 16  // that the ceiling of stubs holds for
+	allFamilies      = 16  // for the ceiling of stubs
 	stubsCeiling     = 450 // the list of names and summaries
 	searchCeiling    = 500 // the whole list at the search level
 	callerCeiling    = 50  // the tool that calls any other
 	discoveryCeiling = 120 // both discovery tools at the lazy level
-	overCeiling      = 1.1 // times the ceiling of lists at signature and full: more fails
+	overCeiling      = 1.1 // allowed factor for the ceilings of signature and full
 )
 
-// Every tool is sent to a model on every request, for as long as it is there:
-// what a change costs is written down in the same change.
+// Every tool is sent to a model with every request, so each change must record its cost.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	report, err := doctor.Measure(app.Families())
@@ -91,7 +89,7 @@ func TestCeilings(t *testing.T) {
 	t.Error("tool_call is not listed")
 }
 
-// parts are the families proper, and discovery.
+// parts returns all families except discovery, and discovery.
 func parts() (families, discovery []*toolfold.Family) {
 	for _, s := range app.Families() {
 		if s.Category == callctx.Discovery {
@@ -121,7 +119,7 @@ func withinList(t *testing.T, what string, list []lazy.Listed, most int) {
 	}
 }
 
-// budget is tokens by surface and family.
+// budget holds tokens by surface and family.
 type budget map[string]int
 
 func figures(report doctor.Report) budget {

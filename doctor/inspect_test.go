@@ -99,7 +99,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// Every rule finds what it is for, names it, and says what to do.
+// Every rule finds its problem, names the place, and has a fix.
 func TestFindings(t *testing.T) {
 	t.Parallel()
 	tool := func(name, description, schema, hints string) string {
@@ -163,7 +163,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// A verb that the rule does not know is one by its parts, or by the word behind it.
+// An unknown verb is recognized by its parts, or by the next word.
 func TestUnknownVerbs(t *testing.T) {
 	t.Parallel()
 	for description, is := range map[string]bool{
@@ -180,7 +180,7 @@ func TestUnknownVerbs(t *testing.T) {
 	}
 }
 
-// What holds for every tool is said once.
+// A problem of every tool is reported once.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for want, f := range map[string]doctor.Finding{
@@ -241,8 +241,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The tools that weigh most are named, with what a fix of each part saves: counted, not
-// guessed.
+// The most expensive tools are named, with the counted savings of each fix.
 func TestHeavyTools(t *testing.T) {
 	t.Parallel()
 	description := "Get it. " + strings.Repeat("word ", 400)
@@ -281,7 +280,7 @@ func TestHeavyTools(t *testing.T) {
 	if found := inspect(t, read(t, "["+light[1:]+"]")).Servers[0].Findings; found != nil {
 		t.Errorf("small tools are heavy: %+v", found)
 	}
-	// What would save nothing is no advice.
+	// A fix that saves nothing is left out.
 	many := make([]string, 300)
 	for i := range many {
 		many[i] = fmt.Sprintf(`"p%d":{"type":"string"}`, i)
@@ -293,7 +292,7 @@ func TestHeavyTools(t *testing.T) {
 	}
 }
 
-// A list that nobody could use is refused before it is counted.
+// A list that is too large for any model is rejected before counting.
 func TestReadListIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -310,8 +309,8 @@ func TestReadListIsBounded(t *testing.T) {
 	}
 }
 
-// A host that defers pays for a line of each tool and for the tools that ask to be there at once. A host that was not seen
-// to change anything pays for the tools as they are.
+// A host that defers pays for a line per tool, and for the tools that must be loaded at once. Other
+// hosts pay for the definitions.
 func TestTokensIn(t *testing.T) {
 	t.Parallel()
 	plain := read(t, `{"tools":[{"name":"get_page","description":"Gets a page.","inputSchema":{"type":"object"}},
@@ -340,7 +339,7 @@ func TestTokensIn(t *testing.T) {
 		`{"name":"find","description":"Finds pages.","inputSchema":{"type":"object"}}`
 	instructed, local := plain, plain
 	instructed.Instructions, local.Model = "Look here for pages.\nAnd more.", "llama3"
-	eager := func(tool string) string { // as the Responses API takes it
+	eager := func(tool string) string { // the form of the Responses API
 		tool = strings.Replace(tool, "{", `{"type":"function",`, 1)
 		return strings.Replace(tool, `"inputSchema":{"type":"object"`, `"strict":false,"parameters":{"type":"object","properties":{}`, 1)
 	}

@@ -31,7 +31,7 @@ import (
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
-// What a server says of itself has no effect in a comment of a pull request.
+// A server's texts have no effect in a pull request comment.
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	const hostile = "a|b\n\n# title <img src=x> @someone #12 https://example.com www.example.com [x](y) `c` **b** ![i](u)"
@@ -59,7 +59,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// No two families of a page have the same colour.
+// No two families have the same colour on a page.
 func TestColoursDiffer(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder
@@ -78,7 +78,7 @@ func TestColoursDiffer(t *testing.T) {
 	}
 }
 
-// A page shows what strange servers say of themselves, and does nothing of it.
+// A page shows the texts of hostile servers without executing them.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)>"'`

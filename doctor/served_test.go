@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/lazy"
 )
 
-// The parts of what is served add up to the whole, which is what the whole list costs.
+// The parts of the served list add up to its total cost.
 func TestCountServed(t *testing.T) {
 	t.Parallel()
 	list := []lazy.Listed{

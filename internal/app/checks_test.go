@@ -18,8 +18,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// checked returns a workbench with what the definitions of testdata/checks name: agents, a queue, an
-// ability, tools of another server, and a server of which no tools are known.
+// checked returns a workbench with everything that the definitions of testdata/checks refer to:
+// agents, a queue, an ability, tools of another server, and a server without known tools.
 func checked(t testing.TB) *workbench.Bench {
 	t.Helper()
 	b := workbench.New(t, surface.Options{})
@@ -82,7 +82,7 @@ type verdict struct {
 	}
 }
 
-// check has workflow.check judge a definition.
+// check calls workflow.check for a definition.
 func check(t testing.TB, b *workbench.Bench, definition string) (v verdict) {
 	t.Helper()
 	answer := b.Runner.Call(t.Context(), "workflow.check", ordered.MustJSON(map[string]string{"definition": definition}))
@@ -95,7 +95,7 @@ func check(t testing.TB, b *workbench.Bench, definition string) (v verdict) {
 	return v
 }
 
-// Of definitions with one fault each, workflow.check finds just that one, at its place.
+// In definitions with one fault each, workflow.check finds only that fault, with its position.
 func TestBrokenDefinitions(t *testing.T) {
 	t.Parallel()
 	b := checked(t)
@@ -107,7 +107,7 @@ func TestBrokenDefinitions(t *testing.T) {
 			t.Errorf("%s: %s\n%+v", name, path, v)
 			continue
 		}
-		// The place is that of the name, or of what is around it where the name is missing.
+		// The position is the name's, or its parent's if the name is missing.
 		line := strings.Split(string(f.Data), "\n")[v.Problems[0].Line-1]
 		if here := line[v.Problems[0].Column-1:]; v.Problems[0].Kind != toolfold.ProblemMissing && !startsWith(here, path) {
 			t.Errorf("%s: %s is found at %q", name, path, here)
@@ -115,8 +115,7 @@ func TestBrokenDefinitions(t *testing.T) {
 	}
 }
 
-// startsWith reports whether a text begins with the last name of a path, or with anything where that
-// is an index.
+// startsWith reports whether a text begins with the last name of a path. It is true for an index.
 func startsWith(text, path string) bool {
 	last := path[strings.LastIndex(path, "/")+1:]
 	var index int
@@ -124,7 +123,8 @@ func startsWith(text, path string) bool {
 	return err == nil || strings.HasPrefix(strings.TrimLeft(text, `"`), last)
 }
 
-// Nothing is found in definitions without a fault, of which half have values that only a run knows.
+// Definitions without a fault have no problems. Half of them have values that are only known at run
+// time.
 func TestValidDefinitions(t *testing.T) {
 	t.Parallel()
 	b := checked(t)
@@ -139,8 +139,7 @@ func TestValidDefinitions(t *testing.T) {
 	}
 }
 
-// A file that calls a server which offers no tools now is no broken file: its steps may find them when
-// they run.
+// A file that calls a server without tools is not broken: its steps may find them at run time.
 func TestFileOfAnAbsentServer(t *testing.T) {
 	t.Parallel()
 	b := checked(t)

@@ -11,8 +11,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A clock that is set back or forward ends nothing early, keeps nothing for ever and
-// makes no time negative.
+// A clock change ends nothing early, keeps nothing forever and makes no time negative.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A dry run counts the agents and workflows that its steps run by any of their names.
+// A dry run counts the agents and workflows that its steps run, by any of their names.
 func TestDryRunOfNestedRuns(t *testing.T) {
 	t.Parallel()
 	b := checked(t)

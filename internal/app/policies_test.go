@@ -16,13 +16,13 @@ import (
 	"github.com/toolfold/toolfold/tools/guard"
 )
 
-// schemaTo are the arguments of design.schema that writes a file.
+// schemaTo returns arguments for a design.schema that writes a file.
 func schemaTo(path string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"name":"User","fields":[{"name":"email","type":"email"}],"outputPath":%q}`, path))
 }
 
-// A session's policy holds for its agents, for the connections that are part
-// of it and for the tasks that they submit, and for nobody else.
+// A session's policy applies to its agents, to the connections that entered it and to the tasks
+// that they submit, and to no other calls.
 func TestSessionPolicy(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})

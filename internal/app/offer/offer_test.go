@@ -34,7 +34,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 const workspaceName = "example"
 
-// bench is the application, with a workspace of workflows.
+// bench is the application with a workspace of workflows.
 type bench struct {
 	*testing.T
 	offer.Offer
@@ -78,7 +78,7 @@ func newBench(t *testing.T, o surface.Options) *bench {
 
 const counts = `steps: [{stepId: count, type: tool, config: {tool: memory.list, arguments: {limit: 1}}}]` + "\n"
 
-// files are those of the folder .toolfold.
+// files are the files of the folder .toolfold.
 var files = map[string]string{
 	"workflows/plain.yaml": "name: Count notes\ndescription: Counts what is there.\n" + counts,
 	"workflows/Pick One.yaml": "name: Pick\n" +
@@ -104,7 +104,7 @@ var files = map[string]string{
 	"abilities/no-skill/README.md":  "This is none.\n",
 }
 
-// call calls an action, which has to succeed, as a client does.
+// call calls an action as a client does. It must succeed.
 func (b *bench) call(name, args string) toolfold.Answer {
 	b.Helper()
 	answer := b.surface.Client.Call(b.Context(), name, json.RawMessage(args))
@@ -114,14 +114,14 @@ func (b *bench) call(name, args string) toolfold.Answer {
 	return answer
 }
 
-// under returns the context of a caller with rights.
+// under returns the context of a caller without the rights in deny.
 func under(t *testing.T, deny ...string) context.Context {
 	t.Helper()
 	return callctx.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Deny: deny}.Rights()})
 }
 
-// Every workflow that runs is a prompt whose name works as a command, and what it says
-// with its declared arguments is a call that runs.
+// Every active workflow is a prompt whose name works as a command. With its declared arguments, its
+// text is a call that runs.
 func TestPrompts(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
@@ -155,8 +155,8 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// checkPrompt gets a prompt with values of its completion, or others, and runs the call
-// that it names.
+// checkPrompt gets a prompt with values of its completion, or other values, and runs the call in
+// it.
 func (b *bench) checkPrompt(p serve.Prompt) {
 	b.Helper()
 	arguments := map[string]string{}
@@ -197,7 +197,7 @@ func (b *bench) checkPrompt(p serve.Prompt) {
 	}
 }
 
-// Words in place of an object are left to the model, with the schema.
+// If the input is words instead of an object, the model gets the words and the schema.
 func TestPromptInWords(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, surface.Options{})
@@ -213,7 +213,7 @@ func TestPromptInWords(t *testing.T) {
 	}
 }
 
-// shown counts the resources that lists have.
+// shown counts the resources in lists.
 func shown(resources []serve.Resource) (n int) {
 	for _, x := range resources {
 		if !x.Hidden {
@@ -223,7 +223,7 @@ func shown(resources []serve.Resource) (n int) {
 	return n
 }
 
-// Everything that is listed can be read, by who may call what it is of, and by nobody else.
+// Everything that is listed can be read by callers of the underlying action, and by nobody else.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, surface.Options{ResultLimit: 4000})
@@ -303,8 +303,8 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// Abilities that are enabled are skills, all of whose files can be read and are what the
-// digests say; in a workspace that is not trusted only those that were registered.
+// Enabled abilities are skills. All their files can be read and match the digests. In an untrusted
+// workspace only registered abilities are skills.
 func TestSkills(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, surface.Options{})
@@ -391,7 +391,7 @@ func checkSkills(t *testing.T, s *serve.Server, want ...string) {
 	}
 }
 
-// checkCut checks that an answer that was cut can be read as a resource.
+// checkCut checks that a truncated answer can be read as a resource.
 func (b *bench) checkCut() {
 	b.Helper()
 	big, _ := json.Marshal(map[string]any{"key": "long", "value": map[string]string{"text": strings.Repeat("long ", 2000)}})
@@ -437,7 +437,7 @@ func (b *bench) finish(submit string) {
 	b.call("task.wait", `{"taskId":"`+task.TaskID+`","timeoutMs":50000}`)
 }
 
-// read reads what is at a URI as a client does.
+// read reads a resource as a client does.
 func (b *bench) read(uri string) (string, error) {
 	b.Helper()
 	s, err := serve.New(serve.Options{Surface: b.surface, Log: quiet, Resources: b.Resources})

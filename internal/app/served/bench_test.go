@@ -21,10 +21,10 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// BenchmarkAgainstPlain prints how many requests a second we answer for each
-// that a plain mcp-go server answers, in turns in one run: memory.get against
-// an echo (floor 0.7), and our whole list in either mode against the same tools
-// declared to mcp-go (floor 15). Handler is without the network, loopback with.
+// BenchmarkAgainstPlain prints our requests per second relative to a plain mcp-go server, in
+// alternating turns of one run: memory.get against an echo (floor 0.7), and our whole list in
+// either mode against the same tools declared to mcp-go (floor 15). Handler excludes the network,
+// loopback includes it.
 func BenchmarkAgainstPlain(b *testing.B) {
 	const get = `{"name":"memory","arguments":{"action":"get","key":"team/rules"}}`
 	for _, mode := range []surface.Mode{surface.Consolidated, surface.Legacy} {
@@ -54,10 +54,10 @@ func callOf(params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`
 }
 
-// compare posts to both in turns, and prints the rates, their ratio, and the
-// ratio of the processor time, which other work on the machine moves less.
+// compare sends requests to both in turns. It prints the rates, their ratio, and the ratio of the
+// processor time, which other work on the machine affects less.
 func compare(b *testing.B, us, plain *peer, ours, theirs string) {
-	const requests = 50 // a turn
+	const requests = 50 // per turn
 	var our, their, ourCPU, theirCPU time.Duration
 	turn := func(p *peer, body string, took, cpu *time.Duration) {
 		before := processorTime(b)
@@ -85,7 +85,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// plainServer serves tools that all echo.
+// plainServer serves tools that all echo their argument.
 func plainServer(list []mcp.Tool) http.Handler {
 	s := server.NewMCPServer("plain", "1")
 	for _, tool := range list {
@@ -103,7 +103,7 @@ type peer struct {
 	session string
 }
 
-// sink is a response of which only what may say that it failed is kept.
+// sink is a response that only keeps enough to detect a failure.
 type sink struct {
 	header http.Header
 	status int
@@ -127,7 +127,7 @@ func newPeer(b *testing.B, handler http.Handler) *peer {
 	}}).initialize(b)
 }
 
-// newLoopbackPeer serves a handler on 127.0.0.1 and keeps one connection to it.
+// newLoopbackPeer serves a handler on 127.0.0.1, and keeps one connection to it.
 func newLoopbackPeer(b *testing.B, handler http.Handler) *peer {
 	server := httptest.NewServer(handler)
 	b.Cleanup(server.Close)

@@ -14,11 +14,11 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// attended calls and answers what is asked; reply is the user's answer as JSON. Question is
-// empty where nothing is asked.
+// attended calls a tool and answers its question; reply is the user's answer as JSON. question is
+// empty if the call asks nothing.
 type attended func(name, arguments, reply string) (question, answer string)
 
-// modernUser is a client of 2026-07-28 with a user.
+// modernUser returns a client of 2026-07-28 with a user.
 func modernUser(t *testing.T, m machine) attended {
 	return func(name, arguments, reply string) (question, answer string) {
 		t.Helper()
@@ -41,7 +41,7 @@ func modernUser(t *testing.T, m machine) attended {
 	}
 }
 
-// oldUser is a client of 2025-11-25 with a user, on stdio.
+// oldUser returns a client of 2025-11-25 with a user, on stdio.
 func oldUser(t *testing.T) attended {
 	s, _ := newWorkbench(t, surface.Consolidated, serve.Limits{})
 	in, write := io.Pipe()
@@ -82,9 +82,8 @@ const (
 	closes   = `{"action":"cancel"}`
 )
 
-// Who deletes more than one entry is asked first, in both eras, and nothing is deleted
-// unless the user agrees. What was confirmed by a parameter, one entry, and a dry run are
-// not asked for.
+// Deleting more than one entry asks the user first, in both eras, and deletes nothing unless the
+// user agrees. A confirmation parameter, a single entry and a dry run need no question.
 func TestDeletingManyAsks(t *testing.T) {
 	t.Run("2025-11-25", func(t *testing.T) {
 		t.Parallel()
@@ -110,7 +109,7 @@ func deletes(t *testing.T, user attended) {
 	}
 	for _, c := range []struct {
 		arguments, reply string
-		question, answer string // parts of them; a question of none is empty
+		question, answer string // parts of them; an empty question means that there is none
 		left             int
 	}{
 		{`{"action":"bulk_delete","prefix":"k"}`, declines, `Delete 7 entries`, `the user declined: nothing was deleted`, 7},
@@ -139,10 +138,10 @@ func deletes(t *testing.T, user attended) {
 	}
 }
 
-// plainText is JSON without the backslashes of texts within texts.
+// plainText removes the backslashes of nested strings.
 func plainText(text string) string { return strings.ReplaceAll(text, `\`, "") }
 
-// Hosts without users to ask get what they got: the call is done, or refused.
+// For hosts without a user, the call is done or refused, as in earlier versions.
 func TestNobodyToAsk(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "memory:", permission.Rules{}, 0)
@@ -162,8 +161,7 @@ func TestNobodyToAsk(t *testing.T) {
 	}
 }
 
-// What a run of a workflow lacks is asked for where a person can type it. Steps ask
-// nobody.
+// A run of a workflow asks for missing input if a person can type it. Steps do not ask.
 func TestMissingInputIsAsked(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "memory:", permission.Rules{}, 0)

@@ -13,8 +13,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Every report of progress comes before the answer, and none is lost, the last one
-// neither.
+// Every progress report comes before the answer. None is lost, not even the last.
 func TestProgressComesBeforeTheAnswer(t *testing.T) {
 	t.Parallel()
 	s, _ := newWorkbench(t, surface.Consolidated, serve.Limits{})
@@ -63,7 +62,7 @@ func TestProgressComesBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// The model of a client of a session is asked on the stream of its call.
+// A client with a session is asked for its model on the stream of its call.
 func TestHTTPSampling(t *testing.T) {
 	t.Parallel()
 	s, _ := newWorkbench(t, surface.Consolidated, serve.Limits{})

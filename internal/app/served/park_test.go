@@ -12,14 +12,13 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// offering is the metadata of a client of 2026-07-28 that offers its model.
+// offering returns the metadata of a client of 2026-07-28 that offers its model.
 func offering(client string) string {
 	return strings.Replace(strings.Replace(mcptest.ModernMeta, `clientCapabilities":{}`, `clientCapabilities":{"sampling":{}}`, 1),
 		`"name":"t"`, `"name":"`+client+`"`, 1)
 }
 
-// asker is a client of 2026-07-28 that offers its model, and an agent of it
-// that asks that twice.
+// asker is a client of 2026-07-28 that offers its model, with an agent that asks the model twice.
 type asker struct {
 	*mcptest.HTTP
 	client string
@@ -42,7 +41,7 @@ func newAskers(t *testing.T, clients ...string) []*asker {
 	return askers
 }
 
-// call calls agent; more are more parameters of the request.
+// call calls agent; more holds additional parameters of the request.
 func (a *asker) call(arguments, more string) string {
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"agent","arguments":{` + arguments + `},` + more +
 		offering(a.client) + `}}`
@@ -52,7 +51,7 @@ func (a *asker) call(arguments, more string) string {
 
 const runAgent = `"action":"run","agentId":"a"`
 
-// asked is the state of an answer that asks, and an answer to what it asks.
+// asked returns the state of an answer that asks, and parameters that answer it.
 func asked(t *testing.T, answer string) (state, more string) {
 	t.Helper()
 	var message struct {
@@ -72,7 +71,7 @@ func asked(t *testing.T, answer string) (state, more string) {
 	return message.Result.RequestState, more
 }
 
-// A request state is good for one retry. The next one is refused at once.
+// A request state is valid for one retry. Another retry is refused at once.
 func TestStatesAreGoodOnce(t *testing.T) {
 	t.Parallel()
 	a := newAskers(t, "t")[0]
@@ -112,8 +111,8 @@ func TestStatesAreGoodOnce(t *testing.T) {
 	}
 }
 
-// A client that leaves questions without an answer runs out of them alone, and
-// goes on with everything that asks nothing.
+// A client that does not answer its questions exhausts only its own limit, and can still make calls
+// that ask nothing.
 func TestPromptsPerClient(t *testing.T) {
 	t.Parallel()
 	askers := newAskers(t, "silent", "other")
@@ -142,7 +141,7 @@ func TestPromptsPerClient(t *testing.T) {
 	}
 }
 
-// Calls that wait for their clients do not keep others from running.
+// Calls that wait for their clients do not block other calls.
 func TestWaitingCallsTakeNoTurn(t *testing.T) {
 	t.Parallel()
 	a := newAskers(t, "t")[0]

@@ -20,8 +20,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// tokenServer serves all families at a port of its own, to the callers of a token
-// file.
+// tokenServer serves all families on its own port, to callers with tokens of a file.
 type tokenServer struct {
 	t         *testing.T
 	url, file string
@@ -63,7 +62,7 @@ func (ts tokenServer) write(lines ...permission.Token) {
 	}
 }
 
-// send sends a request and returns the answer, its status and its session.
+// send sends a request. It returns the answer, its status and its session.
 func (ts tokenServer) send(method, path, token, session, body string) (answer string, status int, began string) {
 	ts.t.Helper()
 	request, err := http.NewRequestWithContext(ts.t.Context(), method, ts.url+path, strings.NewReader(body))
@@ -99,8 +98,8 @@ func (ts tokenServer) begin(token string) (session string) {
 	return session
 }
 
-// One server shows each caller what is theirs, in lists that are kept too, and
-// refuses them the rest under every name and by every method.
+// Each caller of a server only sees what its rights allow, also in cached lists. Everything else is
+// refused under every name and by every method.
 func TestTokensHaveRights(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
@@ -110,7 +109,7 @@ func TestTokensHaveRights(t *testing.T) {
 			reader := tokenOf("reader")
 			clear := regexp.MustCompile(`clear\(|"clear"|memory_clear`)
 			own := map[string]string{adminToken: ts.begin(adminToken), reader: ts.begin(reader)}
-			for range 3 { // the second and third are answered from what was kept
+			for range 3 { // the second and third are answered from the cache
 				for token, session := range own {
 					for _, request := range []string{
 						`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"lazy":true}}`,
@@ -159,7 +158,7 @@ func TestTokensHaveRights(t *testing.T) {
 	}
 }
 
-// The figures are of all callers, and for those with all rights.
+// The metrics cover all callers, so they need all rights.
 func TestMetricsNeedAllRights(t *testing.T) {
 	t.Parallel()
 	ts := newTokenServer(t, surface.Consolidated, permission.Token{Name: "ci", Rules: permission.Rules{ReadOnly: true}},
@@ -172,7 +171,7 @@ func TestMetricsNeedAllRights(t *testing.T) {
 	}
 }
 
-// A session belongs to the token that began it.
+// A session belongs to the token that started it.
 func TestSessionsBelongToTokens(t *testing.T) {
 	t.Parallel()
 	ts := newTokenServer(t, surface.Consolidated, permission.Token{Name: "a"}, permission.Token{Name: "b"})
@@ -188,8 +187,8 @@ func TestSessionsBelongToTokens(t *testing.T) {
 	}
 }
 
-// Rights that change in the file change, also in a session and for a list that
-// was kept; a token that is gone is refused.
+// Changed rights in the file take effect, also in a session and for a cached list. A removed token
+// is refused.
 func TestRightsChange(t *testing.T) {
 	t.Parallel()
 	ts := newTokenServer(t, surface.Consolidated, permission.Token{Name: "ci"})
@@ -213,7 +212,7 @@ func TestRightsChange(t *testing.T) {
 	eventually("removed", func(_ string, status int) bool { return status == http.StatusUnauthorized })
 }
 
-// The streams of a token end when it is removed, those of others do not.
+// Removing a token ends its streams, and no others.
 func TestStreamsEndWithTheirToken(t *testing.T) {
 	t.Parallel()
 	ts := newTokenServer(t, surface.Consolidated, permission.Token{Name: "ci"}, permission.Token{Name: "monitor"})

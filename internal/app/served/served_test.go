@@ -22,7 +22,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// newWorkbench serves all families on a store in memory.
+// newWorkbench serves all families with a store in memory.
 func newWorkbench(t testing.TB, mode surface.Mode, limits serve.Limits) (*serve.Server, *surface.Surface) {
 	t.Helper()
 	s := surface.New(surface.Options{Mode: mode, Log: quiet})
@@ -46,8 +46,8 @@ func newWorkbench(t testing.TB, mode surface.Mode, limits serve.Limits) (*serve.
 	return server, s
 }
 
-// The model of a client up to 2025-11-25 is asked on its own line, and answers
-// to nothing are dropped.
+// A client up to 2025-11-25 is asked for its model on stdio, and answers without a question are
+// dropped.
 func TestStdioSampling(t *testing.T) {
 	t.Parallel()
 	s, _ := newWorkbench(t, surface.Consolidated, serve.Limits{})

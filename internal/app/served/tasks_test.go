@@ -29,8 +29,8 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// slow is a workflow that waits until it is released, or fifty seconds, note one that answers at once, with more
-// than an answer may have where many is large.
+// slow is a workflow that waits until it is released, or fifty seconds. note answers at once; many
+// produces more than an answer may have if large is set.
 const (
 	slow = `{name: Slow, steps: [
 		{stepId: later, type: tool, config: {tool: task.submit, arguments: {name: later, type: wait, delayMs: 3600000}}},
@@ -43,13 +43,13 @@ const (
 		then: [{stepId: ask, type: prompt, config: {prompt: one}}]}}]}`
 )
 
-// maxInterruptions is how often a task may be cut off.
+// maxInterruptions is how often a task may be interrupted.
 const maxInterruptions = 2
 
-// patient bounds what is waited for, so that a test ends also where it does not come.
+// patient bounds how long tests wait.
 const patient = 2 * time.Minute
 
-// machine is a server with a worker on a store that may be another one's too.
+// machine is a server with a worker, on a store that several machines may share.
 type machine struct {
 	*testing.T
 	http *mcptest.HTTP
@@ -62,13 +62,14 @@ func newMachine(t *testing.T, store string, rules permission.Rules, limit int, m
 	return newMachineWith(t, store, patient, rules, limit, more...)
 }
 
-// newHasty is newMachine for one that answers kept calls by their tasks, however soon they end.
+// newHasty is newMachine for a server that always answers kept calls with their task, even if they
+// end soon.
 func newHasty(t *testing.T, store string, rules permission.Rules) machine {
 	t.Helper()
 	return newMachineWith(t, store, -1, rules, 0)
 }
 
-// newMachineWith is newMachine with a grace for kept calls to end.
+// newMachineWith is newMachine with a grace period for kept calls to end.
 func newMachineWith(
 	t *testing.T, store string, grace time.Duration, rules permission.Rules, limit int, more ...*toolfold.Family,
 ) machine {
@@ -128,7 +129,7 @@ func newMachineWith(
 	return m
 }
 
-// eachDurable runs a test on both stores that outlive a process.
+// eachDurable runs a test with both stores that outlive a process.
 func eachDurable(t *testing.T, test func(t *testing.T, store string)) {
 	t.Parallel()
 	for name, fresh := range map[string]func(testing.TB) string{
@@ -142,7 +143,7 @@ func eachDurable(t *testing.T, test func(t *testing.T, store string)) {
 	}
 }
 
-// takes is the metadata of a client that takes tasks, and offers what else is given.
+// takes returns the metadata of a client that takes tasks, with additional capabilities.
 func takes(more string) string {
 	return strings.Replace(mcptest.ModernMeta, `clientCapabilities":{}`,
 		`clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}`+more+`}`, 1)
@@ -170,7 +171,7 @@ func (m machine) call(meta, name, arguments string) map[string]any {
 	return m.ask(meta, "tools/call", name, fmt.Sprintf(`"name":%q,"arguments":%s`, name, arguments))
 }
 
-// does calls an action and returns what it answered.
+// does calls an action and returns its result.
 func (m machine) does(name, arguments string) (out map[string]any) {
 	m.Helper()
 	result := m.call(mcptest.ModernMeta, name, arguments)
@@ -187,7 +188,7 @@ func (m machine) task(id string) map[string]any {
 	return m.ask(takes(""), "tasks/get", id, fmt.Sprintf(`"taskId":%q`, id))
 }
 
-// says waits until what is told of a task that runs has a text in it.
+// says waits until the status message of a running task contains a text.
 func (m machine) says(id, text string) {
 	m.Helper()
 	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -210,7 +211,7 @@ func (m machine) ended(id string) map[string]any {
 	return nil
 }
 
-// release ends the wait of the workflow slow, once it has come to it.
+// release ends the waiting step of the workflow slow, once it runs.
 func (m machine) release() {
 	m.Helper()
 	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -228,11 +229,11 @@ func (m machine) release() {
 var (
 	durations = regexp.MustCompile(`(urationMs\\?"):\d+`)
 	times     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`)
-	amounts   = regexp.MustCompile(`\d{3,}|x{3,}`) // of an answer that is cut, where the digits of durations move the cut
+	amounts   = regexp.MustCompile(`\d{3,}|x{3,}`) // in a cut answer, where the digits of durations move the cut
 	ids       = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
 )
 
-// stable is a result without what differs between two runs.
+// stable returns a result without the parts that differ between runs.
 func stable(result map[string]any) string {
 	delete(result, "resultType")
 	if meta, ok := result["_meta"].(map[string]any); ok && len(meta) == 0 {
@@ -246,8 +247,8 @@ func stable(result map[string]any) string {
 	return same
 }
 
-// What was kept is answered as the call would have been: whole or in part, cut, by an old
-// name, as the error of the run, or as the refusal of what cannot run.
+// A kept call has the same answer as a plain one: whole or in part, cut, under an old name, as the
+// error of the run, or as the refusal of a call that cannot run.
 func TestKeptCallsAnswerLikeCalls(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 3000)
@@ -279,8 +280,8 @@ func TestKeptCallsAnswerLikeCalls(t *testing.T) {
 	})
 }
 
-// A kept call goes on in another process when the one that took it is gone, under the
-// same id, and the task family knows it.
+// A kept call continues in another process if its process is gone, under the same id, and the task
+// family knows it.
 func TestKeptCallsMoveOn(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newHasty(t, store, permission.Rules{})
@@ -305,7 +306,7 @@ func TestKeptCallsMoveOn(t *testing.T) {
 	})
 }
 
-// To cancel a task ends its run, and its steps.
+// Cancelling a task ends its run and its steps.
 func TestCancelKeptCall(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newHasty(t, store, permission.Rules{})
@@ -315,7 +316,7 @@ func TestCancelKeptCall(t *testing.T) {
 		if task := m.ended(id); task["status"] != "cancelled" || task["result"] != nil {
 			t.Errorf("it ended as %v", task)
 		}
-		m.rest() // what still ran would have ended
+		m.rest() // a step that still ran would have ended
 		text := stable(m.call(mcptest.ModernMeta, "memory", `{"action":"get","key":"slow/done"}`))
 		if !strings.Contains(text, `\"found\":false`) {
 			t.Errorf("its steps went on: %s", text)
@@ -323,8 +324,8 @@ func TestCancelKeptCall(t *testing.T) {
 	})
 }
 
-// To wait for a task is answered by that task, and nothing is kept for it. Who cancels
-// the wait does not cancel what was waited for.
+// Waiting for a task is answered with that task, and stores no other. Cancelling the wait does not
+// cancel the task.
 func TestAwaitedTask(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newHasty(t, store, permission.Rules{})
@@ -343,7 +344,7 @@ func TestAwaitedTask(t *testing.T) {
 	})
 }
 
-// A client that lends its model runs what may ask it within the request.
+// A client that lends its model runs calls that may ask the model within the request.
 func TestLentModelsKeepCallsPlain(t *testing.T) {
 	t.Parallel()
 	m := newHasty(t, "memory:", permission.Rules{})
@@ -356,7 +357,7 @@ func TestLentModelsKeepCallsPlain(t *testing.T) {
 	}
 }
 
-// A kept call has no more rights than the server that took it, wherever it runs.
+// A kept call has at most the rights of the server that took it, wherever it runs.
 func TestKeptCallsHaveTheServersRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newMachine(t, store, permission.Rules{}, 0) // its worker may take the row
@@ -384,13 +385,13 @@ func TestKeptCallsHaveTheServersRights(t *testing.T) {
 	})
 }
 
-// What a server leaves for a worker, or to others who run it, has no more rights than the
-// server, wherever it runs.
+// Work that a server leaves to a worker, or to other callers, has at most the server's rights,
+// wherever it runs.
 func TestWhatIsLeftHasTheServersRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newMachine(t, store, permission.Rules{}, 0)
 		limited := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear"}}, 0)
-		limited.rest() // the other's worker runs it all
+		limited.rest() // the other's worker runs everything
 		register := func(by machine, id, step string) {
 			by.does("agent", `{"action":"register","agentId":"`+id+`","description":"Wipes.","workflow":[{"stepId":"x","name":"Wipe",`+step+`}]}`)
 		}
@@ -422,8 +423,8 @@ func TestWhatIsLeftHasTheServersRights(t *testing.T) {
 	})
 }
 
-// A kept call is shown to those who have here what it was kept with, or the right to see
-// tasks, and ended by them or with the right to end tasks.
+// A kept call is visible to callers with the rights that it was kept with, or with the right to see
+// tasks. They, and callers with the right to end tasks, can cancel it.
 func TestKeptCallsBelongToTheirRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newHasty(t, store, permission.Rules{})
@@ -456,7 +457,8 @@ func TestKeptCallsBelongToTheirRights(t *testing.T) {
 	})
 }
 
-// A kept call of what a set leaves out is not there for callers who are served the set, whatever they may do with tasks.
+// A kept call of an action outside of a set does not exist for callers who are served the set,
+// whatever their rights to tasks.
 func TestKeptCallsStayInTheirSet(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		order := func() *toolfold.Family {
@@ -475,8 +477,8 @@ func TestKeptCallsStayInTheirSet(t *testing.T) {
 	})
 }
 
-// shop returns a tool that takes an order, and asks for its size and its colour, as an
-// action with an effect.
+// shop returns a tool that takes an order and asks for size and colour, as an action with the given
+// effect.
 func shop(t *testing.T, effect toolfold.Effect, question string) *toolfold.Family {
 	t.Helper()
 	family, err := toolfold.External{
@@ -500,7 +502,7 @@ func shop(t *testing.T, effect toolfold.Effect, question string) *toolfold.Famil
 	return family
 }
 
-// asks waits until a task asks, and returns what, by the keys.
+// asks waits until a task asks a question with a text, and returns its questions by key.
 func (m machine) asks(id, text string) map[string]any {
 	m.Helper()
 	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -521,14 +523,14 @@ func (m machine) tells(id, key, content string) string {
 		id, key, content)))
 }
 
-// What a kept call asks is kept with it, as are the answers: another process goes on with
-// both, asks nothing twice, and takes answers also while no process runs the task.
+// The questions and answers of a kept call are stored with it: another process continues with both,
+// asks nothing twice, and accepts answers even while no process runs the task.
 func TestKeptCallsAsk(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
 		created := first.call(takes(`,"elicitation":{}`), "order", `{}`)
 		id, _ := created["taskId"].(string)
-		if created["resultType"] != "task" { // its status is input_required already, unless it has not come so far
+		if created["resultType"] != "task" { // it may be input_required already
 			t.Fatalf("it is answered %v", created)
 		}
 		asked := first.asks(id, "Which size")
@@ -559,8 +561,8 @@ func TestKeptCallsAsk(t *testing.T) {
 	})
 }
 
-// A call that may not be made twice ends with its process, also while it asks; what cannot
-// be kept is not asked.
+// A call that may not be repeated ends with its process, also while it asks. A question that cannot
+// be stored is not asked.
 func TestKeptCallsThatCannotAsk(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, strings.Repeat("x", 1<<20)))
@@ -580,7 +582,8 @@ func TestKeptCallsThatCannotAsk(t *testing.T) {
 	})
 }
 
-// A kept call that was lost with its workers failed, and says why; nobody cancelled it.
+// A kept call that was lost with its workers fails with the reason, and does not count as
+// cancelled.
 func TestLostKeptCall(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))

@@ -19,9 +19,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// BenchmarkEcho prints what tracing costs a tools/call of an echo: the rate with
-// it over the rate without, in turns in one run, storing included. The floor
-// is 0.9.
+// BenchmarkEcho prints the rate of calls of an echo with tracing relative to the rate without, in
+// alternating turns of one run, storing included. The floor is 0.9.
 func BenchmarkEcho(b *testing.B) {
 	traced := newBench(b, nil, nil)
 	if _, err := traced.store.Open(b.Context()); err != nil {
@@ -50,10 +49,9 @@ func BenchmarkEcho(b *testing.B) {
 		}
 		posts[i] = poster(b, server)
 	}
-	// Of many short rounds a noisy neighbour spoils some: medians are what it
-	// reports, of the time and of the time on a processor. Storing is part of
-	// the traced side of each round.
-	const calls = 512 // about what is stored at a time
+	// A noisy neighbour spoils some of the many short rounds, so it reports medians, of wall time
+	// and processor time. Storing is part of the traced side.
+	const calls = 512 // about the size of a stored batch
 	var took, worked [2][]float64
 	for round := 0; b.Loop(); round++ {
 		for turn := range 2 {
@@ -84,7 +82,7 @@ func BenchmarkEcho(b *testing.B) {
 	b.ReportMetric(median(worked[0])/median(worked[1]), "cpu-ratio")
 }
 
-// processorTime is the time that this process has had on processors.
+// processorTime returns the processor time of this process.
 func processorTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// shown returns the page /metrics of a server.
+// shown returns a server's page /metrics.
 func shown(s *serve.Server) string {
 	w := httptest.NewRecorder()
 	s.Handler("", "example.com").ServeHTTP(w, httptest.NewRequest("GET", "http://example.com/metrics", nil))
@@ -73,7 +73,7 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// recorded is what TestScrape expects of /metrics; names that would be one have a hash.
+// recorded is the page that TestScrape expects; colliding names have a hash.
 const recorded = `# HELP recorded_a_b Recorded gauge a_b.
 # TYPE recorded_a_b gauge
 recorded_a_b{_="6",label_0="5",label___name__="4",x_y="3",x_y_c6d04176="2",x_y_ced28ca5="1"} 1.5
@@ -105,7 +105,7 @@ toolfold_store_up 1
 toolfold_tasks{queue="default",status="queued"} 1
 `
 
-// Lists and descriptions are counted, from the cache too.
+// Lists and descriptions are counted, even if they come from the cache.
 func TestServerFigures(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, nil)

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// answers is a receiver of spans that gives these answers in turn.
+// answers is a receiver of spans that returns these answers in turn.
 type answers []http.Response
 
 func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -78,7 +78,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A setting that cannot be used is said at the start, by its name.
+// An invalid setting is reported at the start, by name.
 func TestOTLPRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("no certificate"), 0o600); err != nil {
@@ -98,8 +98,7 @@ func TestOTLPRefuses(t *testing.T) {
 	}
 }
 
-// Spans are sent again while the receiver is busy or away, and not after it has
-// refused them.
+// Spans are sent again while the receiver is busy or unreachable, but not after it rejected them.
 func TestOTLPRetries(t *testing.T) {
 	t.Parallel()
 	partial := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 3)
@@ -109,7 +108,7 @@ func TestOTLPRetries(t *testing.T) {
 	for _, test := range []struct {
 		why     string
 		answers answers
-		want    string // the error; empty = none
+		want    string // the error; empty = no error
 		least   time.Duration
 	}{
 		{"it was away and busy", answers{{}, {StatusCode: 503}, {StatusCode: 200}}, "", 7 * time.Second},

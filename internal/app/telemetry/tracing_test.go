@@ -40,7 +40,7 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// TestMain unsets what would send the spans of the tests to a collector that the machine has set.
+// TestMain unsets the machine's settings for exporting spans.
 func TestMain(m *testing.M) {
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "OTEL_") {
@@ -50,16 +50,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// bench is a whole workbench whose calls are traced.
+// bench is a whole workbench with traced calls.
 type bench struct {
 	*surface.Surface
 	tracing *telemetry.Tracing
 	store   *storage.LazyDB
-	each    time.Duration // that a call takes at least
+	each    time.Duration // minimum duration of a call
 }
 
-// lasting is middleware that has each call take time in a bubble, where it takes none: spans that
-// begin at the same time have no order.
+// lasting is middleware that makes each call take some time in a synctest bubble, because spans
+// that begin at the same time have no order.
 func (b *bench) lasting(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		time.Sleep(b.each)
@@ -114,7 +114,7 @@ func newBench(t testing.TB, files map[string]string, change func(*telemetry.Opti
 	return b
 }
 
-// do calls an action that has to succeed.
+// do calls an action that must succeed.
 func do[Out any](t testing.TB, b *bench, name, args string) Out {
 	t.Helper()
 	out, err := toolfold.Do[Out](t.Context(), b.Runner, name, json.RawMessage(args))
@@ -137,7 +137,7 @@ const failingAgent = `{"agentId": "reviewer", "description": "Reviews.", "workfl
 	{"stepId": "list", "type": "tool", "config": {"tool": "memory.list"}},
 	{"stepId": "look", "type": "tool", "retry": {"maxAttempts": 3, "backoffMs": 1}, "config": {"tool": "broken"}}]}`
 
-// addTools adds a tool that takes a while, and one that fails.
+// addTools adds a slow tool and one that fails.
 func addTools(t testing.TB, b *bench) {
 	for name, run := range map[string]func(context.Context, json.RawMessage) (json.RawMessage, error){
 		"slow": func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -166,11 +166,11 @@ func labels(spans []trace.SpanItem) (list []string) {
 	return list
 }
 
-// A workflow run reads back as the tree that it was, with its true slowest step
-// and the answer that its caller may have missed.
+// A recorded workflow run has the right tree, the right slowest step, and the answer that its
+// caller may have missed.
 func TestWorkflowRun(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, checkWorkflowRun) // in which the slow step takes 300 ms, and the others one
+	synctest.Test(t, checkWorkflowRun) // in the bubble the slow step takes 300 ms, and the others 1 ms
 }
 
 func checkWorkflowRun(t *testing.T) {
@@ -274,8 +274,7 @@ func checkWorkflowRun(t *testing.T) {
 	}
 }
 
-// The failure that ended a run is named before one that the run went on after, which
-// says so.
+// The failure that ended a run is listed before one after which the run continued, which is marked.
 func TestFailureThatEndedTheRun(t *testing.T) {
 	b := newBench(t, map[string]string{".toolfold/workflows/odd.yaml": `
 name: Odd
@@ -304,8 +303,8 @@ steps:
 	}
 }
 
-// One run is found among many calls: by what it ran, its caller, workspace, session,
-// task, error and time.
+// One run is found among many calls: by its target, caller, workspace, session, task, error and
+// time.
 func TestRunsAreFound(t *testing.T) {
 	workflow := strings.Replace(slowWorkflow, "tool: slow", "tool: memory.list", 1)
 	b := newBench(t, map[string]string{".toolfold/workflows/nightly.yaml": workflow}, func(o *telemetry.Options) {
@@ -353,8 +352,8 @@ func TestRunsAreFound(t *testing.T) {
 	}
 }
 
-// A failing agent run shows the failure at its place, and is a failed trace
-// although the call has an answer.
+// A failing agent run shows the failure at its place, and the trace has failed although the call
+// has an answer.
 func TestFailingAgent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, nil)
@@ -382,8 +381,7 @@ func TestFailingAgent(t *testing.T) {
 	}
 }
 
-// What runs is listed and shown as running, and as interrupted once its process
-// is gone.
+// A running span is listed and shown as running, and as interrupted once its process is gone.
 func TestRunning(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, nil)
@@ -416,8 +414,8 @@ func TestRunning(t *testing.T) {
 	}
 }
 
-// Calls alone do not open the store; their spans wait for it.
-// Where calls are not traced, runs and what they call still are.
+// Calls alone do not open the store; their spans wait for it. If calls are not traced, runs and the
+// calls that they make still are.
 func TestRunsOnly(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, func(o *telemetry.Options) { o.RunsOnly = true })
@@ -461,8 +459,7 @@ func TestStoreStaysClosed(t *testing.T) {
 	}
 }
 
-// More than the bound is dropped and counted, and a store that fails loses no
-// more than spans.
+// Spans beyond the limit are dropped and counted, and a failing store only loses spans.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, func(o *telemetry.Options) {
@@ -472,13 +469,13 @@ func TestBounds(t *testing.T) {
 		_, span := b.tracing.Provider().Tracer("a run").Start(t.Context(), "x")
 		span.End()
 	}
-	_ = b.tracing.Flush(t.Context()) // of what a flush in the background has left
+	_ = b.tracing.Flush(t.Context()) // the ones that a flush in the background has left
 	if n := b.tracing.Dropped(); n != 20_000 {
 		t.Errorf("%d were dropped", n)
 	}
 }
 
-// pacedStore notes when batches were stored, and how many spans each had.
+// pacedStore records when batches were stored, and their sizes.
 type pacedStore struct {
 	trace.Store
 	at    []time.Time
@@ -490,11 +487,11 @@ func (s *pacedStore) Put(ctx context.Context, spans []trace.Span, now time.Time)
 	return s.Store.Put(ctx, spans, now)
 }
 
-// A full batch is stored each quarter of a second. Of the calls that come faster, those that
-// succeeded are dropped first, and counted. No time passes in a bubble while calls are made.
+// A full batch is stored every quarter of a second. If calls come faster, successful ones are
+// dropped first, and counted. In a bubble, calls take no time.
 func TestTooManyCalls(t *testing.T) {
 	t.Parallel()
-	const batch, most = 1024, 4096 // spans stored at a time, and calls that succeeded and wait for that
+	const batch, most = 1024, 4096 // batch size, and limit of waiting successful calls
 	synctest.Test(t, func(t *testing.T) {
 		paced := &pacedStore{}
 		b := newBench(t, nil, func(o *telemetry.Options) {
@@ -526,7 +523,7 @@ func TestTooManyCalls(t *testing.T) {
 				t.Errorf("batches of %v spans were stored at %v", paced.sizes, paced.at)
 			}
 		}
-		for range 40 { // ten seconds at the rate at which spans are stored
+		for range 40 { // ten seconds at the rate of storing
 			call(batch, `{"key":"a"}`)
 			time.Sleep(250 * time.Millisecond)
 		}
@@ -541,9 +538,8 @@ func TestTooManyCalls(t *testing.T) {
 	})
 }
 
-// Captured arguments and results are shortened and hide secrets: by the names of
-// members, by what credentials look like within texts, and in parameters that came as
-// text. Keys of entries are shown.
+// Captured arguments and results are shortened and hide secrets: by member names, by texts that
+// look like credentials, and in parameters sent as text. Keys of entries are shown.
 func TestCapture(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, func(o *telemetry.Options) { o.Arguments = true })
@@ -575,8 +571,8 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// A call whose name leads to no action is labelled with it, as far as it is short and holds no
-// secret, also where spans are sent out.
+// A call with an unknown name has that name as label, shortened and without secrets, also if spans
+// are exported.
 func TestUnknownCalls(t *testing.T) {
 	const token = "ghp_" + "R4nd0mXy7QkLm2Np8Wv5Tz1Bc6Df3Gh9Jk0S"
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -601,8 +597,8 @@ func TestUnknownCalls(t *testing.T) {
 	}
 }
 
-// Of a call that failed, the names of its arguments are kept that its action declares,
-// however it was called; of one that did not, none.
+// A failed call records the names of its arguments that its action declares, however it was called.
+// A successful call records none.
 func TestNamesOfArguments(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, nil)
@@ -630,7 +626,7 @@ func TestNamesOfArguments(t *testing.T) {
 	}
 }
 
-// The same spans arrive at a collector, within the trace of the caller.
+// An OTLP collector receives the same spans, within the caller's trace.
 func TestOTLP(t *testing.T) {
 	var mu sync.Mutex
 	arrived := map[string][]string{} // names by trace
@@ -672,7 +668,7 @@ func TestOTLP(t *testing.T) {
 	defer served.Close()
 	for _, by := range []string{"header", "meta"} {
 		header, meta := parent, ""
-		if by == "meta" { // which goes before the header
+		if by == "meta" { // takes precedence over the header
 			header, meta = "00-11111111111111111111111111111111-2222222222222222-01", `"traceparent":"`+parent+`",`
 		}
 		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"workflow","arguments":{"action":"run",` +
@@ -714,7 +710,7 @@ func TestOTLP(t *testing.T) {
 	}
 }
 
-// An endpoint that cannot be used is said at the start.
+// An unusable endpoint is reported at the start.
 func TestOTLPProtocol(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4317")
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
@@ -727,10 +723,10 @@ func TestOTLPProtocol(t *testing.T) {
 	}
 }
 
-// What is recorded stays within its bound, however much it is.
+// The records stay within the limit, however much is recorded.
 func TestTrim(t *testing.T) {
 	t.Parallel()
-	var passed atomic.Int64 // the exporter looks at the clock in the background
+	var passed atomic.Int64 // atomic, because the exporter reads the clock in the background
 	start := time.Now()
 	b := newBench(t, nil, func(o *telemetry.Options) {
 		o.Megabytes = 1
@@ -756,7 +752,7 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// A call has the times of the clock that tracing was given.
+// The times of a call come from the clock of the options.
 func TestTimesOfCalls(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -768,8 +764,8 @@ func TestTimesOfCalls(t *testing.T) {
 	}
 }
 
-// A span that could not be stored as running counts once all the same, and of those that
-// could not be stored only what has ended is lost.
+// A span that could not be stored as running still counts once. Of spans that could not be stored,
+// only ended ones are lost.
 func TestStoreComesBack(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool
@@ -787,7 +783,7 @@ func TestStoreComesBack(t *testing.T) {
 		away.Store(is)
 		_, child := b.tracing.Provider().Tracer("a run").Start(ctx, "part")
 		child.End()
-		_ = b.tracing.Flush(t.Context()) // or a flush in the background was first
+		_ = b.tracing.Flush(t.Context()) // unless a flush in the background was first
 	}
 	span.End()
 	list := do[trace.ListOut](t, b, "trace.list", `{"status": "success"}`)

@@ -48,7 +48,7 @@ func TestTrusted(t *testing.T) {
 	for name, want := range map[string]bool{
 		"project": true, "alias": true, "project/below/deeper": true, "project/below/..": true, "other/into": true,
 		"project-2": false, "other": false, "project/../other": false, ".": false, "project/absent": false,
-		"project/out": false, // a link in a trusted folder leads to one that is not
+		"project/out": false, // a link in a trusted folder leads to an untrusted one
 	} {
 		if got := list.Trusted(at(name)); got != want {
 			t.Errorf("%s: trusted is %v, want %v", name, got, want)
@@ -63,8 +63,7 @@ func TestTrusted(t *testing.T) {
 	}
 }
 
-// Another folder at the path of a trusted one is told from it, until it is trusted
-// itself.
+// Another folder at the path of a trusted one is detected, until it is trusted itself.
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	list, dir := folders(t, "project/below", "other/below")
@@ -154,7 +153,7 @@ func TestBrokenList(t *testing.T) {
 	}
 }
 
-// Each addition goes through a list of its own, as processes would.
+// Each addition uses its own list, as separate processes would.
 func TestAddConcurrently(t *testing.T) {
 	t.Parallel()
 	const n = 20

@@ -53,7 +53,7 @@ func TestUncommitted(t *testing.T) {
 	}
 }
 
-// Git shows no lines of what it takes for binary: all of such a file counts as changed.
+// Git lists no lines for files that it considers binary, so every line counts as changed.
 func TestFilesWithoutLines(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{".gitattributes": "*.a -diff\n*.b binary\n*.c diff=other\n", "x.a": "1\n", "x.b": "1\n",
@@ -80,7 +80,7 @@ func TestFilesWithoutLines(t *testing.T) {
 	}
 }
 
-// A file that is named is new unless the commit has it, also where git lists none of it.
+// A named file is new unless the commit has it, even if git does not list it.
 func TestNamedFiles(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{".gitignore": ".env\n", "sub/a b": "1\n", "sub/b": "1\n", "above": "1\n"})
@@ -96,7 +96,7 @@ func TestNamedFiles(t *testing.T) {
 	}
 }
 
-// What main got meanwhile is no change of the branch; what is not committed is.
+// Commits on main since the branch are not changes of the branch; uncommitted changes are.
 func TestSinceBranch(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{"a": "1\n2\n3\n"})
@@ -128,7 +128,7 @@ func TestBeforeTheFirstCommit(t *testing.T) {
 	}
 }
 
-// No reference is taken for an option, a path or a range.
+// No reference is mistaken for an option, a path or a range.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{"a": "1"})
@@ -197,7 +197,7 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// A setting with which git runs no hooks is named, with what to do.
+// A setting that switches hooks off is named, with the fix.
 func TestHooks(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, nil)
@@ -234,7 +234,7 @@ func TestTop(t *testing.T) {
 		t.Errorf("without a working tree it is %s, %v", top, ok)
 	}
 	tree := filepath.Join(dir, "tree")
-	if err := os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: elsewhere\n"), 0o600); err != nil { // as of a worktree
+	if err := os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: elsewhere\n"), 0o600); err != nil { // as in a worktree
 		t.Fatal(err)
 	}
 	if top, ok := Top(below); top != tree || !ok {

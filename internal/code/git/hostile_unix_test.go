@@ -15,8 +15,8 @@ import (
 	"github.com/toolfold/toolfold/internal/code/git/gittest"
 )
 
-// hostile is a repository that makes git run a program, which leaves a mark.
-// It returns the path of the mark.
+// hostile returns a repository that makes git run a program, which creates a mark, and the path of
+// the mark.
 func hostile(t *testing.T, way string) (gittest.Repo, string) {
 	t.Helper()
 	r := gittest.New(t, map[string]string{"a.txt": "1", "b/c.txt": "1"})
@@ -85,8 +85,7 @@ func hostile(t *testing.T, way string) (gittest.Repo, string) {
 	return r, mark
 }
 
-// Nothing that an untrusted repository names is run. That each way works is
-// seen by plain git.
+// Git runs nothing that an untrusted repository names. Plain git shows that each way works.
 func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"fsmonitor", "hook", "filter", "required filter", "included filter", "process", "fetch", "submodule"} {
@@ -97,10 +96,10 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 			if _, ran := os.Stat(mark); ran == nil {
 				t.Fatal("the repository ran a program")
 			}
-			if way != "fetch" && (err != nil || len(changes) == 0) { // that one lacks what git needs
+			if way != "fetch" && (err != nil || len(changes) == 0) { // fetch lacks objects that git needs
 				t.Errorf("changes %v, %v", changes, err)
 			}
-			if way == "hook" { // status calls it when it writes the index
+			if way == "hook" { // status calls the hook when it writes the index
 				r.Write("b/c.txt", "1")
 			}
 			limited, end := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/code/imports"
 )
 
-// unpack writes the files of an archive to a folder of its own.
+// unpack extracts an archive to a temporary folder.
 func unpack(t *testing.T, archive string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -278,7 +278,7 @@ const a = [;
 	}
 }
 
-// Files of configuration may lead in circles, or to what is no folder.
+// Configuration files may form cycles, or refer to folders that do not exist.
 func TestHostileConfiguration(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, `

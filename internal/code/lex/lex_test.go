@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/internal/code/lex"
 )
 
-// Tokens are what a language calls one, and stand where they say.
+// Each lexer splits texts into its language's tokens, with the right offsets.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A command of a policy runs only where the user trusts the workspace.
+// A policy's command only runs if the user trusts the workspace.
 func TestCommandNeedsTrust(t *testing.T) {
 	t.Parallel()
 	mark := filepath.Join(t.TempDir(), "ran")
@@ -43,7 +43,7 @@ func TestCommandEnds(t *testing.T) {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
-	for limit := time.Second; ; limit *= 2 { // until there was time to begin
+	for limit := time.Second; ; limit *= 2 { // until the limit leaves enough time to start
 		const lasting = "gates: [contract_tests]\ncontractTests: {command: [sh, -c, \"echo before; sleep 600\"], timeoutMs: %d}\n"
 		got := r.check(true, fmt.Sprintf(lasting, limit.Milliseconds()))[0]
 		want := fmt.Sprintf(" longer than %s", limit)

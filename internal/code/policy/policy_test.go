@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
-// repo is a git repository in a folder of its own.
+// repo is a git repository in a temporary folder.
 type repo struct{ gittest.Repo }
 
 func newRepo(t *testing.T, files map[string]string) repo { return repo{gittest.New(t, files)} }
@@ -56,7 +56,7 @@ var startFiles = map[string]string{
 	"conf/schema.json": `{"type":"object","properties":{"port":{"type":"integer"}},"required":["port"]}`,
 }
 
-// aliases is a document of a few hundred bytes that stands for thousands of millions of values.
+// aliases returns a document of a few hundred bytes that expands to billions of values.
 func aliases() string {
 	text := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for name := 'b'; name < 'k'; name++ {
@@ -66,16 +66,15 @@ func aliases() string {
 	return text
 }
 
-// Each gate fails for what it is about and for nothing else, and all pass a
-// change that is in order.
+// Each gate fails only for its own faults, and all pass a valid change.
 func TestGates(t *testing.T) {
 	t.Parallel()
-	token := "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6" // no credential of anybody
+	token := "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6" // not a real credential
 	for name, test := range map[string]struct {
 		files map[string]string
 		gone  []string
-		want  map[string]string // statuses that are not PASS
-		says  []string          // of the gates that do not pass
+		want  map[string]string // statuses other than PASS
+		says  []string          // messages of the gates that do not pass
 	}{
 		"in order": {files: map[string]string{
 			"src/a/a.go": "package a\n\nimport \"strings\"\n\nvar _ = strings.ToUpper\n", "conf/app.yaml": "port: 81\nbase: &b {x: 1}\nmore: *b\n",
@@ -182,7 +181,7 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// A link inside the workspace does not lend a path the rights of another.
+// A link inside the workspace does not give a path the permissions of another.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, startFiles)
@@ -319,10 +318,10 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A file that had faults before is judged by the lines that were added to it.
+// In a file with older faults, only added lines are judged.
 func TestOlderFaults(t *testing.T) {
 	t.Parallel()
-	token := func(end string) string { return "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeX" + end } // no credential of anybody
+	token := func(end string) string { return "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeX" + end } // not a real credential
 	r := newRepo(t, map[string]string{
 		"fixtures.txt": "token = " + token("o6") + "\n", "known.txt": "x\n", "src/a.ts": "import x from \"left-pad\";\n", ".gitleaksignore": "",
 	})
@@ -356,10 +355,10 @@ func TestOlderFaults(t *testing.T) {
 	}
 }
 
-// A file that is named is judged whole unless the commit has it, however it is named.
+// Every line of a named file is judged unless the commit has the file, however it is named.
 func TestNamedFiles(t *testing.T) {
 	t.Parallel()
-	token := "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6" // no credential of anybody
+	token := "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6" // not a real credential
 	r := newRepo(t, map[string]string{".gitignore": ".env\n", "a.txt": "x\n", "old.txt": "token = " + token + "\n", "b.txt": "x\n",
 		".gitattributes": "b.txt -diff\n"})
 	r.Write(".env", "token = "+token+"\n")
@@ -382,8 +381,8 @@ func TestNamedFiles(t *testing.T) {
 	}
 }
 
-// A file that is named and not there is gone where the last commit has it; of any other it is said
-// that it was not read.
+// A named file that is missing counts as gone if the last commit has it. Other missing files are
+// reported as not read.
 func TestNamedFilesThatAreGone(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, map[string]string{"a.txt": "x\n", "b.txt": "x\n", "here.txt": "x\n"})
@@ -412,11 +411,11 @@ func TestNamedFilesThatAreGone(t *testing.T) {
 	}
 }
 
-// A baseline that is not committed does not settle on its own what is no secret.
+// An uncommitted baseline does not suffice to accept a secret.
 func TestBaselineThatDiffers(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, map[string]string{"a.txt": "x\n", ".gitignore": "*ignore\n"})
-	r.Write("a.txt", "token = ghp_"+"x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6\n") // no credential of anybody
+	r.Write("a.txt", "token = ghp_"+"x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6\n") // not a real credential
 	r.Write(baselineFile, "a.txt:github-pat:1\n")
 	check := func() Result {
 		t.Helper()

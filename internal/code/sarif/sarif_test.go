@@ -7,8 +7,8 @@ import (
 	"github.com/toolfold/toolfold/internal/code/sarif"
 )
 
-// A log has what the standard asks for, and what code hosts need to show findings and to tell
-// those of one run from those of another.
+// A log has the members that the standard requires, and those with which code hosts show findings
+// and match them between runs.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	run := sarif.Run{

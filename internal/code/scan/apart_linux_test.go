@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// A package whose types take for ever ends with its time, is named, and leaves no process behind;
-// no compiler sees it, and what imports it is analysed. The compiler that go fix needs of another
-// one has the limits of memory and time.
+// A package whose type check takes forever ends at its limit, is reported, and leaves no process
+// behind. No compiler sees it, and its importers are analysed. The compiler that go fix needs for
+// another package has limits of memory and time.
 func TestHostilePackageEnds(t *testing.T) {
 	t.Parallel()
-	name := fmt.Sprintf("hostile%dend", os.Getpid()) // which is part of no name of another run
+	name := fmt.Sprintf("hostile%dend", os.Getpid()) // unique to this run
 	var large strings.Builder
 	large.WriteString("type A0 struct{ a int }\n")
 	for i := 1; i < 60; i++ {
@@ -46,8 +46,8 @@ func TestHostilePackageEnds(t *testing.T) {
 	}
 }
 
-// watch returns a function that returns the limits of a process whose command line has a name, if one
-// was seen since; and complains of those that run still.
+// watch returns a function that returns the limits of a process whose command line contains a name,
+// if one was seen since. It reports such processes that still run.
 func watch(t *testing.T, name string) (seen func() string) {
 	t.Helper()
 	compilers := func() (pids []string) {
@@ -77,7 +77,7 @@ func watch(t *testing.T, name string) (seen func() string) {
 					last = string(text)
 				}
 			}
-			time.Sleep(5 * time.Millisecond) // until it looks again: a compiler lives for longer
+			time.Sleep(5 * time.Millisecond) // shorter than a compiler runs
 		}
 	}()
 	return func() string {
@@ -89,7 +89,7 @@ func watch(t *testing.T, name string) (seen func() string) {
 	}
 }
 
-// A process of a scan has 500 MB, and reads files as large as any that is looked at.
+// A scanner process has 500 MB, and can read files of the maximum size.
 func TestFastRulesHaveLittleMemory(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}

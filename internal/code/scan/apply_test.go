@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// one scans a file with one fault that has a fix, and returns the finding.
+// one scans a file with one fixable fault, and returns the finding.
 func one(t *testing.T) (Scanner, Finding) {
 	t.Helper()
 	s := Scanner{Dir: t.TempDir()}
@@ -27,7 +27,7 @@ const (
 	mended = "export const n = 1;\nif (Number.isNaN(n)) n;\n"
 )
 
-// apply makes the fix of one finding; what refuses it is an error.
+// apply applies the fix of one finding, and returns a refusal as an error.
 func (s Scanner) apply(t *testing.T, f Finding, c Change) (*Applied, error) {
 	t.Helper()
 	applied, err := s.Apply(t.Context(), []Finding{f}, c)
@@ -37,7 +37,7 @@ func (s Scanner) apply(t *testing.T, f Finding, c Change) (*Applied, error) {
 	return applied, err
 }
 
-// files lists what is in the workspace.
+// files lists the files of the workspace.
 func (s Scanner) files(t *testing.T) string {
 	t.Helper()
 	var list []string
@@ -104,7 +104,7 @@ func TestWriteKeepsBackupAndMode(t *testing.T) {
 	}
 }
 
-// What is not as it was scanned, or not to be written, stays as it is.
+// A file that changed since the scan, or cannot be written, stays unchanged.
 func TestRefusalsTouchNothing(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "a.ts")
@@ -114,7 +114,7 @@ func TestRefusalsTouchNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(t *testing.T, path string) error
 		code   string
-		holds  string // empty = nothing is there
+		holds  string // empty = there is no file
 	}{
 		"changed": {func(_ *testing.T, path string) error { return os.WriteFile(path, []byte(faulty+"\n"), 0o644) }, FileChanged,
 			faulty + "\n"},
@@ -189,7 +189,7 @@ func TestTests(t *testing.T) {
 	}
 }
 
-// A file that the tests themselves change is not written over.
+// A file that the tests themselves change is not overwritten.
 func TestTestsThatChangeTheFile(t *testing.T) {
 	t.Parallel()
 	s, f := one(t)

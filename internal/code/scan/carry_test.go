@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Findings are carried over a change to where their lines are now, unless these changed.
+// Findings move with their lines through a change, unless their lines changed.
 func TestCarry(t *testing.T) {
 	t.Parallel()
 	before := "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n"
@@ -30,8 +30,8 @@ func TestCarry(t *testing.T) {
 	}
 }
 
-// Fixes of one file are made together; what does not go with others, or not at all, is
-// left with its reason, and the others are made.
+// Fixes of one file are applied together. Fixes that conflict or fail are left out with the reason,
+// and the others are applied.
 func TestSeveralFixes(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
@@ -42,7 +42,7 @@ func TestSeveralFixes(t *testing.T) {
 	report := s.must(t, Request{Purpose: Bugs})
 	findings := report.Findings
 	for i, f := range findings {
-		if f.File == "b.py" && f.Line == 3 { // the same place twice, and what would not parse
+		if f.File == "b.py" && f.Line == 3 { // the same place twice, and a fix that does not parse
 			again, broken := f, f
 			again.Edits = []Edit{{f.Edits[0].Start, f.Edits[0].End, "==  5"}}
 			broken.Edits = []Edit{{0, 0, "((\n"}}
@@ -74,7 +74,7 @@ func TestSeveralFixes(t *testing.T) {
 	}
 }
 
-// Tests that fail take all files back.
+// If the tests fail, all files are restored.
 func TestSeveralFixesAreTakenBack(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}

@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/golden"
 )
 
-// Improvements of a module, by modernize, staticcheck and inline.
+// Refactorings of a module, by modernize, staticcheck and inline.
 func TestGoRefactorings(t *testing.T) {
 	t.Parallel()
 	s := workspaceOf(t, "module")
@@ -23,14 +23,14 @@ func TestGoRefactorings(t *testing.T) {
 	}
 }
 
-// Every fix is written, one scan for each, until none is left. What comes out
-// is as the golden file has it, and what was fixed is not found again.
+// Every fix is applied, one per scan, until none is left. The result equals the golden file, and a
+// fixed finding is not found again.
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		folder, name string
 		purpose      Purpose
-		compiler     []string // empty = it is enough that the tokens fit
+		compiler     []string // empty = the tokens must match
 	}{
 		{"scripts", "bugs.ts", Bugs, nil},
 		{"scripts", "refactor.ts", Refactorings, nil},
@@ -76,8 +76,8 @@ func TestFixes(t *testing.T) {
 	}
 }
 
-// mustHaveTools names the environment variable by which CI says that tests
-// which need an installed tool fail without it.
+// mustHaveTools is the environment variable that makes tests fail if a tool that they need is not
+// installed, for CI.
 const mustHaveTools = "TOOLFOLD_TEST_COMPILERS"
 
 func compile(t *testing.T, s Scanner, argv []string) {

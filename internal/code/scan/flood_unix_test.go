@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// flooded scans a file of a trusted workspace whose eslint prints a text. The guard only ends what would take hours.
+// flooded scans a file of a trusted workspace whose eslint prints a text. The time limit only
+// guards against hours.
 func flooded(t *testing.T, output func(file string) string) *Report {
 	t.Helper()
 	onlyTools(t, t.TempDir())
@@ -27,7 +28,7 @@ func flooded(t *testing.T, output func(file string) string) *Report {
 	return report
 }
 
-// What a tool reports of a file costs no more than it is long, however much that is.
+// The cost of a tool's reports is linear in their length.
 func TestToolReportsMuch(t *testing.T) {
 	report := flooded(t, func(file string) string {
 		var all strings.Builder
@@ -41,7 +42,7 @@ func TestToolReportsMuch(t *testing.T) {
 	}
 }
 
-// Output that would take much more memory than it is long is not read.
+// Output that would need much more memory than its length is not parsed.
 func TestToolReportsNothings(t *testing.T) {
 	report := flooded(t, func(file string) string {
 		return `[{"filePath":"` + file + `","messages":[` + strings.Repeat("null,", 2_000_000) + `null]}]`

@@ -2,7 +2,7 @@ package scan
 
 import "testing"
 
-// Any text is split and looked at without a panic, and fixes fit it.
+// Any text is scanned without a panic, and fixes apply to it.
 func FuzzFast(f *testing.F) {
 	for _, name := range []string{"a.ts", "a.py", "a.go"} {
 		f.Add(name, "if (a == `x${b}`) { /re/.test(\"é\") }")

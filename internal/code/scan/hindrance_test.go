@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What keeps packages from being analysed is said once for a module, with what corrects it.
+// A reason for not analysing packages is reported once per module, with the fix.
 func TestHindrances(t *testing.T) {
 	t.Parallel()
 	const sums = "example.com/h v1.0.0 h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n" +
@@ -23,7 +23,7 @@ func TestHindrances(t *testing.T) {
 		"not downloaded": {map[string]string{"go.mod": goMod + "\nrequire example.com/h v1.0.0\n", "go.sum": sums,
 			"a/a.go": "package a\n\n" + needs, "b/b.go": "package b\n\n" + needs, "c/c.go": "package c\n\nimport _ \"example.com/m/a\"\n"},
 			[]string{"a: " + only + "its modules are not downloaded: run go mod download (and 2 more packages)"}},
-		// the go command lists h with a file of c then
+		// in this case the go command lists h with a C file
 		"not downloaded, and a test is nearer": {map[string]string{"go.mod": goMod + "\nrequire example.com/h v1.0.0\n", "go.sum": sums,
 			"a/a.go": "package a\n\nimport _ \"example.com/m/b\"\n", "b/b.go": "package b\n\nimport _ \"example.com/m/c\"\n",
 			"c/c.go":      "package c\n\nimport (\n\t\"context\"\n\n\t_ \"example.com/h\"\n)\n\nfunc F(context.Context) {}\n",
@@ -51,7 +51,7 @@ func TestHindrances(t *testing.T) {
 			}
 			purposes := []Purpose{Bugs}
 			if strings.HasPrefix(name, "not downloaded") {
-				purposes = append(purposes, Refactorings) // the modernizers do not say it again
+				purposes = append(purposes, Refactorings) // the modernizers must not report it again
 			}
 			for _, purpose := range purposes {
 				var got []string
@@ -68,7 +68,7 @@ func TestHindrances(t *testing.T) {
 	}
 }
 
-// The first scan after Go was installed finds what later ones do.
+// The first scan after Go was installed finds the same as later ones.
 func TestColdCache(t *testing.T) {
 	t.Setenv("GOCACHE", t.TempDir())
 	s := workspaceOf(t, "module")

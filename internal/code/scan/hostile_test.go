@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// hostile are texts that make a rule look far for each token, repeated to the
-// size of the largest file.
+// hostile holds texts that make a rule look far ahead at each token. They are repeated up to the
+// maximum file size.
 var hostile = map[string][]string{
 	"a.ts": {
 		"(", "{", "a.", "var a=1\n", "a&&a.a&&", "f(", "if(", "import{a}from'a'\n", "`${", "'a'+a+", "?a:", "function a(){",
@@ -19,8 +19,8 @@ var hostile = map[string][]string{
 	"a.go": {"(", "func(", "{", "func a() {", "// x := a\n", "exec.Command(", "\"select a from b\"+a+", "`"},
 }
 
-// BenchmarkHostile prints how long each takes. Nothing that a rule does may
-// grow with the square of a text: then one takes minutes, not seconds.
+// BenchmarkHostile prints the time for each text. No rule may take quadratic time: it would take
+// minutes instead of seconds.
 func BenchmarkHostile(b *testing.B) {
 	for name, texts := range hostile {
 		for _, text := range texts {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// nested returns a text that is repeated on lines of their own, so that lines stay short.
+// nested repeats a text on separate lines, so that lines stay short.
 func nested(text string, n int) string { return strings.Repeat(text+"\n", n) }
 
-// doubled returns declarations of which each says the one before it twice, with its name for %[1]d
-// and that of the one before for %[2]d.
+// doubled returns declarations that each use the previous one twice. %[1]d is the number of a
+// declaration, and %[2]d the previous number.
 func doubled(first, each string, n int) string {
 	var all strings.Builder
 	all.WriteString(first + "\n")
@@ -32,8 +32,8 @@ func numbered(each string, n int) string {
 	return all.String()
 }
 
-// hostileGo are packages that take a parser, the type checker, an analyser, a compiler or the go
-// command as much time or memory as there is, or ought not to: the files of each beside an honest package.
+// hostileGo returns packages on which a parser, the type checker, an analyser, a compiler or the go
+// command could use unlimited time or memory. Each has an honest package beside it.
 func hostileGo() map[string]map[string]string {
 	of := func(text string) map[string]string { return map[string]string{"a/a.go": "package a\n\n" + text} }
 	doubling := "import \"unsafe\"\n\n" + doubled("type A0 struct{ a int }", "type A%d struct{ a, b A%d }", 60) +
@@ -85,7 +85,7 @@ func hostileGo() map[string]map[string]string {
 	}
 }
 
-// copies returns n generic functions of which each needs twice the copies of the one before.
+// copies returns n generic functions. Each needs twice as many instances as the previous one.
 func copies(n int) string {
 	var all strings.Builder
 	for i := range n {
@@ -97,8 +97,8 @@ func copies(n int) string {
 
 const goMod = "module example.com/m\n\ngo 1.22\n"
 
-// Hostile Go costs what it costs itself: what is beside it is analysed, no step ends but by itself or
-// by its limit, which is said in words, and what imports it is still looked at.
+// Hostile Go only affects itself: other packages are analysed, each step ends by itself or at its
+// limit, which is reported, and importers are still scanned.
 func TestHostileGo(t *testing.T) {
 	t.Parallel()
 	kinds := hostileGo()

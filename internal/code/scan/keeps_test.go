@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A fix is offered on the lines that want it, and on no other: there it could make another
-// program of the file. Each text is what real repositories have.
+// A fix is only offered on the marked lines: on others it could change the behaviour. The texts are
+// from real repositories.
 func TestFixesThatKeepTheProgram(t *testing.T) {
 	t.Parallel()
 	s, want, got := Scanner{Dir: t.TempDir()}, []string{}, []string{}
@@ -96,7 +96,7 @@ import "./b";
 	}
 }
 
-// Lines of // +build stay in modules for a Go that reads no others.
+// Lines of // +build stay in modules for Go versions that read no others.
 func TestBuildLinesOfOldModules(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}

@@ -13,12 +13,11 @@ import (
 	"testing"
 )
 
-// alarms is how many faults may be found in net/http and the packages below it,
-// tests included. With Go 1.26 there are 8 in 112 files, none of them
-// a value that is never closed.
+// alarms bounds the faults found in net/http and the packages below it, tests included. With Go
+// 1.26 there are 8 in 112 files, and none is about a value that is never closed.
 const alarms = 12
 
-// Much read code has few findings: what is found there is mostly false.
+// Well-tested code has few findings, because most of them would be false.
 func TestFalseAlarms(t *testing.T) {
 	t.Parallel()
 	root, err := exec.Command("go", "env", "GOROOT").Output()
@@ -39,8 +38,8 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
-// manyFiles writes a workspace of n files: nine in ten are TypeScript, the
-// others Go, in packages of fifty.
+// manyFiles writes a workspace of n files: nine in ten are TypeScript, the others Go, in packages
+// of fifty.
 func manyFiles(t *testing.T, n int) Scanner {
 	t.Helper()
 	s := Scanner{Dir: t.TempDir()}
@@ -65,8 +64,8 @@ func manyFiles(t *testing.T, n int) Scanner {
 // full reports whether to run at full size, which takes minutes.
 func full() bool { return os.Getenv("TOOLFOLD_LOAD") != "" }
 
-// Ten thousand files take less than 1 GB, and two thousand half of that; progress goes from
-// nothing to all, never back.
+// Ten thousand files take less than 1 GB, and two thousand half of that. Progress goes from zero to
+// all, never back.
 func TestManyFiles(t *testing.T) {
 	n, most := 2_000, uint64(500)
 	if full() {
@@ -103,7 +102,7 @@ func TestManyFiles(t *testing.T) {
 	}
 }
 
-// A scan that is cancelled ends there, whatever it does then.
+// A cancelled scan ends soon, in every phase.
 func TestCancel(t *testing.T) {
 	s := manyFiles(t, 2000)
 	for _, at := range []string{"scanning files", "analysing Go packages"} {

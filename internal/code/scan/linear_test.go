@@ -8,8 +8,8 @@ import (
 	"github.com/toolfold/toolfold/internal/code/lex"
 )
 
-// Four times as long a file takes about four times the memory to read. It does
-// not run in parallel: it counts the bytes of the process.
+// Reading a file four times as long takes about four times the memory. The test does not run in
+// parallel, because it counts the memory of the process.
 func TestReadingGrowsLinearly(t *testing.T) {
 	for name, line := range map[string]string{
 		"a.py": "from a import b  # why\n", "b.py": "x = {'a': [1.5, f(y)]}\n", "a.js": "import {a} from 'b'; // why\n",
@@ -31,8 +31,8 @@ func TestReadingGrowsLinearly(t *testing.T) {
 	}
 }
 
-// The JavaScript lexer is asked no more than lex.MaxUnread times what it cannot
-// read: each time it looks for the line from the start. No fix is offered then.
+// The JavaScript lexer gives up after lex.MaxUnread unreadable places, because it searches the line
+// of each from the start. Then no fix is offered.
 func TestUnreadableScriptIsGivenUp(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"'\n", "\u202e\u2066 var a = 1\n"} {

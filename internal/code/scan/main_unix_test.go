@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/code/scan/runner"
 )
 
-// The tests see no linter of the machine, whose findings would come beside those that they expect.
+// TestMain hides the machine's linters, whose findings the tests do not expect.
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
 		hidden, err := os.MkdirTemp("", "programs")
@@ -38,7 +38,8 @@ func isLinter(program os.DirEntry) bool {
 	return slices.ContainsFunc(runner.All, func(r runner.Runner) bool { return r.Name == program.Name() })
 }
 
-// withoutLinters returns a folder of programs, or, if it has linters, another one with links to the rest.
+// withoutLinters returns a folder of programs. If it has linters, it returns another folder with
+// links to the rest.
 func withoutLinters(folder, other string) (string, error) {
 	programs, err := os.ReadDir(folder)
 	if err != nil || !slices.ContainsFunc(programs, isLinter) {

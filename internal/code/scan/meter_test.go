@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Steps share the processor time that is used while they go on, and a step that waits uses none.
+// Running steps share the processor time used meanwhile, and a waiting step uses none.
 func TestMeter(t *testing.T) {
 	t.Parallel()
 	var used time.Duration
@@ -23,7 +23,7 @@ func TestMeter(t *testing.T) {
 	}{
 		{"", 0, ""}, {"", 0, ""}, {"", 2900 * time.Millisecond, ""}, {"", 3100 * time.Millisecond, "b"},
 		{"b", 4500 * time.Millisecond, ""}, {"all", 4500 * time.Millisecond, ""},
-		{"", 4 * time.Second, ""}, // a program went away without being counted
+		{"", 4 * time.Second, ""}, // an uncounted program is gone
 		{"", 5 * time.Second, "a"}, {"a", time.Minute, ""},
 	} {
 		m.emit(part{Ended: test.ended})
@@ -36,7 +36,7 @@ func TestMeter(t *testing.T) {
 			t.Errorf("after %v: %q is late, want %q", test.used, late.Name, test.late)
 		}
 	}
-	// What the programs of a step used until it ended is not charged to the next one.
+	// The processor time of a step's programs is not charged to the next step.
 	m.emit(part{Begun: &step{"listing", "", time.Hour}})
 	used += time.Minute
 	m.emit(part{Ended: "listing"})

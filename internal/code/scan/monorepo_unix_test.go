@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The outputs of listingTool for a file. The name is as the tool was called with it.
+// Output entries of listingTool for a file. The name is as passed to the tool.
 const (
 	eslintEntry = `{"filePath":"%s","messages":[{"ruleId":"no-eval","severity":2,"message":"m","line":1,"column":1}]}`
 	ruffEntry   = `{"code":"E711","filename":"%s","message":"m","location":{"row":1,"column":1}}`
 )
 
-// listingTool writes a program that logs from where, in which folder and with which files it was called, and prints an
-// entry for each file.
+// listingTool writes a program that logs its path, its working directory and its files, and prints
+// an entry per file.
 func listingTool(t *testing.T, log, at, entry string) {
 	t.Helper()
 	fakeTool(t, at, "", 0)
@@ -32,8 +32,8 @@ func listingTool(t *testing.T, log, at, entry string) {
 	}
 }
 
-// A tool runs in each folder that has its configuration, with the nearest program of the project, over the files for which it
-// is the nearest such folder. A configuration that tests read is none.
+// A tool runs in each folder with a configuration, with the nearest program of the project, over
+// the files for which that folder is the nearest. A configuration in test data does not count.
 func TestToolsBelowTheTop(t *testing.T) {
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
 	onlyTools(t, bin)
@@ -82,8 +82,8 @@ func TestToolsBelowTheTop(t *testing.T) {
 	}
 }
 
-// What a tool reports of a file counts in the folder with the configuration of the file only. A folder in which it fails is
-// named, and the rest goes on.
+// A tool's report about a file only counts from the folder with the file's configuration. A folder
+// in which the tool fails is reported, and the others are checked.
 func TestNearestConfigurationCounts(t *testing.T) {
 	bin := t.TempDir()
 	onlyTools(t, bin)
@@ -115,7 +115,7 @@ func TestNearestConfigurationCounts(t *testing.T) {
 	}
 }
 
-// A tool runs in twenty folders, and the others are named.
+// A tool runs in twenty folders, and the rest are reported.
 func TestTooManyConfigurations(t *testing.T) {
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
 	onlyTools(t, bin)
@@ -138,8 +138,8 @@ func TestTooManyConfigurations(t *testing.T) {
 	}
 }
 
-// Without trust no program below the top runs, and a configuration there only says that the project uses the tool. What
-// starts the go command runs in the folder with its configuration.
+// In an untrusted workspace no program of it runs, and a configuration only shows that the project
+// uses the tool. A tool that starts the go command runs in the folder with its configuration.
 func TestToolsBelowTheTopWithoutTrust(t *testing.T) {
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
 	onlyTools(t, bin)
@@ -173,7 +173,7 @@ func TestToolsBelowTheTopWithoutTrust(t *testing.T) {
 	}
 }
 
-// resolve returns a folder without links.
+// resolve returns a folder with links resolved.
 func resolve(t *testing.T, folder string) string {
 	t.Helper()
 	real, err := filepath.EvalSymlinks(folder)

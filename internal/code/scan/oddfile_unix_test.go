@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A file that makes a tool fail, or that the scan cannot read, costs only itself.
+// A file that makes a tool fail, or that the scan cannot read, does not affect other files.
 func TestFileThatBreaksATool(t *testing.T) {
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
 	bin := t.TempDir()
@@ -41,8 +41,8 @@ func TestFileThatBreaksATool(t *testing.T) {
 	}
 }
 
-// The same holds for a tool that reads the names of its files from a file, as mypy does: it ends at two
-// modules of one name.
+// The same applies to a tool that reads file names from a file, such as mypy, which fails for two
+// modules with the same name.
 func TestFilesThatBreakAToolTogether(t *testing.T) {
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
 	bin := t.TempDir()
@@ -65,7 +65,7 @@ func TestFilesThatBreakAToolTogether(t *testing.T) {
 	}
 }
 
-// Output that is too long is said to be, also if the tool ends as one that found something.
+// Output that is too long is reported, even if the tool exits as after findings.
 func TestToolReportsTooMuch(t *testing.T) {
 	report := flooded(t, func(string) string { return strings.Repeat(" ", 33<<20) })
 	if len(report.Skipped) != 1 || !strings.HasSuffix(report.Skipped[0].Reason, "its output is longer than 32 MB") {

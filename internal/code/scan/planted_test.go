@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// The share held of the well-known faults that are planted in realistic code, and marked there with
-// "bug:", is found without tools of the project's own, with whatever severity: a caller can ask for all.
-// A line without a fault has no finding of weight. The authors know these faults: the share says what is covered,
-// not how many faults of other code are found.
+// The expected share of the well-known faults planted in realistic code, marked there with "bug:",
+// is found without tools of the project, at any severity. A line without a fault has no finding
+// above low severity. The authors know these faults, so the share shows coverage, not how many
+// faults of other code are found.
 func TestPlantedFaults(t *testing.T) {
 	t.Parallel()
 	for folder, percent := range map[string]int{"go": 36, "python": 34, "typescript": 18} {
@@ -57,7 +57,7 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
-// plantedIn returns what is marked in the files of a workspace, by "file:line".
+// plantedIn returns the marks in the files of a workspace, by "file:line".
 func plantedIn(t *testing.T, s Scanner) map[string]string {
 	t.Helper()
 	planted := map[string]string{}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What reads like a fault and is right in real repositories is no finding of weight, and has no fix: each
-// text is quiet but for the lines that want a rule.
+// Correct code of real repositories that looks faulty has no finding above low severity, and no
+// fix, except on lines that expect a rule.
 func TestWhatIsRight(t *testing.T) {
 	t.Parallel()
 	s, want := Scanner{Dir: t.TempDir()}, []string{}
@@ -48,7 +48,8 @@ setInterval(() => self.registration.update(), 1000);
 	if diff := cmp.Diff(want, places(findings)); diff != "" {
 		t.Error(diff)
 	}
-	// What others may import stays, as do clauses that decide what is caught.
+	// Names that other files may import stay, and so do clauses that determine which errors are
+	// caught.
 	s.write(t, "src/compat.py", "# Kept for those who import it from here.\nfrom collections import OrderedDict\n"+
 		"from http import cookiejar as cookielib\nfrom io import StringIO\n")
 	s.write(t, "src/view.tsx", "import { h } from \"preact\";\nexport const view = <p>text</p>;\n")
@@ -63,7 +64,7 @@ setInterval(() => self.registration.update(), 1000);
 	}
 }
 
-// Progress is told before and while Go packages are loaded, not only when all is over.
+// Progress is reported before and while Go packages are loaded, not only at the end.
 func TestProgressOfLoading(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}

@@ -16,8 +16,8 @@ import (
 	"github.com/toolfold/toolfold/internal/code/git/gittest"
 )
 
-// workspaceOf returns a scanner of a copy of a folder of testdata. Faulty Go is kept there as
-// .go.txt, out of reach of what checks the Go files of the repository.
+// workspaceOf returns a scanner for a copy of a folder of testdata. Faulty Go files are stored as
+// .go.txt, so that the repository's checks ignore them.
 func workspaceOf(t *testing.T, folder string) Scanner {
 	t.Helper()
 	dir := t.TempDir()
@@ -56,7 +56,7 @@ func (s Scanner) read(t *testing.T, name string) string {
 	return string(content)
 }
 
-// must scans everything for a purpose.
+// must scans the workspace. The scan must succeed.
 func (s Scanner) must(t *testing.T, r Request) *Report {
 	t.Helper()
 	if r.Paths == nil {
@@ -72,7 +72,7 @@ func (s Scanner) must(t *testing.T, r Request) *Report {
 	return report
 }
 
-// places lists findings as "file:line rule", one for each place.
+// places lists findings as "file:line rule", one per place.
 func places(findings []Finding) []string {
 	list := []string{}
 	for _, f := range findings {
@@ -86,8 +86,8 @@ func places(findings []Finding) []string {
 
 var want = regexp.MustCompile(`\bwant(-\d)?((?: [a-z]+/[\w-]+)+)`)
 
-// wanted lists what the comments of a file want, as places does: "want
-// js/eval" on its line, "want-2 js/eval" two lines above.
+// wanted lists the findings that the comments of a file expect, in the form of places: "want
+// js/eval" on the same line, "want-2 js/eval" two lines above.
 func wanted(name, content string) []string {
 	list := []string{}
 	for i, line := range strings.Split(content, "\n") {
@@ -102,8 +102,7 @@ func wanted(name, content string) []string {
 	return list
 }
 
-// Each line that a rule is for is found, and no other, in files that have the
-// patterns of all fast rules.
+// In files with the patterns of all fast rules, exactly the marked lines are found.
 func TestFastRules(t *testing.T) {
 	t.Parallel()
 	for name, purpose := range map[string]Purpose{
@@ -124,7 +123,7 @@ func TestFastRules(t *testing.T) {
 	}
 }
 
-// A module with a fault of each of more than thirty kinds.
+// A module with faults of more than thirty kinds.
 func TestGoFaults(t *testing.T) {
 	t.Parallel()
 	s := workspaceOf(t, "module")
@@ -137,7 +136,7 @@ func TestGoFaults(t *testing.T) {
 	}
 }
 
-// A scan that finds nothing says what it looked for, by language, and what no tool was there for.
+// A scan without findings describes its scope by language, and which tools were missing.
 func TestLookedFor(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
@@ -163,7 +162,7 @@ func TestLookedFor(t *testing.T) {
 	}
 }
 
-// A scan without a file that it knows says so, whatever it was to look for.
+// A scan without files in a known language reports that, whatever it was to find.
 func TestNothingToLookAt(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{"a.py": "yaml.load(a)\n", "sub/b.rs": "fn main() {}\n", "sub/c.vue": "<template/>\n"})

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What a rule asks of a whole file is found once, however often the rule asks.
+// A rule's question about a whole file is computed once, however often the rule asks.
 func TestLongFilesAreScanned(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
@@ -20,8 +20,7 @@ func TestLongFilesAreScanned(t *testing.T) {
 	}
 }
 
-// A script that makes a parser take all the time or stack there is costs its own findings,
-// not those of the files beside it.
+// A script that makes a parser use all time or stack only loses its own findings.
 func TestHostileScripts(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}

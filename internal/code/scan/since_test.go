@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/code/git/gittest"
 )
 
-// Only what changed is reported; the rest of the changed files is counted.
+// Only findings on changed lines are reported; the others in changed files are counted.
 func TestSince(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{
@@ -41,7 +41,7 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// Changes in a repository below the workspace's are not told; that they are not is.
+// Changes in a nested repository are unknown, which is reported.
 func TestSinceTellsOfRepositoriesBelow(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{"a.py": "yaml.load(a)\n"})

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// recorded returns the files of which the outputs are.
+// recorded returns the files that the recorded outputs are about.
 func recorded(t testing.TB) map[string]*Text {
 	archive, err := txtar.ParseFile("testdata/project.txtar")
 	if err != nil {
@@ -29,8 +29,8 @@ func recorded(t testing.TB) map[string]*Text {
 	return files
 }
 
-// Each reader reads what its tool wrote. The golden file has a line for each report, with its place in bytes, its kinds as a
-// fault and as a refactoring, and the line as its fix makes it.
+// Each reader parses the recorded output of its tool. The golden file has a line per report, with
+// its byte position, its kinds as a fault and as a refactoring, and the line after its fix.
 func TestReaders(t *testing.T) {
 	files := recorded(t)
 	for _, r := range All {
@@ -93,7 +93,7 @@ func fixedLine(text *Text, c Count, report Report) string {
 	return lines[min(line, len(lines))-1]
 }
 
-// Every runner says how it is found, called and installed, and where it does not run apart its file says why.
+// Every runner has all required fields. If it has no Apart, its file explains why.
 func TestRunnersAreComplete(t *testing.T) {
 	for _, r := range All {
 		if r.Name == "" || r.Job == "" || r.Files == nil || r.Config == nil || r.Args == nil || r.Install == "" || r.Read == nil {
@@ -108,7 +108,7 @@ func TestRunnersAreComplete(t *testing.T) {
 	}
 }
 
-// What is no report is an error, not an empty one.
+// Output that is not a report is an error, not an empty report.
 func TestNoReport(t *testing.T) {
 	for _, r := range All {
 		if list, err := r.Read([]byte("panic: no such thing\n")); err == nil {
@@ -150,7 +150,7 @@ func FuzzReaders(f *testing.F) {
 	})
 }
 
-// Places are counted in the unit of the tool, and one outside of the text is the nearest one in it.
+// Positions are counted in the tool's unit. One outside of the text becomes the nearest one inside.
 func TestOffset(t *testing.T) {
 	text := NewText("é😀x\nab\n")
 	for _, test := range []struct {
@@ -171,7 +171,7 @@ func TestOffset(t *testing.T) {
 	}
 }
 
-// A word weighs more where it is about security, and an error more where it is about types.
+// Severities are higher for security, and errors also for types.
 func TestLevel(t *testing.T) {
 	for _, test := range []struct{ word, kind, want string }{
 		{"error", "logic-error", "medium"}, {"ERROR", "security", "high"}, {"error", "type-error", "high"},
