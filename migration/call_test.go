@@ -9,8 +9,8 @@ import (
 	"github.com/toolfold/toolfold/migration"
 )
 
-// Arguments in params count as the server reads them, and what it would refuse to
-// read is no call that could be rewritten.
+// Arguments in params count as the server reads them. A call that the server would reject is not
+// rewritten.
 func TestRewriteParams(t *testing.T) {
 	t.Parallel()
 	r := migration.NewRewriter(app.Families())
@@ -27,7 +27,7 @@ func TestRewriteParams(t *testing.T) {
 		{"memory_list", `{"params":"x"}`, "params is no JSON object"},
 		{"memory_list", `{"limit":1,"limit":2}`, "a member twice"},
 		{"memory_list", `[1]`, "arguments of memory_list"},
-		{"memory.delete", `{"key":"a","zz":1}`, `{"action":"delete","params":{"key":"a","zz":1}}`}, // refused then, refused now
+		{"memory.delete", `{"key":"a","zz":1}`, `{"action":"delete","params":{"key":"a","zz":1}}`}, // rejected before and after
 		{"memory", `{"action":"list","zz":1}`, `{"action":"list","zz":1}`},
 		{
 			"tool_call", `{"name":"memory_delete","arguments":{"key":"a"}}`,
@@ -48,7 +48,7 @@ func TestRewriteParams(t *testing.T) {
 	}
 }
 
-// Logs of models have their arguments under input.
+// In model logs, the arguments are in the member input.
 func TestRewriteLine(t *testing.T) {
 	t.Parallel()
 	r := migration.NewRewriter(app.Families())

@@ -18,13 +18,13 @@ import (
 	"github.com/toolfold/toolfold/migration/files"
 )
 
-// mark is a marked stretch of a file.
+// mark is a marked range of a file.
 type mark struct {
 	start, end int
 	isUse      bool
 }
 
-// marks takes the marks out of a file of the corpus.
+// marks removes the marks from a file of the corpus.
 func marks(t *testing.T, name, marked string) (text string, places []mark) {
 	t.Helper()
 	var b strings.Builder
@@ -50,7 +50,7 @@ func marks(t *testing.T, name, marked string) (text string, places []mark) {
 	}
 }
 
-// finds count what a search found of what is marked.
+// finds counts the marked names that a search found.
 type finds struct{ files, uses, found, decoys, wrong int }
 
 func (f *finds) add(g finds) {
@@ -65,7 +65,7 @@ func (f finds) String() string {
 		f.files, f.found, f.uses, f.recall(), f.wrong, f.decoys, f.precision())
 }
 
-// legacyWord matches what must be marked: a legacy name by itself.
+// legacyWord matches text that must be marked: a legacy name as a word.
 func legacyWord() *regexp.Regexp {
 	var names []string
 	for _, f := range app.Families() {
@@ -80,9 +80,9 @@ func legacyWord() *regexp.Regexp {
 	return regexp.MustCompile(`\b(` + strings.Join(names, "|") + `)\b`)
 }
 
-// Files after forms of public repositories, with uses and what looks like one marked:
-// nearly all uses are found and nearly nothing else; only marked places change, a
-// second search changes nothing, and what could be read can be read afterwards.
+// The corpus has files after public repositories, in which uses and similar texts are marked. A
+// search finds nearly all uses and little else. It only changes marked places, a second search
+// changes nothing, and files that parsed still parse.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
 	search := files.Search{Rewriter: migration.NewRewriter(app.Families()), Servers: []string{"my_server"}}
@@ -134,7 +134,7 @@ func TestCorpus(t *testing.T) {
 	golden.Compare(t, "testdata/corpus.txt", report.String())
 }
 
-// judgeFile searches a file and counts.
+// judgeFile searches a file and counts the finds.
 func judgeFile(t *testing.T, s files.Search, word *regexp.Regexp, name, marked string, report *strings.Builder) (f finds) {
 	t.Helper()
 	text, places := marks(t, name, marked)
@@ -181,8 +181,7 @@ func judgeFile(t *testing.T, s files.Search, word *regexp.Regexp, name, marked s
 	return f
 }
 
-// unharmed fails the test where more than uses changed, or a second search changes the
-// file again.
+// unharmed fails the test if more than uses changed, or if a second search changes the file again.
 func unharmed(t *testing.T, s files.Search, name, file, text string, found files.Found) {
 	t.Helper()
 	again := s.File(file, found.Now)

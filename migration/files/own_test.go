@@ -78,7 +78,7 @@ var definitions = map[string][]string{
 	},
 }
 
-// A repository defines a name in one file and uses it in others: the name is its own.
+// If a repository defines a name in one file, uses in other files are its own.
 func TestOwnNames(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
@@ -119,7 +119,7 @@ func TestOwnNames(t *testing.T) {
 	}
 }
 
-// What uses a name does not define it.
+// A use of a name is not a definition.
 func TestUsesDefineNothing(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}

@@ -20,7 +20,7 @@ import (
 	"github.com/toolfold/toolfold/permission"
 )
 
-// effect is what a host does when a tool is called.
+// effect is a host's action when a tool is called.
 type effect string
 
 const (
@@ -29,13 +29,13 @@ const (
 	denied  effect = "denied"
 )
 
-// ruleSet are the rules of a host by what they do; what no rule names does otherwise.
+// ruleSet holds the rules of a host by effect. Tools without a rule get otherwise.
 type ruleSet struct {
 	allow, ask, deny []string
 	otherwise        effect
 }
 
-// of returns what happens when a tool is called by the name that the host has for it.
+// of returns the effect for a tool, by the host's name for it.
 func (r ruleSet) of(tool string) effect {
 	matches := func(pattern string) bool { ok, _ := path.Match(pattern, tool); return ok }
 	switch {
@@ -49,7 +49,7 @@ func (r ruleSet) of(tool string) effect {
 	return r.otherwise
 }
 
-// ruleHost is a form in which a host keeps rules for tools.
+// ruleHost is a host's format of rules for tools.
 type ruleHost struct {
 	name, file string
 	prefix     string // of tools in rules
@@ -73,8 +73,8 @@ func settingsIn[T any](t *testing.T, decode func([]byte, any) error, text string
 	return v
 }
 
-// inServer are hosts with lists in the entry of a server; what they ask for otherwise
-// is what no list names.
+// inServer returns hosts with lists in the entry of a server. Tools in no list have the effect
+// otherwise.
 func inServer(name, file, permits, forbids string, otherwise effect) ruleHost {
 	type entry = map[string]map[string]map[string][]string
 	return ruleHost{
@@ -89,7 +89,7 @@ func inServer(name, file, permits, forbids string, otherwise effect) ruleHost {
 	}
 }
 
-// ruleHosts are the forms of twelve hosts.
+// ruleHosts returns the formats of twelve hosts.
 func ruleHosts() []ruleHost {
 	inMap := func(text func(pairs string) string, keys ...string) func(r ruleSet) string {
 		return func(r ruleSet) string {
@@ -229,7 +229,7 @@ func ruleHosts() []ruleHost {
 		inServer("cline", "cline_mcp_settings.json", "autoApprove", "disabledTools", asked))
 }
 
-// moved is an action with the names it has.
+// moved is an action with its legacy name.
 type moved struct {
 	action *toolfold.Action
 	old    string
@@ -256,11 +256,11 @@ func toolIn(a *toolfold.Action, fold consolidate.Fold) string {
 	return consolidate.Entries(a.Family, fold)[slices.Index(a.Family.Actions, a)].Tool
 }
 
-// What a host permits, asks for and denies of all 64 tools stays so with what the answer
-// names, in each host's form: exactly with --fold=none and the exact names; and with the
-// tools of the other folds nothing is permitted that was not, once the server has the
-// denials that are named. What was denied is denied by the server in every fold. The
-// rules themselves stay. What became of them is the page docs/rules.md.
+// The effects of a host's rules on all 64 tools stay the same with the suggested names, in each
+// host's format. With --fold=none and the exact names they are identical. With the tools of the
+// other folds, nothing more is permitted once the server has the suggested denials. Denied tools
+// are denied by the server in every fold. The rules themselves stay. The page docs/rules.md shows
+// the results.
 func TestRulesAreKept(t *testing.T) {
 	t.Parallel()
 	tools := legacyTools(t)
@@ -270,7 +270,7 @@ func TestRulesAreKept(t *testing.T) {
 		var r ruleSet
 		rules := 0
 		for i, tool := range tools {
-			if i%5 != 2 && i%5 != 4 && tool.old != toolIn(tool.action, consolidate.ByFamily) { // else its rule means the same now
+			if i%5 != 2 && i%5 != 4 && tool.old != toolIn(tool.action, consolidate.ByFamily) { // otherwise its rule now means the same
 				rules++
 			}
 			switch name := h.prefix + tool.old; i % 5 {
@@ -321,14 +321,14 @@ func ruleFolds() []consolidate.Fold {
 	return []consolidate.Fold{consolidate.None, consolidate.ByEffect, consolidate.ByFamily}
 }
 
-// hostOutcome is what a host does with each tool before and after, in the order of the tools.
+// hostOutcome holds a host's effects on each tool before and after, in order of the tools.
 type hostOutcome struct {
 	host   ruleHost
 	before []effect
 	after  map[consolidate.Fold][]effect
 }
 
-// rulesPage is what became of the rules of every host.
+// rulesPage holds the results for the rules of every host.
 type rulesPage struct {
 	tools []moved
 	hosts []hostOutcome
@@ -373,7 +373,7 @@ func (p rulesPage) text() string {
 	return b.String()
 }
 
-// whatBecame counts what tools are now by what they were.
+// whatBecame counts the effects after the migration by those before.
 func whatBecame(before, after []effect) string {
 	var list []string
 	for _, was := range []effect{allowed, asked, denied} {
@@ -398,7 +398,7 @@ func whatBecame(before, after []effect) string {
 	return strings.Join(list, "; ")
 }
 
-// serverDenials lists what the answer says the server has to deny.
+// serverDenials lists the actions that the server must deny according to the result.
 func serverDenials(uses []files.Use) (list []string) {
 	for _, u := range uses {
 		if u.Rule.Deny != "" {
@@ -408,9 +408,9 @@ func serverDenials(uses []files.Use) (list []string) {
 	return list
 }
 
-// answered returns the rules as the answer says they are to be written for a fold, and
-// what the server has to deny beside so that they permit no more. Rules that forbid stay:
-// the server's denials are in their place.
+// answered returns the rules as the result suggests them for a fold, and the actions that the
+// server must deny so that the rules permit no more. Rules that forbid stay: the server's denials
+// replace them.
 func answered(text string, uses []files.Use, fold consolidate.Fold) (follow string, deny []string) {
 	permitted := map[string]bool{} // by full name
 	for _, u := range uses {

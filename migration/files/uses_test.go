@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/migration/files"
 )
 
-// Every legacy tool is found as a rule, a call and a word; a rewritten call is
-// the one that Rewrite makes of it.
+// Every legacy tool is found as a rule, a call and a word. A rewritten call equals the result of
+// Rewrite.
 func TestEveryLegacyTool(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
@@ -28,7 +28,7 @@ func TestEveryLegacyTool(t *testing.T) {
 					t.Fatal(err)
 				}
 				if want.Name == old.Name || f.Category == "discovery" {
-					continue // it is called as it was, or by a name that others have too
+					continue // its name is unchanged, or also common elsewhere
 				}
 				found := s.File("a.jsonl", fmt.Appendf(nil, `{"name": %q, "arguments": {}}`, call.Name))
 				var got migration.Call
@@ -47,7 +47,7 @@ func TestEveryLegacyTool(t *testing.T) {
 	}
 }
 
-// What stands in front of a name says whose tool it is.
+// The prefix of a name determines whose tool it is.
 func TestServersOfRules(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families()), Servers: []string{"my server", "work-*"}}
@@ -69,8 +69,7 @@ func TestServersOfRules(t *testing.T) {
 	}
 }
 
-// A file that cannot be read keeps its text; the names in it are reported, rules as
-// what they are.
+// A file that cannot be parsed stays unchanged. The names in it are reported, and rules as rules.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
@@ -85,7 +84,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// With Widen a rule that permits, and nothing else, becomes one for the whole tool.
+// Widen only changes rules that permit to rules for the whole tool.
 func TestWiden(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families()), Widen: true}
@@ -102,7 +101,7 @@ func TestWiden(t *testing.T) {
 	}
 }
 
-// The action of a name in prose stands in one bracket with what is said of the name there.
+// In prose, a name's action joins an existing pair of brackets after the name.
 func TestProse(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
@@ -119,7 +118,7 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// A use that cannot be rewritten is left, and keeps no other of its file away.
+// A use that cannot be rewritten stays, and does not prevent others in its file.
 func TestOneLeft(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
@@ -147,7 +146,7 @@ func TestOneLeft(t *testing.T) {
 	}
 }
 
-// Where the server lists one tool per action, rules that hold there are no uses.
+// If the server lists one tool per action, rules that stay valid are not uses.
 func TestExact(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families()), Exact: true}
@@ -159,8 +158,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// What nests deeply, and is no object in the end, takes no longer for that: each level
-// is read once.
+// Deep nesting that is not an object in the end does not take longer: each level is read once.
 func TestDeepNesting(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
@@ -172,7 +170,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// Whatever a file has, it is no worse afterwards, and a second search changes nothing.
+// Any file still parses afterwards, and a second search changes nothing.
 func FuzzUses(f *testing.F) {
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
 	paths, _ := filepath.Glob("testdata/corpus/*.txtar")

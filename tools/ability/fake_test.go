@@ -12,7 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
-// fakeStore keeps abilities in memory.
+// fakeStore stores abilities in memory.
 type fakeStore struct {
 	mu        sync.Mutex
 	abilities map[string]Ability
@@ -47,8 +47,8 @@ func (f *fakeStore) Remove(_ context.Context, id string) (bool, error) {
 	return removed, nil
 }
 
-// newService returns a service on a store with abilities and an empty
-// workspace, which it also returns.
+// newService returns a service with stored abilities and an empty workspace, and the workspace's
+// path.
 func newService(t testing.TB, stored ...Ability) (*Service, string) {
 	t.Helper()
 	store := &fakeStore{abilities: map[string]Ability{}}
@@ -59,7 +59,7 @@ func newService(t testing.TB, stored ...Ability) (*Service, string) {
 	return New(store, workspace.Folder{Dir: dir}), dir
 }
 
-// simple is an enabled ability of middling priority.
+// simple returns an enabled ability of medium priority.
 func simple(id, content string) Ability {
 	return Ability{ID: id, Content: content, Priority: 50, Enabled: true}
 }
@@ -75,7 +75,7 @@ func writeFile(t testing.TB, dir, name, text string) {
 	}
 }
 
-// ask is an injection without a task and with the usual limits.
+// ask returns the arguments of an injection without a task and with the default limits.
 func ask() InjectIn {
 	return InjectIn{AgentID: "coder", MaxAbilities: 10, MaxTokens: 50000}
 }

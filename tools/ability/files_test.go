@@ -11,8 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
-// Everything that front matter can have arrives, and defaults are those of
-// register.
+// All fields of front matter are parsed, with the defaults of register.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -65,7 +64,7 @@ Text`, Ability{
 	}
 }
 
-// A broken file is told with the line and what to do about it.
+// A broken file is reported with the line and the fix.
 func TestParseFaults(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -112,7 +111,7 @@ func TestParseFaults(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, it is an ability or has a fault in one line.
+// Any file is an ability, or has a fault described on one line.
 func FuzzParse(f *testing.F) {
 	f.Add("---\ntags: [a, b]\npriority: 3\n---\nText")
 	f.Add("---\na: !!binary x\n? b\n: - c\n---\n")
@@ -128,8 +127,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Broken files do not hide the others, and nothing outside of the workspace
-// is read.
+// Broken files do not hide the others, and no file outside of the workspace is read.
 func TestFolder(t *testing.T) {
 	t.Parallel()
 	s, dir := newService(t)
@@ -175,7 +173,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Each read sees the files as they are then.
+// Each read returns the current files.
 func TestFolderFollowsEdits(t *testing.T) {
 	t.Parallel()
 	s, dir := newService(t)

@@ -14,9 +14,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
-// rules is an ability with what decides when it is used, for tests of that:
-// "id! p90 <coder,-bob >needs #rival" is disabled, of priority 90, for coder,
-// not for bob, and so on.
+// rules parses an ability with conditions for its use: "id! p90 <coder,-bob >needs #rival" is
+// disabled, of priority 90, for coder, not for bob, and so on.
 func rules(text string) Ability {
 	words := strings.Fields(text)
 	id, off := strings.CutSuffix(words[0], "!")
@@ -38,7 +37,7 @@ func rules(text string) Ability {
 	return a
 }
 
-// What decides who is in, without a task: all that apply, by priority.
+// Without a task, all applicable abilities are injected by priority.
 func TestInjectRules(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -137,7 +136,7 @@ func countOf(t testing.TB, text string) int {
 	return n
 }
 
-// A text that is too long is passed over for one that has room.
+// A text that is too long is skipped in favour of one that fits.
 func TestInjectTooLong(t *testing.T) {
 	t.Parallel()
 	words := func(n int) string { return strings.Repeat("word ", n) }
@@ -163,7 +162,7 @@ func TestInjectTooLong(t *testing.T) {
 	}
 }
 
-// Of many that are left out the first ones are named.
+// Only the first of many left-out abilities are listed.
 func TestLeftOutIsShort(t *testing.T) {
 	t.Parallel()
 	var stored []Ability
@@ -179,8 +178,7 @@ func TestLeftOutIsShort(t *testing.T) {
 	}
 }
 
-// With a task only what is related comes in, but for core abilities and what
-// is required.
+// With a task, only related abilities are injected, except core abilities and requirements.
 func TestInjectForTask(t *testing.T) {
 	t.Parallel()
 	s := New(&fakeStore{abilities: map[string]Ability{}}, workspace.Folder{Dir: "testdata/workspace"})
@@ -205,7 +203,7 @@ func TestInjectForTask(t *testing.T) {
 	}
 }
 
-// A result says of each ability why it is in, and what nearly was.
+// A result gives the reason for each ability, and lists those that nearly fit.
 func TestInjectSaysWhy(t *testing.T) {
 	t.Parallel()
 	gc, base := simple("go-concurrency", "Every goroutine has an owner. Run the tests with the race detector."), simple("base", "Be brief.")
@@ -226,8 +224,7 @@ func TestInjectSaysWhy(t *testing.T) {
 	}
 }
 
-// A text that fits well enough stays out beside one that fits far better, and the
-// result names that reason.
+// A fitting text is left out beside one that fits far better, with that reason.
 func TestInjectSaysThatOthersFitBetter(t *testing.T) {
 	t.Parallel()
 	s, _ := newService(t, simple("sql-tuning", "Tune slow SQL queries: read the execution plan, add the missing index."),
@@ -241,8 +238,7 @@ func TestInjectSaysThatOthersFitBetter(t *testing.T) {
 	}
 }
 
-// A page about something else is no reason to put an ability in, and one
-// sentence of a page is.
+// A page about another subject injects no ability, but a single sentence of a page does.
 func TestInjectForALongTask(t *testing.T) {
 	t.Parallel()
 	s := New(&fakeStore{abilities: ofTrades(t).abilities}, workspace.Folder{Dir: t.TempDir()})
@@ -262,8 +258,8 @@ func TestInjectForALongTask(t *testing.T) {
 	}
 }
 
-// Of two that are about as relevant the one of higher priority goes first;
-// no priority makes an unrelated one relevant.
+// Of two similarly relevant abilities, the one of higher priority comes first. No priority makes an
+// unrelated one relevant.
 func TestPriorityBoosts(t *testing.T) {
 	t.Parallel()
 	one, two := simple("sql-one", "Tune SQL queries with indexes."), simple("sql-two", "Tune SQL queries with an index.")
@@ -278,7 +274,7 @@ func TestPriorityBoosts(t *testing.T) {
 	}
 }
 
-// What was registered, changed or removed counts in the next call.
+// The next call sees registered, changed and removed abilities.
 func TestInjectFollowsChanges(t *testing.T) {
 	t.Parallel()
 	s, _ := newService(t)
@@ -309,7 +305,7 @@ func TestInjectFollowsChanges(t *testing.T) {
 	check()
 }
 
-// Calls at once that see different abilities do not disturb each other.
+// Concurrent calls that see different abilities do not affect each other.
 func TestInjectAtOnce(t *testing.T) {
 	t.Parallel()
 	s, _ := newService(t, simple("base", "Roast coffee beans."))

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// scraps make up random texts: scripts, marks and spaces that
-// tokenizers join in surprising ways.
+// scraps are pieces of random texts: scripts, symbols and spaces that tokenizers join in surprising
+// ways.
 var scraps = []string{
 	"error ", "the deployment ", "Größe ", "日本語", "مرحبا ", "привет ", "👩‍👩‍👧", "हिन्दी ", "\n", "\n\n", "   ", "\t",
 	"---", "-", "...", ".", "1234567", "camelCaseWord", "x", "\u0301", "\u200b", "```go\n", "'s", "\r\n", "#", "\x00",
@@ -50,7 +50,7 @@ func randomAbility(r *rand.Rand, i, of int) Ability {
 	return a
 }
 
-// Whatever the abilities and the limits are, the result keeps to all of them.
+// For any abilities and limits, the result respects all of them.
 func TestInjectKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {

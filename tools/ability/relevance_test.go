@@ -34,7 +34,7 @@ func readTasks(t *testing.T, file string) []judged {
 	return tasks
 }
 
-// everyOther returns the judged tasks from first on, each second one.
+// everyOther returns every second task, starting with first.
 func everyOther(list []judged, first int) []judged {
 	var half []judged
 	for i := first; i < len(list); i += 2 {
@@ -43,11 +43,11 @@ func everyOther(list []judged, first int) []judged {
 	return half
 }
 
-// result counts what was picked for tasks.
+// result counts the abilities picked for tasks.
 type result struct {
 	wanted, picked, right float64 // abilities
 	first                 int     // tasks whose best pick is right
-	astray                int     // tasks that no ability helps with and that get one
+	astray                int     // tasks that no ability helps with, but that got one
 }
 
 func measure(tasks []judged, pick func(task string) []string) result {
@@ -99,7 +99,7 @@ func ofTrades(t *testing.T) library {
 	return l
 }
 
-// plainFTS5 picks the best three of SQLite's full-text index.
+// plainFTS5 returns a function that picks the best three by SQLite's full-text index.
 func plainFTS5(t *testing.T, l library) func(task string) []string {
 	var list []ranktest.Document
 	for _, a := range l.sorted() {
@@ -110,8 +110,8 @@ func plainFTS5(t *testing.T, l library) func(task string) []string {
 	return func(task string) []string { return find(task, 3) }
 }
 
-// What fits a task is found, and what does not stays out. The floors are a
-// little below what was measured.
+// Fitting abilities are found, and others are not. The floors are a little below the measured
+// values.
 func TestRelevance(t *testing.T) {
 	t.Parallel()
 	files, trades := filesOf(t), ofTrades(t)
@@ -148,7 +148,7 @@ func TestRelevance(t *testing.T) {
 	}
 }
 
-// Tasks in other words share no stem with the ability that helps, stop words aside, or they were not in other words.
+// Tasks in other words share no stem with the helpful ability, except stop words.
 func TestTasksInOtherWords(t *testing.T) {
 	t.Parallel()
 	l := ofTrades(t)
@@ -174,7 +174,7 @@ func TestTasksInOtherWords(t *testing.T) {
 	}
 }
 
-// stems returns the stems of the words of a text that say something.
+// stems returns the stems of the words in a text, without stop words.
 func stems(text string) map[string]bool {
 	list := map[string]bool{}
 	for w := range words.Split(text) {
@@ -187,8 +187,7 @@ func stems(text string) map[string]bool {
 	return list
 }
 
-// Two words are found where they are written in one, and the other way round, and
-// a pair by its synonym.
+// Two words match the compound of both, and the other way round, and a pair matches its synonym.
 func TestRelevanceOfJoinedWords(t *testing.T) {
 	t.Parallel()
 	l := library{abilities: map[string]Ability{}}

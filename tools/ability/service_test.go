@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
-// codeOf is the code of a refusal, and its text with the hint.
+// codeOf returns the code of an error, and its text with the hint.
 func codeOf(t *testing.T, err error) (code, text string) {
 	t.Helper()
 	var refused *toolfold.Error
@@ -78,8 +78,8 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-// A registered ability goes before a file of its id, which is seen again
-// without it; every answer says which of the two it is about.
+// A registered ability takes precedence over a file with its id, which is visible again after
+// removal. Every answer shows which of the two it is about.
 func TestRegisteredGoesBeforeFile(t *testing.T) {
 	t.Parallel()
 	s, dir := newService(t)
@@ -115,8 +115,7 @@ func TestRegisteredGoesBeforeFile(t *testing.T) {
 	check("file", "filed", "(From the workspace file .toolfold/abilities/both.md)\n\nfiled")
 }
 
-// Files of a workspace that the user does not trust are shown, and neither
-// injected nor part of the ranking.
+// Files of an untrusted workspace are listed, but neither injected nor ranked.
 func TestUntrustedWorkspace(t *testing.T) {
 	t.Parallel()
 	trusted := false
@@ -221,7 +220,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Pages go on where the one before ended, also when that ability is gone.
+// A page continues after the previous one, even if that one's last ability is gone.
 func TestListPages(t *testing.T) {
 	t.Parallel()
 	var stored []Ability
@@ -255,12 +254,12 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// failingStore cannot be read.
+// failingStore fails to read.
 type failingStore struct{ Store }
 
 func (failingStore) All(context.Context) ([]Ability, error) { return nil, errors.New("disk") }
 
-// A store that fails is no empty store.
+// A failing store is an error, not an empty store.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	s := New(failingStore{}, workspace.Folder{})

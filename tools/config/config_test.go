@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
-// nested is a list of settings with every kind of value and holder.
+// nested are settings with every kind of value and container.
 var nested = []Setting{
 	{toolfold.String{Name: "name", Doc: "A text.", MinLen: 1}, Client},
 	{toolfold.String{Name: "level", Doc: "An enum.", Enum: []string{"low", "high"}}.With(toolfold.Default("low")), Client},
@@ -49,7 +49,7 @@ func nestedFiles(t *testing.T) Files {
 	return files
 }
 
-// write puts text where a scope keeps its settings.
+// write writes the settings file of a scope.
 func write(t *testing.T, files Files, scope, text string) {
 	t.Helper()
 	path := pathOf(files, scope)
@@ -77,7 +77,7 @@ func content(t *testing.T, files Files, scope string) string {
 	return string(text)
 }
 
-// call runs an action the way a client does and returns the answer as JSON.
+// call runs an action as a client does, and returns the answer as JSON.
 func call(t *testing.T, files Files, action, args string) string {
 	t.Helper()
 	return callAs(t, t.Context(), files, action, args)
@@ -90,8 +90,7 @@ func callAs(t *testing.T, ctx context.Context, files Files, action, args string)
 		Call(ctx, "config."+action, json.RawMessage(args)).Content)
 }
 
-// failure is the error in an answer, without the usage and example that the
-// registry adds.
+// failure returns the error in an answer, without the usage and example that the registry adds.
 func failure(t *testing.T, answer string) toolfold.Error {
 	t.Helper()
 	var failed struct{ Error *toolfold.Error }
@@ -145,7 +144,7 @@ func TestGetUnknown(t *testing.T) {
 		Message: `config.get: path must be one of its allowed values, got "toolmod", did you mean "toolMode"?`,
 		Problems: []toolfold.Problem{{
 			Path: "/path", Kind: toolfold.ProblemEnum, Got: "toolmod", Suggest: "toolMode",
-			Allowed: append(names(Settings, User)[:12:12], "…"), // an error has little room
+			Allowed: append(names(Settings, User)[:12:12], "…"), // the list in an error is shortened
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -179,7 +178,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestDocNamesSettings keeps describe from hiding what can be set.
+// The documentation of config.set lists the settings.
 func TestDocNamesSettings(t *testing.T) {
 	t.Parallel()
 	doc := Family.Declared().Action("set").Doc

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// A pipe or a huge file in a workspace neither hangs nor fills a start, and
-// does not stop it.
+// A pipe or a huge file in a workspace neither blocks nor prevents a start.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	for name, make := range map[string]func(path string) error{

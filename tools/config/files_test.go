@@ -69,7 +69,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// What does not apply is reported, and does no harm.
+// Entries without effect are reported.
 func TestIgnored(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)
@@ -119,8 +119,7 @@ func TestManyUnknownKeys(t *testing.T) {
 	}
 }
 
-// A file of the user that cannot be used is an error; one of a workspace is
-// left out.
+// An unusable file of the user is an error; a workspace's is ignored.
 func TestLoadBroken(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, text, reason string }{
@@ -167,7 +166,7 @@ func TestLoadInvalid(t *testing.T) {
 	}
 }
 
-// TestSetBroken: what cannot be read is never written over.
+// An unreadable file is never overwritten.
 func TestSetBroken(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"{\n\"level\": \"high\",\n}", "[1]", `{"a":1} trailing`, "7"} {
@@ -226,8 +225,8 @@ func TestDefaultFiles(t *testing.T) {
 	}
 }
 
-// The host that a server is for decides what nobody has set, wherever it is named;
-// what somebody has set stays, and each names its source.
+// The served host provides the values of unset settings, wherever it is named. Set values win, and
+// each setting has its source.
 func TestForHost(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -261,7 +260,7 @@ func TestForHost(t *testing.T) {
 	}
 }
 
-// Every row of the table is made of values that the settings take.
+// Every row of the table has valid settings.
 func TestTargetsAreValid(t *testing.T) {
 	t.Parallel()
 	for _, listed := range target.All {

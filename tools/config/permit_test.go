@@ -18,8 +18,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// samples are valid values that differ from the defaults. A new setting needs
-// one.
+// samples are valid values that differ from the defaults. Every new setting needs one.
 var samples = map[string]any{
 	"toolMode": "legacy", "listing": "full", "strictNames": true, "params": "text", "tier": "core", "fold": "effect", "structured": true,
 	"alwaysLoad": "core", "for": "codex",
@@ -37,15 +36,15 @@ var samples = map[string]any{
 	"registry":   "https://example.com",
 }
 
-// byWorkspace and byClient are all that a cloned repository and a client may
-// set. To make either longer is a decision on security: what it names must
-// neither lead elsewhere, run something, let others in nor stop a start.
+// byWorkspace and byClient list all settings that a cloned repository and a client may change.
+// Extending them is a security decision: a setting must not refer to other hosts or files, run
+// programs, grant access or prevent a start.
 var (
 	byWorkspace = []string{"toolMode", "listing", "params", "tier", "structured", "strictNames"}
 	byClient    = []string{"toolMode", "listing", "params", "tier"}
 )
 
-// inWorkspace adds what the file of a workspace may take away.
+// inWorkspace adds the settings that a workspace's file may restrict.
 var inWorkspace = append([]string{"readOnly", "deny"}, byWorkspace...)
 
 func TestWhoMaySet(t *testing.T) {
@@ -61,7 +60,7 @@ func TestWhoMaySet(t *testing.T) {
 	}
 }
 
-// TestSources tries every setting from every source and by every caller.
+// TestSources tries every setting from every source and for every caller.
 func TestSources(t *testing.T) {
 	t.Parallel()
 	user, client := ByUser(t.Context()), t.Context()
@@ -78,7 +77,7 @@ func TestSources(t *testing.T) {
 	}
 	action := func(ctx context.Context, scope string) func(*Files, string) error {
 		return func(files *Files, name string) error {
-			if name == provider.DefaultSetting { // it has to be one of the providers
+			if name == provider.DefaultSetting { // it must be one of the providers
 				files.Env = map[string]any{provider.ProvidersSetting: map[string]any{"x": map[string]any{"type": "sampling"}}}
 			}
 			_, err := New(*files, nil).Set(ctx, SetIn{Path: name, Value: ordered.MustJSON(samples[name]), Scope: scope})
@@ -126,7 +125,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// No source gives back what another one takes away, a flag neither.
+// No source, not even a flag, undoes the restriction of another.
 func TestNarrowing(t *testing.T) {
 	t.Parallel()
 	files := tempFiles(t)
@@ -156,7 +155,7 @@ func TestNarrowing(t *testing.T) {
 	}
 }
 
-// Parts of a setting are as protected as the whole.
+// Parts of a setting are as protected as the whole setting.
 func TestPartsAreProtected(t *testing.T) {
 	t.Parallel()
 	for _, scope := range []string{Global, Local} {
@@ -167,8 +166,8 @@ func TestPartsAreProtected(t *testing.T) {
 	}
 }
 
-// Options has the declared settings and no others, with the types of the
-// declaration: the same comparison that families go through.
+// Options has exactly the declared settings, with matching types: the same comparison as for
+// families.
 func TestOptionsMatchSettings(t *testing.T) {
 	t.Parallel()
 	type service struct{}
@@ -196,8 +195,8 @@ func TestOptionsMatchSettings(t *testing.T) {
 	}
 }
 
-// config.set refuses what the next start would refuse, and lets a file be
-// mended one value at a time.
+// config.set rejects values that would prevent the next start, and allows fixing a file value by
+// value.
 func TestSetRefusesWhatStopsAStart(t *testing.T) {
 	t.Parallel()
 	files := tempFiles(t)
@@ -255,8 +254,8 @@ func TestSetEndsWithContext(t *testing.T) {
 	<-held
 }
 
-// The file of a workspace makes the settings of Trusted when the user trusts
-// it, at that moment; calls of clients never write them there.
+// A workspace's file changes the settings of Trusted only while the user trusts the workspace.
+// Calls of clients never write them there.
 func TestTrustedWorkspacesSetTheTestCommand(t *testing.T) {
 	t.Parallel()
 	files := tempFiles(t)

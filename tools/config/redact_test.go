@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// No answer shows a password that a setting holds; the file keeps it.
+// No answer contains a password in a setting; the file keeps it.
 func TestPasswordsAreNotShown(t *testing.T) {
 	t.Parallel()
 	files := tempFiles(t)

@@ -207,7 +207,7 @@ func TestSetKeepsModeAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// A file that is not laid out like ours keeps its layout.
+// A file in another layout keeps its layout.
 func TestSetKeepsLayout(t *testing.T) {
 	t.Parallel()
 	for before, after := range map[string]string{
@@ -225,7 +225,7 @@ func TestSetKeepsLayout(t *testing.T) {
 	}
 }
 
-// What a name means that stands in a file twice depends on the reader.
+// The meaning of a duplicate name depends on the reader, so it is rejected.
 func TestSetRefusesDuplicates(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)
@@ -240,7 +240,7 @@ func TestSetRefusesDuplicates(t *testing.T) {
 	}
 }
 
-// TestSetConcurrently goes through separate Files, as two servers would.
+// TestSetConcurrently uses separate Files, as two servers would.
 func TestSetConcurrently(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)

@@ -44,7 +44,7 @@ func TestUnset(t *testing.T) {
 	}
 }
 
-// Merged is what applies, and says where it comes from.
+// Merged returns the effective settings with their sources.
 func TestMergedSaysItsSources(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)
@@ -72,8 +72,7 @@ func TestMergedSaysItsSources(t *testing.T) {
 	}
 }
 
-// Providers that cannot be asked, and a default that is none, are refused; what
-// was wrong before stays to be mended one by one.
+// Invalid providers and an unknown default are rejected; existing faults can be fixed one by one.
 func TestProvidersThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	const whole = `{"path":"providers.a","value":{"type":"openai","baseURL":"http://127.0.0.1:1/v1"}}`

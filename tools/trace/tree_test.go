@@ -11,15 +11,14 @@ import (
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// at is a span from one second after noon to another.
+// at returns a span with start and end in seconds after noon.
 func at(id, parent, kind string, from, to float64) Span {
 	moment := func(s float64) time.Time { return noon.Add(time.Duration(s * float64(time.Second))) }
 	return Span{TraceID: "t", ID: id, Parent: parent, Root: parent == "", Kind: kind, Label: id, Status: Success, Start: moment(from),
 		End: moment(to)}
 }
 
-// Own times leave out the steps within, also where these overlap; the critical
-// path adds up to the whole.
+// Own times exclude nested steps, even overlapping ones. The critical path adds up to the total.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	spans := []Span{
@@ -53,12 +52,12 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// took is an earlier trace.
+// took returns an earlier trace.
 func took(id string, seconds int) Trace {
 	return Trace{ID: id, Start: noon, End: noon.Add(time.Duration(seconds) * time.Second)}
 }
 
-// A short run is compared with three earlier ones; fewer say nothing of what is usual.
+// A short run is compared with three earlier ones; fewer do not suffice.
 func TestUsual(t *testing.T) {
 	t.Parallel()
 	spans := []Span{at("root", "", Call, 0, 0.8), at("slow", "root", Step, 0, 0.79)}
@@ -82,7 +81,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// A failure is named with its step and with what its call was given.
+// A failure is listed with its step and its call's arguments.
 func TestFailedStep(t *testing.T) {
 	t.Parallel()
 	spans := []Span{
@@ -117,7 +116,7 @@ func TestFailedStep(t *testing.T) {
 }
 
 // The failure that ended the run comes first, whatever failed before it: a step with
-// continueOnError, an attempt that was repeated, and what failed within a success.
+// continueOnError, a retried attempt, or a failure within a success.
 func TestFatalFailureComesFirst(t *testing.T) {
 	t.Parallel()
 	spans := []Span{
@@ -150,14 +149,14 @@ func TestFatalFailureComesFirst(t *testing.T) {
 	}, out.recommend()[:3]); diff != "" {
 		t.Error(diff)
 	}
-	// A run that fails by itself is not explained by a failure that it tolerated.
+	// A tolerated failure does not explain a run that fails by itself.
 	out = newTree(spans[:3], noon, noon.Add(time.Hour)).analyze(nil)
 	if out.Errors[0].SpanID != "run" || out.Errors[0].Tolerated || !out.Errors[1].Tolerated {
 		t.Errorf("causes are %+v", out.Errors)
 	}
 }
 
-// Two traces are compared by steps: own times of all of one name together.
+// Two traces are compared by steps: the own times of all steps with the same name are added.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	tree := func(id string, spans ...Span) *tree {
@@ -195,8 +194,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Several calls of one caller's trace, and spans whose parent was lost, are
-// still one readable trace.
+// Several calls in one trace of a caller, and spans whose parent was lost, still make one readable
+// trace.
 func TestSeveralRoots(t *testing.T) {
 	t.Parallel()
 	first, second, lost := at("first", "", Call, 0, 1), at("second", "", Call, 2, 3), at("lost", "elsewhere", Step, 4, 5)

@@ -29,8 +29,8 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// slow is a workflow that waits until it is released, or fifty seconds. note answers at once; many
-// produces more than an answer may have if large is set.
+// Workflows of the tests: slow waits until it is released, or fifty seconds; note answers at once;
+// perhaps may ask the client's model.
 const (
 	slow = `{name: Slow, steps: [
 		{stepId: later, type: tool, config: {tool: task.submit, arguments: {name: later, type: wait, delayMs: 3600000}}},

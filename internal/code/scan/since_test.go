@@ -62,7 +62,7 @@ func TestSinceTellsOfRepositoriesBelow(t *testing.T) {
 	}
 }
 
-// A backup is no change of the repository.
+// Backups do not count as changes of the repository.
 func TestBackupsAreIgnored(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{"a.py": "if x is 5: pass\n"})

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A name that is long is not kept for each of those that are imported from it.
+// A very long module name is not repeated for each name imported from it.
 func TestLongModuleNames(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a.", maxPath)
@@ -44,7 +44,7 @@ func TestSources(t *testing.T) {
 	if len(got.Skipped) != 2 {
 		t.Errorf("%+v", got.Skipped)
 	}
-	// What is named is read, also where it serves tests elsewhere.
+	// A named folder is read, even if it serves tests elsewhere.
 	if got, err := s.Sources(t.Context(), "app/tests"); err != nil || len(got.Files) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}

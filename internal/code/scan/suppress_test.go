@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every line with "quiet" in it has a fault that a comment suppresses, every other
-// one with "heard" a fault that no comment does.
+// Every line with "quiet" has a fault that a comment suppresses, and every other line with "heard"
+// a fault that no comment suppresses.
 func TestSuppressions(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -121,7 +121,7 @@ func h() {
 	}
 }
 
-// What go vet and staticcheck find is suppressed too, and linters are told apart.
+// Comments also suppress findings of go vet and staticcheck, and only of the named linters.
 func TestSuppressedAnalysers(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
@@ -148,7 +148,7 @@ func a() {
 	}
 }
 
-// What other linters call a rule is known of rules that there are.
+// The names of other linters are only mapped to existing rules.
 func TestNamesAreOfRules(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}

@@ -11,8 +11,8 @@ import (
 	"github.com/toolfold/toolfold/internal/code/git/gittest"
 )
 
-// What a rule says several times of one function is one finding, whose fix mends all places, and the finding of the
-// first keeps its id; what it says of other functions, or in other words, stays apart.
+// Equal findings in one function are merged into the first, which keeps its id and fixes all
+// places. Findings in other functions, or with other messages, stay separate.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
@@ -55,7 +55,7 @@ if (z === NaN) a();
 	}
 }
 
-// Lines of other places are carried with their finding.
+// The further lines of a finding move with it.
 func TestTogetherIsCarried(t *testing.T) {
 	t.Parallel()
 	m := fixedFile{name: "x.py", hash: "h", before: "a\nb\nc\nd\n", after: "new\na\nb\nC\nd\n"}
@@ -65,7 +65,7 @@ func TestTogetherIsCarried(t *testing.T) {
 	}
 }
 
-// What weighs less than was asked for is counted, not kept.
+// Findings below the requested level are counted, but not returned.
 func TestWeaker(t *testing.T) {
 	t.Parallel()
 	s := workspaceOf(t, "module")
@@ -75,7 +75,7 @@ func TestWeaker(t *testing.T) {
 	}
 }
 
-// A rule that holds all over a project is a custom of it, and low. What changes are looked at for is not.
+// A rule that holds all over a project is a custom with severity low, except in a scan of changes.
 func TestCustoms(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{"README": ""})

@@ -19,8 +19,8 @@ import (
 	"github.com/toolfold/toolfold/internal/code/scan/runner"
 )
 
-// foreignBench is a workspace with files and with programs called eslint, in
-// the workspace, and ruff, in $PATH, that answer with reports as those do.
+// foreignBench returns a workspace with files and with programs called eslint, in the workspace,
+// and ruff, in $PATH, that print reports of the real tools.
 func foreignBench(t *testing.T, trusted bool) Scanner {
 	t.Helper()
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return trusted }}
@@ -48,7 +48,7 @@ func foreignBench(t *testing.T, trusted bool) Scanner {
 	return s
 }
 
-// onlyTools leaves in $PATH a folder of programs, and what scripts and the go command need.
+// onlyTools limits $PATH to a folder of programs, and what scripts and the go command need.
 func onlyTools(t *testing.T, bin string) {
 	t.Helper()
 	few := t.TempDir()
@@ -62,7 +62,7 @@ func onlyTools(t *testing.T, bin string) {
 	t.Setenv("PATH", bin+string(filepath.ListSeparator)+few)
 }
 
-// fakeTool writes a program that leaves its arguments beside it and prints an output.
+// fakeTool writes a program that records its arguments next to it and prints an output.
 func fakeTool(t *testing.T, at, output string, status int) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
@@ -74,8 +74,7 @@ func fakeTool(t *testing.T, at, output string, status int) {
 	}
 }
 
-// foreignOf lists the findings of other analysers, with what their fixes make
-// of the line.
+// foreignOf lists the findings of eslint and ruff, with the line after their fixes.
 func foreignOf(t *testing.T, s Scanner, purpose Purpose) []string {
 	t.Helper()
 	report := s.must(t, Request{Purpose: purpose})
@@ -109,7 +108,7 @@ func TestForeignAnalysers(t *testing.T) {
 	}, foreignOf(t, s, Bugs)); diff != "" {
 		t.Error(diff)
 	}
-	// What the project asks a tool for has the severity that the tool gives it.
+	// Tools that the project uses keep their severities.
 	s.write(t, "ruff.toml", "")
 	if got := foreignOf(t, s, Bugs); !slices.Contains(got, "ruff/F841 logic-error medium") {
 		t.Errorf("with its configuration ruff finds %v", got)
@@ -132,8 +131,8 @@ func TestForeignAnalysers(t *testing.T) {
 	}
 }
 
-// Without the user's trust programs of the workspace do not run, and are named. Those outside of it run with no
-// configuration of the workspace.
+// In an untrusted workspace its programs do not run, and are reported. Programs from outside run
+// without configuration of the workspace.
 func TestForeignAnalysersNeedTrust(t *testing.T) {
 	s := foreignBench(t, false)
 	report := s.must(t, Request{Purpose: Bugs})
@@ -150,7 +149,7 @@ func TestForeignAnalysersNeedTrust(t *testing.T) {
 	}
 }
 
-// An analyser that breaks down is said so, and leaves the rest of the scan.
+// A failing analyser is reported, and does not affect the rest of the scan.
 func TestForeignAnalyserThatFails(t *testing.T) {
 	s := foreignBench(t, true)
 	s.write(t, "node_modules/.bin/eslint", "#!/bin/sh\necho 'no configuration' >&2\nexit 2\n")
@@ -165,7 +164,7 @@ func TestForeignAnalyserThatFails(t *testing.T) {
 	}
 }
 
-// A program that node_modules has by a link out of the workspace does not run, and that is said.
+// A program in node_modules behind a link out of the workspace does not run, and is reported.
 func TestForeignAnalyserOutside(t *testing.T) {
 	elsewhere := foreignBench(t, true)
 	onlyTools(t, t.TempDir())
@@ -184,9 +183,9 @@ func TestForeignAnalyserOutside(t *testing.T) {
 	}
 }
 
-// Compilers and linters that the project has run where it is trusted; each report is as the
-// tool wrote it. What toolfold and two of them name is one finding, the first tool's, and toolfold's where
-// that has a fix. A file that the scan does not look at has no findings.
+// The compilers and linters of a trusted project run; each report is real output. A fault that
+// toolfold and two of them find is one finding, of the first tool, or of toolfold if only that has
+// a fix. Files outside of the scan have no findings.
 func TestToolsOfTheProject(t *testing.T) {
 	onlyTools(t, t.TempDir())
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
@@ -247,9 +246,8 @@ func TestToolsOfTheProject(t *testing.T) {
 	}
 }
 
-// golangci-lint leads where the project has its configuration, with its severities: what it and an analyser of
-// Go that is linked name is one finding, its own. The report is as version 2.15 wrote it, its list
-// of linters aside.
+// If the project configures golangci-lint, its severities win, and a fault that it and a linked
+// analyser find is its finding. The report is output of version 2.15, except the list of linters.
 func TestGolangciLeads(t *testing.T) {
 	bin := t.TempDir()
 	onlyTools(t, bin)
@@ -295,7 +293,7 @@ func TestGolangciLeads(t *testing.T) {
 			"a.go:10 golangci-lint/errcheck logic-error medium", "a.go:11 golangci-lint/bodyclose resource-leak medium",
 			"a.go:15 golangci-lint/govet/printf type-error high", "a.go:16 golangci-lint/ineffassign logic-error medium",
 		},
-		Refactorings: { // of two findings of a fault the tool's stays, as it has a fix too
+		Refactorings: { // of two equal findings the tool's stays, because it has a fix, too
 			"a.go:1 golangci-lint/revive/package-comments other minor", "a.go:19 golangci-lint/staticcheck/S1002 modernize-syntax minor",
 			"a.go:25 golangci-lint/revive/exported other minor",
 		},
@@ -325,7 +323,7 @@ func TestGolangciLeads(t *testing.T) {
 	}
 }
 
-// everything is a workspace with files for every runner, all of which its configurations name.
+// everything returns a workspace with files and configurations for every runner.
 func everything(t *testing.T) Scanner {
 	t.Helper()
 	s := Scanner{Dir: t.TempDir()}
@@ -345,8 +343,8 @@ func everything(t *testing.T) Scanner {
 	return s
 }
 
-// Nothing that a workspace has runs without the user's trust: no program in its folders of programs, in a folder of it that
-// is in $PATH, or behind a link in $PATH.
+// No program of an untrusted workspace runs: not from its program folders, from a folder of it in
+// $PATH, or behind a link in $PATH.
 func TestNothingOfTheWorkspaceRuns(t *testing.T) {
 	s := everything(t)
 	links := t.TempDir()
@@ -376,8 +374,8 @@ func TestNothingOfTheWorkspaceRuns(t *testing.T) {
 	}
 }
 
-// Programs outside of the workspace run without the user's trust, or where the caller only reads, as their runners say: with
-// a configuration of toolfold, or not at all.
+// In an untrusted workspace, or for a caller that only reads, programs from outside run as their
+// runners specify: with a configuration of toolfold, or not at all.
 func TestToolsApart(t *testing.T) {
 	s := everything(t)
 	bin := t.TempDir()
@@ -418,8 +416,8 @@ func TestToolsApart(t *testing.T) {
 	}
 }
 
-// Shell scripts and workflows are read by tools only, as the request says: paths, exclusions and ignored files hold. A fix
-// of a tool goes the way of all fixes.
+// Shell scripts and workflows are only read by tools, and follow the request's paths, exclusions
+// and ignored files. A tool's fix is applied like any other.
 func TestFilesOfTools(t *testing.T) {
 	s := Scanner{Dir: t.TempDir()}
 	bin := t.TempDir()
@@ -460,7 +458,7 @@ func TestFilesOfTools(t *testing.T) {
 	}
 }
 
-// Missing tools are named with the command that installs each, unless another tool does their job.
+// Missing tools are reported with their install commands, unless another tool does their job.
 func TestMissingTools(t *testing.T) {
 	bin := t.TempDir()
 	onlyTools(t, bin)
@@ -490,7 +488,7 @@ func TestMissingTools(t *testing.T) {
 	missing()
 }
 
-// What a tool prints is shown as short lines that control no terminal: rules, messages, advice, and why it failed.
+// Texts of tools become short lines without terminal sequences: rules, messages, advice and errors.
 func TestTextsOfToolsAreLines(t *testing.T) {
 	bin := t.TempDir()
 	onlyTools(t, bin)
@@ -530,8 +528,8 @@ func TestTextsOfToolsAreLines(t *testing.T) {
 	}
 }
 
-// A module of the project that takes the place of one of Python keeps mypy from working, which says so in one line. The
-// messages are those of mypy, and of Python if the folder is in its path.
+// A project module that shadows one of Python makes mypy fail, which is reported in one line. The
+// messages are mypy's, and Python's if the folder is in its path.
 func TestShadowedStandardLibrary(t *testing.T) {
 	bin := t.TempDir()
 	onlyTools(t, bin)
@@ -560,7 +558,7 @@ func TestShadowedStandardLibrary(t *testing.T) {
 	}
 }
 
-// What a tool says several times of one script is one finding.
+// Equal findings of a tool in one script are merged.
 func TestTogetherInAScript(t *testing.T) {
 	bin := t.TempDir()
 	onlyTools(t, bin)

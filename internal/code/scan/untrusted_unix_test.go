@@ -28,8 +28,8 @@ func started(t *testing.T, folder string) (names []string) {
 	return names
 }
 
-// The go command and git of a workspace that is not trusted do not run, also if $PATH has the folder that they are in, or
-// links to them.
+// The go command and git of an untrusted workspace do not run, even if $PATH contains their folder
+// or links to them.
 func TestGoAndGitOfTheWorkspaceDoNotRun(t *testing.T) {
 	for _, kind := range []string{"folder", "links"} {
 		t.Run(kind, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestGoAndGitOfTheWorkspaceDoNotRun(t *testing.T) {
 	}
 }
 
-// The go command writes no go.work.sum into a workspace.
+// The go command does not write go.work.sum into a workspace.
 func TestGoWorkStays(t *testing.T) {
 	own, err := os.ReadFile("../../../go.mod")
 	if err != nil {
@@ -90,8 +90,8 @@ func TestGoWorkStays(t *testing.T) {
 	}
 }
 
-// A program on $PATH that starts what the folder says that it runs in, as managers of versions do, finds nothing of the
-// workspace.
+// A program in $PATH that starts programs of its working directory, as version managers do, finds
+// none of the workspace.
 func TestToolsStartNothingOfTheirFolder(t *testing.T) {
 	s := everything(t)
 	fakeTool(t, filepath.Join(s.Dir, "own", "program"), "", 0)
@@ -109,7 +109,8 @@ func TestToolsStartNothingOfTheirFolder(t *testing.T) {
 	}
 }
 
-// A scan of a workspace that holds the folder of temporary files writes none there, and says so.
+// If the folder of temporary files is in the workspace, a scan writes no files there, and reports
+// that.
 func TestTemporaryFilesAreOutside(t *testing.T) {
 	s := everything(t)
 	s.write(t, "go.work", "go 1.24\n\nuse .\n")
@@ -128,7 +129,7 @@ func TestTemporaryFilesAreOutside(t *testing.T) {
 	}
 }
 
-// A file's name is a file's name to a tool, whatever it looks like.
+// Tools never mistake a file name for an option.
 func TestNamesOfFilesAreNoOptions(t *testing.T) {
 	s := Scanner{Dir: t.TempDir(), Trusted: func() bool { return true }}
 	bin := t.TempDir()

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Files that others or programs wrote are left out and counted, unless the caller names them or .gitattributes says otherwise.
+// Vendored and generated files are left out and counted, unless the caller names them or
+// .gitattributes decides otherwise.
 func TestTheirs(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}

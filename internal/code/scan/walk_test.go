@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scanned lists the files that a scan finds something in: each has a fault.
+// scanned lists the files with findings. Each scanned file has a fault.
 func scanned(report *Report) string {
 	var list []string
 	for _, f := range report.Findings {
@@ -92,8 +92,7 @@ func TestPathsStayInside(t *testing.T) {
 	}
 }
 
-// What is not there, cannot be read or does not parse is said; the rest of it
-// is scanned.
+// A file that is missing, unreadable or invalid is reported; the others are scanned.
 func TestSkipped(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}
@@ -151,7 +150,7 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// Each choice picks as it says.
+// Each option of a request selects the right findings.
 func TestChoices(t *testing.T) {
 	t.Parallel()
 	s := workspaceOf(t, "scripts")
@@ -187,9 +186,9 @@ func TestChoices(t *testing.T) {
 			t.Errorf("%s: %s", test.name, diff)
 		}
 	}
-	// Every kind and level that can be asked for is one that a rule has.
+	// Every kind and level that a request may name is used by a rule.
 	for purpose, kinds := range Kinds {
-		has := map[string]bool{"info": true} // which the tools of a project say
+		has := map[string]bool{"info": true} // used by the tools of a project
 		for _, r := range rules()[purpose] {
 			has[r.kind], has[r.level] = true, true
 			if !slices.Contains(kinds, r.kind) || !slices.Contains(Levels[purpose], r.level) {
@@ -216,8 +215,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// An id stays while the line does, whatever stands around it; equal lines have
-// ids of their own.
+// An id stays the same while its line does, whatever is around it. Equal lines have different ids.
 func TestIDsStay(t *testing.T) {
 	t.Parallel()
 	s := Scanner{Dir: t.TempDir()}

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What does harm by itself is of medium severity or above. The same text where it is meant, in a test, or
-// where it only may do harm is low. A line wants a rule in either case, and says low in the second.
+// Harmful code has severity medium or above. The same text is low if it is intended, in a test, or
+// only potentially harmful. Comments expect a rule in either case, and low in the second.
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	s, heavy, all := Scanner{Dir: t.TempDir()}, []string{}, []string{}

@@ -40,8 +40,8 @@ func TestRules(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	// None of them was ever valid; they are put together so that no scanner of
-	// this file finds them.
+	// None of them was ever valid. They are concatenated so that no scanner of this file finds
+	// them.
 	github, aws, slack := "ghp_"+"x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6", "AKIA"+"Z7QWERTYU2IOPLKJ", "xoxb-"+
 		"263594206564-2343594206574-FGqddMF8t08v8N7Oq4i57vs1"
 	for _, test := range []struct{ path, text, want string }{
@@ -49,11 +49,11 @@ func TestFind(t *testing.T) {
 		{"a.txt", "\n\n" + aws + "\n", "[{aws-access-token 3}]"},
 		{"a.txt", aws + "\r\nmore\r\n" + slack, "[{aws-access-token 1} {slack-bot-token 3}]"},
 		{"a.txt", aws + " # gitleaks:allow", "[]"},
-		{"a.txt", "AKIA" + "IOSFODNN7EXAMPLE", "[]"},                // of documentation
-		{"a.go", "token := \"ghp_" + strings.Repeat("a", 36), "[]"}, // no entropy
-		{"package-lock.json", "token: " + github, "[]"},             // of an allowed path
-		{"keys/store.p12", "", "[{pkcs12-file 0}]"},                 // by its name
-		{"a.go", "password := os.Getenv(\"DB_PASSWORD\")\n", "[]"},  // no credential
+		{"a.txt", "AKIA" + "IOSFODNN7EXAMPLE", "[]"},                // an example in documentation
+		{"a.go", "token := \"ghp_" + strings.Repeat("a", 36), "[]"}, // low entropy
+		{"package-lock.json", "token: " + github, "[]"},             // an allowed path
+		{"keys/store.p12", "", "[{pkcs12-file 0}]"},                 // by its file name
+		{"a.go", "password := os.Getenv(\"DB_PASSWORD\")\n", "[]"},  // not a credential
 		{"k.pem", "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEA7bq0", 5) + "\n-----END RSA PRIVATE KEY-----\n",
 			"[{private-key 1}]"},
 	} {
@@ -64,7 +64,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A file without line ends is searched as far as its credentials reach.
+// A file without line ends is searched around each credential.
 func TestFindInOneLine(t *testing.T) {
 	t.Parallel()
 	key := "AKIA" + "Z7QWERTYU2IOPLKJ"

@@ -34,7 +34,7 @@ func TestVectorsSayWhatTextsMean(t *testing.T) {
 	}
 }
 
-// What is sent is bounded and has no secrets.
+// Sent texts are bounded and have no secrets.
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
 	e := embedtest.Serve(t)
@@ -48,7 +48,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// A text that is refused has no vector; the others of its batch have theirs.
+// A rejected text has no vector; the others of its batch do.
 func TestRefusedText(t *testing.T) {
 	t.Parallel()
 	v, err := client(embedtest.Serve(t)).Embed(t.Context(), []string{"a car", "refuse this", "soup"})
@@ -57,7 +57,7 @@ func TestRefusedText(t *testing.T) {
 	}
 }
 
-// Texts go to the address that the user named, and nowhere that it sends on to.
+// Texts are only sent to the configured address, not to a redirect's.
 func TestRedirect(t *testing.T) {
 	t.Parallel()
 	elsewhere := embedtest.Serve(t)
@@ -73,7 +73,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// An endpoint that fails is left alone for a while, and nobody waits for it.
+// A failing endpoint is not used for a while, and nobody waits for it.
 func TestFailingEndpoint(t *testing.T) {
 	t.Parallel()
 	e := embedtest.Serve(t)
@@ -106,8 +106,8 @@ func TestNearestStandOut(t *testing.T) {
 	}
 }
 
-// Texts are found by what they mean once the endpoint has answered, also after a
-// change, and none that is gone.
+// Texts are found by meaning once the endpoint has answered, also after a change. Removed texts are
+// not found.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	e := embedtest.Serve(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The options that are declared are the members that are read.
+// The declared options equal the members of Config.
 func TestOptionsAreMembers(t *testing.T) {
 	t.Parallel()
 	var declared, members []string

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// kept is a store in memory that can be out of reach.
+// kept is a store in memory that can fail.
 type kept struct {
 	mu    sync.Mutex
 	err   error
@@ -39,7 +39,7 @@ func counter(k *kept, opened <-chan struct{}, opens bool) *Counter {
 	})
 }
 
-// Counts of many callers at once all arrive, also over failures of the store.
+// The counts of many concurrent callers arrive, even if the store fails meanwhile.
 func TestCountsArrive(t *testing.T) {
 	t.Parallel()
 	k := &kept{calls: map[string]int64{}, err: errors.New("away")}
@@ -66,7 +66,7 @@ func TestCountsArrive(t *testing.T) {
 	}
 }
 
-// Counts do not open a store that nothing else opened and that was not there.
+// Counts do not create a store that nothing else opens.
 func TestCountsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,11 +86,11 @@ func TestCountsWait(t *testing.T) {
 		c.Close()
 		other := counter(&kept{}, make(chan struct{}), false)
 		other.Called("tool_find", "x")
-		other.Close() // and does not wait for ever
+		other.Close() // must not wait forever
 	})
 }
 
-// Whatever clients say of themselves, they are few and can be printed.
+// Client names are limited and printable, whatever clients send.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	var c Clients
@@ -108,7 +108,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// A process that ends right after its only call keeps the count.
+// The count of a process that ends right after its only call is stored.
 func TestCountOfAShortProcessArrives(t *testing.T) {
 	t.Parallel()
 	for range 200 {

@@ -111,7 +111,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Both forms know the place of each value; that of a member is its name's.
+// Both formats record the place of each value; a member's place is its name's.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for file, test := range map[string]struct {
@@ -139,8 +139,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// bombs are texts whose syntax tree, or whose value, would be far larger than
-// they are.
+// bombs are texts whose syntax tree or value would be far larger than the text.
 func bombs(size int) map[string]string {
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	long := strings.Repeat("k", 200)
@@ -184,10 +183,9 @@ func bombs(size int) map[string]string {
 	return bombs
 }
 
-// No text of the size that a file may have takes much memory to refuse, or to
-// read.
+// No text of the maximum size takes much memory to reject or to read.
 func TestBombs(t *testing.T) {
-	const most = 192 << 20 // bytes allocated in all; a syntax tree of brackets alone takes 100 GB
+	const most = 192 << 20 // bytes allocated in total; a syntax tree of brackets alone takes 100 GB
 	for _, size := range []int{128 << 10, 36 << 10, 9 << 10} {
 		for name, text := range bombs(size) {
 			for _, file := range []string{"f.yaml", "f.json"} {

@@ -25,7 +25,7 @@ func write(t testing.TB, workspace, name, text string) string {
 	return file
 }
 
-// age makes a file one that was changed long ago.
+// age sets a file's modification time to long ago.
 func age(t testing.TB, file string) {
 	t.Helper()
 	long := time.Now().Add(-time.Hour)
@@ -34,8 +34,7 @@ func age(t testing.TB, file string) {
 	}
 }
 
-// texts returns files whose value is their text, and how often one was
-// parsed.
+// texts returns files whose value is their text, and the number of parsed files.
 func texts(workspace string) (files *Files[string], parsed *int) {
 	parsed = new(int)
 	return NewFiles(workspace, "f", []string{".yaml", ".json"}, 1000, func(file string, text []byte) (string, *Broken) {
@@ -100,7 +99,7 @@ func TestNoFiles(t *testing.T) {
 	}
 }
 
-// A file that did not change is not read again; one that did is.
+// Only changed files are read again.
 func TestFilesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	workspace := t.TempDir()
@@ -126,8 +125,8 @@ func TestFilesAreReadOnce(t *testing.T) {
 	}
 }
 
-// Edits that follow each other at once, with the same length, are seen; the
-// same text again is not parsed again.
+// Edits in quick succession with the same length are noticed; an unchanged text is not parsed
+// again.
 func TestFilesFollowEdits(t *testing.T) {
 	t.Parallel()
 	workspace := t.TempDir()
@@ -158,7 +157,7 @@ func TestTooManyFiles(t *testing.T) {
 	}
 }
 
-// The files of a folder together are bounded too: what they came to is kept.
+// The files of a folder are also limited in total, because their values are cached.
 func TestLargeFolder(t *testing.T) {
 	t.Parallel()
 	workspace := t.TempDir()

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// A pipe is refused without waiting for somebody to write into it, also where
-// it takes a file's place after the look at it.
+// A pipe is rejected without waiting for a writer, even if it replaces a file after the check.
 func TestPipes(t *testing.T) {
 	t.Parallel()
 	workspace := t.TempDir()

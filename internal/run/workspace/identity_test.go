@@ -81,7 +81,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// The origin in an untrusted folder, or around it, names nothing.
+// The origin in or around an untrusted folder is not used.
 func TestNameOfUntrusted(t *testing.T) {
 	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -101,7 +101,7 @@ func TestNameOfUntrusted(t *testing.T) {
 	}
 }
 
-// A linked worktree is the workspace that its repository is.
+// A linked worktree belongs to the same workspace as its repository.
 func TestNameOfWorktree(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/workspace"
 )
 
-// A pipe in place of a repository's files is not waited for.
+// A pipe in place of a repository's file does not block.
 func TestNameBesidePipe(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// fanOut is a schema of a few bytes a level whose references double with each.
+// fanOut returns a schema of a few bytes per level whose references double with each level.
 func fanOut(levels int, defs string) string {
 	s := `{"$ref":"#/` + defs + `/l0","` + defs + `":{`
 	for i := range levels {
@@ -54,7 +54,7 @@ func TestBoundSchema(t *testing.T) {
 	}
 }
 
-// What a schema takes to check grows with the value.
+// The cost of a check grows with the value.
 func TestAdmits(t *testing.T) {
 	t.Parallel()
 	list := func(n int) []any { return make([]any, n) }
@@ -81,7 +81,7 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
-// A check that goes on does not hold its call up.
+// A check that continues does not delay its call.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})

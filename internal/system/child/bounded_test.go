@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The limit holds for io.Copy too, by which programs write.
+// The limit also applies to io.Copy, by which output of programs is written.
 func TestBounded(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

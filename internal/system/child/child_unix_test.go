@@ -20,8 +20,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// TestMain also is the program that these tests run, and the process that is
-// killed while it runs one.
+// TestMain is also the program that these tests run, and the process that is killed meanwhile.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "play" {
 		os.Exit(play(os.Args[2], os.Args[3:]))
@@ -44,12 +43,12 @@ func play(role string, args []string) int {
 	case "die":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case "signals":
-		// The keeper catches signals; the program has them as usual.
+		// The keeper catches signals; the program gets them as usual.
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 		time.Sleep(time.Hour)
 	case "family": // a child, and a grandchild that left the group and its parent
 		return family(args[0], args[1] == "stay")
-	case "used": // waits until what it started has used so much
+	case "used": // waits until its child has used that much processor time
 		burning := exec.Command("sh", "-c", "while :; do :; done")
 		if err := burning.Start(); err != nil {
 			return 1
@@ -78,7 +77,7 @@ func play(role string, args []string) int {
 
 func family(file string, stay bool) int {
 	near := exec.Command(os.Args[0], "play", "sleep")
-	near.Stdout = os.Stdout // it holds the output open
+	near.Stdout = os.Stdout // keeps the output open
 	if err := near.Start(); err != nil {
 		return 1
 	}
@@ -99,13 +98,12 @@ func family(file string, stay bool) int {
 
 func self(args ...string) []string { return append([]string{os.Args[0], "play"}, args...) }
 
-// members waits for the processes of a family: the program, its child, and
-// the one that left.
+// members waits for the processes of a family: the program, its child, and the one that left.
 func members(t *testing.T, file string) (pids []int) {
 	t.Helper()
 	pids = testwait.Processes(t, file)
 	if runtime.GOOS != "linux" {
-		_ = syscall.Kill(pids[2], syscall.SIGKILL) // it is not found there
+		_ = syscall.Kill(pids[2], syscall.SIGKILL) // only Linux finds it
 		pids = pids[:2]
 	}
 	return pids
@@ -161,8 +159,8 @@ func real(t *testing.T, dir string) string {
 	return path
 }
 
-// A run that is cancelled ends the program and all that it started, also what
-// left its group.
+// Cancelling a run ends the program and everything that it started, including processes that left
+// its group.
 func TestCancelledRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
@@ -182,8 +180,7 @@ func TestCancelledRunLeavesNothing(t *testing.T) {
 	gone(t, pids)
 }
 
-// A run whose processes are stopped ends when it is cancelled like any other, also
-// where the keeper itself is stopped.
+// Cancelling a run also ends stopped processes, even if the keeper is stopped.
 func TestStoppedRunEnds(t *testing.T) {
 	t.Parallel()
 	for _, who := range []string{"program", "keeper", "all"} {
@@ -216,8 +213,7 @@ func TestStoppedRunEnds(t *testing.T) {
 	}
 }
 
-// What a program leaves behind when it succeeds ends with it, and does not
-// hold up its answer.
+// Processes that a successful program leaves behind end with it, and do not delay its result.
 func TestWhatIsLeftBehindEnds(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
@@ -228,7 +224,7 @@ func TestWhatIsLeftBehindEnds(t *testing.T) {
 	gone(t, members(t, file))
 }
 
-// A process that is killed takes what it runs with it.
+// If a process is killed, the programs that it runs end, too.
 func TestKilledServerLeavesNothing(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
@@ -244,7 +240,7 @@ func TestKilledServerLeavesNothing(t *testing.T) {
 	gone(t, pids)
 }
 
-// The end of one run is not that of another.
+// The end of one run does not end another.
 func TestRunsAreApart(t *testing.T) {
 	t.Parallel()
 	long := filepath.Join(t.TempDir(), "pids")
@@ -278,7 +274,7 @@ func TestUsed(t *testing.T) {
 	}
 }
 
-// BenchmarkRun prints what the keeper costs.
+// BenchmarkRun prints the cost of the keeper.
 func BenchmarkRun(b *testing.B) {
 	b.Run("kept", func(b *testing.B) {
 		for b.Loop() {
@@ -296,7 +292,7 @@ func BenchmarkRun(b *testing.B) {
 	})
 }
 
-// A program ends when it has had its processor time.
+// A program ends when it has used its processor time.
 func TestProcessorTime(t *testing.T) {
 	err := Run(t.Context(), Command{Argv: self("burn"), CPU: time.Second})
 	var exit *ExitError

@@ -12,7 +12,7 @@ import (
 	library "github.com/zalando/go-keyring"
 )
 
-// faked gives a test a keyring of its own: these tests do not run beside each other.
+// faked gives a test its own keyring. These tests must not run in parallel.
 func faked(t *testing.T, err error) {
 	t.Helper()
 	before, bound := reachable, limit
@@ -63,7 +63,7 @@ func TestWrongSecrets(t *testing.T) {
 	}
 }
 
-// Every failure names a way that needs no keyring.
+// Every failure names an alternative without a keyring.
 func TestFailures(t *testing.T) {
 	const instead = "set the environment variable GITHUB_TOKEN and write ${GITHUB_TOKEN} in place of ${keyring:github-TOKEN}"
 	for _, c := range []struct {
@@ -109,7 +109,7 @@ func TestSessionByEnvironment(t *testing.T) {
 	}
 }
 
-// A keyring that waits for a password that nobody types is given up.
+// A keyring that waits for a password is abandoned.
 func TestLockedKeyring(t *testing.T) {
 	faked(t, nil)
 	limit = time.Millisecond

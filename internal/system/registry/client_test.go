@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// answering starts a registry and returns its client. The test writes each answer.
+// answering starts a registry with a handler, and returns its client.
 func answering(t *testing.T, answer http.HandlerFunc) Client {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -32,7 +32,7 @@ func entryOf(name, description, status string, latest bool) string {
 		`"publishedAt":"2026-01-01T00:00:00Z"}}}`, name, description, status, latest)
 }
 
-// refuses reports whether an error has a text.
+// refuses reports whether an error contains a text.
 func refuses(err error, text string) bool { return err != nil && strings.Contains(err.Error(), text) }
 
 func TestSearch(t *testing.T) {
@@ -103,7 +103,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// What a registry sends in place of an answer is an error that says so, and never more than the bounds.
+// An invalid answer of a registry is a clear error, and never exceeds the limits.
 func TestBrokenRegistries(t *testing.T) {
 	t.Parallel()
 	one := entryOf("io.a/issues", "x", "active", true)
@@ -151,7 +151,7 @@ func TestBrokenRegistries(t *testing.T) {
 	}
 }
 
-// A registry that never ends its list is asked for so many pages.
+// From a registry with an endless list, only maxPages pages are requested.
 func TestEndlessPages(t *testing.T) {
 	t.Parallel()
 	pages := 0
@@ -209,7 +209,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// FuzzRead feeds entries of registries: each is refused, or its ways can be asked for without harm.
+// FuzzRead parses entries of registries: each is rejected, or its ways have harmless settings.
 func FuzzRead(f *testing.F) {
 	f.Add(entryOf("io.a/b", "x", "active", true))
 	f.Add(`{"server":{"name":"io.a/b","remotes":[` +

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// serverOf reads a server with one package or remote.
+// serverOf returns a server with one package or remote.
 func serverOf(t *testing.T, members string) Server {
 	t.Helper()
 	s, err := read(json.RawMessage(`{"server":{"name":"io.a/b","description":"x","version":"1.0.0",` + members + `}}`))
@@ -64,7 +64,8 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// What lies, hides something, cannot be pinned or wants more than a server needs is refused with the reason.
+// A server that lies, hides something, cannot be pinned or wants more than it needs is rejected
+// with the reason.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ members, want string }{

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// fileKB returns how much of files this process has resident.
+// fileKB returns the resident memory of this process that files back, in kilobytes.
 func fileKB(t *testing.T) (kilobytes int) {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -25,7 +25,7 @@ func fileKB(t *testing.T) (kilobytes int) {
 
 var sink byte
 
-// A program that was read whole has little of its file after DropFile, and runs on.
+// A program whose file is resident has little of it left after DropFile, and continues to run.
 func TestDropFile(t *testing.T) {
 	path, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -50,7 +50,7 @@ func TestDropFile(t *testing.T) {
 	}
 }
 
-// What a loader has written to is not dropped: it would read as the file again.
+// Modified pages are not dropped, because they would revert to the file.
 func TestClean(t *testing.T) {
 	text := `00400000-00c4c000 r-xp 00000000 fe:01 4589580                            /tmp/a b
 Rss:                4100 kB

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Opening a pipe without a writer would wait for ever.
+// Opening a pipe without a writer could block forever.
 func TestReadRefusesPipe(t *testing.T) {
 	t.Parallel()
 	root, dir := folder(t)

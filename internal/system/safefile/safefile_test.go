@@ -112,9 +112,8 @@ func TestLockKeepsGoroutinesApart(t *testing.T) {
 	}
 }
 
-// The other holder locks the file through a handle of its own, as another
-// process would. Calls that give up leave at most one goroutine waiting, and
-// the lock can be taken once it is free.
+// The other holder locks the file through its own handle, as another process would. Cancelled calls
+// leave at most one goroutine waiting, and the lock can be taken once it is free.
 func TestLockEndsWithContext(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")

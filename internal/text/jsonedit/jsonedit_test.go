@@ -12,7 +12,7 @@ import (
 
 const entry = `{"command":"toolfold","args":["serve","--for=x"],"env":{"A":"1"}}`
 
-// layouts are files before and after the entry was put in.
+// layouts are files before and after adding the entry.
 var layouts = map[string][2]string{
 	"empty":      {"{}", "{\n  \"mcpServers\": {\n    \"toolfold\": ENTRY2\n  }\n}"},
 	"empty line": {"{\n}\n", "{\n  \"mcpServers\": {\n    \"toolfold\": ENTRY2\n  }\n}\n"},
@@ -68,7 +68,7 @@ const entry2 = `{
       }
     }`
 
-// What is put in is laid out as the rest, and leaves no trace when it is taken out.
+// An added member follows the layout around it, and leaves no trace when it is removed.
 func TestSetAndRemove(t *testing.T) {
 	t.Parallel()
 	for name, l := range layouts {
@@ -91,7 +91,7 @@ func TestSetAndRemove(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if name == "bracket behind the last" || name == "empty line" { // no layout says where the bracket stood
+		if name == "bracket behind the last" || name == "empty line" { // the layout does not show where the bracket was
 			continue
 		}
 		if diff := cmp.Diff(l[0], string(without)); diff != "" {
@@ -100,7 +100,7 @@ func TestSetAndRemove(t *testing.T) {
 	}
 }
 
-// An item of a list is laid out as the items around it, and leaves no trace when it is taken out.
+// A list item follows the layout of the items around it, and leaves no trace when it is removed.
 func TestAppendAndDrop(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string][2]string{
@@ -144,7 +144,7 @@ func TestAppendAndDrop(t *testing.T) {
 	}
 }
 
-// A value is replaced where it stands, and members beside it stay as they are.
+// A value is replaced in place, and other members stay unchanged.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	text := "{\n  \"s\": {\n    \"command\": \"old\", // where it was\n    \"args\": [\n      \"a\",\n    ],\n    \"t\": 1e2\n  }\n}\n"
@@ -161,7 +161,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// What cannot be edited safely is refused, with what is wrong and nothing of the text.
+// A text that cannot be edited safely is rejected, with the fault but no content of the text.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -183,8 +183,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Whatever a text is: an edit is refused, or changes what it names alone, and keeps every
-// comment.
+// For any text, an edit is rejected, or changes only the named member and keeps every comment.
 func FuzzEdit(f *testing.F) {
 	for _, l := range layouts {
 		f.Add(l[0], "a")

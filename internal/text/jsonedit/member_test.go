@@ -36,7 +36,7 @@ var members = map[string][2]string{
 	},
 }
 
-// Members that are taken out come back where they were, with their comments; and into another text too.
+// Removed members come back in their place, with their comments, also in another text.
 func TestTakeAndGive(t *testing.T) {
 	t.Parallel()
 	others := []string{
@@ -54,7 +54,7 @@ func TestTakeAndGive(t *testing.T) {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 		back := give(t, rest, c, b)
-		if name == "a comment that ends on its line" { // its place is on that line, which no new line keeps
+		if name == "a comment that ends on its line" { // it belongs to the end of a line, which no new line keeps
 			equalJSON(t, name, back, []byte(texts[0]))
 		} else if diff := cmp.Diff(texts[0], string(back)); diff != "" {
 			t.Errorf("%s, put back (-want +got):\n%s", name, diff)
@@ -111,7 +111,7 @@ func TestTakeAndGiveRefuse(t *testing.T) {
 	}
 }
 
-// A fault of syntax has its place, and no more of the text than a character.
+// A syntax error has a position, and quotes at most one character of the text.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

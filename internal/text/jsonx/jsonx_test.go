@@ -11,7 +11,7 @@ func TestDecode(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		why, text string
-		want      any // nil = refused
+		want      any // nil = rejected
 	}{
 		{"digits are kept", ` {"a": 12345678901234567890.10} `, map[string]any{"a": json.Number("12345678901234567890.10")}},
 		{"list", `[1, null]`, []any{json.Number("1"), nil}},

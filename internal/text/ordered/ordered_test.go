@@ -46,7 +46,7 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
-// What encoding/json reads, Scan finds.
+// Scan finds the same members as encoding/json.
 func FuzzUnmarshal(f *testing.F) {
 	for _, seed := range []string{`{"a":[{}],"b":"\\","c":1}`, `{"":{"":[]}}`, ` {"\u0000" : true , "x":1e5} `} {
 		f.Add([]byte(seed))
@@ -86,8 +86,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// BenchmarkUnmarshal prints what a member costs in objects of growing size:
-// the figures stay the same when the time is linear.
+// BenchmarkUnmarshal prints the cost per member in objects of growing size: equal figures mean
+// linear time.
 func BenchmarkUnmarshal(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		var text strings.Builder

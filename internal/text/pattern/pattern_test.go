@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/pattern"
 )
 
-// A pattern matches what the regular expression with .* for each * matches, also over line ends.
+// A pattern matches like a regular expression with .* for each *, also across line ends.
 func TestMatch(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

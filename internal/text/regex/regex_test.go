@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Expressions compile, though nothing compiles them at a start, and no variable of a
-// package has one compiled at every start.
+// All expressions compile, although they are compiled late. No package variable compiles one at
+// every start.
 func TestExpressions(t *testing.T) {
 	t.Parallel()
 	checked := 0
@@ -68,7 +68,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// literal returns the value of a text that is put together of literals.
+// literal returns the value of a string of concatenated literals.
 func literal(e ast.Expr) (text string, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

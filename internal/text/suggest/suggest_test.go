@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Of names that differ only in how they are joined, the one joined alike wins.
+// Of names that differ only in separators, the one with the same separator wins.
 func TestNearestSpelling(t *testing.T) {
 	t.Parallel()
 	names := []string{"memory", "memory_store", "memory.store"}
@@ -37,7 +37,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Other forms of a word are close where it is a value of an enumeration, if they lead to one of them.
+// Other forms of a word match a value of an enumeration, if only one value is close.
 func TestValue(t *testing.T) {
 	t.Parallel()
 	statuses := []string{"success", "failure", "running", "bulk_store", "bulk_delete"}

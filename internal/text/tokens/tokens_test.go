@@ -16,10 +16,10 @@ import (
 	"github.com/toolfold/toolfold/internal/test/golden"
 )
 
-// other is a library that counts the same.
+// other is another implementation of the tokenizer.
 var other = sync.OnceValue(codec.NewO200kBase)
 
-// The counts are OpenAI's documented ones for o200k_base.
+// The counts are documented by OpenAI for o200k_base.
 func TestCount(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup
@@ -35,7 +35,7 @@ func TestCount(t *testing.T) {
 	wg.Wait()
 }
 
-// The vocabulary is that of the other library.
+// The vocabulary equals the other library's.
 func TestVocabulary(t *testing.T) {
 	t.Parallel()
 	var lengths []byte
@@ -79,8 +79,8 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-// Random texts of characters of every kind, as pieces meet in them, are split as the
-// expression says, and the pieces are counted as the other library counts them.
+// Random texts of characters of every kind, as they meet in pieces, are split like the expression,
+// and counted like the other library.
 func TestCountsAlike(t *testing.T) {
 	t.Parallel()
 	alphabet := []string{"a", "b", "z", "A", "B", "É", "é", "ǅ", "ʰ", "漢", "字", "\u0301", "\u0903", "1", "٣", "Ⅷ",
@@ -100,14 +100,14 @@ func TestCountsAlike(t *testing.T) {
 	}
 }
 
-// Any text is counted as the other library counts it.
+// Any text is counted like the other library.
 func FuzzCount(f *testing.F) {
 	f.Add("It's 12345 o'clock,\r\n\tHTTPServer/2.0 {\"é\": [1.5e-7]}  \u3000")
 	f.Fuzz(alike)
 }
 
-// expression matches a piece. The other library has code of its own for it, which ends
-// a piece of several line breaks at the first, where space is between them.
+// expression matches a piece. The other library does not use it: its code ends a piece of several
+// line breaks at the first one, if there is space between them.
 var expression = regexp2.MustCompile(`(?:`+
 	`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?`+
 	`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?`+
@@ -166,7 +166,7 @@ func BenchmarkUnpack(b *testing.B) {
 	}
 }
 
-// A count after the vocabulary was released is the same as before.
+// A count after releasing the vocabulary equals one before.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	const text = "counted before and after"

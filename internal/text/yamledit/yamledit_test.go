@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// What a value is set to, and what is left of other lines.
+// Set changes the value, and keeps the other lines.
 func TestSet(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ text, value, want string }{
@@ -28,7 +28,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// What is left when a key goes.
+// Remove removes the key, and keeps the other lines.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -45,7 +45,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// A layout that cannot be edited by lines, and a text that is no YAML, is refused.
+// A layout that cannot be edited by lines is rejected, and so is invalid YAML.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -58,7 +58,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Values come back as JSON, with their keys in order.
+// Values are returned as JSON, with their keys in order.
 func TestGet(t *testing.T) {
 	t.Parallel()
 	text := []byte("z: &x {b: 1, a: [yes, 'no', 1.50, ~]}\na: *x\n")
@@ -78,7 +78,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// A key that is taken out comes back as it was written, also if others have changed meanwhile.
+// A removed key comes back as written, even if other keys changed meanwhile.
 func TestTakeAndGive(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

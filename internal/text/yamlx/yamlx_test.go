@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
-// Each error has the line and the column where the user looks.
+// Each error has the line and column of the fault.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -161,7 +161,7 @@ w: "\u2028\u0085"
 	}
 }
 
-// back returns a node as JSON with sorted members.
+// back converts a node to JSON with sorted members.
 func back(t *testing.T, n *yaml.Node) []byte {
 	t.Helper()
 	raw, err := json.Marshal(value(t, n))
@@ -197,7 +197,7 @@ func value(t *testing.T, n *yaml.Node) any {
 	return v
 }
 
-// What JSON says survives YAML in both forms.
+// JSON values survive YAML in both forms.
 func FuzzRoundTrip(f *testing.F) {
 	for _, text := range []string{
 		"x", "a\nb", "\ta", " a\n", "\n", "a\n\n", "- x", "a: b", "a #b", "#", "---", "...", "---\nx", "yes", "1.0", "0x1",
@@ -248,7 +248,7 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// Read returns for any text, with a place or documents.
+// Read returns for any text, with documents or a positioned error.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		"a: 1", "a: [", "a: &b *b", "? x\n: y", "a: |\n x", "{", "- -", "a: !!x y", "a:\n- b:\n  - c", "# x\n- # y\n", "%YAML 1.1\n---",
