@@ -21,8 +21,9 @@ const (
 )
 
 // Policies returns middleware that enforces the policies of sessions, for files below dir. A call
-// belongs to the sessions of its context, such as the one of the agent run that makes it, and to
-// the active sessions that its connection has entered. The first call in a session opens the store.
+// belongs to the sessions of its context, such as the session of the agent run that makes it. It
+// also belongs to the active sessions that its connection has entered. The first call in a session
+// opens the store.
 func Policies(dir string, open func(context.Context) (*storage.DB, error)) call.Middleware {
 	e := &enforcer{entered: map[string][]string{}, rules: guard.Rules{Workspace: dir, Open: func(ctx context.Context) (guard.Store, error) {
 		db, err := open(ctx)

@@ -14,7 +14,7 @@ const rule = "\n\n---\n\n"
 func (a Ability) text() string { return strings.Trim(a.Content, "\r\n") }
 
 // above returns the lines before a text: a heading if metadata is requested, and the file's path if
-// the text is from the workspace, because its author need not be the user.
+// the text is from the workspace. The author of such a file need not be the user.
 func (c *choice) above(a Ability) string {
 	heading := ""
 	if c.in.IncludeMetadata {

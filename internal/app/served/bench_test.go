@@ -22,8 +22,8 @@ import (
 )
 
 // BenchmarkAgainstPlain prints our requests per second relative to a plain mcp-go server, in
-// alternating turns of one run: memory.get against an echo (floor 0.7), and our whole list in
-// either mode against the same tools declared to mcp-go (floor 15). Handler excludes the network,
+// alternating turns of one run. It compares memory.get with an echo (floor 0.7), and our whole list
+// in either mode with the same tools declared to mcp-go (floor 15). Handler excludes the network,
 // loopback includes it.
 func BenchmarkAgainstPlain(b *testing.B) {
 	const get = `{"name":"memory","arguments":{"action":"get","key":"team/rules"}}`

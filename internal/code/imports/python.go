@@ -75,8 +75,8 @@ func (r *reader) followPython(from string, i scan.Import) (to string, own bool) 
 }
 
 // pythonPath yields the folders from which a file may import the package or module top: its parent
-// folders that are not packages, src in each of them, and the folder of the only package of that
-// name.
+// folders that are not packages, and src in each of them. If only one folder has a package of that
+// name, it yields that folder last.
 func (r *reader) pythonPath(from, top string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for folder := range upwards(path.Dir(from)) {

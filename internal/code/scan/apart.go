@@ -20,11 +20,11 @@ import (
 	"github.com/toolfold/toolfold/internal/system/outside"
 )
 
-// Code that reads files of a workspace runs in a second process of this program's executable,
-// because a hostile file may make a lexer, the go command, its compiler or an analyser use
-// unlimited time and memory. The process and its children have limits, and end with the scan and
-// with this process. The process itself limits the processor time of each of its steps (meter);
-// this side ends it if a step waits forever.
+// Code that reads files of a workspace runs in a second process of this program's executable. A
+// hostile file may make a lexer, the go command, its compiler or an analyser use unlimited time and
+// memory. The process and its children have limits, and end with the scan and with this process. The
+// process itself limits the processor time of each of its steps (meter); this side ends it if a step
+// waits forever.
 const (
 	apartTime   = 60 * time.Second // of processor time: for a process that runs the fast rules, and for go fix
 	apartMemory = 500 << 20        // bytes, for the process and for each one that it starts; Linux only

@@ -149,8 +149,12 @@ var staticLevels = map[lint.Severity]string{
 
 // low maps Go checks to the messages that report with severity low. They find code that is
 // needless, slow or unusual, or that the public repositories of docs/code-measured.md mostly have
-// on purpose: copies of a value before its lock is used, an append of nothing, equal operands in
-// unrolled lines of a formula, a tag option of another library, naming conventions broken in tests.
+// on purpose, such as:
+//   - copies of a value before its lock is used;
+//   - an append of nothing;
+//   - equal operands in unrolled lines of a formula;
+//   - a tag option of another library;
+//   - naming conventions broken in tests.
 var low = map[string]func() *regexp.Regexp{
 	"staticcheck/SA1006": anyMessage, "staticcheck/SA1008": anyMessage, "staticcheck/SA1012": anyMessage,
 	"staticcheck/SA1015": anyMessage, "staticcheck/SA1016": anyMessage, "staticcheck/SA1021": anyMessage,

@@ -56,8 +56,8 @@ func (r Request) wantsModern() bool {
 		(len(r.Kinds) == 0 || slices.Contains(r.Kinds, "modernize-syntax") || slices.Contains(r.Kinds, "improve-types"))
 }
 
-// modernize runs the modernizers of the user's Go and reports what newer Go can shorten. It changes
-// no files. Compilers of imported packages, and the analysers, have the limits of a package.
+// modernize runs the modernizers of the user's Go and reports code that newer Go can shorten. It
+// changes no files. Compilers of imported packages, and the analysers, have the limits of a package.
 func (g *goScan) modernize(ctx context.Context) error {
 	if err := child.LimitCPU(goTime); err != nil {
 		return fmt.Errorf("limiting time: %w", err)

@@ -1,5 +1,5 @@
-// Package work holds the shared parts of the families for work, which do not import each other: the
-// states of sessions and tasks, and the context of runs of agents, workflows and tasks.
+// Package work holds the shared parts of the families for work, which do not import each other. It
+// has the states of sessions and tasks, and the context of runs of agents, workflows and tasks.
 package work
 
 // The states of a task. The last four are final: only a retry leaves them.

@@ -1,5 +1,5 @@
 // Package safefile reads and replaces small files in folders that other people or programs can
-// write to: a named pipe does not block the reader, a huge file costs nothing, and a crash leaves
+// write to. A named pipe does not block the reader, a huge file costs nothing, and a crash leaves
 // the old text or the new one.
 package safefile
 

@@ -1,8 +1,8 @@
 // Package runner drives the linters, compilers and type checkers that a project uses.
 //
-// A Runner is data and a reader function, in a file of its own: how to recognise that a project
-// uses a tool, how to call the tool, and how to read its output. To add one, write such a file, add
-// it to All, and record its output under testdata.
+// A Runner is data and a reader function, in a file of its own. It describes how to recognise that
+// a project uses a tool, how to call the tool, and how to read its output. To add one, write such a
+// file, add it to All, and record its output under testdata.
 //
 // A Project finds the tools, in itself and in $PATH, and runs them. In an untrusted project it only
 // runs programs from outside of the project, with a configuration of this package.
