@@ -33,7 +33,7 @@ type Whole struct {
 
 	Advice string `json:"advice,omitempty"` // how to shorten a long list of toolfold's own; empty = no advice
 
-	Rules []string `json:"rules,omitempty"` // allow rules with the name of another server's tool, which gives no rights, with the rules to write instead
+	Rules []string `json:"rules,omitempty"` // allow rules with names of other servers' tools, which have no effect, and replacements
 
 	Upstreams   []Upstream `json:"upstreams,omitempty"`   // servers of the settings; nil = not examined
 	Served      *Served    `json:"served,omitempty"`      // the list that clients get, including tools of Upstreams; nil = not examined
