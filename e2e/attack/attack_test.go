@@ -31,7 +31,7 @@ func newAttack(t *testing.T) *attack {
 	return a
 }
 
-// Every measure, as small as it can be.
+// Every measure runs at its smallest size.
 func TestMeasures(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t)
@@ -75,7 +75,7 @@ func TestMeasures(t *testing.T) {
 	})
 }
 
-// A step that runs again after its end is found, and one that ran too often.
+// A step that runs again after its end is found, and so is a step that ran too often.
 func TestEffectsAreCompared(t *testing.T) {
 	t.Parallel()
 	pool, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "store.db"))
@@ -156,7 +156,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What an error does not say is not mended.
+// mend uses only what the error contains.
 func TestMendGoesByTheError(t *testing.T) {
 	t.Parallel()
 	const usage = "memory(action: 'store', params: {key: string, value: any})"

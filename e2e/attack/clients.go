@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// memoryBound returns how many MiB a server may have in the end that had begin.
-// The race detector keeps several times as much.
+// memoryBound returns the most memory in MiB that a server may use at the end if it started with
+// begin. The race detector needs several times as much.
 func memoryBound(begin int) int {
 	if hasRaceDetector() {
 		return begin + 320
@@ -35,7 +35,7 @@ func initialize(ctx context.Context, p *place) error {
 	c := s.client()
 	ids := make([]string, a.initializes)
 	begin := s.rss()
-	var next atomic.Int64 // so that ids are in the order of their making
+	var next atomic.Int64 // ids in the order of creation
 	each(workers, func(int) {
 		for i := next.Add(1) - 1; i < int64(len(ids)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 			session, err := c.initialized(ctx)
@@ -50,7 +50,7 @@ func initialize(ctx context.Context, p *place) error {
 	if end > memoryBound(begin) {
 		r.bad("memory over the bound", "from %d to %d MiB", begin, end)
 	}
-	// The last ones are there, and no more than allowed of those before.
+	// The newest sessions exist, and no more old ones than the limit allows.
 	alive := 0
 	for i := len(ids) - 1; i >= max(0, len(ids)-2*maxSessions) && ctx.Err() == nil; i-- {
 		session := &client{server: s, session: ids[i], web: c.web, ids: c.ids}
@@ -89,7 +89,7 @@ var slowKinds = []slowKind{
 	{name: "idle", sends: "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", within: 2 * time.Minute, isPatient: true},
 }
 
-// slow holds connections that send nothing, or not all, or no more.
+// slow holds connections that send nothing, send a part, or stop sending.
 func slow(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	const grace = 5 * time.Second
@@ -128,7 +128,7 @@ func slow(ctx context.Context, p *place) error {
 			closed.Add(1)
 		})
 	}
-	// Each of the others' calls needs a connection of its own.
+	// Each call of the fast clients needs its own connection.
 	waiting, done := context.WithTimeout(ctx, longest+grace)
 	defer done()
 	go func() { held.Wait(); done() }()
@@ -154,11 +154,10 @@ func slow(ctx context.Context, p *place) error {
 	return nil
 }
 
-// soak mixes clients of both eras, streams, calls that are given up and
-// sessions that are ended, at full speed.
+// soak mixes clients of both eras, streams, canceled calls and ended sessions at full speed.
 func soak(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
-	// What a server at rest has is counted in one that did little.
+	// The figures at rest come from a server that handled one call.
 	s, err := p.start(ctx)
 	if err != nil {
 		return err
@@ -234,7 +233,7 @@ func soak(ctx context.Context, p *place) error {
 				got, err := c.send(ctx, "tools/list", "", map[string]any{})
 				r.judge(c, "tools/list", got, err)
 				calls.Add(1)
-			case 3: // calls and subscriptions that are given up
+			case 3: // canceled calls and subscriptions
 				short, giveUp := context.WithTimeout(ctx, time.Duration(random.IntN(4000))*time.Microsecond)
 				_, _ = c.call(short, "memory", map[string]any{"action": "search", "query": "soak", "limit": 50})
 				giveUp()
@@ -276,8 +275,7 @@ func soak(ctx context.Context, p *place) error {
 	return nil
 }
 
-// stream opens the session's stream. The channel is closed when the server has
-// ended it.
+// stream opens the session's stream. The channel is closed when the server ends the stream.
 func (c *client) stream(ctx context.Context) (ended <-chan struct{}, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server.url, nil)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// restart restarts the PostgreSQL of a server under load, a cluster of its own: in
-// turns as its operator does and as a crash does.
+// restart restarts the PostgreSQL of a server under load, a separate cluster. Clean stops and
+// crashes alternate.
 func restart(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	database, err := newCluster(ctx)
@@ -37,7 +37,7 @@ func restart(ctx context.Context, p *place) error {
 	modes := []string{"fast", "immediate"}
 	times := 0
 	for begin := time.Now(); (times < len(modes) || time.Since(begin) < a.size.terminate) && loading.Err() == nil; times++ {
-		l.await(ctx, l.total()+20) // it serves
+		l.await(ctx, l.total()+20) // the server works
 		if err := database.control(ctx, "-m", modes[times%len(modes)], "restart"); err != nil {
 			return err
 		}
@@ -55,8 +55,8 @@ func restart(ctx context.Context, p *place) error {
 	return nil
 }
 
-// failover ends the PostgreSQL of a server under load as a crash does, and promotes its
-// standby. What is acknowledged is on both, so nothing of it may be lost.
+// failover crashes the PostgreSQL of a server under load and promotes its standby. Acknowledged
+// writes are on both, so none may be lost.
 func failover(ctx context.Context, p *place) error {
 	r := p.report
 	primary, err := newCluster(ctx)
@@ -100,21 +100,21 @@ func failover(ctx context.Context, p *place) error {
 	return nil
 }
 
-// cluster is a running PostgreSQL on a port and in a folder of its own.
+// cluster is a running PostgreSQL with its own port and folder.
 type cluster struct {
 	dir, tools, port string
 }
 
-// newCluster starts a cluster. PostgreSQL does not run as root: for that user it runs
-// as postgres, which its packages create.
+// newCluster starts a cluster. PostgreSQL refuses to run as root: root starts it as the user
+// postgres, which its packages create.
 func newCluster(ctx context.Context) (*cluster, error) {
 	return startCluster(ctx, func(c *cluster) error {
 		return c.run(ctx, "initdb", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--no-sync", "-D", c.data())
 	})
 }
 
-// standby starts a copy that follows the cluster, which from then on acknowledges nothing that
-// the copy does not have.
+// standby starts a copy that follows the cluster. From then on the cluster acknowledges a write
+// only after the copy has it.
 func (c *cluster) standby(ctx context.Context) (*cluster, error) {
 	follows, err := startCluster(ctx, func(s *cluster) error {
 		return s.run(ctx, "pg_basebackup", "-d", c.url(), "-D", s.data(), "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
@@ -133,7 +133,7 @@ func (c *cluster) standby(ctx context.Context) (*cluster, error) {
 	return follows, nil
 }
 
-// startCluster starts a cluster on what fill puts into its folder.
+// startCluster starts a cluster from the files that fill puts into its folder.
 func startCluster(ctx context.Context, fill func(*cluster) error) (*cluster, error) {
 	tools, err := postgresTools()
 	if err != nil {
@@ -172,13 +172,13 @@ func (c *cluster) url() string {
 
 func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
 
-// control runs pg_ctl and waits until that is done.
+// control runs pg_ctl and waits for it.
 func (c *cluster) control(ctx context.Context, args ...string) error {
 	return c.run(ctx, "pg_ctl", append([]string{"-D", c.data(), "-l", filepath.Join(c.dir, "log"), "-w"}, args...)...)
 }
 
-// run runs a program of PostgreSQL. Its output goes to a file: the server that it
-// starts keeps it open.
+// run runs a PostgreSQL program. Its output goes to a file: the server that it starts keeps the
+// output open.
 func (c *cluster) run(ctx context.Context, tool string, args ...string) error {
 	argv := append([]string{filepath.Join(c.tools, tool)}, args...)
 	if os.Geteuid() == 0 {
@@ -204,8 +204,8 @@ func (c *cluster) close() {
 	_ = os.RemoveAll(c.dir)
 }
 
-// postgresTools returns the folder of PostgreSQL's programs: Debian keeps them out of the path,
-// but for links to some.
+// postgresTools returns the folder of PostgreSQL's programs: Debian links only some of them into
+// the path.
 func postgresTools() (string, error) {
 	found, _ := exec.LookPath("initdb")
 	if folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(folders) > 0 {
@@ -217,13 +217,13 @@ func postgresTools() (string, error) {
 	return filepath.Dir(found), nil
 }
 
-// giveTo makes a file that of another user.
+// giveTo makes another user the owner of a file.
 func giveTo(name, path string) error {
 	owner, err := user.Lookup(name)
 	if err != nil {
 		return err
 	}
-	uid, _ := strconv.Atoi(owner.Uid) // numbers, where root has number 0
+	uid, _ := strconv.Atoi(owner.Uid) // numeric on systems where root is 0
 	gid, _ := strconv.Atoi(owner.Gid)
 	return os.Chown(path, uid, gid)
 }

@@ -20,19 +20,17 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
-// ledger keeps the writes that servers acknowledged. Each stored value holds
-// its key.
+// ledger records acknowledged writes. Each stored value contains its key.
 type ledger struct {
 	mu       sync.Mutex
 	stores   []string // keys
 	tasks    []string // ids
 	sessions []string // ids
 	refused  map[string]int
-	checked  [3]int // how many of each verify has looked at
+	checked  [3]int // entries of each list that verify has checked
 }
 
-// load stores, submits and creates until ctx is done, or until the server is
-// gone.
+// load stores, submits and creates until ctx is done or the server is gone.
 func (l *ledger) load(ctx context.Context, r *report, c *client, prefix string) {
 	each(workers, func(worker int) {
 		for n := 0; ctx.Err() == nil; n++ {
@@ -83,10 +81,10 @@ func (l *ledger) keep(got *reply, key string) {
 
 const (
 	lost        = "lost writes"
-	unavailable = "STORE_UNAVAILABLE" // what a call may answer that its store failed
+	unavailable = "STORE_UNAVAILABLE" // the error code of a call whose store failed
 )
 
-// verify looks for everything acknowledged since the last verify, or ever.
+// verify looks for every write acknowledged since the last verify, or for all if ever is set.
 func (l *ledger) verify(ctx context.Context, r *report, c *client, ever bool) {
 	if ever {
 		l.checked = [3]int{}
@@ -143,8 +141,7 @@ func (l *ledger) settle(ctx context.Context, r *report, c *client) int {
 	return count("failed", "cancelled", "timeout")
 }
 
-// account looks for everything acknowledged and waits for the tasks, none of which
-// may fail.
+// account looks for every acknowledged write and waits for the tasks. None of them may fail.
 func (l *ledger) account(ctx context.Context, r *report, c *client) {
 	l.verify(ctx, r, c, true)
 	if n := l.settle(ctx, r, c); n > 0 {
@@ -167,7 +164,7 @@ func (l *ledger) total() int {
 	return len(l.stores) + len(l.tasks) + len(l.sessions)
 }
 
-// await waits until so many writes are acknowledged, at most ten seconds.
+// await waits at most ten seconds for total acknowledged writes.
 func (l *ledger) await(ctx context.Context, total int) {
 	for begin := time.Now(); l.total() < total && time.Since(begin) < 10*time.Second && ctx.Err() == nil; {
 		time.Sleep(time.Millisecond)
@@ -264,9 +261,8 @@ func terminate(ctx context.Context, p *place) error {
 	return nil
 }
 
-// away has the database of a server under load go away and come back, as one that
-// restarts or fails over does: its connections break, and for a while it takes no
-// others.
+// away makes the database of a server under load unavailable for a while, like a restart or a
+// failover: connections break and new ones are refused.
 func away(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	address, err := url.Parse(p.store)
@@ -291,7 +287,7 @@ func away(ctx context.Context, p *place) error {
 	load.Go(func() { l.load(loading, r, c, "a") })
 	times := 0
 	for begin := time.Now(); time.Since(begin) < a.size.terminate && loading.Err() == nil; times++ {
-		l.await(ctx, l.total()+20) // it serves
+		l.await(ctx, l.total()+20) // the server works
 		between.shut(true)
 		time.Sleep(300 * time.Millisecond)
 		between.shut(false)
@@ -309,14 +305,14 @@ func away(ctx context.Context, p *place) error {
 	return nil
 }
 
-// gate stands between clients and an address.
+// gate is a proxy between clients and an address.
 type gate struct {
 	listener net.Listener
 	to       string
 
 	mu     sync.Mutex
 	isShut bool
-	conns  []net.Conn // that are open, or were
+	conns  []net.Conn // open or closed
 }
 
 func newGate(to string) (*gate, error) {
@@ -358,7 +354,7 @@ func (g *gate) pass(from net.Conn) {
 	_, _ = io.Copy(from, to)
 }
 
-// shut shuts the gate and breaks what passes it, or opens it.
+// shut opens the gate, or shuts it and breaks its connections.
 func (g *gate) shut(isShut bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -375,8 +371,8 @@ func (g *gate) close() {
 	g.shut(true)
 }
 
-// full fills the disk of a store while its queue runs. Without the right to mount a small one, the
-// files of the server are limited instead.
+// full fills the disk of a store while its queue runs. If it may not mount a small disk, it limits
+// the size of the server's files instead.
 func full(ctx context.Context, p *place) error {
 	r := p.report
 	disk := filepath.Join(p.dir, "disk")
@@ -392,7 +388,7 @@ func full(ctx context.Context, p *place) error {
 	if err != nil {
 		return err
 	}
-	defer func() { s.stop() }() // before the disk goes
+	defer func() { s.stop() }() // before the disk is unmounted
 	c, way := s.client(), "a tmpfs of 3 MiB"
 	limit := func(size string) error {
 		return exec.CommandContext(ctx, "prlimit", "--pid", strconv.Itoa(s.cmd.Process.Pid), "--fsize="+size+":").Run()

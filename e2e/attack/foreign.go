@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	together   = 10   // broken servers that a pair of sessions has at a time
+	together   = 10   // broken servers per pair of sessions
 	trials     = 4    // pairs at a time
-	mostMemory = 1024 // MiB, the sum of the peaks of a serve process and of the one that shares servers
+	mostMemory = 1024 // MiB, the peak of a serve process plus the peak of the process that shares servers
 	mostFiles  = 200  // descriptors of each process
 )
 
-// foreignFaults are the kinds of what is found.
+// foreignFaults are the kinds of findings.
 var foreignFaults = []string{
 	"no message", "messages not in UTF-8", "answers to nothing", "answers of other servers", "forged messages", "forged _meta",
 	"unknown members", "invalid results", "invalid errors", "internal errors", "riddles", "panics", "progress of nothing",
@@ -30,7 +30,7 @@ var foreignFaults = []string{
 	"ends with an error", "processes left", "memory over the bound", "files over the bound",
 }
 
-// finding is a fault, and whose it is if that is known.
+// finding is a fault. of is the server that caused it, nil if unknown.
 type finding struct {
 	kind string
 	of   *foreigner
@@ -42,15 +42,15 @@ type trial struct {
 	servers []*foreigner
 	home    *place
 	report  *report // of its HTTP server
-	run     string  // folder of sockets; it is in the environment of all processes of the trial
+	run     string  // folder of sockets; all processes of the trial have it in their environment
 
 	mu    sync.Mutex
 	found []finding
 	log   []string
 }
 
-// foreign lets sessions share servers that break what they send, and holds what the clients
-// get to the protocol and to what healthy servers answer.
+// foreign lets sessions share servers that send broken messages. It checks that clients receive
+// only valid messages and the right answers of healthy servers.
 func foreign(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	r.most = len(breakages)
@@ -77,7 +77,7 @@ func foreign(ctx context.Context, p *place) error {
 	return failed
 }
 
-// tryAll tries servers together, and by themselves where it is not known whose a fault is.
+// tryAll tries servers together, and one by one if it is not known which one caused a fault.
 func (p *place) tryAll(ctx context.Context, servers []*foreigner) error {
 	found, err := p.try(ctx, servers)
 	if err != nil {
@@ -141,7 +141,7 @@ func (t *trial) say(line string) {
 	t.log = append(t.log, shorten(line, 300))
 }
 
-// numbered returns a server of the trial; nil if it has none of the number.
+// numbered returns the trial's server with this number, or nil.
 func (t *trial) numbered(number uint64) *foreigner {
 	for _, f := range t.servers {
 		if f.number == number {
@@ -151,9 +151,9 @@ func (t *trial) numbered(number uint64) *foreigner {
 	return nil
 }
 
-// ownerOf returns the server whose secret is in a text.
+// ownerOf returns the server whose secret a text contains.
 func (t *trial) ownerOf(line []byte) *foreigner {
-	line = bytes.ReplaceAll(line, []byte("\ufffd"), nil) // of invalid UTF-8
+	line = bytes.ReplaceAll(line, []byte("\ufffd"), nil) // replaces invalid UTF-8
 	found := secretIn().FindSubmatch(line)
 	if found == nil {
 		found = actionIn().FindSubmatch(line)
@@ -168,7 +168,7 @@ func (t *trial) ownerOf(line []byte) *foreigner {
 // try runs one trial.
 func (p *place) try(ctx context.Context, servers []*foreigner) ([]finding, error) {
 	t := &trial{servers: servers}
-	run, err := os.MkdirTemp("", "tf-") // the path of a socket has to be short
+	run, err := os.MkdirTemp("", "tf-") // socket paths must be short
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (p *place) try(ctx context.Context, servers []*foreigner) ([]finding, error
 	return t.found, nil
 }
 
-// furnish writes the settings, and starts the servers that are reached by URL.
+// furnish writes the settings and starts the servers that have a URL.
 func (t *trial) furnish() (healthy []*foreigner, close func(), err error) {
 	good, well := newForeigner(0), newForeigner(0)
 	well.name, well.transport = "well", onJSON
@@ -254,7 +254,7 @@ func (t *trial) sessions(ctx context.Context, healthy []*foreigner) error {
 		return err
 	}
 	defer one.stop()
-	if kind%4 < 2 { // else both begin with servers that were never asked
+	if kind%4 < 2 { // otherwise both sessions begin with servers that were never asked
 		one.settle(ctx, t.servers)
 	}
 	var two *witness
@@ -304,7 +304,8 @@ func (t *trial) sessions(ctx context.Context, healthy []*foreigner) error {
 	return nil
 }
 
-// settle waits until the servers are listed: a while for those that may never be.
+// settle waits until the servers are listed. For servers that may never be, it waits a limited
+// time.
 func (w *witness) settle(ctx context.Context, servers []*foreigner) {
 	const enough, much = 3 * time.Second, 20 * time.Second
 	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -358,7 +359,7 @@ func (w *witness) names(ctx context.Context, method, member string) []string {
 	return names
 }
 
-// of returns the names of a list that are of a server.
+// of returns the names that belong to a server.
 func of(f *foreigner, names []string) []string {
 	var own []string
 	for _, name := range names {
@@ -370,7 +371,7 @@ func of(f *foreigner, names []string) []string {
 	return own
 }
 
-// useHealthy calls a healthy server until it is over: it answers as if it were alone.
+// useHealthy calls a healthy server until over is closed. It must answer as if it were alone.
 func (w *witness) useHealthy(ctx context.Context, f *foreigner, over <-chan struct{}) {
 	for n := 0; ; n++ {
 		arguments := fmt.Sprintf(`{"a":"%s %d"}`, w.name, n)
@@ -396,8 +397,8 @@ func (w *witness) useHealthy(ctx context.Context, f *foreigner, over <-chan stru
 	}
 }
 
-// useSound calls a tool that is not broken, of a server that is: it answers as if nothing were.
-// That another tool of it hangs gives it a short time limit, which a slow machine may pass.
+// useSound calls a working tool of a broken server. It must answer as if nothing were broken. If
+// another tool of the server hangs, its time limit is short, and a slow machine may exceed it.
 func (w *witness) useSound(ctx context.Context, f *foreigner) {
 	if f.cost == everything {
 		return
@@ -419,7 +420,7 @@ func (w *witness) useSound(ctx context.Context, f *foreigner) {
 	}
 }
 
-// use asks a broken server for everything, with arguments that are right and wrong.
+// use sends a broken server every kind of request, with right and wrong arguments.
 func (w *witness) use(ctx context.Context, f *foreigner) {
 	type ask struct {
 		method string
@@ -469,7 +470,7 @@ func (w *witness) use(ctx context.Context, f *foreigner) {
 				once.Do(func() { close(gone) })
 			}
 		}
-		if i == 0 { // by itself, so that it can ask
+		if i == 0 { // alone, so that it can ask
 			do()
 		} else {
 			running.Go(do)
@@ -478,7 +479,7 @@ func (w *witness) use(ctx context.Context, f *foreigner) {
 	running.Wait()
 }
 
-// make makes a request of a broken server; what it asks first is answered once.
+// make sends a request to a broken server and answers its first question.
 func (w *witness) make(ctx context.Context, f *foreigner, method string, params map[string]any) error {
 	got, err := w.request(ctx, f, method, params)
 	if err == nil && text(got.result["resultType"]) == "input_required" {
@@ -499,7 +500,7 @@ func (w *witness) make(ctx context.Context, f *foreigner, method string, params 
 	return err
 }
 
-// again starts a server with what the others left.
+// again starts a server in the state that the other sessions left.
 func (t *trial) again(ctx context.Context, healthy []*foreigner) {
 	w, err := t.startStdio(ctx, "stdio once more", false)
 	if err != nil {
@@ -519,7 +520,7 @@ func (t *trial) again(ctx context.Context, healthy []*foreigner) {
 	}
 }
 
-// peak returns the most memory in MiB that a process had, and holds it to its bound of files.
+// peak returns the peak memory of a process in MiB and checks its open files.
 func (t *trial) peak(name string, pid int) int {
 	if files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid)); len(files) > mostFiles {
 		t.fault("files over the bound", nil, "%s has %d open, more than %d", name, len(files), mostFiles)
@@ -531,7 +532,7 @@ func (t *trial) peak(name string, pid int) int {
 	return kib >> 10
 }
 
-// processes returns the ids of the trial's processes whose command line has a word.
+// processes returns the trial's processes whose command line contains word.
 func (t *trial) processes(word string) []int {
 	var pids []int
 	all, _ := filepath.Glob("/proc/[0-9]*/environ")

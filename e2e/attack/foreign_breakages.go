@@ -12,21 +12,22 @@ import (
 // breakage is one thing that a server does wrong.
 type breakage struct {
 	name   string
-	heavy  bool   // it takes so much time or memory that no server has it by chance
-	legacy bool   // it means nothing in 2026-07-28
-	on     string // the only transport it means anything on; empty = all
-	// spares lists the transports on which a client that reads leniently loses nothing by it.
+	heavy  bool   // too costly for servers to get it by chance
+	legacy bool   // has no meaning in 2026-07-28
+	on     string // the only transport on which it has a meaning; empty = all
+	// spares lists the transports on which a lenient client loses nothing.
 	spares []string
 	set    func(*foreigner)
 }
 
 var (
 	lines  = []string{onStdio}
-	parts  = []string{onStdio, onEvents, onSSE} // messages come one by one
-	bodies = []string{onJSON, onEvents, onSSE}  // a message has an end other than that of its line
+	parts  = []string{onStdio, onEvents, onSSE} // each message arrives separately
+	bodies = []string{onJSON, onEvents, onSSE}  // messages do not end with their line
 )
 
-// breakages holds all of them. Servers take them in turn, by number, and others by chance.
+// breakages holds all of them. Servers take their first breakage in turn, by number, and more by
+// chance.
 var breakages = []breakage{
 	// Bytes.
 	{name: "BOM", spares: lines, set: wraps("\ufeff", "")},
@@ -108,7 +109,7 @@ var breakages = []breakage{
 	{name: "asks the model", set: asks("sampling/createMessage")},
 	{name: "asks for roots and pings", legacy: true, set: asks("roots/list", "ping")},
 	{name: "asks the unknown", set: asks("vendor/thing", "tools/list")},
-	{name: "asks at the start", // a call that runs is asked then
+	{name: "asks at the start", // a running call is then asked
 		set: opening(`{"jsonrpc":"2.0","id":"early","method":"roots/list"}`, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)},
 	{name: "list_changed at the start", spares: parts, set: opening(note, changed, pause)},
 	{name: "list_changed before anything", spares: lines, on: onStdio,
@@ -137,7 +138,7 @@ var breakages = []breakage{
 	{name: "odd blocks", set: resultIs(`{"content":[null,5,{"type":"unheard"},{"text":9,"type":"text"}],"contents":[null,{"uri":3}],` +
 		`"messages":[1,{"role":5}],"completion":{"values":[1,null],"total":"x","hasMore":"y"}}`)},
 
-	// Shapes of lists and of what opens a session.
+	// Shapes of lists and of results that open a session.
 	{name: "odd tools", spares: transports,
 		set: lists("tools", `null`, `5`, `{}`, `{"name":5,"inputSchema":{"type":"object"}}`,
 			`{"name":"","inputSchema":{}}`,
@@ -274,8 +275,8 @@ var badNotes = []string{
 	`{"jsonrpc":"2.0","method":7}`, `{"jsonrpc":"2.0"}`, `{}`, `null`,
 }
 
-// hidesLines puts messages into results, on lines of their own. On standard output such a line is a
-// message of the server's.
+// hidesLines puts messages on their own lines inside results. On standard output such a line is a
+// message of the server.
 func hidesLines(end string) func(*foreigner) {
 	return func(f *foreigner) {
 		end := end
@@ -310,8 +311,8 @@ func answerOf(id, outcome string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, outcome)
 }
 
-// scope draws when a breakage shows: mostly where a client's request is answered, so that the
-// server gets as far as that, and often for one tool alone, so that the others must not suffer.
+// scope chooses by chance which requests a breakage affects: mostly requests of clients, so that
+// the server starts, and often only one tool, so that the other tools must still work.
 func (f *foreigner) scope() func(request) bool {
 	switch f.random.IntN(8) {
 	case 0:
@@ -328,13 +329,13 @@ func (f *foreigner) scope() func(request) bool {
 	return func(r request) bool { return r.Params.Name == "gamma" }
 }
 
-// someWork returns a scope of one in n requests of clients.
+// someWork returns a scope of every nth request of clients.
 func someWork(n int64) func(request) bool {
 	var count atomic.Int64
 	return func(r request) bool { return r.works() && count.Add(1)%n == 1 }
 }
 
-// frame changes the messages of answers within a scope.
+// frame changes the messages that answer requests within a scope.
 func (f *foreigner) frame(change func(request, []string) []string) {
 	within := f.scope()
 	f.messages = append(f.messages, func(r request, messages []string) []string {
@@ -360,7 +361,7 @@ func (f *foreigner) change(edit func(request, any) any) {
 func eachMessage(rewrite func(r request, m string) string) func(*foreigner) {
 	return func(f *foreigner) {
 		f.frame(func(r request, messages []string) []string {
-			if last := len(messages) - 1; last >= 0 { // one that is late has none
+			if last := len(messages) - 1; last >= 0 { // a late answer has no message
 				messages[last] = rewrite(r, messages[last])
 			}
 			return messages
@@ -386,7 +387,7 @@ func indents(end string) func(*foreigner) {
 	})
 }
 
-// withID writes another id; %s in it is the right one.
+// withID replaces the id; %s in form is the right id.
 func withID(form string) func(*foreigner) {
 	return eachMessage(func(r request, m string) string {
 		id := strings.ReplaceAll(form, "%s", strings.Trim(string(r.ID), `"`))
@@ -394,7 +395,7 @@ func withID(form string) func(*foreigner) {
 	})
 }
 
-// before sends a text as a line or event of its own first.
+// before sends a text as a separate line or event before the answer.
 func before(text string) func(*foreigner) {
 	return ahead(func(request) []string { return []string{text} })
 }
@@ -405,7 +406,7 @@ func ahead(more func(request) []string) func(*foreigner) {
 	}
 }
 
-// floods sends a message many times first.
+// floods sends a message many times before the answer.
 func floods(message string, times int) func(*foreigner) {
 	return ahead(func(request) []string { return slices.Repeat([]string{message}, times) })
 }
@@ -439,7 +440,7 @@ func notices(reply string) func(*foreigner) {
 	return func(f *foreigner) { f.replies = append(f.replies, reply) }
 }
 
-// asks lets calls ask: of the older era by requests, of the later in place of a result.
+// asks lets calls ask the client: by requests in the older era, by a result in the newer one.
 func asks(methods ...string) func(*foreigner) {
 	return func(f *foreigner) {
 		if !f.modern {
@@ -459,7 +460,7 @@ func asks(methods ...string) func(*foreigner) {
 	}
 }
 
-// fails puts something else in place of the result.
+// fails replaces the result.
 func fails(outcome string) func(*foreigner) {
 	return eachMessage(func(r request, m string) string {
 		if !strings.Contains(m, `"result"`) {

@@ -20,12 +20,12 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// witness is a client that judges each message it gets. What it finds goes to its trial.
+// witness is a client that judges each message it receives. Its trial collects the findings.
 type witness struct {
 	trial  *trial
 	name   string
 	modern bool
-	asks   bool // it can be asked, as it declares
+	asks   bool // declares that it can be asked
 	fault  func(kind string, of *foreigner, format string, args ...any)
 
 	cmd    *exec.Cmd // on stdio
@@ -38,17 +38,17 @@ type witness struct {
 	writing sync.Mutex
 	last    int64
 	open    map[int64]*exchange
-	broken  chan struct{} // closed at the first message that is none: a client would leave
+	broken  chan struct{} // closed at the first invalid message: a client would leave
 }
 
-// exchange is a request without an answer.
+// exchange is a request that waits for its answer.
 type exchange struct {
 	method string
-	of     *foreigner // whose answer it should be; nil = toolfold's own
+	of     *foreigner // the server that should answer; nil = toolfold
 	answer chan *answer
 }
 
-// answer is one that was judged.
+// answer is a judged answer.
 type answer struct {
 	result map[string]json.RawMessage // nil for errors
 	failed json.RawMessage
@@ -59,7 +59,7 @@ var (
 	errHang   = errors.New("no answer")
 )
 
-// hangTime bounds the wait for an answer, however slow the machine.
+// hangTime is the longest wait for an answer, even on a slow machine.
 const hangTime = 45 * time.Second
 
 // startStdio starts a server on standard input and output.
@@ -152,7 +152,7 @@ func (w *witness) write(line string) error {
 	return err
 }
 
-// request makes a request that a server, or toolfold itself, answers.
+// request sends a request that a server or toolfold itself answers.
 func (w *witness) request(ctx context.Context, of *foreigner, method string, params map[string]any) (*answer, error) {
 	whole := ctx
 	ctx, cancel := context.WithTimeout(ctx, hangTime)
@@ -190,7 +190,7 @@ func (w *witness) request(ctx context.Context, of *foreigner, method string, par
 	}
 }
 
-// exchangeHTTP makes a request over HTTP and judges all that comes for it.
+// exchangeHTTP sends a request over HTTP and judges every message of the response.
 func (w *witness) exchangeHTTP(ctx context.Context, id int64, method string, params map[string]any) {
 	name, _ := params["name"].(string)
 	if uri, ok := params["uri"].(string); ok {
@@ -247,7 +247,7 @@ var (
 	actionIn = regex.Lazy(`action=s(\d+)`) // in logs
 )
 
-// noMessage notes what is no message, of whom its text says that it is.
+// noMessage records an invalid message, with the server that its text points to.
 func (w *witness) noMessage(line []byte, why string) {
 	of := w.trial.ownerOf(line)
 	w.mu.Lock()
@@ -291,7 +291,7 @@ func (w *witness) hear(line []byte) {
 	}
 }
 
-// membersOf takes a JSON-RPC message apart, or says why it is none.
+// membersOf decodes a JSON-RPC message, or returns why it is invalid.
 func membersOf(line []byte) (members map[string]json.RawMessage, why string) {
 	if err := json.Unmarshal(line, &members); err != nil || members == nil {
 		return nil, fmt.Sprintf("no JSON object (%v)", err)
@@ -352,7 +352,7 @@ func (w *witness) hearAnswer(id json.RawMessage, members map[string]json.RawMess
 	e.answer <- got
 }
 
-// mayNotify are the notifications that a server may send.
+// mayNotify lists the notifications that a server may send.
 var mayNotify = []string{
 	"notifications/message", "notifications/progress", "notifications/cancelled", "notifications/tools/list_changed",
 	"notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/resources/updated",
@@ -397,7 +397,7 @@ func (w *witness) hearRequest(method string, id, params json.RawMessage, line []
 	}
 }
 
-// calls reports whether a call of a server is under way.
+// calls reports whether a call to a server is running.
 func (w *witness) calls(f *foreigner) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -409,7 +409,7 @@ func (w *witness) calls(f *foreigner) bool {
 	return false
 }
 
-// rooted has the members of results, by method, that the protocol knows.
+// rooted lists the members of results that the protocol defines, by method.
 var rooted = map[string][]string{
 	"tools/call":          {"content", "structuredContent", "isError"},
 	"prompts/get":         {"description", "messages"},
@@ -422,7 +422,7 @@ var rooted = map[string][]string{
 	"server/discover":     {"supportedVersions", "capabilities", "serverInfo", "instructions", "ttlMs", "cacheScope"},
 }
 
-// riddle is what is said to nobody who did not write the program.
+// riddle matches texts that only the program's authors understand.
 var riddle = regex.Lazy(`INTERNAL_ERROR|client is closing|[Uu]nmarshal|\bjson: |panic|runtime error|goroutine \d|` +
 	`\.go:\d|Go (struct|value)|interface \{\}|map\[string\]|\b(json|mcp|jsonrpc2?|serve|upstream|pool|gateway|call)\.[A-Z]\w|` +
 	`unexpected end of JSON|invalid character '`)
@@ -433,7 +433,7 @@ func (w *witness) judge(e *exchange, got *answer, line []byte) {
 		var failed struct {
 			Code    *int
 			Message *string
-			Data    struct{ Code string } // the reason, where there is no number for it
+			Data    struct{ Code string } // the reason, if it has no number
 		}
 		if json.Unmarshal(got.failed, &failed) != nil || failed.Code == nil || failed.Message == nil {
 			w.fault("invalid errors", e.of, "%s to %s: %s", w.name, e.method, shorten(string(line), 300))
@@ -485,7 +485,7 @@ func (w *witness) judge(e *exchange, got *answer, line []byte) {
 	}
 }
 
-// failure is what an answer says went wrong, in toolfold's words; nil for success.
+// failure returns the error of an answer in toolfold's words, nil for success.
 func (a *answer) failure() []byte {
 	if a.failed != nil {
 		return a.failed
@@ -496,7 +496,7 @@ func (a *answer) failure() []byte {
 	return nil
 }
 
-// stop ends the server as a client that leaves does.
+// stop ends the server like a client that leaves.
 func (w *witness) stop() {
 	if w.server != nil {
 		w.server.stop()

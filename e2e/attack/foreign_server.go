@@ -20,33 +20,33 @@ import (
 	"time"
 )
 
-// foreigner is an MCP server of somebody else's. All of it follows from its number: the
-// protocol era, the transport, and what it does wrong. Number zero does nothing wrong.
+// foreigner is a third-party MCP server. Its number determines the protocol era, the transport and
+// the faults. Number zero has no fault.
 type foreigner struct {
 	number    uint64
 	name      string // of the upstream
-	modern    bool   // 2026-07-28, else 2025-11-25
+	modern    bool   // 2026-07-28, otherwise 2025-11-25
 	transport string // one of the transports
 	broken    []breakage
-	random    *rand.Rand // only while it is made, so that its run follows from its number
-	mark      string     // in each result that it means; nobody else knows it
-	forged    string     // in each message that only its results hold
-	cost      cost       // of what is broken, to clients
+	random    *rand.Rand // used only by newForeigner, so that the number determines the run
+	mark      string     // in every intended result; no other server has it
+	forged    string     // in every message hidden in its results
+	cost      cost       // what clients lose by the faults
 
 	hello    map[string]any   // result of initialize, or of server/discover
 	lists    map[string][]any // entries by member: tools, prompts, …
 	opening  string           // first bytes on standard output
 	acts     []func(request) act
 	results  []func(request, any) any
-	messages []func(request, []string) []string // of an answer, which is the last; each is a line, an event or a body
+	messages []func(request, []string) []string // the messages sent for a request, the answer last; each is a line, an event or a body
 	replies  []string                           // to each notification
-	asks     []string                           // methods that a call asks of its client before its answer
+	asks     []string                           // methods that a call requests from its client before it answers
 
 	calls   atomic.Int64
-	mu      sync.Mutex // guards what follows
-	held    []string   // answers that come late
+	mu      sync.Mutex // guards the fields below
+	held    []string   // late answers
 	asked   map[string]chan struct{}
-	streams []func(string) // of the older transport
+	streams []func(string) // of older SSE
 }
 
 // The transports of servers.
@@ -59,7 +59,8 @@ const (
 
 var transports = []string{onStdio, onJSON, onEvents, onSSE}
 
-// timeLimit is that of the server's calls in settings, in ms: short if some get no answer.
+// timeLimit returns the time limit of the server's calls in ms. It is short if some calls get no
+// answer.
 func (f *foreigner) timeLimit() int {
 	if f.cost == nothing {
 		return 30_000
@@ -67,16 +68,16 @@ func (f *foreigner) timeLimit() int {
 	return 1_500
 }
 
-// cost says what is lost by what is broken.
+// cost is what clients lose by the faults.
 type cost int
 
 const (
 	nothing    cost = iota
-	gammaAlone      // calls of the tool gamma
+	gammaAlone      // only calls of the tool gamma
 	everything
 )
 
-// act says what becomes of a request.
+// act is how a server treats a request.
 type act int
 
 const (
@@ -96,7 +97,7 @@ type request struct {
 	}
 }
 
-// works reports whether the request is what a client asked for, not part of the start.
+// works reports whether a client sent the request, as opposed to a request of the start.
 func (r request) works() bool {
 	switch r.Method {
 	case "tools/call", "prompts/get", "resources/read", "completion/complete":
@@ -107,13 +108,13 @@ func (r request) works() bool {
 
 func (r request) opens() bool { return r.Method == "initialize" || r.Method == "server/discover" }
 
-// newForeigner returns the server of a number.
+// newForeigner returns the server with this number.
 func newForeigner(number uint64) *foreigner {
 	seed := rand.NewPCG(number, 0x70001f01d)
 	f := &foreigner{number: number, name: fmt.Sprintf("s%d", number), random: rand.New(seed), asked: map[string]chan struct{}{}}
 	f.mark, f.forged = f.secret("mark"), f.secret("forged")
 	f.modern = f.random.IntN(2) == 0
-	f.transport = onStdio // where most is shared
+	f.transport = onStdio // sessions share most there
 	if at := f.random.IntN(len(transports) + 1); at < len(transports) {
 		f.transport = transports[at]
 	}
@@ -133,7 +134,7 @@ func newForeigner(number uint64) *foreigner {
 		},
 		"serverInfo": map[string]any{"name": f.name, "version": "1"},
 	}
-	first := breakages[number%uint64(len(breakages))] // in turn, so that none is left out
+	first := breakages[number%uint64(len(breakages))] // in turn, so that every breakage occurs
 	if number > 0 && first.on != "" {
 		f.transport = first.on
 	}
@@ -172,7 +173,7 @@ func (f *foreigner) breakBy(b breakage) {
 	}
 }
 
-// secret is a text that only the server and the judges of answers know.
+// secret returns a text that only the server and the witnesses know.
 func (f *foreigner) secret(kind string) string {
 	h := fnv.New64a()
 	fmt.Fprint(h, kind, f.number, "foreigner")
@@ -190,7 +191,7 @@ func (f *foreigner) String() string {
 	return fmt.Sprintf("server %d (%s, %s; %s)", f.number, f.transport, era, strings.Join(names, " + "))
 }
 
-// tool returns an entry of the list of tools; more has members of its schema besides.
+// tool returns an entry of tools/list; more adds members to its schema.
 func (f *foreigner) tool(name string, more map[string]any) map[string]any {
 	text := map[string]any{"type": "string"}
 	schema := map[string]any{"type": "object", "properties": map[string]any{"a": text, "b": text}}
@@ -200,14 +201,14 @@ func (f *foreigner) tool(name string, more map[string]any) map[string]any {
 	return map[string]any{"name": name, "description": "Does " + name + ".", "inputSchema": schema}
 }
 
-// answer answers a message. It returns when nothing more is sent for it, which hanging is never.
+// answer answers a message. It returns when it has sent everything; a hanging answer never returns.
 func (f *foreigner) answer(ctx context.Context, r request, send func(string)) act {
 	for _, next := range f.acts {
 		switch next(r) {
 		case hangs:
 			select {
 			case <-ctx.Done():
-			case <-time.After(time.Hour): // while it waits, the runtime sees no deadlock
+			case <-time.After(time.Hour): // the timer keeps the runtime from reporting a deadlock
 			}
 			return hangs
 		case exits:
@@ -215,7 +216,7 @@ func (f *foreigner) answer(ctx context.Context, r request, send func(string)) ac
 		}
 	}
 	switch {
-	case r.Method == "": // an answer to what was asked
+	case r.Method == "": // the answer to a question
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if answered := f.asked[string(r.ID)]; answered != nil {
@@ -247,10 +248,10 @@ func (f *foreigner) answer(ctx context.Context, r request, send func(string)) ac
 	return answers
 }
 
-// pause stands among messages for a while in which none is sent.
+// pause in a list of messages means to send nothing for a while.
 const pause = "pause"
 
-// outcome is the member result or error of an answer.
+// outcome returns the member result or error of an answer.
 func (f *foreigner) outcome(r request) string {
 	member, paged := strings.CutSuffix(r.Method, "/list")
 	if r.Method == "resources/templates/list" {
@@ -289,7 +290,7 @@ func (f *foreigner) outcome(r request) string {
 	return `"result":` + encoded(result)
 }
 
-// encoded is the JSON of a value, or a text of type [rough] as it is.
+// encoded returns the JSON of a value; a [rough] value is returned unchanged.
 func encoded(v any) string {
 	if text, ok := v.(rough); ok {
 		return string(text)
@@ -301,7 +302,7 @@ func encoded(v any) string {
 	return string(text)
 }
 
-// rough is a result that need not be JSON.
+// rough is a result that may be invalid JSON.
 type rough string
 
 func clone(members map[string]any) map[string]any {
@@ -312,7 +313,7 @@ func clone(members map[string]any) map[string]any {
 	return copied
 }
 
-// ask asks the client and waits for its answers, a while for each.
+// ask asks the client and waits a limited time for each answer.
 func (f *foreigner) ask(ctx context.Context, send func(string)) {
 	for _, method := range f.asks {
 		id := fmt.Sprintf(`"%s %d %s"`, f.name, f.calls.Load(), method)
@@ -324,7 +325,7 @@ func (f *foreigner) ask(ctx context.Context, send func(string)) {
 		select {
 		case <-answered:
 		case <-ctx.Done():
-		case <-time.After(time.Second): // as patient as servers are
+		case <-time.After(time.Second): // the usual patience of servers
 		}
 	}
 }
@@ -371,7 +372,7 @@ func (f *foreigner) serveStdio(in io.Reader, out io.Writer) {
 	}
 }
 
-// ServeHTTP implements [http.Handler], for all transports but standard input and output.
+// ServeHTTP implements [http.Handler] for all transports except stdio.
 func (f *foreigner) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	if hr.Method == http.MethodGet && f.transport == onSSE {
 		f.serveStream(w, hr)
@@ -423,7 +424,7 @@ func (f *foreigner) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 }
 
-// serveStream is the one stream of the older transport.
+// serveStream serves the single stream of older SSE.
 func (f *foreigner) serveStream(w http.ResponseWriter, hr *http.Request) {
 	events, over := make(chan string), make(chan struct{})
 	defer close(over)
@@ -475,11 +476,11 @@ func (f *foreigner) listen() (address string, close func(), err error) {
 	return "http://" + listener.Addr().String() + "/mcp", func() { _ = web.Close() }, nil
 }
 
-// foreignNumber is the variable that makes this program the server of its number on standard
-// input and output.
+// foreignNumber is the environment variable that makes this program the stdio server of that
+// number.
 const foreignNumber = "TOOLFOLD_ATTACK_FOREIGN"
 
-// isForeign reports whether this process was one of the servers, and is over.
+// isForeign serves on stdio if this process is such a server, and reports whether it was.
 func isForeign() bool {
 	number, err := strconv.ParseUint(os.Getenv(foreignNumber), 10, 64)
 	if err != nil {

@@ -13,13 +13,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What a witness must find in what it gets, and what it must not.
+// A witness finds these faults and no others.
 func TestWitness(t *testing.T) {
 	t.Parallel()
 	f := newForeigner(7)
 	for name, test := range map[string]struct {
 		line string
-		want string // kind; empty = nothing
+		want string // kind; empty = no fault
 	}{
 		"an answer":               {`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"` + f.mark + `"}]}}`, ""},
 		"an error with a reason":  {`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"too late","data":{"code":"TIMEOUT"}}}`, ""},
@@ -59,7 +59,7 @@ func TestWitness(t *testing.T) {
 	}
 }
 
-// A server follows from its number, and every breakage comes first in turn.
+// A number determines its server, and every breakage comes first in turn.
 func TestForeignersFollowFromTheirNumber(t *testing.T) {
 	t.Parallel()
 	for i, b := range breakages {

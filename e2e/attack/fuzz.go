@@ -17,11 +17,11 @@ import (
 
 const (
 	workers   = 8
-	errorSize = 640 // bytes that the text of an error should fit in
+	errorSize = 640 // limit of an error's text in bytes
 )
 
-// fuzz calls every action with arguments that are right, nearly right, and
-// wrong in every way, in one session of each worker.
+// fuzz calls every action with right, nearly right and wrong arguments. Each worker uses one
+// session.
 func fuzz(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	s, err := p.start(ctx)
@@ -65,7 +65,7 @@ func fuzz(ctx context.Context, p *place) error {
 	return nil
 }
 
-// known holds ids that the server handed out, so that calls find something.
+// known holds ids from the server, so that calls find existing entries.
 type known struct {
 	mu  sync.Mutex
 	ids []string
@@ -133,7 +133,7 @@ func (g *generator) call() (tool string, arguments any) {
 	return tool, members
 }
 
-// spoil makes one thing wrong, or at least unusual.
+// spoil makes one argument wrong or unusual.
 func (g *generator) spoil(members map[string]any, params []toolfold.Param, action *toolfold.Action) {
 	name := "action"
 	if len(params) > 0 && g.IntN(8) > 0 {
@@ -160,7 +160,7 @@ func (g *generator) spoil(members map[string]any, params []toolfold.Param, actio
 	}
 }
 
-// right returns a value that a parameter allows, as far as its declaration says.
+// right returns a value that the declaration of a parameter allows.
 func (g *generator) right(p toolfold.Param) any {
 	if len(p.Enum) > 0 {
 		return p.Enum[g.IntN(len(p.Enum))]
@@ -245,7 +245,7 @@ func (g *generator) text() string {
 	return texts[g.IntN(len(texts))]
 }
 
-// wrong returns any value at all.
+// wrong returns an arbitrary value.
 func (g *generator) wrong() any {
 	switch g.IntN(22) {
 	case 0:
@@ -296,7 +296,7 @@ func (g *generator) wrong() any {
 	return g.text()
 }
 
-// near returns a name with a slip in it.
+// near returns a misspelt name.
 func (g *generator) near(name string) string {
 	runes := []rune(name)
 	if len(runes) == 0 {

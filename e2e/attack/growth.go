@@ -29,14 +29,14 @@ const (
 	uneven = "reads of one thing that grow"
 )
 
-// Exponents of a cost over a number, above which it is a fault. What costs a tenth
-// more with ten times as much has 0.04.
+// A cost is a fault if it grows with a larger exponent than this. A cost that grows by a tenth when
+// the number grows tenfold has the exponent 0.04.
 const (
 	steepAbove  = 1.15
 	unevenAbove = 0.25
 )
 
-// growing is a number of things, and the calls whose cost may grow with it.
+// growing is a kind of entry, and the calls whose cost may grow with its number.
 type growing struct {
 	what  string
 	sizes []int // ascending
@@ -44,14 +44,14 @@ type growing struct {
 	calls []costing
 }
 
-// costing is a call with the figures of its cost.
+// costing is a call with its measured costs.
 type costing struct {
 	name, tool, arguments string
-	one                   bool // reads one thing
+	one                   bool // reads a single entry
 	costs                 []time.Duration
 }
 
-// growth measures what calls cost a server that has more and more.
+// growth measures the cost of calls while the server's entries grow in number.
 func growth(ctx context.Context, p *place) error {
 	p.settings = append(p.settings, "TOOLFOLD_MAX_SESSIONS=3000", "TOOLFOLD_WORKER=false", "TOOLFOLD_TRACE_CALLS=false")
 	s, err := p.start(ctx)
@@ -174,8 +174,8 @@ func (p *place) grow(ctx context.Context, g *growing, s *server, c *client) erro
 	return nil
 }
 
-// cost returns what a call costs by a clock: the least of some rounds, as other work
-// on the machine only adds to it.
+// cost returns the lowest cost of a call in several rounds: other work on the machine only adds to
+// it.
 func (p *place) cost(call func() error, clock func() time.Duration) (least time.Duration, err error) {
 	const rounds, calls = 5, 20
 	for round := range rounds + 1 {
@@ -185,15 +185,15 @@ func (p *place) cost(call func() error, clock func() time.Duration) (least time.
 				return 0, err
 			}
 		}
-		if passed := (clock() - before) / calls; round == 1 || round > 1 && passed < least { // the first one warms up
+		if passed := (clock() - before) / calls; round == 1 || round > 1 && passed < least { // the first round warms up
 			least = passed
 		}
 	}
 	return least, nil
 }
 
-// judgeGrowth notes the costs of a growing number and their exponents, and where they are
-// judged, which are too great.
+// judgeGrowth notes the costs and their exponents. If judged is true, it reports exponents that are
+// too large.
 func (r *report) judgeGrowth(g *growing, judged bool) {
 	first, last := 0, len(g.sizes)-1
 	for _, k := range g.calls {
@@ -217,7 +217,7 @@ func (r *report) judgeGrowth(g *growing, judged bool) {
 	}
 }
 
-// catalogue measures servers of more and more tools, in this process.
+// catalogue measures servers with a growing number of tools, in this process.
 func catalogue(ctx context.Context, p *place) error {
 	most := min(10*p.attack.growth, 10_000)
 	g := growing{what: "tools", sizes: []int{most / 100, most / 10, most}, calls: []costing{
@@ -259,7 +259,7 @@ func catalogue(ctx context.Context, p *place) error {
 	return nil
 }
 
-// post has a handler answer a call, or tools/list.
+// post sends a call, or tools/list, to a handler.
 func post(ctx context.Context, handler http.Handler, tool, arguments string) error {
 	method, params := "tools/call", `"name":"`+tool+`","arguments":`+arguments+`,`
 	if tool == "tools/list" {
@@ -287,7 +287,7 @@ func post(ctx context.Context, handler http.Handler, tool, arguments string) err
 // passed returns the time.
 func passed() time.Duration { return time.Duration(time.Now().UnixNano()) }
 
-// worked returns the processor time of the server, or the time where /proc has none.
+// worked returns the processor time of the server, or the wall time on systems without /proc.
 func (s *server) worked() time.Duration {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
 	var sum time.Duration

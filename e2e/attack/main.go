@@ -1,6 +1,5 @@
-// Command attack starts toolfold servers on loopback, attacks them, and prints
-// for each measure what was tried and what must be zero. It exits 1 when
-// something that must be zero is not.
+// Command attack starts toolfold servers on loopback and attacks them. For each measure it prints
+// what it tried and the counts that must be zero. It exits with 1 if one of them is not.
 //
 //	go run -C e2e ./attack -only fuzz,kill -full
 package main
@@ -28,7 +27,7 @@ import (
 type measure struct {
 	name       string
 	store      string   // the only store it runs on; empty = any
-	mustBeZero []string // besides faults
+	mustBeZero []string // in addition to faults
 	run        func(context.Context, *place) error
 }
 
@@ -56,28 +55,28 @@ var measures = []measure{
 	{name: "full", store: "sqlite", mustBeZero: []string{lost, "other refusals", "stores that fail with space", open}, run: full},
 }
 
-// size bounds what is tried.
+// size limits what a measure tries.
 type size struct {
 	fuzzCalls   int
-	fuzz        time.Duration // most time for them
-	wrong       int           // calls with a mistake, of each family
+	fuzz        time.Duration // their time limit
+	wrong       int           // calls with a mistake per family
 	kills       int
 	stepKills   int // in the middle of tasks
 	soak        time.Duration
 	initializes int
-	foreigners  int  // broken servers behind the gateway; of 120 each breakage comes first
+	foreigners  int  // broken servers behind the gateway; 120 cover every breakage as the first one
 	connections int  // slow ones
 	patient     bool // wait for the limits of bodies and idle connections, too
 	terminate   time.Duration
 	sessions    int // of a crowd
 	callers     int // in them
 	crowd       time.Duration
-	growth      int           // open tasks in the end, and a tenth of the notes and traces
-	timed       bool          // judge by the clock how costs grow: few things, or a busy machine, show nothing
+	growth      int           // open tasks at the end; a tenth of them as notes and as traces
+	timed       bool          // judge how costs grow by wall time; few entries or a busy machine prove nothing
 	notes       int           // MiB that hostile queries search
-	stopped     time.Duration // during which a server is stopped for half the time
+	stopped     time.Duration // time in which a server is stopped half of the time
 	upgrades    int
-	limit       time.Duration // of one measure, else it has failed
+	limit       time.Duration // time limit of one measure
 }
 
 var (
@@ -100,10 +99,10 @@ var (
 // attack is one run of the command.
 type attack struct {
 	binary   string
-	previous string // the version before, which upgrade begins with; empty = the same
+	previous string // the previous version, from which upgrade starts; empty = the same
 	store    string // sqlite or postgres
 	postgres string // URL
-	dir      string // everything that the servers write, but in PostgreSQL
+	dir      string // everything that the servers write, except to PostgreSQL
 	seed     uint64
 	size
 }
@@ -183,7 +182,7 @@ func choose(only string) ([]measure, error) {
 	return chosen, nil
 }
 
-// build builds the server, with the race detector if this command has it.
+// build builds the server, with the race detector if this command uses it.
 func (a *attack) build(ctx context.Context) error {
 	a.binary = filepath.Join(a.dir, "toolfold")
 	flags := []string{"-buildvcs=false"}
@@ -224,7 +223,7 @@ type report struct {
 
 	mu      sync.Mutex
 	tried   []string
-	zeros   []string // faults that are printed even if there were none, in order
+	zeros   []string // faults that are printed even if zero, in order
 	counts  map[string]int
 	samples map[string][]string
 	log     []string // errors that the servers logged
@@ -240,14 +239,14 @@ func (r *report) note(format string, args ...any) {
 	r.tried = append(r.tried, fmt.Sprintf(format, args...))
 }
 
-// zero declares faults that are printed even if there were none.
+// zero declares faults that are printed even if their count is zero.
 func (r *report) zero(names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.zeros = append(r.zeros, names...)
 }
 
-// bad counts a fault and keeps the first few of its name.
+// bad counts a fault and stores the first few samples of each name.
 func (r *report) bad(name, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,7 +256,7 @@ func (r *report) bad(name, format string, args ...any) {
 	}
 }
 
-// print prints the report. It reports whether there were no faults.
+// print prints the report and reports whether it has no faults.
 func (r *report) print(out io.Writer) (ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -289,7 +288,7 @@ func (r *report) print(out io.Writer) (ok bool) {
 	return ok
 }
 
-// shorten keeps both ends of a text.
+// shorten drops the middle of a long text.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -17,15 +17,15 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// told holds the parts of an error by which a call is mended.
+// told holds the parts of an error that help to fix the call.
 type told struct {
 	Code, Message, Hint, Usage string
 	Problems                   []toolfold.Problem
 	Example                    map[string]any
 }
 
-// mend changes a refused call as its error says, calls again, and returns why that
-// is no better; it is empty for a call that was mended.
+// mend changes a refused call as its error suggests and repeats it. It returns why that failed, or
+// an empty string if the call succeeded.
 func (m mistake) mend(ctx context.Context, c *client, got *reply) (why string) {
 	var answer struct{ Error told }
 	if err := json.Unmarshal(got.content, &answer); err != nil {
@@ -58,8 +58,8 @@ var (
 	oneOf      = regex.Lazy(`there are ([^\s,;]+)`)
 )
 
-// findID takes an id that a hint names, or calls the action that it names for ids that
-// are there, which has to answer.
+// findID uses an id from the hint, or calls the action that the hint names to list ids. That call
+// must succeed.
 func (m mistake) findID(ctx context.Context, c *client, e told) (why string) {
 	name := actionName().FindString(e.Hint)
 	if name == "" {
@@ -89,7 +89,7 @@ func (m mistake) findID(ctx context.Context, c *client, e told) (why string) {
 	return ""
 }
 
-// again is a call on its way to be right.
+// again is a call that is being corrected.
 type again struct {
 	tool      string
 	arguments map[string]any
@@ -102,9 +102,8 @@ var (
 	suchAs    = regex.Lazy(`such as (\S+)`)
 )
 
-// mend applies all that the error says. Who wrote the call knows which action it left
-// out, and what a name stands for that no action has: where the error shows them, they
-// are taken.
+// mend applies everything that the error suggests. The author of a call knows the action that is
+// missing and the meaning of an unknown name: mend uses these if the error contains them.
 func (a *again) mend(m mistake) (why string) {
 	if found := otherCall().FindStringSubmatch(a.told.Message); found != nil {
 		a.tool = found[1]
@@ -143,7 +142,7 @@ func (a *again) mend(m mistake) (why string) {
 		case isObject && drop:
 			delete(object, last)
 		case isObject:
-			if p.Kind != toolfold.ProblemMissing || object[last] == nil { // another problem may have put the right value there
+			if p.Kind != toolfold.ProblemMissing || object[last] == nil { // an earlier problem may have set the right value
 				object[last] = value
 			}
 		default:
@@ -161,8 +160,8 @@ func (a *again) mend(m mistake) (why string) {
 	return ""
 }
 
-// value returns a value as a problem and the example want it; drop says that the
-// parameter is better left out.
+// value returns the value that a problem and the example suggest. drop reports that the parameter
+// should be removed.
 func (a *again) value(p toolfold.Problem, path string) (value any, drop bool) {
 	example := a.told.Example
 	if params, ok := example[callctx.ArgParams].(map[string]any); ok {
@@ -196,7 +195,7 @@ func (a *again) value(p toolfold.Problem, path string) (value any, drop bool) {
 		return nil, true
 	case toolfold.ProblemFormat:
 		if strings.HasPrefix(p.Want, "nextCursor ") {
-			return nil, true // the list begins at its first page
+			return nil, true // the list starts at its first page
 		}
 		if found := suchAs().FindStringSubmatch(p.Want); found != nil {
 			return found[1], false
@@ -224,7 +223,7 @@ func number(value any) float64 {
 	return n
 }
 
-// jsonClone copies an object and all that is in it.
+// jsonClone returns a deep copy of an object.
 func jsonClone(object map[string]any) (other map[string]any) {
 	text, _ := json.Marshal(object)
 	_ = json.Unmarshal(text, &other)

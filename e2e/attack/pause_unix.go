@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// pausing are the signals that pause a process and let it go on.
+// pausing holds the signals that pause and resume a process.
 var pausing = []os.Signal{syscall.SIGSTOP, syscall.SIGCONT}

@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// Faults of questions.
+// Faults of measure questions.
 const (
 	strayQuestion = "questions of other calls"
 	strayAnswer   = "answers of other calls"
 	noQuestion    = "calls that could not ask"
 )
 
-// Clients of questions, and how many calls each of them makes at a time. Half of the clients of each era never come
-// back with an answer.
+// Number of clients and of concurrent calls per client. Half of the clients of each era never return with an
+// answer.
 const (
 	askers       = 20
 	callsOfAsker = 25
 )
 
-// questions lets clients of both eras call tools that ask their users, at servers of both eras and at a program, and holds
-// every question and every answer to its call.
+// questions lets clients of both eras call tools that ask their users, on servers of both eras and on a program. It checks
+// that each question and answer belongs to its call.
 func questions(ctx context.Context, p *place) error {
 	stop, err := p.offerAsking()
 	defer stop()
@@ -56,19 +56,19 @@ func questions(ctx context.Context, p *place) error {
 	took := ask(ctx, attempts(gone, callsOfAsker, "older.ask", "newer.ask"), attempts(come, callsOfAsker, "older.ask", "newer.ask"))
 	p.report.note("%d calls that ask at URLs, %d of clients that never come back; the other half from call to result: %s",
 		askers*callsOfAsker, askers*callsOfAsker/2, took)
-	come[0].ask(ctx, "program.ask", "the first") // it is known from then on that the tool asks
+	come[0].ask(ctx, "program.ask", "the first") // now the tool is known to ask
 	took = ask(ctx, attempts(gone[:1], 1, "program.ask"), attempts(come, 2, "program.ask"))
 	p.report.note("%d calls that ask at a program, the first of a client that never comes back: %s", 1+2*len(come), took)
 	return nil
 }
 
-// attempt is a call that a client is to make.
+// attempt is a call that a client will make.
 type attempt struct {
 	*asker
 	tool, is string
 }
 
-// attempts returns so many calls of each client, of the tools in turn.
+// attempts returns each calls per client; the tools take turns.
 func attempts(clients []*asker, each int, tools ...string) (all []attempt) {
 	for _, c := range clients {
 		for n := range each {
@@ -78,10 +78,11 @@ func attempts(clients []*asker, each int, tools ...string) (all []attempt) {
 	return all
 }
 
-// ask has some calls made whose question is never answered, and beside them the others. It returns how long these took.
+// ask makes the calls of left, whose questions are never answered, and then the calls of made. It returns how long the
+// calls of made took.
 func ask(ctx context.Context, left, made []attempt) string {
-	absentees, stop := context.WithCancel(ctx) // ends the requests of clients that never come back
-	var asked, rest sync.WaitGroup             // until they are asked, and until they are over
+	absentees, stop := context.WithCancel(ctx) // ends the requests of clients that never return
+	var asked, rest sync.WaitGroup             // asked: until all are asked; rest: until all have returned
 	for _, a := range left {
 		asked.Add(1)
 		rest.Go(func() { a.leave(absentees, a.tool, a.is, sync.OnceFunc(asked.Done)) })
@@ -109,7 +110,7 @@ func ask(ctx context.Context, left, made []attempt) string {
 
 // offerAsking starts servers that ask, and writes the settings that name them.
 func (p *place) offerAsking() (stop func(), err error) {
-	run, err := os.MkdirTemp("", "tf-") // the path of a socket has to be short
+	run, err := os.MkdirTemp("", "tf-") // socket paths must be short
 	if err != nil {
 		return func() {}, err
 	}
@@ -132,10 +133,11 @@ func (p *place) offerAsking() (stop func(), err error) {
 		os.WriteFile(filepath.Join(folder, "config.json"), text, 0o600))
 }
 
-// askingProgram is the variable that makes this program a server of 2025-11-25 that asks.
+// askingProgram is the environment variable that makes this program a server of 2025-11-25 that
+// asks.
 const askingProgram = "TOOLFOLD_ATTACK_ASKS"
 
-// isAsking reports whether this process was such a server, and is over.
+// isAsking serves if this process is such a server, and reports whether it was.
 func isAsking() bool {
 	if os.Getenv(askingProgram) == "" {
 		return false
@@ -160,12 +162,12 @@ func isAsking() bool {
 	}
 }
 
-// askingServer serves a tool that asks the user of its client, and answers with what it was called with and the user's
-// answer: in the result of the call, or else by a request in the stream of its response.
+// askingServer serves a tool that asks its client's user, and returns its argument and the user's answer. It asks in
+// the result of the call (modern) or by a request in the stream of its response.
 type askingServer struct {
 	modern bool
 	last   atomic.Int64
-	open   sync.Map // questions without an answer, by id: of chan toAsking
+	open   sync.Map // unanswered questions, by id: chan toAsking
 }
 
 // toAsking is a message to the server.
@@ -192,7 +194,7 @@ func listenAsking(modern bool) (url string, stop func(), err error) {
 	return "http://" + listener.Addr().String(), func() { _ = web.Close() }, nil
 }
 
-// answer returns the answer to a message; nil for one without an answer, and for a call that asks first.
+// answer returns the answer to a message, or nil if it needs no answer or asks first.
 func (s *askingServer) answer(m toAsking) map[string]any {
 	var result map[string]any
 	switch given := m.Params.InputResponses.Q; {
@@ -227,18 +229,18 @@ func (s *askingServer) answer(m toAsking) map[string]any {
 	return map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result}
 }
 
-// question is what a call asks.
+// question returns the question of a call.
 func question(m toAsking) map[string]any {
 	return map[string]any{"message": m.Params.Arguments.Is, "requestedSchema": map[string]any{"type": "object"}}
 }
 
-// said is the result of a call.
+// said returns the result of a call.
 func said(m toAsking, answer userAnswer) map[string]any {
 	text := m.Params.Arguments.Is + " for " + answer.Content.Name
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// ask asks by a request, and answers the call when that is answered.
+// ask asks by a request and answers the call after the answer.
 func (s *askingServer) ask(ctx context.Context, m toAsking, send func(map[string]any)) {
 	id, answer := s.last.Add(1), make(chan toAsking, 1)
 	s.open.Store(fmt.Sprint(id), answer)
@@ -290,7 +292,7 @@ type asker struct {
 
 func (c *asker) name() string { return fmt.Sprint("user ", c.number) }
 
-// begin begins the session of a client of 2025-11-25.
+// begin starts the session of a client of 2025-11-25.
 func (c *asker) begin(ctx context.Context) error {
 	if c.modern {
 		return nil
@@ -334,7 +336,7 @@ func (c *asker) post(ctx context.Context, message map[string]any) (*http.Respons
 	return c.web.Do(request)
 }
 
-// came is a message that came, with what is looked at of it.
+// came holds the members of a received message that are checked.
 type came struct {
 	ID     json.RawMessage
 	Method string
@@ -346,7 +348,7 @@ type came struct {
 	}
 }
 
-// call makes a call of the client, or goes on with it, and gives what comes for it to take until that reports true.
+// call makes a call, or continues one, and passes each received message to take until take returns true.
 func (c *asker) call(ctx context.Context, tool, is string, more map[string]any, take func(came) (over bool)) error {
 	params := map[string]any{"name": tool, "arguments": map[string]any{"is": is}}
 	for name, value := range more {
@@ -381,7 +383,8 @@ func (c *asker) call(ctx context.Context, tool, is string, more map[string]any, 
 	}
 }
 
-// questionIn returns the question that a message asks, and reports false if it asks none. It judges whose it is.
+// questionIn returns the question in a message; asks is false if there is none. It checks that the question
+// belongs to the call.
 func (c *asker) questionIn(m came, tool, is string) (key string, asks bool) {
 	text := m.Params.Message
 	for k, q := range m.Result.InputRequests {
@@ -397,12 +400,12 @@ func (c *asker) questionIn(m came, tool, is string) (key string, asks bool) {
 	return key, true
 }
 
-// leave makes a call, and never answers its question.
+// leave makes a call and never answers its question.
 func (c *asker) leave(ctx context.Context, tool, is string, asked func()) {
 	defer asked()
 	var heard bool
 	err := c.call(ctx, tool, is, nil, func(m came) bool {
-		if heard { // the call has given way
+		if heard { // the call has ended
 			return true
 		}
 		if _, heard = c.questionIn(m, tool, is); !heard {
@@ -410,7 +413,7 @@ func (c *asker) leave(ctx context.Context, tool, is string, asked func()) {
 			return true
 		}
 		asked()
-		return c.modern // others keep their request open
+		return c.modern // older clients keep
 	})
 	if err != nil && ctx.Err() == nil {
 		c.report.bad(noQuestion, "%v", err)

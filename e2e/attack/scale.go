@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// crowd has many sessions called by many callers at a time.
+// crowd calls many sessions from many concurrent callers.
 func crowd(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	p.settings = append(p.settings, fmt.Sprint("TOOLFOLD_MAX_SESSIONS=", a.sessions+1))
@@ -85,7 +85,7 @@ func crowd(ctx context.Context, p *place) error {
 	return nil
 }
 
-// queries cost most to search for, or try to break the query language.
+// queries are the most expensive searches, or try to break the query language.
 var queries = []string{
 	"a", "the", "*", `"`, `""""`, "NEAR(word, 1)", "word OR OR word", "word AND NOT", "(((", "word:word", "-word", "w*", "^word", "{}",
 	"\u0000word", "🙂 word", "слово 言葉 كلمة", "' OR 1=1 --", "%", "_", `\`, "SELECT * FROM notes", "word0 word1 word2 word3",
@@ -93,7 +93,7 @@ var queries = []string{
 	strings.Repeat("a b c d ", 200),
 }
 
-// hostile searches many notes with such queries.
+// hostile runs these queries on many notes.
 func hostile(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	s, err := p.start(ctx)
@@ -137,8 +137,8 @@ func hostile(ctx context.Context, p *place) error {
 	return nil
 }
 
-// stopped stops one of two servers on a store for a while, as a debugger or a
-// laptop that sleeps does, and looks for what was lost.
+// stopped pauses one of two servers on a store for a while, like a debugger or a sleeping laptop,
+// and looks for lost writes.
 func stopped(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	if len(pausing) == 0 {
@@ -176,8 +176,8 @@ func stopped(ctx context.Context, p *place) error {
 	return nil
 }
 
-// upgrade replaces a server by the next version while both are under load. Without
-// -previous both are the same version.
+// upgrade replaces a server by the next version while both are under load. Without -previous both
+// have the same version.
 func upgrade(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	p.binary = cmp.Or(a.previous, a.binary)
@@ -200,8 +200,8 @@ func upgrade(ctx context.Context, p *place) error {
 			return fmt.Errorf("starting the next version: %w", err)
 		}
 		load.Go(func() { l.load(loading, r, next.client(), fmt.Sprint("v", upgrades)) })
-		l.await(ctx, l.total()+20) // both serve
-		s.stop()                   // what it has not answered was not acknowledged
+		l.await(ctx, l.total()+20) // both work
+		s.stop()                   // unanswered writes are not acknowledged
 		l.await(ctx, l.total()+20)
 		stop()
 		load.Wait()

@@ -28,8 +28,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// place holds the home, the workspace and the store that the servers of a
-// measure share.
+// place holds the home, the workspace and the store of a measure's servers.
 type place struct {
 	attack    *attack
 	report    *report
@@ -37,14 +36,13 @@ type place struct {
 	store     string // URL
 	workspace string
 	pool      *sql.DB  // of a PostgreSQL store
-	settings  []string // more environment of the servers
-	name      string   // under which servers connect to PostgreSQL
+	settings  []string // more environment variables
+	name      string   // of the servers' connections to PostgreSQL
 	binary    string   // of the servers
 	servers   []*server
 }
 
-// newPlace makes an empty place. It lasts until close is called, which stops its
-// servers.
+// newPlace creates an empty place. close stops its servers and removes it.
 func (a *attack) newPlace(ctx context.Context, r *report) (p *place, close func(), err error) {
 	dir, err := os.MkdirTemp(a.dir, "place-")
 	if err != nil {
@@ -81,8 +79,7 @@ func (a *attack) newPlace(ctx context.Context, r *report) (p *place, close func(
 	p.store = address.String()
 	return p, func() {
 		stop()
-		// The measure's own context may be over, and servers that it killed
-		// may still be connected.
+		// The context of the measure may be done, and killed servers may still be connected.
 		if _, err := p.pool.ExecContext(context.Background(), `DROP SCHEMA "`+p.name+`" CASCADE`); err != nil {
 			r.bad("schemas left behind", "%v", err)
 		}
@@ -97,7 +94,7 @@ type server struct {
 	url     string // of /mcp
 	address string
 	ended   chan struct{} // closed when the process has ended
-	meant   atomic.Bool   // to end
+	meant   atomic.Bool   // ended on purpose
 	stacks  atomic.Int64  // goroutines in a dump
 }
 
@@ -148,7 +145,7 @@ var (
 	broken    = regex.Lazy(`(?i)\bpanic|fatal error|DATA RACE`)
 )
 
-// watch reads what the server logs until it ends.
+// watch reads the server's log until it ends.
 func (s *server) watch(output io.Reader, listens chan<- string) {
 	defer close(s.ended)
 	r := s.place.report
@@ -181,14 +178,14 @@ func (s *server) watch(output io.Reader, listens chan<- string) {
 	}
 }
 
-// kill ends the server as a crash would, and waits for it.
+// kill ends the server like a crash, and waits for it.
 func (s *server) kill() {
 	s.meant.Store(true)
 	_ = s.cmd.Process.Kill()
 	<-s.ended
 }
 
-// stop ends the server as a user would.
+// stop ends the server like a user.
 func (s *server) stop() {
 	s.meant.Store(true)
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
@@ -212,7 +209,7 @@ func (s *server) goroutines() int {
 	return int(s.stacks.Load())
 }
 
-// rss is the memory of the server in MiB, zero where /proc has none.
+// rss returns the memory of the server in MiB, zero without /proc.
 func (s *server) rss() int {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	_, after, _ := strings.Cut(string(status), "VmRSS:")
@@ -221,7 +218,7 @@ func (s *server) rss() int {
 	return kib >> 10
 }
 
-// metric returns a figure of /metrics that has no labels.
+// metric returns a figure of /metrics without labels.
 func (s *server) metric(ctx context.Context, name string) (float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+"/metrics", nil)
 	if err != nil {
@@ -244,7 +241,7 @@ func (s *server) metric(ctx context.Context, name string) (float64, error) {
 	return 0, fmt.Errorf("no %s in the metrics", name)
 }
 
-// files counts the file descriptors of the server, zero where /proc has none.
+// files returns the number of the server's file descriptors, zero without /proc.
 func (s *server) files() int {
 	list, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
 	return len(list)
@@ -253,7 +250,7 @@ func (s *server) files() int {
 const (
 	legacyEra = "2025-11-25"
 	modernEra = "2026-07-28"
-	patience  = time.Minute // for one answer, beyond the longest wait for a task; without one the server hangs
+	patience  = time.Minute // for one answer, longer than the longest wait for a task; after it the server counts as hanging
 )
 
 // client sends messages to a server. Without a session it speaks 2026-07-28.
@@ -292,8 +289,8 @@ type reply struct {
 	status  int
 	session string
 	raw     []byte
-	content json.RawMessage // structured; nil for protocol errors
-	code    string          // of an error; empty = success
+	content json.RawMessage // structured content; nil for protocol errors
+	code    string          // error code; empty = success
 	broken  bool            // not a JSON-RPC answer to the message
 }
 
@@ -313,7 +310,7 @@ func (c *client) send(ctx context.Context, method, tool string, params map[strin
 	}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		mine := []byte(`"id":` + strconv.FormatInt(id, 10) + ",")
-		for line := range bytes.Lines(body) { // notices come before the answer
+		for line := range bytes.Lines(body) { // notifications come
 			if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok && bytes.Contains(data, mine) {
 				body = data
 			}
@@ -348,7 +345,7 @@ func (c *client) send(ctx context.Context, method, tool string, params map[strin
 	return r, nil
 }
 
-// open sends one request and leaves its answer to be read.
+// open sends one request and returns its response unread.
 func (c *client) open(ctx context.Context, id int64, method, tool string, params map[string]any) (*http.Response, error) {
 	if c.session == "" && method != "initialize" {
 		params["_meta"] = map[string]any{
@@ -390,16 +387,14 @@ func (c *client) call(ctx context.Context, tool string, arguments any) (*reply, 
 	return c.send(ctx, "tools/call", tool, map[string]any{"name": tool, "arguments": arguments})
 }
 
-// faults are the names under which judge counts. Measures declare them with
-// zero.
+// faults are the names that judge counts. Measures declare them with zero.
 var faults = []string{"hangs", "broken connections", "not 200", "not JSON-RPC", "INTERNAL_ERROR", "leaks"}
 
 var leaking = regex.Lazy(`SQLSTATE|SQL logic|constraint failed|no such (table|column)|\b(SELECT|INSERT INTO|DELETE FROM) |` +
 	`\bpgx\b|\bsqlite|runtime error|goroutine \d|\.go:\d|Go (struct|value)|interface \{\}|map\[string\]|` +
 	`\b(json|mcp|server|tools|call|storage|engine|memory|session|task|agent|queue|workflow|ability)\.[A-Z]\w`)
 
-// judge counts what is wrong with an answer. It reports whether the call was
-// answered.
+// judge counts the faults of an answer. It reports whether the call was answered.
 func (r *report) judge(c *client, sent any, got *reply, err error) bool {
 	if err != nil {
 		name := "broken connections"

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// A step is named by the task that it belongs to and its path in that, as the
-// store names it: "7/1 /loop/0/ask".
+// step is identified by its task and its path in the task, spelt as in the store: "7/1
+// /loop/0/ask".
 type step struct{ task, path string }
 
-// stepsOfTask are the steps of each task that have an effect, by path.
+// stepsOfTask lists the paths of each task's steps that have an effect.
 var stepsOfTask = []string{"/ask", "/loop/0/inner", "/loop/0/create", "/loop/1/inner", "/loop/1/create", "/last"}
 
-// agentOfTasks has steps that write a line to a file, as a paid answer of a model
-// is an effect outside of the store, or create a session, which may not be done
-// twice. The step shaky fails when it is tried first.
+// agentOfTasks has steps with an effect that must not happen twice: they write a line to a file,
+// like a paid model call outside of the store, or create a session. The step shaky fails at its
+// first attempt.
 const agentOfTasks = `[
 	{"stepId": "ask", "name": "a", "type": "prompt", "config": {"provider": "effect", "prompt": "{{ input.task }} /ask\n"}},
 	{"stepId": "shaky", "name": "s", "type": "prompt", "config": {"provider": "shaky", "prompt": "{{ input.task }}\n"}},
@@ -39,18 +39,18 @@ const (
 	missing = "steps that did not run"
 )
 
-// effects follows the steps of tasks over kills.
+// effects tracks the steps of tasks across kills.
 type effects struct {
 	place  *place
 	file   string
 	pool   *sql.DB
-	frozen map[step]int   // how often a step had run when it was first seen as finished
-	turns  map[string]int // of the runs that a kill cut off last, by task
-	cuts   map[step]int   // how often a step may have been under way at a kill
-	middle int            // runs that a kill cut off between their first step and their last
+	frozen map[step]int   // runs of a step when it was first seen as finished
+	turns  map[string]int // last turn that a kill interrupted, by task
+	cuts   map[step]int   // how often a kill may have interrupted a step
+	middle int            // runs interrupted between their first and last step
 }
 
-// settings makes the server run the steps' commands, which write to a file.
+// settings configures the steps' commands, which write to a file.
 func (e *effects) settings() string {
 	return "TOOLFOLD_PROVIDERS=" + asText(map[string]any{
 		"effect": map[string]any{"type": "command", "command": []string{"sh", "-c", `sleep 0.0$(($$ % 4)); tee -a "$0"`, e.file}},
@@ -64,7 +64,7 @@ func asText(v any) string {
 	return string(text)
 }
 
-// count returns how often each step has had its effect.
+// count returns how often each step had its effect.
 func (e *effects) count(ctx context.Context) (map[step]int, error) {
 	counts := map[step]int{}
 	text, err := os.ReadFile(e.file)
@@ -95,7 +95,7 @@ func (e *effects) count(ctx context.Context) (map[step]int, error) {
 	return counts, rows.Err()
 }
 
-// table is the name of a table of the store.
+// table returns the name of a table of the store.
 func (e *effects) table(name string) string {
 	if e.place.pool == nil {
 		return name
@@ -133,7 +133,7 @@ func (e *effects) states(ctx context.Context) (map[string]state, error) {
 	return states, rows.Err()
 }
 
-// look compares what has run with what is finished, while no server runs.
+// look compares the steps that ran with the finished ones. No server may run meanwhile.
 func (e *effects) look(ctx context.Context) error {
 	states, err := e.states(ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func (e *effects) look(ctx context.Context) error {
 		return fmt.Errorf("counting effects: %w", err)
 	}
 	for task, now := range states {
-		isCut := now.status == "running" && now.turn > e.turns[task] // else no server has taken it up since the last kill
+		isCut := now.status == "running" && now.turn > e.turns[task] // otherwise no server has resumed it since the last kill
 		if isCut {
 			e.turns[task] = now.turn
 		}
@@ -171,8 +171,8 @@ func (e *effects) look(ctx context.Context) error {
 	return nil
 }
 
-// verify judges the end: all steps of all tasks have run, and none more often
-// than kills explain.
+// verify checks the end: all steps of all tasks have run, and no step more often than the kills
+// explain.
 func (e *effects) verify(ctx context.Context) error {
 	if err := e.look(ctx); err != nil {
 		return err
@@ -196,8 +196,8 @@ func (e *effects) verify(ctx context.Context) error {
 	return err
 }
 
-// steps kills servers in the middle of tasks of several steps, and counts what
-// the steps have done. Tasks are tried again by attempts and by task.retry.
+// steps kills servers in the middle of tasks with several steps and counts the effects. Attempts
+// and task.retry run tasks again.
 func steps(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	e := &effects{
@@ -232,7 +232,7 @@ func steps(ctx context.Context, p *place) error {
 		}
 		return content, ok
 	}
-	// What a killed server ran holds its place until the lease is over.
+	// Tasks of a killed server hold their places until their lease expires.
 	_, queued := call("queue", map[string]any{"action": "create", "name": "steps", "maxConcurrency": 100})
 	_, registered := call("agent", map[string]any{
 		"action": "register", "agentId": "steps", "description": "Steps with effects.", "workflow": json.RawMessage(agentOfTasks),
@@ -298,13 +298,13 @@ func steps(ctx context.Context, p *place) error {
 	return nil
 }
 
-// listed holds the parts of an answer of task.list that retry and steps read.
+// listed holds the parts of a task.list result that retry and steps read.
 type listed struct {
 	Total int
 	Tasks []struct{ TaskID string }
 }
 
-// retry starts the tasks again that failed, and returns their number.
+// retry restarts the failed tasks and returns their number.
 func retry(call func(tool string, arguments map[string]any) (content listed, ok bool)) int {
 	list, _ := call("task", map[string]any{"action": "list", "status": "failed", "limit": 100})
 	for _, t := range list.Tasks {

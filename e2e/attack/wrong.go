@@ -19,18 +19,18 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// mistake is a call with one thing wrong in it.
+// mistake is a call with one error in it.
 type mistake struct {
 	kind      string
-	action    *toolfold.Action // that is meant
+	action    *toolfold.Action // intended
 	tool      string
 	arguments map[string]any
 
-	// name is the parameter that a strange one stands for; empty where another thing is
-	// wrong. An error that shows it can be mended by who knows what is meant.
+	// name is the intended parameter if the call has an unknown one, otherwise empty. mend may use
+	// it if the error shows it.
 	name string
 
-	// harmless says that the call may run, with a warning, where it only reads.
+	// harmless means that the call may run with a warning, because it only reads.
 	harmless bool
 }
 
@@ -42,9 +42,8 @@ const (
 	astray   = "too many names that lead elsewhere"
 )
 
-// wrong makes calls with one mistake each, from what the families declare, and
-// mends calls that are refused by what the error says alone. Nearly all have
-// to run then, and nothing may be dropped without a word.
+// wrong makes calls with one mistake each, derived from the families, and corrects refused calls by
+// their errors alone. Nearly all must then succeed, and no parameter may be dropped silently.
 func wrong(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	families := app.Families()
@@ -76,7 +75,7 @@ func wrong(ctx context.Context, p *place) error {
 				r.bad(accepted, "%s: %s answers %s", m.kind, asJSON(sent), got.content)
 				continue
 			case !aboutTheCall(got) && !strings.HasSuffix(got.code, "_NOT_FOUND"):
-				state++ // what the call is about is not as it needs
+				state++ // an entry is in the wrong state for the call
 				continue
 			}
 			if !slices.Contains(kinds, m.kind) {
@@ -111,7 +110,7 @@ func wrong(ctx context.Context, p *place) error {
 	return nil
 }
 
-// strange is the name in the call that no parameter of the action has.
+// strange returns the name in the call that is not a parameter of the action.
 func (m mistake) strange() string {
 	for name := range m.arguments {
 		if name != callctx.ArgAction && !slices.ContainsFunc(m.action.Params(), func(p toolfold.Param) bool { return p.Name == name }) {
@@ -121,16 +120,16 @@ func (m mistake) strange() string {
 	return ""
 }
 
-// aboutTheCall reports whether an answer refuses a call for how it is written.
+// aboutTheCall reports whether an answer refuses a call because of its arguments.
 func aboutTheCall(got *reply) bool {
 	return slices.Contains([]string{toolfold.InvalidInput, toolfold.InvalidAction, toolfold.UnknownTool}, got.code)
 }
 
-// placeholder is an id in a declared example.
+// placeholder matches ids in declared examples.
 var placeholder = regex.Lazy(`^([0-9a-f])[0-9a-f]{7}-[0-9a-f]{4}-4000-8000-[0-9a-f]{12}$|^1{8}-`)
 
-// furnished starts a server in a trusted workspace that holds what declared
-// examples speak of, and returns the examples with ids that are there.
+// furnished starts a server in a trusted workspace that holds the entries of declared examples. It
+// returns the examples with the ids of these entries.
 func (p *place) furnished(ctx context.Context, families []*toolfold.Family) (map[*toolfold.Action]map[string]any, *server, error) {
 	folder := filepath.Join(p.workspace, ".toolfold", "workflows")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -185,12 +184,12 @@ type mistakes struct {
 	examples map[*toolfold.Action]map[string]any
 }
 
-// some returns n mistakes, of every kind about as many.
+// some returns n mistakes, about equally many of each kind.
 func (g *mistakes) some(n int) []mistake {
 	byKind := map[string][]mistake{}
 	for _, a := range g.family.Actions {
 		if a.Forwards() {
-			continue // what it refuses are the calls of others
+			continue // another action validates its calls
 		}
 		for _, m := range slices.Concat(g.names(a), g.params(a), g.values(a)) {
 			byKind[m.kind] = append(byKind[m.kind], m)
@@ -212,7 +211,7 @@ func (g *mistakes) some(n int) []mistake {
 	return list
 }
 
-// call returns the tool that an action is called by, and a copy of its example.
+// call returns the tool of an action and a copy of its example.
 func (g *mistakes) call(a *toolfold.Action) (tool string, arguments map[string]any) {
 	arguments = maps.Clone(g.examples[a])
 	e := entry.Select(a)
@@ -222,8 +221,8 @@ func (g *mistakes) call(a *toolfold.Action) (tool string, arguments map[string]a
 	return e.Tool, arguments
 }
 
-// names calls an action by other names: misspelt ones, and verbs that only
-// its declaration has among its words, of all in the family.
+// names returns calls with wrong action names: misspelt ones, and verbs that only this action of
+// the family has among its words.
 func (g *mistakes) names(a *toolfold.Action) (list []mistake) {
 	tool, right := g.call(a)
 	add := func(kind, tool string, change func(arguments map[string]any)) {
@@ -257,7 +256,7 @@ func (g *mistakes) names(a *toolfold.Action) (list []mistake) {
 	return list
 }
 
-// othersSay reports whether another action of the family has a word or is called so.
+// othersSay reports whether another action of the family has this word or name.
 func (g *mistakes) othersSay(a *toolfold.Action, word string) bool {
 	return slices.ContainsFunc(g.family.Actions, func(other *toolfold.Action) bool {
 		names := []string{other.Name}
@@ -268,7 +267,7 @@ func (g *mistakes) othersSay(a *toolfold.Action, word string) bool {
 	})
 }
 
-// params leaves out, misspells and adds parameters.
+// params returns calls with missing, misspelt and additional parameters.
 func (g *mistakes) params(a *toolfold.Action) (list []mistake) {
 	tool, right := g.call(a)
 	reads := a.Effect == toolfold.Reads
@@ -307,7 +306,7 @@ func (g *mistakes) params(a *toolfold.Action) (list []mistake) {
 	return append(list, mistake{kind: "field that the result has not", action: a, tool: tool, arguments: arguments})
 }
 
-// values gives parameters values that they cannot have, and ids that are not there.
+// values returns calls with invalid values and unknown ids.
 func (g *mistakes) values(a *toolfold.Action) (list []mistake) {
 	tool, right := g.call(a)
 	for _, p := range a.Params() {
@@ -353,16 +352,16 @@ func (g *mistakes) values(a *toolfold.Action) (list []mistake) {
 		}
 		if strings.HasSuffix(p.Name, "Id") && right[p.Name] != nil && a.Effect != toolfold.Adds && len(p.Enum) == 0 {
 			add("id", missingID)
-			list[len(list)-1].harmless = true // finding nothing may be an answer
+			list[len(list)-1].harmless = true // an empty result may be valid
 		}
 	}
 	return list
 }
 
-// missingID is the id of nothing.
+// missingID is an id that no entry has.
 const missingID = "00000000-0000-4000-8000-00000000ffff"
 
-// misspelt changes a letter of a name, leaves one out, or writes two in the wrong order.
+// misspelt changes or drops a letter of a name, or swaps two.
 func (g *mistakes) misspelt(name string) string {
 	if len(name) < 4 {
 		return name + name[len(name)-1:]
@@ -390,8 +389,8 @@ func snake(name string) string {
 	return text.String()
 }
 
-// lastWord returns what a model may call a parameter such as agentId: id. A name of
-// one word gets one in front.
+// lastWord returns the last word of a name, as models shorten it (agentId: id). A name of one word
+// gets a prefix.
 func lastWord(name string) string {
 	if i := strings.LastIndexFunc(name, unicode.IsUpper); i > 0 {
 		return strings.ToLower(name[i:])

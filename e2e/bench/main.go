@@ -1,7 +1,6 @@
-// Command bench starts toolfold and, on plain MCP libraries, servers that echo; puts
-// the same load on each in turns; and prints how many requests a second we answer
-// for each that they answer, and how much processor time they use for each second
-// of ours. With -write it writes the figures to docs/performance.md.
+// Command bench starts toolfold and echo servers on plain MCP libraries, and loads them in turns.
+// It prints our requests per second for each of theirs, and their processor time for each second of
+// ours. With -write it writes the figures to docs/performance.md.
 //
 //	go run -C e2e ./bench -rounds 5 -write ../docs/performance.md
 package main
@@ -31,15 +30,15 @@ import (
 )
 
 const (
-	inFlight  = 16              // requests at a time
-	restAfter = 3 * time.Second // a server that was started
+	inFlight  = 16              // concurrent requests
+	restAfter = 3 * time.Second // pause after a server starts
 )
 
 // bench is one run of the command.
 type bench struct {
 	binary, self, dir string
 	rounds            int
-	each              time.Duration // of a turn
+	each              time.Duration // length of a turn
 	only              string
 	busy              string          // load averages of the machine before the run
 	out               strings.Builder // the table
@@ -106,14 +105,14 @@ type way struct {
 
 var ways = []way{{"HTTP, 2025-11-25", true, false}, {"HTTP, 2026-07-28", true, true}, {"stdio, 2025-11-25", false, false}}
 
-// goal is a call that has to be answered at a ratio of a plain echo.
+// goal is a call with the required ratio to a plain echo.
 type goal struct {
 	name string
 	call request
 	rate float64
 }
 
-// refused is the call that has to fail.
+// refused is the call that must fail.
 const refused = "refused call"
 
 var goals = []goal{
@@ -152,7 +151,7 @@ func (b *bench) measure(ctx context.Context) error {
 	return b.withoutTraces(ctx)
 }
 
-// ours starts toolfold on a store of its own.
+// ours starts toolfold with its own store.
 func (b *bench) ours(ctx context.Context, w way, name string, more ...string) (*peer, error) {
 	dir, err := os.MkdirTemp(b.dir, "ours-")
 	if err != nil {
@@ -249,8 +248,7 @@ func (b *bench) compare(ctx context.Context, w way) error {
 	return b.row("tools/list, "+fmt.Sprint(len(names))+" tools", w, lists, ceiling, list, list, 1)
 }
 
-// row measures one request of ours against one of theirs, in turns, and prints the
-// medians.
+// row measures one of our requests against one of theirs, in turns, and prints the medians.
 func (b *bench) row(name string, w way, ours, theirs *peer, our, their request, goal float64) error {
 	if title := name + " " + theirs.name + " " + w.name; !strings.Contains(title, b.only) {
 		return nil
@@ -281,7 +279,7 @@ func (b *bench) row(name string, w way, ours, theirs *peer, our, their request, 
 
 func median(list []float64) float64 { return slices.Sorted(slices.Values(list))[len(list)/2] }
 
-// stores measures memory.store against a bare statement that is as durable.
+// stores measures memory.store against an equally durable SQL statement.
 func (b *bench) stores(ctx context.Context) error {
 	if !strings.Contains("memory.store", b.only) {
 		return nil
@@ -343,7 +341,7 @@ func (b *bench) stores(ctx context.Context) error {
 	return nil
 }
 
-// withoutTraces measures what tracing costs a call.
+// withoutTraces measures what tracing adds to a call.
 func (b *bench) withoutTraces(ctx context.Context) error {
 	w := ways[0]
 	with, err := b.ours(ctx, w, "toolfold")
@@ -370,7 +368,7 @@ func (b *bench) print(line string) {
 	b.out.WriteString(line)
 }
 
-// page returns the page of the documentation.
+// page returns the documentation page.
 func (b *bench) page() string {
 	commit, _ := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	processor := "an unknown processor"

@@ -22,7 +22,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// peer is a server under load, in a process of its own.
+// peer is a server under load in its own process.
 type peer struct {
 	name   string
 	cmd    *exec.Cmd
@@ -35,8 +35,8 @@ type peer struct {
 
 var address = regex.Lazy(`http://\S+/mcp`)
 
-// start starts a server and initializes a session, if modern is false. Environment
-// is added to an empty one.
+// start starts a server with only the given environment. It initializes a session unless modern is
+// set.
 func start(ctx context.Context, name string, http, modern bool, environment []string, command ...string) (*peer, error) {
 	p := &peer{name: name, modern: modern, cmd: exec.CommandContext(ctx, command[0], command[1:]...)}
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environment...)
@@ -122,7 +122,7 @@ func (p *peer) initialize() error {
 	return nil
 }
 
-// request is a message without its id: what is before it, and after it.
+// request is a message without its id.
 type request struct{ method, name, params string }
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
@@ -135,7 +135,7 @@ func call(name, arguments string) request {
 
 var list = request{method: "tools/list"}
 
-// message returns the request as the peer takes it.
+// message returns the request in the form that the peer expects.
 func (p *peer) message(r request, id int) string {
 	params := r.params
 	if p.modern {
@@ -203,14 +203,14 @@ func answer(from *bufio.Reader) (string, error) {
 	return string(body), err
 }
 
-// skipAnswer reads one HTTP response past its end. It takes a fraction of the time of
-// net/http, so that mostly the server is measured.
+// skipAnswer reads one HTTP response and drops it. It takes a fraction of the time of net/http, so
+// that mostly the server is measured.
 func skipAnswer(from *bufio.Reader) error {
 	status, err := from.ReadSlice('\n')
 	if err == nil && !bytes.HasPrefix(status, []byte("HTTP/1.1 200")) {
 		err = fmt.Errorf("answered %.200s", status)
 	}
-	length := -1 // in chunks
+	length := -1 // chunked
 	for err == nil {
 		var line []byte
 		line, err = from.ReadSlice('\n')
@@ -240,14 +240,13 @@ func skipAnswer(from *bufio.Reader) error {
 	return err
 }
 
-// turn counts the work of a peer under load for a while.
+// turn holds the figures of a peer under load.
 type turn struct {
-	rate float64 // requests a second
-	cpu  float64 // seconds of processor time a request
+	rate float64 // requests per second
+	cpu  float64 // seconds of processor time per request
 }
 
-// load sends the request over and over, inFlight at a time, and counts what is
-// answered.
+// load sends the request repeatedly, with inFlight requests at a time, and counts the answers.
 func (p *peer) load(r request, inFlight int, long time.Duration) (turn, error) {
 	before, start := p.cpu(), time.Now()
 	end := start.Add(long)
@@ -330,7 +329,7 @@ func (p *peer) loadStdio(r request, inFlight int, end time.Time, count *atomic.I
 		out.WriteByte('\n')
 		sent.Add(1)
 	}
-	free <- struct{}{} // the last one is sent when the reader knows that it is
+	free <- struct{}{} // the reader waits for the last one
 	sent.Add(1)
 	close(done)
 	out.WriteString(p.message(r, 1))
@@ -367,7 +366,7 @@ func (p *peer) memory(which string) float64 {
 	return 0
 }
 
-// tools returns what the peer lists.
+// tools returns the peer's list of tools.
 func (p *peer) tools() (json.RawMessage, error) {
 	answer, err := p.ask(list)
 	if err != nil {

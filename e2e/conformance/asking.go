@@ -55,7 +55,7 @@ func asking() []toolfold.External {
 	}
 }
 
-// with returns a tool with one argument, a text.
+// with returns a tool with one text argument.
 func with(name, doc, argument string, run func(ctx context.Context, said string) ([]content.Block, error)) toolfold.External {
 	return toolfold.External{
 		Name: name, Description: doc, Category: "conformance", Effect: toolfold.Reads,
@@ -83,13 +83,13 @@ func textForm(name, asks, field string) ask.Form {
 		fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"string"}},"required":[%q]}`, field, field))}
 }
 
-// filled returns what the user made of a form, as a text.
+// filled returns the user's answer to a form as text.
 func filled(ctx context.Context, f ask.Form) ([]content.Block, error) {
 	filled, err := ask.User(ctx, f)
 	return []content.Block{content.Text(fmt.Sprintf("Elicitation completed: action=%s, content=%s", filled.Action, filled.Content))}, err
 }
 
-// asked returns what the client's model answers, as a text.
+// asked returns the answer of the client's model as text.
 func asked(ctx context.Context, p toolfold.Prompt) ([]content.Block, error) {
 	done, err := toolfold.Sample(ctx, p)
 	return []content.Block{content.Text("LLM response: " + done.Text)}, err
@@ -100,7 +100,7 @@ func roots(ctx context.Context) ([]content.Block, error) {
 	return []content.Block{content.Text(fmt.Sprintf("Roots: %v", roots))}, err
 }
 
-// askedAtOnce asks for three things that do not depend on each other.
+// askedAtOnce asks three independent questions.
 func askedAtOnce(ctx context.Context) ([]content.Block, error) {
 	answers := make([][]content.Block, 3)
 	var all errgroup.Group
@@ -122,7 +122,7 @@ func askedAtOnce(ctx context.Context) ([]content.Block, error) {
 	return append(append(answers[0], answers[1]...), answers[2]...), err
 }
 
-// askedByWhatThereIs asks the user, or the model where the client has no way to its user.
+// askedByWhatThereIs asks the user, or the model if the client cannot ask its user.
 func askedByWhatThereIs(ctx context.Context) ([]content.Block, error) {
 	blocks, err := filled(ctx, textForm("user_name", "What is your name?", "name"))
 	if lacking, ok := err.(*toolfold.Error); ok && lacking.Code == toolfold.ClientLacks {

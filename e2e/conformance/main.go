@@ -1,5 +1,5 @@
-// Command conformance serves the fixtures that the official conformance suite of MCP
-// expects, by the packages that every author of a server has. No release contains it.
+// Command conformance serves the fixtures of the official MCP conformance suite with the packages
+// that every author of a server has. No release contains it.
 package main
 
 import (
@@ -23,13 +23,13 @@ func main() {
 	}
 }
 
-// fixtures holds the server of what the suite calls.
+// fixtures holds the server that the suite calls.
 type fixtures struct {
 	surface *surface.Surface
 	server  *serve.Server
 }
 
-// run prints the address once it is served.
+// run serves on addr and prints the address.
 func run(addr string) error {
 	f := &fixtures{surface: surface.New(surface.Options{Level: lazy.Full})}
 	all := []*toolfold.Family{lazy.Mount(f.surface.Discovery)}

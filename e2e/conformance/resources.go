@@ -37,7 +37,7 @@ func resources(context.Context) ([]serve.Resource, error) {
 	}}, nil
 }
 
-// skills returns a skill with a folder.
+// skills returns a skill that is a folder.
 func skills(context.Context) ([]serve.Skill, error) {
 	return []serve.Skill{{
 		Name: "git-workflow", Front: json.RawMessage(`{"name":"git-workflow","description":"Branch, commit and merge."}`),

@@ -74,7 +74,7 @@ func jobs() ([]*toolfold.Family, error) {
 	return append(all, greet), err
 }
 
-// asTask is the key of a context in which a task runs.
+// asTask is the context key of a running task.
 type asTask struct{}
 
 type jobArgs struct {
@@ -84,7 +84,7 @@ type jobArgs struct {
 	Name     string  `json:"name"`
 }
 
-// confirmation is the schema of a form that says yes or no.
+// confirmation is the schema of a yes/no form.
 var confirmation = json.RawMessage(`{"type":"object","properties":{"confirm":{"type":"boolean"}},"required":["confirm"]}`)
 
 // asksFirst returns a tool that asks for a name before it becomes a task.
@@ -96,7 +96,7 @@ func asksFirst(tool toolfold.External) toolfold.External {
 	return tool
 }
 
-// job returns a tool that takes its time.
+// job returns a slow tool.
 func job(name, properties string, run func(ctx context.Context, args jobArgs) (string, error)) toolfold.External {
 	return toolfold.External{
 		Name: name, Description: "Takes its time.", Category: "conformance", Effect: toolfold.Reads, BecomesTask: true,
@@ -123,11 +123,11 @@ type kept struct {
 	tasks map[string]*running
 }
 
-// running is a task with what it waits for.
+// running is a task and its open questions.
 type running struct {
 	serve.Task
 	stop    context.CancelFunc
-	answers map[string]chan json.RawMessage // by the keys of what is asked
+	answers map[string]chan json.RawMessage // by question key
 }
 
 func (k *kept) Keep(_ context.Context, call serve.KeptCall) (string, error) {
@@ -137,7 +137,7 @@ func (k *kept) Keep(_ context.Context, call serve.KeptCall) (string, error) {
 		k.tasks = map[string]*running{}
 	}
 	ctx, stop := context.WithCancel(context.WithValue(context.Background(), asTask{}, true))
-	id := fmt.Sprintf("task-%d", len(k.tasks)+1) // no client here guesses ids
+	id := fmt.Sprintf("task-%d", len(k.tasks)+1) // the suite does not guess ids
 	t := &running{stop: stop, answers: map[string]chan json.RawMessage{}, Task: serve.Task{
 		ID: id, Status: serve.TaskWorking, Created: time.Now(), Updated: time.Now(), Name: call.Name, Raw: call.Raw,
 	}}

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// step is the time between two things that a tool reports.
+// step is the time between two reports of a tool.
 const step = 50 * time.Millisecond
 
 // tool returns a tool of the suite without arguments.
@@ -26,7 +26,7 @@ func tool(name, doc string, run func(ctx context.Context) ([]content.Block, erro
 	}
 }
 
-// text returns a tool of the suite that always says the same.
+// text returns a tool of the suite with a constant answer.
 func text(name, doc string, blocks ...content.Block) toolfold.External {
 	return tool(name, doc, func(context.Context) ([]content.Block, error) { return blocks, nil })
 }
@@ -84,7 +84,7 @@ func logs(ctx context.Context) ([]content.Block, error) {
 	return done, nil
 }
 
-// schema uses what JSON Schema has had since 2020-12.
+// schema uses keywords of JSON Schema 2020-12.
 var schema = toolfold.External{
 	Name: "json_schema_2020_12_tool", Description: "Tool with JSON Schema 2020-12 features", Category: "conformance", Effect: toolfold.Reads,
 	InputSchema: contact, Definition: json.RawMessage(`{"name":"json_schema_2020_12_tool",` +

@@ -18,10 +18,11 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// leastLed is the least share, in percent, of calls to a wrong tool whose answer leads to the right one in one round.
+// leastLed is the lowest share, in percent, of calls to a wrong tool whose answer leads to the right tool in one
+// round.
 const leastLed = 98.0
 
-// recorder is a server that has a list and notes the tools that are called.
+// recorder is a server with a fixed list that records the called tool.
 type recorder struct {
 	answer upstream.Answer
 	called *string
@@ -36,12 +37,12 @@ func (recorder) Watch(context.Context, string, bool) error { return nil }
 func (recorder) Gone() <-chan struct{}                     { return nil }
 func (recorder) Close()                                    {}
 
-// led counts calls, and those whose answer leads to the tool that was meant.
+// led counts calls, and those whose answer leads to the intended tool.
 type led struct{ calls, right int }
 
-// misdirected calls every tool of a list by names that a model may guess, on each folded tool
-// of the server that does not have it and by itself, and counts the answers that lead to it: it ran, or the
-// error has the tool, its action and its usage. Failures are passed to missed.
+// misdirected calls every tool of a list by names that a model may guess, as a tool of its own and on each
+// other folded tool of the server. It counts the answers that lead to the tool: it ran, or the error names
+// the tool, its action and its usage. Failures are passed to missed.
 func misdirected(file string, missed func(call, answer string)) (own, guessed led, err error) {
 	server, answer, err := read(file)
 	if err != nil {
@@ -107,8 +108,8 @@ func misdirected(file string, missed func(call, answer string)) (own, guessed le
 	return own, guessed, nil
 }
 
-// leads reports whether an answer is an error that names a family's action and shows its usage, or one of the
-// action itself, which was called without its arguments.
+// leads reports whether an answer is an error that names the family's action and shows its usage. An error of
+// the action itself also counts: its arguments were missing.
 func leads(content, called, family string, a fold.Action) bool {
 	var answer struct {
 		Error struct{ Code, Message, Usage string }
@@ -117,21 +118,21 @@ func leads(content, called, family string, a fold.Action) bool {
 		return false
 	}
 	if strings.HasPrefix(answer.Error.Message, family+"."+a.Name+": ") {
-		return true // with what is missing
+		return true // names the missing arguments
 	}
 	words := strings.FieldsFunc(answer.Error.Message, func(r rune) bool { return strings.ContainsRune(" \"',:;()", r) })
 	usage, whole, _ := strings.Cut(answer.Error.Usage, "(")
 	switch {
 	case answer.Error.Code == "INVALID_INPUT" && (usage == called || called == a.Tool):
-		return true // its own name, without arguments
+		return true // the tool's own name,
 	case whole == "" && usage == "": // too long for an error
 		return slices.Contains(words, family) && (a.Name == family || slices.Contains(words, a.Name))
 	}
 	return slices.Contains([]string{a.Name, family, family + "." + a.Name}, usage) && slices.Contains(words, family)
 }
 
-// namesOf returns the name of a tool, and three that a model may guess of its words: create_issue,
-// issue_create and issues.create.
+// namesOf returns the name of a tool and three guesses from its words: create_issue, issue_create
+// and issues.create.
 func namesOf(tool string) []string {
 	words := strings.FieldsFunc(splitCase(tool), func(r rune) bool { return strings.ContainsRune("_-./: ", r) })
 	if len(words) < 2 {
@@ -149,7 +150,7 @@ func namesOf(tool string) []string {
 	return names
 }
 
-// splitCase puts a blank before each capital that follows a small letter.
+// splitCase inserts a space before each capital that follows a small letter.
 func splitCase(name string) string {
 	var b strings.Builder
 	lower := false
@@ -164,7 +165,7 @@ func splitCase(name string) string {
 	return b.String()
 }
 
-// runCalls prints how many calls to a wrong tool are answered with the right one.
+// runCalls prints how many calls to a wrong tool get an answer that leads to the right one.
 func runCalls(files []string, verbose bool) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "list\tby its name\t%\tby a guess\t%\t")

@@ -1,6 +1,6 @@
-// The program folds prints what lists of tools cost a model, as they are and folded, for
-// each listing level. Its arguments are files with answers to tools/list, or folders of
-// them. It fails where a list of twenty tools or more costs more than it should.
+// Command folds prints the token cost of tool lists, original and folded, for each listing level.
+// Its arguments are files with answers to tools/list, or folders of such files. It fails if a list
+// of twenty tools or more costs more than it should.
 package main
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// The most that folded lists may cost, in percent of what they cost as they are: several
-// together at the lazy level, each there, and together at the signature level. They hold for
-// lists of largeList tools or more; none may cost more than before.
+// Limits of the cost of folded lists, in percent of the original cost: several lists together at
+// the lazy level, each of them, and all at the signature level. They apply to lists of largeList
+// tools or more; smaller lists may not become more expensive.
 const (
 	largeList      = 20
 	several        = 3
@@ -55,7 +55,7 @@ func main() {
 	}
 }
 
-// filesIn returns the files of arguments that are files or folders of them.
+// filesIn returns the files of arguments that are files or folders.
 func filesIn(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -74,7 +74,7 @@ func filesIn(paths []string) (files []string, err error) {
 	return files, nil
 }
 
-// run prints what the lists in files cost.
+// run prints the cost of the lists in files.
 func run(files []string) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "list\ttools\ttokens\tfolded\tlazy\t%\tsignature\t%\tfull\t%\t")
@@ -135,7 +135,7 @@ func (c cost) print(w *tabwriter.Writer) {
 	fmt.Fprintln(w, "\t")
 }
 
-// printLines prints folded lists at the lazy level. Two versions are compared by what they print.
+// printLines prints folded lists at the lazy level, to compare two versions.
 func printLines(w io.Writer, files []string) error {
 	for _, file := range files {
 		name, answer, err := read(file)
@@ -153,8 +153,8 @@ func printLines(w io.Writer, files []string) error {
 	return nil
 }
 
-// read reads the list in a file, which is named after its server. What the server says of itself may stand beside it,
-// as server and instructions.
+// read reads the list in a file, which is named after its server. The file may also have the members server and
+// instructions.
 func read(file string) (name string, answer upstream.Answer, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -170,7 +170,7 @@ func read(file string) (name string, answer upstream.Answer, err error) {
 	return strings.TrimSuffix(filepath.Base(file), ".json"), answer, nil
 }
 
-// measure counts a list in a file.
+// measure returns the cost of the list in a file.
 func measure(file string) (cost, error) {
 	name, answer, err := read(file)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/toolfold/toolfold/e2e/product"
 )
 
-// Lists cost what they may: large ones a small part of what they did, small ones no more.
+// Large lists cost a small part of their original cost, small lists no more than before.
 func TestLists(t *testing.T) {
 	dir, err := product.Dir(t.Context())
 	if err != nil {

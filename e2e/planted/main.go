@@ -1,6 +1,6 @@
-// Command planted scans the faults that are planted in the testdata of package scan with toolfold
-// and with the tools that projects have, and writes who finds how many as a table. It needs go,
-// npm and a network.
+// Command planted scans the faults in the testdata of package scan with toolfold and with common
+// tools of projects, and writes a table of the faults that each finds. It needs go, npm and a
+// network.
 package main
 
 import (
@@ -26,14 +26,14 @@ const (
 	end   = "<!-- /planted -->"
 )
 
-// tool reports lines as "file:line" on its output.
+// tool is a program that prints "file:line".
 type tool struct {
 	name string
 	argv []string
 	in   string // language
 }
 
-// npm installs what the tools for TypeScript need.
+// npm lists the packages that the TypeScript tools need.
 var npm = []string{
 	"npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "eslint@9", "@eslint/js@9", "typescript@5", "typescript-eslint@8",
 	"@types/node@22", "@types/react@19", "@types/express@5",
@@ -77,7 +77,7 @@ func main() {
 	}
 }
 
-// write puts the table between the marks of a page.
+// write writes the table between the marks of a page.
 func write(page, table string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -123,7 +123,7 @@ func measure(ctx context.Context, planted string) (string, error) {
 			}
 			output, err := run(ctx, dir, t.argv)
 			var failed *exec.ExitError
-			if err != nil && !errors.As(err, &failed) { // tools that find something fail
+			if err != nil && !errors.As(err, &failed) { // tools exit with an error if they find something
 				return "", err
 			}
 			lines := linesIn(output, dir)
@@ -136,7 +136,7 @@ func measure(ctx context.Context, planted string) (string, error) {
 	return table.String(), nil
 }
 
-// row writes how many of the faults, and how many other lines, a tool names.
+// row writes how many faults and how many other lines a tool reports.
 func row(table *strings.Builder, language, name string, faults, lines map[string]bool) {
 	found := 0
 	for place := range lines {
@@ -172,7 +172,8 @@ func unpack(from, to string) (map[string]bool, error) {
 	return faults, nil
 }
 
-// byToolfold returns the places of what toolfold finds: of faults in any severity, of other lines at medium or above.
+// byToolfold returns the places that toolfold reports: faults of any severity, other lines of medium severity or
+// above.
 func byToolfold(ctx context.Context, dir string, faults map[string]bool) (map[string]bool, error) {
 	s := scan.Scanner{Dir: dir}
 	report, err := s.Scan(ctx, scan.Request{Purpose: scan.Bugs, Paths: []string{"."}, MaxFiles: 100})
@@ -195,7 +196,7 @@ func byToolfold(ctx context.Context, dir string, faults map[string]bool) (map[st
 	return lines, nil
 }
 
-// run returns all that a command prints.
+// run returns the output of a command.
 func run(ctx context.Context, dir string, argv []string) (string, error) {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Dir = dir
@@ -206,10 +207,10 @@ func run(ctx context.Context, dir string, argv []string) (string, error) {
 	return string(output), err
 }
 
-// linesIn returns the places that the output of a tool names.
+// linesIn returns the places that a tool's output names.
 func linesIn(output, dir string) map[string]bool {
 	lines := map[string]bool{}
-	// Of compilers. A cached answer of go vet has another folder.
+	// The output of compilers. A cached answer of go vet names another folder.
 	place := regexp.MustCompile(`(?m)^(?:vet: )?(?:\S*/)?([\w.]+\.(?:go|tsx?))[:(](\d+)[:,]`)
 	for _, m := range place.FindAllStringSubmatch(output, -1) {
 		lines[m[1]+":"+m[2]] = true

@@ -1,5 +1,5 @@
-// Package product finds and builds the toolfold that this module tests: the one in the
-// module that go.mod replaces, whatever folder of the two a command runs in.
+// Package product finds and builds the toolfold that this module tests: the module that go.mod
+// replaces, from any folder of the two.
 package product
 
 import (
@@ -23,8 +23,8 @@ func Dir(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Build builds the command toolfold into a file, an absolute path, by the requirements of its
-// own module. Flags are those of go build.
+// Build builds the command toolfold into binary, an absolute path, with the requirements of its own
+// module. flags are passed to go build.
 func Build(ctx context.Context, binary string, flags ...string) error {
 	dir, err := Dir(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Typecheck reads the packages of the product and of this module and their tests, with all that
-// they import, as they are for other systems, and exits with 1 where one does not type-check. It
-// compiles nothing, which takes a tenth of the time of go vet for a system that nothing was compiled for.
+// Command typecheck type-checks the packages and tests of the product and of this module, with all their
+// imports, for other systems. It exits with 1 if one does not type-check. It compiles nothing: that takes
+// a tenth of the time of go vet for a system without compiled packages.
 //
 // Usage: go run -C e2e ./typecheck GOOS/GOARCH...
 package main

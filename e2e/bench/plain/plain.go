@@ -1,5 +1,5 @@
-// Package plain serves an echo, and beside it tools that were listed elsewhere, with
-// nothing but an MCP library, or without one: what our server is compared with.
+// Package plain serves an echo tool and a given list of tools on an MCP library alone, or without a
+// library. Our server is compared with it.
 package plain
 
 import (
@@ -18,22 +18,22 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool is a tool as tools/list has it.
+// Tool is a tool in the form of tools/list.
 type Tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-// Libraries are the names that Serve takes.
+// Libraries are the names that Serve accepts.
 var Libraries = []string{"mcp-go", "go-sdk", "go-sdk-stateless", NoLibrary}
 
-// NoLibrary knows nothing of MCP: it reads each request and writes the list of tools, encoded
+// NoLibrary does not implement MCP: it reads each request and writes the list of tools, encoded
 // once. No server on net/http lists faster.
 const NoLibrary = "net/http"
 
-// Serve serves over stdio, or over HTTP where listen is set: it then prints the
-// address on standard error. The first tool echoes, as do the others.
+// Serve serves over stdio, or over HTTP if listen is set; it then prints the address on standard
+// error. Every tool echoes.
 func Serve(ctx context.Context, library string, tools []Tool, listen bool) error {
 	switch library {
 	case "mcp-go":
