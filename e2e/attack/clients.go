@@ -154,7 +154,7 @@ func slow(ctx context.Context, p *place) error {
 	return nil
 }
 
-// soak mixes clients of both eras, streams, canceled calls and ended sessions at full speed.
+// soak mixes clients of both eras, streams, cancelled calls and ended sessions at full speed.
 func soak(ctx context.Context, p *place) error {
 	a, r := p.attack, p.report
 	// The figures at rest come from a server that handled one call.
@@ -233,7 +233,7 @@ func soak(ctx context.Context, p *place) error {
 				got, err := c.send(ctx, "tools/list", "", map[string]any{})
 				r.judge(c, "tools/list", got, err)
 				calls.Add(1)
-			case 3: // canceled calls and subscriptions
+			case 3: // cancelled calls and subscriptions
 				short, giveUp := context.WithTimeout(ctx, time.Duration(random.IntN(4000))*time.Microsecond)
 				_, _ = c.call(short, "memory", map[string]any{"action": "search", "query": "soak", "limit": 50})
 				giveUp()

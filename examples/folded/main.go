@@ -1,5 +1,5 @@
-// Command folded is a tool server on toolfold's packages that offers the tools of another
-// MCP server, folded by what they act on and by whether they only read:
+// Command folded is an MCP server that offers the tools of another MCP server. It folds them by
+// noun and by whether they only read:
 //
 //	folded npx -y @modelcontextprotocol/server-filesystem ~/notes
 package main

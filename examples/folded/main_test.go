@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// TestMain is the other server when it is told so.
+// TestMain serves as the other server if its argument is pears.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == "pears" {
 		if err := pears(); err != nil {
@@ -25,9 +25,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// pears serves a list of its own, each tool under its name.
+// pears serves its own list, each tool under its name.
 func pears() error {
-	long := strings.Repeat(" It takes the pears that are there into account.", 10) // what is short costs less unfolded
+	long := strings.Repeat(" It takes the pears that are there into account.", 10) // short lists cost less unfolded
 	var families []*toolfold.Family
 	for name, reads := range map[string]bool{"list_pears": true, "count_pears": true, "eat_pear": false, "buy_pear": false} {
 		effect := toolfold.Deletes

@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// instant is a caller whose calls are done at once.
+// instant is a caller whose calls return at once.
 type instant struct{ diary }
 
 func (instant) Call(context.Context, string, json.RawMessage) toolfold.Answer {
@@ -26,8 +26,8 @@ func BenchmarkQueueSQLite(b *testing.B) { benchmarkQueue(b, storagetest.SQLite(b
 
 func BenchmarkQueuePostgres(b *testing.B) { benchmarkQueue(b, storagetest.Postgres(b)) }
 
-// benchmarkQueue measures submitting tasks and running them, one after the
-// other phase, on a queue that runs 50 at once in one process.
+// benchmarkQueue measures submitting tasks, then running them, on a queue that runs 50 at once in
+// one process.
 func benchmarkQueue(b *testing.B, address string) {
 	store := storage.Lazy(address)
 	defer store.Close()

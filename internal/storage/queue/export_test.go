@@ -6,8 +6,8 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// Deaf returns jobs of which the first client takes none, as one does whose connection
-// is lost while it starts.
+// Deaf returns jobs whose first client receives none, like a client that loses its connection while
+// it starts.
 func (j *Jobs) Deaf() *Jobs {
 	first := true
 	return &Jobs{j.inserter, func(ctx context.Context, c *river.Config) (client, func(), error) {

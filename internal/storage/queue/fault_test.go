@@ -20,8 +20,7 @@ import (
 
 var errAway = errors.New("the database is away")
 
-// shaky is a ledger of which each method fails the first time: what it was to
-// do is done, but the answer is lost.
+// shaky is a ledger whose methods fail the first time: the work is done, but its answer is lost.
 type shaky struct {
 	queue.Ledger
 	claims, endings atomic.Int32
@@ -43,7 +42,7 @@ func (s *shaky) Finish(ctx context.Context, e queue.Ending) (bool, error) {
 	return ok, err
 }
 
-// cut is a ledger whose lease cannot be renewed while it is cut off.
+// cut is a ledger that cannot renew its lease while it is cut off.
 type cut struct {
 	queue.Ledger
 	off atomic.Bool
@@ -61,7 +60,7 @@ func (e env) workOn(ledger queue.Ledger, o queue.Options) {
 	e.workWith(ledger, o, func(jobs *queue.Jobs) *queue.Jobs { return jobs })
 }
 
-// workWith works with what change makes of the jobs.
+// workWith starts a worker with the jobs that change returns.
 func (e env) workWith(ledger queue.Ledger, o queue.Options, change func(*queue.Jobs) *queue.Jobs) {
 	e.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -94,7 +93,7 @@ func (e env) ledger() queue.Ledger {
 	return ledger
 }
 
-// Answers of the database that are lost cost neither the task nor its result.
+// A lost answer of the database loses neither the task nor its result.
 func TestLostAnswers(t *testing.T) {
 	eachStore(t, func(e env) {
 		s := &shaky{Ledger: e.ledger()}
@@ -107,7 +106,7 @@ func TestLostAnswers(t *testing.T) {
 	})
 }
 
-// A worker of which River takes no jobs starts it again.
+// A worker starts River again if it receives no jobs.
 func TestDeafRiver(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.workWith(e.ledger(), queue.Options{}, (*queue.Jobs).Deaf)
@@ -116,8 +115,8 @@ func TestDeafRiver(t *testing.T) {
 	})
 }
 
-// A worker that cannot renew its lease stops its tasks before others may take
-// them, and runs them again once it can.
+// A worker that cannot renew its lease stops its tasks before other workers may take them. It runs
+// them again when it can.
 func TestDatabaseAway(t *testing.T) {
 	eachStore(t, func(e env) {
 		ledger := &cut{Ledger: e.ledger()}
@@ -138,8 +137,8 @@ func TestDatabaseAway(t *testing.T) {
 	})
 }
 
-// What one process does to the queue reaches a worker in another. The two
-// share nothing but the database.
+// A change of the queue in one process reaches a worker in another. The processes share only the
+// database.
 func TestAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	for name, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "postgres": storagetest.Postgres} {
@@ -160,7 +159,7 @@ func TestAcrossProcesses(t *testing.T) {
 	}
 }
 
-// across makes a queue, and pauses and resumes it.
+// across creates, pauses and resumes a queue.
 func (e env) across() {
 	if _, err := e.queues.Create(e.Context(), family.CreateIn{Name: "new", MaxConcurrency: 1, DefaultPriority: task.Low}); err != nil {
 		e.Fatal(err)
@@ -178,8 +177,7 @@ func (e env) across() {
 	e.await(held, task.Completed)
 }
 
-// Tasks that were accepted run, also when the process that accepted them was
-// killed right after.
+// Accepted tasks run even if the process that accepted them is killed right after.
 func TestAcceptedAndKilled(t *testing.T) {
 	t.Parallel()
 	for name, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "postgres": storagetest.Postgres} {
@@ -196,8 +194,8 @@ func TestAcceptedAndKilled(t *testing.T) {
 	}
 }
 
-// submitAndKill runs a process until some of its tasks were accepted, kills
-// it, and returns their ids.
+// submitAndKill runs a process until some of its tasks are accepted, kills it, and returns their
+// ids.
 func submitAndKill(t *testing.T, address string) (ids []string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
@@ -214,7 +212,7 @@ func submitAndKill(t *testing.T, address string) (ids []string) {
 	for lines.Scan() {
 		ids = append(ids, lines.Text())
 		if len(ids) == 30 {
-			child.Process.Kill() // what is in the pipe still counts
+			child.Process.Kill() // lines in the pipe still count
 		}
 	}
 	child.Wait()

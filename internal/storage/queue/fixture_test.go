@@ -36,8 +36,7 @@ func testQueue(name string, most int) family.Queue {
 	}
 }
 
-// calls is a caller that does what the test says, by the name that is called.
-// It knows every name.
+// calls is a caller that runs the test's function for the called name. Every name exists.
 type calls struct {
 	mu    sync.Mutex
 	do    map[string]func(context.Context, json.RawMessage) toolfold.Answer
@@ -70,8 +69,8 @@ func (c *calls) names() []string {
 	return slices.Clone(c.began)
 }
 
-// Lookup knows agent.run and workflow.run as what they are. The name once is an
-// action that may not be done twice; all others may.
+// Lookup returns an action for every name. agent.run, workflow.run and the name once may not run
+// twice; all other actions may.
 func (*calls) Lookup(name string) []*entry.Entry {
 	family, action, _ := strings.Cut(name, ".")
 	a := &toolfold.Action{Name: action, Effect: toolfold.Sets, Family: &toolfold.Family{Name: family}}
@@ -91,13 +90,13 @@ func answer(content string) toolfold.Answer {
 	return toolfold.Answer{Content: json.RawMessage(content)}
 }
 
-// untilStopped is a call that ends only when it is told to.
+// untilStopped is a call that ends only when its context does.
 func untilStopped(ctx context.Context, _ json.RawMessage) toolfold.Answer {
 	<-ctx.Done()
 	return toolfold.Errorf("STOPPED", "stopped").Answer()
 }
 
-// env is a store, the families on it, and the calls that its tasks make.
+// env is a store with its families and the calls of its tasks.
 type env struct {
 	*testing.T
 	*calls
@@ -106,7 +105,7 @@ type env struct {
 	tasks  *task.Service
 	queues *family.Service
 
-	entered *atomic.Value // the worker that entered last, a string
+	entered *atomic.Value // the last worker that entered
 }
 
 // eachStore runs a test on every database.
@@ -139,8 +138,7 @@ func newEnv(t *testing.T, address string, c *calls) env {
 	return env{t, c, store, db, tasks, family.New(db.Queue(), time.Now, uuid.NewString), &atomic.Value{}}
 }
 
-// work runs a worker until the test ends, or until stop is called, which
-// waits for it.
+// work runs a worker until the test ends or stop is called. stop waits for it.
 func (e env) work(o queue.Options) (stop func()) {
 	e.Helper()
 	if o.Tick == 0 {
@@ -162,7 +160,7 @@ func (e env) work(o queue.Options) (stop func()) {
 	return stop
 }
 
-// submit submits a task that calls name, as the caller of the tool would.
+// submit submits a task that calls name, like a client of the tool.
 func (e env) submit(name string, in task.SubmitIn) (id string) {
 	e.Helper()
 	in.Name = name
@@ -204,7 +202,7 @@ func (e env) await(id, state string) task.Record {
 	return record
 }
 
-// noting is a ledger that notes who entered.
+// noting is a ledger that records the worker that entered.
 type noting struct {
 	queue.Ledger
 	entered *atomic.Value // string

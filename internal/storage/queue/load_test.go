@@ -20,16 +20,16 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// load is one test of many tasks on processes that die.
+// load is a test with many tasks and dying processes.
 type load struct {
 	tasks, chain int
 	workers      int
 	lease        time.Duration
-	deaths       []int // after how many completed tasks a worker is killed
-	replaced     bool  // a new worker takes the place of one that was killed
+	deaths       []int // numbers of completed tasks after which a worker is killed
+	replaced     bool  // a new worker replaces a killed one
 }
 
-// full reports whether to run at full size, which takes minutes.
+// full reports whether to run at full size, for several minutes.
 func full() bool { return os.Getenv("TOOLFOLD_LOAD") != "" }
 
 func TestLoadPostgres(t *testing.T) {
@@ -50,8 +50,7 @@ func TestLoadSQLite(t *testing.T) {
 	l.run(t, storagetest.SQLite(t), "sqlite")
 }
 
-// run submits the tasks while workers run them, kills workers on the way, and
-// holds what happened against what must.
+// run submits the tasks while workers run them, kills some of the workers, and checks the result.
 func (l load) run(t *testing.T, address, driver string) {
 	db, err := storage.Open(t.Context(), address)
 	if err != nil {
@@ -88,7 +87,7 @@ func (l load) run(t *testing.T, address, driver string) {
 		}
 	}
 	submitting.Wait()
-	l.tasks += len(l.deaths) // those that were held
+	l.tasks += len(l.deaths) // the held tasks
 	l.await(t, db, l.tasks)
 	took := time.Since(start)
 	t.Logf("%d tasks completed in %v: %.0f tasks/s", l.tasks, took.Round(time.Millisecond), float64(l.tasks)/took.Seconds())
@@ -99,7 +98,7 @@ func (l load) run(t *testing.T, address, driver string) {
 	checkDiary(t, readDiary(t, log), l, killed)
 }
 
-// prepare makes the queue that the tasks wait in.
+// prepare creates the queue of the tasks.
 func (l load) prepare(t *testing.T, db *storage.DB) {
 	t.Helper()
 	q := testQueue("load", 10)
@@ -110,8 +109,7 @@ func (l load) prepare(t *testing.T, db *storage.DB) {
 
 func chained(i int) string { return fmt.Sprintf("chain-%03d", i) }
 
-// submit submits a chain of tasks, each of which depends on the one before
-// it, among many that do not.
+// submit submits a chain of dependent tasks among many independent ones.
 func (l load) submit(t *testing.T, db *storage.DB) {
 	store := db.Task()
 	var wg sync.WaitGroup
@@ -137,8 +135,8 @@ func (l load) submit(t *testing.T, db *storage.DB) {
 	wg.Wait()
 }
 
-// duration returns the milliseconds that a task takes: most take few, so many are long
-// that a worker that is killed mostly has one of them too.
+// duration returns the milliseconds of a task. Most are short, but enough are long that a killed
+// worker usually runs one of them.
 func duration(i int) int {
 	if i%4 == 0 {
 		return 500
@@ -170,7 +168,7 @@ func submitNamed(t testing.TB, store task.Store, name string, ms int, dependenci
 	return submitted.ID
 }
 
-// awaitBegun waits until one of the workers has begun a task, and returns which.
+// awaitBegun waits until one of the workers has begun a task, and returns its index.
 func awaitBegun(t *testing.T, log, name string, workers []*process) int {
 	t.Helper()
 	pid := 0
@@ -185,7 +183,7 @@ func awaitBegun(t *testing.T, log, name string, workers []*process) int {
 	return slices.IndexFunc(workers, func(w *process) bool { return w.Process.Pid == pid })
 }
 
-// await waits until so many tasks have completed, for as long as one after the other does.
+// await waits until n tasks have completed, as long as tasks keep completing.
 func (l load) await(t *testing.T, db *storage.DB, n int) {
 	t.Helper()
 	for completed := -1; completed < n; {
@@ -197,7 +195,7 @@ func (l load) await(t *testing.T, db *storage.DB, n int) {
 	}
 }
 
-// count returns how many tasks are in one of some states.
+// count returns the number of tasks in some states.
 func count(t testing.TB, db *storage.DB, statuses ...string) int {
 	t.Helper()
 	page, err := db.Task().List(t.Context(), task.Query{Statuses: statuses, Limit: 1})
@@ -207,7 +205,7 @@ func count(t testing.TB, db *storage.DB, statuses ...string) int {
 	return page.Total
 }
 
-// history is every state that a task was in, written by the database.
+// history holds every state of every task, written by the database.
 type history struct {
 	pool *sql.DB
 }
@@ -237,8 +235,7 @@ func keepHistory(t *testing.T, address, driver string) history {
 	return history{pool}
 }
 
-// check wants every task to have completed, once, and never to have ended
-// otherwise.
+// check requires that every task completed once and never ended otherwise.
 func (h history) check(t *testing.T, tasks int) {
 	t.Helper()
 	for query, want := range map[string]int{
@@ -259,8 +256,8 @@ func (h history) check(t *testing.T, tasks int) {
 	}
 }
 
-// checkDiary wants every task to have been done, again only where its process
-// was killed, never in two processes at once, and the chain in its order.
+// checkDiary requires that every task ran, again only if its process was killed, never in two
+// processes at once, and the chain in order.
 func checkDiary(t *testing.T, notes []note, l load, killed map[int]time.Time) {
 	t.Helper()
 	runs := map[string][]note{}

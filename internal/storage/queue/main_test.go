@@ -23,14 +23,14 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Variables that make the test program a process that works a queue until its
-// standard input is closed.
+// These variables make the test program a process that works a queue until its standard input is
+// closed.
 const (
-	urlVariable   = "TOOLFOLD_TEST_WORKER"       // of the store
-	logVariable   = "TOOLFOLD_TEST_WORKER_LOG"   // file to which tasks write
+	urlVariable   = "TOOLFOLD_TEST_WORKER"       // URL of the store
+	logVariable   = "TOOLFOLD_TEST_WORKER_LOG"   // the diary's file
 	leaseVariable = "TOOLFOLD_TEST_WORKER_LEASE" // a duration
 
-	// submitVariable makes it a process that submits until it is killed.
+	// submitVariable makes it a process that submits tasks until it is killed.
 	submitVariable = "TOOLFOLD_TEST_SUBMITTER" // URL of the store
 )
 
@@ -73,8 +73,7 @@ func workForever(url string) error {
 	return store.Close()
 }
 
-// submitForever submits tasks and prints the id of each one that was accepted.
-// It returns only an error.
+// submitForever submits tasks and prints the id of each accepted one. It returns only an error.
 func submitForever(url string) error {
 	db, err := storage.Open(context.Background(), url)
 	if err != nil {
@@ -103,10 +102,10 @@ func openerOf(store *storage.LazyDB) queue.Opener {
 	}
 }
 
-// diary is a caller whose calls write down when they begin and end.
+// diary is a caller whose calls record when they begin and end.
 type diary struct{ file *os.File }
 
-// note is one line of the diary: what a task did, in which process, when.
+// note is one line of the diary.
 type note struct {
 	what, task string
 	pid        int
@@ -117,10 +116,10 @@ func (d diary) write(what, task string) {
 	fmt.Fprintf(d.file, "%s %s %d %d\n", what, task, os.Getpid(), time.Now().UnixMicro())
 }
 
-// untilReleased is the duration of a task that goes on until release is called.
+// untilReleased is the duration of a task that runs until its release.
 const untilReleased = -1
 
-// released returns the file that is there when a task that writes to a diary may end.
+// released returns the file whose existence lets a held task end.
 func released(log, name string) string { return log + "." + name }
 
 func release(t *testing.T, log, name string) {
@@ -130,13 +129,13 @@ func release(t *testing.T, log, name string) {
 	}
 }
 
-// held waits until a task is released, or its worker stops it.
+// held waits until a task is released or its worker stops it.
 func (d diary) held(ctx context.Context, name string) {
 	for ctx.Err() == nil {
 		if _, err := os.Stat(released(d.file.Name(), name)); err == nil {
 			return
 		}
-		time.Sleep(5 * time.Millisecond) // between two looks: this is the worker's process
+		time.Sleep(5 * time.Millisecond) // poll slowly: this is the worker's process
 	}
 }
 
@@ -163,7 +162,7 @@ func (d diary) Call(ctx context.Context, _ string, args json.RawMessage) toolfol
 	return toolfold.Answer{Content: json.RawMessage(`{"done":true}`)}
 }
 
-// Lookup says that every action may be done twice.
+// Lookup returns an action that may run twice.
 func (diary) Lookup(name string) []*entry.Entry {
 	return []*entry.Entry{{Tool: name, Action: &toolfold.Action{Name: name, Effect: toolfold.Sets, Family: &toolfold.Family{Name: "test"}}}}
 }
@@ -213,13 +212,13 @@ func startWorker(t *testing.T, url, log string, lease time.Duration) *process {
 	return p
 }
 
-// kill ends the process as kill -9 does, and waits until it is gone.
+// kill ends the process like kill -9, and waits for it.
 func (p *process) kill() {
 	p.Process.Kill()
 	p.Wait()
 }
 
-// stop makes the process end by itself.
+// stop asks the process to end.
 func (p *process) stop(t *testing.T) {
 	t.Helper()
 	p.input.Close()

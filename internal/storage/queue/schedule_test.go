@@ -17,8 +17,8 @@ import (
 
 const yearly = "0 0 1 1 *"
 
-// A schedule is run out of turn, its tasks are listed by its id, and while one is
-// open, that one is answered. A task that waits for its time is started, too.
+// A schedule is triggered, and its tasks are listed by its id. While one is open, a trigger returns
+// that one. A task that waits for its time can be started too.
 func TestTrigger(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.work(queue.Options{})
@@ -59,8 +59,8 @@ func TestTrigger(t *testing.T) {
 	})
 }
 
-// A schedule is changed and paused; while it is paused, no task is made of it but by
-// trigger. Its tasks have no more rights than each of those who changed it.
+// A schedule is changed and paused. While it is paused, only trigger creates tasks of it. Its tasks
+// have no more rights than any of the callers who changed it.
 func TestUpdateSchedule(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.work(queue.Options{})
@@ -125,7 +125,7 @@ func TestUpdateSchedule(t *testing.T) {
 		update(as(ann), task.UpdateIn{Description: new("again")})
 		update(as(ann.And(bob)), task.UpdateIn{Description: new("both")})
 		run(`{"a":1} ` + ann.Text + "\n" + bob.Text)
-		passing := &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }} // without a text
+		passing := &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }} // has no text
 		_, err = e.tasks.Update(as(passing), task.UpdateIn{TaskID: id, Description: new("all")})
 		if refused, ok := errors.AsType[*toolfold.Error](err); !ok || refused.Code != toolfold.PermissionDenied {
 			e.Errorf("rights that cannot be kept answer %v", err)

@@ -17,7 +17,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Every run of a task is a span of a trace of its own, around what it calls.
+// Every run of a task is a span of its own trace, around its calls.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t, "memory:", &calls{})

@@ -17,7 +17,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// runs has agent.run run steps with the engine. They call the test's actions.
+// runs makes agent.run run steps with the engine. They call the test's actions.
 func (e env) runs(text string) {
 	e.Helper()
 	var steps []engine.Step
@@ -39,14 +39,14 @@ func (e env) runs(text string) {
 	})
 }
 
-// listless are names that list no actions.
+// listless is a set of names without actions.
 type listless struct{ entry.Names }
 
 func (listless) Absence(string) *toolfold.Error { return nil }
 
 func (listless) Actions() []*toolfold.Action { return nil }
 
-// count makes an action count its calls, and fail where fails says so.
+// count makes an action count its calls, and fail if fails returns true.
 func (e env) count(name string, fails func(n int32) bool) *atomic.Int32 {
 	var n atomic.Int32
 	e.on(name, func(context.Context, json.RawMessage) toolfold.Answer {
@@ -64,8 +64,8 @@ const stepsOfTest = `[
 			{"stepId":"c","type":"tool","config":{"tool":"c"}}]}},
 	{"stepId":"d","type":"tool","config":{"tool":"d","arguments":{"from":"{{ steps.l[1].c.n + steps.a.n }}"}}}]`
 
-// No finished step runs again, whatever starts the task again: an attempt, or
-// task.retry. What they made is there as if the run had never ended.
+// No finished step runs again after an attempt or a task.retry. Its results are available as if the
+// run had never ended.
 func TestFinishedStepsAreKept(t *testing.T) {
 	eachStore(t, func(e env) {
 		a, b := e.count("a", nil), e.count("b", nil)
@@ -91,9 +91,9 @@ func TestFinishedStepsAreKept(t *testing.T) {
 	})
 }
 
-// A step that is under way when its worker stops runs again where its action
-// may be done twice, or the step says so. Else the task fails with what is
-// known, and task.retry runs the step.
+// A step that is running when its worker stops runs again if its action may be done twice, or if
+// the step allows it. Otherwise the task fails with the known details, and task.retry runs the
+// step.
 func TestStepsUnderWay(t *testing.T) {
 	eachStore(t, func(e env) {
 		first := e.count("first", nil)
@@ -152,8 +152,7 @@ func TestStepsUnderWay(t *testing.T) {
 	})
 }
 
-// A task that times out or is cancelled, also by force, keeps what it had made,
-// and shows how far it came.
+// A task that times out or is cancelled, also by force, keeps its results and shows its progress.
 func TestStoppedTasksKeepWhatTheyMade(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.count("a", nil)
@@ -169,7 +168,7 @@ func TestStoppedTasksKeepWhatTheyMade(t *testing.T) {
 			testwait.Until(e, "progress is shown", func() bool { p := e.status(id).Progress; return p != nil && p.Done >= 1 })
 		}
 		var late string
-		for ms := 500; stuck.Load() == 0; ms *= 2 { // until there was time for the first step
+		for ms := 500; stuck.Load() == 0; ms *= 2 { // until the first step had time to run
 			late = e.submit("late", task.SubmitIn{Input: input, TimeoutMs: ms})
 			e.await(late, task.TimedOut)
 		}

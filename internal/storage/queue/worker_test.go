@@ -137,7 +137,7 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
-// Tasks of a paused queue wait, and then run in the order of their priority.
+// Tasks of a paused queue wait, and then run in order of priority.
 func TestPauseAndPriority(t *testing.T) {
 	eachStore(t, func(e env) {
 		made, err := e.queues.Create(e.Context(), family.CreateIn{Name: "line", MaxConcurrency: 1, DefaultPriority: task.High})
@@ -166,8 +166,7 @@ func TestPauseAndPriority(t *testing.T) {
 	})
 }
 
-// A queue that is made while a worker runs is worked, and no more of its
-// tasks run at once than it allows.
+// A queue created while a worker runs is worked, with no more concurrent tasks than it allows.
 func TestConcurrency(t *testing.T) {
 	eachStore(t, func(e env) {
 		var now, most, done atomic.Int32
@@ -180,7 +179,7 @@ func TestConcurrency(t *testing.T) {
 				close(both)
 			}
 			<-both
-			time.Sleep(10 * time.Millisecond) // in which a third would begin if there were no limit
+			time.Sleep(10 * time.Millisecond) // without a limit a third would begin
 			now.Add(-1)
 			done.Add(1)
 			return answer(`{}`)
@@ -200,13 +199,13 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// A worker that stops lets tasks end for as long as its grace.
+// A stopping worker waits for its tasks until its grace period ends.
 func TestStopLetsTasksEnd(t *testing.T) {
 	eachStore(t, func(e env) {
 		going := make(chan struct{})
 		e.on("short", func(context.Context, json.RawMessage) toolfold.Answer {
 			going <- struct{}{}
-			time.Sleep(100 * time.Millisecond) // a slow call: its worker is told to stop meanwhile
+			time.Sleep(100 * time.Millisecond) // a slow call: its worker is stopped meanwhile
 			return answer(`{}`)
 		})
 		stop := e.work(queue.Options{Grace: testwait.Limit})
@@ -219,7 +218,7 @@ func TestStopLetsTasksEnd(t *testing.T) {
 	})
 }
 
-// A task that goes on for longer than the grace of its worker runs in another one.
+// A task that runs longer than its worker's grace period runs in another worker.
 func TestStop(t *testing.T) {
 	eachStore(t, func(e env) {
 		going := make(chan struct{})
@@ -243,8 +242,8 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// A worker whose lease is taken from it stops its tasks, records nothing of
-// them, and goes on with a new lease.
+// A worker that loses its lease stops its tasks, records nothing of them, and continues with a new
+// lease.
 func TestLeaseTaken(t *testing.T) {
 	eachStore(t, func(e env) {
 		var runs, stopped atomic.Int32
@@ -274,8 +273,8 @@ func TestLeaseTaken(t *testing.T) {
 	})
 }
 
-// A worker that died before the clock was set back, so that its lease seems to last for
-// hours, does not keep its tasks, nor one that refused a task the refusal.
+// A worker died before the clock was set back, so that its lease seems to last for hours. It does
+// not keep its tasks. The refusal of a worker that refused a task does not last either.
 func TestClockSetBack(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.on("task", func(context.Context, json.RawMessage) toolfold.Answer { return answer(`{"run":2}`) })
@@ -317,8 +316,7 @@ func TestDependencies(t *testing.T) {
 	})
 }
 
-// A wait sees the end of a task, whoever runs it, and returns at the end of its
-// own time.
+// A wait returns when any worker ends the task, or at its own timeout.
 func TestWait(t *testing.T) {
 	eachStore(t, func(e env) {
 		release := make(chan struct{})
@@ -347,8 +345,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// Outputs of dependencies are filled in as data: what they hold is not
-// evaluated in its turn.
+// Outputs of dependencies are inserted as data: expressions in them are not evaluated.
 func TestOutputsOfDependencies(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.on("make", func(context.Context, json.RawMessage) toolfold.Answer {
@@ -381,7 +378,7 @@ func TestOutputsOfDependencies(t *testing.T) {
 	})
 }
 
-// Ended tasks are removed by a worker once they were kept for long enough.
+// A worker removes ended tasks after the retention time.
 func TestRetention(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.work(queue.Options{Retention: time.Millisecond})
@@ -393,8 +390,7 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// The status of a task has how far it is and what it said last, also when it was
-// cancelled.
+// The status of a task has its progress and its last message, also after it was cancelled.
 func TestProgress(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.on("steps", func(ctx context.Context, _ json.RawMessage) toolfold.Answer {

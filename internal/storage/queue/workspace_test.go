@@ -21,8 +21,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// elsewhere returns an environment on the same store for another workspace,
-// with callers of its own.
+// elsewhere returns an environment on the same store for another workspace, with its own caller.
 func (e env) elsewhere() env {
 	other := e
 	other.calls = &calls{}
@@ -33,8 +32,8 @@ func (e env) elsewhere() env {
 	return other
 }
 
-// A task runs in its own workspace, also where another one has an agent of the
-// same id; it waits while nothing works its workspace.
+// A task runs in its own workspace, even if another one has an agent of the same id. It waits while
+// no worker serves its workspace.
 func TestWorkspaces(t *testing.T) {
 	eachStore(t, func(here env) {
 		there := here.elsewhere()
@@ -75,9 +74,8 @@ func TestWorkspaces(t *testing.T) {
 	})
 }
 
-// A task runs its agent as that was when the task was submitted. A retry says
-// that it has changed since, and runs the present one only where it is told to; a
-// schedule runs the present one.
+// A task runs the version of its agent at submission. A retry reports that the agent has changed,
+// and runs the present version only on request; a schedule always runs it.
 func TestChangedAgent(t *testing.T) {
 	eachStore(t, func(e env) {
 		var prompt atomic.Value
@@ -116,8 +114,7 @@ func TestChangedAgent(t *testing.T) {
 	})
 }
 
-// A workflow runs as a task, as it was when the task was submitted: one that
-// fails fails its task.
+// A workflow runs as a task, in its version at submission. If it fails, its task fails.
 func TestWorkflow(t *testing.T) {
 	eachStore(t, func(e env) {
 		var steps atomic.Value
@@ -152,7 +149,7 @@ func TestWorkflow(t *testing.T) {
 	})
 }
 
-// A task that submits itself again and again is stopped.
+// A task that repeatedly submits itself is stopped.
 func TestTasksThatSubmitTasks(t *testing.T) {
 	eachStore(t, func(e env) {
 		var refused atomic.Value
@@ -175,7 +172,7 @@ func TestTasksThatSubmitTasks(t *testing.T) {
 	})
 }
 
-// The limit of a queue holds over all processes that work a workspace.
+// The limit of a queue covers all processes of a workspace.
 func TestLimitOfSeveralWorkers(t *testing.T) {
 	eachStore(t, func(e env) {
 		var now, most, done atomic.Int32
@@ -183,7 +180,7 @@ func TestLimitOfSeveralWorkers(t *testing.T) {
 			if n := now.Add(1); n > most.Load() {
 				most.Store(n)
 			}
-			time.Sleep(5 * time.Millisecond) // in which another would begin if there were no limit
+			time.Sleep(5 * time.Millisecond) // without a limit another would begin
 			now.Add(-1)
 			done.Add(1)
 			return answer(`{}`)
@@ -203,7 +200,7 @@ func TestLimitOfSeveralWorkers(t *testing.T) {
 	})
 }
 
-// rawPool opens the database of a store beside it.
+// rawPool opens the database of a store directly.
 func rawPool(t *testing.T, address, driver string) *sql.DB {
 	t.Helper()
 	source := address
@@ -218,7 +215,7 @@ func rawPool(t *testing.T, address, driver string) *sql.DB {
 	return pool
 }
 
-// Jobs that went down with the processes that had fetched them hide no tasks.
+// Lost jobs of dead processes hide no tasks.
 func TestLostJobs(t *testing.T) {
 	t.Parallel()
 	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "pgx": storagetest.Postgres} {
@@ -243,7 +240,7 @@ func TestLostJobs(t *testing.T) {
 	}
 }
 
-// Jobs that were taken by a process that died are removed with its lease.
+// Jobs taken by a process that died are removed with its lease.
 func TestJobsOfDeadProcesses(t *testing.T) {
 	t.Parallel()
 	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "pgx": storagetest.Postgres} {
@@ -273,8 +270,7 @@ func TestJobsOfDeadProcesses(t *testing.T) {
 	}
 }
 
-// Queues have nothing of their own in a process that works: it has one
-// producer for all of them.
+// Idle queues cost a worker process nothing: it has one producer for all queues.
 func TestIdleQueuesCostNothing(t *testing.T) {
 	t.Parallel()
 	for driver, fresh := range map[string]func(testing.TB) string{"sqlite": storagetest.SQLite, "pgx": storagetest.Postgres} {
@@ -302,8 +298,8 @@ func TestIdleQueuesCostNothing(t *testing.T) {
 	}
 }
 
-// A run that says of itself that it failed is a failed task, whatever the name
-// it was called by; it is retried, and its dependents fail with it.
+// A run that reports its own failure is a failed task, under any called name. It is retried, and
+// its dependents fail with it.
 func TestFailedRuns(t *testing.T) {
 	eachStore(t, func(e env) {
 		submitted := make(chan struct{})
@@ -327,7 +323,7 @@ func TestFailedRuns(t *testing.T) {
 	})
 }
 
-// An output that is too large to be kept is replaced by what says so.
+// An output that is too large is replaced by a note.
 func TestLargeOutput(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.on("large", func(context.Context, json.RawMessage) toolfold.Answer {
@@ -341,8 +337,8 @@ func TestLargeOutput(t *testing.T) {
 	})
 }
 
-// A worker whose folder lacks the file that a task runs gives the task back, and
-// leaves it to others for a while; the task says what it waits for.
+// A worker whose folder lacks a task's file gives the task back and leaves it to other workers for
+// a while. The task shows what it waits for.
 func TestWorkersGiveBackWhatTheyLack(t *testing.T) {
 	eachStore(t, func(e env) {
 		described := func(source string) func(context.Context, json.RawMessage) toolfold.Answer {
@@ -365,7 +361,7 @@ func TestWorkersGiveBackWhatTheyLack(t *testing.T) {
 		without := e
 		without.calls = poor
 		stop := without.work(queue.Options{Again: 50 * time.Millisecond})
-		e.await(registered, task.Failed) // its agent was removed, wherever
+		e.await(registered, task.Failed) // a registered agent was removed everywhere
 		testwait.Until(e, "the task waits for its agent", func() bool {
 			return strings.Contains(e.status(pinned).WaitsFor, `there is no agent "x"`)
 		})

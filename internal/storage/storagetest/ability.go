@@ -31,7 +31,7 @@ func Ability() Suite {
 	}
 }
 
-// fullAbility has something in every field that a store keeps.
+// fullAbility sets every field that a store keeps.
 func fullAbility() ability.Ability {
 	return ability.Ability{
 		ID: "go-errors", DisplayName: "a\x00b", Description: "müssen 任务 '?", Category: "go", Tags: []string{"x", "y z"},
@@ -75,7 +75,7 @@ func removeAbility(t *testing.T, db *storage.DB) {
 		noError(t, err)
 		equal(t, removed, want)
 	}
-	putAbility(t, s, fullAbility(), false) // removed is not replaced
+	putAbility(t, s, fullAbility(), false) // a removed ability can be added again
 }
 
 func allAbilities(t *testing.T, db *storage.DB) {
@@ -97,7 +97,7 @@ func allAbilities(t *testing.T, db *storage.DB) {
 	equal(t, len(list), len(want))
 }
 
-// putAbilityAtOnce puts one ability from several callers: all but one replace it.
+// putAbilityAtOnce puts one ability from several callers: all except one replace it.
 func putAbilityAtOnce(t *testing.T, db *storage.DB) {
 	var fresh atomic.Int64
 	noError(t, each(8, func(i int) error {

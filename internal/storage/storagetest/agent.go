@@ -34,7 +34,7 @@ func Agent() Suite {
 	}
 }
 
-// newAgent is an enabled agent with an id only.
+// newAgent returns an enabled agent that has only an id.
 func newAgent(id string) agent.Profile {
 	return agent.Profile{AgentID: id, Description: "d", Enabled: true, Source: agent.Registered, CreatedAt: noon}
 }
@@ -76,7 +76,7 @@ func keepAgent(t *testing.T, db *storage.DB) {
 	}
 }
 
-// addAgentAtOnce lets one of several adders of one id through.
+// addAgentAtOnce checks that one of several concurrent adders of an id succeeds.
 func addAgentAtOnce(t *testing.T, db *storage.DB) {
 	var added atomic.Int64
 	noError(t, each(8, func(int) error {
@@ -89,7 +89,7 @@ func addAgentAtOnce(t *testing.T, db *storage.DB) {
 	equal(t, added.Load(), int64(1))
 }
 
-// changeAgent loses none of several changes at once.
+// changeAgent checks that no concurrent change is lost.
 func changeAgent(t *testing.T, db *storage.DB) {
 	s := db.Agent()
 	addAgent(t, s, newAgent("a"), true)

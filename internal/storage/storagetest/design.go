@@ -32,7 +32,7 @@ func Design() Suite {
 	}
 }
 
-// newDesign is a design that was made n seconds after noon.
+// newDesign returns a design created n seconds after noon.
 func newDesign(n int) design.Design {
 	return design.Design{
 		ID: sessionID(n), Type: "schema", Format: "zod", Name: "a\x00b müssen 任务 '?", Content: fmt.Sprintf("text %d\x00字", n),
@@ -60,7 +60,7 @@ func keepDesign(t *testing.T, db *storage.DB) {
 	}
 }
 
-// keepDesignOnce leaves a design as it is when it is made again.
+// keepDesignOnce checks that creating a design again does not change it.
 func keepDesignOnce(t *testing.T, db *storage.DB) {
 	s := db.Design()
 	first := newDesign(1)
@@ -71,7 +71,7 @@ func keepDesignOnce(t *testing.T, db *storage.DB) {
 	equal(t, stored(t, s.Get, first.ID), first)
 }
 
-// keepDesignAtOnce makes a design from several callers: all learn the same time.
+// keepDesignAtOnce creates a design from several callers: all get the same time.
 func keepDesignAtOnce(t *testing.T, db *storage.DB) {
 	s := db.Design()
 	var created [8]time.Time
@@ -101,8 +101,7 @@ func wroteDesign(t *testing.T, db *storage.DB) {
 	}
 }
 
-// pageDesigns pages through designs of one moment, which go by id, and of one
-// type.
+// pageDesigns pages through designs of one time, which are ordered by id, and of one type.
 func pageDesigns(t *testing.T, db *storage.DB) {
 	s := db.Design()
 	for n := 1; n <= 5; n++ {

@@ -41,7 +41,7 @@ func newBinding(n int, id string) guard.Binding {
 	}
 }
 
-// openSession keeps an active session.
+// openSession stores an active session.
 func openSession(t *testing.T, db *storage.DB, n int) session.Session {
 	t.Helper()
 	s := session.Session{
@@ -52,7 +52,7 @@ func openSession(t *testing.T, db *storage.DB, n int) session.Session {
 	return s
 }
 
-// bindingsOf are the policies of a session as they are stored.
+// bindingsOf returns the stored policies of a session.
 func bindingsOf(t *testing.T, db *storage.DB, n int) (list []guard.Binding) {
 	t.Helper()
 	noError(t, db.Guard().Claim(t.Context(), sessionID(n), func(b *guard.Binding) error { list = append(list, *b); return nil }))
@@ -75,7 +75,7 @@ func bindPolicies(t *testing.T, db *storage.DB) {
 		{newBinding(1, "b"), "[b]", work.SessionActive},
 		{newBinding(1, "a"), "[a b]", work.SessionActive},
 		{newBinding(1, "b"), "[a b]", work.SessionActive},
-		{newBinding(1, "c"), "[a b]", work.SessionActive}, // two are the most
+		{newBinding(1, "c"), "[a b]", work.SessionActive}, // the limit is two
 		{newBinding(2, "a"), "[]", work.SessionCompleted},
 		{newBinding(3, "a"), "[]", ""},
 	} {
@@ -115,14 +115,14 @@ func claimAreas(t *testing.T, db *storage.DB) {
 	again.Radius = 7
 	_, _, err := db.Guard().Bind(t.Context(), again, 2)
 	noError(t, err)
-	for _, b := range bindingsOf(t, db, 1) { // a refusal by one keeps nothing for any; binding again keeps areas
+	for _, b := range bindingsOf(t, db, 1) { // a refusal by one policy stores no area for any; binding again keeps the areas
 		if !slices.Equal(b.Areas, []string{"x/字"}) || b.PolicyID == "a" && b.Radius != 7 {
 			t.Errorf("%+v", b)
 		}
 	}
 }
 
-// claimAreasAtOnce claims areas from more calls than there may be areas.
+// claimAreasAtOnce claims areas from more calls than the limit of areas.
 func claimAreasAtOnce(t *testing.T, db *storage.DB) {
 	openSession(t, db, 1)
 	_, _, err := db.Guard().Bind(t.Context(), newBinding(1, "a"), 1)

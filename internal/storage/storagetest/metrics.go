@@ -35,7 +35,7 @@ func Metrics() Suite {
 	}
 }
 
-// written is a write n seconds after noon.
+// written returns a write n seconds after noon.
 func written(name, kind string, n int, value float64, labels map[string]string) metric.Write {
 	return metric.Write{
 		Metric: metric.Metric{Name: name, Type: kind}, Labels: labels, Value: value, At: noon.Add(time.Duration(n) * time.Second),
@@ -76,7 +76,7 @@ func keepSeries(t *testing.T, db *storage.DB) {
 	if !errors.As(err, &refused) || refused.Code != metric.TypeConflict {
 		t.Fatalf("another type: %v", err)
 	}
-	equal(t, readMetric(t, db, metric.Range{Name: "m"}), []metric.Series{ // what was counted before the first totals is not kept
+	equal(t, readMetric(t, db, metric.Range{Name: "m"}), []metric.Series{ // counts before the first totals are dropped
 		{Labels: red, Last: point(1, 7.5), Points: []metric.Point{point(0, 5), point(1, 7.5)}, Cut: true},
 		{Labels: odd, Last: point(2, 1), Points: []metric.Point{point(2, 1)}, Cut: true},
 	})
@@ -103,7 +103,7 @@ func keepSeries(t *testing.T, db *storage.DB) {
 	equal(t, len(states), 3)
 }
 
-// packPoints writes more points than stay rows.
+// packPoints writes more points than remain rows.
 func packPoints(t *testing.T, db *storage.DB) {
 	var want []metric.Point
 	for n := range 1200 {
@@ -160,7 +160,7 @@ func trimPoints(t *testing.T, db *storage.DB) {
 	equal(t, []any{len(list), list[0].Name}, []any{1, "new"})
 }
 
-// writePointsAtOnce has additions of several callers all count.
+// writePointsAtOnce checks that concurrent additions all count.
 func writePointsAtOnce(t *testing.T, db *storage.DB) {
 	noError(t, each(8, func(int) error {
 		for n := range 100 {

@@ -18,8 +18,8 @@ import (
 // PostgreSQL database for tests.
 const PostgresVariable = "TOOLFOLD_TEST_POSTGRES"
 
-// Postgres returns the URL of an empty schema in the test database, which is
-// dropped when the test ends. Without a test database the test is skipped.
+// Postgres returns the URL of an empty schema in the test database. The schema is dropped when the
+// test ends. Without a test database the test is skipped.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	base := os.Getenv(PostgresVariable)
@@ -47,8 +47,8 @@ func withSearchPath(base, schema string) (string, error) {
 	return u.String(), nil
 }
 
-// admin runs a statement even when the test's own context has ended. PostgreSQL ends a statement that waits for
-// one of a process that the test has killed, and that waits for this one: it is run again.
+// admin runs a statement even if the test's context has ended. It repeats the statement after a deadlock with a
+// statement of a killed process.
 func admin(t testing.TB, url, statement string) {
 	t.Helper()
 	db, err := sql.Open("pgx", url)
@@ -69,5 +69,5 @@ func admin(t testing.TB, url, statement string) {
 	}
 }
 
-// deadlockDetected is the SQLSTATE of a statement that PostgreSQL ended for another one.
+// deadlockDetected is the SQLSTATE of a statement that PostgreSQL ended because of a deadlock.
 const deadlockDetected = "40P01"

@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// newQueue is a queue that was made n seconds after noon.
+// newQueue returns a queue created n seconds after noon.
 func newQueue(n int) queue.Queue {
 	return queue.Queue{
 		ID: taskID(n), Name: fmt.Sprint("queue ", n), Description: "müssen\x00", MaxConcurrency: n,
@@ -190,8 +190,9 @@ func updateQueue(t *testing.T, db *storage.DB) {
 	equal(t, found, false)
 }
 
-// limitRate checks that two processes on one store, which claim at the same moment, start
-// exactly as many tasks a minute as their queue allows, also if the clock of one is behind.
+// limitRate checks the rate limit of a queue with two processes on one store that claim at the same
+// moment. Together they start exactly that many tasks per minute, even if the clock of one is
+// behind.
 func limitRate(t *testing.T, url string) {
 	const rate = 4
 	dbs := []*storage.DB{Open(t, url), Open(t, url)}
@@ -214,7 +215,7 @@ func limitRate(t *testing.T, url string) {
 		}
 	}
 	at := func(second int) time.Time { return noon.Add(time.Duration(second) * time.Second) }
-	claim := func(second ...int) (started int) { // each process by its own clock
+	claim := func(second ...int) (started int) { // each process uses its
 		var all sync.WaitGroup
 		var claimed [2]int
 		for i := range second {

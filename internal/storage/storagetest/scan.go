@@ -30,12 +30,12 @@ func Scan() Suite {
 	}
 }
 
-// newScan is a scan that was made n seconds after noon.
+// newScan returns a scan made n seconds after noon.
 func newScan(n int) scan.Record {
 	return scan.Record{ID: sessionID(n), Workspace: "müssen\x00任务", Purpose: scan.Bugs, CreatedAt: noon.Add(time.Duration(n) * time.Second)}
 }
 
-// newFindings are n findings, of two kinds and levels in turn.
+// newFindings returns n findings, alternating between two kinds and levels.
 func newFindings(n int) []scan.Finding {
 	list := make([]scan.Finding, n)
 	for i := range list {
@@ -103,7 +103,7 @@ func pageFindings(t *testing.T, db *storage.DB) {
 	}
 }
 
-// newestFinding finds a finding as the newest scan that has it describes it.
+// newestFinding checks that a finding is returned as in the newest scan that has it.
 func newestFinding(t *testing.T, db *storage.DB) {
 	for n := 1; n <= 3; n++ {
 		findings := newFindings(1)
@@ -129,7 +129,8 @@ func newestFinding(t *testing.T, db *storage.DB) {
 	}
 }
 
-// carriedFindings replaces findings of a file's hash in all scans of the workspace, and no others.
+// carriedFindings replaces the findings of a file's hash in all scans of the workspace, and no
+// other findings.
 func carriedFindings(t *testing.T, db *storage.DB) {
 	for n := 1; n <= 3; n++ {
 		findings := newFindings(3)
@@ -165,7 +166,7 @@ func carriedFindings(t *testing.T, db *storage.DB) {
 	}
 }
 
-// scansApart shows nothing of another workspace or purpose.
+// scansApart checks that workspaces and purposes are separate.
 func scansApart(t *testing.T, db *storage.DB) {
 	r := newScan(1)
 	noError(t, db.Scan().Put(t.Context(), r, newFindings(1)))
@@ -183,8 +184,8 @@ func scansApart(t *testing.T, db *storage.DB) {
 	}
 }
 
-// forgetScans forgets the oldest of a workspace and purpose, with what they
-// found.
+// forgetScans checks that the oldest scans of a workspace and purpose are removed with their
+// findings.
 func forgetScans(t *testing.T, db *storage.DB) {
 	other := newScan(1000)
 	other.Purpose = scan.Refactorings

@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
-// SQLite returns the URL of a store in a file of its own that has its schema and nothing
-// else: a copy of a store that is made once, as every schema step waits for the disk.
+// SQLite returns the URL of a new store file with an empty schema. It copies a store that is
+// created once, because every schema step waits for the disk.
 func SQLite(t testing.TB) string {
 	t.Helper()
 	store, err := empty()
@@ -28,7 +28,7 @@ func SQLite(t testing.TB) string {
 	return sqliteURL(path)
 }
 
-// empty returns the file of a store that nothing is in.
+// empty returns the file of an empty store.
 var empty = sync.OnceValues(func() (store []byte, err error) {
 	dir, err := os.MkdirTemp("", "toolfold-store-")
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package storagetest holds every store to the same behaviour, whatever the
-// database is.
+// Package storagetest checks that every store behaves the same on every database.
 package storagetest
 
 import (
@@ -20,11 +19,11 @@ import (
 type Suite struct {
 	Name string
 
-	// Behaviours each get an empty store of their own.
+	// Behaviours each get a new, empty store.
 	Behaviours map[string]func(t *testing.T, db *storage.DB)
 
-	// Durabilities concern several openings of one store. They each get the
-	// URL of a store that does not exist yet.
+	// Durabilities test several openings of one store. They each get the URL of a store that does
+	// not exist yet.
 	Durabilities map[string]func(t *testing.T, url string)
 }
 
@@ -55,8 +54,8 @@ func Exercise(t *testing.T, open func(t *testing.T) *storage.DB) {
 	}
 }
 
-// ExerciseDurable tests what concerns several openings of one store. fresh
-// returns the URL of a store that does not exist yet.
+// ExerciseDurable tests several openings of one store. fresh returns the URL of a store that does
+// not exist yet.
 func ExerciseDurable(t *testing.T, fresh func(t *testing.T) string) {
 	for _, s := range suites {
 		for name, test := range s.Durabilities {
@@ -81,7 +80,7 @@ func Open(t testing.TB, url string) *storage.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() }) // some tests close it themselves, with calls under way
+	t.Cleanup(func() { db.Close() }) // some tests close it during calls
 	return db
 }
 
@@ -97,7 +96,7 @@ func openAtOnce(t *testing.T, url string) {
 	}))
 }
 
-// openLazily opens a store on the first use, which several callers share.
+// openLazily checks that the first use opens a store, once for several callers.
 func openLazily(t *testing.T, url string) {
 	lazy := storage.Lazy(url)
 	var mu sync.Mutex
@@ -118,7 +117,7 @@ func openLazily(t *testing.T, url string) {
 	}
 }
 
-// reopened returns a test that a store has what was written after it was closed.
+// reopened returns a test that writes to a store, closes it, and reads it after reopening.
 func reopened(write, read func(*testing.T, *storage.DB)) func(*testing.T, string) {
 	return func(t *testing.T, url string) {
 		for _, use := range []func(*testing.T, *storage.DB){write, read} {
@@ -129,7 +128,7 @@ func reopened(write, read func(*testing.T, *storage.DB)) func(*testing.T, string
 	}
 }
 
-// stored reads an item that is there.
+// stored reads an existing item.
 func stored[T any](t *testing.T, get func(context.Context, string) (T, bool, error), id string) T {
 	t.Helper()
 	item, found, err := get(t.Context(), id)
@@ -140,7 +139,7 @@ func stored[T any](t *testing.T, get func(context.Context, string) (T, bool, err
 	return item
 }
 
-// openTwice opens a store twice: one sees what the other stores.
+// openTwice opens a store twice: each sees the writes of the other.
 func openTwice(t *testing.T, url string) {
 	a, b := mustOpen(t, url), mustOpen(t, url)
 	e := entry("n", "k", `{"v":1}`)
@@ -156,7 +155,7 @@ func mustOpen(t *testing.T, url string) *storage.DB {
 	return db
 }
 
-// each runs n calls of do at the same time and joins their errors.
+// each runs n concurrent calls of do and joins their errors.
 func each(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup

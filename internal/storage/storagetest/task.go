@@ -13,8 +13,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Task returns the tests of the store of the task family, and of the ledger
-// that workers use.
+// Task returns the tests of the store of the task family, and of the workers' ledger.
 func Task() Suite {
 	return Suite{
 		Name: "task",
@@ -71,7 +70,7 @@ const (
 	place  = "vm:/höme/shop"
 )
 
-// long is a lease that does not run out during a test.
+// long is a lease that does not expire during a test.
 const long = time.Hour
 
 func newBench(t *testing.T, db *storage.DB) bench {
@@ -84,7 +83,7 @@ func newBench(t *testing.T, db *storage.DB) bench {
 
 func taskID(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
-// newTask is a task that was submitted n seconds after noon.
+// newTask returns a task submitted n seconds after noon.
 func newTask(n int, dependencies ...string) task.Task {
 	t := task.Task{
 		ID: taskID(n), QueueID: task.DefaultQueue, Name: fmt.Sprint("task ", n), Priority: task.Medium, Type: task.Sequential,
@@ -95,7 +94,7 @@ func newTask(n int, dependencies ...string) task.Task {
 	return t
 }
 
-// maxOpen bounds the open tasks that tests allow.
+// maxOpen is the limit of open tasks in tests.
 const maxOpen = 1000
 
 func (b bench) submit(tasks ...task.Task) (last task.Submission) {
@@ -130,7 +129,7 @@ func (b bench) states(want ...string) {
 	equal(b.T, got, want)
 }
 
-// start claims a task, which has to be the next one of its workspace.
+// start claims a task, which must be the next one of its workspace.
 func (b bench) start(n int) queue.Run {
 	b.Helper()
 	run, found := b.claim()
@@ -150,7 +149,7 @@ func (b bench) claim() (run queue.Run, found bool) {
 	return queue.Run{TaskID: claimed[0].ID, Turn: claimed[0].Turn}, true
 }
 
-// finish ends a task that runs.
+// finish ends a running task.
 func (b bench) finish(e queue.Ending) bool {
 	b.Helper()
 	e.EndedAt = noon.Add(time.Hour)
@@ -201,7 +200,7 @@ func keepTask(t *testing.T, db *storage.DB) {
 	equal(t, submission, task.Submission{})
 }
 
-// A queue of calls is made once, and has room where others have none.
+// A queue of calls is created once, and has room even if the other queues are full.
 func addQueue(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	for range 2 {
@@ -237,7 +236,7 @@ func positions(t *testing.T, db *storage.DB) {
 	equal(t, b.submit(elsewhere), queued(1))
 }
 
-// fillWorkspace has a limit of open tasks hold for each workspace.
+// fillWorkspace checks that the limit of open tasks applies to each workspace.
 func fillWorkspace(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	b.submit(newTask(1), newTask(2, taskID(1)))
@@ -260,8 +259,7 @@ func fillWorkspace(t *testing.T, db *storage.DB) {
 	equal(t, submission.Full, false)
 }
 
-// listWhole reads inputs and outputs only when asked to, and always their
-// sizes.
+// listWhole checks that a list has inputs and outputs only on request, and always their sizes.
 func listWhole(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	submitted := newTask(1)
@@ -371,8 +369,8 @@ func blockTasks(t *testing.T, db *storage.DB) {
 	}
 }
 
-// submitWhileEnding ends tasks while others that depend on them come in:
-// none of these waits for an end that it missed.
+// submitWhileEnding ends tasks while dependent tasks are submitted: none of these waits for an end
+// that it missed.
 func submitWhileEnding(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	const pairs = 20
@@ -384,7 +382,7 @@ func submitWhileEnding(t *testing.T, db *storage.DB) {
 			_, err := b.tasks.Submit(t.Context(), newTask(101+i/2, taskID(i/2+1)), noon, maxOpen)
 			return err
 		}
-		for { // others may fill the queue
+		for { // other calls may fill
 			claimed, err := b.ledger.Claim(t.Context(), worker, place, 1, noon)
 			if err != nil {
 				return err
@@ -448,8 +446,8 @@ func claimInOrder(t *testing.T, db *storage.DB) {
 	}
 }
 
-// claimWithLimit has workers of a workspace share the limit of a queue, also
-// when they claim at once.
+// claimWithLimit checks that the workers of a workspace share the limit of a queue, also when they
+// claim at once.
 func claimWithLimit(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	noError(t, b.ledger.Enter(t.Context(), "another", place, long))
@@ -469,8 +467,8 @@ func claimWithLimit(t *testing.T, db *storage.DB) {
 	equal(t, claimed.Load(), int32(2))
 }
 
-// claimInWorkspace holds that a worker gets tasks of its workspace only, and
-// that others do not take its room.
+// claimInWorkspace checks that a worker gets only tasks of its workspace, and that tasks of other
+// workspaces do not use its room.
 func claimInWorkspace(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	noError(t, b.ledger.Enter(t.Context(), "another", "elsewhere", long))
@@ -525,7 +523,7 @@ func failAttempts(t *testing.T, db *storage.DB) {
 	b.states(task.Failed, task.Failed)
 }
 
-// keepOneOfKey has one open task of a key in a workspace, whoever submits it.
+// keepOneOfKey checks that a workspace has one open task per key, also with concurrent callers.
 func keepOneOfKey(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	keyed := func(n int) task.Task {
@@ -562,15 +560,15 @@ func keepOneOfKey(t *testing.T, db *storage.DB) {
 	equal(t, blocked, []task.Obstacle{{TaskID: taskID(22), Status: task.Queued, Key: true}})
 }
 
-// recurring is a task that is due at each full minute, from one after noon.
+// recurring returns a task that is due at each full minute, starting one minute after noon.
 func recurring(n int) task.Task {
 	t := newTask(n)
 	t.Schedule, t.NextAt, t.Tags, t.Key = "* * * * *", noon.Truncate(time.Minute).Add(time.Minute), []string{"again"}, "once"
 	return t
 }
 
-// repeatTask has each time of a schedule come once, whoever releases it, and
-// misses those at which the run before has not ended.
+// repeatTask checks that each time of a schedule is released once, by any caller. Times at which
+// the previous run has not ended are skipped.
 func repeatTask(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	noon := noon.Truncate(time.Minute)
@@ -599,16 +597,16 @@ func repeatTask(t *testing.T, db *storage.DB) {
 		[]any{task.Queued, noon.Add(time.Minute), "", "", 5})
 	equal(t, []any{b.get(1).Status, b.get(1).NextAt}, []any{task.Pending, noon.Add(2 * time.Minute)})
 
-	release(noon.Add(2*time.Minute + time.Second)) // the first has not ended
+	release(noon.Add(2*time.Minute + time.Second)) // the first run has not ended
 	equal(t, len(runs()), 1)
 	equal(t, b.get(1).NextAt, noon.Add(3*time.Minute))
 
 	claimed, err := b.ledger.Claim(t.Context(), worker, place, 9, noon)
 	noError(t, err)
-	equal(t, len(claimed), 1) // the schedule itself is not run
+	equal(t, len(claimed), 1) // the schedule itself does not run
 	_, err = b.ledger.Finish(t.Context(), queue.Ending{Run: queue.Run{TaskID: first.ID, Turn: 1}, Status: task.Failed, EndedAt: noon})
 	noError(t, err)
-	release(noon.Add(time.Hour + time.Second)) // after a pause of all processes
+	release(noon.Add(time.Hour + time.Second)) // after all processes paused
 	equal(t, len(runs()), 2)
 	equal(t, b.get(1).NextAt, noon.Add(time.Hour+time.Minute))
 
@@ -625,7 +623,7 @@ func repeatTask(t *testing.T, db *storage.DB) {
 	equal(t, []any{retried.Status, retried.NextAt}, []any{task.Pending, noon.Add(4*time.Hour + time.Minute)})
 }
 
-// pruneTasks removes what ended long ago, and nothing that is still needed.
+// pruneTasks checks that old ended tasks are removed, and no task that is still needed.
 func pruneTasks(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	tagged := newTask(1)
@@ -635,7 +633,7 @@ func pruneTasks(t *testing.T, db *storage.DB) {
 		_, _, err := b.tasks.Cancel(t.Context(), task.Cancellation{TaskID: taskID(n), Reason: "r", At: at})
 		noError(t, err)
 	}
-	// 3 and 5 ended with what they depend on; retried, 3 would be open again.
+	// 3 and 5 ended with their dependencies; a retry would open 3 again.
 	open := newTask(6)
 	b.submit(open)
 	b.finish(queue.Ending{Run: b.start(6), Status: task.Completed})

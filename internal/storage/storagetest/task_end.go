@@ -44,9 +44,9 @@ func cancelTasks(t *testing.T, db *storage.DB) {
 	}
 }
 
-// Many tasks are cancelled at once: those that wait end, those that run are asked to
-// stop, schedules and other workspaces stay. A task is cancelled, not failed, although
-// the one that it depends on is cancelled too.
+// Many tasks are cancelled at once: waiting tasks end and running tasks are asked to stop. Schedules
+// and other workspaces are not affected. A task is cancelled, not failed, even if its dependency is
+// cancelled too.
 func cancelMany(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	b.submit(newTask(1), newTask(2, taskID(1)), newTask(3))
@@ -143,8 +143,8 @@ func retryTask(t *testing.T, db *storage.DB) {
 	b.states(task.Completed, task.Queued)
 }
 
-// rescued waits until a lease has run out by the database's clock, and returns
-// the number of tasks that were taken over.
+// rescued waits until a lease has expired by the database's clock, and returns the number of tasks
+// taken over.
 func (b bench) rescued() int {
 	b.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -199,7 +199,7 @@ func rescueTooOften(t *testing.T, db *storage.DB) {
 	equal(t, strings.Contains(b.get(1).Error, "maxInterruptions"), true)
 	equal(t, b.get(1).Interruptions, 6)
 
-	// To be given back counts as well.
+	// Tasks that a worker gives back count as interrupted too.
 	fragile := newTask(3)
 	fragile.MaxInterruptions = 0
 	b.submit(fragile)
@@ -240,8 +240,7 @@ func giveBack(t *testing.T, db *storage.DB) {
 	equal(t, again.Turn, 2)
 }
 
-// wakeWorkspace counts the tasks that could start, up to the room of their
-// queue.
+// wakeWorkspace checks the number of tasks that can start, limited by the room of their queue.
 func wakeWorkspace(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	wake := func(workspace string) int {
@@ -262,7 +261,7 @@ func wakeWorkspace(t *testing.T, db *storage.DB) {
 	equal(t, wake(place), 0)
 }
 
-// workedWorkspace reports workspaces with a lease as worked, and no others.
+// workedWorkspace checks that only workspaces with a lease are reported as worked.
 func workedWorkspace(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	for workspace, want := range map[string]bool{place: true, "elsewhere": false, "": false} {
@@ -276,8 +275,7 @@ func workedWorkspace(t *testing.T, db *storage.DB) {
 	equal(t, worked, false)
 }
 
-// adoptTask has a retry name the workspace, and move a task whose queue is
-// gone.
+// adoptTask checks that a retry sets the workspace, and moves a task whose queue is gone.
 func adoptTask(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	_, err := db.Queue().Create(t.Context(), newQueue(7), 100)
@@ -295,8 +293,8 @@ func adoptTask(t *testing.T, db *storage.DB) {
 	b.complete(1)
 }
 
-// keepSteps has the steps of a task recorded by its present run only, each in place
-// of those below it, until the task completes. A retry forgets what was begun.
+// keepSteps checks that only the present run of a task records steps, until the task completes.
+// Each step replaces the steps below it. A retry forgets the steps that had begun.
 func keepSteps(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	b.submit(newTask(1))
@@ -344,8 +342,8 @@ func keepSteps(t *testing.T, db *storage.DB) {
 	steps()
 }
 
-// refuseIDs holds that an id with characters that PostgreSQL refuses is the
-// caller's mistake on both databases.
+// refuseIDs checks that an id with characters that PostgreSQL refuses is the caller's mistake on
+// both databases.
 func refuseIDs(t *testing.T, db *storage.DB) {
 	for _, id := range []string{"a\x00b", "a\xffb"} {
 		_, _, got := db.Task().Get(t.Context(), id)
@@ -361,8 +359,8 @@ func refuseIDs(t *testing.T, db *storage.DB) {
 	}
 }
 
-// keepQuestions keeps what the present run of a task asks, and the first answer to each,
-// for as long as the task.
+// keepQuestions checks that the questions of a task's present run, and the first answer to each,
+// are kept as long as the task.
 func keepQuestions(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	b.submit(newTask(1))

@@ -24,8 +24,7 @@ func Trace() Suite {
 	}
 }
 
-// span is the n-th span of a trace, which began n seconds after noon and took
-// half a second.
+// span returns the n-th span of a trace, which began n seconds after noon and took half a second.
 func span(traceID string, n int) trace.Span {
 	start := noon.Add(time.Duration(n) * time.Second)
 	return trace.Span{
@@ -65,7 +64,7 @@ func putSpans(t *testing.T, db *storage.DB) {
 	noError(t, err)
 	equal(t, len(none), 0)
 
-	var many []trace.Span // more than one statement takes
+	var many []trace.Span // too many for one statement
 	for n := range 150 {
 		many = append(many, span("many", n))
 	}
@@ -132,7 +131,7 @@ func listTraces(t *testing.T, db *storage.DB) {
 	equal(t, usual, []trace.Trace{{ID: "a", Start: began, End: began.Add(time.Second)}})
 }
 
-// Traces are found among many others by what they are about.
+// Traces are found among many by their fields.
 func findTraces(t *testing.T, db *storage.DB) {
 	s := db.Trace()
 	put := func(id string, minute int, change func(*trace.Span)) {
@@ -195,7 +194,7 @@ func findTraces(t *testing.T, db *storage.DB) {
 	equal(t, []string{page.Traces[0].Caller, page.Traces[0].Workspace}, []string{"Cläude 100%\x00", "acme/shop"})
 	_, err = s.Trim(t.Context(), trace.Keep{Since: noon.Add(time.Hour)})
 	noError(t, err)
-	put("b", 2, func(s *trace.Span) {}) // nothing of the old trace of this ID is found
+	put("b", 2, func(s *trace.Span) {}) // the removed trace of this ID is not found
 	for _, q := range []trace.Query{{Session: "s1"}, {Task: "t1"}, {Error: "platz"}} {
 		q.Limit = 9
 		page, err := s.List(t.Context(), q)
