@@ -25,8 +25,8 @@ import (
 
 const sessionID = "00000000-0000-4000-8000-000000000001"
 
-// bench is a workbench with agents, memory, sessions, and abilities that a
-// test makes up. Its clock stands still.
+// bench is a workbench with agents, memory, sessions, and the test's abilities. Its clock stands
+// still.
 type bench struct {
 	toolfoldtest.Talk
 	*surface.Surface
@@ -60,7 +60,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// model answers prompts with what it was asked.
+// model answers a prompt with the prompt.
 type model struct {
 	mu    sync.Mutex
 	asked []callctx.Prompt
@@ -73,7 +73,7 @@ func (m *model) Sample(_ context.Context, p callctx.Prompt) (callctx.Completion,
 	return callctx.Completion{Text: "re: " + p.Text}, nil
 }
 
-// abilities stands for the service of that family.
+// abilities replaces the service of that family.
 type abilities struct {
 	asked []injectIn
 	text  string
@@ -124,7 +124,7 @@ func (b *bench) withAbilities() {
 	}
 }
 
-// call answers with the content of the answer.
+// call returns the content of the answer.
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
 	ctx := callctx.WithSampler(b.t.Context(), b.model)

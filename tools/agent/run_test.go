@@ -47,8 +47,7 @@ func TestRunWithoutSteps(t *testing.T) {
 	b.Refuse("agent.run", `{"agentId":"plain","input":{}}`, toolfold.InvalidInput, "input is missing", "")
 }
 
-// A failing step is a result, with the code that callers of agents know and
-// all that was done before.
+// A failing step is a result with the agent's error code and all earlier steps.
 func TestRunThatFails(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -72,7 +71,7 @@ func TestRunOfTheDisabled(t *testing.T) {
 		"agent.update it with enabled=true")
 }
 
-// Without any model the error says what to set.
+// Without a model the error names the setting.
 func TestRunWithoutAModel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -88,7 +87,7 @@ func TestRunWithoutAModel(t *testing.T) {
 	}
 }
 
-// What an agent needed may be gone by the time it runs.
+// An agent's requirements may be gone when it runs.
 func TestRunOfWhatBecameInvalid(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -102,8 +101,7 @@ func TestRunOfWhatBecameInvalid(t *testing.T) {
 		"agent.get shows")
 }
 
-// The agent joins the session it runs in, as a delegate where another agent
-// has it run.
+// The agent joins the session it runs in, as a delegate if another agent runs it.
 func TestRunInASession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -128,8 +126,8 @@ func delegating(to string) string {
 	return `,"workflow":[{"stepId":"go","name":"G","type":"delegate","config":{"agentId":"` + to + `"}}]`
 }
 
-// registerAhead registers an agent that delegates to one that does not exist yet, of which
-// the answer warns: two agents may name each other.
+// registerAhead registers an agent that delegates to one that does not exist yet. The answer warns
+// of that: two agents may name each other.
 func (b *bench) registerAhead(id, to string) {
 	b.t.Helper()
 	answer := b.call("agent.register", `{"agentId":"`+id+`","description":"d"`+delegating(to)+`}`)
@@ -139,7 +137,7 @@ func (b *bench) registerAhead(id, to string) {
 	}
 }
 
-// Steps that would fail in every run are refused, and a change that has nothing to do with them is not.
+// Steps that would fail in every run are refused. A change of other fields is not.
 func TestStepsThatCanOnlyFail(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -182,7 +180,7 @@ func TestDelegationIsBounded(t *testing.T) {
 	b.Expect("agent.run", `{"agentId":"alone","include_fields":["error.code"]}`, `{"error":{"code":"AGENT_DELEGATION_DEPTH_EXCEEDED"}}`)
 }
 
-// Abilities that fit the prompt join the system prompt, and the result names them.
+// Abilities that match the prompt join the system prompt, and the result names them.
 func TestAbilities(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/toolfold/toolfold/tools/agent"
 )
 
-// Every field that was registered is kept and comes back.
+// Every registered field is kept and returned.
 func TestRegisterKeepsEverything(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -150,7 +150,7 @@ workflow:
 		"delete the file")
 }
 
-// Broken files are told with line and reason, and hide nothing.
+// Broken files are reported with line and reason, and hide no other file.
 func TestBrokenFiles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -228,8 +228,7 @@ func TestDocumentedFile(t *testing.T) {
 	}
 }
 
-// A registered agent goes before a file of its id, and every answer says
-// which of the two it is about.
+// A registered agent takes precedence over a file of the same id. Every answer names the source.
 func TestRegisteredGoesBeforeFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -269,7 +268,7 @@ func TestUntrustedWorkspace(t *testing.T) {
 	b.Expect("agent.run", `{"agentId":"theirs","include_fields":["success"]}`, `{"success":true}`)
 }
 
-// Lists are brief: the beginning of descriptions, and the first broken files.
+// Lists are brief: they show the beginning of descriptions and the first broken files.
 func TestListIsBrief(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

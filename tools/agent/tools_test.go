@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// chatWithTools is an endpoint of OpenAI's chat API whose model looks a note up,
-// keeps what it found and answers with it.
+// chatWithTools is an endpoint of OpenAI's chat API. Its model looks up a note, stores its finding
+// and answers with it.
 func chatWithTools(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func TestAgentCallsTools(t *testing.T) {
 	b.Expect("memory.get", `{"key":"answers/freeze","include_fields":["value"]}`, `{"value":{"day":"Friday"}}`)
 }
 
-// Registering says what cannot work, and what is missing for now.
+// Registering an agent reports steps that cannot work, and providers that are missing for now.
 func TestProvidersAreChecked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -20,8 +20,8 @@ import (
 	"github.com/toolfold/toolfold/tools/bugfix"
 )
 
-// bench calls the actions the way a client does, in a workspace of its own
-// with a file of two faults that have fixes and one that has none.
+// bench calls the actions like a client, in its own workspace. Its file has two faults with fixes
+// and one without.
 type bench struct {
 	toolfoldtest.Talk
 	t   *testing.T
@@ -155,7 +155,7 @@ func TestListPages(t *testing.T) {
 		if cursor = page.NextCursor; !page.HasMore {
 			break
 		}
-		// A newer scan does not disturb the pages of this one.
+		// A newer scan does not affect the pages of this one.
 		b.get("scan", `{"paths":["src/cart.ts"]}`, &bugfix.ScanOut{})
 	}
 	if want := "src/many.ts:1 src/many.ts:2 src/many.ts:3 src/many.ts:4 src/many.ts:5 src/many.ts:6 " +
@@ -172,8 +172,7 @@ func TestListPages(t *testing.T) {
 	b.Refuse("scan", `{"paths":["../x"]}`, workspace.PathNotUsable, "outside", "in the workspace")
 }
 
-// The listener of a call hears of progress, and a cancelled scan stores
-// nothing.
+// The caller gets progress, and a cancelled scan stores nothing.
 func TestProgressAndCancel(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -199,7 +198,8 @@ func TestProgressAndCancel(t *testing.T) {
 	}
 }
 
-// One call fixes what is of a rule or a file, and leaves the other findings of its files valid.
+// One call fixes all findings of a rule or a file, and leaves the other findings of these files
+// valid.
 func TestRunMany(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/metric"
 )
 
-// line is a series with a point each second.
+// line returns a series with a point per second.
 func line(values ...float64) metric.Series {
 	s := metric.Series{}
 	for i, v := range values {
@@ -43,7 +43,7 @@ func TestAggregate(t *testing.T) {
 		{metric.Gauge, "percentile", nil, none},
 
 		{metric.Counter, "sum", []metric.Series{line(1, 3, 6)}, 6},
-		{metric.Counter, "sum", []metric.Series{line(1, 3, 2, 4)}, 7}, // it began again before 2
+		{metric.Counter, "sum", []metric.Series{line(1, 3, 2, 4)}, 7}, // it restarted
 		{metric.Counter, "sum", []metric.Series{after}, 4},
 		{metric.Counter, "sum", []metric.Series{cut}, 3},
 		{metric.Counter, "sum", nil, none},
@@ -62,7 +62,7 @@ func TestAggregate(t *testing.T) {
 	}
 }
 
-// Percentiles are those of the sorted values, in whatever order they came.
+// Percentiles do not depend on the order of the values.
 func TestPercentiles(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -70,14 +70,14 @@ func TestPercentiles(t *testing.T) {
 		values := make([]float64, size+1)
 		for i := range values {
 			switch size % 3 {
-			case 0: // many the same
+			case 0: // many equal values
 				values[i] = float64(random.IntN(50))
-			case 1: // of both signs, zeros of both among them
+			case 1: // both signs, with zeros of both
 				values[i] = float64(random.IntN(21)-10) * 1.5
 				if values[i] == 0 && i%2 == 0 {
 					values[i] = math.Copysign(0, -1)
 				}
-			case 2: // of all sizes
+			case 2: // all magnitudes
 				values[i] = (random.Float64() - 0.3) * math.Pow(10, float64(random.IntN(600)-300))
 			}
 		}

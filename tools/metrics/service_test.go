@@ -20,8 +20,7 @@ import (
 	"github.com/toolfold/toolfold/tools/timer"
 )
 
-// bench calls the three families of one store, with a clock that goes on by a
-// second with each reading.
+// bench calls the three families of one store. Its clock advances by a second per reading.
 type bench struct {
 	*call.Runner
 	t *testing.T
@@ -49,8 +48,8 @@ func newBench(t *testing.T, url string) bench {
 	), t}
 }
 
-// answers calls, and compares the answer with what is wanted of it: all of it,
-// or a part where want does not begin with a brace.
+// answers makes a call and compares the answer with want: the whole answer, or a part of it if want
+// does not begin with a brace.
 func (b bench) answers(name, args, want string) {
 	b.t.Helper()
 	got := string(b.Call(b.t.Context(), name, json.RawMessage(args)).Content)
@@ -82,8 +81,8 @@ func TestCounters(t *testing.T) {
 	b.answers("metrics.query", `{"metricName":"nowhere"}`, metrics.NotFound)
 }
 
-// A counter whose totals are recorded grew from the first of them on, which rate says too; one that is
-// added to grew from zero.
+// A counter with recorded totals grew from its first total on, and rate reports that. A counter with
+// additions grew from zero.
 func TestRecordedTotals(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "memory:")
@@ -97,12 +96,11 @@ func TestRecordedTotals(t *testing.T) {
 	b.answers("metrics.query", `{"metricName":"total","labels":{"a":"b"},"aggregation":"sum"}`, `"aggregatedValue":7,`)
 }
 
-// Buckets and groups split what a figure is of: the sums of a counter add up, and times may be
-// told as people do.
+// Buckets and groups split a figure: the sums of a counter add up. Times may be in words.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "memory:")
-	for i := range 6 { // one a second, from 12:00:01 on
+	for i := range 6 { // one per second
 		b.answers("metrics.increment", fmt.Sprintf(`{"metricName":"tool_calls","delta":%d,"labels":{"tool":"%s"}}`, i+1, "ab"[i%2:i%2+1]),
 			`"incremented":true`)
 	}
@@ -133,7 +131,7 @@ func TestFigures(t *testing.T) {
 	b.answers("metrics.query", `{"metricName":"many","aggregation":"avg","bucket":"1s"}`, "take a longer bucket")
 }
 
-// Pages of points go back in time, without those that came since the first.
+// Pages of points go back in time, without points added since the first page.
 func TestPagesOfPoints(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "memory:")
@@ -165,7 +163,7 @@ func TestPagesOfPoints(t *testing.T) {
 	b.answers("metrics.query", `{"metricName":"m","cursor":"nonsense"}`, "nextCursor of metrics.query")
 }
 
-// What cannot be meant is refused, and changes nothing.
+// Invalid calls are refused and change nothing.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "memory:")
@@ -229,7 +227,7 @@ func TestLists(t *testing.T) {
 			`"seriesCount":2,"dataPointCount":2,"lastUpdated":"2026-01-31T12:00:02Z","avg":1,"min":0.5,"max":1.5,"sum":2}]}]}`)
 }
 
-// A timer is there after a restart, and its duration is a point.
+// A timer survives a restart, and its duration is a point.
 func TestTimers(t *testing.T) {
 	t.Parallel()
 	url := "sqlite://" + filepath.Join(t.TempDir(), "t.db")
@@ -239,7 +237,7 @@ func TestTimers(t *testing.T) {
 	b.answers("timer.list", `{}`, `"metricName":"tool_build","labels":{"os":"linux"},"startedAt":"2026-01-31T12:00:01Z"}],`+
 		`"total":1,"hasMore":false}`)
 	const stop = `{"timerId":"00000000-0000-4000-8000-000000000001"}`
-	b.Call(t.Context(), "telemetry_summary", nil) // the clock goes on
+	b.Call(t.Context(), "telemetry_summary", nil) // advances the clock
 	b.answers("timer.stop", stop, `"durationMs":1000,"labels":{"os":"linux"},"stoppedAt":"2026-01-31T12:00:02Z"}`)
 	b.answers("timer.stop", stop, timer.NotFound)
 	b.answers("metrics.query", `{"metricName":"tool_build","aggregation":"percentile"}`,
@@ -248,7 +246,7 @@ func TestTimers(t *testing.T) {
 	b.answers("timer.list", `{}`, `{"timers":[],"total":0,"hasMore":false,"warnings":["there are no timers; timer.start adds to them"]}`)
 }
 
-// An answer stays small, however long labels are; until reads on.
+// An answer stays small even with long labels; until continues it.
 func TestLongLabels(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "memory:")

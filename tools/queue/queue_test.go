@@ -19,7 +19,7 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 func id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
-// newService is a service on a store in memory.
+// newService returns a service on a store in memory.
 func newService(t *testing.T) *queue.Service {
 	t.Helper()
 	db := storagetest.Open(t, "memory:")
@@ -135,7 +135,7 @@ func TestRemove(t *testing.T) {
 func TestTooManyQueues(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	for n := range queue.MaxQueues - 1 { // and the default one
+	for n := range queue.MaxQueues - 1 { // plus the default queue
 		if _, err := s.Create(t.Context(), named(fmt.Sprint(n))); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestTooManyQueues(t *testing.T) {
 	}
 }
 
-// An update changes what is given, and nothing else.
+// An update changes only the given fields.
 func TestUpdate(t *testing.T) {
 	b := newService(t)
 	made, err := b.Create(t.Context(), queue.CreateIn{Name: "deploys", Description: "d", MaxConcurrency: 1, DefaultPriority: task.High})

@@ -19,8 +19,7 @@ const page = "import { a } from \"./a\";\nimport { z } from \"./z\";\nexport fun
 	"  var n = a;\n  if (n.indexOf(\"b\") !== -1) return x;\n  " +
 	"const y = n;\n  return y;\n}\n"
 
-// bench calls the actions the way a client does, in a workspace of its own
-// with one file. Command is what tests it.
+// bench calls the actions like a client, in its own workspace with one file. command tests it.
 type bench struct {
 	toolfoldtest.Talk
 	t       *testing.T
@@ -128,7 +127,7 @@ func TestApply(t *testing.T) {
 	b.Refuse("apply", fmt.Sprintf(`{"opportunityId":%q%s,"runTests":true}`, id, write), scan.NoTests, "no test command", "testCommand")
 	b.holds(page)
 
-	b.command = []string{"grep", "var n", "page.ts"} // which the change takes away
+	b.command = []string{"grep", "var n", "page.ts"} // the change removes this
 	if out := apply(write + `,"runTests":true`); out.Written || out.Tests == nil || out.Tests.Passed ||
 		!strings.Contains(out.Note, "as it was before") || !strings.Contains(out.Tests.Output, "exit status 1") {
 		t.Errorf("tests that fail: %+v, %+v", out, out.Tests)

@@ -15,7 +15,7 @@ func TestNext(t *testing.T) {
 		{"0 9 * * 1-5", "2026-01-31T12:00:00Z", "2026-02-02T09:00:00Z"}, // a Saturday
 		{"CRON_TZ=Europe/Berlin 0 9 * * *", "2026-01-31T12:00:00Z", "2026-02-01T08:00:00Z"},
 		{"CRON_TZ=Europe/Berlin 0 9 * * *", "2026-06-30T12:00:00Z", "2026-07-01T07:00:00Z"},
-		{"CRON_TZ=America/New_York 0 12 * * *", "2026-03-07T17:30:00Z", "2026-03-08T16:00:00Z"}, // summer time begins
+		{"CRON_TZ=America/New_York 0 12 * * *", "2026-03-07T17:30:00Z", "2026-03-08T16:00:00Z"}, // daylight saving time begins
 		{"@daily", "2026-01-31T12:00:00+05:00", "2026-02-01T00:00:00Z"},
 		{"0 0 29 2 *", "2026-01-31T12:00:00Z", "2028-02-29T00:00:00Z"},
 	} {
@@ -29,8 +29,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// Intervals are counted from the last time that was due, so that they do not
-// drift; what was missed is left out.
+// Intervals are counted from the last time that was due, so that they do not drift. Missed times
+// are skipped.
 func TestIntervals(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -62,8 +62,7 @@ func (catalogue) Refusal(context.Context, string, json.RawMessage, string, func(
 
 func (catalogue) Nearest(string) string { return "memory.store" }
 
-// bench is a service on a store in memory, with a clock that goes on by a
-// second at each look.
+// bench is a service on a store in memory. Its clock advances by a second per reading.
 type bench struct {
 	*testing.T
 	*task.Service
@@ -103,7 +102,7 @@ func TestTraceOfTask(t *testing.T) {
 	}
 }
 
-// Progress is a sum of fractions, and is shown without what their addition leaves.
+// Progress is a sum of fractions, shown without rounding errors.
 func TestProgressIsRounded(t *testing.T) {
 	b := newBench(t)
 	b.submit(storing())
@@ -123,7 +122,7 @@ func TestProgressIsRounded(t *testing.T) {
 
 func id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
-// storing is a task that can run.
+// storing returns a task that can run.
 func storing() task.SubmitIn {
 	return task.SubmitIn{Name: "n", Type: task.Sequential, Input: json.RawMessage(`{"tool":"memory.store","arguments":{}}`)}
 }
@@ -137,7 +136,7 @@ func (b bench) submit(in task.SubmitIn) task.SubmitOut {
 	return out
 }
 
-// start has a worker claim a task, the next one.
+// start lets a worker claim a task, which must be the next one.
 func (b bench) start(n int) queue.Run {
 	b.Helper()
 	ledger, _, err := b.db.Work()
@@ -163,7 +162,7 @@ func (b bench) finish(r queue.Run, status string) {
 	}
 }
 
-// refused wants a call to have failed with a code and words.
+// refused checks that a call failed with a code and words.
 func refused(t *testing.T, err error, code, words string) {
 	t.Helper()
 	var told *toolfold.Error
@@ -242,7 +241,7 @@ func TestSubmitKeepsEverything(t *testing.T) {
 	}
 }
 
-// A queue's priority counts where the task has none.
+// A queue's priority applies if the task has no priority.
 func TestDefaultPriority(t *testing.T) {
 	b := newBench(t)
 	queues := family.New(b.db.Queue(), time.Now, func() string { return id(50) })
@@ -312,7 +311,7 @@ func TestCancelAndRetryRefuse(t *testing.T) {
 	refused(t, err, task.InvalidState, "queued")
 
 	ticket := b.start(1)
-	_, err = b.Cancel(ctx, task.CancelIn{TaskID: id(1)}) // there is no worker that would stop it
+	_, err = b.Cancel(ctx, task.CancelIn{TaskID: id(1)}) // no worker could stop it
 	refused(t, err, task.CancelFailed, "force")
 	b.finish(ticket, task.Completed)
 	_, err = b.Cancel(ctx, task.CancelIn{TaskID: id(1), Force: true})
@@ -345,8 +344,8 @@ func TestCancelAndRetry(t *testing.T) {
 	}
 }
 
-// A storm of tasks is stopped by what they have in common, with a count before and
-// after, which also counts those that ended meanwhile.
+// A storm of tasks is cancelled by a common tag. The counts before and after include tasks that
+// ended meanwhile.
 func TestCancelAll(t *testing.T) {
 	b := newBench(t)
 	storm := storing()
@@ -401,7 +400,7 @@ func TestCancelAll(t *testing.T) {
 	}
 }
 
-// What is waited for is said where nothing works the workspace of a task.
+// A task's status shows what it waits for if no worker serves its workspace.
 func TestWaitsForWorker(t *testing.T) {
 	b := newBench(t)
 	b.submit(storing())
@@ -444,7 +443,7 @@ func TestSubmitIsBounded(t *testing.T) {
 	refused(t, err, task.TooDeep, "5 times")
 }
 
-// A list has inputs and outputs only where they are asked for.
+// A list has inputs and outputs only on request.
 func TestListLeavesOut(t *testing.T) {
 	b := newBench(t)
 	b.submit(storing())
@@ -460,8 +459,8 @@ func TestListLeavesOut(t *testing.T) {
 	}
 }
 
-// A task in a list says what it is not by default, at 60 tokens; all of it where
-// that is asked for. Its state says all but the input.
+// A task in a list shows only the fields that differ from defaults, in 60 tokens, and all of them
+// on request. Its status shows all except the input.
 func TestBriefly(t *testing.T) {
 	b := newBench(t)
 	b.submit(storing())
@@ -482,7 +481,7 @@ func TestBriefly(t *testing.T) {
 	}
 	_, text := list()
 	sum := 0
-	const times = 50 // random ids differ in their tokens
+	const times = 50 // token counts of random ids differ
 	for range times {
 		n, err := tokens.Count(strings.Replace(text, `"taskId":"`+id(1), `"taskId":"`+uuid.NewString(), 1))
 		if err != nil {
@@ -519,9 +518,8 @@ func TestBriefly(t *testing.T) {
 	}
 }
 
-// A definition has all that a task names in plain text, whatever names that: in
-// steps within steps, as delegations and as calls. What is not there, or named by
-// an expression, is left out.
+// A definition contains all agents that a task names in plain text: in nested steps, as delegations
+// and as calls. Missing agents, and agents named by an expression, are left out.
 func TestDefine(t *testing.T) {
 	t.Parallel()
 	agents := described{
@@ -556,7 +554,7 @@ func TestDefine(t *testing.T) {
 	}
 }
 
-// described are the steps of agents, by id.
+// described holds the steps of agents, by id.
 type described map[string]string
 
 func (d described) Call(_ context.Context, _ string, args json.RawMessage) toolfold.Answer {
@@ -574,8 +572,7 @@ func (described) Lookup(name string) []*entry.Entry {
 
 func (described) Nearest(string) string { return "" }
 
-// A submit with the key of an open task says how that one differs, and that
-// nothing was submitted.
+// A submit with the key of an open task fails, and the error shows how that task differs.
 func TestKeyOfAnotherTask(t *testing.T) {
 	b := newBench(t)
 	in := storing()
@@ -592,7 +589,7 @@ func TestKeyOfAnotherTask(t *testing.T) {
 	}
 }
 
-// A task that has not started says what it waits for.
+// The status of a task that has not started shows what it waits for.
 func TestWaitsFor(t *testing.T) {
 	b := newBench(t)
 	first := b.submit(storing())

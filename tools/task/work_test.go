@@ -22,8 +22,7 @@ import (
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
-// What cannot run, or would run without something that was sent, is refused
-// when it is submitted.
+// A submit is refused if the task cannot run, or would run without some of its arguments.
 func TestWorkIsChecked(t *testing.T) {
 	t.Parallel()
 	db := storagetest.Open(t, "memory:")
