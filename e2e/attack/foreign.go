@@ -153,7 +153,7 @@ func (t *trial) numbered(number uint64) *foreigner {
 
 // ownerOf returns the server whose secret a text contains.
 func (t *trial) ownerOf(line []byte) *foreigner {
-	line = bytes.ReplaceAll(line, []byte("\ufffd"), nil) // replaces invalid UTF-8
+	line = bytes.ReplaceAll(line, []byte("\ufffd"), nil) // it replaced invalid UTF-8
 	found := secretIn().FindSubmatch(line)
 	if found == nil {
 		found = actionIn().FindSubmatch(line)

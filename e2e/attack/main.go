@@ -71,7 +71,7 @@ type size struct {
 	sessions    int // of a crowd
 	callers     int // in them
 	crowd       time.Duration
-	growth      int           // open tasks at the end; a tenth of them as notes and as traces
+	growth      int           // open tasks at the end; notes and traces are ten times as many
 	timed       bool          // judge how costs grow by wall time; few entries or a busy machine prove nothing
 	notes       int           // MiB that hostile queries search
 	stopped     time.Duration // time in which a server is stopped half of the time

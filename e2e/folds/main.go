@@ -21,9 +21,9 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// Limits of the cost of folded lists, in percent of the original cost: several lists together at
-// the lazy level, each of them, and all at the signature level. They apply to lists of largeList
-// tools or more; smaller lists may not become more expensive.
+// Limits of the cost of folded lists, in percent of the original cost: several large lists together
+// at the lazy level, each of them, and all together at the signature level. Large lists have
+// largeList tools or more. No list may become more expensive.
 const (
 	largeList      = 20
 	several        = 3
