@@ -311,8 +311,9 @@ func answerOf(id, outcome string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, id, outcome)
 }
 
-// scope chooses by chance which requests a breakage affects: mostly requests of clients, so that
-// the server starts, and often only one tool, so that the other tools must still work.
+// scope chooses by chance which requests a breakage affects. Most breakages affect only requests of
+// clients, so that the server starts. Many affect only one tool, so that the other tools must still
+// work.
 func (f *foreigner) scope() func(request) bool {
 	switch f.random.IntN(8) {
 	case 0:

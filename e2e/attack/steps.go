@@ -20,9 +20,9 @@ type step struct{ task, path string }
 // stepsOfTask lists the paths of each task's steps that have an effect.
 var stepsOfTask = []string{"/ask", "/loop/0/inner", "/loop/0/create", "/loop/1/inner", "/loop/1/create", "/last"}
 
-// agentOfTasks has steps with an effect that must not happen twice: they write a line to a file,
-// like a paid model call outside of the store, or create a session. The step shaky fails at its
-// first attempt.
+// agentOfTasks has steps with an effect that must not happen twice. They create a session, or write
+// a line to a file, like a paid model call outside of the store. The step shaky fails at its first
+// attempt.
 const agentOfTasks = `[
 	{"stepId": "ask", "name": "a", "type": "prompt", "config": {"provider": "effect", "prompt": "{{ input.task }} /ask\n"}},
 	{"stepId": "shaky", "name": "s", "type": "prompt", "config": {"provider": "shaky", "prompt": "{{ input.task }}\n"}},

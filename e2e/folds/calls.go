@@ -40,9 +40,9 @@ func (recorder) Close()                                    {}
 // led counts calls, and those whose answer leads to the intended tool.
 type led struct{ calls, right int }
 
-// misdirected calls every tool of a list by names that a model may guess, as a tool of its own and on each
-// other folded tool of the server. It counts the answers that lead to the tool: it ran, or the error names
-// the tool, its action and its usage. Failures are passed to missed.
+// misdirected calls every tool of a list by names that a model may guess: as a tool of its own, and on
+// each other folded tool of the server. It counts the answers that lead to the tool: it ran, or the error
+// names the tool, its action and its usage. Failures are passed to missed.
 func misdirected(file string, missed func(call, answer string)) (own, guessed led, err error) {
 	server, answer, err := read(file)
 	if err != nil {

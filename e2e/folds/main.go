@@ -21,9 +21,9 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// Limits of the cost of folded lists, in percent of the original cost: several large lists together
-// at the lazy level, each of them, and all together at the signature level. Large lists have
-// largeList tools or more. No list may become more expensive.
+// Limits of the cost of folded lists, in percent of the original cost. Large lists have largeList
+// tools or more: several together and each alone have limits at the lazy level, all together at the
+// signature level. No list may become more expensive.
 const (
 	largeList      = 20
 	several        = 3

@@ -1,5 +1,5 @@
 // Command planted scans the faults in the testdata of package scan with toolfold and with common
-// tools of projects, and writes a table of the faults that each finds. It needs go, npm and a
+// tools of projects. It writes a table of the faults that each finds. It needs go, npm and a
 // network.
 package main
 
