@@ -14,12 +14,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"github.com/pressly/goose/v3"
 
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/tools/memory"
 )
 
 // archiveStore opens an empty store in a database.
@@ -324,4 +326,48 @@ func TestImportRefusesDamage(t *testing.T) {
 			t.Errorf("%s: it wrote", want)
 		}
 	}
+}
+
+// A note that an import replaces is there once, and the words of every imported note are to be made once, also if an
+// earlier import wrote the note and nothing was searched since.
+func TestImportReplacesNotesAgain(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		db, from := archiveStore(t, name), archiveStore(t, goose.DialectSQLite3)
+		for i, value := range []string{`"one"`, `"two"`, `"three"`} {
+			e := memory.Entry{Namespace: "n", Key: "a", Workspace: "w", StoredAt: time.UnixMicro(int64(i + 1)), Value: json.RawMessage(value)}
+			if _, err := from.Memory().Put(t.Context(), e, nil); err != nil {
+				t.Fatal(err)
+			}
+			found, err := db.Import(t.Context(), bytes.NewReader(exported(t, from)), Import{Kinds: []string{"notes"}, Replace: true})
+			if want := min(i, 1); err != nil || found["notes"].Different != want {
+				t.Fatalf("import %d replaced %+v, want %d: %v", i+1, found["notes"], want, err)
+			}
+		}
+		ids := map[string][]int64{}
+		for of, q := range map[string]string{"notes": `SELECT id FROM memory ORDER BY id`, "outdated": `SELECT id FROM memory_outdated ORDER BY id`} {
+			list, err := all(t.Context(), db.reader(), sqlf(q), only[int64])
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[of] = list
+		}
+		if !slices.Equal(ids["notes"], ids["outdated"]) || len(ids["notes"]) != 1 {
+			t.Errorf("the ids are %v", ids)
+		}
+		if _, err := db.Memory().Reindex(t.Context(), 10, memory.IndexText); err != nil {
+			t.Fatal(err)
+		}
+		hits, err := db.Memory().Matching(t.Context(), memory.Scope{}, memory.Match{{{Text: "three"}}}, 10)
+		if err != nil || len(hits) != 1 {
+			t.Errorf("found %v by the last value: %v", hits, err)
+		}
+		old, err := db.Memory().Matching(t.Context(), memory.Scope{}, memory.Match{{{Text: "two"}}}, 10)
+		if err != nil || len(old) > 0 {
+			t.Errorf("found %v by a value that was replaced: %v", old, err)
+		}
+		entries, err := db.Memory().Entries(t.Context(), memory.Scope{}, memory.Page{})
+		if err != nil || len(entries) != 1 || string(entries[0].Value) != `"three"` {
+			t.Errorf("the notes are %v: %v", entries, err)
+		}
+	})
 }

@@ -281,6 +281,12 @@ func (u *unarchive) remove(ctx context.Context, t archiveTable, condition query)
 			return err
 		}
 	}
+	if t.name == "memory" {
+		outdated := sqlf(`DELETE FROM memory_outdated WHERE id IN (SELECT id FROM memory`).with(condition).and(`)`)
+		if _, err := u.exec(ctx, outdated.text, outdated.args...); err != nil {
+			return err
+		}
+	}
 	_, err := u.exec(ctx, `DELETE FROM `+t.name+` `+condition.text, condition.args...)
 	return err
 }
@@ -345,8 +351,8 @@ func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o ob
 			ref = key[0]
 		}
 	}
-	if t.name == "memory" {
-		if _, err := u.exec(ctx, `INSERT INTO memory_outdated (id) VALUES (?)`, ref); err != nil {
+	if t.name == "memory" { // SQLite gives an id again, of which there may still be a row
+		if _, err := u.exec(ctx, `INSERT INTO memory_outdated (id) VALUES (?) ON CONFLICT DO NOTHING`, ref); err != nil {
 			return err
 		}
 	}
