@@ -10,13 +10,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/toolfold/toolfold/internal/run/metric"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 // archiveFormat is the version of the format of archives.
@@ -75,8 +81,57 @@ type archiveTable struct {
 	key      []string // columns that identify a row below its parent and order the rows
 	id       string   // column with a number of the database's own, to which children refer; empty = they refer to key
 	parent   string   // column that refers to the parent; empty for an object itself
+	single   bool     // there is at most one row below a parent
+	unique   []string // columns that no two objects share, see [archiveTable.claim]; nil = only those of the key
 	omit     []string // columns that the store fills in again
+	values   map[string]domain
+	absent   map[string]any // values of columns that earlier archives lack and that have no default in the schema
 	children []archiveTable
+}
+
+// domain bounds the values of a column beyond its type.
+type domain struct {
+	oneOf    []string
+	min, max int64 // of a whole number, if max is not 0
+	like     any   // JSON that decodes into a value of this type
+}
+
+var (
+	flag      = domain{max: 1}
+	ranks     = domain{min: 1, max: int64(len(work.Priorities()))}
+	texts     = domain{like: []string{}}
+	anyObject = domain{like: map[string]any{}}
+	anyJSON   = domain{like: json.RawMessage{}}
+
+	// moments are the microseconds since 1970 from the year 1 to the year 9999, which JSON has a form for.
+	moments = domain{
+		min: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+		max: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() - 1,
+	}
+)
+
+// domain returns the bounds of the values of a column.
+func (t archiveTable) domain(c column) domain {
+	d, has := t.values[c.name]
+	if !has && c.kind == integer && (c.name == "at" || strings.HasSuffix(c.name, "_at")) {
+		return moments
+	}
+	return d
+}
+
+// claim returns the values of the unique columns of an object that no other object may have; nil = it claims none. A
+// task has its key only until it ends.
+func (t archiveTable) claim(o object) (values []any) {
+	if status, is := o["status"].(string); is && t.name == "tasks" && task.Final(status) {
+		return nil
+	}
+	for _, name := range t.unique {
+		if o[name] == nil {
+			return nil
+		}
+		values = append(values, o[name])
+	}
+	return values
 }
 
 // archiveKinds has the kinds of objects in the order in which they are written.
@@ -84,38 +139,61 @@ var archiveKinds = []struct {
 	name string
 	archiveTable
 }{
-	{"notes", archiveTable{name: "memory", key: []string{"namespace", "key", "workspace"}, id: "id", omit: []string{"words"}}},
-	{"sessions", archiveTable{name: "sessions", key: []string{"id"}, children: []archiveTable{
-		{name: "session_participants", parent: "session_id", key: []string{"agent_id"}},
-		{name: "session_policies", parent: "session_id", key: []string{"policy_id"}},
-		{name: "session_notes", parent: "session_id", key: []string{"number"}},
-	}}},
-	{"agents", archiveTable{name: "agents", key: []string{"agent_id"}}},
-	{"abilities", archiveTable{name: "abilities", key: []string{"id"}}},
+	{"notes", archiveTable{name: "memory", key: []string{"namespace", "key", "workspace"}, id: "id", omit: []string{"words"},
+		values: map[string]domain{"tags": texts, "value": anyJSON}, absent: map[string]any{"workspace": memory.User}}},
+	{"sessions", archiveTable{name: "sessions", key: []string{"id"},
+		values: map[string]domain{
+			"status":   {oneOf: []string{work.SessionActive, work.SessionCompleted, work.SessionFailed}},
+			"metadata": anyObject, "failure": {like: failureRow{}},
+		},
+		children: []archiveTable{
+			{name: "session_participants", parent: "session_id", key: []string{"agent_id"}},
+			{name: "session_policies", parent: "session_id", key: []string{"policy_id"},
+				values: map[string]domain{"policy": {like: policyRow{}}, "areas": texts}},
+			{name: "session_notes", parent: "session_id", key: []string{"number"}},
+		}}},
+	{"agents", archiveTable{name: "agents", key: []string{"agent_id"},
+		values: map[string]domain{"enabled": flag, "profile": {like: profileRow{}}}}},
+	{"abilities", archiveTable{name: "abilities", key: []string{"id"}, values: map[string]domain{"details": {like: abilityRow{}}}}},
 	{"designs", archiveTable{name: "designs", key: []string{"id"}}},
-	{"queues", archiveTable{name: "queues", key: []string{"id"}}},
-	{"tasks", archiveTable{name: "tasks", key: []string{"id"}, omit: []string{"worker_id"}, children: []archiveTable{
-		{name: "task_dependencies", parent: "task_id", key: []string{"depends_on"}},
-		{name: "task_tags", parent: "task_id", key: []string{"tag"}},
-		{name: "task_progress", parent: "task_id", key: []string{"turn"}},
-		{name: "task_steps", parent: "task_id", key: []string{"path"}},
-		{name: "task_questions", parent: "task_id", key: []string{"key"}},
+	{"queues", archiveTable{name: "queues", key: []string{"id"}, unique: []string{"name"}, values: map[string]domain{
+		"default_priority": ranks, "paused": flag, "per_process": flag,
+		"max_concurrency": {min: 1, max: math.MaxInt32}, "rate_per_minute": {max: math.MaxInt32},
 	}}},
+	{"tasks", archiveTable{name: "tasks", key: []string{"id"}, unique: []string{"workspace", "dedup_key"}, omit: []string{"worker_id"},
+		values: map[string]domain{
+			"status": {oneOf: slices.DeleteFunc(task.States(), func(state string) bool { return state == task.Paused })},
+			"held":   {max: heldByImport}, "priority": ranks,
+			"tags": texts, "dependencies": texts, "sessions": texts, "input": anyJSON, "output": anyJSON,
+		},
+		children: []archiveTable{
+			{name: "task_dependencies", parent: "task_id", key: []string{"depends_on"}},
+			{name: "task_tags", parent: "task_id", key: []string{"tag"}},
+			{name: "task_progress", parent: "task_id", key: []string{"turn"}, single: true,
+				values: map[string]domain{"progress": {like: storedProgress{}}}},
+			{name: "task_steps", parent: "task_id", key: []string{"path"}, values: map[string]domain{"record": anyJSON}},
+			{name: "task_questions", parent: "task_id", key: []string{"key"},
+				values: map[string]domain{"params": anyJSON, "answer": anyJSON}},
+		}}},
 	{"scans", archiveTable{name: "scans", key: []string{"id"}, children: []archiveTable{
-		{name: "findings", parent: "scan_id", key: []string{"position"}},
+		{name: "findings", parent: "scan_id", key: []string{"position"}, values: map[string]domain{"data": {like: findingRow{}}}},
 	}}},
 	{"traces", archiveTable{name: "traces", key: []string{"id"}, children: []archiveTable{
-		{name: "trace_spans", parent: "trace_id", key: []string{"id"}},
+		{name: "trace_spans", parent: "trace_id", key: []string{"id"},
+			values: map[string]domain{"span": {like: spanRow{}}, "answer": anyJSON}},
 		{name: "trace_terms", parent: "trace_id", key: []string{"term"}},
 		{name: "trace_errors", parent: "trace_id", key: []string{"span_id"}},
 	}}},
-	{"metrics", archiveTable{name: "metrics", key: []string{"name"}, id: "id", children: []archiveTable{
-		{name: "metric_series", parent: "metric_id", key: []string{"labels"}, id: "id", children: []archiveTable{
-			{name: "metric_points", parent: "series_id", key: []string{"n"}},
-			{name: "metric_blocks", parent: "series_id", key: []string{"n"}},
-		}},
-	}}},
-	{"timers", archiveTable{name: "timers", key: []string{"id"}}},
+	{"metrics", archiveTable{name: "metrics", key: []string{"name"}, id: "id", values: map[string]domain{"type": {oneOf: metric.Types()}},
+		children: []archiveTable{
+			{name: "metric_series", parent: "metric_id", key: []string{"labels"}, id: "id",
+				values: map[string]domain{"labels": {like: map[string]string{}}},
+				children: []archiveTable{
+					{name: "metric_points", parent: "series_id", key: []string{"n"}},
+					{name: "metric_blocks", parent: "series_id", key: []string{"n"}},
+				}},
+		}}},
+	{"timers", archiveTable{name: "timers", key: []string{"id"}, values: map[string]domain{"labels": {like: map[string]string{}}}}},
 	{"calls", archiveTable{name: "legacy_calls", key: []string{"name", "client"}}},
 }
 
@@ -153,11 +231,7 @@ func (db *DB) CountObjects(ctx context.Context, kinds []string) (n int, err erro
 // Export writes an archive of the objects of some kinds, nil for all, as they are at one moment. Tasks that have not
 // ended are written as waiting for their turn. Progress is called after each object; nil does nothing.
 func (db *DB) Export(ctx context.Context, w io.Writer, kinds []string, progress func(kind string)) (map[string]ArchivedKind, error) {
-	options := &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
-	if db.dialect.name == goose.DialectSQLite3 {
-		options = nil // its transactions see one moment
-	}
-	tx, err := db.read.BeginTx(ctx, options)
+	tx, err := db.moment(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("exporting the store: %w", err)
 	}
@@ -168,6 +242,14 @@ func (db *DB) Export(ctx context.Context, w io.Writer, kinds []string, progress 
 		return nil, fmt.Errorf("exporting the store: %w", err)
 	}
 	return manifest, nil
+}
+
+// moment begins a transaction that sees the store as it is at one moment, and only reads.
+func (db *DB) moment(ctx context.Context) (*sql.Tx, error) {
+	if db.dialect.name == goose.DialectSQLite3 {
+		return db.read.BeginTx(ctx, nil) // all of its transactions see one moment
+	}
+	return db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 }
 
 func (a *archive) export(ctx context.Context, w io.Writer, kinds []string, progress func(kind string)) (map[string]ArchivedKind, error) {
@@ -212,8 +294,10 @@ type archive struct {
 
 // column is a column of a table.
 type column struct {
-	name string
-	kind columnKind
+	name     string
+	kind     columnKind
+	required bool // it has no NULL and no default
+	absent   any  // default, as archives have it; nil = none
 }
 
 type columnKind int
@@ -235,15 +319,20 @@ func (a *archive) columns(ctx context.Context, t archiveTable) ([]column, error)
 	if known, ok := a.tables[t.name]; ok {
 		return known, nil
 	}
-	q := sqlf(`SELECT name, lower(type) FROM pragma_table_info(?)`, t.name)
+	q := sqlf(`SELECT name, lower(type), "notnull" = 1, coalesce(dflt_value, '') FROM pragma_table_info(?)`, t.name)
 	if a.dialect.name == goose.DialectPostgres {
-		q = sqlf(`SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute
+		q = sqlf(`SELECT attname::text, format_type(atttypid, NULL), attnotnull, coalesce(pg_get_expr(adbin, adrelid), '')
+			FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
 			WHERE attrelid = ?::text::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`, t.name)
 	}
+	defaults := map[string]string{}
 	list, err := all(ctx, a.executor, q, func(rows *sql.Rows) (c column, err error) {
-		var kind string
-		if err := rows.Scan(&c.name, &kind); err != nil {
+		var kind, expression string
+		if err := rows.Scan(&c.name, &kind, &c.required, &expression); err != nil {
 			return c, err
+		}
+		if expression != "" {
+			defaults[c.name], c.required = expression, false
 		}
 		switch kind {
 		case "integer", "bigint":
@@ -264,6 +353,17 @@ func (a *archive) columns(ctx context.Context, t archiveTable) ([]column, error)
 	}
 	list = slices.DeleteFunc(list, func(c column) bool { return c.name == t.id || c.name == t.parent || slices.Contains(t.omit, c.name) })
 	slices.SortFunc(list, func(x, y column) int { return strings.Compare(x.name, y.name) })
+	for i, c := range list {
+		list[i].required = c.required || slices.Contains(t.key, c.name)
+		if list[i].absent = t.absent[c.name]; defaults[c.name] == "" {
+			continue
+		}
+		value, err := scalar[any](ctx, a.executor, sqlf(`SELECT `+defaults[c.name]))
+		if err != nil {
+			return nil, fmt.Errorf("reading the default of %s.%s: %w", t.name, c.name, err)
+		}
+		list[i].absent = c.shown(value)
+	}
 	if a.tables == nil {
 		a.tables = map[string][]column{}
 	}
@@ -281,9 +381,15 @@ const objectsAtOnce = 200
 // objects yields the objects of a table, in the order of their keys.
 func (a *archive) objects(ctx context.Context, t archiveTable) func(yield func(object, error) bool) {
 	return func(yield func(object, error) bool) {
-		var after []any
+		order, err := a.ordering(ctx, t)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		following := `(` + strings.Join(order, ", ") + `) > (` + strings.TrimSuffix(strings.Repeat("?, ", len(order)), ", ") + `)`
+		var from query
 		for {
-			rows, err := a.rows(ctx, t, after, sqlf(`LIMIT ?`, objectsAtOnce))
+			rows, err := a.rows(ctx, t, from, objectsAtOnce)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -293,7 +399,7 @@ func (a *archive) objects(ctx context.Context, t archiveTable) func(yield func(o
 				if !yield(o, err) || err != nil {
 					return
 				}
-				after = r.key
+				from = sqlf(following, r.key...)
 			}
 			if len(rows) < objectsAtOnce {
 				return
@@ -324,9 +430,9 @@ func (a *archive) ordering(ctx context.Context, t archiveTable) ([]string, error
 	return list, nil
 }
 
-// rows reads rows of a table in the order of their keys, with a condition or a limit. They come after a key; nil = from
-// the first.
-func (a *archive) rows(ctx context.Context, t archiveTable, after []any, condition query) ([]archiveRow, error) {
+// rows reads the rows of a table that a condition picks, in the order of their keys. The zero condition picks all; limit
+// 0 is no limit.
+func (a *archive) rows(ctx context.Context, t archiveTable, condition query, limit int) ([]archiveRow, error) {
 	columns, err := a.columns(ctx, t)
 	if err != nil {
 		return nil, err
@@ -343,15 +449,12 @@ func (a *archive) rows(ctx context.Context, t archiveTable, after []any, conditi
 		selected = append(selected, t.id)
 	}
 	q := sqlf(`SELECT ` + strings.Join(selected, ", ") + ` FROM ` + t.name)
-	sorted := ` ORDER BY ` + strings.Join(order, ", ") + ` `
-	switch {
-	case after != nil:
-		marks := strings.TrimSuffix(strings.Repeat("?, ", len(after)), ", ")
-		q = q.and(`WHERE (`+strings.Join(order, ", ")+`) > (`+marks+`)`+sorted, after...).and(condition.text, condition.args...)
-	case strings.HasPrefix(condition.text, "LIMIT"):
-		q = q.and(sorted+condition.text, condition.args...)
-	default:
-		q = q.and(condition.text+sorted, condition.args...)
+	if condition.text != "" {
+		q = q.and(`WHERE`).with(condition)
+	}
+	q = q.and(`ORDER BY ` + strings.Join(order, ", "))
+	if limit > 0 {
+		q = q.and(`LIMIT ?`, limit)
 	}
 	return all(ctx, a.executor, q, func(rows *sql.Rows) (r archiveRow, err error) {
 		values := make([]any, len(selected))
@@ -394,7 +497,7 @@ func (c column) shown(value any) any {
 func (a *archive) object(ctx context.Context, t archiveTable, r archiveRow) (object, error) {
 	o := r.values
 	for _, child := range t.children {
-		rows, err := a.rows(ctx, child, nil, sqlf(`WHERE `+child.parent+` = ?`, r.ref))
+		rows, err := a.rows(ctx, child, sqlf(child.parent+` = ?`, r.ref), 0)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 // archiveStore opens an empty store in a database.
@@ -113,11 +115,18 @@ func randomObject(ctx context.Context, a *archive, table archiveTable, r *rand.R
 	}
 	o := object{}
 	for _, c := range columns {
+		d := table.domain(c)
 		switch {
-		case table.name == "tasks" && c.name == "status":
-			o[c.name] = []string{"pending", "queued", "running", "completed", "failed"}[r.IntN(5)]
+		case d.oneOf != nil:
+			o[c.name] = d.oneOf[r.IntN(len(d.oneOf))]
+		case c.name == "labels":
+			o[c.name] = fmt.Sprintf(`{"a":"%d"}`, r.Int64())
+		case d.like != nil:
+			o[c.name] = string(ordered.MustJSON(reflect.Zero(reflect.TypeOf(d.like)).Interface()))
 		case c.name == "held":
 			o[c.name] = jsonNumber(r.Int64N(2))
+		case c.kind == integer && d.max > 0 && d.max < 1<<31:
+			o[c.name] = jsonNumber(d.min + r.Int64N(d.max-d.min+1))
 		case c.kind == integer:
 			o[c.name] = jsonNumber(r.Int64N(1 << 31))
 		case c.kind == float:
@@ -157,6 +166,39 @@ func exported(t *testing.T, db *DB) []byte {
 		t.Fatal(err)
 	}
 	return b.Bytes()
+}
+
+// edited returns an archive whose objects were changed, with a manifest that fits.
+func edited(t *testing.T, archive []byte, edit func(kind string, o map[string]any) (keep bool)) []byte {
+	t.Helper()
+	lines := bytes.Split(bytes.TrimSuffix(archive, []byte("\n")), []byte("\n"))
+	out := [][]byte{lines[0]}
+	counts := map[string]*counter{}
+	for _, line := range lines[1 : len(lines)-1] {
+		var l struct {
+			Kind   string         `json:"kind"`
+			Object map[string]any `json:"object"`
+		}
+		decoder := json.NewDecoder(bytes.NewReader(line))
+		decoder.UseNumber()
+		if err := decoder.Decode(&l); err != nil {
+			t.Fatal(err)
+		}
+		if !edit(l.Kind, l.Object) {
+			continue
+		}
+		line = ordered.MustJSON(archiveLine{l.Kind, ordered.MustJSON(l.Object)})
+		if counts[l.Kind] == nil {
+			counts[l.Kind] = newCounter()
+		}
+		counts[l.Kind].add(line)
+		out = append(out, line)
+	}
+	manifest := map[string]ArchivedKind{}
+	for kind, c := range counts {
+		manifest[kind] = c.counted()
+	}
+	return append(bytes.Join(append(out, ordered.MustJSON(archiveEnd{manifest})), []byte("\n")), '\n')
 }
 
 // source reads random bytes.
@@ -241,7 +283,7 @@ func TestImportPausesTasks(t *testing.T) {
 		fillRandom(t, db, rand.New(rand.NewPCG(3, 0)), 40)
 		held := func(db *DB) map[int64]int {
 			t.Helper()
-			list, err := all(t.Context(), db.reader(), sqlf(`SELECT held FROM tasks WHERE status NOT IN ('completed', 'failed')`), only[int64])
+			list, err := all(t.Context(), db.reader(), sqlf(`SELECT held FROM tasks WHERE `+openTasks), only[int64])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -344,14 +386,14 @@ func TestImportReplacesNotesAgain(t *testing.T) {
 			}
 		}
 		ids := map[string][]int64{}
-		for of, q := range map[string]string{"notes": `SELECT id FROM memory ORDER BY id`, "outdated": `SELECT id FROM memory_outdated ORDER BY id`} {
-			list, err := all(t.Context(), db.reader(), sqlf(q), only[int64])
+		for _, table := range []string{"memory", "memory_outdated"} {
+			list, err := all(t.Context(), db.reader(), sqlf(`SELECT id FROM `+table+` ORDER BY id`), only[int64])
 			if err != nil {
 				t.Fatal(err)
 			}
-			ids[of] = list
+			ids[table] = list
 		}
-		if !slices.Equal(ids["notes"], ids["outdated"]) || len(ids["notes"]) != 1 {
+		if !slices.Equal(ids["memory"], ids["memory_outdated"]) || len(ids["memory"]) != 1 {
 			t.Errorf("the ids are %v", ids)
 		}
 		if _, err := db.Memory().Reindex(t.Context(), 10, memory.IndexText); err != nil {
@@ -370,4 +412,264 @@ func TestImportReplacesNotesAgain(t *testing.T) {
 			t.Errorf("the notes are %v: %v", entries, err)
 		}
 	})
+}
+
+// Objects that the store could not read back, or that exclude each other, are refused with their line before anything
+// is written.
+func TestImportRefusesUnfitObjects(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		from, db := archiveStore(t, goose.DialectSQLite3), archiveStore(t, name)
+		fillRandom(t, from, rand.New(rand.NewPCG(11, 0)), 2)
+		whole, before := exported(t, from), exported(t, db)
+		for _, c := range []struct {
+			kind, column string
+			value        any // nil = without the column
+			want         string
+		}{
+			{"tasks", "status", "sleeping", "status is \"sleeping\": one of pending, queued, running"},
+			{"tasks", "status", "paused", "status is \"paused\": one of"},
+			{"tasks", "status", 7, "status has the unfit value 7"},
+			{"tasks", "priority", 9, "priority is 9: from 1 to 5"},
+			{"tasks", "turn", "x", "turn has the unfit value x"},
+			{"tasks", "turn", 1.5, "turn has the unfit value 1.5"},
+			{"tasks", "created_at", json.Number("9223372036854775807"), "created_at is 9223372036854775807: from"},
+			{"tasks", "tags", `{"a":1}`, "tags is not the JSON that it should be"},
+			{"tasks", "input", "", "input is not the JSON that it should be"},
+			{"tasks", "name", nil, "tasks lacks name"},
+			{"tasks", "id", nil, "tasks lacks id"},
+			{"tasks", "rights", "a\x00b", "rights has the character NUL"},
+			{"tasks", "colour", "red", `tasks has no "colour" in this store`},
+			{"tasks", "task_tags", "red", "task_tags is not a list of objects"},
+			{"tasks", "task_tags", []any{map[string]any{"tag": "a"}, map[string]any{"tag": "a"}}, "task_tags has two rows for a"},
+			{"tasks", "task_progress", []any{map[string]any{"turn": 1, "progress": "{}"}, map[string]any{"turn": 2, "progress": "{}"}},
+				"task_progress has two rows for 2"},
+			{"notes", "value", map[string]any{"base64": "/w=="}, "value is not the JSON that it should be"},
+			{"notes", "value", map[string]any{"base64": "?"}, "value has the unfit value"},
+			{"sessions", "status", "open", "status is \"open\": one of active, completed, failed"},
+			{"queues", "paused", 2, "paused is 2: from 0 to 1"},
+			{"queues", "rate_per_minute", -1, "rate_per_minute is -1: from 0"},
+			{"agents", "profile", "[]", "profile is not the JSON that it should be"},
+			{"metrics", "type", "speed", "type is \"speed\": one of counter"},
+		} {
+			at, line := 0, 1
+			archive := edited(t, whole, func(kind string, o map[string]any) bool {
+				if line++; kind == c.kind && at == 0 {
+					if at = line; c.value == nil {
+						delete(o, c.column)
+					} else {
+						o[c.column] = c.value
+					}
+				}
+				return true
+			})
+			_, err := imports(t, db, archive, Import{Replace: true})
+			if want := fmt.Sprintf("line %d: %s: ", at, c.kind); err == nil || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nothing is written") {
+				t.Errorf("%s.%s: got %v, want %q and %q", c.kind, c.column, err, want, c.want)
+			}
+		}
+		for _, c := range []struct {
+			kind string
+			edit func(first, second map[string]any)
+			want string
+		}{
+			{"notes", func(first, second map[string]any) { maps.Copy(second, first) }, " is there twice"},
+			{"queues", func(first, second map[string]any) { second["name"] = first["name"] }, " has the name of the one in line "},
+			{"tasks", func(first, second map[string]any) {
+				first["status"], second["status"] = "pending", "running"
+				second["workspace"], second["dedup_key"] = first["workspace"], first["dedup_key"]
+			}, " has the key of the one in line "},
+		} {
+			var first map[string]any
+			archive := edited(t, whole, func(kind string, o map[string]any) bool {
+				if kind == c.kind && first == nil {
+					first = o
+				} else if kind == c.kind {
+					c.edit(first, o)
+				}
+				return kind == c.kind
+			})
+			_, err := imports(t, db, archive, Import{Replace: true})
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "line ") {
+				t.Errorf("%s: got %v, want %q", c.kind, err, c.want)
+			}
+		}
+		if _, err := imports(t, db, bytes.Replace(whole, []byte(`"key":"`), []byte("\"key\":\"\xff"), 1), Import{}); err == nil ||
+			!strings.Contains(err.Error(), "is not UTF-8") {
+			t.Errorf("an archive that is not UTF-8: %v", err)
+		}
+		if now := exported(t, db); !bytes.Equal(now, before) {
+			t.Error("a refused import wrote")
+		}
+	})
+}
+
+// A queue's name and the key of an open task that belong to another object of the store are named, all of them, and
+// nothing is written. They belong to none if the import replaces that object.
+func TestImportNamesConflicts(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		from, db := archiveStore(t, goose.DialectSQLite3), archiveStore(t, name)
+		fillRandom(t, from, rand.New(rand.NewPCG(13, 0)), 3, "queues", "tasks", "notes")
+		open := func(kind string, o map[string]any) bool {
+			if kind == "tasks" {
+				o["status"] = "pending"
+			}
+			return true
+		}
+		archive := edited(t, exported(t, from), open)
+		other := 0
+		renamed := edited(t, archive, func(kind string, o map[string]any) bool {
+			if other++; o["id"] != task.DefaultQueue && kind != "notes" {
+				o["id"] = fmt.Sprintf("other-%d", other)
+			}
+			return kind != "notes"
+		})
+		if _, err := imports(t, db, renamed, Import{Replace: true}); err != nil {
+			t.Fatal(err)
+		}
+		before := exported(t, db)
+		for _, dry := range []bool{true, false} {
+			found, err := db.Import(t.Context(), bytes.NewReader(archive), Import{Replace: true, DryRun: dry})
+			if !errors.Is(err, ErrConflict) || len(found["queues"].Conflicts) != 3 || len(found["tasks"].Conflicts) != 3 ||
+				!strings.Contains(found["queues"].Conflicts[0], ": its name ") || !strings.Contains(found["tasks"].Conflicts[0], " belongs to other-") {
+				t.Errorf("found %+v and %+v: %v", found["queues"], found["tasks"], err)
+			}
+		}
+		if now := exported(t, db); !bytes.Equal(now, before) {
+			t.Error("a refused import wrote")
+		}
+
+		// The key moves from one task to another; the first has ended in the archive.
+		var keys []any
+		moved := edited(t, renamed, func(kind string, o map[string]any) bool {
+			if kind == "tasks" {
+				keys = append(keys, o["dedup_key"])
+				o["dedup_key"] = keys[0]
+				o["workspace"] = "w"
+				if o["status"] = "completed"; len(keys) == 3 {
+					o["status"] = "pending"
+				}
+			}
+			return kind == "tasks"
+		})
+		back := edited(t, moved, func(kind string, o map[string]any) bool {
+			if o["status"] == "pending" {
+				o["status"] = "completed"
+			} else if keys != nil {
+				o["status"], keys = "pending", nil
+			}
+			return true
+		})
+		for i, archive := range [][]byte{moved, back, moved} {
+			if _, err := imports(t, db, archive, Import{Replace: true}); err != nil {
+				t.Errorf("move %d: %v", i, err)
+			}
+		}
+	})
+}
+
+// An archive of an earlier schema step lacks columns: its objects are those that the upgrade of that store would have
+// made, and equal objects of the store are equal. So is a queue that each server made at another time.
+func TestImportOfEarlierStep(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		from := archiveStore(t, goose.DialectSQLite3)
+		e := memory.Entry{Namespace: "n", Key: "a", Workspace: memory.User, StoredAt: time.UnixMicro(1), Value: json.RawMessage(`1`)}
+		if _, err := from.Memory().Put(t.Context(), e, nil); err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range []string{task.CallsQueue, "q"} {
+			if err := from.Task().AddQueue(t.Context(), id, time.UnixMicro(int64(i+7))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		whole := exported(t, from)
+		lacking := edited(t, whole, func(_ string, o map[string]any) bool {
+			for _, column := range []string{"rate_per_minute", "workspace"} {
+				delete(o, column)
+			}
+			return true
+		})
+		if bytes.Equal(lacking, whole) {
+			t.Fatal("nothing lacks")
+		}
+		db := archiveStore(t, name)
+		if err := db.Task().AddQueue(t.Context(), task.CallsQueue, time.UnixMicro(99)); err != nil {
+			t.Fatal(err)
+		}
+		if sum, err := imports(t, db, lacking, Import{}); err != nil || sum.New != 2 || sum.Equal != 2 {
+			t.Fatalf("found %+v: %v", sum, err)
+		}
+		for _, archive := range [][]byte{lacking, whole} {
+			if sum, err := imports(t, db, archive, Import{}); err != nil || sum.Equal != 4 || sum.New+sum.Different > 0 {
+				t.Errorf("found %+v: %v", sum, err)
+			}
+		}
+	})
+}
+
+// A dry run does not wait for a writer, nor does it keep others from writing.
+func TestDryRunTakesNoLock(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		db := archiveStore(t, name)
+		fillRandom(t, db, rand.New(rand.NewPCG(15, 0)), 1)
+		archive := exported(t, db)
+		tx, err := db.write.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		if _, err := tx.ExecContext(t.Context(), `UPDATE queues SET paused = 1`); err != nil {
+			t.Fatal(err)
+		}
+		wrote := false
+		sum, err := imports(t, db, archive, Import{DryRun: true, Progress: func(done, all int) {
+			if done == all {
+				if _, err := tx.ExecContext(t.Context(), `UPDATE tasks SET turn = 0`); err != nil {
+					t.Error(err)
+				}
+				wrote = true
+			}
+		}})
+		if err != nil || !wrote || sum.Different+sum.New > 0 {
+			t.Errorf("found %+v, wrote %t: %v", sum, wrote, err)
+		}
+	})
+}
+
+// changing is a file that has another content each time it is read from its start.
+type changing struct {
+	contents [][]byte
+	*bytes.Reader
+}
+
+// Seek implements [io.Seeker].
+func (c *changing) Seek(int64, int) (int64, error) {
+	c.Reader = bytes.NewReader(c.contents[0])
+	c.contents = c.contents[1:]
+	return 0, nil
+}
+
+// A file that changes between two readings is refused, also if each reading fits its manifest.
+func TestImportRefusesFileThatChanges(t *testing.T) {
+	t.Parallel()
+	from := archiveStore(t, goose.DialectSQLite3)
+	fillRandom(t, from, rand.New(rand.NewPCG(17, 0)), 2, "notes")
+	first := exported(t, from)
+	second := edited(t, first, func(kind string, o map[string]any) bool {
+		if kind == "notes" {
+			o["stored_at"] = 5
+		}
+		return true
+	})
+	for n, contents := range [][][]byte{{first, second}, {first, first, second}} {
+		db := archiveStore(t, goose.DialectSQLite3)
+		before := exported(t, db)
+		_, err := db.Import(t.Context(), &changing{contents: contents}, Import{})
+		if err == nil || !strings.Contains(err.Error(), "the file was changed while it was read; nothing is written") {
+			t.Errorf("reading %d: %v", n+2, err)
+		}
+		if now := exported(t, db); !bytes.Equal(now, before) {
+			t.Errorf("reading %d: it wrote", n+2)
+		}
+	}
 }

@@ -4,16 +4,20 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 // Import describes what an import of an archive does.
@@ -33,42 +37,58 @@ type Imported struct {
 	Equal     int `json:"equal"`     // in the store
 	Different int `json:"different"` // in the store; replaced with [Import.Replace]
 
-	Names []string `json:"names,omitempty"` // the first different ones
+	Names     []string `json:"names,omitempty"`     // the first different ones
+	Conflicts []string `json:"conflicts,omitempty"` // says of each new or different one what of it belongs to another object
 }
 
 // maxNamed bounds the different objects of a kind that an import names.
 const maxNamed = 10
 
-// ErrDifferent is the error of an import that finds other objects of the same names in the store.
-var ErrDifferent = errors.New("the store has other objects of the same names; nothing is written")
+// Errors of imports that return what they found.
+var (
+	// ErrDifferent is the error of an import that finds other objects of the same names in the store.
+	ErrDifferent = errors.New("the store has other objects of the same names; nothing is written")
 
-// Import imports an archive: all of it or nothing. It checks counts and digests of the whole archive before it writes.
-// Equal objects are skipped. If the store has a different object of a name, Import returns what it found with
-// [ErrDifferent], unless it is to replace such objects.
+	// ErrConflict is the error of an import that would bring names that objects of the store have which are not in
+	// the archive.
+	ErrConflict = errors.New("the archive has names that belong to other objects of the store; nothing is written")
+)
+
+// Import imports an archive: all of it or nothing. It reads the archive and holds it against its manifest and the
+// tables of the store before it locks the store, and compares all of it with the store before it writes. Equal objects
+// are skipped. It returns what it found with [ErrDifferent], if the store has different objects that it is not to
+// replace, and with [ErrConflict]. A dry run only reads.
 func (db *DB) Import(ctx context.Context, r io.ReadSeeker, in Import) (map[string]*Imported, error) {
-	header, manifest, err := checkArchive(r)
+	u := unarchive{archive: archive{executor: db.reader()}, Import: in, file: r, found: map[string]*Imported{}}
+	if err := u.check(ctx); err != nil {
+		return nil, fmt.Errorf("reading the archive: %w; nothing is written", db.dialect.explain(err))
+	}
+	tx, err := db.importing(ctx, in.DryRun)
 	if err != nil {
-		return nil, fmt.Errorf("reading the archive: %w; nothing is written", err)
+		return nil, fmt.Errorf("importing an archive: %w", db.dialect.explain(err))
 	}
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("reading the archive: %w", err)
-	}
-	tx, err := db.write.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, fmt.Errorf("importing an archive: %w", err)
-	}
-	u := unarchive{archive: archive{executor: newExecutor(tx, db.dialect)}, Import: in, found: map[string]*Imported{}}
-	err = u.run(ctx, r, header, manifest)
+	u.executor = newExecutor(tx, db.dialect)
+	err = u.compare(ctx)
 	if err == nil && !in.DryRun {
-		if err := tx.Commit(); err != nil {
-			return nil, fmt.Errorf("importing an archive: %w", err)
+		if err = u.write(ctx); err == nil {
+			if err := tx.Commit(); err != nil {
+				return nil, fmt.Errorf("importing an archive: %w", err)
+			}
+			return u.found, nil
 		}
-		return u.found, nil
 	}
-	if err == nil || errors.Is(err, ErrDifferent) {
+	if err == nil || errors.Is(err, ErrDifferent) || errors.Is(err, ErrConflict) {
 		return u.found, errors.Join(err, tx.Rollback())
 	}
 	return nil, errors.Join(fmt.Errorf("importing an archive: %w; nothing is written", db.dialect.explain(err)), tx.Rollback())
+}
+
+// importing begins the transaction of an import. One that is dry takes no lock that writers wait for.
+func (db *DB) importing(ctx context.Context, dry bool) (*sql.Tx, error) {
+	if dry {
+		return db.moment(ctx)
+	}
+	return db.write.BeginTx(ctx, nil)
 }
 
 // Activate lets tasks and schedules run that imports left paused, and returns how many.
@@ -82,26 +102,61 @@ func (db *DB) Activate(ctx context.Context) (int, error) {
 
 const activate = `UPDATE tasks SET held = 0 WHERE held = ?`
 
-// readArchive calls do for the line of each object, and returns the first and the last line.
-func readArchive(r io.Reader, do func(line []byte, l archiveLine) error) (header archiveHeader, end archiveEnd, err error) {
-	lines := bufio.NewReader(r)
+// unarchive is an import that runs.
+type unarchive struct {
+	archive
+	Import
+	file     io.ReadSeeker
+	manifest map[string]ArchivedKind
+	keys     map[string]bool // of all objects in the archive, see [claim]
+	found    map[string]*Imported
+	replaced []replaced
+	equal    map[int]bool // lines of objects that the store has
+}
+
+// replaced is an object that is to be removed.
+type replaced struct {
+	table archiveTable
+	key   []any
+}
+
+// archiveObject is an object of an archive, and the line that has it.
+type archiveObject struct {
+	kind  string
+	table archiveTable
+	line  int
+	row   object
+}
+
+// read reads the whole archive, calls begin for its header and do for each object, and holds what it read against the
+// manifest at its end, which it returns.
+func (u *unarchive) read(begin func(archiveHeader) error, do func(archiveObject) error) (map[string]ArchivedKind, error) {
+	if _, err := u.file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	counts := map[string]*counter{}
+	for _, kind := range ArchiveKinds() {
+		counts[kind] = newCounter()
+	}
+	lines := bufio.NewReader(u.file)
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		switch {
 		case err == io.EOF && n == 1:
-			return header, end, errors.New("the file is empty")
+			return nil, errors.New("the file is empty")
 		case err == io.EOF:
-			return header, end, fmt.Errorf("it ends in line %d, before the manifest: it is not whole", n)
+			return nil, fmt.Errorf("it ends in line %d, before the manifest: it is not whole", n)
 		case err != nil:
-			return header, end, err
+			return nil, err
 		}
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		if n == 1 {
+			var header archiveHeader
 			if json.Unmarshal(line, &header) != nil || header.Format == 0 {
-				return header, end, errors.New("the file is no archive of toolfold export")
+				return nil, errors.New("the file is no archive of toolfold export")
 			}
-			if header.Format > archiveFormat {
-				return header, end, errors.New("a newer toolfold wrote it: import it with that version")
+			if err := begin(header); err != nil {
+				return nil, err
 			}
 			continue
 		}
@@ -109,138 +164,359 @@ func readArchive(r io.Reader, do func(line []byte, l archiveLine) error) (header
 			archiveLine
 			archiveEnd
 		}
+		if !utf8.Valid(line) {
+			return nil, fmt.Errorf("line %d is not UTF-8", n)
+		}
 		if err := json.Unmarshal(line, &l); err != nil {
-			return header, end, fmt.Errorf("line %d: %w", n, err)
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		if l.Manifest != nil {
 			if _, err := lines.ReadByte(); err != io.EOF {
-				return header, end, fmt.Errorf("line %d: there is more behind the manifest", n)
+				return nil, fmt.Errorf("line %d: there is more behind the manifest", n)
 			}
-			return header, l.archiveEnd, nil
+			return l.Manifest, checkManifest(l.Manifest, counts)
 		}
-		if err := do(line, l.archiveLine); err != nil {
-			return header, end, fmt.Errorf("line %d: %w", n, err)
-		}
-	}
-}
-
-// checkArchive reads a whole archive and holds its objects against its manifest.
-func checkArchive(r io.Reader) (archiveHeader, map[string]ArchivedKind, error) {
-	counts := map[string]*counter{}
-	for _, kind := range ArchiveKinds() {
-		counts[kind] = newCounter()
-	}
-	header, end, err := readArchive(r, func(line []byte, l archiveLine) error {
-		if counts[l.Kind] == nil {
-			return fmt.Errorf("the kind %q is unknown: a newer toolfold wrote it", l.Kind)
+		at := slices.Index(ArchiveKinds(), l.Kind)
+		if at < 0 {
+			return nil, fmt.Errorf("line %d: the kind %q is unknown: a newer toolfold wrote it", n, l.Kind)
 		}
 		counts[l.Kind].add(line)
-		return nil
-	})
-	if err != nil {
-		return header, nil, err
-	}
-	for _, kind := range ArchiveKinds() {
-		want, got := end.Manifest[kind], counts[kind].counted()
-		if want.Objects != got.Objects || want.Objects > 0 && want.Digest != got.Digest {
-			return header, nil, fmt.Errorf("it was changed or is damaged: it has other %s (%d) than its manifest (%d)",
-				kind, got.Objects, want.Objects)
+		o := archiveObject{kind: l.Kind, table: archiveKinds[at].archiveTable, line: n}
+		decoder := json.NewDecoder(bytes.NewReader(l.Object))
+		decoder.UseNumber()
+		err = decoder.Decode(&o.row)
+		if err == nil && o.row == nil {
+			err = errors.New("there is no object")
+		}
+		if err == nil {
+			err = do(o)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %s: %w", n, l.Kind, err)
 		}
 	}
-	return header, end.Manifest, nil
 }
 
-// unarchive is an import that runs.
-type unarchive struct {
-	archive
-	Import
-	found map[string]*Imported
+// checkManifest holds what was read of an archive against its manifest.
+func checkManifest(manifest map[string]ArchivedKind, counts map[string]*counter) error {
+	for _, kind := range ArchiveKinds() {
+		want, got := manifest[kind], counts[kind].counted()
+		if want.Objects != got.Objects || want.Objects > 0 && want.Digest != got.Digest {
+			return fmt.Errorf("it was changed or is damaged: it has other %s (%d) than its manifest (%d)", kind, got.Objects, want.Objects)
+		}
+	}
+	return nil
 }
 
-func (u *unarchive) run(ctx context.Context, r io.Reader, header archiveHeader, manifest map[string]ArchivedKind) error {
-	step, err := u.step(ctx)
+// readAgain reads the objects to import of an archive that was checked, completed.
+func (u *unarchive) readAgain(ctx context.Context, do func(archiveObject) error) error {
+	manifest, err := u.read(func(archiveHeader) error { return nil }, func(o archiveObject) error {
+		if u.found[o.kind] == nil {
+			return nil
+		}
+		if err := u.complete(ctx, o.table, o.row); err != nil {
+			return err
+		}
+		return do(o)
+	})
+	if err == nil && !maps.Equal(manifest, u.manifest) {
+		return errors.New("the file was changed while it was read")
+	}
+	return err
+}
+
+// check reads the archive for the first time, and rejects objects that do not fit the tables of the store or that
+// exclude each other.
+func (u *unarchive) check(ctx context.Context) (err error) {
+	u.keys = map[string]bool{}
+	claims := map[string]int{} // lines
+	u.manifest, err = u.read(func(header archiveHeader) error {
+		step, err := u.step(ctx)
+		switch {
+		case err != nil:
+			return err
+		case header.Format > archiveFormat:
+			return errors.New("a newer toolfold wrote it: import it with that version")
+		case header.Schema > step:
+			return fmt.Errorf("a newer toolfold wrote it, with schema step %d, and this store has %d: import it with that version",
+				header.Schema, step)
+		}
+		return nil
+	}, func(o archiveObject) error {
+		if err := u.complete(ctx, o.table, o.row); err != nil {
+			return fmt.Errorf("%s: %w", nameOf(o.table, o.row), err)
+		}
+		name, key := nameOf(o.table, o.row), claim(o.kind, o.row.values(o.table.key))
+		if u.keys[key] {
+			return fmt.Errorf("%s is there twice", name)
+		}
+		u.keys[key] = true
+		if values := o.table.claim(o.row); values != nil {
+			claimed := claim(o.kind, values)
+			if line, taken := claims[claimed]; taken {
+				return fmt.Errorf("%s has the %s of the one in line %d", name, o.table.uniqueName(), line)
+			}
+			claims[claimed] = o.line
+		}
+		return nil
+	})
+	for kind := range u.manifest {
+		if slices.Contains(ArchiveKinds(), kind) && (u.Kinds == nil || slices.Contains(u.Kinds, kind)) {
+			u.found[kind] = &Imported{}
+		}
+	}
+	return err
+}
+
+// claim returns a text for values of objects of a kind.
+func claim(kind string, values []any) string { return kind + string(ordered.MustJSON(values)) }
+
+// uniqueName names what no two objects of a table share.
+func (t archiveTable) uniqueName() string {
+	if t.name == "tasks" {
+		return "key"
+	}
+	return strings.Join(t.unique, ", ")
+}
+
+// values returns the values of some columns.
+func (o object) values(columns []string) (list []any) {
+	for _, name := range columns {
+		list = append(list, o[name])
+	}
+	return list
+}
+
+// complete checks an object, with the rows of tables below it, and adds the values that an insert would add.
+func (a *archive) complete(ctx context.Context, t archiveTable, o object) error {
+	columns, err := a.columns(ctx, t)
 	if err != nil {
 		return err
 	}
-	if header.Schema > step {
-		return fmt.Errorf("a newer toolfold wrote it, with schema step %d, and this store has %d: import it with that version",
-			header.Schema, step)
-	}
-	objects := 0
-	for kind, k := range manifest {
-		if u.Kinds == nil || slices.Contains(u.Kinds, kind) {
-			u.found[kind], objects = &Imported{}, objects+k.Objects
+	known := map[string]bool{}
+	for _, c := range columns {
+		known[c.name] = true
+		given, has := o[c.name]
+		switch {
+		case !has && c.absent != nil:
+			o[c.name] = c.absent
+		case !has && c.required:
+			return fmt.Errorf("%s lacks %s", t.name, c.name)
+		case has:
+			if err := c.fits(given, t.domain(c)); err != nil {
+				return err
+			}
 		}
 	}
-	done := 0
-	_, _, err = readArchive(r, func(_ []byte, l archiveLine) error {
-		if u.found[l.Kind] == nil {
-			return nil
+	for _, child := range t.children {
+		known[child.name] = true
+		if err := a.completeRows(ctx, child, o); err != nil {
+			return err
 		}
-		if err := u.object(ctx, archiveKinds[slices.Index(ArchiveKinds(), l.Kind)].archiveTable, l, u.found[l.Kind]); err != nil {
-			return fmt.Errorf("%s: %w", l.Kind, err)
+	}
+	for name := range o {
+		if !known[name] {
+			return fmt.Errorf("%s has no %q in this store", t.name, name)
 		}
-		if done++; u.Progress != nil {
-			u.Progress(done, objects)
-		}
+	}
+	return nil
+}
+
+// completeRows checks the rows of a table below an object, as complete does.
+func (a *archive) completeRows(ctx context.Context, t archiveTable, parent object) error {
+	given, has := parent[t.name]
+	if !has {
 		return nil
+	}
+	list, is := given.([]any)
+	if !is {
+		return fmt.Errorf("%s is not a list of objects", t.name)
+	}
+	if len(list) == 0 {
+		delete(parent, t.name)
+	}
+	keys := map[string]bool{}
+	for _, inner := range list {
+		row, is := inner.(map[string]any)
+		if !is {
+			return fmt.Errorf("%s is not a list of objects", t.name)
+		}
+		if err := a.complete(ctx, t, row); err != nil {
+			return err
+		}
+		key := claim(t.name, object(row).values(t.key))
+		if keys[key] || t.single && len(keys) > 0 {
+			return fmt.Errorf("%s has two rows for %s", t.name, nameOf(t, row))
+		}
+		keys[key] = true
+	}
+	return nil
+}
+
+// fits returns an error that says why a value of an archive does not fit a column.
+func (c column) fits(shown any, d domain) error {
+	value, err := c.value(shown)
+	if err != nil {
+		return err
+	}
+	text, isText := value.(string)
+	switch number, isNumber := value.(int64); {
+	case isText && strings.ContainsRune(text, 0):
+		return fmt.Errorf("%s has the character NUL", c.name)
+	case d.oneOf != nil && !slices.Contains(d.oneOf, text):
+		return fmt.Errorf("%s is %q: one of %s", c.name, text, strings.Join(d.oneOf, ", "))
+	case isNumber && d.max != 0 && (number < d.min || number > d.max):
+		return fmt.Errorf("%s is %d: from %d to %d", c.name, number, d.min, d.max)
+	}
+	if d.like == nil {
+		return nil
+	}
+	bytes, _ := value.([]byte)
+	if err := json.Unmarshal(bytes, reflect.New(reflect.TypeOf(d.like)).Interface()); err != nil {
+		return fmt.Errorf("%s is not the JSON that it should be: %w", c.name, err)
+	}
+	return nil
+}
+
+// passes is how often the objects of the archive are read after its check.
+func (u *unarchive) passes() int {
+	if u.DryRun {
+		return 1
+	}
+	return 2
+}
+
+// progress returns a function that notes that an object is done in a pass, from 0 on.
+func (u *unarchive) progress(pass int) func() {
+	objects := 0
+	for kind := range u.found {
+		objects += u.manifest[kind].Objects
+	}
+	done := pass * objects
+	return func() {
+		if done++; u.Progress != nil {
+			u.Progress(done, u.passes()*objects)
+		}
+	}
+}
+
+// compare compares the archive with the store, and writes nothing.
+func (u *unarchive) compare(ctx context.Context) error {
+	u.equal = map[int]bool{}
+	done := u.progress(0)
+	err := u.readAgain(ctx, func(o archiveObject) error {
+		defer done()
+		return u.compareObject(ctx, o)
 	})
 	if err != nil {
 		return err
 	}
 	for _, k := range u.found {
-		if k.Different > 0 && !u.Replace {
-			return ErrDifferent
+		if len(k.Conflicts) > 0 {
+			return ErrConflict
 		}
 	}
-	if u.Activate {
-		_, err = u.exec(ctx, activate, heldByImport)
+	if len(u.replaced) > 0 && !u.Replace {
+		return ErrDifferent
 	}
-	return err
+	return nil
 }
 
-// object imports an object, unless the store has it.
-func (u *unarchive) object(ctx context.Context, t archiveTable, l archiveLine, counts *Imported) error {
-	var o object
-	decoder := json.NewDecoder(bytes.NewReader(l.Object))
-	decoder.UseNumber()
-	if err := decoder.Decode(&o); err != nil {
-		return err
-	}
-	key, err := u.key(ctx, t, o)
+func (u *unarchive) compareObject(ctx context.Context, o archiveObject) error {
+	counts := u.found[o.kind]
+	key, err := u.key(ctx, o.table, o.row)
 	if err != nil {
 		return err
 	}
-	condition := sqlf(`WHERE `+strings.Join(t.key, ` = ? AND `)+` = ?`, key...)
-	rows, err := u.rows(ctx, t, nil, condition)
+	rows, err := u.rows(ctx, o.table, keyed(o.table, key), 1)
 	if err != nil {
 		return err
 	}
 	if len(rows) > 0 {
-		there, err := u.archive.object(ctx, t, rows[0])
+		there, err := u.archive.object(ctx, o.table, rows[0])
 		if err != nil {
 			return err
 		}
-		if bytes.Equal(ordered.MustJSON(there), l.Object) {
+		if same(o.table, there, o.row) {
 			counts.Equal++
+			u.equal[o.line] = true
 			return nil
 		}
 		if counts.Different++; len(counts.Names) < maxNamed {
-			counts.Names = append(counts.Names, nameOf(t, o))
+			counts.Names = append(counts.Names, nameOf(o.table, o.row))
 		}
-		if !u.Replace {
-			return nil
-		}
-		if err := u.remove(ctx, t, condition); err != nil {
-			return err
-		}
+		u.replaced = append(u.replaced, replaced{o.table, key})
 	} else {
 		counts.New++
 	}
-	if err := u.insert(ctx, t, nil, o); err != nil {
-		return fmt.Errorf("%s: %w", nameOf(t, o), err)
+	other, err := u.holder(ctx, o)
+	if err == nil && other != "" {
+		counts.Conflicts = append(counts.Conflicts, fmt.Sprintf("%s: its %s %s belongs to %s in the store",
+			nameOf(o.table, o.row), o.table.uniqueName(), ordered.MustJSON(o.row[o.table.unique[len(o.table.unique)-1]]), other))
 	}
-	return nil
+	return err
+}
+
+// same reports whether an object of the store is that of the archive. When a server made its own queues does not matter.
+func same(t archiveTable, there, archived object) bool {
+	if id := archived["id"]; t.name == "queues" && (id == task.DefaultQueue || id == task.CallsQueue) {
+		there, archived = maps.Clone(there), maps.Clone(archived)
+		delete(there, "created_at")
+		delete(archived, "created_at")
+	}
+	return bytes.Equal(ordered.MustJSON(there), ordered.MustJSON(archived))
+}
+
+// holder names the object of the store that has what an object claims, and that the import does not replace; empty =
+// there is none.
+func (u *unarchive) holder(ctx context.Context, o archiveObject) (string, error) {
+	if o.table.claim(o.row) == nil {
+		return "", nil
+	}
+	values, err := u.databaseValues(ctx, o.table, o.table.unique, o.row)
+	if err != nil {
+		return "", err
+	}
+	claimed := sqlf(strings.Join(o.table.unique, ` = ? AND `)+` = ?`, values...)
+	if o.table.name == "tasks" {
+		claimed = claimed.and(`AND ` + openTasks)
+	}
+	rows, err := u.rows(ctx, o.table, claimed, 0)
+	for _, row := range rows {
+		if !u.keys[claim(o.kind, row.values.values(o.table.key))] {
+			return nameOf(o.table, row.values), nil
+		}
+	}
+	return "", err
+}
+
+// keyed is the condition of the row that has a key.
+func keyed(t archiveTable, key []any) query {
+	return sqlf(strings.Join(t.key, ` = ? AND `)+` = ?`, key...)
+}
+
+// write writes what compare found to be new or different.
+func (u *unarchive) write(ctx context.Context) error {
+	for _, r := range u.replaced {
+		if err := u.remove(ctx, r.table, keyed(r.table, r.key)); err != nil {
+			return err
+		}
+	}
+	done := u.progress(1)
+	err := u.readAgain(ctx, func(o archiveObject) error {
+		defer done()
+		if u.equal[o.line] {
+			return nil
+		}
+		if err := u.insert(ctx, o.table, nil, o.row); err != nil {
+			return fmt.Errorf("%s: %w", nameOf(o.table, o.row), err)
+		}
+		return nil
+	})
+	if err == nil && u.Activate {
+		_, err = u.exec(ctx, activate, heldByImport)
+	}
+	return err
 }
 
 // nameOf names an object by its key.
@@ -253,20 +529,25 @@ func nameOf(t archiveTable, o object) string {
 }
 
 // key returns the values of an object's key as the database takes them.
-func (u *unarchive) key(ctx context.Context, t archiveTable, o object) (key []any, err error) {
+func (u *unarchive) key(ctx context.Context, t archiveTable, o object) ([]any, error) {
+	return u.databaseValues(ctx, t, t.key, o)
+}
+
+// databaseValues returns the values of some columns as the database takes them.
+func (u *unarchive) databaseValues(ctx context.Context, t archiveTable, names []string, o object) (values []any, err error) {
 	columns, err := u.columns(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range t.key {
+	for _, name := range names {
 		at := slices.IndexFunc(columns, func(c column) bool { return c.name == name })
 		value, err := columns[at].value(o[name])
 		if err != nil {
 			return nil, err
 		}
-		key = append(key, value)
+		values = append(values, value)
 	}
-	return key, nil
+	return values, nil
 }
 
 // remove deletes rows with the rows of tables below them.
@@ -276,22 +557,22 @@ func (u *unarchive) remove(ctx context.Context, t archiveTable, condition query)
 		ref = t.key[0]
 	}
 	for _, child := range t.children {
-		below := sqlf(`WHERE `+child.parent+` IN (SELECT `+ref+` FROM `+t.name+` `+condition.text+`)`, condition.args...)
+		below := sqlf(child.parent+` IN (SELECT `+ref+` FROM `+t.name+` WHERE `+condition.text+`)`, condition.args...)
 		if err := u.remove(ctx, child, below); err != nil {
 			return err
 		}
 	}
 	if t.name == "memory" {
-		outdated := sqlf(`DELETE FROM memory_outdated WHERE id IN (SELECT id FROM memory`).with(condition).and(`)`)
+		outdated := sqlf(`DELETE FROM memory_outdated WHERE id IN (SELECT id FROM memory WHERE`).with(condition).and(`)`)
 		if _, err := u.exec(ctx, outdated.text, outdated.args...); err != nil {
 			return err
 		}
 	}
-	_, err := u.exec(ctx, `DELETE FROM `+t.name+` `+condition.text, condition.args...)
+	_, err := u.exec(ctx, `DELETE FROM `+t.name+` WHERE `+condition.text, condition.args...)
 	return err
 }
 
-// insert inserts an object with the rows of tables below it. Parent is the value by which it refers to its parent; nil =
+// insert inserts an object that is complete with the rows of tables below it. Parent is the value by which it refers to its parent; nil =
 // it has none.
 func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o object) error {
 	columns, err := u.columns(ctx, t)
@@ -306,13 +587,11 @@ func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o ob
 	if parent != nil {
 		put(t.parent, parent)
 	}
-	left := maps.Clone(o)
 	for _, c := range columns {
 		given, has := o[c.name]
 		if !has {
 			continue
 		}
-		delete(left, c.name)
 		value, err := c.value(given)
 		if err != nil {
 			return err
@@ -324,12 +603,6 @@ func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o ob
 	}
 	if t.name == "memory" {
 		put("words", "") // the first search makes them
-	}
-	for _, child := range t.children {
-		delete(left, child.name)
-	}
-	for name := range left {
-		return fmt.Errorf("%s has no %q in this store", t.name, name)
 	}
 	text := `INSERT INTO ` + t.name + ` (` + strings.Join(names, ", ") + `) VALUES (` + strings.Join(marks, ", ") + `)`
 	var ref any
@@ -359,11 +632,7 @@ func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o ob
 	for _, child := range t.children {
 		list, _ := o[child.name].([]any)
 		for _, inner := range list {
-			row, is := inner.(map[string]any)
-			if !is {
-				return fmt.Errorf("%s is not a list of objects", child.name)
-			}
-			if err := u.insert(ctx, child, ref, row); err != nil {
+			if err := u.insert(ctx, child, ref, inner.(map[string]any)); err != nil {
 				return err
 			}
 		}
@@ -376,11 +645,15 @@ func (c column) value(shown any) (any, error) {
 	wrong := fmt.Errorf("%s has the unfit value %v", c.name, shown)
 	switch v := shown.(type) {
 	case json.Number:
-		if c.kind == float {
-			return v.Float64()
+		if f, err := v.Float64(); c.kind == float && err == nil {
+			return f, nil
 		}
+		if n, err := v.Int64(); c.kind == integer && err == nil {
+			return n, nil
+		}
+	case int64: // a default
 		if c.kind == integer {
-			return v.Int64()
+			return v, nil
 		}
 	case string:
 		if c.kind == text {
@@ -391,7 +664,9 @@ func (c column) value(shown any) (any, error) {
 		}
 	case map[string]any:
 		if encoded, is := v["base64"].(string); is && c.kind == blob && len(v) == 1 {
-			return base64.StdEncoding.DecodeString(encoded)
+			if raw, err := base64.StdEncoding.DecodeString(encoded); err == nil {
+				return raw, nil
+			}
 		}
 	}
 	return nil, wrong

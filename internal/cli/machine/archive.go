@@ -158,7 +158,7 @@ func importStore(c *cli.Context) error {
 		},
 	})
 	progress(c, "")
-	if err != nil && !errors.Is(err, storage.ErrDifferent) {
+	if err != nil && !errors.Is(err, storage.ErrDifferent) && !errors.Is(err, storage.ErrConflict) {
 		return err
 	}
 	if c.Bool(env.JSONFlag.Name) {
@@ -183,7 +183,16 @@ func importStore(c *cli.Context) error {
 			fmt.Fprintf(c.App.Writer, "different %s: %s%s\n", kind, strings.Join(k.Names, ", "), more)
 		}
 	}
+	for _, kind := range storage.ArchiveKinds() {
+		if k := found[kind]; k != nil {
+			for _, conflict := range k.Conflicts {
+				fmt.Fprintf(c.App.Writer, "conflict in %s: %s\n", kind, conflict)
+			}
+		}
+	}
 	switch {
+	case errors.Is(err, storage.ErrConflict):
+		return fmt.Errorf("%w: remove or end these objects of the store, or leave their kind out with --only", err)
 	case err != nil:
 		return fmt.Errorf("%w: --replace replaces them", err)
 	case c.Bool("dry-run"):
