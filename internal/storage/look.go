@@ -18,54 +18,93 @@ import (
 // Look says how the store at a URL is, without making or upgrading it. The error says why
 // a call could not use it.
 func Look(ctx context.Context, at string, options ...Option) (string, error) {
-	var s settings
-	for _, set := range options {
-		set(&s)
-	}
 	where, err := parseURL(at)
 	if err != nil {
 		return "", err
 	}
-	switch where.kind {
-	case kindMemory:
+	if where.kind == kindMemory {
 		return "ends with the process", nil
-	case kindPostgres:
+	}
+	var state string
+	there, err := look(ctx, at, where, options, func(d dialect, pool *sql.DB, has bool) (err error) {
+		state, err = d.state(ctx, pool, has)
+		return err
+	})
+	if err == nil && !there {
+		return "not made yet: the first call that keeps something makes it", nil
+	}
+	if info, statErr := os.Stat(where.path); err == nil && where.kind == kindSQLite && statErr == nil {
+		state += fmt.Sprintf(", %.1f MB", float64(info.Size())/1e6)
+	}
+	return state, err
+}
+
+// Exists reports whether there is a store at a URL, without making or upgrading it: a file, or a database that a toolfold
+// has used.
+func Exists(ctx context.Context, at string, options ...Option) (exists bool, err error) {
+	where, err := parseURL(at)
+	if err != nil || where.kind == kindMemory {
+		return false, err
+	}
+	_, err = look(ctx, at, where, options, func(_ dialect, _ *sql.DB, has bool) error {
+		exists = has
+		return nil
+	})
+	return exists, err
+}
+
+// look calls do with a database for reading, and with whether it has schema steps. It returns false, and does not call
+// it, if there is no file.
+func look(ctx context.Context, at string, where location, options []Option,
+	do func(d dialect, pool *sql.DB, has bool) error) (bool, error) {
+	var s settings
+	for _, set := range options {
+		set(&s)
+	}
+	if where.kind == kindPostgres {
 		config, err := postgresConfig(at, s.ambientCredentials)
 		if err != nil {
-			return "", err
+			return false, err
 		}
 		pool := stdlib.OpenDB(*config)
 		defer pool.Close()
-		state, err := postgresDialect.state(ctx, pool, `SELECT to_regclass('`+schemaTable+`') IS NOT NULL`)
-		return state, postgresDialect.explain(err)
+		return true, postgresDialect.lookInto(ctx, pool, `SELECT to_regclass('`+schemaTable+`') IS NOT NULL`, do)
 	}
-	info, err := os.Stat(where.path)
+	_, err := os.Stat(where.path)
 	if errors.Is(err, os.ErrNotExist) {
 		if folder, err := os.Stat(filepath.Dir(where.path)); err == nil && !folder.IsDir() {
-			return "", fmt.Errorf("%s is no folder", filepath.Dir(where.path))
+			return false, fmt.Errorf("%s is no folder", filepath.Dir(where.path))
 		}
-		return "not made yet: the first call that keeps something makes it", nil
+		return false, nil
 	}
 	if err == nil {
 		err = checkOurs(ctx, where.path)
 	}
 	if err != nil {
-		return "", sqliteDialect.explain(err)
+		return true, sqliteDialect.explain(err)
 	}
 	pool, err := sqlitePool(where.path, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(2000)"}}, 1)
 	if err != nil {
-		return "", sqliteDialect.explain(err)
+		return true, sqliteDialect.explain(err)
 	}
 	defer pool.Close()
-	state, err := sqliteDialect.state(ctx, pool, `SELECT count(*) > 0 FROM sqlite_master WHERE name = '`+schemaTable+`'`)
-	return fmt.Sprintf("%s, %.1f MB", state, float64(info.Size())/1e6), sqliteDialect.explain(err)
+	return true, sqliteDialect.lookInto(ctx, pool, `SELECT count(*) > 0 FROM sqlite_master WHERE name = '`+schemaTable+`'`, do)
 }
 
-// state says which schema step a database is at. The query says whether it has any.
-func (d dialect) state(ctx context.Context, pool *sql.DB, hasSteps string) (string, error) {
+// lookInto calls do with the answer of the query, which says whether a database has schema steps.
+func (d dialect) lookInto(ctx context.Context, pool *sql.DB, hasSteps string, do func(d dialect, pool *sql.DB, has bool) error) error {
 	var has bool
-	if err := pool.QueryRowContext(ctx, hasSteps).Scan(&has); err != nil || !has {
-		return "answers, and is empty", err
+	err := pool.QueryRowContext(ctx, hasSteps).Scan(&has)
+	if err == nil {
+		err = do(d, pool, has)
+	}
+	return d.explain(err)
+}
+
+// state says which schema step a database is at, if it has any.
+func (d dialect) state(ctx context.Context, pool *sql.DB, has bool) (string, error) {
+	if !has {
+		return "answers, and is empty", nil
 	}
 	var step, latest int64
 	if err := pool.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM `+schemaTable).Scan(&step); err != nil {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pressly/goose/v3"
 )
 
 // Looking at a store says how it is, and leaves it as it is.
@@ -55,4 +57,33 @@ func TestLook(t *testing.T) {
 	if url := os.Getenv("TOOLFOLD_TEST_POSTGRES"); url != "" {
 		look(url, "answers")
 	}
+}
+
+// A store exists once a toolfold has used it, and asking makes none.
+func TestExists(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		folder := t.TempDir()
+		at := "sqlite://" + filepath.ToSlash(filepath.Join(folder, "a.db"))
+		if name == goose.DialectPostgres {
+			at = emptyPostgres(t)
+		}
+		for range 2 {
+			if got, err := Exists(t.Context(), at); err != nil || got {
+				t.Fatalf("it exists before a toolfold used it: %v", err)
+			}
+		}
+		if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+			t.Errorf("asking made %v (%v)", left, err)
+		}
+		db, err := Open(t.Context(), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Exists(t.Context(), at); err != nil || !got {
+			t.Errorf("an opened store does not exist: %v", err)
+		}
+	})
 }

@@ -46,10 +46,23 @@ func ImportCommand() *cli.Command {
 	}
 }
 
-// archiveOf returns the file that the command names, the kinds of objects and the open store.
+// archiveOf returns the file that the command names, the kinds of objects and the open store. The file is empty for an
+// import that only activates.
 func archiveOf(c *cli.Context) (file string, kinds []string, db *storage.DB, err error) {
-	if file = c.Args().First(); c.NArg() > 1 || c.NArg() == 0 && !c.Bool("activate") || file == "-" {
+	file = c.Args().First()
+	activates := c.NArg() == 0 && c.Bool("activate")
+	switch {
+	case c.NArg() == 1 && file == "" && c.Command.Name == "export":
+		return "", nil, nil, env.UsageError("the name of the file is empty: name a file to write, such as backup.jsonl")
+	case c.NArg() == 1 && file == "":
+		return "", nil, nil, env.UsageError("the name of the file is empty: name a file that toolfold export wrote")
+	case c.NArg() > 1 || c.NArg() == 0 && !activates || file == "-":
 		return "", nil, nil, env.UsageError("%s takes the name of one file", c.Command.Name)
+	}
+	for _, name := range []string{"replace", "dry-run", onlyFlag.Name} {
+		if activates && c.IsSet(name) {
+			return "", nil, nil, env.UsageError("--%s needs a file: without one, import --activate lets all imported tasks and schedules run", name)
+		}
 	}
 	for _, list := range c.StringSlice(onlyFlag.Name) {
 		for _, kind := range strings.Split(list, ",") {
@@ -66,10 +79,19 @@ func archiveOf(c *cli.Context) (file string, kinds []string, db *storage.DB, err
 	if o.Store == "memory:" {
 		return "", nil, nil, errors.New("the store memory: ends with its process: name another one with --store")
 	}
-	if c.Command.Name == "export" && !storage.MayHold(o.Store) {
-		return "", nil, nil, errors.New("there is no store yet: nothing was stored")
+	exists, err := storage.Exists(c.Context, o.Store, o.StoreOptions()...)
+	if err != nil {
+		return "", nil, nil, err
 	}
-	db, err = storage.Open(c.Context, o.Store, o.StoreOptions()...)
+	url := o.Store
+	switch {
+	case !exists && (c.Command.Name == "export" || activates):
+		return "", nil, nil, errors.New("there is no store yet: nothing was stored; " +
+			"toolfold status shows which store is used, --store names another")
+	case !exists && c.Bool("dry-run"):
+		url = "memory:" // as empty as the store would be
+	}
+	db, err = storage.Open(c.Context, url, o.StoreOptions()...)
 	return file, kinds, db, err
 }
 
@@ -139,9 +161,13 @@ func importStore(c *cli.Context) error {
 	defer db.Close()
 	if name == "" {
 		n, err := db.Activate(c.Context)
-		if err == nil {
-			fmt.Fprintf(c.App.Writer, "activated %d tasks and schedules\n", n)
+		if err != nil {
+			return err
 		}
+		if c.Bool(env.JSONFlag.Name) {
+			return env.PrintJSON(c, map[string]any{"activated": n})
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "activated %d tasks and schedules\n", n)
 		return err
 	}
 	file, err := os.Open(name)
