@@ -519,19 +519,13 @@ func (a *archive) object(ctx context.Context, t archiveTable, r archiveRow) (obj
 	return o, nil
 }
 
-// States of a task that is held: by its user, or by an import until it is activated.
-const (
-	heldByUser   = int64(1)
-	heldByImport = int64(2)
-)
-
 // rest makes a task that has not ended wait for its turn.
 func rest(o object) {
 	if o["status"] == "queued" || o["status"] == "running" {
 		o["status"] = "pending"
 		delete(o, "started_at")
 	}
-	if o["held"] == heldByImport {
+	if o["held"] == int64(heldByImport) {
 		o["held"] = int64(0)
 	}
 }

@@ -673,3 +673,63 @@ func TestImportRefusesFileThatChanges(t *testing.T) {
 		}
 	}
 }
+
+// A schedule that an import left paused stays so when it is changed or tried again, with its time, until it is activated
+// or its user resumes it. One that its user pauses is the user's.
+func TestChangesLeaveImportedTasksPaused(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		from, db := archiveStore(t, goose.DialectSQLite3), archiveStore(t, name)
+		now := time.UnixMicro(1_700_000_000_000_000).UTC()
+		due := now.Add(time.Hour)
+		names := []string{"renamed", "moved", "retried", "resumed", "paused", "left", "late"}
+		for _, id := range names {
+			made := task.Task{ID: id, QueueID: task.DefaultQueue, Name: id, Priority: task.Medium, Type: task.Sequential, Workspace: "w",
+				CreatedAt: now, MaxAttempts: 1, Schedule: "@hourly", NextAt: due}
+			if id == "late" {
+				made.Schedule, made.ScheduledAt = "", due
+			}
+			if _, err := from.Task().Submit(t.Context(), made, now, 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := imports(t, db, exported(t, from), Import{}); err != nil {
+			t.Fatal(err)
+		}
+		tasks := task.New(task.Options{Store: db.Task(), Workspace: "w", Now: func() time.Time { return now.Add(2 * time.Hour) }})
+		yes, no, title, schedule := true, false, "other", "@daily"
+		for id, in := range map[string]task.UpdateIn{
+			"renamed": {Name: &title}, "moved": {Schedule: &schedule}, "resumed": {Paused: &no}, "paused": {Paused: &yes},
+		} {
+			in.TaskID = id
+			out, err := tasks.Update(t.Context(), in)
+			if want := id == "resumed"; err != nil || (out.Status == task.Pending) != want || (out.NextAt != nil) != want {
+				t.Errorf("%s is %+v: %v", id, out, err)
+			}
+		}
+		if _, _, err := db.Task().Cancel(t.Context(), task.Cancellation{TaskID: "retried", At: now}); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := db.Task().Retry(t.Context(), task.Retrial{TaskID: "retried", At: now}); err != nil || got.Status != task.Paused {
+			t.Errorf("retried is %s: %v", got.Status, err)
+		}
+		for id, want := range map[string]string{
+			"left":   "toolfold import --activate, as it was imported, or task.update with paused: false",
+			"late":   "toolfold import --activate, as it was imported",
+			"paused": "task.update with paused: false",
+		} {
+			if got, err := tasks.Status(t.Context(), task.StatusIn{TaskID: id}); err != nil || got.WaitsFor != want {
+				t.Errorf("%s waits for %q: %v", id, got.WaitsFor, err)
+			}
+		}
+		if n, err := db.Activate(t.Context()); err != nil || n != 5 {
+			t.Errorf("activated %d: %v", n, err)
+		}
+		for id, want := range map[string]time.Time{
+			"renamed": due, "left": due, "late": due, "moved": time.Date(2023, 11, 16, 0, 0, 0, 0, time.UTC), "paused": {},
+		} {
+			if got, _, err := db.Task().Get(t.Context(), id); err != nil || !got.NextAt.Equal(want) {
+				t.Errorf("%s is %s, due at %v, want %v: %v", id, got.Status, got.NextAt, want, err)
+			}
+		}
+	})
+}

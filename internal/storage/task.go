@@ -29,6 +29,14 @@ const (
 	taskStatus = `CASE WHEN status = 'queued' AND queue_id IN (SELECT id FROM queues WHERE paused = 1) THEN 'paused'
 		WHEN status = 'pending' AND held > 0 THEN 'paused' ELSE status END`
 
+	// States of a pending task that is held, in the column held: by its user, as a schedule is that is paused, or by an
+	// import until that is activated.
+	heldByUser   = 1
+	heldByImport = 2
+
+	// taskImported is 1 for a task that an import holds.
+	taskImported = `CASE WHEN status = 'pending' AND held = 2 THEN 1 ELSE 0 END`
+
 	// taskColumns are read by scanTask.
 	taskColumns = taskListed + `, definition, input, output`
 
@@ -36,15 +44,15 @@ const (
 	// a list may read NULL.
 	taskListed = `id, queue_id, ` + taskStatus + `, priority, turn, attempt, max_attempts, interruptions, timeout_ms,
 		created_at, scheduled_at, started_at, ended_at, type, workspace, depth, sessions, rights,
-		due_at, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key, name, description, tags, dependencies, error,
-	length(input), length(output)`
+		due_at, ` + taskImported + `, schedule, schedule_id, max_interruptions, agent_id, workflow_id, dedup_key,
+		name, description, tags, dependencies, error, length(input), length(output)`
 )
 
 func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	var timeout, due int64
 	err = rows.Scan(&t.ID, &t.QueueID, &t.Status, priority{&t.Priority}, &t.Turn, &t.Attempt, &t.MaxAttempts, &t.Interruptions, &timeout,
 		micros{&t.CreatedAt}, micros{&t.ScheduledAt}, micros{&t.StartedAt}, micros{&t.EndedAt}, &t.Type, &t.Workspace, &t.Depth,
-		fromJSON{&t.Sessions}, &t.Rights, &due, &t.Schedule, orZero(&t.ScheduleID), &t.MaxInterruptions, &t.AgentID, &t.WorkflowID,
+		fromJSON{&t.Sessions}, &t.Rights, &due, &t.Imported, &t.Schedule, orZero(&t.ScheduleID), &t.MaxInterruptions, &t.AgentID, &t.WorkflowID,
 		orZero(&t.Key), &t.Name, &t.Description, fromJSON{&t.Tags}, fromJSON{&t.Dependencies}, &t.Error,
 		orZero(&t.InputBytes), orZero(&t.OutputBytes), orZero(&t.Definition), (*[]byte)(&t.Input), (*[]byte)(&t.Output))
 	t.Timeout = time.Duration(timeout) * time.Millisecond
@@ -405,16 +413,25 @@ func (s taskStore) Change(ctx context.Context, id string, change func(*task.Task
 		if err := change(&t); err != nil {
 			return err
 		}
-		held, due := 0, int64(0)
-		if t.Status == task.Paused {
-			held, t.NextAt = 1, time.Time{}
-		} else {
-			due = t.NextAt.UnixMicro()
+		held, due := 0, sqlf(`?`, t.NextAt.UnixMicro())
+		switch {
+		case t.Imported:
+			held = heldByImport
+			if t.NextAt.IsZero() {
+				due = sqlf(`due_at`) // activation does not set it
+			}
+		case t.Status == task.Paused:
+			held, due = heldByUser, sqlf(`0`)
+			t.NextAt = time.Time{}
 		}
-		_, err := tr.exec(ctx, `UPDATE tasks SET name = ?, description = ?, input = ?, priority = ?, schedule = ?, due_at = ?, held = ?,
-				timeout_ms = ?, max_attempts = ?, rights = ? WHERE id = ?`,
-			[]byte(t.Name), []byte(t.Description), maybeText(t.Input), rankOf(t.Priority), t.Schedule, due, held,
-			t.Timeout.Milliseconds(), t.MaxAttempts, t.Rights, id)
+		q := sqlf(`UPDATE tasks SET name = ?, description = ?, input = ?, priority = ?, schedule = ?, held = ?,
+				timeout_ms = ?, max_attempts = ?, rights = ?, due_at =`,
+			[]byte(t.Name), []byte(t.Description), maybeText(t.Input), rankOf(t.Priority), t.Schedule, held,
+			t.Timeout.Milliseconds(), t.MaxAttempts, t.Rights).with(due).and(`WHERE id = ?`, id)
+		_, err := tr.exec(ctx, q.text, q.args...)
+		if t.Imported {
+			t.NextAt = time.Time{}
+		}
 		return err
 	})
 	return t, found && err == nil, err
@@ -431,7 +448,7 @@ func (s taskStore) Trigger(ctx context.Context, id string, now time.Time) (made 
 			made, err = t.makeOf(ctx, held, uuid.NewString(), now, now)
 			return err
 		}
-		n, err := t.queue(ctx, sqlf(`id = ? AND status = 'pending' AND waiting = 0`, id))
+		n, err := t.queue(ctx, sqlf(`id = ? AND status = 'pending' AND waiting = 0 AND held = 0`, id))
 		if n > 0 {
 			made = task.Submission{TaskID: id, Status: task.Queued}
 		}
@@ -501,8 +518,9 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 			due = next.UnixMicro()
 		}
 		set := sqlf(`UPDATE tasks SET status = 'pending', attempt = ?, waiting = ?, due_at = ?, rescues = 0, error = ?,
-			held = 0, cancel = NULL, output = NULL, started_at = NULL, ended_at = NULL,
-			queue_id = CASE WHEN queue_id IN (SELECT id FROM queues) THEN queue_id ELSE ? END`, attempt, waiting, due, []byte{}, task.DefaultQueue)
+			held = CASE WHEN held = ? THEN held ELSE 0 END, cancel = NULL, output = NULL, started_at = NULL, ended_at = NULL,
+			queue_id = CASE WHEN queue_id IN (SELECT id FROM queues) THEN queue_id ELSE ? END`,
+			attempt, waiting, due, []byte{}, heldByImport, task.DefaultQueue)
 		if r.Workspace != "" {
 			set = set.and(`, workspace = ?`, []byte(r.Workspace))
 		}
@@ -517,7 +535,7 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 			return err
 		}
 		if waiting == 0 && due == 0 {
-			if _, err := t.queue(ctx, sqlf(`id = ?`, r.TaskID)); err != nil {
+			if _, err := t.queue(ctx, sqlf(`id = ? AND held = 0`, r.TaskID)); err != nil {
 				return err
 			}
 		}

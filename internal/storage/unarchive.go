@@ -597,7 +597,7 @@ func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o ob
 			return err
 		}
 		if t.name == "tasks" && c.name == "held" && o["status"] == "pending" && value == int64(0) && !u.Activate {
-			value = heldByImport
+			value = int64(heldByImport)
 		}
 		put(c.name, value)
 	}

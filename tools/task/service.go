@@ -125,6 +125,10 @@ func (s *Service) waitsFor(ctx context.Context, t Task) (string, error) {
 		return "", nil
 	case t.Workspace == "":
 		return "it was submitted before tasks belonged to a workspace: call task.retry in the folder that it is for", nil
+	case t.Imported && t.Schedule != "":
+		return "toolfold import --activate, as it was imported, or task.update with paused: false", nil
+	case t.Imported:
+		return "toolfold import --activate, as it was imported", nil
 	case t.Status == Paused && t.Schedule != "":
 		return "task.update with paused: false", nil
 	case t.Status == Paused:

@@ -69,6 +69,10 @@ type Task struct {
 	// paused, its status says so, and it is not due.
 	Schedule, ScheduleID string
 
+	// Imported says that the task is paused because an import left it so: it runs when the import is activated, see
+	// docs/backup.md. A pause by task.update is another one, which activation leaves.
+	Imported bool
+
 	// NextAt is when a pending task is due; the zero time while it waits for
 	// something else.
 	NextAt time.Time

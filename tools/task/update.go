@@ -67,7 +67,9 @@ func (s *Service) change(ctx context.Context, in UpdateIn, t *Task, now time.Tim
 		t.Timeout = time.Duration(*in.TimeoutMs) * time.Millisecond
 	}
 	paused := t.Status == Paused
-	set(&paused, in.Paused)
+	if set(&paused, in.Paused); in.Paused != nil {
+		t.Imported = false
+	}
 	resumed := t.Status == Paused && !paused
 	if t.Status = Pending; paused {
 		t.Status = Paused
