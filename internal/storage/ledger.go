@@ -60,10 +60,11 @@ const rateWindow = time.Minute
 
 // unusedRate is the number of tasks that a queue q may start at present by its rate,
 // beyond every concurrency where it has none. It takes the time in microseconds.
-// Starts that another clock dates later count.
+// Starts that another clock dates less than a minute later count; later ones are of a
+// clock that is wrong, and would hold the queue until their time.
 const unusedRate = `(CASE WHEN q.rate_per_minute = 0 THEN 1000000 ELSE q.rate_per_minute -
 	(SELECT CAST(COALESCE(sum(s.tasks), 0) AS bigint) FROM queue_starts s
-		WHERE s.queue_id = q.id AND s.at > CAST(? AS bigint) - 60000000) END)`
+		WHERE s.queue_id = q.id AND abs(s.at - CAST(? AS bigint)) < 60000000) END)`
 
 // noteStarts notes that tasks of a queue with a rate start now. The caller holds the
 // lock of the queue. Starts are dated no earlier than the last, so that a worker
@@ -73,12 +74,16 @@ func noteStarts(ctx context.Context, e executor, queueID string, tasks int, now 
 	if err != nil || limited == 0 || tasks == 0 {
 		return err
 	}
-	last, err := scalar[int64](ctx, e, sqlf(`SELECT CAST(COALESCE(max(at), 0) AS bigint) FROM queue_starts WHERE queue_id = ?`, queueID))
+	present := now.UnixMicro()
+	late := present + rateWindow.Microseconds()
+	last, err := scalar[int64](ctx, e, sqlf(`SELECT CAST(COALESCE(max(at), 0) AS bigint) FROM queue_starts
+		WHERE queue_id = ? AND at < ?`, queueID, late))
 	if err != nil {
 		return err
 	}
-	at := max(now.UnixMicro(), last)
-	if _, err := e.exec(ctx, `DELETE FROM queue_starts WHERE queue_id = ? AND at <= ?`, queueID, at-rateWindow.Microseconds()); err != nil {
+	at := max(present, last)
+	if _, err := e.exec(ctx, `DELETE FROM queue_starts WHERE queue_id = ? AND (at <= ? OR at >= ?)`, queueID, at-rateWindow.Microseconds(),
+		late); err != nil {
 		return err
 	}
 	_, err = e.exec(ctx, `INSERT INTO queue_starts (queue_id, at, tasks) VALUES (?, ?, ?)`, queueID, at, tasks)

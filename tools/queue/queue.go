@@ -38,7 +38,7 @@ var Family = toolfold.Family{
 		Required: toolfold.Fields{name},
 		Optional: toolfold.Fields{
 			description, concurrency.With(toolfold.Default(work.DefaultConcurrency)), priority.With(toolfold.Default(work.Medium)),
-			perProcess.With(toolfold.Added()), rate.With(toolfold.Added()),
+			perProcess.With(toolfold.Added()), rate.With(toolfold.Min(0), toolfold.Added()),
 		},
 		Effect:  toolfold.Adds,
 		Once:    true, // what is there is refused
@@ -61,7 +61,7 @@ var Family = toolfold.Family{
 		Words:    "modify, edit concurrency",
 		Doc:      "Tasks that run go on, also above a new limit.",
 		Required: toolfold.Fields{queueID},
-		Optional: toolfold.Fields{description, concurrency, priority, perProcess, rate},
+		Optional: toolfold.Fields{description, concurrency, priority, perProcess, rate.With(toolfold.Min(0))},
 		Effect:   toolfold.Sets,
 		Example:  `{"queueId": "deploys", "maxConcurrency": 2}`,
 		Related:  []string{"queue.list"},

@@ -3,6 +3,7 @@ package trace
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +37,12 @@ func New(store Store, flush func(context.Context) error, now func() time.Time) *
 	return &Service{store: store, flush: flush, now: clock.Micros(now)}
 }
 
-// List lists traces, one page at a time.
+// milliseconds returns a duration, at most the longest that there is.
+func milliseconds(n int) time.Duration {
+	return time.Duration(min(int64(n), int64(math.MaxInt64/time.Millisecond))) * time.Millisecond
+}
+
+// List lists traces, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	after, err := in.Position("trace.list")
 	if err != nil {
@@ -53,7 +59,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	page, err := s.store.List(ctx, Query{
 		Status: in.Status, Label: in.Label, Caller: in.Caller, Workspace: in.Workspace,
 		Session: strings.ToLower(in.SessionID), Task: strings.ToLower(in.TaskID), Error: in.Error,
-		MinDuration: time.Duration(in.MinDurationMs) * time.Millisecond, Since: in.Since, Until: in.Until,
+		MinDuration: milliseconds(in.MinDurationMs), Since: in.Since, Until: in.Until,
 		Now: now, HeardFrom: now.Add(-Silence), Limit: in.Limit + 1, After: after,
 	})
 	if err != nil {

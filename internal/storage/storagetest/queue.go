@@ -190,9 +190,9 @@ func updateQueue(t *testing.T, db *storage.DB) {
 	equal(t, found, false)
 }
 
-// limitRate checks the rate limit of a queue with two processes on one store that claim at the same
-// moment. Together they start exactly that many tasks per minute, even if the clock of one is
-// behind.
+// limitRate checks that two processes on one store, which claim at the same moment, start
+// exactly as many tasks a minute as their queue allows, also if the clock of one is behind. A
+// start that a wrong clock dates in the future holds nothing back.
 func limitRate(t *testing.T, url string) {
 	const rate = 4
 	dbs := []*storage.DB{Open(t, url), Open(t, url)}
@@ -207,8 +207,8 @@ func limitRate(t *testing.T, url string) {
 		noError(t, err)
 		noError(t, ledger.Enter(t.Context(), places[i], places[i], long))
 		ledgers = append(ledgers, ledger)
-		for n := range 20 {
-			waiting := newTask(20*i + n)
+		for n := range 40 {
+			waiting := newTask(40*i + n)
 			waiting.QueueID, waiting.Workspace = q.ID, places[i]
 			_, err := db.Task().Submit(t.Context(), waiting, waiting.CreatedAt, maxOpen)
 			noError(t, err)
@@ -238,10 +238,14 @@ func limitRate(t *testing.T, url string) {
 	equal(t, n, 0)
 	equal(t, claim(180, 150), rate) // the second is 30 seconds behind
 	equal(t, claim(239, 209), 0)
+	equal(t, claim(100_000), rate) // a clock is a day ahead
+	for _, step := range []struct{ second, want int }{{300, rate}, {301, 0}, {359, 0}, {360, rate}} {
+		equal(t, []int{step.second, claim(step.second)}, []int{step.second, step.want})
+	}
 	q.RatePerMinute = 0
 	_, _, err = dbs[1].Queue().Update(t.Context(), q.ID, func(stored *queue.Queue) { stored.RatePerMinute = 0 })
 	noError(t, err)
-	equal(t, claim(239, 239) > rate, true)
+	equal(t, claim(361, 361) > rate, true)
 }
 
 // limitProcesses checks that a limit holds in each process.
