@@ -85,9 +85,12 @@ type archiveTable struct {
 	unique   []string // columns that no two objects share, see [archiveTable.claim]; nil = only those of the key
 	omit     []string // columns that the store fills in again
 	values   map[string]domain
-	absent   map[string]any // values of columns that earlier archives lack and that have no default in the schema
+	absent   map[string]any // values of columns that earlier archives lack, unless it is the default in the schema
 	children []archiveTable
 }
+
+// copyOf is the value of a column that an upgrade copied from another one.
+type copyOf string
 
 // domain bounds the values of a column beyond its type.
 type domain struct {
@@ -146,6 +149,7 @@ var archiveKinds = []struct {
 			"status":   {oneOf: []string{work.SessionActive, work.SessionCompleted, work.SessionFailed}},
 			"metadata": anyObject, "failure": {like: failureRow{}},
 		},
+		absent: map[string]any{"creator_workspace": copyOf("workspace")},
 		children: []archiveTable{
 			{name: "session_participants", parent: "session_id", key: []string{"agent_id"}},
 			{name: "session_policies", parent: "session_id", key: []string{"policy_id"},
@@ -297,7 +301,7 @@ type column struct {
 	name     string
 	kind     columnKind
 	required bool // it has no NULL and no default
-	absent   any  // default, as archives have it; nil = none
+	absent   any  // of an object that lacks it, as archives have it; nil = NULL
 }
 
 type columnKind int
@@ -355,7 +359,7 @@ func (a *archive) columns(ctx context.Context, t archiveTable) ([]column, error)
 	slices.SortFunc(list, func(x, y column) int { return strings.Compare(x.name, y.name) })
 	for i, c := range list {
 		list[i].required = c.required || slices.Contains(t.key, c.name)
-		if list[i].absent = t.absent[c.name]; defaults[c.name] == "" {
+		if list[i].absent = t.absent[c.name]; list[i].absent != nil || defaults[c.name] == "" {
 			continue
 		}
 		value, err := scalar[any](ctx, a.executor, sqlf(`SELECT `+defaults[c.name]))

@@ -21,8 +21,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/pressly/goose/v3"
 
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -582,10 +584,20 @@ func TestImportOfEarlierStep(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		for i, workspace := range []string{"shop", ""} {
+			s := session.Session{ID: fmt.Sprint("s", i), Initiator: "ann", Status: work.SessionActive, Workspace: workspace,
+				CreatorWorkspace: workspace}
+			if err := from.Session().Create(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
 		whole := exported(t, from)
-		lacking := edited(t, whole, func(_ string, o map[string]any) bool {
-			for _, column := range []string{"rate_per_minute", "workspace"} {
+		lacking := edited(t, whole, func(kind string, o map[string]any) bool {
+			for _, column := range []string{"rate_per_minute", "creator_workspace"} {
 				delete(o, column)
+			}
+			if kind == "notes" {
+				delete(o, "workspace")
 			}
 			return true
 		})
@@ -596,11 +608,11 @@ func TestImportOfEarlierStep(t *testing.T) {
 		if err := db.Task().AddQueue(t.Context(), task.CallsQueue, time.UnixMicro(99)); err != nil {
 			t.Fatal(err)
 		}
-		if sum, err := imports(t, db, lacking, Import{}); err != nil || sum.New != 2 || sum.Equal != 2 {
+		if sum, err := imports(t, db, lacking, Import{}); err != nil || sum.New != 4 || sum.Equal != 2 {
 			t.Fatalf("found %+v: %v", sum, err)
 		}
 		for _, archive := range [][]byte{lacking, whole} {
-			if sum, err := imports(t, db, archive, Import{}); err != nil || sum.Equal != 4 || sum.New+sum.Different > 0 {
+			if sum, err := imports(t, db, archive, Import{}); err != nil || sum.Equal != 6 || sum.New+sum.Different > 0 {
 				t.Errorf("found %+v: %v", sum, err)
 			}
 		}

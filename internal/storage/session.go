@@ -37,8 +37,8 @@ func failureText(f *session.Failure) (any, error) {
 
 const (
 	insertSession = `INSERT INTO sessions
-		(id, status, created_at, updated_at, ended_at, initiator, task, workspace, summary, metadata, failure)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		(id, status, created_at, updated_at, ended_at, initiator, task, workspace, creator_workspace, summary, metadata, failure)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// A change is saved only if it was made to the present version.
 	updateSession = `UPDATE sessions SET status = ?, updated_at = ?, ended_at = ?, summary = ?, failure = ?, version = version + 1
 		WHERE id = ? AND version = ?`
@@ -46,7 +46,7 @@ const (
 		ON CONFLICT (session_id, agent_id) DO UPDATE SET role = excluded.role, joined_at = excluded.joined_at, left_at = excluded.left_at`
 	// One statement, so that the participants are those of the version.
 	selectSession = `SELECT s.id, s.status, s.created_at, s.updated_at, s.ended_at, s.version,
-			s.initiator, s.task, s.workspace, s.summary, s.metadata, s.failure,
+			s.initiator, s.task, s.workspace, s.creator_workspace, s.summary, s.metadata, s.failure,
 			p.agent_id, p.role, p.joined_at, p.left_at
 		FROM sessions s JOIN session_participants p ON p.session_id = s.id WHERE s.id = ? ORDER BY p.place`
 	selectListed = `SELECT id, initiator, task, status, created_at, updated_at, workspace,
@@ -62,7 +62,8 @@ func (s sessionStore) Create(ctx context.Context, created session.Session) error
 	return s.db.transact(ctx, func(t executor) error {
 		_, err := t.exec(ctx, insertSession, created.ID, created.Status,
 			created.CreatedAt.UnixMicro(), created.UpdatedAt.UnixMicro(), maybeMicros(created.EndedAt),
-			[]byte(created.Initiator), []byte(created.Task), []byte(created.Workspace), []byte(created.Summary),
+			[]byte(created.Initiator), []byte(created.Task), []byte(created.Workspace), []byte(created.CreatorWorkspace),
+			[]byte(created.Summary),
 			maybeText(created.Metadata), failure)
 		if err != nil {
 			return err
@@ -147,7 +148,7 @@ func scanSession(rows *sql.Rows) (s session.Session, err error) {
 	var p session.Participant
 	var failure *failureRow
 	err = rows.Scan(&s.ID, &s.Status, micros{&s.CreatedAt}, micros{&s.UpdatedAt}, micros{&s.EndedAt}, &s.Version,
-		&s.Initiator, &s.Task, &s.Workspace, &s.Summary, (*[]byte)(&s.Metadata), fromJSON{&failure},
+		&s.Initiator, &s.Task, &s.Workspace, &s.CreatorWorkspace, &s.Summary, (*[]byte)(&s.Metadata), fromJSON{&failure},
 		&p.AgentID, &p.Role, micros{&p.JoinedAt}, micros{&p.LeftAt})
 	s.Participants, s.Failure = []session.Participant{p}, (*session.Failure)(failure)
 	return s, err

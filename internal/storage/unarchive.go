@@ -300,6 +300,9 @@ func (a *archive) complete(ctx context.Context, t archiveTable, o object) error 
 		switch {
 		case !has && c.absent != nil:
 			o[c.name] = c.absent
+			if from, is := c.absent.(copyOf); is {
+				o[c.name] = o[string(from)]
+			}
 		case !has && c.required:
 			return fmt.Errorf("%s lacks %s", t.name, c.name)
 		case has:

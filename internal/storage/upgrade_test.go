@@ -499,3 +499,31 @@ func checkOld(t *testing.T, url string) {
 		t.Errorf("%d tasks with the tag, %v", page.Total, err)
 	}
 }
+
+// Sessions of a store that did not know where they were made are ended from the workspace that they name, as before.
+func TestUpgradedSessionsHaveCreators(t *testing.T) {
+	eachOld(t, func(t *testing.T, pool *sql.DB, d dialect) {
+		makeAt(t, pool, d, 28, []string{
+			`INSERT INTO sessions (id, status, created_at, updated_at, initiator, task, workspace, summary)
+				VALUES ('s', 'active', 1, 2, 'ann', 'ship', 'shop', '')`,
+			`INSERT INTO session_participants (session_id, agent_id, place, role, joined_at) VALUES ('s', 'ann', 0, 'initiator', 1)`,
+		})
+	}, func(t *testing.T, url string) {
+		db, err := Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		sessions := session.New(db.Session(), func() time.Time { return fromMicros(9) }, uuid.NewString)
+		for _, step := range []struct {
+			workspace string
+			ends      bool
+		}{{"site", false}, {"", false}, {"shop", true}} {
+			sessions.Workspace = step.workspace
+			out, err := sessions.Complete(t.Context(), session.CompleteIn{SessionID: "s"})
+			if (err == nil) != step.ends {
+				t.Errorf("%q: %+v, %v", step.workspace, out, err)
+			}
+		}
+	})
+}

@@ -53,7 +53,8 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (CreateOut, error) {
 	now := s.now()
 	session := Session{
 		ID: s.newID(), Initiator: in.Initiator, Task: in.Task, Status: work.SessionActive,
-		Workspace: cmp.Or(in.Workspace, s.Workspace), Metadata: in.Metadata, CreatedAt: now, UpdatedAt: now,
+		Workspace: cmp.Or(in.Workspace, s.Workspace), CreatorWorkspace: s.Workspace,
+		Metadata: in.Metadata, CreatedAt: now, UpdatedAt: now,
 		Participants: []Participant{{AgentID: in.Initiator, Role: Initiator, JoinedAt: now}},
 	}
 	if err := s.store.Create(ctx, session); err != nil {

@@ -42,7 +42,7 @@ var (
 	}
 )
 
-const whoEnds = "A session of another workspace is ended by a participant, named in agentId."
+const whoEnds = "A session that another workspace opened is ended by a participant, named in agentId."
 
 //go:embed asks.txt
 var asksText string

@@ -95,20 +95,25 @@ func TestLifeOfASession(t *testing.T) {
 func TestWhoEnds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		name, workspace, agent string
-		user, ends             bool
+		name, workspace, creator, agent string // creator's workspace; empty = workspace
+		user, ends                      bool
 	}{
 		{name: "participant", workspace: "shop", agent: "bob", ends: true},
 		{name: "initiator", workspace: "shop", agent: "ann", ends: true},
 		{name: "caller of the workspace", workspace: "here", ends: true},
 		{name: "session without a workspace", ends: true},
 		{name: "user", workspace: "shop", user: true, ends: true},
+		{name: "creator that named another workspace", workspace: "shop", creator: "here", ends: true},
 		{name: "caller of another workspace", workspace: "shop"},
+		{name: "caller of the workspace that another names", workspace: "here", creator: "shop"},
 		{name: "other agent", workspace: "shop", agent: "eve"},
 		{name: "other agent of the workspace", workspace: "here", agent: "eve"},
 		{name: "agent that left", workspace: "here", agent: "joe"},
 		{name: "user as another agent", workspace: "shop", agent: "eve", user: true},
 	} {
+		if test.creator == "" {
+			test.creator = test.workspace
+		}
 		for _, action := range []string{"complete", "fail"} {
 			t.Run(test.name+" "+action, func(t *testing.T) {
 				t.Parallel()
@@ -117,7 +122,8 @@ func TestWhoEnds(t *testing.T) {
 				if test.user {
 					b.ctx = ByUser(b.ctx)
 				}
-				b.store.sessions[id(1)] = Session{ID: id(1), Initiator: "ann", Status: work.SessionActive, Workspace: test.workspace,
+				b.store.sessions[id(1)] = Session{ID: id(1), Initiator: "ann", Status: work.SessionActive,
+					Workspace: test.workspace, CreatorWorkspace: test.creator,
 					Participants: []Participant{{AgentID: "ann", Role: Initiator}, {AgentID: "bob", Role: Delegate},
 						{AgentID: "joe", Role: Delegate, LeftAt: time.Unix(1, 0)}}}
 				b.ids = 1
@@ -136,7 +142,7 @@ func TestWhoEnds(t *testing.T) {
 					b.Refuse(action, args+"}", AgentNotParticipant, `"`+test.agent+`" is not in the session`, "ann, bob")
 					state = work.SessionActive
 				default:
-					b.Refuse(action, args+"}", AgentNotParticipant, `of another workspace, "shop"`, "agentId (in it: ann, bob)")
+					b.Refuse(action, args+"}", AgentNotParticipant, `another workspace opened the session, "shop"`, "agentId (in it: ann, bob)")
 					state = work.SessionActive
 				}
 				if got := b.store.sessions[id(1)].Status; got != state {

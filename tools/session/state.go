@@ -44,17 +44,17 @@ type ender struct {
 	anywhere  bool // it ends sessions of every workspace
 }
 
-// check refuses agents that are not in the session, and callers of other workspaces that
-// name no agent. A session without a workspace is ended by all callers.
+// check refuses agents that are not in the session, and callers of other workspaces than its creator's
+// that name no agent. All callers end a session without any workspace.
 func (e ender) check(s *Session) error {
 	switch {
 	case e.agent != "":
 		_, err := s.presentMember(e.agent)
 		return err
-	case e.anywhere, s.Workspace == "", s.Workspace == e.workspace:
+	case e.anywhere, s.Workspace == "" && s.CreatorWorkspace == "", s.CreatorWorkspace == e.workspace:
 		return nil
 	}
-	return toolfold.Errorf(AgentNotParticipant, "the session is of another workspace, %q", shorten.Quoted(s.Workspace)).
+	return toolfold.Errorf(AgentNotParticipant, "another workspace opened the session, %q", shorten.Quoted(s.CreatorWorkspace)).
 		About(toolfold.ProblemMissing, "agentId").
 		WithHint("if you are in the session, pass your agentId (in it: %s); else leave the session to them, with session.join and session.note",
 			strings.Join(s.agents(), ", "))

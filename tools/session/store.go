@@ -18,7 +18,8 @@ const (
 // Session is a session as it is stored. Times are UTC in whole microseconds.
 type Session struct {
 	ID, Initiator, Task, Status string
-	Workspace                   string          // may be empty
+	Workspace                   string          // that the session is about; may be empty
+	CreatorWorkspace            string          // of the caller that made it; its callers may end it
 	Metadata                    json.RawMessage // nil = none
 	Summary                     string          // of a completed session; may be empty
 	Failure                     *Failure        // of a failed session
@@ -70,7 +71,7 @@ type Store interface {
 
 	// Save replaces a session and raises its version, if the stored version
 	// still is s.Version; otherwise it changes nothing and saved is false.
-	// ID, Initiator, Task, Workspace, Metadata and CreatedAt never change,
+	// ID, Initiator, Task, both workspaces, Metadata and CreatedAt never change,
 	// and participants are never removed.
 	Save(ctx context.Context, s Session) (saved bool, err error)
 

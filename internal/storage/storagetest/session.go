@@ -63,7 +63,7 @@ func create(t *testing.T, s session.Store, created ...session.Session) {
 func keepSession(t *testing.T, db *storage.DB) {
 	s := db.Session()
 	plain, full := newSession(1), newSession(2)
-	full.Initiator, full.Task, full.Workspace = "a\x00b", "müssen 任务 '?", "/w"
+	full.Initiator, full.Task, full.Workspace, full.CreatorWorkspace = "a\x00b", "müssen 任务 '?", "/w", "Ö\x00"
 	full.Metadata = json.RawMessage(`{"big":123456789012345678901234567890,"spelt":1.50}`)
 	full.Participants[0].AgentID = full.Initiator
 	create(t, s, plain, full)
