@@ -72,6 +72,11 @@ func (f *Family) Validate() error {
 		if c := a.Completes; c.in != nil {
 			found.check(a.BecomesTask && c.in == a.Run.in && c.out == c.in, where, "completes other arguments than those that it runs with")
 		}
+		if a.Previews != "" {
+			p, has := find(a.Optional.Params(), a.Previews)
+			found.check(a.BecomesTask && has && p.Kind == KindBoolean, where,
+				"previews %q, which is not an optional boolean of a call that may become a task", a.Previews)
+		}
 		if a.WritesFiles() {
 			found.check(a.Effect != Reads, where, "only reads, but writes files")
 			compareSome(&found, where+" writes", a.Writes.in, a.Params())

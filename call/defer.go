@@ -35,6 +35,9 @@ func (c *Call) deferred(ctx context.Context) (toolfold.Answer, bool) {
 	if a := c.Entry.Action; d == nil || !a.BecomesTask && !(a.AwaitsTask && asIs) {
 		return toolfold.Answer{}, false
 	}
+	if c.previews() {
+		return toolfold.Answer{}, false
+	}
 	completed, err := c.Entry.Action.Complete(withoutDeferral(ctx), c.Own())
 	if err != nil {
 		return c.runner.fail(ctx, c, err), true
@@ -43,6 +46,15 @@ func (c *Call) deferred(ctx context.Context) (toolfold.Answer, bool) {
 	return d(ctx, c)
 }
 
+// previews reports whether a call only shows what its action would do.
+func (c *Call) previews() bool {
+	name := c.Entry.Action.Previews
+	if name == "" {
+		return false
+	}
+	var args map[string]json.RawMessage
+	return json.Unmarshal(c.Own(), &args) == nil && string(args[name]) == "true"
+}
 // Own returns the complete arguments in the action's spelling, without members for the call, such
 // as the fields to return.
 func (c *Call) Own() json.RawMessage {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
@@ -14,9 +15,13 @@ type checkOut struct {
 	Warnings []string `json:"warnings" doc:"What it found."`
 }
 
+type checkIn struct {
+	DryRun bool `json:"dryRun"`
+}
+
 type checker struct{}
 
-func (checker) Check(context.Context, struct{}) (checkOut, error) {
+func (checker) Check(context.Context, checkIn) (checkOut, error) {
 	return checkOut{Checked: 1, Warnings: []string{"a hinge is loose"}}, nil
 }
 
@@ -24,7 +29,8 @@ var doors = toolfold.Family{
 	Name: "door", Summary: "Looks after doors", Category: "house", Tier: toolfold.Core,
 	Actions: []*toolfold.Action{{
 		Name: "check", Legacy: toolfold.Was("door_check_all"), Summary: "Check the doors.", Effect: toolfold.Reads, Example: `{}`,
-		BecomesTask: true, Run: toolfold.Method(checker.Check),
+		Optional:    toolfold.Fields{toolfold.Bool{Name: "dryRun", Doc: "Only count them."}},
+		BecomesTask: true, Previews: "dryRun", Run: toolfold.Method(checker.Check),
 	}},
 }
 
@@ -42,5 +48,27 @@ func TestOwnWarnings(t *testing.T) {
 	kept := r.Call(t.Context(), "door.check", json.RawMessage(`{}`))
 	if again := r.Recall(t.Context(), name, json.RawMessage(args), kept.Content, false); string(again.Content) != want {
 		t.Errorf("a kept result is answered\n%s, want\n%s", again.Content, want)
+	}
+}
+
+// A call that only shows what its action would do is never kept as a task, however its argument is spelt.
+func TestPreviewsRunAtOnce(t *testing.T) {
+	t.Parallel()
+	r := toolfoldtest.Runner(toolfoldtest.Mount(t, doors, checker{}))
+	ctx := call.WithDeferral(t.Context(), func(context.Context, *call.Call) (toolfold.Answer, bool) {
+		return toolfold.Answer{Content: json.RawMessage(`{"task":1}`)}, true
+	})
+	const ran, kept = `{"checked":1,"warnings":["a hinge is loose"]}`, `{"task":1}`
+	for _, c := range []struct{ name, args, want string }{
+		{"door_check_all", `{"dryRun":true}`, ran},
+		{"door_check_all", `{"dryRun":false}`, kept},
+		{"door_check_all", `{}`, kept},
+		{"door", `{"action":"check","params":{"dryRun":true}}`, ran},
+		{"door", `{"action":"check","params":"{\"dryRun\":\"true\"}"}`, ran},
+		{"door.check", `{"dryRun":null}`, kept},
+	} {
+		if got := r.Call(ctx, c.name, json.RawMessage(c.args)); string(got.Content) != c.want {
+			t.Errorf("%s %s is answered %s, want %s", c.name, c.args, got.Content, c.want)
+		}
 	}
 }

@@ -54,6 +54,7 @@ var Family = toolfold.Family{
 		Example:     `{"workflowId": "count-notes", "input": {"prefix": "team/"}}`,
 		Related:     []string{"workflow.describe", "workflow.list"},
 		BecomesTask: true,
+		Previews:    dryRun.Name,
 		Completes:   toolfold.Method((*Service).Complete),
 		Run:         toolfold.Method((*Service).Run),
 	}, {
