@@ -55,6 +55,7 @@ func (c *Call) previews() bool {
 	var args map[string]json.RawMessage
 	return json.Unmarshal(c.Own(), &args) == nil && string(args[name]) == "true"
 }
+
 // Own returns the complete arguments in the action's spelling, without members for the call, such
 // as the fields to return.
 func (c *Call) Own() json.RawMessage {
