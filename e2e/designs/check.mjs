@@ -150,28 +150,58 @@ test('schemas in TypeScript, Zod and Drizzle compile', async () => {
       writeFileSync(join(dir, `${format}${i}.ts`), schemaOf(text, format, true));
     }
   }
-  // Without a field of its own type the type is inferred.
-  writeFileSync(join(dir, 'inferred.ts'), design('schema', { name: 'u', fields: fieldTypes.map((type) => ({ name: type, type })), format: 'zod' }).content);
+  writeFileSync(join(dir, 'plain.ts'), design('schema', { name: 'u', fields: fieldTypes.map((type) => ({ name: type, type })), format: 'zod' }).content);
   compile(dir, join(dir, 'out'));
 });
 
-test('Zod judges as the fields say', async () => {
-  const { content } = design('schema', {
-    name: 'user', format: 'zod', fields: [
-      { name: 'email', type: 'email', required: true }, { name: 'at', type: 'datetime', nullable: true }, { name: '__proto__', type: 'integer', required: true },
-      { name: 'role', type: 'enum', enumValues: ['a', '"b"'] },
-    ],
-  });
-  const dir = join(scratch, 'judge');
+/** Compiles a text with what uses it, and returns its module. */
+async function moduleOf(name, content, use = '') {
+  const dir = join(scratch, name);
   mkdirSync(dir);
-  writeFileSync(join(dir, 'user.ts'), content);
+  writeFileSync(join(dir, 'made.ts'), content);
+  if (use) writeFileSync(join(dir, 'use.ts'), use);
   compile(dir, join(dir, 'out'));
-  const { UserSchema } = await import(join(dir, 'out', 'user.js'));
-  const parse = (more) => UserSchema.safeParse(JSON.parse(`{"email":"a@example.com",${more}}`)).success;
-  assert.deepEqual(Object.keys(UserSchema.shape), ['email', 'at', '__proto__', 'role']);
-  assert.equal(parse('"at":"2026-01-02T03:04:05Z","role":"\\"b\\""'), UserSchema.safeParse({ email: 'a@example.com' }).success);
-  assert.equal(parse('"role":"c"'), false);
-  assert.equal(parse('"at":"yesterday"'), false);
+  return import(join(dir, 'out', 'made.js'));
+}
+
+/** Values that a required field of a type takes, and some that it does not. */
+const judged = {
+  string: [['', 'a'], [1, null]], number: [[0, -1.5], ['1', null]], integer: [[0, -7], [1.5, '1', 1e300]], boolean: [[true, false], [0, 'true']],
+  array: [[[], [1, 'a', null]], [{}, 'a']], object: [[{}, { a: [1] }], [[], 'a', null]], date: [['2026-02-28'], ['2026-02-30', '2026-1-2', 1]],
+  datetime: [['2026-01-02T03:04:05Z', '2026-01-02T03:04:05.5+02:00'], ['2026-01-02', 'yesterday', '2026-02-30T00:00:00Z']],
+  uuid: [['0b7f7a3e-6f0c-4d3c-9a58-0d6c3f5f8b11'], ['0b7f7a3e', 'x']], email: [['a@example.com'], ['a', 'a@']], url: [['https://example.com/a?b'], ['example']],
+};
+
+test('Zod 4 judges as the fields say', async () => {
+  const fields = fieldTypes.map((type) => ({ name: type, type }));
+  fields.push(
+    { name: '__proto__', type: 'integer' }, { name: 'role', type: 'enum', enumValues: ['a', '"b"'] }, { name: 'none', type: 'null' },
+    { name: 'roles', type: 'array', enumValues: ['a', 'b'] }, { name: 'at', type: 'datetime', nullable: true },
+    { name: 'parent', type: 'ref', refSchema: 'user', nullable: true }, { name: 'children', type: 'array', refSchema: 'user' },
+  );
+  const { content } = design('schema', { name: 'user', format: 'zod', fields });
+  const { UserSchema } = await moduleOf('judge', content, `import type { User } from "./made.js";
+export const name = (u: User): string | undefined => u.parent?.children?.[0]?.parent?.string;
+export const user: User = { parent: { children: [{}] }, role: "a" };
+`);
+  assert.deepEqual(Object.keys(UserSchema.shape), fields.map((f) => f.name));
+  const own = (name, value) => JSON.parse(`{${JSON.stringify(name)}:${JSON.stringify(value)}}`);
+  const parses = (name, value) => UserSchema.safeParse(own(name, value)).success;
+  const cases = { ...judged, role: [['a', '"b"'], ['c', null]], none: [[null], [0]], roles: [[[], ['b', 'a']], [['c'], 'a']],
+    at: [[null, '2026-01-02T03:04:05Z'], ['yesterday']], parent: [[null, {}, { parent: { role: 'a' } }], [1, { parent: { role: 'c' } }]],
+    children: [[[], [{ children: [{}] }]], [[1], [{ children: [{ boolean: 1 }] }], null]] };
+  for (const [name, [good, bad]] of Object.entries(cases)) {
+    for (const value of good) assert.ok(parses(name, value), `${name}: ${JSON.stringify(value)} is refused`);
+    for (const value of bad) assert.ok(!parses(name, value), `${name}: ${JSON.stringify(value)} is taken`);
+  }
+  const needed = await moduleOf('needed', design('schema', { name: 'needed', fields: fields.slice(0, fieldTypes.length).map((f) => ({ ...f, required: true })) }).content);
+  const whole = Object.fromEntries(fieldTypes.map((type) => [type, judged[type][0][0]]));
+  assert.ok(needed.NeededSchema.safeParse(whole).success);
+  for (const type of fieldTypes) {
+    const { [type]: _, ...rest } = whole;
+    assert.ok(!needed.NeededSchema.safeParse(rest).success, `${type} may be missing`);
+    assert.ok(!needed.NeededSchema.safeParse({ ...whole, [type]: null }).success, `${type} may be null`);
+  }
 });
 
 test('Drizzle makes tables', async () => {
@@ -181,11 +211,7 @@ test('Drizzle makes tables', async () => {
       { name: 'role', type: 'enum', enumValues: ['a'] }, { name: 'read-only', type: 'boolean', required: true },
     ],
   });
-  const dir = join(scratch, 'tables');
-  mkdirSync(dir);
-  writeFileSync(join(dir, 'order.ts'), content);
-  compile(dir, join(dir, 'out'));
-  const { order } = await import(join(dir, 'out', 'order.js'));
+  const { order } = await moduleOf('tables', content);
   const { getTableConfig } = await import('drizzle-orm/pg-core');
   const table = getTableConfig(order);
   assert.equal(table.name, 'order');

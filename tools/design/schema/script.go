@@ -3,7 +3,6 @@ package schema
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"text/template"
@@ -36,17 +35,21 @@ var typeScript = notation{
 	nullable: "%s | null", optional: "%s | undefined",
 }
 
-// zod is for Zod 3.23 and later. A field of the record's own type is a getter's work in Zod 4 only,
-// so it is lazy, which needs the type written out before.
+// zod is for Zod 4. A field of the record's own type is a getter, as the constant it
+// refers to is not set yet.
 var zod = notation{
 	types: map[string]string{
-		String: "z.string()", Number: "z.number()", Integer: "z.number().int()", Boolean: "z.boolean()",
+		String: "z.string()", Number: "z.number()", Integer: "z.int()", Boolean: "z.boolean()",
 		Object: "z.record(z.string(), z.unknown())", Null: "z.null()",
-		Date: "z.string().date()", DateTime: "z.string().datetime({ offset: true })",
-		UUID: "z.string().uuid()", Email: "z.string().email()", URL: "z.string().url()",
+		Date: "z.iso.date()", DateTime: "z.iso.datetime({ offset: true })", UUID: "z.uuid()", Email: "z.email()", URL: "z.url()",
 	},
-	own: "z.lazy(() => %sSchema)", other: "%sSchema", choice: "z.enum([%s])", separator: ", ", list: "z.array(%s)", any: "z.unknown()",
+	own: "%sSchema", other: "%sSchema", choice: "z.enum([%s])", separator: ", ", list: "z.array(%s)", any: "z.unknown()",
 	nullable: "%s.nullable()", optional: "%s.optional()",
+}
+
+// zodGetter spells what a getter returns: TypeScript cannot infer it, as it is part of itself.
+var zodGetter = notation{
+	own: "typeof %sSchema", list: "z.ZodArray<%s>", nullable: "z.ZodNullable<%s>", optional: "z.ZodOptional<%s>",
 }
 
 // script is a record in a notation. Templates are filled with it.
@@ -75,23 +78,17 @@ func fill(name string, with any) string {
 	return b.String()
 }
 
-// Recursive reports whether a field is of the record's own type.
-func (s script) Recursive() bool {
-	return slices.ContainsFunc(s.Fields, func(f field) bool { return f.ref == s.TypeName })
-}
+// Own reports whether a field is of the record's own type.
+func (s script) Own(f field) bool { return f.ref == s.TypeName }
 
-// Inferred is the record in TypeScript, with the types of other records as Zod infers them.
-func (s script) Inferred() script {
-	inferred := typeScript
-	inferred.other = "z.infer<typeof %sSchema>"
-	return script{s.record, inferred}
-}
+// Getter spells the type of what the getter of a field returns.
+func (s script) Getter(f field) string { return script{s.record, zodGetter}.Type(f) }
 
 // Type spells the type of a field.
 func (s script) Type(f field) string {
 	inner := s.types[f.Type]
 	switch {
-	case f.ref == s.TypeName:
+	case s.Own(f):
 		inner = fmt.Sprintf(s.own, f.ref)
 	case f.ref != "":
 		inner = fmt.Sprintf(s.other, f.ref)
