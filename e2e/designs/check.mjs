@@ -135,6 +135,17 @@ function schemaOf(text, format, anyNames) {
     { name: 'team', type: 'ref', refSchema: 'Team', required: true },
     { name: 'parent', type: 'ref', refSchema: 'class' },
     { name: 'orders', type: 'array', refSchema: 'order' },
+    { name: 'code', type: 'string', min: 1, max: 20, pattern: '^[A-Z]{2}-\\d+$', unique: true, default: 'AB-1' },
+    { name: 'words', type: 'string', index: true, default: text.replaceAll('\u0000', ' ') },
+    { name: 'count', type: 'integer', min: 0, max: 9, default: 3, index: true },
+    { name: 'share', type: 'number', min: 0.5, nullable: true, default: 0.75 },
+    { name: 'state', type: 'enum', enumValues: ['new', 'in-use'], default: 'in-use', unique: true },
+    { name: 'states', type: 'array', enumValues: ['new', 'in-use'], max: 2, default: ['in-use'] },
+    { name: 'extra', type: 'object', default: { __proto__x: [1], [text.replaceAll('\u0000', ' ')]: "it's" } },
+    { name: 'made', type: 'datetime', default: 'now' }, { name: 'due', type: 'datetime', default: '2026-01-02T03:04:05Z' },
+    { name: 'madeOn', type: 'date', default: 'now' }, { name: 'dueOn', type: 'date', default: '2026-01-02' }, { name: 'on', type: 'boolean', default: false },
+    { name: 'boss', type: 'ref', refSchema: 'class', onDelete: 'set null', unique: true },
+    { name: 'club', type: 'ref', refSchema: 'Club', required: true, onDelete: 'cascade', index: true },
   );
   if (anyNames) {
     fields.push({ name: text, type: 'string', required: true }, { name: `${text}2`, type: 'enum', enumValues: ['x'] });
@@ -194,6 +205,20 @@ export const user: User = { parent: { children: [{}] }, role: "a" };
     for (const value of good) assert.ok(parses(name, value), `${name}: ${JSON.stringify(value)} is refused`);
     for (const value of bad) assert.ok(!parses(name, value), `${name}: ${JSON.stringify(value)} is taken`);
   }
+  const detailed = await moduleOf('detailed', design('schema', {
+    name: 'detailed', fields: [
+      { name: 'code', type: 'string', required: true, min: 4, max: 6, pattern: '^[A-Z]+-\\d+$' }, { name: 'count', type: 'integer', min: 1, max: 3, default: 2 },
+      { name: 'tags', type: 'array', min: 1, default: ['a', { b: 1 }] }, { name: 'at', type: 'datetime', default: 'now' }, { name: 'on', type: 'date', default: 'now' },
+      { name: 'extra', type: 'object', nullable: true, default: JSON.parse('{"__proto__":1}') },
+    ],
+  }).content);
+  const read = detailed.DetailedSchema.parse({ code: 'AB-1' });
+  assert.deepEqual([read.count, read.tags, Object.keys(read.extra)], [2, ['a', { b: 1 }], ['__proto__']]);
+  assert.ok(Date.parse(read.at) > Date.parse(read.on));
+  for (const [more, good] of [[{ count: 3 }, true], [{ count: 4 }, false], [{ count: 0 }, false], [{ tags: [] }, false], [{ extra: null }, true],
+    [{ code: 'A-1' }, false], [{ code: 'AB-12345' }, false], [{ code: 'AB12' }, false]]) {
+    assert.equal(detailed.DetailedSchema.safeParse({ code: 'AB-1', ...more }).success, good, JSON.stringify(more));
+  }
   const needed = await moduleOf('needed', design('schema', { name: 'needed', fields: fields.slice(0, fieldTypes.length).map((f) => ({ ...f, required: true })) }).content);
   const whole = Object.fromEntries(fieldTypes.map((type) => [type, judged[type][0][0]]));
   assert.ok(needed.NeededSchema.safeParse(whole).success);
@@ -209,6 +234,7 @@ test('Drizzle makes tables', async () => {
     name: 'order', format: 'drizzle', fields: [
       { name: 'id', type: 'integer', required: true }, { name: 'team', type: 'ref', refSchema: 'Team', required: true },
       { name: 'role', type: 'enum', enumValues: ['a'] }, { name: 'read-only', type: 'boolean', required: true },
+      { name: 'createdAt', type: 'datetime', default: 'now', index: true }, { name: 'code', type: 'string', unique: true },
     ],
   });
   const { order } = await moduleOf('tables', content);
@@ -216,9 +242,12 @@ test('Drizzle makes tables', async () => {
   const table = getTableConfig(order);
   assert.equal(table.name, 'order');
   assert.deepEqual(table.columns.map((c) => [c.name, c.notNull, c.primary]), [
-    ['id', true, true], ['team', true, false], ['role', false, false], ['read-only', true, false],
+    ['id', true, true], ['team', true, false], ['role', false, false], ['read_only', true, false], ['created_at', true, false],
+    ['code', false, false],
   ]);
   assert.equal(table.foreignKeys.length, 1);
+  assert.deepEqual(table.indexes.map((i) => [i.config.name, i.config.columns.map((c) => c.name)]), [['order_created_at_idx', ['created_at']]]);
+  assert.deepEqual(table.columns.filter((c) => c.isUnique || c.hasDefault).map((c) => c.name), ['id', 'created_at', 'code']);
 });
 
 test('schemas in Prisma are valid', () => {

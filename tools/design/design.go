@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/tools/design/architecture"
+	"github.com/toolfold/toolfold/tools/design/schema"
 )
 
 //go:embed asks.txt
@@ -73,17 +74,19 @@ var Family = toolfold.Family{
 		Run:     toolfold.Method((*Service).Component),
 		Writes:  toolfold.Files((*Service).Writes),
 	}, {
-		Name:     "schema",
-		Legacy:   toolfold.Was("design_schema"),
-		Summary:  "Write a record as Zod, JSON Schema, TypeScript, Prisma or Drizzle.",
-		Words:    "data model, entity, table, type, validation, fields, database, orm, record",
-		Doc:      "enum needs enumValues, ref needs refSchema (a name); array takes either, for its items. Prisma and Drizzle add a missing id.",
-		Changed:  "Every format is written. " + writesFile + "Fields are optional unless required is true. Adds refSchema. " + sameDesign,
+		Name:    "schema",
+		Legacy:  toolfold.Was("design_schema"),
+		Summary: "Write records as SQL, Zod, JSON Schema, TypeScript, Prisma or Drizzle.",
+		Words:   "data model, entity, table, type, validation, fields, database, orm, record, ddl, columns, postgres, sqlite, migration",
+		Doc: "enum needs enumValues, ref needs refSchema (a name); array takes either, for its items. sql is PostgreSQL; columns are " +
+			"snake_case. Tables get a missing id. notes name what the text does not hold.",
+		Changed: "Every format is written. " + writesFile + "Fields are optional unless required is true. " +
+			"Adds sql, sqlite, records, refSchema and details of fields. " + sameDesign,
 		Required: toolfold.Fields{name, fields},
 		Optional: toolfold.Fields{
-			description.With(toolfold.MaxLen(2000)), format.With(toolfold.OneOf("zod", "json-schema", "typescript", "prisma", "drizzle"),
+			description.With(toolfold.MaxLen(2000)), format.With(toolfold.OneOf(schema.Formats()...),
 				toolfold.Default("zod")),
-			outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
+			records.With(toolfold.Added()), outputPath, overwrite.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Effect:  toolfold.Sets,
 		Example: `{"name": "User", "fields": [{"name": "email", "type": "email", "required": true}], "format": "prisma"}`,

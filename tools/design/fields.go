@@ -83,8 +83,18 @@ var (
 			toolfold.Bool{Name: "nullable", Doc: "May be null."}.With(toolfold.Default(false)),
 			toolfold.List{Name: "enumValues", Doc: "Enum values.", Of: words},
 			toolfold.String{Name: "refSchema", Doc: "Target of a ref.", MaxLen: 100}.With(toolfold.Added()),
+			toolfold.Any{Name: "default", Doc: "Value if absent; now for dates."}.With(toolfold.Added()),
+			toolfold.Number{Name: "min", Doc: "Least value, length or items."}.With(toolfold.Added()),
+			toolfold.Number{Name: "max", Doc: "Greatest value, length or items."}.With(toolfold.Added()),
+			toolfold.String{Name: "pattern", Doc: "Regular expression of a string.", MaxLen: 200}.With(toolfold.Added()),
+			toolfold.Bool{Name: "unique", Doc: "No two alike."}.With(toolfold.Added()),
+			toolfold.Bool{Name: "index", Doc: "Looked up by it."}.With(toolfold.Added()),
+			toolfold.String{Name: "onDelete", Doc: "Of a ref.", Enum: schema.Actions()}.With(toolfold.Added()),
 		},
 	}}
+
+	record  = toolfold.Object{Required: toolfold.Fields{itemName, fields}, Optional: toolfold.Fields{description.With(toolfold.MaxLen(2000))}}
+	records = toolfold.List{Name: "records", Doc: "More tables of SQL: name, fields, description.", MaxItems: 50, Of: toolfold.Object{}}
 
 	components = toolfold.List{Name: "components", Doc: "Parts of the system.", MinItems: 1, MaxItems: 50, Of: toolfold.Object{
 		Required: toolfold.Fields{

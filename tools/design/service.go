@@ -1,8 +1,10 @@
 package design
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -54,9 +56,38 @@ func (s *Service) API(ctx context.Context, in APIIn) (TextOut, error) {
 }
 
 // Schema designs a schema.
-func (s *Service) Schema(ctx context.Context, in SchemaIn) (TextOut, error) {
-	content, problems := schema.Generate(in.Model, in.Format)
-	return s.text(ctx, Design{Type: "schema", Format: in.Format, Name: in.Name, Content: content}, problems, in.Output)
+func (s *Service) Schema(ctx context.Context, in SchemaIn) (SchemaOut, error) {
+	records, problems := recordsOf(in.Records)
+	in.Model.Records = records
+	var made schema.Text
+	if len(problems) == 0 {
+		made, problems = schema.Generate(in.Model, in.Format)
+	}
+	out, err := s.text(ctx, Design{Type: "schema", Format: in.Format, Name: in.Name, Content: made.Content}, problems, in.Output)
+	return SchemaOut{TextOut: out, Notes: made.Notes}, err
+}
+
+// recordsOf decodes records, which are declared as any objects so that lists need not repeat the members of a record.
+func recordsOf(list []json.RawMessage) (records []schema.Model, problems []toolfold.Problem) {
+	for i, raw := range list {
+		var object map[string]any
+		decoder := json.NewDecoder(bytes.NewReader(raw))
+		decoder.UseNumber()
+		if err := decoder.Decode(&object); err != nil {
+			return nil, []toolfold.Problem{{Path: fmt.Sprintf("/records/%d", i), Kind: toolfold.ProblemType, Want: "object"}}
+		}
+		found := record.Param().Check(object)
+		for _, p := range found {
+			p.Path = fmt.Sprintf("/records/%d%s", i, p.Path)
+			problems = append(problems, p)
+		}
+		var m schema.Model
+		if err := json.Unmarshal(raw, &m); err != nil && len(found) == 0 {
+			return nil, []toolfold.Problem{{Path: fmt.Sprintf("/records/%d", i), Kind: toolfold.ProblemType, Want: err.Error()}}
+		}
+		records = append(records, m)
+	}
+	return records, problems
 }
 
 // text keeps a design whose content is all that there is to it.

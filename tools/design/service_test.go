@@ -264,3 +264,39 @@ func TestProblemsNameEveryPlace(t *testing.T) {
 		t.Error("it was stored")
 	}
 }
+
+// Records are declared as any objects, and held to what a record is all the same.
+func TestSchemasOfSeveralRecords(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	orders := func(format, records string) string {
+		return `{"name":"Order","format":"` + format + `","fields":[{"name":"userId","type":"ref","refSchema":"User","required":true}],` +
+			`"records":` + records + `}`
+	}
+	made := b.get("schema", orders("sqlite", `[{"name":"User","fields":[{"name":"email","type":"email","unique":true,"pattern":""}]}]`))
+	content, _ := made["content"].(string)
+	for _, part := range []string{`"email" TEXT UNIQUE`, `"user_id" TEXT NOT NULL REFERENCES "user" ("id")`} {
+		if !strings.Contains(content, part) {
+			t.Errorf("%s is not in\n%s", part, content)
+		}
+	}
+	if notes, _ := made["notes"].([]any); len(notes) != 1 || !strings.Contains(fmt.Sprint(notes), "PRAGMA foreign_keys") {
+		t.Errorf("the notes are %v", notes)
+	}
+	for records, want := range map[string]string{
+		`[{"name":"User","fields":[{"name":"a","type":"string","uniq":true}]}]`: `"/records/0/fields/0/uniq"`,
+		`[{"name":"User","fields":[{"name":"a","type":"text"}]}]`:               `"/records/0/fields/0/type"`,
+		`[{"name":"User","fields":[{"name":"a","type":"string","min":"1"}]}]`:   `"/records/0/fields/0/min"`,
+		`[{"name":"User"}]`:             `"/records/0/fields"`,
+		`[{"name":"User","fields":[]}]`: `"/records/0/fields"`,
+		`[{"name":"User","fields":[{"name":"a","type":"string","min":3,"max":2}]}]`: `"/records/0/fields/0/max"`,
+	} {
+		if got := b.call("schema", orders("sql", records)); !strings.Contains(got, `"path":`+want) {
+			t.Errorf("%s: no problem of %s in %s", records, want, got)
+		}
+	}
+	got := b.call("schema", orders("zod", `[{"name":"User","fields":[{"name":"a","type":"string"}]}]`))
+	if !strings.Contains(got, "format sql or sqlite") {
+		t.Errorf("records in Zod: %s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package design
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -30,7 +31,7 @@ type APIIn struct {
 	Output
 }
 
-// TextOut is the result of design.api and design.schema.
+// TextOut is the result of design.api, and most of that of design.schema.
 type TextOut struct {
 	DesignID  string    `json:"designId" doc:"The design." format:"uuid"`
 	Name      string    `json:"name" doc:"Its name."`
@@ -64,8 +65,15 @@ type ComponentOut struct {
 // SchemaIn are the arguments of design.schema.
 type SchemaIn struct {
 	schema.Model
-	Format string `json:"format"`
+	Format  string            `json:"format"`
+	Records []json.RawMessage `json:"records"`
 	Output
+}
+
+// SchemaOut is the result of design.schema.
+type SchemaOut struct {
+	TextOut
+	Notes []string `json:"notes,omitempty" doc:"What the text does not hold, by field."`
 }
 
 // ArchitectureIn are the arguments of design.architecture.

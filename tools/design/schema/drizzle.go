@@ -17,17 +17,27 @@ var drizzleColumns = map[string][2]string{
 	UUID: {"uuid", ""}, Email: {"text", ""}, URL: {"text", ""},
 }
 
-// refuseInDrizzle finds what a table cannot hold.
-func (r record) refuseInDrizzle() (problems []toolfold.Problem) {
-	refuse := func(field int, want string) {
-		problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/type", field), Kind: toolfold.ProblemFormat, Want: want})
+// refuseInTable finds what a table cannot hold.
+func (r record) refuseInTable() (problems []toolfold.Problem) {
+	refuse := func(field int, member, want string) {
+		problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/%s", field, member), Kind: toolfold.ProblemFormat,
+			Want: want})
 	}
+	columns := map[string]bool{}
 	for i, f := range r.Fields {
-		if f.Type == Null {
-			refuse(i, "type that columns have: there is no null; use nullable")
+		column := strings.ToLower(f.column()) // databases may ignore case
+		if columns[column] {
+			refuse(i, "name", fmt.Sprintf("name whose column is not %s, as that of another field", column))
 		}
-		if f.Name == "id" && !isPrismaID(f) {
-			refuse(i, "required string, integer or uuid, to be the primary key")
+		columns[column] = true
+		if f.Type == Null {
+			refuse(i, "type", "type that columns have: there is no null; use nullable")
+		}
+		if f.isKey() && !isPrismaID(f) {
+			refuse(i, "type", "required string, integer or uuid, to be the primary key")
+		}
+		if f.isKey() && f.value != nil && f.Type != String {
+			refuse(i, "default", "no default: the database makes ids of this type")
 		}
 	}
 	return problems
@@ -39,7 +49,7 @@ func (r record) refuseInDrizzle() (problems []toolfold.Problem) {
 func (r record) drizzle() string {
 	t := &table{record: r, imports: map[string]bool{"pgTable": true}, names: text.NewScope(text.ScriptWords...),
 		Variables: map[string]string{}}
-	for _, function := range strings.Fields("pgTable pgEnum text integer doublePrecision boolean jsonb date timestamp uuid") {
+	for _, function := range strings.Fields("pgTable pgEnum index text integer doublePrecision boolean jsonb date timestamp uuid") {
 		t.names.Claim(function)
 	}
 	t.Variables[r.TypeName] = t.names.Claim(text.Camel(r.words))
@@ -48,7 +58,7 @@ func (r record) drizzle() string {
 		t.imports["text"] = true
 	}
 	t.idType = UUID
-	at := slices.IndexFunc(r.Fields, func(f field) bool { return f.Name == "id" })
+	at := slices.IndexFunc(r.Fields, field.isKey)
 	if t.HasID = at >= 0; t.HasID {
 		t.idType = r.Fields[at].Type
 	} else {
@@ -70,6 +80,7 @@ type table struct {
 	Variables map[string]string // of tables, by type name
 	Enums     []enum
 	Columns   []string // of the fields
+	Indexes   []string
 }
 
 // enum is a type of PostgreSQL that a column has.
@@ -81,30 +92,62 @@ func (t *table) column(f field) string {
 	case f.ref != "" && f.Type == Array:
 		// A list of others has a table of its own in a database; here it is
 		// the list of their ids.
-		column = drizzleColumn(kind, f.Name, t.imports) + ".array()"
+		column = drizzleColumn(kind, f.column(), t.imports) + ".array()"
 	case f.ref == t.TypeName:
 		t.imports["AnyPgColumn"] = true
-		column = drizzleColumn(kind, f.Name, t.imports) + fmt.Sprintf(".references((): AnyPgColumn => %s.id)", t.Variables[f.ref])
+		column = drizzleColumn(kind, f.column(), t.imports) + fmt.Sprintf(".references((): AnyPgColumn => %s%s)", t.key(f), onDelete(f))
 	case f.ref != "":
-		column = drizzleColumn(kind, f.Name, t.imports) + fmt.Sprintf(".references(() => %s.id)", t.Variables[f.ref])
+		column = drizzleColumn(kind, f.column(), t.imports) + fmt.Sprintf(".references(() => %s%s)", t.key(f), onDelete(f))
 	case len(f.EnumValues) > 0:
 		t.imports["pgEnum"] = true
 		variable := t.names.Claim(text.Camel(append(slices.Clone(t.words), text.Words(f.Name)...)) + "Enum")
-		t.Enums = append(t.Enums, enum{variable, t.Table() + "_" + f.Name, quoted(f.EnumValues, ", ")})
-		column = fmt.Sprintf("%s(%s)", variable, text.Quote(f.Name))
+		t.Enums = append(t.Enums, enum{variable, t.Table() + "_" + f.column(), quoted(f.EnumValues, ", ")})
+		column = fmt.Sprintf("%s(%s)", variable, text.Quote(f.column()))
 		if f.Type == Array {
 			column += ".array()"
 		}
 	default:
-		column = drizzleColumn(f.Type, f.Name, t.imports)
+		column = drizzleColumn(f.Type, f.column(), t.imports)
 	}
-	if f.Name == "id" {
-		return column + ".primaryKey()" + drizzleDefault(f.Type)
-	}
-	if f.Required && !f.Nullable {
+	if f.isKey() {
+		column += ".primaryKey()" + drizzleDefault(f.Type)
+	} else if f.isSet() {
 		column += ".notNull()"
 	}
+	switch {
+	case f.isNow():
+		column += ".defaultNow()"
+	case f.value != nil && f.Type == DateTime:
+		column += ".default(new Date(" + literal(f.value) + "))"
+	case f.value != nil:
+		column += ".default(" + literal(f.value) + ")"
+	}
+	if f.Unique && !f.isKey() {
+		column += ".unique()"
+	}
+	if f.Index && !f.Unique && !f.isKey() { // which have an index
+		t.imports["index"] = true
+		t.Indexes = append(t.Indexes, fmt.Sprintf("index(%s).on(table[%s])", text.Quote(t.Table()+"_"+f.column()+"_idx"), text.Quote(f.Name)))
+	}
 	return column
+}
+
+// key spells the id of the table that a field refers to, which may be a property of another name.
+func (t *table) key(f field) string {
+	for _, own := range t.Fields {
+		if f.ref == t.TypeName && own.isKey() && own.Name != "id" {
+			return t.Variables[f.ref] + "[" + text.Quote(own.Name) + "]"
+		}
+	}
+	return t.Variables[f.ref] + ".id"
+}
+
+// onDelete spells what becomes of a record when the one that it refers to is deleted.
+func onDelete(f field) string {
+	if f.OnDelete == "" {
+		return ""
+	}
+	return ", { onDelete: " + text.Quote(f.OnDelete) + " }"
 }
 
 // keyType is the type of the ids that a field refers to.

@@ -70,11 +70,36 @@ func (r record) property(f field) ordered.Map {
 	case of != nil:
 		property = of
 	}
+	if least, most := boundNames(f.Type); f.Min != nil || f.Max != nil {
+		if f.Min != nil {
+			property.Set(least, json.Number(number(*f.Min)))
+		}
+		if f.Max != nil {
+			property.Set(most, json.Number(number(*f.Max)))
+		}
+	}
+	if f.Pattern != "" {
+		property.Set("pattern", f.Pattern)
+	}
 	if f.Nullable {
 		property = nullable(property)
 	}
+	if f.value != nil && !f.isNow() {
+		property.Set("default", json.RawMessage(jsonText(f.value)))
+	}
 	describe(&property, f.Description)
 	return property
+}
+
+// boundNames are the keywords of the bounds of a type.
+func boundNames(kind string) (least, most string) {
+	switch kind {
+	case Number, Integer:
+		return "minimum", "maximum"
+	case Array:
+		return "minItems", "maxItems"
+	}
+	return "minLength", "maxLength"
 }
 
 // nullable lets a schema take null too.

@@ -2,9 +2,12 @@ package schema
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/judge"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -22,6 +25,7 @@ type prismaModel struct {
 	Name       string
 	TypeName   string // of the record
 	Lines      []string
+	Indexes    []string
 	fields     text.Scope
 	id, idType string // of the field that identifies it
 }
@@ -64,6 +68,9 @@ func (r record) prisma() (string, []toolfold.Problem) {
 		}
 		if list && f.Nullable {
 			w.refuse(i, "nullable", "false: Prisma's lists are empty, never null")
+		}
+		if name := w.fieldNames[i]; name == w.Own.id && f.value != nil && f.Type != String {
+			w.refuse(i, "default", "no default: Prisma makes ids of this type")
 		}
 		if len(w.problems) == 0 {
 			w.add(f, w.fieldNames[i], list)
@@ -115,7 +122,7 @@ func (w *prismaWriter) add(f field, name string, list bool) {
 	switch {
 	case list:
 		mark = "[]"
-	case f.Nullable || !f.Required:
+	case !f.isSet():
 		mark = "?"
 	}
 	if name != f.Name {
@@ -126,38 +133,61 @@ func (w *prismaWriter) add(f field, name string, list bool) {
 	}
 	switch {
 	case f.ref != "":
-		w.relate(name, w.Models[f.ref], mark, list)
+		w.relate(f, name, w.Models[f.ref], mark, list)
 		return
 	case len(f.EnumValues) > 0:
 		enum := w.names.Claim(w.TypeName + text.Pascal(text.Words(f.Name)))
 		w.Enums = append(w.Enums, enumOf(enum, f.EnumValues))
 		mark = enum + mark
+		attributes = w.Enums[len(w.Enums)-1].standard(f.value) + attributes
 	case name == w.Own.id:
-		mark, attributes = prismaTypes[f.Type], " @id"+prismaDefault(f.Type)+attributes
+		mark, attributes = prismaTypes[f.Type], " @id"+prismaDefault(f.Type)+prismaStandard(f)+attributes
 	default:
-		mark = prismaTypes[f.Type] + mark
+		mark, attributes = prismaTypes[f.Type]+mark, prismaStandard(f)+attributes
 	}
+	if f.Unique && name != w.Own.id {
+		attributes = " @unique" + attributes
+	}
+	w.index(f, name)
 	w.Own.Lines = append(w.Own.Lines, name+" "+mark+attributes)
 }
 
 // relate writes a field that refers to a model, and the field there that leads
 // back. Of a list, each may be in many.
-func (w *prismaWriter) relate(name string, target *prismaModel, mark string, list bool) {
+func (w *prismaWriter) relate(f field, name string, target *prismaModel, mark string, list bool) {
 	relation := text.Quote(name)
+	backMark := "[]"
 	back := target.fields.Claim(text.Camel(w.words) + text.Pascal(text.Words(name)))
 	if list {
 		w.Own.Lines = append(w.Own.Lines, fmt.Sprintf("%s %s[] @relation(%s)", name, target.Name, relation))
 	} else {
 		actions := ""
-		if target == w.Own { // a cycle of changes, which some databases refuse
-			actions = ", onDelete: NoAction, onUpdate: NoAction"
+		if f.OnDelete != "" {
+			actions = ", onDelete: " + text.Pascal(text.Words(f.OnDelete))
+		} else if target == w.Own { // a cycle of changes, which some databases refuse
+			actions = ", onDelete: NoAction"
+		}
+		if target == w.Own {
+			actions += ", onUpdate: NoAction"
+		}
+		unique := ""
+		if f.Unique {
+			unique, backMark = " @unique", "?"
 		}
 		key := w.Own.fields.Claim(name + "Id")
 		w.Own.Lines = append(w.Own.Lines,
-			fmt.Sprintf("%s %s%s", key, target.idType, mark),
+			fmt.Sprintf("%s %s%s%s", key, target.idType, mark, unique),
 			fmt.Sprintf("%s %s%s @relation(%s, fields: [%s], references: [%s]%s)", name, target.Name, mark, relation, key, target.id, actions))
+		w.index(f, key)
 	}
-	target.Lines = append(target.Lines, fmt.Sprintf("%s %s[] @relation(%s)", back, w.Own.Name, relation))
+	target.Lines = append(target.Lines, fmt.Sprintf("%s %s%s @relation(%s)", back, w.Own.Name, backMark, relation))
+}
+
+// index adds an index of a field, unless it has one anyway.
+func (w *prismaWriter) index(f field, name string) {
+	if f.Index && !f.Unique && name != w.Own.id {
+		w.Own.Indexes = append(w.Own.Indexes, fmt.Sprintf("@@index([%s])", name))
+	}
 }
 
 // isPrismaName reports whether a field or enum value can be called that.
@@ -179,6 +209,46 @@ func prismaDefault(kind string) string {
 		return " @default(uuid())"
 	}
 	return ""
+}
+
+// prismaStandard spells the default of a field that has no enum.
+func prismaStandard(f field) string {
+	value := ""
+	switch {
+	case f.value == nil:
+		return ""
+	case f.isNow():
+		value = "now()"
+	case f.Type == Date:
+		value = text.Quote(f.value.(string) + "T00:00:00Z")
+	case f.Type == Number:
+		n, _ := judge.Float(f.value)
+		value = strconv.FormatFloat(n, 'f', -1, 64)
+	case f.Type == Array || f.Type == Object:
+		value = text.Quote(jsonText(f.value))
+	default:
+		value = jsonText(f.value)
+	}
+	return " @default(" + value + ")"
+}
+
+// standard spells a default: a value of the enum, a list of values, or nil for none.
+func (e prismaEnum) standard(value any) string {
+	name := func(value any) string {
+		i := slices.IndexFunc(e.Values, func(v struct{ Name, Value string }) bool { return v.Value == value })
+		return e.Values[i].Name
+	}
+	switch value := value.(type) {
+	case nil:
+		return ""
+	case []any:
+		names := make([]string, len(value))
+		for i, item := range value {
+			names[i] = name(item)
+		}
+		return " @default([" + strings.Join(names, ", ") + "])"
+	}
+	return " @default(" + name(value) + ")"
 }
 
 // enumOf returns the enum of some values.

@@ -1,5 +1,5 @@
 // Package schema writes the fields of a record as Zod, JSON Schema,
-// TypeScript, Prisma or Drizzle source. The same model gives the same text.
+// TypeScript, Prisma or Drizzle source, or as SQL. The same model gives the same text.
 //
 // It is not a stable API: see docs/stability.md.
 package schema
@@ -20,10 +20,12 @@ const (
 	TypeScript = "typescript"
 	Prisma     = "prisma"
 	Drizzle    = "drizzle"
+	SQL        = "sql" // of PostgreSQL
+	SQLite     = "sqlite"
 )
 
 // Formats lists the formats.
-func Formats() []string { return []string{Zod, JSONSchema, TypeScript, Prisma, Drizzle} }
+func Formats() []string { return []string{Zod, JSONSchema, TypeScript, Prisma, Drizzle, SQL, SQLite} }
 
 // The types of a field.
 const (
@@ -48,11 +50,28 @@ func Types() []string {
 	return []string{String, Number, Integer, Boolean, Array, Object, Null, Date, DateTime, UUID, Email, URL, Enum, Ref}
 }
 
+// Actions are what may become of a record when the one that it refers to is deleted.
+func Actions() []string { return []string{Cascade, Restrict, SetNull, NoAction} }
+
+// The actions.
+const (
+	Cascade  = "cascade"
+	Restrict = "restrict"
+	SetNull  = "set null"
+	NoAction = "no action"
+)
+
+// Now is the default of a date or datetime that is set when a record is made.
+const Now = "now"
+
 // Model is a record.
 type Model struct {
 	Name        string  `json:"name"`
 	Description string  `json:"description"`
 	Fields      []Field `json:"fields"`
+
+	// Records are more records, which fields may refer to. Only SQL has them; their own Records are not read.
+	Records []Model `json:"-"`
 }
 
 // Field is one member of a record. It may be left out unless it is Required,
@@ -65,34 +84,53 @@ type Field struct {
 	Nullable    bool     `json:"nullable"`
 	EnumValues  []string `json:"enumValues"` // of an enum, or of the items of an array
 	RefSchema   string   `json:"refSchema"`  // of a ref, or of the items of an array
+	Details
 }
 
 // MaxValues limits the values of an enum.
 const MaxValues = 200
 
-// Generate writes a model in a format. Problems say what the format cannot
-// hold, with paths into the model; there is no text then.
-func Generate(m Model, format string) (string, []toolfold.Problem) {
-	r, problems := resolve(m)
-	if len(problems) > 0 {
-		return "", problems
+// Text is a model in a format.
+type Text struct {
+	Content string
+	Notes   []string // what of the model the format does not hold, by field
+}
+
+// Generate writes a model in a format. Problems say what makes no sense or
+// cannot be written at all, with paths into the model; there is no text then.
+func Generate(m Model, format string) (Text, []toolfold.Problem) {
+	if format == SQL || format == SQLite {
+		return writeTables(m, format)
 	}
+	r, problems := resolve(m)
+	if len(m.Records) > 0 {
+		problems = append(problems, toolfold.Problem{Path: "/records", Kind: toolfold.ProblemRefused,
+			Want: "format sql or sqlite, or a call for each record"})
+	}
+	if len(problems) > 0 {
+		return Text{}, problems
+	}
+	content := ""
 	switch format {
 	case Zod:
-		return fill("zod", script{r, zod}), nil
+		content = fill("zod", script{r, zod})
 	case JSONSchema:
-		return r.jsonSchema(), nil
+		content = r.jsonSchema()
 	case TypeScript:
-		return fill("typescript", script{r, typeScript}), nil
+		content = fill("typescript", script{r, typeScript})
 	case Prisma:
-		return r.prisma()
+		content, problems = r.prisma()
 	case Drizzle:
-		if problems = r.refuseInDrizzle(); len(problems) > 0 {
-			return "", problems
+		if problems = r.refuseInTable(); len(problems) == 0 {
+			content = r.drizzle()
 		}
-		return r.drizzle(), nil
+	default:
+		problems = []toolfold.Problem{{Path: "/format", Kind: toolfold.ProblemEnum, Got: format, Allowed: Formats()}}
 	}
-	return "", []toolfold.Problem{{Path: "/format", Kind: toolfold.ProblemEnum, Got: format, Allowed: Formats()}}
+	if len(problems) > 0 {
+		return Text{}, problems
+	}
+	return Text{content, r.missing(format)}, nil
 }
 
 // record is a model that makes sense: each field has what its type asks for.
@@ -109,8 +147,25 @@ type record struct {
 
 type field struct {
 	Field
-	ref string // type name of what it refers to; may be the record's own
+	ref   string // type name of what it refers to; may be the record's own
+	value any    // its default, decoded; nil if there is none
 }
+
+// isKey reports whether the field is the primary key of a table.
+func (f field) isKey() bool { return f.column() == "id" }
+
+// column is the name of the field's column: snake case, or as given if it has only what snake case has, or
+// cannot be written in ASCII letters.
+func (f field) column() string {
+	words := text.Words(f.Name)
+	if words == nil || strings.Trim(f.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
+		return f.Name
+	}
+	return text.Snake(words)
+}
+
+// isSet reports whether a column of the field always has a value.
+func (f field) isSet() bool { return !f.Nullable && (f.Required || f.value != nil) }
 
 // other is a record that is defined elsewhere.
 type other struct {
@@ -168,6 +223,7 @@ func resolve(m Model) (record, []toolfold.Problem) {
 			}
 		}
 		resolved := field{Field: f}
+		resolved.value = f.check(func(member, want string) { refuse(want, "/fields/%d/%s", i, member) })
 		if hasRef {
 			target := text.Words(f.RefSchema)
 			if target == nil {

@@ -51,30 +51,78 @@ func small() []schema.Model {
 	}
 }
 
-func generate(t *testing.T, m schema.Model, format string) string {
+// detailed has every detail that fields can have.
+func detailed() schema.Model {
+	return schema.Model{Name: "OrderItem", Description: "What it's about: \\ and '.", Fields: []schema.Field{
+		{Name: "ID", Type: schema.Integer, Required: true},
+		{Name: "orderNumber", Type: schema.String, Required: true, Details: schema.Details{Pattern: `^[A-Z]{2}-\d+$`, Unique: true,
+			Max: new(12.0)}},
+		{Name: "productId", Type: schema.Ref, RefSchema: "Product", Required: true, Details: schema.Details{OnDelete: schema.Restrict,
+			Index: true}},
+		{Name: "parent", Type: schema.Ref, RefSchema: "OrderItem", Details: schema.Details{OnDelete: schema.SetNull, Unique: true}},
+		{Name: "quantity", Type: schema.Integer, Details: schema.Details{Min: new(1.0), Max: new(99.0), Default: json.RawMessage(`1`),
+			Index: true}},
+		{Name: "price", Type: schema.Number, Required: true, Details: schema.Details{Min: new(0.01)}},
+		{Name: "state", Type: schema.Enum, EnumValues: []string{"new", "it's", "2nd \\ try"},
+			Details: schema.Details{Default: json.RawMessage(`"it's"`)}},
+		{Name: "labels", Type: schema.Array, EnumValues: []string{"a", "b-c"}, Details: schema.Details{Max: new(2.0),
+			Default: json.RawMessage(`["b-c"]`)}},
+		{Name: "extra", Type: schema.Object, Details: schema.Details{Default: json.RawMessage(`{"a": ["'"], "__proto__": 1}`)}},
+		{Name: "sizes", Type: schema.Array, Nullable: true, Details: schema.Details{Min: new(1.0), Default: json.RawMessage(`[1, "x"]`)}},
+		{Name: "gift", Type: schema.Boolean, Details: schema.Details{Default: json.RawMessage(`false`)}},
+		{Name: "note", Type: schema.String, Nullable: true, Details: schema.Details{Default: json.RawMessage(`"\\'; DROP TABLE x; --"`)}},
+		{Name: "contact", Type: schema.Email, Details: schema.Details{Max: new(100.0), Index: true, Unique: true}},
+		{Name: "createdAt", Type: schema.DateTime, Details: schema.Details{Default: json.RawMessage(`"now"`)}},
+		{Name: "dueAt", Type: schema.DateTime, Details: schema.Details{Default: json.RawMessage(`"2026-01-02T03:04:05+02:00"`)}},
+		{Name: "madeOn", Type: schema.Date, Details: schema.Details{Default: json.RawMessage(`"now"`)}},
+		{Name: "dueOn", Type: schema.Date, Details: schema.Details{Default: json.RawMessage(`"2026-01-02"`)}},
+		{Name: "weight", Type: schema.Number, Nullable: true, Details: schema.Details{Default: json.RawMessage(`-1.5e-3`)}},
+		{Name: "related", Type: schema.Array, RefSchema: "OrderItem", Details: schema.Details{OnDelete: schema.Cascade, Max: new(5.0)}},
+	}}
+}
+
+// models are the records that a format can hold.
+func models(format string) []schema.Model {
+	list := append([]schema.Model{user(), detailed()}, small()...)
+	switch format {
+	case schema.SQL:
+		list[3].Fields[3].RefSchema = "Table" // PostgreSQL's own tables begin with pg
+	case schema.Zod, schema.JSONSchema, schema.TypeScript: // which have null
+		list = append(list, schema.Model{Name: "nothing", Fields: []schema.Field{{Name: "a", Type: schema.Null, Nullable: true},
+			{Name: "b", Type: schema.Null, Required: true}}})
+	}
+	return list
+}
+
+// whole returns a text with its notes.
+func whole(t *testing.T, m schema.Model, format string) schema.Text {
 	t.Helper()
 	text, problems := schema.Generate(m, format)
 	if len(problems) > 0 {
 		t.Fatalf("%s: %+v", format, problems)
 	}
-	if again, _ := schema.Generate(m, format); again != text {
-		t.Errorf("%s: the same model gave another text", format)
+	again, _ := schema.Generate(m, format)
+	if diff := cmp.Diff(text, again); diff != "" {
+		t.Errorf("%s: the same model gave another text: %s", format, diff)
 	}
 	return text
+}
+
+func generate(t *testing.T, m schema.Model, format string) string {
+	t.Helper()
+	return whole(t, m, format).Content
 }
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	nothing := schema.Model{Name: "nothing", Fields: []schema.Field{{Name: "a", Type: schema.Null, Nullable: true},
-		{Name: "b", Type: schema.Null, Required: true}}}
 	for _, format := range schema.Formats() {
-		models := append([]schema.Model{user()}, small()...)
-		if format != schema.Prisma && format != schema.Drizzle { // which have no null
-			models = append(models, nothing)
-		}
-		for _, m := range models {
-			fmt.Fprintf(&b, "-- %s %s --\n%s", m.Name, format, generate(t, m, format))
+		for _, m := range models(format) {
+			text := whole(t, m, format)
+			fmt.Fprintf(&b, "-- %s %s --\n%s", m.Name, format, text.Content)
+			for _, note := range text.Notes {
+				fmt.Fprintf(&b, "note: %s\n", note)
+			}
 		}
 	}
 	golden.Compare(t, "testdata/schema.txtar", b.String())
@@ -84,7 +132,7 @@ func TestGolden(t *testing.T) {
 func TestEverythingShapesTheText(t *testing.T) {
 	t.Parallel()
 	for _, format := range schema.Formats() {
-		whole := generate(t, user(), format)
+		before := generate(t, user(), format)
 		for what, change := range map[string]func(*schema.Model){
 			"name":              func(m *schema.Model) { m.Name = "person" },
 			"description":       func(m *schema.Model) { m.Description = "Another." },
@@ -99,7 +147,7 @@ func TestEverythingShapesTheText(t *testing.T) {
 		} {
 			m := user()
 			change(&m)
-			if generate(t, m, format) == whole {
+			if generate(t, m, format) == before {
 				t.Errorf("%s: %s changes nothing", format, what)
 			}
 		}
@@ -159,10 +207,11 @@ func FuzzJSONSchema(f *testing.F) {
 		m := schema.Model{Name: "x", Description: s, Fields: []schema.Field{
 			{Name: s, Type: schema.Enum, EnumValues: []string{s, "b"}, Description: s, Required: true, Nullable: true},
 		}}
-		text, problems := schema.Generate(m, schema.JSONSchema)
+		made, problems := schema.Generate(m, schema.JSONSchema)
 		if len(problems) > 0 {
 			t.Skip()
 		}
+		text := made.Content
 		compiled, err := compile(text)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
@@ -175,6 +224,36 @@ func FuzzJSONSchema(f *testing.F) {
 			_, _ = schema.Generate(m, format) // never panics
 		}
 	})
+}
+
+const uuidText = `"0b7f7a3e-6f0c-4d3c-9a58-0d6c3f5f8b11"`
+
+func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// What a detail says is in the text, or in the notes.
+func TestEveryDetailCounts(t *testing.T) {
+	t.Parallel()
+	for _, format := range schema.Formats() {
+		before := whole(t, detailed(), format)
+		for i, f := range detailed().Fields {
+			for what, change := range map[string]func(*schema.Field){
+				"default": func(f *schema.Field) { f.Default = nil }, "min": func(f *schema.Field) { f.Min = nil },
+				"max": func(f *schema.Field) { f.Max = nil }, "pattern": func(f *schema.Field) { f.Pattern = "" },
+				"unique": func(f *schema.Field) { f.Unique = false }, "onDelete": func(f *schema.Field) { f.OnDelete = "" },
+				"index": func(f *schema.Field) { f.Index = f.Index && f.Unique }, // unique columns have one
+			} {
+				m := detailed()
+				change(&m.Fields[i])
+				related := f.Name == "related" && what == "onDelete" // cascades anyway
+				if related || cmp.Equal(m.Fields[i], f) {
+					continue
+				}
+				if cmp.Equal(before, whole(t, m, format)) {
+					t.Errorf("%s: %s of %s is nowhere", format, what, f.Name)
+				}
+			}
+		}
+	}
 }
 
 func TestRefusals(t *testing.T) {
@@ -210,11 +289,56 @@ func TestRefusals(t *testing.T) {
 		"null in drizzle":                   {schema.Drizzle, func(m *schema.Model) { m.Fields[3].Type = schema.Null }, "/fields/3/type"},
 		"an id that may be null in drizzle": {schema.Drizzle, func(m *schema.Model) { m.Fields[0].Nullable = true }, "/fields/0/type"},
 		"a format that there is not":        {"yup", func(*schema.Model) {}, "/format"},
+		"null in sql":                       {schema.SQL, func(m *schema.Model) { m.Fields[3].Type = schema.Null }, "/fields/3/type"},
+		"an id of texts that may be null":   {schema.SQLite, func(m *schema.Model) { m.Fields[0].Nullable = true }, "/fields/0/type"},
+		"an id with a default":              {schema.SQL, func(m *schema.Model) { m.Fields[0].Default = raw(uuidText) }, "/fields/0/default"},
+		"fields of one column":              {schema.SQL, func(m *schema.Model) { m.Fields[3].Name = "displayName" }, "/fields/3/name"},
+		"columns of one name to SQLite": {schema.SQLite, func(m *schema.Model) { m.Fields[3].Name, m.Fields[4].Name = "a日", "A日" },
+			"/fields/4/name"},
+		"fields of one column in drizzle": {schema.Drizzle, func(m *schema.Model) { m.Fields[3].Name = "display_name" }, "/fields/3/name"},
+		"a system column":                 {schema.SQL, func(m *schema.Model) { m.Fields[3].Name = "xmin" }, "/fields/3/name"},
+		"a system table of PostgreSQL":    {schema.SQL, func(m *schema.Model) { m.Name = "PgClass" }, "/name"},
+		"a ref to one":                    {schema.SQL, func(m *schema.Model) { m.Fields[14].RefSchema = "pg class" }, "/fields/14/refSchema"},
+		"a system table of SQLite":        {schema.SQLite, func(m *schema.Model) { m.Name = "sqlite schema" }, "/name"},
+		"a NUL":                           {schema.SQL, func(m *schema.Model) { m.Fields[9].EnumValues = []string{"a\x00"} }, "/fields/9"},
+		"two records of one name": {schema.SQL, func(m *schema.Model) {
+			m.Records = []schema.Model{{Name: "UserAccount", Fields: m.Fields[:1]}}
+		}, "/records/0/name"},
+		"a bad field of another record": {schema.SQL, func(m *schema.Model) {
+			m.Records = []schema.Model{{Name: "Team", Fields: []schema.Field{{Name: "a", Type: schema.Enum}}}}
+		}, "/records/0/fields/0/enumValues"},
+		"records in zod":      {schema.Zod, func(m *schema.Model) { m.Records = []schema.Model{{Name: "Team"}} }, "/records"},
+		"bounds of a boolean": {schema.Zod, func(m *schema.Model) { m.Fields[5].Min = new(1.0) }, "/fields/5/min"},
+		"a length below zero": {schema.Zod, func(m *schema.Model) { m.Fields[2].Min = new(-1.0) }, "/fields/2/min"},
+		"a broken length":     {schema.Zod, func(m *schema.Model) { m.Fields[12].Max = new(1.5) }, "/fields/12/max"},
+		"a broken bound":      {schema.Zod, func(m *schema.Model) { m.Fields[3].Max = new(1.5) }, "/fields/3/max"},
+		"bounds the wrong way": {schema.Zod, func(m *schema.Model) { m.Fields[4].Min, m.Fields[4].Max = new(2.0), new(1.0) },
+			"/fields/4/max"},
+		"a pattern of a number":     {schema.Zod, func(m *schema.Model) { m.Fields[4].Pattern = "a" }, "/fields/4/pattern"},
+		"a pattern with lookahead":  {schema.Zod, func(m *schema.Model) { m.Fields[2].Pattern = "(?=a)" }, "/fields/2/pattern"},
+		"a pattern of Go's":         {schema.Zod, func(m *schema.Model) { m.Fields[2].Pattern = `\Aa\z` }, "/fields/2/pattern"},
+		"unique arrays":             {schema.SQL, func(m *schema.Model) { m.Fields[12].Unique = true }, "/fields/12/unique"},
+		"an index of objects":       {schema.SQL, func(m *schema.Model) { m.Fields[11].Index = true }, "/fields/11/index"},
+		"onDelete without a ref":    {schema.SQL, func(m *schema.Model) { m.Fields[3].OnDelete = schema.Cascade }, "/fields/3/onDelete"},
+		"onDelete of another kind":  {schema.SQL, func(m *schema.Model) { m.Fields[14].OnDelete = "explode" }, "/fields/14/onDelete"},
+		"null where there is none":  {schema.SQL, func(m *schema.Model) { m.Fields[14].OnDelete = schema.SetNull }, "/fields/14/onDelete"},
+		"a default of another type": {schema.Zod, func(m *schema.Model) { m.Fields[3].Default = raw(`"1"`) }, "/fields/3/default"},
+		"a default of no value":     {schema.Zod, func(m *schema.Model) { m.Fields[9].Default = raw(`"c"`) }, "/fields/9/default"},
+		"a default of no item":      {schema.Zod, func(m *schema.Model) { m.Fields[13].Default = raw(`["a","c"]`) }, "/fields/13/default"},
+		"a default of no day":       {schema.Zod, func(m *schema.Model) { m.Fields[6].Default = raw(`"2026-02-30"`) }, "/fields/6/default"},
+		"a default of a ref":        {schema.Zod, func(m *schema.Model) { m.Fields[14].Default = raw(`"a"`) }, "/fields/14/default"},
+		"a default out of bounds": {schema.Zod, func(m *schema.Model) { m.Fields[3].Max, m.Fields[3].Default = new(1.0), raw(`2`) },
+			"/fields/3/default"},
+		"a default off the pattern": {schema.Zod, func(m *schema.Model) { m.Fields[2].Pattern, m.Fields[2].Default = "a", raw(`"b"`) },
+			"/fields/2/default"},
+		"a default with a NUL":  {schema.SQL, func(m *schema.Model) { m.Fields[11].Default = raw(`{"a":["\u0000"]}`) }, "/fields/11/default"},
+		"a default without end": {schema.SQL, func(m *schema.Model) { m.Fields[12].Default = raw(`[1e999]`) }, "/fields/12/default"},
+		"a default of null":     {schema.SQL, func(m *schema.Model) { m.Fields[2].Default = raw(`null`) }, "/fields/2/default"},
 	} {
 		m := user()
 		test.change(&m)
 		text, problems := schema.Generate(m, test.format)
-		if text != "" {
+		if text.Content != "" || text.Notes != nil {
 			t.Errorf("%s: there is a text beside the problems", what)
 		}
 		var paths []string

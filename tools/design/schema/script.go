@@ -22,6 +22,9 @@ type notation struct {
 	any       string // an item of a list of anything
 	nullable  string
 	optional  string
+
+	// What goes behind a type for its bounds and for its default; nil where the format has neither.
+	bounds, standard func(field) string
 }
 
 // typeScript has the types as JSON has them: dates are texts.
@@ -44,7 +47,31 @@ var zod = notation{
 		Date: "z.iso.date()", DateTime: "z.iso.datetime({ offset: true })", UUID: "z.uuid()", Email: "z.email()", URL: "z.url()",
 	},
 	own: "%sSchema", other: "%sSchema", choice: "z.enum([%s])", separator: ", ", list: "z.array(%s)", any: "z.unknown()",
-	nullable: "%s.nullable()", optional: "%s.optional()",
+	nullable: "%s.nullable()", optional: "%s.optional()", bounds: zodBounds, standard: zodDefault,
+}
+
+func zodBounds(f field) string {
+	bounds := ""
+	if f.Min != nil {
+		bounds += ".min(" + number(*f.Min) + ")"
+	}
+	if f.Max != nil {
+		bounds += ".max(" + number(*f.Max) + ")"
+	}
+	if f.Pattern != "" {
+		bounds += ".regex(new RegExp(" + text.Quote(f.Pattern) + "))"
+	}
+	return bounds
+}
+
+func zodDefault(f field) string {
+	switch {
+	case f.isNow() && f.Type == Date:
+		return ".default(() => new Date().toISOString().slice(0, 10))"
+	case f.isNow():
+		return ".default(() => new Date().toISOString())"
+	}
+	return ".default(" + literal(f.value) + ")"
 }
 
 // zodGetter spells what a getter returns: TypeScript cannot infer it, as it is part of itself.
@@ -100,8 +127,14 @@ func (s script) Type(f field) string {
 	if f.Type == Array {
 		inner = fmt.Sprintf(s.list, inner)
 	}
+	if s.bounds != nil {
+		inner += s.bounds(f)
+	}
 	if f.Nullable && inner != "null" {
 		inner = fmt.Sprintf(s.nullable, inner)
+	}
+	if f.value != nil && s.standard != nil {
+		return inner + s.standard(f)
 	}
 	if !f.Required {
 		inner = fmt.Sprintf(s.optional, inner)

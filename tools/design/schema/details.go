@@ -1,0 +1,261 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/tools/design/text"
+)
+
+// Details limit the values of a field, or say how a database treats them.
+type Details struct {
+	Default  json.RawMessage `json:"default"` // nil for no default
+	Min      *float64        `json:"min"`     // of a number, the characters of a text or the items of an array
+	Max      *float64        `json:"max"`
+	Pattern  string          `json:"pattern"` // regular expression of a text
+	Unique   bool            `json:"unique"`
+	Index    bool            `json:"index"`
+	OnDelete string          `json:"onDelete"` // one of Actions, of a ref
+}
+
+// given lists the details that are given, by their JSON names.
+func (d Details) given() (names []string) {
+	for _, detail := range []struct {
+		name  string
+		given bool
+	}{
+		{"default", d.Default != nil}, {"min", d.Min != nil}, {"max", d.Max != nil}, {"pattern", d.Pattern != ""},
+		{"unique", d.Unique}, {"index", d.Index}, {"onDelete", d.OnDelete != ""},
+	} {
+		if detail.given {
+			names = append(names, detail.name)
+		}
+	}
+	return names
+}
+
+// lacks lists the details that formats have no place for.
+var lacks = map[string]struct {
+	title string
+	names []string
+}{
+	Zod:        {"Zod", []string{"unique", "index", "onDelete"}},
+	JSONSchema: {"JSON Schema", []string{"unique", "index", "onDelete"}},
+	TypeScript: {"TypeScript", []string{"default", "min", "max", "pattern", "unique", "index", "onDelete"}},
+	Prisma:     {"Prisma", []string{"min", "max", "pattern"}},
+	Drizzle:    {"Drizzle", []string{"min", "max", "pattern"}},
+}
+
+// missing returns a note for each field with details that the format has no place for.
+func (r record) missing(format string) (notes []string) {
+	lack := lacks[format]
+	for _, f := range r.Fields {
+		names := slices.DeleteFunc(f.given(), func(name string) bool {
+			inList := name == "onDelete" && f.Type == Array // of ids, or a relation of many to many
+			now := name == "default" && f.isNow() && format == JSONSchema
+			return !slices.Contains(lack.names, name) && !inList && !now
+		})
+		if len(names) > 0 {
+			notes = append(notes, fmt.Sprintf("%s: left out in %s: %s", f.Name, lack.title, strings.Join(names, ", ")))
+		}
+	}
+	return notes
+}
+
+// otherSyntax finds what Go's regular expressions have and JavaScript's have not, or mean otherwise.
+var otherSyntax = regex.Lazy(`\\[AzQECapPx]|\(\?[^:]|\[\[?\^?\[?:`)
+
+// check refuses details that do not fit the field, by member, and returns its default.
+func (f Field) check(refuse func(member, want string)) (value any) {
+	plain := f.Type == String && len(f.EnumValues) == 0
+	length := plain || f.Type == Email || f.Type == URL || f.Type == Array
+	for _, name := range []string{"min", "max"} {
+		bound := f.Min
+		if name == "max" {
+			bound = f.Max
+		}
+		switch {
+		case bound == nil:
+		case !length && f.Type != Number && f.Type != Integer:
+			refuse(name, "type string, email, url, number, integer or array, which can have bounds")
+		case f.Type != Number && *bound != math.Trunc(*bound) || length && (*bound < 0 || *bound > math.MaxInt32):
+			refuse(name, "whole number; not negative for a length")
+		case math.Abs(*bound) > math.MaxInt64 && f.Type == Integer:
+			refuse(name, "number of at most 64 bits")
+		}
+	}
+	if f.Min != nil && f.Max != nil && *f.Min > *f.Max {
+		refuse("max", "number that is not less than min")
+	}
+	if f.Pattern != "" {
+		_, err := regexp.Compile(f.Pattern)
+		switch {
+		case !plain:
+			refuse("pattern", "type string without enumValues, as there is a pattern")
+		case err != nil || otherSyntax().MatchString(f.Pattern):
+			refuse("pattern", "regular expression that JavaScript and RE2 read alike: no lookaround, back references, flags or classes by name")
+		}
+	}
+	column := f.Type != Array && f.Type != Object && f.Type != Null
+	if f.Unique && !column {
+		refuse("unique", "false: arrays, objects and null are not compared")
+	}
+	if f.Index && !column {
+		refuse("index", "false: arrays, objects and null are not looked up")
+	}
+	switch {
+	case f.OnDelete == "":
+	case f.RefSchema == "":
+		refuse("onDelete", "field with a refSchema")
+	case !slices.Contains(Actions(), f.OnDelete):
+		refuse("onDelete", "one of "+strings.Join(Actions(), ", "))
+	case f.OnDelete == SetNull && (f.Required && !f.Nullable || f.Type == Array):
+		refuse("onDelete", "cascade, restrict or no action: the field is never null")
+	}
+	if f.Default == nil {
+		return nil
+	}
+	value, want := f.defaultValue()
+	if want != "" {
+		refuse("default", want)
+		return nil
+	}
+	return value
+}
+
+// defaultValue decodes the default. want says what it should be, if it is something else.
+func (f Field) defaultValue() (value any, want string) {
+	decoder := json.NewDecoder(bytes.NewReader(f.Default))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil || !writable(value) {
+		return nil, "JSON value without NUL characters and numbers that are infinite"
+	}
+	s, isText := value.(string)
+	number, isNumber := value.(json.Number)
+	list, isList := value.([]any)
+	format := map[string]string{Date: "date", DateTime: "date-time", UUID: "uuid", Email: "email", URL: "uri"}[f.Type]
+	switch {
+	case value == nil:
+		return nil, "value: without a default a nullable field is null"
+	case f.RefSchema != "" || f.Type == Null:
+		return nil, "no default: a reference or null has none"
+	case f.Type == Enum || f.Type == String && len(f.EnumValues) > 0:
+		if !isText || !slices.Contains(f.EnumValues, s) {
+			return nil, "one of enumValues"
+		}
+	case f.Type == Date && s == Now || f.Type == DateTime && s == Now:
+	case format != "":
+		if !isText || !judge.Formats[format](s) {
+			want = judge.WantedFormat(format, s)
+			if f.Type == Date || f.Type == DateTime {
+				want += ", or now"
+			}
+			return nil, want
+		}
+	case f.Type == String:
+		if !isText {
+			return nil, "string"
+		}
+	case f.Type == Integer:
+		if _, err := strconv.ParseInt(string(number), 10, 64); !isNumber || err != nil {
+			return nil, "whole number"
+		}
+	case f.Type == Number && !isNumber:
+		return nil, "number"
+	case f.Type == Array:
+		if !isList || slices.ContainsFunc(list, func(item any) bool {
+			of, isText := item.(string)
+			return len(f.EnumValues) > 0 && (!isText || !slices.Contains(f.EnumValues, of))
+		}) {
+			return nil, "array of the items that the field takes"
+		}
+	}
+	if _, isBool := value.(bool); f.Type == Boolean && !isBool {
+		return nil, "boolean"
+	}
+	if _, isObject := value.(map[string]any); f.Type == Object && !isObject {
+		return nil, "object"
+	}
+	if !f.takes(value) {
+		return nil, "value within min, max and pattern"
+	}
+	return value, ""
+}
+
+// isNow reports whether the default of a field is the time at which a record is made.
+func (f field) isNow() bool { return f.value == Now && (f.Type == Date || f.Type == DateTime) }
+
+// jsonText writes a decoded value as JSON that reads back as it was also in JavaScript and SQL.
+func jsonText(value any) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil { // it was decoded from JSON
+		panic(fmt.Sprintf("schema: %v", err))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// literal writes a decoded value as JavaScript. In an object literal __proto__ is no member.
+func literal(value any) string {
+	encoded := jsonText(value)
+	if _, isText := value.(string); !isText && strings.Contains(encoded, "__proto__") {
+		return "JSON.parse(" + text.Quote(encoded) + ")"
+	}
+	return encoded
+}
+
+// takes reports whether a value of the field's type is within its bounds, and fits its pattern.
+func (f Field) takes(value any) bool {
+	size, sized := judge.Float(value)
+	switch value := value.(type) {
+	case string:
+		size, sized = float64(utf8.RuneCountInString(value)), true
+		if f.Pattern != "" {
+			// What does not compile is refused as a pattern.
+			if expression, err := regexp.Compile(f.Pattern); err == nil && !expression.MatchString(value) {
+				return false
+			}
+		}
+	case []any:
+		size, sized = float64(len(value)), true
+	}
+	return !sized || (f.Min == nil || size >= *f.Min) && (f.Max == nil || size <= *f.Max)
+}
+
+// writable reports whether databases can store a decoded value.
+func writable(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return !strings.Contains(value, "\x00")
+	case json.Number:
+		n, err := value.Float64()
+		return err == nil && !math.IsInf(n, 0)
+	case []any:
+		return !slices.ContainsFunc(value, func(item any) bool { return !writable(item) })
+	case map[string]any:
+		for name, member := range value {
+			if !writable(name) || !writable(member) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// number writes a number as SQL, JSON and JavaScript have it.
+func number(n float64) string {
+	if math.Abs(n) < 1e21 {
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(n, 'g', -1, 64)
+}

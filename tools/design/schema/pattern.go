@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+const (
+	maxRepeats = 255  // of PostgreSQL's expressions
+	maxPattern = 2000 // bytes: classes of many letters are longer
+)
+
+// postgresPattern writes a regular expression as PostgreSQL reads it; ok is false if it cannot.
+func postgresPattern(pattern string) (expression string, ok bool) {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return "", false
+	}
+	var b strings.Builder
+	// The director says that what follows is an advanced expression, whatever the settings.
+	b.WriteString("***:")
+	ok = writePattern(&b, parsed)
+	return b.String(), ok && b.Len() <= maxPattern
+}
+
+// writePattern writes an expression that can stand in a sequence.
+func writePattern(b *strings.Builder, e *syntax.Regexp) bool {
+	switch e.Op {
+	case syntax.OpEmptyMatch:
+		b.WriteString("(?:)")
+	case syntax.OpLiteral:
+		for _, r := range e.Rune {
+			if e.Flags&syntax.FoldCase == 0 {
+				writeRune(b, r)
+				continue
+			}
+			b.WriteByte('[') // Parse makes [Aa] a literal
+			for form, first := r, true; first || form != r; form, first = unicode.SimpleFold(form), false {
+				writeRune(b, form)
+			}
+			b.WriteByte(']')
+		}
+	case syntax.OpCharClass:
+		return writeClass(b, e.Rune)
+	case syntax.OpAnyCharNotNL:
+		b.WriteString(`[^\u000A]`)
+	case syntax.OpAnyChar:
+		b.WriteByte('.')
+	case syntax.OpBeginText:
+		b.WriteString(`\A`)
+	case syntax.OpEndText:
+		b.WriteString(`\Z`)
+	case syntax.OpWordBoundary:
+		b.WriteString(`\y`)
+	case syntax.OpNoWordBoundary:
+		b.WriteString(`\Y`)
+	case syntax.OpCapture:
+		return group(b, e.Sub[0])
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
+		return writeRepeat(b, e)
+	case syntax.OpConcat:
+		for _, part := range e.Sub {
+			if part.Op == syntax.OpAlternate && !group(b, part) || part.Op != syntax.OpAlternate && !writePattern(b, part) {
+				return false
+			}
+		}
+	case syntax.OpAlternate:
+		for i, part := range e.Sub {
+			if i > 0 {
+				b.WriteByte('|')
+			}
+			if !writePattern(b, part) {
+				return false
+			}
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// writeClass writes a class of characters, given as the first and last of each range. One that goes
+// up to the last of all characters is written as what it leaves out.
+func writeClass(b *strings.Builder, ranges []rune) bool {
+	b.WriteByte('[')
+	if n := len(ranges); n > 2 && ranges[0] == 0 && ranges[n-1] == unicode.MaxRune {
+		b.WriteByte('^')
+		var gaps []rune
+		for i := 1; i < n-1; i += 2 {
+			gaps = append(gaps, ranges[i]+1, ranges[i+1]-1)
+		}
+		ranges = gaps
+	}
+	for i := 0; i < len(ranges); i += 2 {
+		writeRune(b, ranges[i])
+		if ranges[i+1] > ranges[i] {
+			b.WriteByte('-')
+			writeRune(b, ranges[i+1])
+		}
+	}
+	b.WriteByte(']')
+	return len(ranges) > 0
+}
+
+// writeRepeat writes what comes several times. Whether it is greedy does not matter to whether a text fits.
+func writeRepeat(b *strings.Builder, e *syntax.Regexp) bool {
+	if !group(b, e.Sub[0]) {
+		return false
+	}
+	switch {
+	case e.Op == syntax.OpStar:
+		b.WriteByte('*')
+	case e.Op == syntax.OpPlus:
+		b.WriteByte('+')
+	case e.Op == syntax.OpQuest:
+		b.WriteByte('?')
+	case e.Min > maxRepeats || e.Max > maxRepeats:
+		return false
+	case e.Max < 0:
+		b.WriteString("{" + strconv.Itoa(e.Min) + ",}")
+	default:
+		b.WriteString("{" + strconv.Itoa(e.Min) + "," + strconv.Itoa(e.Max) + "}")
+	}
+	return true
+}
+
+func group(b *strings.Builder, e *syntax.Regexp) bool {
+	b.WriteString("(?:")
+	ok := writePattern(b, e)
+	b.WriteByte(')')
+	return ok
+}
+
+// writeRune writes a character so that it stands for itself, in a class too.
+func writeRune(b *strings.Builder, r rune) {
+	switch {
+	case r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z':
+		b.WriteRune(r)
+	case r > 0xffff:
+		fmt.Fprintf(b, `\U%08X`, r)
+	default:
+		fmt.Fprintf(b, `\u%04X`, r)
+	}
+}
