@@ -8,7 +8,6 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
-	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/rank"
@@ -237,7 +236,7 @@ func (v *View) places(query []said) func(*toolfold.Action) float64 {
 			return 1
 		case named != nil:
 			return elsewhere
-		case a.Family.Server == "" && len(v.servers) > 0 && a.Family.Category != callctx.Discovery:
+		case a.Family.Server == "" && len(v.servers) > 0:
 			return workbench
 		}
 		return 1

@@ -110,6 +110,23 @@ func TestFindPrefersServers(t *testing.T) {
 	}
 }
 
+// The discovery actions give way to tools of servers as other actions of ours do.
+func TestFindPrefersServersToDiscovery(t *testing.T) {
+	t.Parallel()
+	s := withDiscovery(t)
+	const query = "find actions"
+	if found := s.Discovery.View(t.Context()).Find(query, 1); len(found) == 0 || found[0].Name != "tools.find" {
+		t.Errorf("without servers %q wants tools.find, got %v", query, found)
+	}
+	families := foreignFamilies(t, "workshop", "load_definition", "list_all", "get_docs", "find_action", "describe_usage")
+	if err := s.Put(families...); err != nil {
+		t.Fatal(err)
+	}
+	if found := s.Discovery.View(t.Context()).Find(query, 2); len(found) != 2 || found[0].Name != "find_action" {
+		t.Errorf("%q wants find_action, got %v", query, found)
+	}
+}
+
 // With a server only its tools are found; an unknown server is refused with those that there are.
 func TestFindAmongToolsOfAServer(t *testing.T) {
 	t.Parallel()
