@@ -385,6 +385,18 @@ func (g *Gateway) Absent() map[string]string {
 	return all
 }
 
+// Idle has the names of servers without tools that have not failed, do not wait for the user, and are not being asked
+// for their first list: servers that are switched off, have not been asked yet, or have no tools.
+func (g *Gateway) Idle() map[string]bool {
+	idle := map[string]bool{}
+	for _, l := range g.links {
+		if len(l.offered()) == 0 && (l.isOff() || l.why() == "" && !l.asked()) {
+			idle[l.Name] = true
+		}
+	}
+	return idle
+}
+
 // Trouble maps the names of servers with a problem to its description.
 func (g *Gateway) Trouble() map[string]string {
 	all := map[string]string{}

@@ -420,6 +420,9 @@ func TestFaults(t *testing.T) {
 	if absent := g.Absent(); len(absent) != 1 || !strings.Contains(absent["gone"], "it does not start") {
 		t.Errorf("what offers no tools: %q", absent)
 	}
+	if idle := g.Idle(); len(idle) > 0 {
+		t.Errorf("servers that failed or offer tools are idle: %v", idle)
+	}
 	for _, test := range []struct{ tool, code, want string }{
 		{"bad.refuse", "UPSTREAM_ERROR", "refuse: the server bad refused the call: not with me (-32602)"},
 		{"stuck.hang", "TIMEOUT", "hang: the server stuck did not answer within 700ms"},

@@ -41,6 +41,9 @@ func TestSwitchedOff(t *testing.T) {
 	if absent := g.Absent(); absent["known"] != "known"+why+"known" || absent["new"] != "new"+why+"new" {
 		t.Errorf("absent: %q", absent)
 	}
+	if idle := g.Idle(); !idle["known"] || !idle["new"] {
+		t.Errorf("idle: %v", idle)
+	}
 	if err := g.Refresh(t.Context(), "known"); err == nil || err.Error() != "known"+why+"known" || starts(t, file) != before {
 		t.Errorf("it is asked: %v, %d starts", err, starts(t, file)-before)
 	}

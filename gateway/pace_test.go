@@ -127,6 +127,9 @@ func TestAbsent(t *testing.T) {
 			if got := g.Absent()["srv"]; got != want {
 				t.Errorf("it is said %q, want %q", got, want)
 			}
+			if idle := want == "it has not listed its tools yet"; g.Idle()["srv"] != idle {
+				t.Errorf("%q: idle %v", want, !idle)
+			}
 		}
 		says("it has not listed its tools yet")
 		learnt := make(chan error, 1)

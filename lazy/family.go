@@ -118,7 +118,7 @@ type FindOut struct {
 	Results []Found `json:"results" doc:"Best first."`
 	Further string  `json:"further,omitempty" doc:"Further matches without room here, best first; describe has their calls."`
 	Also    string  `json:"also,omitempty" doc:"Other actions of the best one's family."`
-	Away    string  `json:"away,omitempty" doc:"Servers that offer no tools now, and why."`
+	Away    string  `json:"away,omitempty" doc:"Servers that failed or wait for the user, and why."`
 	Hint    string  `json:"hint,omitempty" doc:"When nothing was found, nothing fits well, or the query has the name of an action."`
 }
 

@@ -99,12 +99,11 @@ func bound(out *FindOut) {
 	for _, f := range out.Results[kept:] {
 		others = append(others, f.Name)
 	}
-	out.Results, out.Further = out.Results[:kept], named(others)
+	out.Results, out.Further = out.Results[:kept], named(others, namesRoom)
 }
 
-// named joins names as far as there is room, and counts the rest.
-func named(names []string) string {
-	room := namesRoom
+// named joins names as far as there is room, in tokens, and counts the rest.
+func named(names []string, room int) string {
 	for i, name := range names {
 		if room -= estimate.Tokens([]byte(name)) + 1; room < 0 && i > 0 {
 			return fmt.Sprintf("%s and %d more", strings.Join(names[:i], ", "), len(names)-i)
@@ -156,7 +155,7 @@ func (v *View) also(found []Found) string {
 	if len(others) == 0 {
 		return ""
 	}
-	return family.Name + ": " + named(others)
+	return family.Name + ": " + named(others, namesRoom)
 }
 
 // match is a hit that the caller may see.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
 )
@@ -83,7 +84,12 @@ func TestKeptAgain(t *testing.T) {
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	s := withDiscovery(t)
-	s.Discovery.ListAbsent(func() []lazy.Row { return []lazy.Row{{Name: "gone", Reason: "it does not start", Absent: true}} }, nil)
+	s.Discovery.ListAbsent(func() []lazy.Row {
+		return []lazy.Row{
+			{Name: "gone", Reason: "it does not start", Absent: true},
+			{Name: "idle", Reason: "it has not listed its tools yet", Absent: true, Idle: true},
+		}
+	}, nil)
 	list := func(ctx context.Context) string {
 		return string(s.Client.Call(ctx, "tools", json.RawMessage(`{"action":"list"}`)).Content)
 	}
@@ -91,11 +97,18 @@ func TestAbsent(t *testing.T) {
 	if got := list(t.Context()); !strings.Contains(got, `"name":"gone"`) || !strings.Contains(got, want) {
 		t.Errorf("listed: %s", got)
 	}
+	if got := list(t.Context()); !strings.Contains(got, `"reason":"it has not listed its tools yet"`) {
+		t.Errorf("an idle server is not listed with the reason: %s", got)
+	}
 	find := func(ctx context.Context) string {
 		return string(s.Client.Call(ctx, "tools", json.RawMessage(`{"action":"find","query":"list tools"}`)).Content)
 	}
 	if got := find(t.Context()); !strings.Contains(got, `"away":"gone (it does not start)"`) {
 		t.Errorf("found: %s", got)
+	}
+	asked := string(s.Client.Call(t.Context(), "tools", json.RawMessage(`{"action":"find","query":"list tools","server":"idle"}`)).Content)
+	if !strings.Contains(asked, `"away":"idle (it has not listed its tools yet)"`) {
+		t.Errorf("of an idle server: %s", asked)
 	}
 	limited := callctx.With(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }}})
 	if got := list(limited); strings.Contains(got, "gone") {
@@ -103,6 +116,27 @@ func TestAbsent(t *testing.T) {
 	}
 	if got := find(limited); strings.Contains(got, "gone") {
 		t.Errorf("find names it to a caller with few rights: %s", got)
+	}
+}
+
+// However many servers are away, and however long the reasons, an answer spends few tokens on them.
+func TestAwayIsShort(t *testing.T) {
+	t.Parallel()
+	s := withDiscovery(t)
+	s.Discovery.ListAbsent(func() (rows []lazy.Row) {
+		for i := range 50 {
+			rows = append(rows, lazy.Row{Name: fmt.Sprintf("gone-%d", i), Reason: strings.Repeat("it does not start ", 50), Absent: true})
+		}
+		return rows
+	}, nil)
+	var out lazy.FindOut
+	answer := s.Client.Call(t.Context(), "tools", json.RawMessage(`{"action":"find","query":"list tools"}`))
+	if err := json.Unmarshal(answer.Content, &out); err != nil {
+		t.Fatal(err)
+	}
+	cost := estimate.Tokens([]byte(out.Away))
+	if cost > 65 || !strings.HasPrefix(out.Away, "gone-0 (it does") || !strings.HasSuffix(out.Away, " more") {
+		t.Errorf("%d tokens: %s", cost, out.Away)
 	}
 }
 

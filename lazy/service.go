@@ -65,7 +65,7 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 			out.Hint = "all about " + named.Action.FullName() + ": " + call
 		}
 	}
-	out.Away = away(absent)
+	out.Away = away(absent, in.Server)
 	bound(&out)
 	view.describeParams(&out)
 	return out, nil
@@ -79,16 +79,22 @@ func (s *Service) absent(ctx context.Context, view *View) []Row {
 	return slices.DeleteFunc(s.discovery.absent(), func(r Row) bool { return !view.within.Allow(anyOf(r.Name)) })
 }
 
-// awayReason is the most characters of the reason why a server offers nothing.
-const awayReason = 100
+// Bounds of the account of servers that are away. It stands in every answer while one is; tools.list has all reasons.
+const (
+	awayReason = 60 // characters
+	awayRoom   = 50 // tokens
+)
 
-// away names servers with their reasons as far as there is room, and counts the rest.
-func away(rows []Row) string {
+// away names servers that failed or wait for the user, or the one that is asked, with their reasons as far as there
+// is room, and counts the rest.
+func away(rows []Row, asked string) string {
 	var list []string
 	for _, r := range rows {
-		list = append(list, r.Name+" ("+shorten.Words(r.Reason, awayReason)+")")
+		if r.Name == asked || asked == "" && !r.Idle {
+			list = append(list, r.Name+" ("+shorten.Words(r.Reason, awayReason)+")")
+		}
 	}
-	return named(list)
+	return named(list, awayRoom)
 }
 
 // Describe returns the accounts of one or several names.

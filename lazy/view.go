@@ -132,6 +132,7 @@ type Row struct {
 	Refused  []string          `json:"refused,omitempty" doc:"Actions that are not permitted, and why; with include_disabled."`
 
 	Absent bool `json:"-"` // it is listed without being a tool, so that its reason is known
+	Idle   bool `json:"-"` // it is absent, and nothing failed or waits for the user: find does not name it
 }
 
 // Rows returns a row for each tool of the surface, with tools that the caller

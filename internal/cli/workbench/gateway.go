@@ -32,7 +32,7 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 		return err
 	}
 	b.Discovery.ListAbsent(func() (rows []lazy.Row) {
-		absent := b.gateway.Absent()
+		absent, idle := b.gateway.Absent(), b.gateway.Idle()
 		if b.server.Load() == nil { // only serve asks servers for their first list
 			for _, name := range b.gateway.Unknown() {
 				absent[name] += ": toolfold upstream check " + name + " asks it"
@@ -40,7 +40,7 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 		}
 		for _, name := range slices.Sorted(maps.Keys(absent)) {
 			rows = append(rows, lazy.Row{Name: name, Summary: "Tools of another server.", Category: toolfold.Category(name), Reason: absent[name],
-				Absent: true})
+				Absent: true, Idle: idle[name]})
 		}
 		return rows
 	}, b.gateway.Withheld)
