@@ -52,9 +52,7 @@ func parseQuery(text string) query {
 		t.forms = Group{{Text: t.stem}}
 		t.addSynonyms(rank.Synonyms(t.stem))
 		for _, s := range rank.Related(t.stem) {
-			if !strings.Contains(s, " ") {
-				t.near = append(t.near, Word{Text: s})
-			}
+			t.near = append(t.near, Word{Text: s})
 		}
 		all = append(all, t)
 		if !stop {

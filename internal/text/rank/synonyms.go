@@ -17,7 +17,7 @@ import (
 var synonymText string
 
 // Each line is a subject: a word, and then words that are said of it and cannot
-// stand for it. The file is read as synonymText is.
+// stand for it. The file is read as synonymText is, and has no pairs.
 //
 //go:embed related.txt
 var relatedText string
@@ -38,17 +38,22 @@ func parseGroups(text string) map[string][]string {
 		}
 		group := strings.Fields(line)
 		for i, w := range group {
-			stems := strings.Split(w, "_")
-			for j, part := range stems {
-				stems[j] = words.Stem(part)
-			}
-			group[i] = strings.Join(stems, " ")
+			group[i] = termOf(w)
 		}
 		for _, term := range group {
 			all[term] = union(all[term], group, term)
 		}
 	}
 	return all
+}
+
+// termOf returns the term of a member of a group: a stem, or a pair of stems.
+func termOf(member string) string {
+	stems := strings.Split(member, "_")
+	for i, part := range stems {
+		stems[i] = words.Stem(part)
+	}
+	return strings.Join(stems, " ")
 }
 
 // union adds group to terms, but for except and what is there.
@@ -66,5 +71,5 @@ func union(terms, group []string, except string) []string {
 func Synonyms(stem string) []string { return synonyms()[stem] }
 
 // Related returns the stems of the subjects that a stem belongs to: of dentist,
-// tooth and molar. They say less than synonyms. Pairs are as in [Synonyms].
+// tooth and molar. They say less than synonyms.
 func Related(stem string) []string { return related()[stem] }

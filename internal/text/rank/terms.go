@@ -88,12 +88,13 @@ func phrasal(verb, particle string) (term string, ok bool) {
 }
 
 // appendAsked appends the terms of a query's text. A compound like GitHub gives its
-// parts, or itself where documents have it.
+// parts, or itself if documents have it or it has synonyms, as k8s has.
 func (x *Index) appendAsked(order []string, text string) []string {
 	before := ""
 	for w := range withVerbs(text) {
 		if w.Parts != nil {
-			if _, known := x.numbers[words.Stem(w.Text)]; !known {
+			whole := words.Stem(w.Text)
+			if _, known := x.numbers[whole]; !known && len(synonyms()[whole]) == 0 {
 				for _, p := range w.Parts {
 					order, before = appendWord(order, p, before)
 				}
