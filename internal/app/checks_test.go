@@ -157,3 +157,128 @@ func TestFileOfAnAbsentServer(t *testing.T) {
 		t.Error(run)
 	}
 }
+
+// toolSteps is a definition of calls in order, each of an action and its arguments.
+func toolSteps(calls ...any) string {
+	var steps []any
+	for i := 0; i < len(calls); i += 2 {
+		steps = append(steps, map[string]any{"stepId": fmt.Sprintf("s%d", i), "type": "tool",
+			"config": map[string]any{"tool": calls[i], "arguments": calls[i+1]}})
+	}
+	return string(ordered.MustJSON(map[string]any{"name": "N", "steps": steps}))
+}
+
+// A check finds a name that leads nowhere in exactly the calls that would fail by it.
+func TestNamesThatLeadNowhere(t *testing.T) {
+	t.Parallel()
+	b := workbench.New(t, surface.Options{})
+	failing := map[string]bool{"agent": false, "workflow": false, "queue": false, "ability": false}
+	count := 0
+	for _, f := range b.Families() {
+		for _, a := range f.Actions {
+			required, optional := a.Inputs()
+			for _, p := range append(required, optional...) {
+				kind := strings.TrimSuffix(p.Name, "Id")
+				if _, stays := failing[kind]; !stays || kind == p.Name { // ids of runs come and go
+					continue
+				}
+				var args map[string]any
+				if err := json.Unmarshal([]byte(a.Example), &args); err != nil {
+					t.Fatal(err)
+				}
+				if a.FullName() == "task.submit" && kind != "queue" {
+					args["input"] = map[string]any{} // in place of the call of a tool
+				}
+				count++
+				args[p.Name] = fmt.Sprintf("nowhere-%d", count)
+				v := check(t, b, toolSteps(a.FullName(), args))
+				found := strings.Contains(v.Reason, "known "+kind+": ")
+				answer := b.Runner.Call(t.Context(), a.FullName(), ordered.MustJSON(args))
+				refused := answer.Err != nil && answer.Err.Code == strings.ToUpper(kind)+"_NOT_FOUND"
+				if found != refused {
+					t.Errorf("%s of %s: a check finds it: %t; a call answers %v; reason %s", p.Name, a.FullName(), found, answer.Err, v.Reason)
+				}
+				failing[kind] = failing[kind] || refused
+			}
+		}
+	}
+	for kind, is := range failing {
+		if !is {
+			t.Errorf("no call was refused by a %s that does not exist", kind)
+		}
+	}
+}
+
+// A check knows the actions that make what later steps may name.
+func TestStepsThatMakeWhatLaterOnesName(t *testing.T) {
+	t.Parallel()
+	for kind, reads := range map[string]string{"agent": "agent.get", "queue": "queue.pause", "ability": "ability.get"} {
+		b := workbench.New(t, surface.Options{})
+		total := func() (n int) {
+			var page struct{ Total int }
+			answer := b.Runner.Call(t.Context(), kind+".list", nil)
+			if err := json.Unmarshal(answer.Content, &page); err != nil {
+				t.Fatal(err, answer.Err)
+			}
+			return page.Total
+		}
+		made := 0
+		for _, f := range b.Families() {
+			if f.Name != kind {
+				continue
+			}
+			for _, a := range f.Actions {
+				before := total()
+				b.Runner.Call(t.Context(), a.FullName(), json.RawMessage(a.Example))
+				makes := total() > before
+				if makes {
+					made++
+				}
+				v := check(t, b, toolSteps(a.FullName(), json.RawMessage(a.Example), reads, map[string]any{kind + "Id": "later"}))
+				if found := strings.Contains(v.Reason, `"later"`); found == makes {
+					t.Errorf("%s makes one: %t; a check finds a later name: %t: %s", a.FullName(), makes, found, v.Reason)
+				}
+			}
+		}
+		if made == 0 {
+			t.Errorf("no example makes a %s", kind)
+		}
+	}
+}
+
+// All faulty placeholders of a text are problems, five spelt out, and every problem says what is right.
+func TestProblemsSayWhatIsRight(t *testing.T) {
+	t.Parallel()
+	b := checked(t)
+	text := ""
+	for i := range 7 {
+		text += fmt.Sprintf("{{ steps.s%d }} ", i)
+	}
+	answer := b.Runner.Call(t.Context(), "workflow.check", ordered.MustJSON(map[string]any{"definition": map[string]any{
+		"name": "N", "steps": []any{
+			map[string]any{"stepId": "a", "type": "prompt", "config": map[string]any{"prompt": text}},
+			map[string]any{"stepId": "b", "type": "tool", "config": map[string]any{"tool": "memory.get"}},
+			map[string]any{"stepId": "c", "type": "tool", "config": map[string]any{"tool": "memory.list",
+				"arguments": map[string]any{"limit": 0, "kee": 1, "value": "x", "prefix": []any{}}}},
+			map[string]any{"stepId": "d", "type": "tool", "config": map[string]any{"tool": "memori.list"}},
+			map[string]any{"stepId": "e", "type": "tool", "config": map[string]any{"tool": "task.list", "arguments": map[string]any{"status": "x"}}},
+		}}}))
+	var v struct {
+		Problems []struct{ Path, Kind, Want string }
+	}
+	if err := json.Unmarshal(answer.Content, &v); err != nil {
+		t.Fatal(err)
+	}
+	prompts := 0
+	for _, p := range v.Problems {
+		if p.Path == "/steps/0/config/prompt" {
+			prompts++
+		}
+		if p.Want == "" {
+			t.Errorf("%s %s does not say what is right", p.Path, p.Kind)
+		}
+	}
+	if prompts != 6 || len(v.Problems) < 12 || !strings.Contains(string(answer.Content), "2 more are faulty") {
+		t.Errorf("%d problems of the text: %s", prompts, answer.Content)
+	}
+}

@@ -72,4 +72,15 @@ steps:
 	if !found {
 		t.Errorf("the missing agent is no problem: %+v", d.Problems)
 	}
+	// Of a name in two places the outer one counts, each time.
+	const twice = `{name: Twice, steps: [{stepId: a, type: tool, config: {tool: workflow.run, arguments: {workflowId: inner,
+  params: {workflowId: none}}}}]}`
+	if err := os.WriteFile(filepath.Join(folder, "twice.yaml"), []byte(twice), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if _, d := run("twice"); d.ModelCalls == nil || *d.ModelCalls != 3 {
+			t.Fatalf("%+v", d)
+		}
+	}
 }

@@ -174,28 +174,27 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 			About(toolfold.ProblemMissing, "enabled").
 			WithHint("send the fields to change, such as enabled or workflow; agent.get has the current ones")
 	}
+	present, found, err := s.store.Get(ctx, in.AgentID)
+	if err != nil {
+		return UpdateOut{}, fmt.Errorf("reading agent: %w", err)
+	}
+	if !found {
+		return UpdateOut{}, s.notRegistered(ctx, in.AgentID)
+	}
 	var steps []engine.Step
-	if in.Workflow != nil {
-		var err error
+	warnings, absent := "", ""
+	if in.Workflow != nil { // steps that were registered before are not refused for other changes
 		if steps, err = parseSteps("agent.update", *in.Workflow); err != nil {
 			return UpdateOut{}, err
 		}
-	}
-	warnings, absent := "", ""
-	if in.Workflow != nil || in.SystemPrompt != nil { // an agent that was registered before is not refused for other changes
-		p, _, err := s.store.Get(ctx, in.AgentID)
-		if err != nil {
-			return UpdateOut{}, fmt.Errorf("reading agent: %w", err)
-		}
+		p := present
+		p.Workflow = steps
 		set(&p.SystemPrompt, in.SystemPrompt)
-		if p.AgentID = in.AgentID; in.Workflow != nil {
-			p.Workflow = steps
-		}
 		if absent, err = s.judge(ctx, "agent.update", p); err != nil {
 			return UpdateOut{}, err
 		}
 	}
-	found, err := s.store.Change(ctx, in.AgentID, func(p Profile) (Profile, error) {
+	found, err = s.store.Change(ctx, in.AgentID, func(p Profile) (Profile, error) {
 		set(&p.Description, in.Description)
 		set(&p.DisplayName, in.DisplayName)
 		set(&p.Capabilities, in.Capabilities)
@@ -206,7 +205,6 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 		if in.Workflow != nil {
 			p.Workflow = steps
 		}
-		var err error
 		if p.Rights, err = s.rights(ctx).Narrow(p.Rights); err != nil {
 			return p, err
 		}

@@ -87,6 +87,10 @@ func TestUpdate(t *testing.T) {
 		`agent.update: step "b": prompt is missing`, "")
 	b.Refuse("agent.update", `{"agentId":"writer","systemPrompt":"{{ agent.rol }}"}`, toolfold.InvalidInput,
 		`agent.update: systemPrompt must be`, "")
+	b.Refuse("agent.update", `{"agentId":"writr","workflow":[{"stepId":"b","type":"tool","config":{"tool":"memory.get"}}]}`,
+		agent.NotFound, "there is no agent", `did you mean "writer"?`)
+	b.Refuse("agent.update", `{"agentId":"writer","workflow":[{"stepId":"b","type":"tool","config":{"tool":"memory.nothing"}}]}`,
+		toolfold.InvalidInput, "memory.nothing", "")
 	b.Expect("agent.get", `{"agentId":"writer","include_fields":["systemPrompt","enabled"]}`, `{"enabled":false,"systemPrompt":"Be brief."}`)
 	b.Expect("agent.update", `{"agentId":"writer","workflow":[],"tags":[],"displayName":""}`, updated)
 	b.Expect("agent.get", `{"agentId":"writer","include_fields":["displayName","tags","workflow"]}`, `{}`)

@@ -71,7 +71,7 @@ type CheckIn struct {
 
 // CheckOut is the result of workflow.check.
 type CheckOut struct {
-	Valid    bool           `json:"valid" doc:"Whether it would run as a file."`
+	Valid    bool           `json:"valid" doc:"Whether it has no problems."`
 	Reason   string         `json:"reason,omitempty" doc:"Why it is invalid."`
 	Problems []engine.Found `json:"problems,omitempty" doc:"All problems, in the order of the text."`
 	Unjudged []string       `json:"unjudged,omitempty" doc:"What could not be checked, and why."`

@@ -285,11 +285,18 @@ func (c *compiler) config(s Step, at string) (config map[string]any, ok bool) {
 	return config, len(problems) == 0
 }
 
+// mostPlaceholders bounds the faulty placeholders of one text that are spelt out.
+const mostPlaceholders = 5
+
 // text compiles a text with placeholders.
 func (c *compiler) text(step, at, s string, sc scope) text {
-	t, err := compileText(s, func(source string) (*expression.Expression, error) { return c.expression(source, sc) })
-	if err != nil {
-		c.wrong(step, at, "text with valid placeholders: "+err.Error(), nil)
+	const want = "text with valid placeholders: "
+	t, faults := compileText(s, func(source string) (*expression.Expression, error) { return c.expression(source, sc) })
+	for _, err := range faults[:min(len(faults), mostPlaceholders)] {
+		c.wrong(step, at, want+err.Error(), nil)
+	}
+	if more := len(faults) - mostPlaceholders; more > 0 {
+		c.wrong(step, at, fmt.Sprintf("%s%d more are faulty", want, more), nil)
 	}
 	return t
 }

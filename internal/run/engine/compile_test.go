@@ -135,6 +135,17 @@ func TestAllFaults(t *testing.T) {
 	}
 }
 
+// An input schema that is null is no schema.
+func TestNullInputSchema(t *testing.T) {
+	t.Parallel()
+	for _, schema := range []string{"null", " null "} {
+		d := Definition{InputSchema: []byte(schema), Steps: steps(t, `[{stepId: a, type: prompt, config: {prompt: "{{ input.x }}"}}]`)}
+		if _, faults := Compile(d, fakeTools{}); len(faults) > 0 {
+			t.Errorf("%s: %v", schema, faults)
+		}
+	}
+}
+
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -166,7 +166,7 @@ func (fs Faults) Found(d workspace.Document, isText bool) (list []Found, more in
 	bytes := 0
 	for i, f := range all {
 		p := f.Problem
-		found := Found{Path: p.Path, Kind: p.Kind, StepID: f.Step, Want: p.Want, Got: p.Got, Min: p.Min, Max: p.Max, Allowed: p.Allowed,
+		found := Found{Path: p.Path, Kind: p.Kind, StepID: f.Step, Want: wanted(p), Got: p.Got, Min: p.Min, Max: p.Max, Allowed: p.Allowed,
 			Suggest: p.Suggest, BelongsTo: p.BelongsTo}
 		if isText {
 			found.Line, found.Column = f.line, f.column
@@ -177,6 +177,33 @@ func (fs Faults) Found(d workspace.Document, isText bool) (list []Found, more in
 		list = append(list, found)
 	}
 	return list, 0
+}
+
+// wanted says what would be right in the place of a problem.
+func wanted(p toolfold.Problem) string {
+	switch {
+	case p.Want != "":
+		return p.Want
+	case p.Suggest != "" && p.Kind != toolfold.ProblemStray:
+		return p.Suggest
+	case p.Kind == toolfold.ProblemMissing:
+		return "a value"
+	case p.Kind == toolfold.ProblemUnknown:
+		return "a parameter that exists"
+	case p.Kind == toolfold.ProblemStray:
+		return "a parameter of this action"
+	case p.Kind == toolfold.ProblemEnum && len(p.Allowed) > 0:
+		return "one of allowed"
+	case p.Kind == toolfold.ProblemEnum:
+		return "a name that exists"
+	case p.Kind == toolfold.ProblemTwice:
+		return "one value"
+	}
+	_, want, bounded := strings.Cut(strings.TrimPrefix(p.Text(), p.Name()), " must be ")
+	if want, _, _ = strings.Cut(want, ", got "); bounded {
+		return want
+	}
+	return "no such value"
 }
 
 func (c *compiler) fault(step string, p toolfold.Problem) {

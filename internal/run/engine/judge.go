@@ -232,7 +232,7 @@ var existences = map[string]existence{
 var refers = map[string][]string{
 	"agent.run": {"agentId"}, "agent.get": {"agentId"}, "agent.update": {"agentId"},
 	"workflow.run": {"workflowId"}, "workflow.describe": {"workflowId"},
-	"ability.get": {"abilityId"}, "task.submit": {"agentId", "workflowId", "queueId"},
+	"ability.get": {"abilityId"}, "task.submit": {"agentId", "workflowId", "queueId"}, "task.list": {"queueId"},
 	"queue.update": {"queueId"}, "queue.pause": {"queueId"}, "queue.resume": {"queueId"}, "queue.remove": {"queueId"},
 }
 
@@ -252,12 +252,14 @@ func (u toolUse) named(known entry.Names) (names []nameUse, makes string) {
 	whole, _ := u.arguments.(map[string]any)
 	params, _ := whole[callctx.ArgParams].(map[string]any)
 	for _, name := range refers[action] {
-		for path, holder := range map[string]map[string]any{at: whole, jsonx.Pointer(at, callctx.ArgParams): params} {
+		add := func(holder map[string]any, at string) {
 			if id, _ := holder[e.Spelling(name)].(string); id != "" {
-				names = append(names, nameUse{u.step, jsonx.Pointer(path, e.Spelling(name)), work.Reference{
+				names = append(names, nameUse{u.step, jsonx.Pointer(at, e.Spelling(name)), work.Reference{
 					Kind: strings.TrimSuffix(name, "Id"), ID: id}})
 			}
 		}
+		add(whole, at)
+		add(params, jsonx.Pointer(at, callctx.ArgParams))
 	}
 	return names, makes
 }

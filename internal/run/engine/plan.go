@@ -219,9 +219,8 @@ func (p *Program) started(step string, known Names) (r work.Reference, runs bool
 			continue
 		}
 		r.Kind = kindOfRun(e.Action)
-		names, _ := u.named(known)
-		for _, name := range names {
-			r = name.Reference
+		if names, _ := u.named(known); len(names) > 0 {
+			r = names[0].Reference // the same in params is a fault
 		}
 		return r, true
 	}

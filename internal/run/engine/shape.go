@@ -150,7 +150,7 @@ func ofSchema(schema any) *expression.Shape {
 // ofInput is the shape of an input, which is an object whatever its schema says of types.
 func ofInput(schema []byte) *expression.Shape {
 	var s map[string]any
-	if len(schema) == 0 || jsonx.Decode(schema, &s) != nil {
+	if len(schema) == 0 || jsonx.Decode(schema, &s) != nil || s == nil { // null is no schema
 		return nil
 	}
 	if s["type"] == nil {

@@ -22,23 +22,22 @@ type part struct {
 	source string
 }
 
-// compileText compiles the placeholders of a text with compile.
-func compileText(s string, compile func(source string) (*expression.Expression, error)) (text, error) {
-	var t text
+// compileText compiles the placeholders of a text with compile, and returns all that are faulty.
+func compileText(s string, compile func(source string) (*expression.Expression, error)) (t text, faults []error) {
 	for {
 		before, source, after, found, err := expression.Placeholder(s)
 		if err != nil {
-			return text{}, err
+			return text{}, append(faults, err)
 		}
 		if before != "" {
 			t.parts = append(t.parts, part{plain: before})
 		}
 		if !found {
-			return t, nil
+			return t, faults
 		}
 		compiled, err := compile(source)
 		if err != nil {
-			return text{}, fmt.Errorf("{{ %s }}: %w", shortSource(source), err)
+			faults = append(faults, fmt.Errorf("{{ %s }}: %w", shortSource(source), err))
 		}
 		t.parts = append(t.parts, part{expr: compiled, source: source})
 		s = after

@@ -75,6 +75,12 @@ func Compile(source string, variables, objects []string) (*Expression, Mentions,
 	return &Expression{program}, patch.mentions, nil
 }
 
+// inWords replaces names of Go and phrases of the library that do not say what is wrong.
+var inWords = strings.NewReplacer(
+	"json.Number", "a whole number beyond 64 bits",
+	"type nil has no field", "nil has no member",
+)
+
 // describe returns what is wrong with an expression in one line, with the
 // column of the fault, without the copy of the source that the library adds.
 func describe(err error) error {
@@ -93,7 +99,10 @@ func describe(err error) error {
 	if r := []rune(message); len(r) > 240 {
 		message = string(r[:240]) + "…"
 	}
-	message = strings.ReplaceAll(message, "json.Number", "a whole number beyond 64 bits")
+	message = inWords.Replace(message)
+	if strings.HasPrefix(message, "type unknown[") { // the library has no name for the type of nil
+		message = "nil has no members and no items"
+	}
 	if located {
 		return fmt.Errorf("%s (line %d, column %d)", message, at.Line, at.Column+1)
 	}

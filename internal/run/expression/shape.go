@@ -1,7 +1,6 @@
 package expression
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -149,7 +148,7 @@ func (r *reader) member(place ast.Node, holder *Shape, property ast.Node) *Shape
 		return holder.Item
 	}
 	if holder.Kind != toolfold.KindObject {
-		r.fault(place, string(holder.Kind))
+		r.fault(place, ofKind(holder.Kind))
 		return nil
 	}
 	known, has := holder.Members[text.Value]
@@ -157,28 +156,30 @@ func (r *reader) member(place ast.Node, holder *Shape, property ast.Node) *Shape
 	case has:
 		return known
 	case holder.Closed:
-		r.fault(place, suggest.Nearest(text.Value, slices.Sorted(maps.Keys(holder.Members))))
+		why := ""
+		if near := suggest.Nearest(text.Value, slices.Sorted(maps.Keys(holder.Members))); near != "" {
+			why = ", did you mean " + near + "?"
+		}
+		r.fault(place, why)
 		return nil
 	}
 	return holder.Others
 }
 
-// fault notes that there is nothing at a place: near is a member that may have been
-// meant, or the type of a value without members.
-func (r *reader) fault(place ast.Node, near string) {
-	text := fmt.Sprintf("%s does not exist", shortened(place.String()))
-	switch toolfold.Kind(near) {
-	case "":
-	case toolfold.KindArray:
-		text += ": it would be a member of an array, whose items have an index, as in list[0]"
-	case toolfold.KindString, toolfold.KindNumber, toolfold.KindBoolean:
-		text += ": it would be a member of a " + near
-	default:
-		text += ", did you mean " + near + "?"
-	}
+// fault notes that there is nothing at a place, and why.
+func (r *reader) fault(place ast.Node, why string) {
+	text := shortened(place.String()) + " does not exist" + why
 	if !slices.Contains(r.faults, text) {
 		r.faults = append(r.faults, text)
 	}
+}
+
+// ofKind says why values that are no objects have no members.
+func ofKind(kind toolfold.Kind) string {
+	if kind == toolfold.KindArray {
+		return ": it would be a member of an array, whose items have an index, as in list[0]"
+	}
+	return ": it would be a member of a " + string(kind)
 }
 
 func shortened(source string) string {

@@ -17,6 +17,8 @@ func TestAbsent(t *testing.T) {
 		"open":  {Kind: toolfold.KindObject, Members: map[string]*Shape{"key": text}},
 		"alike": {Kind: toolfold.KindObject, Others: note},
 		"any":   nil,
+		// Members named like types are members.
+		"types": {Kind: toolfold.KindObject, Members: map[string]*Shape{"string": text, "array": nil, "number": nil, "boolean": nil}, Closed: true},
 	}
 	for source, want := range map[string]string{
 		"note.key":                               "",
@@ -50,6 +52,13 @@ func TestAbsent(t *testing.T) {
 		"reduce(list, #acc + #.value, 0)":        "",
 		"'kee' in note":                          "",
 		"note.":                                  "", // does not parse
+		"types.string":                           "",
+		"types.strin":                            "types.strin does not exist, did you mean string?",
+		"types.arrays":                           "types.arrays does not exist, did you mean array?",
+		"types.numbr":                            "types.numbr does not exist, did you mean number?",
+		"types.string.x":                         "types.string.x does not exist: it would be a member of a string",
+		"let x = nil; note.kee":                  "did you mean key?",
+		"let note = nil; note":                   "",
 	} {
 		got := strings.Join(Absent(source, variables), "; ")
 		if want == "" && got != "" || !strings.Contains(got, want) {
