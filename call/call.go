@@ -1,7 +1,6 @@
 package call
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/call/validate"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
@@ -338,7 +338,7 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 		}
 		refusal.Problems = append(refusal.Problems, p)
 	}
-	if unknown && combines(t.Action.Input) {
+	if unknown && validate.Combines(t.Action.Input) {
 		return nil // other problems may not apply to the alternative that the value selects
 	}
 	if len(refusal.Problems) == 0 {
@@ -347,12 +347,6 @@ func (r *Runner) Refusal(ctx context.Context, name string, raw json.RawMessage, 
 	refusal.Hint = "usage and example are for the value at " + at
 	t.explain(refusal)
 	return refusal
-}
-
-// combines reports whether a schema from elsewhere may let one value decide the schema of another.
-func combines(schema json.RawMessage) bool {
-	return slices.ContainsFunc([]string{`"anyOf"`, `"oneOf"`, `"not"`, `"if"`, `"dependentSchemas"`, `"dependencies"`},
-		func(word string) bool { return bytes.Contains(schema, []byte(word)) })
 }
 
 // Permissions rejects actions that the caller's rights do not include. It is a second line of

@@ -40,6 +40,15 @@ func checked(t testing.TB) *workbench.Bench {
 	if err := os.WriteFile(filepath.Join(folder, "filed.yaml"), []byte("description: In a file.\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	folder = filepath.Join(b.Workspace, ".toolfold", "workflows")
+	const deploy = "name: Deploy\ninputSchema: {type: object, required: [to], additionalProperties: false, " +
+		"properties: {to: {enum: [here, there]}, fast: {type: boolean}}}\nsteps: [{stepId: list, type: tool, config: {tool: memory.list}}]\n"
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "deploy.yaml"), []byte(deploy), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	var foreign []*toolfold.Family
 	for name, schema := range map[string]string{
 		"tracker_create": `{"type":"object","properties":{"title":{"type":"string"},"labels":{"type":"array","items":{"type":"string"}},` +

@@ -94,9 +94,9 @@ func texts(value any, at string, f func(pointer, text string) (any, error)) (_ a
 	return value, nil
 }
 
-// checkReferences refuses references to tasks that are no dependencies. It
+// checkReferences refuses all references to tasks that are no dependencies. It
 // returns the JSON pointers of the texts that are not known before the
-// dependencies have completed.
+// dependencies have completed, also beside a refusal.
 func (s *Service) checkReferences(ctx context.Context, t Task) (open map[string]bool, err error) {
 	open = map[string]bool{}
 	if !refers().Match(t.Input) {
@@ -104,43 +104,47 @@ func (s *Service) checkReferences(ctx context.Context, t Task) (open map[string]
 	}
 	value, err := expression.Decode(t.Input)
 	if err != nil {
-		return nil, err
+		return open, err
 	}
 	dependencies, err := s.Store.Outcomes(ctx, t.Dependencies, false)
 	if err != nil {
-		return nil, fmt.Errorf("reading dependencies: %w", err)
+		return open, fmt.Errorf("reading dependencies: %w", err)
 	}
 	known := map[string]int{}
 	for _, d := range dependencies {
 		known[d.ID]++
 		known[d.Name]++
 	}
-	_, err = texts(value, "/input", func(pointer, text string) (any, error) {
+	var refused []error
+	_, _ = texts(value, "/input", func(pointer, text string) (any, error) {
 		open[pointer] = true
 		pieces, err := parseText(text)
 		if err != nil {
-			return nil, toolfold.Errorf(toolfold.InvalidInput, "%s: %v", shorten.To(pointer, 80), err).
-				WithHint(`{{ tasks.NAME.output }} or {{ tasks["ID"].output }} stands for the output of a dependency`)
+			refused = append(refused, toolfold.Errorf(toolfold.InvalidInput, "%s: %v", shorten.To(pointer, 80), err).
+				WithHint(`{{ tasks.NAME.output }} or {{ tasks["ID"].output }} stands for the output of a dependency`))
 		}
 		for _, p := range pieces {
 			for _, name := range p.names {
 				switch known[name] {
 				case 0:
-					return nil, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, which is the name or id of no dependency",
+					refused = append(refused, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, which is the name or id of no dependency",
 						shorten.To(pointer, 80), shorten.Quoted(name)).
-						WithHint("add its taskId to dependencies")
+						WithHint("add its taskId to dependencies"))
 				case 1:
 				default:
-					return nil, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, the name of several dependencies", shorten.To(pointer, 80),
-						shorten.Quoted(name)).
-						WithHint(`refer to one by its id: {{ tasks["ID"].output }}`)
+					refused = append(refused, toolfold.Errorf(toolfold.InvalidInput, "%s refers to %q, the name of several dependencies",
+						shorten.To(pointer, 80), shorten.Quoted(name)).
+						WithHint(`refer to one by its id: {{ tasks["ID"].output }}`))
 				}
 			}
 		}
 		return text, nil
 	})
-	return open, err
+	return open, together(refused[:min(len(refused), mostReferences)]...)
 }
+
+// mostReferences bounds the references to no dependency that an error names.
+const mostReferences = 3
 
 // Refers reports whether the input of a task has placeholders for outputs of its
 // dependencies.

@@ -2,8 +2,10 @@ package task
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,10 +70,18 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	if err := applyKind(in, &t); err != nil {
 		return SubmitOut{}, err
 	}
+	var refused []error
+	if _, found, err := s.Store.QueueID(ctx, t.QueueID); err != nil {
+		return SubmitOut{}, fmt.Errorf("looking for a queue: %w", err)
+	} else if !found {
+		refused = append(refused, queueNotFound(in.QueueID))
+	}
 	if in.Type != Wait {
-		if t.Definition, err = s.checkWork(ctx, t); err != nil {
-			return SubmitOut{}, err
-		}
+		t.Definition, err = s.checkWork(ctx, t)
+		refused = append(refused, err)
+	}
+	if err := together(refused...); err != nil {
+		return SubmitOut{}, err
 	}
 	if t.Schedule != "" {
 		t.Definition = "" // it follows changes
@@ -95,6 +105,46 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	return SubmitOut{
 		TaskID: t.ID, QueueID: submission.QueueID, Status: submission.Status, Position: submission.Position, SubmittedAt: t.CreatedAt,
 	}, nil
+}
+
+// together makes one error of all refusals; nil if there are none. What is no refusal goes first.
+func together(all ...error) error {
+	var whole *toolfold.Error
+	for _, err := range all {
+		e, refusal := errors.AsType[*toolfold.Error](err)
+		switch {
+		case err == nil:
+		case !refusal:
+			return err
+		case whole == nil:
+			whole = new(*e)
+		default:
+			if whole.Message, e = cmp.Or(whole.Message, problemTexts(whole)), new(*e); e.Code != whole.Code {
+				whole.Code = toolfold.InvalidInput
+			}
+			whole.Message += "; " + cmp.Or(e.Message, problemTexts(e))
+			whole.Problems = slices.Concat(whole.Problems, e.Problems)
+			switch {
+			case strings.Contains(whole.Hint, e.Hint): // one for all
+			case whole.Hint == "":
+				whole.Hint = e.Hint
+			default:
+				whole.Hint += "; " + e.Hint
+			}
+		}
+	}
+	if whole == nil {
+		return nil
+	}
+	return whole
+}
+
+func problemTexts(e *toolfold.Error) string {
+	var texts []string
+	for _, p := range e.Problems {
+		texts = append(texts, p.Text())
+	}
+	return strings.Join(texts, "; ")
 }
 
 // begin returns a new task of the caller, which may do what the caller may here.

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
@@ -27,10 +30,13 @@ type Actions interface {
 // action that does not exist, and input that it does not take. It returns what
 // [Task.Define] does.
 func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err error) {
-	open, err := s.checkReferences(ctx, t)
-	if err != nil {
-		return "", err
-	}
+	open, references := s.checkReferences(ctx, t)
+	definition, err = s.checkCall(ctx, t, open)
+	return definition, together(references, err)
+}
+
+// checkCall is checkWork for an input of which the values at the JSON pointers open are not known yet.
+func (s *Service) checkCall(ctx context.Context, t Task, open map[string]bool) (definition string, err error) {
 	call, named := ParseCall(t.Input)
 	if t.AgentID != "" || t.WorkflowID != "" {
 		// An agent may have an input of its own that is called tool.
@@ -44,7 +50,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 		if err != nil || t.WorkflowID == "" {
 			return definition, err
 		}
-		return definition, checkInput(ctx, t, definition, open)
+		return definition, s.checkInput(ctx, t, definition, t.Input, "/input", open)
 	}
 	if !named {
 		return "", toolfold.Errorf(toolfold.InvalidInput, "the task has nothing to run").About(toolfold.ProblemMissing, "input").
@@ -86,7 +92,25 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 	if refused != nil {
 		return "", refused
 	}
-	return s.defined(ctx, t)
+	definition, err = s.defined(ctx, t)
+	if r, runs := t.reference(s.Names); err == nil && runs && r.Kind == work.Workflow {
+		input, place := call.argument("input")
+		if place = "/input" + place; !open[place] {
+			err = s.checkInput(ctx, t, definition, input, place, open)
+		}
+	}
+	return definition, err
+}
+
+// argument returns an argument of a call, which stands among them or in params, and its JSON pointer.
+func (c Call) argument(name string) (value json.RawMessage, at string) {
+	var args, params map[string]json.RawMessage
+	_ = json.Unmarshal(c.Arguments, &args)               // nil for nothing
+	_ = json.Unmarshal(args[callctx.ArgParams], &params) // nil for a text
+	if value, at = args[name], "/arguments"; params[name] != nil {
+		value, at = params[name], jsonx.Pointer(at, callctx.ArgParams)
+	}
+	return value, jsonx.Pointer(at, name)
 }
 
 // permitted returns the entries that a name stands for of actions that the
@@ -96,8 +120,9 @@ func (s *Service) permitted(ctx context.Context, name string) []*entry.Entry {
 	return slices.DeleteFunc(slices.Clone(s.Names.Lookup(name)), func(e *entry.Entry) bool { return !rights.Allow(e.Action) })
 }
 
-// checkInput holds the input of a workflow against its schema.
-func checkInput(ctx context.Context, t Task, definition string, open map[string]bool) error {
+// checkInput holds the input of the workflow that a task runs against its schema. At is the JSON
+// pointer of the input in the arguments of task.submit.
+func (s *Service) checkInput(ctx context.Context, t Task, definition string, input json.RawMessage, at string, open map[string]bool) error {
 	set, err := Pins(definition)
 	if err != nil {
 		return err
@@ -105,19 +130,27 @@ func checkInput(ctx context.Context, t Task, definition string, open map[string]
 	var described struct {
 		InputSchema json.RawMessage `json:"inputSchema"`
 	}
-	root, _ := t.reference(nil)
+	root, _ := t.reference(s.Names)
 	if err := json.Unmarshal(set[root.String()], &described); err != nil {
 		return fmt.Errorf("decoding workflow: %w", err)
 	}
 	bounded, err := workspace.BoundSchema(described.InputSchema)
 	if err != nil {
-		return fmt.Errorf("reading inputSchema of %s: %w", t.WorkflowID, err)
+		return fmt.Errorf("reading inputSchema of %s: %w", root.ID, err)
 	}
-	_, problems, err := workspace.CheckInput(ctx, t.WorkflowID, bounded, t.Input)
-	problems = slices.DeleteFunc(problems, func(p toolfold.Problem) bool { return open[p.Path] })
+	var unknown []string
+	for place := range open {
+		if below, within := strings.CutPrefix(place, at); within {
+			unknown = append(unknown, "/input"+below)
+		}
+	}
+	problems, err := workspace.CheckWritten(ctx, root.ID, bounded, input, unknown)
 	if err != nil || len(problems) == 0 {
 		return err
 	}
+	for i, p := range problems {
+		problems[i].Path = at + strings.TrimPrefix(p.Path, "/input")
+	}
 	e := &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
-	return e.WithHint("workflow.describe has the inputSchema of %s", t.WorkflowID)
+	return e.WithHint("workflow.describe has the inputSchema of %s", root.ID)
 }

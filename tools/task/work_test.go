@@ -30,6 +30,8 @@ func TestWorkIsChecked(t *testing.T) {
 	for name, text := range map[string]string{
 		"deploy.yaml": "name: Deploy\ninputSchema: {type: object, required: [to], properties: {to: {enum: [here, there]}, fast: {type: " +
 			"boolean, default: true}}}\nsteps:\n  - {stepId: list, type: tool, config: {tool: memory.list}}\n",
+		"either.yaml": "name: Either\ninputSchema: {type: object, oneOf: [{required: [a], properties: {a: {type: integer}}}, " +
+			"{required: [b], properties: {a: {type: string}}}]}\nsteps:\n  - {stepId: list, type: tool, config: {tool: memory.list}}\n",
 		"asks.yaml": "name: Asks\nsteps:\n" +
 			"  - {stepId: p, type: parallel, config: {steps: [{stepId: a, type: prompt, config: {prompt: Hello}}]}}\n",
 		"named.yaml": "name: Named\nsteps:\n  - {stepId: a, type: prompt, config: {prompt: Hello, provider: cat}}\n",
@@ -100,6 +102,27 @@ func TestWorkIsChecked(t *testing.T) {
 		{`{"input":{"tool":"memory.list","argumetns":{}}}`, `"suggest":"arguments"`},
 		{`{"workflowId":"deploy"}`, `{"path":"/input/to","kind":"missing"}`},
 		{`{"workflowId":"deploy","input":{"to":"nowhere"}}`, `"allowed":["here","there"]`},
+		// What a placeholder decides is no false alarm.
+		{`{"dependencies":["ID"],"workflowId":"deploy","input":{"to":"here","fast":"{{ tasks.first.output.fast }}"}}`, `"status":"pending"`},
+		{`{"dependencies":["ID"],"workflowId":"either","input":{"a":"{{ tasks.first.output }}"}}`, `"status":"pending"`},
+		{`{"dependencies":["ID"],"workflowId":"deploy","input":{"fast":"{{ tasks.first.output.fast }}"}}`,
+			`"path":"/input/to","kind":"missing"`},
+		{`{"dependencies":["ID"],"input":{"tool":"workflow.run","arguments":{"workflowId":"deploy","input":"{{ tasks.first.output }}"}}}`,
+			`"status":"pending"`},
+		// The input of a workflow that a tool runs.
+		{`{"input":{"tool":"workflow.run","arguments":{"workflowId":"deploy","input":{"to":"here"}}}}`, `"status":"queued"`},
+		{`{"input":{"tool":"workflow.run","arguments":{"workflowId":"deploy","input":{"to":"away"}}}}`,
+			`"path":"/input/arguments/input/to","kind":"enum"`},
+		{`{"input":{"tool":"workflow","arguments":{"action":"run","params":{"workflowId":"deploy"}}}}`,
+			`"path":"/input/arguments/input/to","kind":"missing"`},
+		{`{"input":{"tool":"workflow","arguments":{"action":"run","params":{"workflowId":"deploy","input":{"to":1}}}}}`,
+			`"path":"/input/arguments/params/input/to"`},
+		// All at once.
+		{`{"queueId":"nowhere","workflowId":"deploi"}`, `there is no queue \"nowhere\"; there is no workflow \"deploi\"`},
+		{`{"queueId":"nowhere","workflowId":"deploy","input":{"to":"away","fast":[]}}`, `"path":"/input/fast","kind":"type"`},
+		{`{"queueId":"nowhere","workflowId":"deploy","input":{"to":"away","fast":[]}}`, `there is no queue \"nowhere\"; to must be`},
+		{`{"workflowId":"deploy","input":{"to":"{{ tasks.a.output }}","x":"{{ tasks.b.output }}","fast":[]}}`,
+			`\"b\", which is the name or id of no dependency; `},
 		{`{"workflowId":"deploi","input":{}}`, `did you mean \"deploy\"?`},
 		{`{"workflowId":"named"}`, `"status":"queued"`},
 		{`{"workflowId":"may"}`, `"status":"queued"`},

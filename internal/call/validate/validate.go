@@ -2,6 +2,7 @@
 package validate
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -81,6 +82,12 @@ func pathOf(failed *jsonschema.ValidationError) (path string) {
 }
 
 type foreign struct{ *judge.Foreign }
+
+// Combines reports whether a JSON Schema lets one value decide what another has to be.
+func Combines(schema json.RawMessage) bool {
+	return slices.ContainsFunc([]string{`"anyOf"`, `"oneOf"`, `"not"`, `"if"`, `"dependentSchemas"`, `"dependencies"`},
+		func(word string) bool { return bytes.Contains(schema, []byte(word)) })
+}
 
 // Schema lists the problems of a value that should satisfy a JSON Schema from elsewhere. Paths of
 // the problems are JSON pointers, prefixed with at. An error means that the schema is invalid or

@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/expression"
 	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
@@ -33,7 +34,7 @@ type Verdict struct {
 	Faults Faults
 
 	// Absent are the agents, workflows, queues and abilities that it names and that do
-	// not exist now. They may exist by the time it runs.
+	// not exist now, and inputs that workflows do not take now. They may by the time it runs.
 	Absent Faults
 
 	// Unjudged has a line for each tool whose calls cannot be judged, with the reason.
@@ -53,14 +54,12 @@ func Judge(ctx context.Context, d Definition, known Actions, caller toolfold.Cal
 	if known == nil {
 		return v
 	}
-	j := judging{ctx: ctx, known: known, caller: caller, verdict: &v, found: map[work.Reference]string{itself: ""}}
-	names := p.names
+	j := judging{ctx: ctx, known: known, caller: caller, verdict: &v, found: map[work.Reference]finding{
+		itself: {described: ordered.MustJSON(map[string]json.RawMessage{"inputSchema": d.InputSchema})}}}
 	for _, u := range p.uses {
 		j.use(u)
-		named, makes := u.named(known)
-		names, j.made = append(names, named...), append(j.made, makes)
 	}
-	for _, r := range names {
+	for _, r := range append(p.names, j.names...) {
 		j.refer(r)
 	}
 	return v
@@ -78,12 +77,21 @@ type judging struct {
 	known   Actions
 	caller  toolfold.Caller
 	verdict *Verdict
-	found   map[work.Reference]string // why a reference leads nowhere; empty where it leads somewhere
-	made    []string                  // kinds of which a step makes one, under a name that may be any
+	found   map[work.Reference]finding
+	names   []nameUse
+	made    []string // kinds of which a step makes one, under a name that may be any
+}
+
+// finding is what was found under a name.
+type finding struct {
+	absent    string          // why it leads nowhere; empty where it leads somewhere
+	described json.RawMessage // as its action reads it; nil for a queue, and where it cannot be read
 }
 
 // use judges a call of a tool.
 func (j *judging) use(u toolUse) {
+	named, makes := u.named(j.known)
+	j.names, j.made = append(j.names, named...), append(j.made, makes)
 	if faults := (ToolUses{u}).Check(j.known); len(faults) > 0 {
 		j.verdict.Faults = append(j.verdict.Faults, faults...)
 		return
@@ -109,6 +117,79 @@ func (j *judging) use(u toolUse) {
 	case u.open || action.Forwards():
 	default:
 		j.arguments(u, action)
+		j.submitted(u, action)
+	}
+}
+
+// submitted judges what a call has run: the input of a workflow, and the call of a task.
+func (j *judging) submitted(u toolUse, action *toolfold.Action) {
+	name := action.FullName()
+	if name != submitAction && kindOfRun(action) != work.Workflow {
+		return
+	}
+	arguments, at := u.holder("input")
+	input, isObject := arguments["input"].(map[string]any)
+	if arguments["input"] != nil && !isObject {
+		return // a placeholder, or refused
+	}
+	names, _ := u.named(j.known)
+	for _, n := range names {
+		if n.Kind == work.Workflow && !strings.Contains(n.ID, expression.Opening) {
+			j.input(n, input, jsonx.Pointer(at, "input"))
+			return
+		}
+	}
+	tool, calls := input["tool"].(string)
+	if name != submitAction || !calls || strings.Contains(tool, expression.Opening) ||
+		arguments["agentId"] != nil || arguments["workflowId"] != nil {
+		return
+	}
+	inner := toolUse{step: u.step, at: jsonx.Pointer(at, "input"), name: tool, arguments: input["arguments"]}
+	if own, isObject := inner.arguments.(map[string]any); isObject {
+		inner.action, inner.hasAction = own[callctx.ArgAction].(string)
+	} else {
+		inner.open = inner.arguments != nil
+	}
+	j.use(inner)
+}
+
+// submitAction makes a task, which runs an agent, a workflow or a tool.
+const submitAction = "task.submit"
+
+// holder returns the object with the argument of a name, the arguments or params in them, and its
+// JSON pointer.
+func (u toolUse) holder(name string) (object map[string]any, at string) {
+	at = jsonx.Pointer(u.at, "arguments")
+	object, _ = u.arguments.(map[string]any)
+	params, _ := object[callctx.ArgParams].(map[string]any)
+	if params[name] != nil {
+		return params, jsonx.Pointer(at, callctx.ArgParams)
+	}
+	return object, at
+}
+
+// input judges the input of a workflow that a step runs.
+func (j *judging) input(workflow nameUse, input map[string]any, at string) {
+	var declared struct {
+		InputSchema json.RawMessage `json:"inputSchema"`
+	}
+	if found := j.find(workflow.Reference); found.described == nil || json.Unmarshal(found.described, &declared) != nil {
+		return
+	}
+	schema, err := workspace.BoundSchema(declared.InputSchema)
+	if err != nil {
+		return // a run reports it
+	}
+	if input == nil {
+		input = map[string]any{}
+	}
+	problems, err := workspace.CheckWritten(j.ctx, workflow.ID, schema, ordered.MustJSON(input), placeholders(input, "/input"))
+	if err != nil {
+		j.unjudged(workflow.String(), "its input is too large to be checked")
+	}
+	for _, p := range problems {
+		p.Path = at + strings.TrimPrefix(p.Path, "/input")
+		j.verdict.Absent = append(j.verdict.Absent, Fault{Step: workflow.step, Problem: p})
 	}
 }
 
@@ -126,7 +207,7 @@ func (j *judging) arguments(u toolUse, action *toolfold.Action) {
 	open := func(path string) bool {
 		return slices.ContainsFunc(places, func(place string) bool {
 			// What is wrong around a placeholder may follow from it, in a schema that combines others.
-			return within(path, place) || action.Input != nil && within(place, path)
+			return jsonx.Within(path, place) || action.Input != nil && jsonx.Within(place, path)
 		})
 	}
 	refused := j.known.Refusal(j.ctx, u.name, ordered.MustJSON(u.arguments), at, open)
@@ -166,9 +247,6 @@ func (j *judging) either(u toolUse, action *toolfold.Action) {
 		Path: jsonx.Pointer(jsonx.Pointer(u.at, "arguments"), e.Spelling(needs[0].Name)), Kind: toolfold.ProblemMissing,
 	}})
 }
-
-// within reports whether a JSON pointer leads to a place or to a part of it.
-func within(path, place string) bool { return path == place || strings.HasPrefix(path, place+"/") }
 
 // placeholders lists the JSON pointers of texts in a value that have placeholders.
 func placeholders(value any, at string) (places []string) {
@@ -269,36 +347,44 @@ func (j *judging) refer(r nameUse) {
 	if strings.Contains(r.ID, expression.Opening) || slices.Contains(j.made, r.Kind) {
 		return
 	}
-	why, known := j.found[r.Reference]
-	if !known {
-		why = j.lookUp(r.Reference)
-		j.found[r.Reference] = why
-	}
-	if why != "" {
+	if why := j.find(r.Reference).absent; why != "" {
 		j.verdict.Absent = append(j.verdict.Absent, Fault{Step: r.step, Problem: toolfold.Problem{
 			Path: r.at, Kind: toolfold.ProblemFormat, Want: "known " + r.Kind + ": " + why, Got: shorten.Quoted(r.ID),
 		}})
 	}
 }
 
-// lookUp says why a name leads nowhere; empty where it leads somewhere, or that cannot be found out.
-func (j *judging) lookUp(r work.Reference) string {
+// find looks a name up, once.
+func (j *judging) find(r work.Reference) finding {
+	found, known := j.found[r]
+	if !known {
+		found = j.lookUp(r)
+		j.found[r] = found
+	}
+	return found
+}
+
+// lookUp looks a name up. What cannot be read counts as existing.
+func (j *judging) lookUp(r work.Reference) finding {
 	x := existences[r.Kind]
 	if x.reads == "" {
-		return j.lookUpQueue(r.ID)
+		return finding{absent: j.lookUpQueue(r.ID)}
 	}
 	answer := j.caller.Call(j.ctx, x.reads, ordered.MustJSON(map[string]string{r.Kind + "Id": r.ID}))
-	if answer.Err == nil || answer.Err.Code != x.code {
-		return ""
+	if answer.Err == nil {
+		return finding{described: answer.Content}
+	}
+	if answer.Err.Code != x.code {
+		return finding{}
 	}
 	why := answer.Err.Message
 	if near, _, found := strings.Cut(answer.Err.Hint, "?"); found && strings.HasPrefix(near, "did you mean") {
 		why += ", " + near + "?"
 	}
-	return why
+	return finding{absent: why}
 }
 
-// lookUpQueue is lookUp for a queue, which calls name by its id or its name.
+// lookUpQueue says why the id or name of a queue leads nowhere; empty where it leads somewhere.
 func (j *judging) lookUpQueue(id string) string {
 	cursor := ""
 	for {

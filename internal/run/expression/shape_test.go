@@ -18,7 +18,8 @@ func TestAbsent(t *testing.T) {
 		"alike": {Kind: toolfold.KindObject, Others: note},
 		"any":   nil,
 		// Members named like types are members.
-		"types": {Kind: toolfold.KindObject, Members: map[string]*Shape{"string": text, "array": nil, "number": nil, "boolean": nil}, Closed: true},
+		"types": {Kind: toolfold.KindObject, Closed: true,
+			Members: map[string]*Shape{"string": text, "array": nil, "number": nil, "boolean": nil}},
 	}
 	for source, want := range map[string]string{
 		"note.key":                               "",

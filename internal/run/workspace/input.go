@@ -58,6 +58,19 @@ func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.
 	return input, problems, nil
 }
 
+// CheckWritten is [CheckInput] for an input that is used later. The values at the JSON pointers
+// open, below /input, are not known yet: they count as present, and problems that may follow from
+// them are left out.
+func CheckWritten(ctx context.Context, workflowID string, schema Schema, raw json.RawMessage, open []string) ([]toolfold.Problem, error) {
+	_, problems, err := CheckInput(ctx, workflowID, schema, raw)
+	if len(open) > 0 && validate.Combines(schema.Text) {
+		return nil, err
+	}
+	return slices.DeleteFunc(problems, func(p toolfold.Problem) bool {
+		return slices.ContainsFunc(open, func(place string) bool { return jsonx.Within(p.Path, place) || jsonx.Within(place, p.Path) })
+	}), err
+}
+
 // mend converts strings to the numbers, booleans or other values that the schema requires, as for
 // parameters of actions. It reports whether it changed anything.
 func mend(args map[string]any, problems []toolfold.Problem) bool {

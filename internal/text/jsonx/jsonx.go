@@ -36,6 +36,9 @@ func Pointer(base, member string) string { return base + "/" + escaper.Replace(m
 // Index returns the JSON pointer of an item of the array at base.
 func Index(base string, item int) string { return base + "/" + strconv.Itoa(item) }
 
+// Within reports whether a JSON pointer leads to a place or to a part of it.
+func Within(path, place string) bool { return path == place || strings.HasPrefix(path, place+"/") }
+
 // UnescapePointer returns the member name for a token of a JSON pointer.
 func UnescapePointer(token string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
