@@ -63,6 +63,13 @@ type Param struct {
 	// error about it suggests this one. Empty = no such parameter.
 	InsteadOf string
 
+	// Also lists other names under which calls may give the parameter. Lists do not show them, descriptions do.
+	Also []string
+
+	// OfText is the object that a text stands for in place of this one: the text is its member that is nil
+	// here. Nil for an object that no text stands for.
+	OfText map[string]any
+
 	// Omitted members of a result are absent if empty, and Nullable members are null if empty. Of
 	// parameters, only those declared elsewhere may be Nullable: they take null as a value, and
 	// only null if Kind is any and there are no Forms.
@@ -106,13 +113,14 @@ type String struct {
 	Enum, OldEnum  []string // OldEnum as in [Param]
 	Format         string   // date, date-time, email, ipv4, ipv6, uri or uuid, checked; empty = any
 	Unclear        bool
+	Also           []string // as of [Param]
 }
 
 // Param implements [Field].
 func (f String) Param() Param {
 	return Param{
 		Name: f.Name, Doc: f.Doc, Kind: KindString, Unclear: f.Unclear,
-		MinLen: f.MinLen, MaxLen: f.MaxLen, Enum: f.Enum, OldEnum: f.OldEnum, Format: f.Format,
+		MinLen: f.MinLen, MaxLen: f.MaxLen, Enum: f.Enum, OldEnum: f.OldEnum, Format: f.Format, Also: f.Also,
 	}
 }
 
@@ -190,13 +198,14 @@ type Object struct {
 	Required, Optional Fields
 	Loose              bool
 	Unclear            bool
+	OfText             map[string]any // as of [Param]
 }
 
 // Param implements [Field].
 func (f Object) Param() Param {
 	return Param{
 		Name: f.Name, Doc: f.Doc, Kind: KindObject, Unclear: f.Unclear, Loose: f.Loose,
-		Required: f.Required.Params(), Optional: f.Optional.Params(),
+		Required: f.Required.Params(), Optional: f.Optional.Params(), OfText: f.OfText,
 	}
 }
 

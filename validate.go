@@ -1,6 +1,7 @@
 package toolfold
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -182,6 +183,16 @@ func validateParams(found *faults, where string, params []Param) {
 		found.check(own, name, "the name is reserved")
 		found.check(p.Doc != "", name, "has no text")
 		found.check(p.Format == "" || judge.Formats[p.Format] != nil, name, "the format %q is not one that is checked", p.Format)
+		for _, other := range p.Also {
+			found.check(fieldName().MatchString(other), name, "the other name %q is not a plain identifier", other)
+			_, taken := find(params, other)
+			found.check(!taken && !seen[other], name, "the other name %q is taken", other)
+			seen[other] = true
+		}
+		for member, value := range p.OfText {
+			declared, has := find(p.Members(), member)
+			found.check(has && len(judgeValue(declared, cmp.Or[any](value, "…"))) == 0, name, "no text can stand for its member %q", member)
+		}
 		found.check(p.OldEnum == nil || slices.ContainsFunc(p.OldEnum, p.Obsolete), name, "the legacy tool took no other values")
 		validateParams(found, name, p.Members())
 	}

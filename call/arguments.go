@@ -288,6 +288,33 @@ func (a *arguments) set(name string, value any, part json.RawMessage) {
 	a.touch(name, part)
 }
 
+// rename moves values that came under another name of their parameter to its own. A value under both is a
+// problem, unless it is the same.
+func (a *arguments) rename(params []toolfold.Param) {
+	for _, p := range params {
+		for _, other := range p.Also {
+			value, given := a.values[other]
+			if !given {
+				continue
+			}
+			part := a.parts[slices.Index(a.names, other)]
+			a.drop(other)
+			own, both := a.values[p.Name]
+			switch {
+			case value == nil: // as absent
+			case !both || own == nil:
+				a.set(p.Name, value, part)
+				if a.moved[other] {
+					a.moved[p.Name] = true
+				}
+			case !bytes.Equal(ordered.MustJSON(own), ordered.MustJSON(value)) && len(a.problems) < judge.MaxProblems:
+				a.problems = append(a.problems, toolfold.Problem{Path: jsonx.Pointer("", p.Name), Kind: toolfold.ProblemFormat,
+					Want: "single value, not another one in " + other})
+			}
+		}
+	}
+}
+
 // respell replaces names and texts by their spellings in the action's schema, see
 // [toolfold.Action.Spelt]. A name that comes in both spellings is a problem.
 func (a *arguments) respell(spellings map[string]string) {

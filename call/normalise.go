@@ -2,6 +2,7 @@ package call
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -95,6 +96,7 @@ func (in *normalised) chooses() string {
 func (t *target) normalise(args *arguments) normalised {
 	t.compiled()
 	args.respell(t.Action.Spelt)
+	args.rename(t.params)
 	p := normalised{problems: args.problems}
 	p.lost = len(args.values) == 0 && len(args.problems) == 0 && len(t.Required()) > 0 && (t.Selector != "" || t.Nests())
 	filled := t.filled(args)
@@ -290,10 +292,18 @@ func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
 		return
 	}
 	var absent []string // parameters that a misspelt name could have meant
+	own := map[string]string{}
 	for _, param := range t.params {
 		if _, present := args.values[param.Name]; !present {
 			absent = append(absent, param.Name)
+			for _, other := range param.Also {
+				absent, own[other] = append(absent, other), param.Name
+			}
 		}
+	}
+	nearest := func(name string) string {
+		near := suggest.Nearest(name, absent)
+		return cmp.Or(own[near], near)
 	}
 	absent = append(absent, callctx.ArgFields, callctx.ArgJQ)
 	for _, name := range slices.Sorted(maps.Keys(args.values)) {
@@ -303,7 +313,7 @@ func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
 		value := args.values[name]
 		owners, isDefault := t.siblings(name, value)
 		if t.Action.Input != nil && !addedByHosts[name] {
-			strange := suggest.Nearest(name, absent) != "" || t.Selector != "" && len(owners) > 0 && t.Action.Effect != toolfold.Reads
+			strange := nearest(name) != "" || t.Selector != "" && len(owners) > 0 && t.Action.Effect != toolfold.Reads
 			if !strange || t.Action.Unchecked() {
 				continue // its schema says what else it takes
 			}
@@ -334,7 +344,7 @@ func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
 				}
 			}
 		default:
-			problem.Kind, problem.Suggest = toolfold.ProblemUnknown, suggest.Nearest(name, absent)
+			problem.Kind, problem.Suggest = toolfold.ProblemUnknown, nearest(name)
 		}
 		if problem.Kind == toolfold.ProblemUnknown && (t.Legacy || t.Action.Effect == toolfold.Reads && problem.Suggest == "") {
 			p.dropped = append(p.dropped, problem)
@@ -463,6 +473,11 @@ func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Proble
 			changed = true
 		case problem.Kind == toolfold.ProblemType:
 			value, _ := jsonx.Lookup(args.values, problem.Path)
+			if object := t.ofText(top, value); object != nil && cut == 0 {
+				args.set(top, object, nil)
+				changed = true
+				continue
+			}
 			for want := range strings.SplitSeq(problem.Want, judge.TypeOr) {
 				mended, text, ok := convert(value, want)
 				if !ok {
@@ -484,6 +499,26 @@ func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Proble
 		}
 	}
 	return changed
+}
+
+// ofText returns the object that a text stands for as a parameter; nil if it stands for none, or is the JSON of an
+// object itself.
+func (t *target) ofText(name string, value any) map[string]any {
+	text, isText := value.(string)
+	i := slices.IndexFunc(t.params, func(p toolfold.Param) bool { return p.Name == name })
+	if !isText || i < 0 || t.params[i].OfText == nil {
+		return nil
+	}
+	if _, _, isObject := convert(value, string(toolfold.KindObject)); isObject {
+		return nil
+	}
+	object := map[string]any{}
+	for member, given := range t.params[i].OfText {
+		if object[member] = given; given == nil {
+			object[member] = text
+		}
+	}
+	return object
 }
 
 // convert reads value as the wanted JSON type where it can only mean that. The

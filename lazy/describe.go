@@ -307,12 +307,21 @@ func hasForm(p toolfold.Param) bool {
 const clearWords = 6
 
 // explanation returns the text of a parameter whose name and usage do not say what is
-// meant.
+// meant, with its other names.
 func explanation(p toolfold.Param) string {
+	var parts []string
 	if p.Unclear || len(strings.Fields(p.Doc)) > clearWords {
-		return strings.TrimSuffix(p.Doc, ".")
+		parts = append(parts, strings.TrimSuffix(p.Doc, "."))
 	}
-	return ""
+	if len(p.Also) > 0 {
+		parts = append(parts, "also "+strings.Join(p.Also, ", "))
+	}
+	for member, value := range p.OfText {
+		if value == nil {
+			parts = append(parts, "a text is its "+member)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // mostFields bounds the result fields that are named; the schema names all.

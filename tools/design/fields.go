@@ -29,7 +29,8 @@ var (
 	offset   = toolfold.Int{Name: "offset", Doc: "nextOffset of the part before."}
 
 	existing = toolfold.String{Name: "path", Doc: "OpenAPI or AsyncAPI file; folder of code.", MinLen: 1, MaxLen: maxPath}
-	against  = toolfold.String{Name: "against", Doc: "Older one: a file, or ref:file of git.", Unclear: true, MinLen: 1, MaxLen: maxPath}
+	against  = toolfold.String{Name: "against", Doc: "Older one: a file, or ref:file of git.", Unclear: true, MinLen: 1, MaxLen: maxPath,
+		Also: []string{"base"}}
 
 	itemName     = name.With(toolfold.MinLen(1), toolfold.MaxLen(100))
 	itemDoc      = description.With(toolfold.MaxLen(500))

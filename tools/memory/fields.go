@@ -18,7 +18,7 @@ var (
 	value     = toolfold.Any{Name: "value", Doc: "JSON, up to 256 KiB."}
 	object    = toolfold.Object{Name: "value", Doc: "JSON object, at most 256 KiB."}
 	namespace = toolfold.String{Name: "namespace", Doc: "Notebook; else default or all.", MaxLen: maxNamespace}
-	text      = toolfold.String{Name: "query", Doc: `Words or a question.`, MinLen: 1, MaxLen: 500}
+	text      = toolfold.String{Name: "query", Also: []string{"q"}, Doc: `Words or a question.`, MinLen: 1, MaxLen: 500}
 	limit     = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1}
 	prefix    = toolfold.String{Name: "prefix", Doc: "Start of the keys.", MaxLen: 200}
 	cursor    = toolfold.Cursor.With(toolfold.MaxLen(maxCursor)).Param()

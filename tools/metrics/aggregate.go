@@ -6,11 +6,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/run/metric"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
 // aggregate computes a figure from the points of all series. It is NaN where
@@ -90,17 +90,25 @@ func rate(kind string, series []metric.Series) float64 {
 // maxFigures is the most figures of an answer.
 const maxFigures = 1000
 
-// figures computes a figure for each bucket of time and each value of a label, where these are
+// maxGroups is the most labels by which figures are grouped.
+const maxGroups = 20
+
+// figures computes a figure for each bucket of time and each set of values of labels, where these are
 // given. The growth of a counter counts in the bucket in which it was written, so that the sums
 // of buckets add up to that of the range.
-func figures(kind, figure string, series []metric.Series, bucket time.Duration, by string) ([]Figure, error) {
+func figures(kind, figure string, series []metric.Series, bucket time.Duration, by []string) ([]Figure, error) {
 	type place struct {
 		from  int64
-		group string
+		group string // the values of the labels as JSON
 	}
-	parts := map[place][]metric.Series{}
+	parts, groups := map[place][]metric.Series{}, map[string][]string{}
 	for _, s := range series {
-		at := place{group: s.Labels[by]}
+		values := make([]string, len(by))
+		for i, label := range by {
+			values[i] = s.Labels[label]
+		}
+		at := place{group: string(ordered.MustJSON(values))}
+		groups[at.group] = values
 		for begin := 0; begin < len(s.Points); {
 			end := len(s.Points)
 			if bucket > 0 {
@@ -123,7 +131,7 @@ func figures(kind, figure string, series []metric.Series, bucket time.Duration, 
 			About(toolfold.ProblemRefused, "bucket", "groupBy").WithHint("take a longer bucket, or narrow the range with since, until or labels")
 	}
 	places := slices.SortedFunc(maps.Keys(parts), func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), strings.Compare(a.group, b.group))
+		return cmp.Or(cmp.Compare(a.from, b.from), slices.Compare(groups[a.group], groups[b.group]))
 	})
 	var list []Figure
 	for _, at := range places {
@@ -131,8 +139,15 @@ func figures(kind, figure string, series []metric.Series, bucket time.Duration, 
 		if bucket > 0 {
 			f.From = new(time.UnixMicro(at.from).UTC())
 		}
-		if by != "" {
-			f.Group = &at.group
+		switch values := groups[at.group]; len(by) {
+		case 0:
+		case 1:
+			f.Group = &values[0]
+		default:
+			f.Groups = map[string]string{}
+			for i, label := range by {
+				f.Groups[label] = values[i]
+			}
 		}
 		for _, part := range parts[at] {
 			f.Points += len(part.Points)

@@ -23,8 +23,8 @@ var (
 	}
 	since  = toolfold.String{Name: "since", Doc: "From 2026-01-31T12:00:00Z, 2026-01-31, today, -1h on.", Unclear: true}
 	until  = toolfold.String{Name: "until", Doc: "Up to such a time."}
-	bucket = toolfold.String{Name: "bucket", Doc: "Figures by time: 5m, 1h, 1d."}
-	group  = toolfold.String{Name: "groupBy", Doc: "Figures by this label."}
+	bucket = toolfold.String{Name: "bucket", Doc: "Figures by time: 5m, 1h, 1d.", Also: []string{"step"}}
+	group  = toolfold.String{Name: "groupBy", Doc: "Figures by label, or by several."}
 	limit  = toolfold.Int{Name: "limit", Doc: "Most entries to return.", Min: 1, Max: 1000}
 	prefix = toolfold.String{Name: "prefix", Doc: "Beginning of the name."}
 )
@@ -75,8 +75,10 @@ var Family = toolfold.Family{
 		Changed:  "rate and percentile are computed. limit no longer cuts the aggregated points. sum of a counter is how much it grew.",
 		Required: toolfold.Fields{metric.Name},
 		Optional: toolfold.Fields{
-			metric.Labels, aggregation, since.With(toolfold.Added()), until.With(toolfold.Added()), bucket.With(toolfold.Added()),
-			group.With(toolfold.Added()), limit.With(toolfold.Default(100)), toolfold.Cursor.With(toolfold.Added()),
+			metric.Labels, aggregation, since.With(toolfold.Added()), until.With(toolfold.Added()),
+			bucket.With(toolfold.Added()),
+			group.With(toolfold.Many(), toolfold.MaxItems(maxGroups), toolfold.Added()),
+			limit.With(toolfold.Default(100)), toolfold.Cursor.With(toolfold.Added()),
 		},
 		Effect:  toolfold.Reads,
 		Example: `{"metricName": "agent_cost", "aggregation": "sum", "since": "-1d", "bucket": "1h"}`,

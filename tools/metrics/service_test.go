@@ -131,6 +131,63 @@ func TestFigures(t *testing.T) {
 	b.answers("metrics.query", `{"metricName":"many","aggregation":"avg","bucket":"1s"}`, "take a longer bucket")
 }
 
+// Figures by several labels are those of the points that have the values, on both databases, whatever the
+// bucket is called.
+func TestFiguresBySeveralLabels(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) string{
+		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "store.db") },
+		"postgres": func(t *testing.T) string { return storagetest.Postgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, open(t))
+			type place struct{ From, Route, Code string }
+			want := map[place]float64{}
+			at := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+			for i := range 24 { // one a second, from 12:00:01 on
+				route, code := []string{"/a", "/b", "/a,b"}[i%3], []string{"200", "500"}[i/3%2]
+				labels := fmt.Sprintf(`{"route":%q,"code":%q,"host":"h%d"}`, route, code, i%2)
+				if i%5 == 0 { // a label that a series does not have is empty
+					labels, code = fmt.Sprintf(`{"route":%q}`, route), ""
+				}
+				b.answers("metrics.record", fmt.Sprintf(`{"metricName":"seconds","type":"histogram","value":%d,"labels":%s}`, i*i, labels),
+					`"recorded":true`)
+				from := at.Add(time.Duration(i+1) * time.Second).Truncate(10 * time.Second)
+				want[place{from.Format(time.RFC3339), route, code}] += float64(i * i)
+			}
+			for _, bucket := range []string{"bucket", "step"} {
+				answer := b.Call(t.Context(), "metrics.query", json.RawMessage(`{"metricName":"seconds","aggregation":"sum","`+bucket+
+					`":"10s","groupBy":["route","code"]}`))
+				var out struct {
+					Figures []struct {
+						From   time.Time
+						Group  *string
+						Groups struct{ Route, Code string }
+						Value  float64
+					}
+				}
+				if err := json.Unmarshal(answer.Content, &out); err != nil || answer.Err != nil {
+					t.Fatal(err, answer.Err)
+				}
+				got := map[place]float64{}
+				for _, f := range out.Figures {
+					got[place{f.From.Format(time.RFC3339), f.Groups.Route, f.Groups.Code}] = f.Value
+					if f.Group != nil {
+						t.Errorf("%+v has the value of one label", f)
+					}
+				}
+				if diff := cmp.Diff(want, got); diff != "" || len(out.Figures) != len(want) {
+					t.Errorf("%s: %d figures: %s", bucket, len(out.Figures), diff)
+				}
+			}
+			b.answers("metrics.query", `{"metricName":"seconds","aggregation":"count","groupBy":["code"]}`,
+				`"figures":[{"group":"","points":5,"value":5},{"group":"200","points":`)
+			b.answers("metrics.query", `{"metricName":"seconds","aggregation":"count","step":"10s","bucket":"5m"}`, `not another one in step`)
+		})
+	}
+}
+
 // Pages of points go back in time, without points added since the first page.
 func TestPagesOfPoints(t *testing.T) {
 	t.Parallel()

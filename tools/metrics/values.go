@@ -52,7 +52,7 @@ type QueryIn struct {
 	Since       string            `json:"since"`
 	Until       string            `json:"until"`
 	Bucket      string            `json:"bucket"`
-	GroupBy     string            `json:"groupBy"`
+	GroupBy     []string          `json:"groupBy"`
 	toolfold.Page
 }
 
@@ -75,8 +75,12 @@ type QueryOut struct {
 
 // Figure is a figure of the points of a bucket, a group, or both.
 type Figure struct {
-	From        *time.Time   `json:"from,omitempty" doc:"When the bucket begins."`
-	Group       *string      `json:"group,omitempty" doc:"Value of the label; empty without it."`
+	From  *time.Time `json:"from,omitempty" doc:"When the bucket begins."`
+	Group *string    `json:"group,omitempty" doc:"Value of the label; empty without it."`
+
+	// Groups is in place of Group where there are several labels.
+	Groups map[string]string `json:"groups,omitempty" doc:"Values of several labels."`
+
 	Points      int          `json:"points" doc:"Points in it."`
 	Value       *float64     `json:"value,omitempty" doc:"The figure; absent without enough points."`
 	Percentiles *Percentiles `json:"percentiles,omitempty" doc:"Of its points."`

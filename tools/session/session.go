@@ -30,7 +30,7 @@ var (
 	text    = toolfold.String{Name: "note", Doc: "Message to other agents.", MinLen: 1, MaxLen: 5000}
 	words   = toolfold.String{Name: "query", Doc: "Words in task, summary and notes, at most 10.", MaxLen: 200}
 	failure = toolfold.Object{
-		Name: "error", Doc: "Why it failed.",
+		Name: "error", Doc: "Why it failed.", OfText: map[string]any{"code": "FAILED", "message": nil},
 		Required: toolfold.Fields{
 			toolfold.String{Name: "code", Doc: "Short name of the failure.", MinLen: 1},
 			toolfold.String{Name: "message", Doc: "The failure in words.", MinLen: 1},

@@ -164,6 +164,14 @@ func TestFail(t *testing.T) {
 		`{"status":"failed","failedAt":"2026-03-01T11:00:01.123456Z",`+
 			`"error":{"code":"E","message":"broken","taskId":"t1","details":{"line":3}}}`)
 	b.Refuse("fail", `{"sessionId":"$1","error":{"code":"E"}}`, toolfold.InvalidInput, "error/message is missing", "")
+	b.Refuse("fail", `{"sessionId":"$1","error":""}`, toolfold.InvalidInput, "error/message", "")
+	b.Refuse("fail", `{"sessionId":"$1","error":7}`, toolfold.InvalidInput, "error must be object", "")
+	b.call("create", `{"initiator":"ann","task":"ship again"}`)
+	b.Expect("fail", `{"sessionId":"$2","error":"the \"build\" is broken","include_fields":["error"]}`,
+		`{"error":{"code":"FAILED","message":"the \"build\" is broken"}}`)
+	b.call("create", `{"initiator":"ann","task":"ship a third time"}`)
+	b.Expect("fail", `{"sessionId":"$3","error":"{\"code\":\"E\",\"message\":\"m\"}","include_fields":["error"]}`,
+		`{"error":{"code":"E","message":"m"}}`)
 }
 
 func TestFinalStates(t *testing.T) {

@@ -183,6 +183,9 @@ func bounds(p toolfold.Param) string {
 			list = append(list, "each "+limit)
 		}
 	}
+	for _, other := range p.Also {
+		list = append(list, "also `"+other+"`")
+	}
 	if len(list) == 0 {
 		return ""
 	}

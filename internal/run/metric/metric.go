@@ -33,7 +33,7 @@ func Categories() []string {
 
 // Parameters of all three tools.
 var (
-	Name   = toolfold.String{Name: "metricName", Doc: "Name of the metric.", MaxLen: 200}
+	Name   = toolfold.String{Name: "metricName", Doc: "Name of the metric.", MaxLen: 200, Also: []string{"name"}}
 	Labels = toolfold.Map{Name: "labels", Doc: "Names and values; each set is a series of its own.", Of: toolfold.String{}}
 )
 
