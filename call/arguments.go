@@ -41,14 +41,14 @@ type arguments struct {
 
 	// params is the object in the member params, or nil. moved[name] is true if name was inside
 	// params.
-	params *arguments
-	moved  map[string]bool
+	params     *arguments
+	fromParams map[string]bool
 
-	emptied  bool               // params was there, but empty
-	problems []toolfold.Problem // of the member params
-	stripped bool               // a member for the call, not the action, was removed
-	changed  bool               // the action gets other bytes than raw
-	count    int                // number of values read
+	emptyParams bool               // params was there, but empty
+	problems    []toolfold.Problem // of the member params
+	stripped    bool               // a member for the call, not the action, was removed
+	changed     bool               // the action gets other bytes than raw
+	count       int                // number of values read
 }
 
 // parseArguments parses arguments in one pass. Empty and null mean no arguments. It rejects
@@ -223,8 +223,8 @@ func (a *arguments) unfold() {
 		a.problems = append(a.problems, problem)
 		return
 	}
-	a.emptied = len(inner.values) == 0
-	a.moved = map[string]bool{}
+	a.emptyParams = len(inner.values) == 0
+	a.fromParams = map[string]bool{}
 	for i, name := range inner.names {
 		value := inner.values[name]
 		before, twice := a.values[name]
@@ -237,7 +237,7 @@ func (a *arguments) unfold() {
 			}
 			continue
 		}
-		a.moved[name] = true
+		a.fromParams[name] = true
 		a.set(name, value, inner.parts[i])
 	}
 }
@@ -249,7 +249,7 @@ func (a *arguments) pointer(p toolfold.Problem, e *entry.Entry) string {
 	name, _, deeper := strings.Cut(strings.TrimPrefix(p.Path, "/"), "/")
 	name = e.Spelling(jsonx.UnescapePointer(name))
 	missing := p.Kind == toolfold.ProblemMissing && !deeper && e.Nested(name) && !a.flat()
-	if missing || a.moved[name] && p.Kind != toolfold.ProblemTwice {
+	if missing || a.fromParams[name] && p.Kind != toolfold.ProblemTwice {
 		return "/" + callctx.ArgParams + p.Path
 	}
 	return p.Path
@@ -260,7 +260,7 @@ func (a *arguments) flat() bool {
 	beside := func(name string) bool {
 		return name != callctx.ArgAction && name != callctx.ArgParams && name != callctx.ArgFields && name != callctx.ArgJQ
 	}
-	return len(a.moved) == 0 && slices.ContainsFunc(a.names, beside)
+	return len(a.fromParams) == 0 && slices.ContainsFunc(a.names, beside)
 }
 
 // take removes a member that is for the call, not the action.
@@ -342,8 +342,8 @@ func (a *arguments) respell(spellings map[string]string) {
 			if _, twice = a.values[now]; !twice {
 				a.set(now, a.values[name], spelt)
 				a.drop(name)
-				if a.moved[name] {
-					a.moved[now] = true
+				if a.fromParams[name] {
+					a.fromParams[now] = true
 				}
 			}
 		}

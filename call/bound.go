@@ -63,7 +63,7 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 	}
 	limit := c.bound.Bytes
 	if limit <= 0 || len(content) <= limit {
-		return c.answered(content, len(c.input.fields) > 0 || filtered)
+		return c.answerOf(content, len(c.input.fields) > 0 || filtered)
 	}
 	ranged := slices.ContainsFunc(c.input.fields, func(field string) bool { return strings.Contains(field, "[") })
 	if c.target.pages && !ranged && !filtered {
@@ -80,19 +80,19 @@ func (r *Runner) bounded(ctx context.Context, c *Call, raw json.RawMessage) tool
 	default:
 		content = c.cut(ctx, content)
 	}
-	return c.answered(content, true)
+	return c.answerOf(content, true)
 }
 
-// answered returns the answer with this result. changed reports that it is not the action's own
+// answerOf returns the answer with this result. changed reports that it is not the action's own
 // result any more.
-func (c *Call) answered(content json.RawMessage, changed bool) toolfold.Answer {
-	answer := toolfold.Answer{Content: withWarnings(content, c.input.warnings), Failed: c.failed, Typed: c.Entry.Typed, Kept: c.kept}
+func (c *Call) answerOf(content json.RawMessage, changed bool) toolfold.Answer {
+	answer := toolfold.Answer{Content: withWarnings(content, c.input.warnings), Failed: c.failed, Typed: c.Entry.Typed, Kept: c.answerID}
 	if c.reply == nil {
 		return answer
 	}
 	if c.reply.failed {
 		answer = c.reply.failure(c.Entry.Title()).Answer()
-		answer.Kept = c.kept
+		answer.Kept = c.answerID
 	}
 	if answer.Reply = c.reply.warned(c.input.warnings); changed {
 		answer.Reply = c.reply.with(content, c.input.warnings)
@@ -128,22 +128,22 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 		if c.input.filter != "" {
 			how = "; have " + callctx.ArgJQ + " make less"
 		}
-		c.input.warnings = append(c.input.warnings, warning+k.found()+how)
+		c.input.warnings = append(c.input.warnings, warning+k.summary()+how)
 		if c.bound.Keep != nil {
-			c.kept, _ = c.bound.Keep(ctx, whole, true) // for clients that read resources
+			c.answerID, _ = c.bound.Keep(ctx, whole, true) // for clients that read resources
 		}
 		return content
 	}
 	k, usage := cutter{prefix: Kept + "."}, ""
 	content := k.fit(whole, room, "", nil)
 	if c.bound.Keep != nil {
-		c.kept, usage = c.bound.Keep(ctx, whole, false)
+		c.answerID, usage = c.bound.Keep(ctx, whole, false)
 	}
 	if usage == "" {
 		k.prefix = ""
-		warning += k.found() + "; the rest is not kept"
+		warning += k.summary() + "; the rest is not kept"
 	} else {
-		warning += k.found() + "; " + usage + " has it for a while, ask with " + callctx.ArgFields
+		warning += k.summary() + "; " + usage + " has it for a while, ask with " + callctx.ArgFields
 	}
 	c.input.warnings = append(c.input.warnings, warning)
 	return content
@@ -382,8 +382,8 @@ func (k *cutter) note(path string, from, left int, what string) {
 	k.cuts = append(k.cuts, fmt.Sprintf(`%s%s[%d:] has %d more %s`, k.prefix, path, from, left, what))
 }
 
-// found lists the cuts.
-func (k *cutter) found() string {
+// summary lists the cuts.
+func (k *cutter) summary() string {
 	cuts := strings.Join(k.cuts, ", ")
 	if k.more > 0 {
 		cuts += fmt.Sprintf(", and %d more", k.more)

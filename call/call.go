@@ -36,15 +36,15 @@ type Call struct {
 	bound   Bound
 	args    *arguments
 	target  *target
-	refused *toolfold.Error // why Entry is nil
+	refusal *toolfold.Error // why Entry is nil
 	ready   bool
 	input   normalised
 	// completed are the action's own arguments after [toolfold.Action.Complete].
 	completed json.RawMessage
 
-	kept   string // id of the stored answer, if it was cut
-	failed bool   // the result reports a failure
-	reply  *reply // of another server's tool; nil for other results
+	answerID string // id of the stored answer, if it was cut
+	failed   bool   // the result reports a failure
+	reply    *reply // of another server's tool; nil for other results
 }
 
 // Func answers a call. It never panics.
@@ -66,8 +66,8 @@ type Runner struct {
 	// whole runs the calls that actions make, see [toolfold.Do]: by every name, with full answers.
 	whole *Runner
 
-	// listed reports whether a name is in the caller's list; nil = not checked.
-	listed func(ctx context.Context, name string) bool
+	// isListed reports whether a name is in the caller's list; nil = not checked.
+	isListed func(ctx context.Context, name string) bool
 }
 
 // New returns a runner. resolver returns the current names for a caller with the given rights; a
@@ -96,9 +96,9 @@ func (r *Runner) Accepting(resolver func(*toolfold.Rights) *Resolver) *Runner {
 
 // OnlyListed returns a runner that rejects names for which listed returns false. Calls made by its
 // calls may use all names of r.
-func (r *Runner) OnlyListed(listed func(ctx context.Context, name string) bool) *Runner {
+func (r *Runner) OnlyListed(isListed func(ctx context.Context, name string) bool) *Runner {
 	other := *r
-	other.listed = listed
+	other.isListed = isListed
 	return &other
 }
 
@@ -136,11 +136,11 @@ func (r *Runner) call(ctx context.Context, name string, raw json.RawMessage, for
 	ctx = callctx.With[toolfold.Caller](ctx, r.whole)
 	c := &Call{Name: name, Raw: raw, Origin: toolfold.OriginOf(ctx), runner: r, bound: r.bound}
 	names := r.resolver(c.Origin.Rights)
-	if c.args, c.refused = parseArguments(raw); c.refused == nil {
-		c.target, c.refused = names.resolve(name, c.args)
+	if c.args, c.refusal = parseArguments(raw); c.refusal == nil {
+		c.target, c.refusal = names.resolve(name, c.args)
 	}
-	if c.target != nil && r.listed != nil && !r.listed(ctx, name) {
-		c.target, c.refused = nil, toolfold.Errorf(toolfold.UnknownTool, "%s is not listed", name).WithHint("run it with tool_call")
+	if c.target != nil && r.isListed != nil && !r.isListed(ctx, name) {
+		c.target, c.refusal = nil, toolfold.Errorf(toolfold.UnknownTool, "%s is not listed", name).WithHint("run it with tool_call")
 	}
 	if c.target != nil {
 		c.Entry = c.target.Entry
@@ -211,8 +211,8 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 			answer = r.fail(ctx, c, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	if c.refused != nil {
-		return c.refused.Answer()
+	if c.refusal != nil {
+		return c.refusal.Answer()
 	}
 	c.normalise()
 	if len(c.input.problems) > 0 {
@@ -231,7 +231,7 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 		return r.fail(ctx, c, err)
 	}
 	if forward != nil {
-		c.input.forward = keeping(*forward, &c.input)
+		c.input.forward = withSelection(*forward, &c.input)
 		return toolfold.Answer{}
 	}
 	c.warnEmpty(raw)

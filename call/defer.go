@@ -71,8 +71,8 @@ func (c *Call) Own() json.RawMessage {
 // call's warnings. failed reports that the result is a failure. A result that is only an error is
 // returned unchanged.
 func (c *Call) Recall(ctx context.Context, result json.RawMessage, failed bool) toolfold.Answer {
-	if c.refused != nil {
-		return c.refused.Answer()
+	if c.refusal != nil {
+		return c.refusal.Answer()
 	}
 	c.normalise()
 	if c.Entry.Action.Relays() {
@@ -101,7 +101,7 @@ func (c *Call) Recall(ctx context.Context, result json.RawMessage, failed bool) 
 func (r *Runner) Recall(ctx context.Context, name string, raw, result json.RawMessage, failed bool) toolfold.Answer {
 	again := *r
 	again.run = func(ctx context.Context, c *Call) toolfold.Answer {
-		if c.refused != nil && r.inner != r { // it was a forwarded call, which may use more names
+		if c.refusal != nil && r.inner != r { // it was a forwarded call, which may use more names
 			return r.inner.Recall(ctx, name, raw, result, failed)
 		}
 		return c.Recall(ctx, result, failed)

@@ -12,9 +12,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// listed returns the result field with the list of an action that reads pages. It is empty if the
-// action has required parameters, or explains an empty list itself in a message.
-func listed(a *toolfold.Action) string {
+// listField returns the result field with the list of an action that reads pages. It is empty if
+// the action has required parameters, or explains an empty list itself in a message.
+func listField(a *toolfold.Action) string {
 	if !a.Pages() || len(a.Required) > 0 {
 		return ""
 	}
@@ -48,7 +48,7 @@ func (c *Call) warnEmpty(result json.RawMessage) {
 		}
 	}
 	family := c.Entry.Action.Family
-	first := slices.IndexFunc(family.Actions, makes)
+	first := slices.IndexFunc(family.Actions, creates)
 	switch {
 	case len(filters) > 0:
 		c.input.warn("nothing matches %s; leave out filters that need not match", strings.Join(filters, ", "))
@@ -59,9 +59,9 @@ func (c *Call) warnEmpty(result json.RawMessage) {
 	}
 }
 
-// makes reports whether an action creates something: it adds, or it sets or runs something without
-// the id of an existing entry.
-func makes(a *toolfold.Action) bool {
+// creates reports whether an action creates something: it adds, or it sets or runs something
+// without the id of an existing entry.
+func creates(a *toolfold.Action) bool {
 	switch a.Effect {
 	case toolfold.Adds:
 		return true

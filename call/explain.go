@@ -28,7 +28,7 @@ const (
 // example remains), lists of values next to a suggestion, and problems from the end. A message or
 // usage from the action is never dropped; the example is dropped in place of its usage.
 func (t *target) explain(err *toolfold.Error) (encoded json.RawMessage) {
-	e, visible := t.Entry, t.shownInErrors()
+	e, visible := t.Entry, t.errorTexts()
 	original := *err
 	all := len(err.Problems)
 	err.Problems = slices.Clone(err.Problems[:min(all, maxProblems)])
@@ -97,21 +97,21 @@ func (t *target) explain(err *toolfold.Error) (encoded json.RawMessage) {
 	return encoded
 }
 
-// shownInErrors are the texts about a target that its errors show.
-type shownInErrors struct {
+// errorTexts are the texts about a target that its errors show.
+type errorTexts struct {
 	usage, shortUsage string
 	example           json.RawMessage
 }
 
-// shownInErrors makes the texts at the first error of the target.
-func (t *target) shownInErrors() *shownInErrors {
+// errorTexts makes the texts at the first error of the target.
+func (t *target) errorTexts() *errorTexts {
 	t.render.Do(func() {
 		shown := t.Entry
 		// Nesting distinguishes the parameters from the form's own names.
 		if shown.Selector != "" && shown.Form == "" && (t.Takes(callctx.ArgAction) || t.Takes(callctx.ArgParams)) {
 			shown = shown.In(entry.FormObject)
 		}
-		t.shown = &shownInErrors{shown.Usage(entry.DetailTypes), shown.Usage(entry.DetailNames), shown.Example()}
+		t.texts = &errorTexts{shown.Usage(entry.DetailTypes), shown.Usage(entry.DetailNames), shown.Example()}
 	})
-	return t.shown
+	return t.texts
 }

@@ -14,7 +14,7 @@ var addedByHosts = map[string]bool{
 // lostHint returns where to put parameters if only the action arrived. Hosts that pass only
 // declared parameters drop other ones silently.
 func (a *arguments) lostHint() string {
-	if a.emptied {
+	if a.emptyParams {
 		return "if you sent more, your host emptied " + callctx.ArgParams + ": send it as JSON text"
 	}
 	return "if you sent more, your host dropped it: put it into " + callctx.ArgParams

@@ -37,10 +37,10 @@ type target struct {
 	list     string                     // the result field with it, where no other hint says what to do when it is empty
 
 	render sync.Once
-	shown  *shownInErrors
+	texts  *errorTexts
 
 	gather sync.Once
-	others map[string]*stray // parameters of the other actions of the family
+	strays map[string]*stray // parameters of the other actions of the family
 }
 
 // stray is a parameter that other actions have.
@@ -62,7 +62,7 @@ func (t *target) compiled() *target {
 		if err != nil {
 			panic(err) // a broken declaration, which Validate refuses at start-up
 		}
-		t.check, t.pages, t.list = check, t.Action.Pages(), listed(t.Action)
+		t.check, t.pages, t.list = check, t.Action.Pages(), listField(t.Action)
 	})
 	return t
 }
@@ -371,16 +371,16 @@ func (p *normalised) warn(format string, args ...any) {
 // reports whether value is its default in one of them.
 func (t *target) siblings(name string, value any) (owners []string, isDefault bool) {
 	t.gather.Do(func() {
-		t.others = map[string]*stray{}
+		t.strays = map[string]*stray{}
 		for _, sibling := range t.Action.Family.Actions {
 			if sibling == t.Action {
 				continue
 			}
 			for _, p := range sibling.Params() {
-				s := t.others[p.Name]
+				s := t.strays[p.Name]
 				if s == nil {
 					s = &stray{}
-					t.others[p.Name] = s
+					t.strays[p.Name] = s
 				}
 				s.owners = append(s.owners, sibling.Name)
 				if p.Default != nil {
@@ -389,7 +389,7 @@ func (t *target) siblings(name string, value any) (owners []string, isDefault bo
 			}
 		}
 	})
-	s := t.others[name]
+	s := t.strays[name]
 	if s == nil {
 		return nil, false
 	}

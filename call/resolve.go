@@ -175,7 +175,7 @@ func (r *Resolver) action(name string, args *arguments) *toolfold.Action {
 	if f == nil {
 		return nil
 	}
-	a, _ := meant(f.family.Actions, verb, args.values)
+	a, _ := actionFor(f.family.Actions, verb, args.values)
 	return a
 }
 
@@ -241,16 +241,18 @@ func NewResolver(entries []*entry.Entry) *Resolver {
 // share makes a name of two actions ambiguous, unless it is one of our own names: the order of
 // entries of other servers does not show which one is meant.
 func (r *Resolver) share(before *target, e *entry.Entry) {
-	if before.Action == e.Action || r.home[before.Action] == before || !lent(before.Entry) || !lent(e) {
+	if before.Action == e.Action || r.home[before.Action] == before || !hasForeignName(before.Entry) || !hasForeignName(e) {
 		return
 	}
 	delete(r.single, e.Tool)
 	r.shared[e.Tool] = []string{fullName(before.Action), fullName(e.Action)}
 }
 
-// lent reports whether the name of an entry comes from a tool declared elsewhere: its own name or
-// family_action.
-func lent(e *entry.Entry) bool { return e.Action.Input != nil && e.Tool != e.Action.FullName() }
+// hasForeignName reports whether the name of an entry comes from a tool declared elsewhere: its own
+// name or family_action.
+func hasForeignName(e *entry.Entry) bool {
+	return e.Action.Input != nil && e.Tool != e.Action.FullName()
+}
 
 // fullName returns the unique name of an action. For a tool declared elsewhere this is its first
 // alias, which includes the name of its server.
@@ -510,7 +512,7 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 		problem.Kind, problem.Got = toolfold.ProblemEnum, shorten.Quoted(name)
 		problem.Suggest = f.nearest(name, args)
 	}
-	if args.moved[callctx.ArgAction] {
+	if args.fromParams[callctx.ArgAction] {
 		problem.Path = "/" + callctx.ArgParams + problem.Path
 	}
 	err := &toolfold.Error{
@@ -560,7 +562,7 @@ func (t *target) wraps(args *arguments) bool {
 // nearest returns the action that a name means, or else the best guess. It is empty if the name is
 // a verb for something that the family does not do.
 func (f *folded) nearest(name string, args *arguments) string {
-	a, known := meant(f.family.Actions, name, args.values)
+	a, known := actionFor(f.family.Actions, name, args.values)
 	switch {
 	case a != nil:
 		return a.Name

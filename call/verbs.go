@@ -81,7 +81,7 @@ var verbs = sync.OnceValue(func() map[string][]string {
 	return table
 })
 
-// meant returns the action of a family that a name means. It tries in turn:
+// actionFor returns the action of a family that a name means. It tries in turn:
 //
 //   - current and legacy names, however their words are joined
 //   - verbs with the same meaning, and the Words of actions
@@ -91,7 +91,7 @@ var verbs = sync.OnceValue(func() map[string][]string {
 // If several actions match, the arguments decide. A known verb is corrected only to an action that
 // reads, and no name to its opposite. action is nil if nothing matches; known then still reports
 // whether the name is a verb.
-func meant(actions []*toolfold.Action, name string, args map[string]any) (action *toolfold.Action, known bool) {
+func actionFor(actions []*toolfold.Action, name string, args map[string]any) (action *toolfold.Action, known bool) {
 	if len(actions) == 0 {
 		return nil, false
 	}
@@ -137,14 +137,14 @@ func meant(actions []*toolfold.Action, name string, args map[string]any) (action
 		}
 	}
 	if len(candidates) == 0 { // actions of other servers are verbs and their objects: write_file
-		candidates = holding(actions, name, args)
+		candidates = withAllWords(actions, name, args)
 	}
 	if len(candidates) > 0 {
-		return fitting(candidates, actions, args), true
+		return bestFit(candidates, actions, args), true
 	}
 	spellings = slices.DeleteFunc(spellings, func(s string) bool { return opposite(word, s) || known && byName[s].Effect != toolfold.Reads })
 	fit := slices.DeleteFunc(slices.Clone(spellings), func(s string) bool { return !fits(byName[s], args) })
-	if near := suggest.Nearest(word, fit); near != "" && given(args) > 0 {
+	if near := suggest.Nearest(word, fit); near != "" && countArguments(args) > 0 {
 		return byName[near], known
 	}
 	if known {
@@ -153,9 +153,9 @@ func meant(actions []*toolfold.Action, name string, args map[string]any) (action
 	return byName[suggest.Nearest(word, spellings)], false
 }
 
-// holding returns the actions whose names have all words of a name. Actions that delete must also
-// fit the arguments.
-func holding(actions []*toolfold.Action, name string, args map[string]any) (found []*toolfold.Action) {
+// withAllWords returns the actions whose names have all words of a name. Actions that delete must
+// also fit the arguments.
+func withAllWords(actions []*toolfold.Action, name string, args map[string]any) (found []*toolfold.Action) {
 	words := nameWords(name)
 	for _, a := range actions {
 		own := nameWords(a.Name)
@@ -163,7 +163,7 @@ func holding(actions []*toolfold.Action, name string, args map[string]any) (foun
 		if len(words) == 0 || slices.ContainsFunc(words, missing) {
 			continue
 		}
-		if a.Effect != toolfold.Deletes || given(args) > 0 && fits(a, args) {
+		if a.Effect != toolfold.Deletes || countArguments(args) > 0 && fits(a, args) {
 			found = append(found, a)
 		}
 	}
@@ -180,11 +180,11 @@ func declaresWord(a *toolfold.Action, word string) bool {
 	return false
 }
 
-// fitting returns the first candidate that fits the arguments, or the first candidate if there are
+// bestFit returns the first candidate that fits the arguments, or the first candidate if there are
 // no arguments. If no candidate fits, it returns the only action that fits and does not delete, or
 // else the first candidate.
-func fitting(candidates, actions []*toolfold.Action, args map[string]any) *toolfold.Action {
-	if given(args) == 0 {
+func bestFit(candidates, actions []*toolfold.Action, args map[string]any) *toolfold.Action {
+	if countArguments(args) == 0 {
 		return candidates[0]
 	}
 	for _, a := range candidates {
@@ -213,11 +213,11 @@ func fits(a *toolfold.Action, args map[string]any) bool {
 			taken++
 		}
 	}
-	return taken == given(args) && lacks(a, args) == 0
+	return taken == countArguments(args) && lacks(a, args) == 0
 }
 
-// given counts the arguments that are for the action.
-func given(args map[string]any) (n int) {
+// countArguments counts the arguments that are for the action.
+func countArguments(args map[string]any) (n int) {
 	for name := range args {
 		if name != callctx.ArgAction && name != callctx.ArgFields && name != callctx.ArgJQ {
 			n++

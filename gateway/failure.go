@@ -16,7 +16,7 @@ import (
 // failure records why a server could not be started or could not list its tools at the last attempt.
 // Its file exists until the server lists its tools, so that other processes know without starting it.
 type failure struct {
-	Source string `json:"source"` // see [kept]
+	Source string `json:"source"` // see [record]
 	Why    string `json:"why"`
 }
 

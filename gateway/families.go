@@ -17,7 +17,7 @@ import (
 )
 
 // tools returns the properties of the tools that a plan depends on.
-func (k kept) tools() (tools []fold.Tool) {
+func (k record) tools() (tools []fold.Tool) {
 	for _, d := range k.definitions {
 		size := len(d.Name) + len(d.Description) + len(d.InputSchema)
 		tools = append(tools, fold.Tool{Name: d.Name, Reads: d.hints().ReadOnly, Size: size})
@@ -27,15 +27,15 @@ func (k kept) tools() (tools []fold.Tool) {
 
 // adopt plans, offers and stores the accepted tools. The caller holds changing. Slow work holds no lock
 // that other servers or calls wait for. If another server takes a name meanwhile, adopt plans again.
-func (l *link) adopt(ctx context.Context, k kept) error {
+func (l *link) adopt(ctx context.Context, k record) error {
 	defer l.gateway.lookAgain()
 	tools, planned := k.tools(), k.Plan
 	for {
-		taken := l.gateway.taken(l)
+		taken := l.gateway.nameInUse(l)
 		if slices.ContainsFunc(planned.Families, func(f fold.Family) bool { return taken(f.Name) }) {
 			planned = fold.Plan{} // another server has taken the name meanwhile
 		}
-		plan, _, err := planned.Join(ctx, fold.Server{Name: l.Name, Alone: l.Alone, Taken: taken}, tools)
+		plan, _, err := planned.Join(ctx, fold.Server{Name: l.Name, Alone: l.Alone, NameInUse: taken}, tools)
 		if err != nil {
 			return err
 		}
@@ -47,11 +47,11 @@ func (l *link) adopt(ctx context.Context, k kept) error {
 		if !l.reserve(plan) {
 			continue
 		}
-		text, err := l.record(&k)
+		text, err := l.newContent(&k)
 		if err == nil && text != nil {
 			err = l.save(text) // before the tools are offered, so that the digests are not lost
 		}
-		l.noteUnkept(err)
+		l.noteWriteFault(err)
 		l.offerAll(k, families)
 		return nil
 	}
@@ -62,21 +62,21 @@ func (l *link) adopt(ctx context.Context, k kept) error {
 func (l *link) reserve(plan fold.Plan) bool {
 	l.gateway.planning.Lock()
 	defer l.gateway.planning.Unlock()
-	taken := l.gateway.named(l)
+	taken := l.gateway.familyNames(l)
 	if slices.ContainsFunc(plan.Families, func(f fold.Family) bool { return taken[f.Name] }) {
 		return false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.names = map[string]bool{}
-	for _, f := range slices.Concat(l.kept.Plan.Families, plan.Families) {
+	for _, f := range slices.Concat(l.record.Plan.Families, plan.Families) {
 		l.names[f.Name] = true
 	}
 	return true
 }
 
 // offerAll replaces the record of the link and everything it offers.
-func (l *link) offerAll(k kept, families []*toolfold.Family) {
+func (l *link) offerAll(k record, families []*toolfold.Family) {
 	live, names, offer := map[string]string{}, map[string]bool{}, l.offerOf(k)
 	for _, d := range k.definitions {
 		if k.Accepted[d.Name] == d.digest {
@@ -88,11 +88,11 @@ func (l *link) offerAll(k kept, families []*toolfold.Family) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.kept, l.families, l.live, l.names, l.trouble, l.offer = k, families, live, names, "", offer
+	l.record, l.families, l.live, l.names, l.trouble, l.offer = k, families, live, names, "", offer
 }
 
 // build makes the families of a plan from the tools that are accepted and not filtered out.
-func (l *link) build(ctx context.Context, k kept) ([]*toolfold.Family, error) {
+func (l *link) build(ctx context.Context, k record) ([]*toolfold.Family, error) {
 	byName := map[string]definition{}
 	for _, d := range k.definitions {
 		if k.Accepted[d.Name] == d.digest && l.shows("", d.Name) {

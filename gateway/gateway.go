@@ -61,11 +61,11 @@ type Upstream struct {
 	FirstList   Changes // Hold offers nothing before the user has accepted something of the first list
 	Alone       bool    // its tools are not folded but listed one by one
 
-	// Apart gives the server a process that other sessions do not share. If calls come from several
+	// Isolated gives the server a process that other sessions do not share. If calls come from several
 	// clients (see [Options.OneClient]), each client session gets its own process, which
 	// [Gateway.SessionEnded] ends. Callers without a session get one for each bearer token. Such calls
 	// do not become tasks, because tasks have no session.
-	Apart       bool
+	Isolated    bool
 	MaxSessions int           // with a process at a time; 0 = [DefaultSessions]
 	SessionIdle time.Duration // time without a call after which a session ends; 0 = [DefaultSessionIdle]
 }
@@ -160,8 +160,8 @@ type Gateway struct {
 	planning sync.Mutex // held while family names are reserved
 
 	mu       sync.Mutex
-	follower Follower // set by Follow
-	told     told     // state at its last notification
+	follower Follower     // set by Follow
+	notified offerDigests // state at its last notification
 	work     sync.WaitGroup
 	learns   atomic.Bool // Learn was called: servers are asked for their first list
 	stop     context.CancelFunc
@@ -210,7 +210,7 @@ func New(o Options) (*Gateway, error) {
 // the order of the servers. An unusable record affects only its server, which is asked again.
 func (g *Gateway) restore() {
 	type read struct {
-		kept  kept
+		kept  record
 		found bool
 		err   error
 	}
@@ -248,20 +248,20 @@ func Fold(u Upstream, answer upstream.Answer, ours []*toolfold.Family) ([]*toolf
 	return l.offered(), l.planned(), nil
 }
 
-// taken returns a function that reports whether a name is used by us or by a link other than besides.
-func (g *Gateway) taken(besides *link) func(name string) bool {
-	named := g.named(besides)
+// nameInUse returns a function that reports whether a name is used by us or by a link other than except.
+func (g *Gateway) nameInUse(except *link) func(name string) bool {
+	named := g.familyNames(except)
 	return func(name string) bool {
 		_, is := slices.BinarySearch(g.ours, name)
 		return is || named[name]
 	}
 }
 
-// named returns the family names of all links other than besides.
-func (g *Gateway) named(besides *link) map[string]bool {
+// familyNames returns the family names of all links other than except.
+func (g *Gateway) familyNames(except *link) map[string]bool {
 	names := map[string]bool{}
 	for _, l := range g.links {
-		if l != besides {
+		if l != except {
 			l.mu.Lock()
 			maps.Copy(names, l.names)
 			l.mu.Unlock()
@@ -292,7 +292,7 @@ type Follower struct {
 func (g *Gateway) Follow(f Follower) {
 	offered := g.offered()
 	g.mu.Lock()
-	g.follower, g.told = f, offered
+	g.follower, g.notified = f, offered
 	g.mu.Unlock()
 	if g.options.Dir != "" {
 		g.work.Go(g.watch)
@@ -315,7 +315,7 @@ func (g *Gateway) Learn(ctx context.Context) error {
 	errs := make([]error, len(g.links))
 	g.learns.Store(true)
 	for i, l := range g.links {
-		if l.known() || l.Problem != "" || l.isOff() {
+		if l.hasTools() || l.Problem != "" || l.isOff() {
 			continue
 		}
 		first := make(chan error, 1)
@@ -357,7 +357,7 @@ func (g *Gateway) Names() (names []string) {
 func (g *Gateway) Unknown() []string {
 	var names []string
 	for _, l := range g.links {
-		if !l.known() && l.Problem == "" && !l.isOff() {
+		if !l.hasTools() && l.Problem == "" && !l.isOff() {
 			names = append(names, l.Name)
 		}
 	}
@@ -373,10 +373,10 @@ func (g *Gateway) Absent() map[string]string {
 		}
 		switch text := l.why(); {
 		case text != "":
-			all[l.Name] = text + l.asksAgain()
-		case l.known():
+			all[l.Name] = text + l.nextTry()
+		case l.hasTools():
 			all[l.Name] = "no tool of it is offered"
-		case l.asked():
+		case l.isLearning():
 			all[l.Name] = starting
 		default:
 			all[l.Name] = unlisted
@@ -416,7 +416,7 @@ func (g *Gateway) Refresh(ctx context.Context, server string) error {
 		return err
 	}
 	l.mu.Lock()
-	l.kept.Legacy = false
+	l.record.Legacy = false
 	l.mu.Unlock()
 	return l.refresh(ctx)
 }
@@ -424,7 +424,7 @@ func (g *Gateway) Refresh(ctx context.Context, server string) error {
 // Keep stores a list that was obtained elsewhere, unless the server's list is already known.
 func (g *Gateway) Keep(server string, answer upstream.Answer) error {
 	l, err := g.link(server)
-	if err == nil && !l.known() {
+	if err == nil && !l.hasTools() {
 		err = l.take(g.life, answer)
 	}
 	if err != nil {
@@ -471,7 +471,7 @@ func (g *Gateway) Approve(server string, shown ...HeldTool) ([]string, error) {
 // Plan returns the plan for a server's tools; false if the server is unknown or never listed any.
 func (g *Gateway) Plan(server string) (fold.Plan, bool) {
 	for _, l := range g.links {
-		if l.Name == server && l.known() {
+		if l.Name == server && l.hasTools() {
 			return l.planned(), true
 		}
 	}

@@ -20,11 +20,11 @@ const (
 	DefaultSessionIdle = 10 * time.Minute
 )
 
-// isolated is a [Session] that opens a session of its own with the server, and so a process, for each
+// sessionPool is a [Session] that opens a session of its own with the server, and so a process, for each
 // client session. The first call of a client session starts it. It ends with the client session, after
 // a time without calls, or with the server. Callers without a session share one for each bearer token.
 // Calls without either are refused.
-type isolated struct {
+type sessionPool struct {
 	name  string
 	limit int           // of concurrent sessions
 	idle  time.Duration // time without a call after which a session ends
@@ -46,7 +46,7 @@ type isolated struct {
 // owner identifies the caller that has a session with the server.
 type owner struct{ token, session string }
 
-// member is the session of one owner. The mutex of isolated guards calls and idle.
+// member is the session of one owner. The mutex of sessionPool guards calls and idle.
 type member struct {
 	started chan struct{} // closed once session or err is set
 	session Session
@@ -55,8 +55,8 @@ type member struct {
 	idle    *time.Timer             // ends the member; stopped while calls run
 }
 
-func newIsolated(u Upstream, open func(context.Context, upstream.Client) (Session, error), asks upstream.Client) *isolated {
-	s := &isolated{
+func newSessionPool(u Upstream, open func(context.Context, upstream.Client) (Session, error), asks upstream.Client) *sessionPool {
+	s := &sessionPool{
 		name: u.Name, limit: u.MaxSessions, idle: u.SessionIdle, open: open, asks: asks,
 		members: map[owner]*member{}, lost: map[owner]string{}, watched: map[string]bool{},
 	}
@@ -65,7 +65,7 @@ func newIsolated(u Upstream, open func(context.Context, upstream.Client) (Sessio
 }
 
 // List implements [Session]. It uses any open session, or opens one for the list.
-func (s *isolated) List(ctx context.Context) (upstream.Answer, error) {
+func (s *sessionPool) List(ctx context.Context) (upstream.Answer, error) {
 	s.mu.Lock()
 	members := slices.Collect(maps.Values(s.members))
 	s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *isolated) List(ctx context.Context) (upstream.Answer, error) {
 }
 
 // Call implements [Session], for the caller of the context.
-func (s *isolated) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
+func (s *sessionPool) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
 	origin := toolfold.OriginOf(ctx)
 	of := owner{origin.Token, origin.Session}
 	m, err := s.enter(of, &c)
@@ -119,7 +119,7 @@ func (s *isolated) Call(ctx context.Context, c upstream.Call) (json.RawMessage, 
 }
 
 // enter returns the owner's session for a call, and begins one if there is none yet.
-func (s *isolated) enter(of owner, c *upstream.Call) (*member, error) {
+func (s *sessionPool) enter(of owner, c *upstream.Call) (*member, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.members[of]
@@ -151,12 +151,12 @@ func (s *isolated) enter(of owner, c *upstream.Call) (*member, error) {
 }
 
 // begunAgain is the error of a call whose session has ended since the owner's previous call.
-func (s *isolated) begunAgain(why string) error {
+func (s *sessionPool) begunAgain(why string) error {
 	return toolfold.Errorf(toolfold.UpstreamError, "the process of %s for this session has ended, and its state is lost: %s", s.name, why).
 		WithHint("the call was not sent: call again to start a new process")
 }
 
-func (s *isolated) leave(m *member, c *upstream.Call) {
+func (s *sessionPool) leave(m *member, c *upstream.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delete(m.calls, c); len(m.calls) == 0 {
@@ -166,7 +166,7 @@ func (s *isolated) leave(m *member, c *upstream.Call) {
 
 // start begins the session of a member. It declares roots only for a client session, because roots
 // belong to one client.
-func (s *isolated) start(of owner, m *member) {
+func (s *sessionPool) start(of owner, m *member) {
 	c := s.asks
 	c.Ask = func(taken context.Context, q upstream.Question) (json.RawMessage, error) { return s.ask(m, taken, q) }
 	if of.session != "" {
@@ -211,7 +211,7 @@ func (s *isolated) start(of owner, m *member) {
 
 // ask asks the client of the running call of a member. It fails if several calls run, because the
 // question does not name its call.
-func (s *isolated) ask(m *member, taken context.Context, q upstream.Question) (json.RawMessage, error) {
+func (s *sessionPool) ask(m *member, taken context.Context, q upstream.Question) (json.RawMessage, error) {
 	s.mu.Lock()
 	var asking *upstream.Call
 	for c := range m.calls {
@@ -226,7 +226,7 @@ func (s *isolated) ask(m *member, taken context.Context, q upstream.Question) (j
 }
 
 // endIdle ends the session of a member without calls.
-func (s *isolated) endIdle(of owner, m *member) {
+func (s *sessionPool) endIdle(of owner, m *member) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(m.calls) == 0 {
@@ -235,7 +235,7 @@ func (s *isolated) endIdle(of owner, m *member) {
 }
 
 // remove ends the session of a member. A non-empty why is reported to the owner's next call.
-func (s *isolated) remove(of owner, m *member, why string) {
+func (s *sessionPool) remove(of owner, m *member, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.drop(of, m, why); why == "" {
@@ -244,7 +244,7 @@ func (s *isolated) remove(of owner, m *member, why string) {
 }
 
 // drop is remove for callers that hold the lock.
-func (s *isolated) drop(of owner, m *member, why string) {
+func (s *sessionPool) drop(of owner, m *member, why string) {
 	if s.members[of] != m {
 		return
 	}
@@ -268,7 +268,7 @@ func (m *member) close() {
 }
 
 // ended ends everything that belongs to a client session.
-func (s *isolated) ended(session string) {
+func (s *sessionPool) ended(session string) {
 	s.mu.Lock()
 	ended := map[owner]*member{}
 	for of, m := range s.members {
@@ -284,7 +284,7 @@ func (s *isolated) ended(session string) {
 }
 
 // Watch implements [Session]: every session watches all URIs that any client watches.
-func (s *isolated) Watch(ctx context.Context, uri string, watch bool) error {
+func (s *sessionPool) Watch(ctx context.Context, uri string, watch bool) error {
 	s.mu.Lock()
 	if watch {
 		s.watched[uri] = true
@@ -307,10 +307,10 @@ func (s *isolated) Watch(ctx context.Context, uri string, watch bool) error {
 }
 
 // Gone implements [Session]: it ends only when it is closed.
-func (s *isolated) Gone() <-chan struct{} { return s.life.Done() }
+func (s *sessionPool) Gone() <-chan struct{} { return s.life.Done() }
 
 // Close implements [Session].
-func (s *isolated) Close() {
+func (s *sessionPool) Close() {
 	s.stop()
 	s.mu.Lock()
 	members := maps.Clone(s.members)
@@ -321,18 +321,18 @@ func (s *isolated) Close() {
 	s.work.Wait()
 }
 
-// SessionEnded ends the servers' sessions for a client session, see [Upstream.Apart]. id is the session
+// SessionEnded ends the servers' sessions for a client session, see [Upstream.Isolated]. id is the session
 // id in [toolfold.Origin].
 func (g *Gateway) SessionEnded(id string) {
 	for _, l := range g.links {
 		l.mu.Lock()
 		session := l.session
 		l.mu.Unlock()
-		if s, ok := session.(*isolated); ok {
+		if s, ok := session.(*sessionPool); ok {
 			s.ended(id)
 		}
 	}
 }
 
 // perSession reports whether each client session has its own session with the server.
-func (l *link) perSession() bool { return l.Apart && !l.gateway.options.OneClient }
+func (l *link) perSession() bool { return l.Isolated && !l.gateway.options.OneClient }

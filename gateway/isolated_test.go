@@ -104,7 +104,7 @@ func isolating(t *testing.T, f *fleet) (*gateway.Gateway, func(from toolfold.Ori
 	t.Helper()
 	f.running = map[*counting]bool{}
 	g, err := gateway.New(gateway.Options{Connect: f.connect, Upstreams: []gateway.Upstream{{
-		Name: "srv", Server: upstream.Server{Argv: []string{"srv"}}, Apart: true, MaxSessions: 2, SessionIdle: time.Minute,
+		Name: "srv", Server: upstream.Server{Argv: []string{"srv"}}, Isolated: true, MaxSessions: 2, SessionIdle: time.Minute,
 	}}})
 	if err != nil {
 		t.Fatal(err)

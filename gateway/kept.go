@@ -22,9 +22,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// kept is the stored record of a server. Its file has a line of JSON, followed by the tools byte for
+// record is the stored record of a server. Its file has a line of JSON, followed by the tools byte for
 // byte as they were sent: a start does not parse the tools as a whole.
-type kept struct {
+type record struct {
 	Source       string            `json:"source"`                // digest of the server's command or URL
 	Title        string            `json:"title,omitempty"`       // of the server
 	Description  string            `json:"description,omitempty"` // of the server
@@ -34,7 +34,7 @@ type kept struct {
 	Tools        []json.RawMessage `json:"tools,omitempty"`       // as last sent; nil = never. In the line only in files of older versions
 	Sizes        []int             `json:"sizes,omitempty"`       // of the tools after the line, in bytes
 	Sum          string            `json:"sum,omitempty"`         // digest of the bytes after the line; empty in files of older versions
-	Accepted     digests           `json:"accepted"`              // digests that the user has accepted, see [kept.pinned]
+	Accepted     digests           `json:"accepted"`              // digests that the user has accepted, see [record.pins]
 
 	// Differing holds the digests of definitions that differ from the accepted ones, so that a start
 	// computes no digests. It is nil in files of versions without it.
@@ -60,7 +60,7 @@ type kept struct {
 
 	Plan fold.Plan `json:"plan"`
 
-	// Read from Tools, see [kept.hold].
+	// Read from Tools, see [record.hold].
 	definitions []definition
 	odd         []string // faults of the list
 
@@ -119,11 +119,11 @@ const (
 )
 
 // restore uses the stored record of the server.
-func (l *link) restore(k kept) error {
+func (l *link) restore(k record) error {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	l.mu.Lock()
-	l.kept = k
+	l.record = k
 	l.mu.Unlock()
 	if k.Tools == nil { // the command or URL has changed
 		return nil
@@ -133,7 +133,7 @@ func (l *link) restore(k kept) error {
 
 // forget drops an unusable record. The server is asked again, and its list is held back except for
 // definitions that are known to be accepted.
-func (l *link) forget(k kept, err error) {
+func (l *link) forget(k record, err error) {
 	file := filepath.Join(l.gateway.options.Dir, l.file())
 	l.gateway.options.Log.Warn("the record of an upstream cannot be used: it is asked again, and its list waits for approval",
 		"upstream", l.Name, "file", file, "err", err)
@@ -143,11 +143,12 @@ func (l *link) forget(k kept, err error) {
 	if k.Accepted == nil {
 		k.Accepted = digests{}
 	}
-	l.kept, l.trouble = kept{Accepted: k.Accepted, Before: k.acceptedTools()}, fmt.Sprintf("its cached list %s is unusable: %s", l.file(), err)
+	l.record = record{Accepted: k.Accepted, Before: k.acceptedTools()}
+	l.trouble = fmt.Sprintf("its cached list %s is unusable: %s", l.file(), err)
 }
 
 // read reads the stored record; found is false if there is no record.
-func (l *link) read() (k kept, found bool, err error) {
+func (l *link) read() (k record, found bool, err error) {
 	if l.gateway.options.Dir == "" {
 		return k, false, nil
 	}
@@ -174,7 +175,7 @@ func (l *link) read() (k kept, found bool, err error) {
 		return k, false, err
 	}
 	if k, found = decode(text); !found {
-		return kept{}, false, errors.New("the file is damaged")
+		return record{}, false, errors.New("the file is damaged")
 	}
 	if file != l.file() {
 		k.former = true
@@ -199,15 +200,15 @@ func (l *link) read() (k kept, found bool, err error) {
 
 // of returns the record if it has this source. For another source it drops the lists, so that the
 // server is asked again. The accepted digests and the plan stay.
-func (k kept) of(source string) kept {
+func (k record) of(source string) record {
 	if k.Source == source {
 		return k
 	}
-	return kept{Source: source, Accepted: k.Accepted, Before: k.acceptedTools(), Plan: k.Plan, New: k.New}
+	return record{Source: source, Accepted: k.Accepted, Before: k.acceptedTools(), Plan: k.Plan, New: k.New}
 }
 
 // encode returns the content of the record's file.
-func (k kept) encode() []byte {
+func (k record) encode() []byte {
 	tools := bytes.Join(rawBytes(k.Tools), nil)
 	if k.Tools != nil {
 		k.Sum = sumOf(tools)
@@ -220,24 +221,24 @@ func (k kept) encode() []byte {
 }
 
 // decode parses the output of encode. It reports false for a damaged file.
-func decode(text []byte) (k kept, ok bool) {
+func decode(text []byte) (k record, ok bool) {
 	line, tools, _ := bytes.Cut(text, []byte("\n"))
 	var read struct {
-		kept
-		Plan keptPlan `json:"plan"`
+		record
+		Plan recordPlan `json:"plan"`
 	}
 	err := json.Unmarshal(line, &read)
-	k = read.kept
+	k = read.record
 	k.Plan = fold.Plan(read.Plan).WithoutMadeSummaries()
 	if err != nil || k.Sum == "" && len(tools) > 0 || k.Sum != "" && k.Sum != sumOf(tools) {
-		return kept{}, false
+		return record{}, false
 	}
 	if k.Sum != "" {
 		k.Tools = []json.RawMessage{}
 	}
 	for _, size := range k.Sizes {
 		if size < 0 || size > len(tools) {
-			return kept{}, false
+			return record{}, false
 		}
 		k.Tools, tools = append(k.Tools, tools[:size:size]), tools[size:]
 	}
@@ -245,12 +246,12 @@ func decode(text []byte) (k kept, ok bool) {
 	return k, true
 }
 
-// keptPlan is a plan in the record's file.
-type keptPlan fold.Plan
+// recordPlan is a plan in the record's file.
+type recordPlan fold.Plan
 
 // UnmarshalJSON implements [json.Unmarshaler], because a start reads plans of thousands of tools.
-func (p *keptPlan) UnmarshalJSON(raw []byte) error {
-	*p = keptPlan{}
+func (p *recordPlan) UnmarshalJSON(raw []byte) error {
+	*p = recordPlan{}
 	ordered.Scan(raw, func(member []byte, start, end int) {
 		if string(member) != "Families" {
 			return
@@ -318,7 +319,7 @@ func (l *link) saveAs(name string, text []byte) error {
 }
 
 // lists returns all lists of the server.
-func (k kept) lists() [][]json.RawMessage {
+func (k record) lists() [][]json.RawMessage {
 	return [][]json.RawMessage{k.Tools, k.Prompts, k.Resources, k.Templates}
 }
 
@@ -330,9 +331,9 @@ func sizeOf(list []json.RawMessage) (size int) {
 }
 
 // latest returns the record of the server, including changes by other processes.
-func (l *link) latest() kept {
+func (l *link) latest() record {
 	l.mu.Lock()
-	k, unusable := l.kept, l.unusable
+	k, unusable := l.record, l.unusable
 	l.mu.Unlock()
 	if unusable {
 		return k
@@ -343,33 +344,33 @@ func (l *link) latest() kept {
 	return k
 }
 
-// record returns the record's new file content, without parts that make it too large; nil if the stored
+// newContent returns the record's new file content, without parts that make it too large; nil if the stored
 // record is the same.
-func (l *link) record(k *kept) ([]byte, error) {
+func (l *link) newContent(k *record) ([]byte, error) {
 	k.former, k.Differing = false, map[string]string{}
-	for _, d := range k.pinned() {
+	for _, d := range k.pins() {
 		if k.Accepted[d.Name] != d.digest {
 			k.Differing[d.Name] = d.digest
 		}
 	}
 	l.mu.Lock()
-	before, unkept := l.kept, l.unkept
+	before, writeFault := l.record, l.writeFault
 	l.mu.Unlock()
-	if unkept == "" && reflect.DeepEqual(before, *k) {
+	if writeFault == "" && reflect.DeepEqual(before, *k) {
 		return nil, nil
 	}
 	return k.within(maxKept)
 }
 
-// noteUnkept records why the server's record could not be written; nil means that it was.
-func (l *link) noteUnkept(err error) {
+// noteWriteFault records why the server's record could not be written; nil means that it was.
+func (l *link) noteWriteFault(err error) {
 	if err != nil {
 		l.gateway.options.Log.Warn("keeping the list of an upstream", "upstream", l.Name, "err", err)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.unkept = ""; err != nil {
-		l.unkept = err.Error()
+	if l.writeFault = ""; err != nil {
+		l.writeFault = err.Error()
 	} else {
 		l.unusable = false
 	}

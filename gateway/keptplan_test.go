@@ -23,7 +23,7 @@ func TestKeptPlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read := keptPlan{Families: []fold.Family{{Name: "former"}}}
+		read := recordPlan{Families: []fold.Family{{Name: "former"}}}
 		if err := json.Unmarshal(text, &read); err != nil {
 			t.Fatal(err)
 		}

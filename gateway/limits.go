@@ -33,7 +33,7 @@ func (l Limits) orDefault() Limits {
 const mostNamed = 5
 
 // limitTools leaves out tools with too large schemas, and the last tools if there are too many.
-func (k *kept) limitTools(limits Limits) {
+func (k *record) limitTools(limits Limits) {
 	var large []string
 	definitions, tools := k.definitions[:0:0], []json.RawMessage{}
 	for _, d := range k.definitions {
@@ -64,7 +64,7 @@ func (k *kept) limitTools(limits Limits) {
 }
 
 // limitInstructions cuts the instructions to limit bytes.
-func (k *kept) limitInstructions(limit int) {
+func (k *record) limitInstructions(limit int) {
 	size := len(k.Instructions)
 	if size <= limit {
 		return
@@ -76,7 +76,7 @@ func (k *kept) limitInstructions(limit int) {
 
 // within encodes the record in at most limit bytes. If it is larger, these parts are left out in turn:
 // instructions, templates, resources, prompts, former definitions. It fails if the rest is too large.
-func (k *kept) within(limit int) ([]byte, error) {
+func (k *record) within(limit int) ([]byte, error) {
 	text := k.encode()
 	for _, part := range []struct {
 		what string

@@ -49,7 +49,7 @@ type link struct {
 	changing sync.Mutex // held while the record is read, changed and adopted; locked before planning and mu
 
 	mu       sync.Mutex
-	kept     kept
+	record   record
 	names    map[string]bool // family names of the plan
 	readOf   time.Time       // modification time of the record's file when last read
 	families []*toolfold.Family
@@ -58,26 +58,26 @@ type link struct {
 	watched  map[string]bool   // resource URIs, as the server has them
 	dropped  map[string]bool   // members that were left out, by method and name; at most maxDropped
 
-	open     map[*openCall]bool // running calls
-	pages    pages              // pages that clients were sent to
-	session  Session
-	attempt  chan struct{} // closed when the running attempt ends; nil if there is no attempt
-	trouble  string        // why the last attempt failed
-	fault    string        // last failure; empty once the server has listed its tools
-	unkept   string        // why its record could not be written; empty if it was
-	unusable bool          // the record on disk cannot be used
-	failures int           // failed starts in a row
-	learning bool          // its first list is being requested
-	next     time.Time     // time of the next such request; in the past = not scheduled
-	asking   bool          // a changed list is being requested
-	again    bool          // the list has changed again meanwhile
-	pause    time.Duration // before the next request for a changed list; grows while nothing changes
-	followed time.Time     // time of the last such request
-	flags    []string      // suspicious texts of the tools; nil = not determined yet
-	bare     []string      // tools whose schemas are listed without parameters; determined with flags
-	retry    time.Time     // no start before this time
-	closed   bool
-	off      bool // switched off by the user; initially [Upstream.Off]
+	open       map[*openCall]bool // running calls
+	pages      pages              // pages that clients were sent to
+	session    Session
+	attempt    chan struct{} // closed when the running attempt ends; nil if there is no attempt
+	trouble    string        // why the last attempt failed
+	fault      string        // last failure; empty once the server has listed its tools
+	writeFault string        // why its record could not be written; empty if it was
+	unusable   bool          // the record on disk cannot be used
+	failures   int           // failed starts in a row
+	learning   bool          // its first list is being requested
+	next       time.Time     // time of the next such request; in the past = not scheduled
+	asking     bool          // a changed list is being requested
+	again      bool          // the list has changed again meanwhile
+	pause      time.Duration // before the next request for a changed list; grows while nothing changes
+	followed   time.Time     // time of the last such request
+	flags      []string      // suspicious texts of the tools; nil = not determined yet
+	bare       []string      // tools whose schemas are listed without parameters; determined with flags
+	retry      time.Time     // no start before this time
+	closed     bool
+	off        bool // switched off by the user; initially [Upstream.Off]
 }
 
 func newLink(g *Gateway, u Upstream) *link {
@@ -86,26 +86,26 @@ func newLink(g *Gateway, u Upstream) *link {
 	}
 }
 
-func (l *link) known() bool {
+func (l *link) hasTools() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.kept.Tools != nil
+	return l.record.Tools != nil
 }
 
-// asked reports whether the server's first list is being requested.
-func (l *link) asked() bool {
+// isLearning reports whether the server's first list is being requested.
+func (l *link) isLearning() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.learning
 }
 
-// asksAgain returns the time until the next request for the first list, as text; empty if no request is
+// nextTry returns the time until the next request for the first list, as text; empty if no request is
 // scheduled.
-func (l *link) asksAgain() string {
+func (l *link) nextTry() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pause := l.next.Sub(l.gateway.options.Now())
-	if pause <= 0 || l.kept.Tools != nil {
+	if pause <= 0 || l.record.Tools != nil {
 		return ""
 	}
 	return fmt.Sprintf("; next try in %s", (pause + time.Second).Truncate(time.Second))
@@ -124,7 +124,7 @@ func (l *link) offered() []*toolfold.Family {
 func (l *link) planned() fold.Plan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.kept.Plan.Clone()
+	return l.record.Plan.Clone()
 }
 
 // shows reports whether the user's patterns allow a tool, prompt or resource; kind is empty for tools.
@@ -169,7 +169,7 @@ func (l *link) why() string {
 	if trouble := cmp.Or(l.Problem, l.trouble); trouble != "" {
 		parts = append(parts, trouble)
 	}
-	if held := l.kept.held(); len(held) > 0 {
+	if held := l.record.heldTools(); len(held) > 0 {
 		names := make([]string, len(held))
 		for i, h := range held {
 			names[i] = h.Name + " (" + h.why + ")"
@@ -181,9 +181,9 @@ func (l *link) why() string {
 		}
 		parts = append(parts, "held back until the user approves: "+strings.Join(names[:min(most, len(names))], ", ")+more)
 	}
-	parts = append(parts, l.kept.Left...)
-	if l.unkept != "" {
-		parts = append(parts, "its list is not kept, so it is asked at each start: "+l.unkept)
+	parts = append(parts, l.record.Left...)
+	if l.writeFault != "" {
+		parts = append(parts, "its list is not kept, so it is asked at each start: "+l.writeFault)
 	}
 	if len(l.bare) > 0 {
 		parts = append(parts, "schemas that no client takes are listed without parameters: "+strings.Join(l.bare[:min(len(l.bare), 5)], ", "))
@@ -274,7 +274,7 @@ func (l *link) connect() {
 	}
 	close(l.attempt)
 	l.attempt = nil
-	fresh := l.session != nil && l.kept.Tools != nil
+	fresh := l.session != nil && l.record.Tools != nil
 	watched := slices.Sorted(maps.Keys(l.watched))
 	l.mu.Unlock()
 	for _, uri := range watched { // watchers do not know of sessions
@@ -288,10 +288,10 @@ func (l *link) connect() {
 }
 
 // begin starts or reaches the server. If each client session has its own session, it returns an
-// [isolated].
+// [sessionPool].
 func (l *link) begin(ctx context.Context, c upstream.Client) (Session, error) {
 	if l.perSession() {
-		return newIsolated(l.Upstream, l.reach, c), nil
+		return newSessionPool(l.Upstream, l.reach, c), nil
 	}
 	return l.reach(ctx, c)
 }
@@ -301,7 +301,7 @@ func (l *link) reach(ctx context.Context, c upstream.Client) (Session, error) {
 	u := l.Upstream
 	u.Server.StartTimeout = l.startTimeout()
 	l.mu.Lock()
-	u.Server.Legacy = l.kept.Legacy
+	u.Server.Legacy = l.record.Legacy
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, 2*u.Server.StartTimeout) // it may have to be started twice
 	defer cancel()
@@ -318,7 +318,7 @@ func (l *link) stray(text string) {
 // refresh requests the server's list, and offers its accepted tools.
 func (l *link) refresh(ctx context.Context) error {
 	l.mu.Lock()
-	before, plan := l.live, l.kept.Plan
+	before, plan := l.live, l.record.Plan
 	l.mu.Unlock()
 	session, err := l.connected(ctx) // has its own time limit
 	ctx, cancel := context.WithTimeout(ctx, max(l.Timeout, startTime))
@@ -342,7 +342,7 @@ func (l *link) refresh(ctx context.Context) error {
 	}
 	l.works()
 	l.mu.Lock()
-	same := before != nil && maps.Equal(before, l.live) && reflect.DeepEqual(plan, l.kept.Plan) // rules depend on all names
+	same := before != nil && maps.Equal(before, l.live) && reflect.DeepEqual(plan, l.record.Plan) // rules depend on all names
 	l.mu.Unlock()
 	if !same {
 		l.gateway.tell()
@@ -367,7 +367,7 @@ func (l *link) learn(first chan<- error) {
 		case first <- err:
 		default: // only the first result is sent
 		}
-		if err == nil || off || l.known() {
+		if err == nil || off || l.hasTools() {
 			return
 		}
 		select {
@@ -408,13 +408,13 @@ func (l *link) listChanged() {
 // follow requests a changed list, and returns the pause after it.
 func (l *link) follow() time.Duration {
 	l.mu.Lock()
-	before := l.kept.lists()
+	before := l.record.lists()
 	l.mu.Unlock()
 	_ = l.refresh(l.gateway.life)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.followed = time.Now()
-	if l.pause = min(max(2*l.pause, firstPause), listPause); !reflect.DeepEqual(before, l.kept.lists()) {
+	if l.pause = min(max(2*l.pause, firstPause), listPause); !reflect.DeepEqual(before, l.record.lists()) {
 		l.pause = firstPause
 	}
 	return l.pause
@@ -429,9 +429,9 @@ func (g *Gateway) lookAgain() {
 	}
 }
 
-// others returns the names of tools that other servers offer and this one does not: two servers may be
+// otherNames returns the names of tools that other servers offer and this one does not: two servers may be
 // of the same kind.
-func (l *link) others() map[string]bool {
+func (l *link) otherNames() map[string]bool {
 	names := map[string]bool{}
 	for _, other := range l.gateway.links {
 		if other != l {
@@ -450,12 +450,12 @@ func (l *link) others() map[string]bool {
 
 // flagged lists the texts of the server's tools that the user should look at, with the reason.
 func (l *link) flagged() []string {
-	others := l.others()
+	others := l.otherNames()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.flags == nil {
 		l.flags, l.bare = []string{}, nil
-		for _, d := range l.kept.definitions {
+		for _, d := range l.record.definitions {
 			if object, _, ok := judge.Object(d.InputSchema); ok {
 				if _, whole := judge.Listed(object); !whole {
 					l.bare = append(l.bare, shorten.Quoted(d.Name))
@@ -505,7 +505,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 	log := callctx.Of[callctx.Log](ctx)
 	if c.LogLevel = log.Level; log.Tell != nil {
 		c.Log = func(params json.RawMessage) {
-			if params, err := l.taken("notifications/message", params); err == nil {
+			if params, err := l.forClients("notifications/message", params); err == nil {
 				log.Tell(params)
 			}
 		}
@@ -526,7 +526,7 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		switch {
 		case err == nil:
 			l.note("")
-			if result, err = l.taken(cmp.Or(c.Method, callTool), result); err != nil {
+			if result, err = l.forClients(cmp.Or(c.Method, callTool), result); err != nil {
 				return nil, l.failure(ctx, patience, c, err)
 			}
 			return result, nil
@@ -570,9 +570,9 @@ const callTool = "tools/call"
 // maxDropped is how many names of left-out members are logged for a server.
 const maxDropped = 100
 
-// taken converts a message of the server for clients, see [foreign.Object]. Left-out members are logged
+// forClients converts a message of the server for clients, see [foreign.Object]. Left-out members are logged
 // once for each method and name, and so are unreadable messages.
-func (l *link) taken(method string, raw json.RawMessage) (json.RawMessage, error) {
+func (l *link) forClients(method string, raw json.RawMessage) (json.RawMessage, error) {
 	object, dropped, err := foreign.Object(method, raw)
 	if err != nil {
 		l.gateway.options.Log.Warn("an upstream sent an invalid message", "upstream", l.Name, "method", method, "err", err)

@@ -39,7 +39,7 @@ const (
 
 // offerOf returns the entries of a record to offer. The first entry with a name counts; entries without
 // a name are left out.
-func (l *link) offerOf(k kept) offer {
+func (l *link) offerOf(k record) offer {
 	entries := func(kind, key string, list []json.RawMessage) (all []entry) {
 		seen := map[string]bool{}
 		for _, raw := range list {
@@ -86,7 +86,7 @@ func (l *link) right(kind, name string) *toolfold.Action {
 		Name: name, Effect: toolfold.Reads, Family: f, Definition: json.RawMessage("{}"), Aliases: []string{l.titles[0] + "." + written},
 		Grants: func(_ *toolfold.Action, text string) bool {
 			p := pattern.AsIs(text)
-			return (l.titled(p, written) || l.titled(p, kind+"s")) && !l.gateway.elsewhere(p, l)
+			return (l.matchesTitle(p, written) || l.matchesTitle(p, kind+"s")) && !l.gateway.belongsToOther(p, l)
 		},
 	}
 	f.Actions = []*toolfold.Action{a}
@@ -105,7 +105,7 @@ func (l *link) permits(ctx context.Context, kind, name string) bool {
 func (g *Gateway) Named() []*toolfold.Family {
 	var all []*toolfold.Family
 	for _, l := range g.links {
-		if !l.known() {
+		if !l.hasTools() {
 			all = append(all, &toolfold.Family{Name: l.Name, Category: l.category()})
 			continue
 		}
@@ -243,7 +243,7 @@ func (g *Gateway) GetPrompt(ctx context.Context, name string, arguments json.Raw
 	if arguments != nil {
 		params.Set("arguments", p.entry.ownArguments(arguments))
 	}
-	result, err := p.link.recorded(ctx, p.link.right(promptKind, p.entry.name),
+	result, err := p.link.traced(ctx, p.link.right(promptKind, p.entry.name),
 		upstream.Call{Method: upstream.GetPrompt, Params: ordered.MustJSON(params)})
 	if err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func (g *Gateway) ReadResource(ctx context.Context, uri string) (json.RawMessage
 		return nil, err
 	}
 	params := ordered.MustJSON(ordered.Map{{Key: "uri", Value: own}})
-	result, err := l.recorded(ctx, l.right(resourceKind, ""), upstream.Call{Method: upstream.ReadResource, Params: params})
+	result, err := l.traced(ctx, l.right(resourceKind, ""), upstream.Call{Method: upstream.ReadResource, Params: params})
 	if err != nil {
 		return nil, err
 	}
@@ -270,8 +270,8 @@ func (g *Gateway) ReadResource(ctx context.Context, uri string) (json.RawMessage
 	})), nil
 }
 
-// recorded makes a request that is not a call, wrapped by [Options.Around].
-func (l *link) recorded(ctx context.Context, a *toolfold.Action, c upstream.Call) (json.RawMessage, error) {
+// traced makes a request that is not a call, wrapped by [Options.Around].
+func (l *link) traced(ctx context.Context, a *toolfold.Action, c upstream.Call) (json.RawMessage, error) {
 	run := func(ctx context.Context) (json.RawMessage, error) { return l.call(ctx, c) }
 	if l.gateway.options.Around == nil {
 		return run(ctx)
@@ -385,10 +385,10 @@ func (l *link) updated(uri string) {
 	}
 }
 
-// told holds digests of the offered prompts and resources.
-type told struct{ prompts, resources [sha256.Size]byte }
+// offerDigests holds digests of the offered prompts and resources.
+type offerDigests struct{ prompts, resources [sha256.Size]byte }
 
-func (g *Gateway) offered() (now told) {
+func (g *Gateway) offered() (now offerDigests) {
 	prompts, resources := sha256.New(), sha256.New()
 	for _, l := range g.links {
 		o := l.offering()
@@ -399,14 +399,14 @@ func (g *Gateway) offered() (now told) {
 			fmt.Fprintf(resources, "%q %s\n", l.Name, e.raw)
 		}
 	}
-	return told{[sha256.Size]byte(prompts.Sum(nil)), [sha256.Size]byte(resources.Sum(nil))}
+	return offerDigests{[sha256.Size]byte(prompts.Sum(nil)), [sha256.Size]byte(resources.Sum(nil))}
 }
 
 // tellOffers notifies the follower if prompts or resources differ from the last notification.
 func (g *Gateway) tellOffers() {
 	g.mu.Lock()
-	now, before, f := g.offered(), g.told, g.follower
-	g.told = now
+	now, before, f := g.offered(), g.notified, g.follower
+	g.notified = now
 	g.mu.Unlock()
 	if g.life.Err() != nil {
 		return

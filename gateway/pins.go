@@ -137,13 +137,13 @@ func readDefinition(tool json.RawMessage) (d definition, ok bool) {
 }
 
 // hold takes the tools of a list. Duplicates and invalid entries are skipped; the first of a name wins.
-func (k *kept) hold(tools []json.RawMessage) {
+func (k *record) hold(tools []json.RawMessage) {
 	k.read(tools, definition.identity)
 	k.own = k.texts().identity()
 }
 
 // texts returns the title and the instructions of the server as a definition without a name.
-func (k kept) texts() definition {
+func (k record) texts() definition {
 	texts := ordered.Map{{Key: "title", Value: k.Title}, {Key: "instructions", Value: k.Instructions}}
 	if k.Description != "" {
 		texts = append(texts, ordered.Member{Key: "description", Value: k.Description})
@@ -151,8 +151,8 @@ func (k kept) texts() definition {
 	return definition{raw: ordered.MustJSON(texts), digest: k.own}
 }
 
-// pinned returns everything that a user accepts of the server: its tools, title and instructions.
-func (k kept) pinned() []definition {
+// pins returns everything that a user accepts of the server: its tools, title and instructions.
+func (k record) pins() []definition {
 	if k.Tools == nil {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (k kept) pinned() []definition {
 
 // renew replaces accepted digests of older versions. It does so for definitions that are unchanged
 // since, or whose accepted version is known.
-func (k *kept) renew() {
+func (k *record) renew() {
 	for _, d := range k.definitions {
 		was := k.Accepted[d.Name]
 		if was == "" || strings.HasPrefix(was, digestMark) {
@@ -181,7 +181,7 @@ func (k *kept) renew() {
 }
 
 // read takes tools, with the digests that digest returns.
-func (k *kept) read(tools []json.RawMessage, digest func(definition) string) {
+func (k *record) read(tools []json.RawMessage, digest func(definition) string) {
 	k.Tools, k.definitions, k.odd = tools, nil, nil
 	seen := map[string]bool{}
 	for _, raw := range tools {
@@ -201,10 +201,10 @@ func (k *kept) read(tools []json.RawMessage, digest func(definition) string) {
 // heldTool is a tool that waits for approval.
 type heldTool struct{ Name, why string }
 
-// held lists the tools that wait for approval.
-func (k kept) held() []heldTool {
+// heldTools lists the tools that wait for approval.
+func (k record) heldTools() []heldTool {
 	var list []heldTool
-	for _, d := range k.pinned() {
+	for _, d := range k.pins() {
 		name := shorten.Quoted(d.Name)
 		if d.Name == "" {
 			name = "its title and instructions"
@@ -265,7 +265,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 		l.gateway.options.Log.Warn("listing the tools of an upstream", "upstream", l.Name, "left out", text)
 	}
 	k.New = k.New || first && l.FirstList == Hold
-	for _, d := range k.pinned() {
+	for _, d := range k.pins() {
 		if !k.New && (first || l.Changes != Hold) {
 			if before, ok := accepted[d.Name]; !first && (!ok || before != d.digest) && l.Changes == Warn {
 				what := "a tool"
@@ -282,12 +282,12 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 }
 
 // acceptedTools returns the accepted definitions, by name.
-func (k kept) acceptedTools() map[string]json.RawMessage {
+func (k record) acceptedTools() map[string]json.RawMessage {
 	tools := maps.Clone(k.Before)
 	if tools == nil {
 		tools = map[string]json.RawMessage{}
 	}
-	for _, d := range k.pinned() {
+	for _, d := range k.pins() {
 		if k.Accepted[d.Name] == d.digest {
 			tools[d.Name] = d.raw
 		}
@@ -296,9 +296,9 @@ func (k kept) acceptedTools() map[string]json.RawMessage {
 }
 
 // remember stores the formerly accepted definitions of held tools.
-func (k *kept) remember(accepted map[string]json.RawMessage) {
+func (k *record) remember(accepted map[string]json.RawMessage) {
 	k.Before = map[string]json.RawMessage{}
-	for _, d := range k.pinned() {
+	for _, d := range k.pins() {
 		if was := accepted[d.Name]; was != nil && k.Accepted[d.Name] != d.digest {
 			k.Before[d.Name] = was
 		}
@@ -324,7 +324,7 @@ func (l *link) accept(shown []HeldTool) (taken []string, err error) {
 	for name, digest := range k.Accepted {
 		accepted[name] = digest
 	}
-	listed := k.pinned()
+	listed := k.pins()
 	for _, h := range shown {
 		if !slices.ContainsFunc(listed, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
 			return nil, fmt.Errorf("the server %s has changed %q since it was shown: review it again", l.Name, h.Name)

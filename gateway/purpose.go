@@ -26,11 +26,11 @@ const (
 // summary returns the text to list a planned family with. The user's own text wins. The first family of
 // the server gets the server's purpose, other families their noun. The effect is added if tools are
 // annotated.
-func (l *link) summary(k kept, planned fold.Family, tools []definition, first bool) string {
+func (l *link) summary(k record, planned fold.Family, tools []definition, first bool) string {
 	if planned.Summary != "" {
 		return unseen.Removed(planned.Summary)
 	}
-	subject := english.UpperFirst(telling(cmp.Or(planned.Noun, planned.Range)))
+	subject := english.UpperFirst(legible(cmp.Or(planned.Noun, planned.Range)))
 	if first {
 		purpose := cmp.Or(l.purpose(k), planned.Name)
 		if at := l.distinction(); at != "" {
@@ -41,7 +41,7 @@ func (l *link) summary(k kept, planned fold.Family, tools []definition, first bo
 		}
 		subject = purpose
 	}
-	subject = telling(cmp.Or(subject, l.title(), planned.Name))
+	subject = legible(cmp.Or(subject, l.title(), planned.Name))
 	effect := ""
 	if slices.ContainsFunc(tools, definition.annotated) {
 		effect = map[bool]string{true: ", reads", false: ", changes"}[planned.Reads]
@@ -56,7 +56,7 @@ func (d definition) annotated() bool {
 
 // purpose returns the server's purpose, from its description or instructions, else its title, else its
 // name. It is empty if the name has no letter or digit either. Texts count only if they are accepted.
-func (l *link) purpose(k kept) string {
+func (l *link) purpose(k record) string {
 	if k.Accepted[""] == k.own {
 		for _, text := range []string{k.Description, k.Instructions} {
 			if found := purposeIn(text); found != "" {
@@ -72,11 +72,11 @@ func (l *link) purpose(k kept) string {
 
 // title returns the user's name for the server as words; empty if it has no letter or digit.
 func (l *link) title() string {
-	return english.UpperFirst(telling(strings.NewReplacer("_", " ", "-", " ").Replace(l.Name)))
+	return english.UpperFirst(legible(strings.NewReplacer("_", " ", "-", " ").Replace(l.Name)))
 }
 
-// telling returns the visible text on one line; empty if it has no letter or digit.
-func telling(text string) string {
+// legible returns the visible text on one line; empty if it has no letter or digit.
+func legible(text string) string {
 	text = strings.ToValidUTF8(unseen.Removed(text), "")
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return ""
@@ -96,7 +96,7 @@ var accessTo = regex.Lazy(`^(?:\S+ ){0,4}access to `)
 // purposeIn returns the words of a text's first sentences that state the server's purpose; empty if
 // there are no such words.
 func purposeIn(text string) string {
-	text = wholeWords(telling(text), textBytes)
+	text = wholeWords(legible(text), textBytes)
 	at := purposeAt().FindStringIndex(text)
 	if at == nil {
 		return ""
@@ -124,7 +124,7 @@ func purposeIn(text string) string {
 
 // withoutServer returns a title without words that any server's title may have.
 func withoutServer(title string) string {
-	words := slices.DeleteFunc(strings.Fields(telling(title)), func(word string) bool {
+	words := slices.DeleteFunc(strings.Fields(legible(title)), func(word string) bool {
 		return slices.Contains([]string{"mcp", "server", "the", "mcp-server"}, strings.ToLower(word))
 	})
 	return strings.Join(words, " ")

@@ -31,10 +31,10 @@ type openCall struct {
 	alive *time.Timer             // ends the call after too long a silence
 	tool  string                  // empty for other requests
 
-	mu    sync.Mutex
-	slot  bool // it has one of the link's slots
-	waits int  // number of current waits
-	asked int  // questions so far
+	mu        sync.Mutex
+	slot      bool // it has one of the link's slots
+	waits     int  // number of current waits
+	questions int  // questions so far
 }
 
 // run waits for a slot, unless the call is paused. It reports false if the call ended before.
@@ -99,8 +99,8 @@ func (c *openCall) beat() {
 func (c *openCall) count() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked++
-	return c.asked <= maxQuestions
+	c.questions++
+	return c.questions <= maxQuestions
 }
 
 func (l *link) enter(c *openCall) (leave func()) {
@@ -163,7 +163,7 @@ func (l *link) askOf(taken context.Context, c *openCall, q upstream.Question) (j
 		if len(params) == 0 {
 			params = json.RawMessage("{}")
 		}
-		params, err := l.taken(q.Method, params)
+		params, err := l.forClients(q.Method, params)
 		if err != nil {
 			return nil, fmt.Errorf("the params of %s: %w", q.Method, err)
 		}
@@ -239,7 +239,7 @@ func (l *link) signed(method string, params json.RawMessage) json.RawMessage {
 func (l *link) isAsking(tool string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return tool != "" && slices.Contains(l.kept.Asking, tool)
+	return tool != "" && slices.Contains(l.record.Asking, tool)
 }
 
 // noteAsking stores that a tool asks its client. Its later calls do not become tasks, because tasks
@@ -347,7 +347,7 @@ func (l *link) completed(params json.RawMessage) {
 		l.gateway.options.Log.Debug("a page is done to which no client of this process was sent", "upstream", l.Name)
 		return
 	}
-	if params, err := l.taken(method, params); err == nil {
+	if params, err := l.forClients(method, params); err == nil {
 		client(params)
 	}
 }

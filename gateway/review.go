@@ -49,16 +49,16 @@ func (g *Gateway) Held(server string) ([]HeldTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	others := l.others()
+	others := l.otherNames()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.kept.Tools == nil {
+	if l.record.Tools == nil {
 		return nil, errUnknown
 	}
 	var list []HeldTool
-	for _, d := range l.kept.pinned() {
-		if l.kept.Accepted[d.Name] != d.digest {
-			list = append(list, HeldTool{d.Name, d.raw, l.kept.Before[d.Name], flags(d, others), d.digest})
+	for _, d := range l.record.pins() {
+		if l.record.Accepted[d.Name] != d.digest {
+			list = append(list, HeldTool{d.Name, d.raw, l.record.Before[d.Name], flags(d, others), d.digest})
 		}
 	}
 	return list, nil
@@ -70,7 +70,7 @@ func (g *Gateway) Held(server string) ([]HeldTool, error) {
 func (g *Gateway) Withheld(name string, within *toolfold.Rights) *toolfold.Error {
 	for _, l := range g.links {
 		l.mu.Lock()
-		k := l.kept
+		k := l.record
 		l.mu.Unlock()
 		tool := k.Plan.Tool(l.Name, name)
 		at := slices.IndexFunc(k.definitions, func(d definition) bool { return d.Name == tool })
@@ -100,7 +100,7 @@ func (g *Gateway) Withheld(name string, within *toolfold.Rights) *toolfold.Error
 // anything.
 func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*toolfold.Family, known bool) {
 	l, err := g.link(server)
-	if err != nil || !l.known() {
+	if err != nil || !l.hasTools() {
 		return answer, nil, false
 	}
 	l.mu.Lock()
@@ -109,8 +109,8 @@ func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*too
 		families = slices.Clone(l.families)
 	}
 	answer = upstream.Answer{
-		Name: l.Name, Instructions: l.kept.Instructions, Tools: l.kept.Tools,
-		Prompts: l.kept.Prompts, Resources: l.kept.Resources, Templates: l.kept.Templates,
+		Name: l.Name, Instructions: l.record.Instructions, Tools: l.record.Tools,
+		Prompts: l.record.Prompts, Resources: l.record.Resources, Templates: l.record.Templates,
 	}
 	return answer, families, true
 }
@@ -176,10 +176,10 @@ func (g *Gateway) UsePlan(server string, plan fold.Plan) error {
 	if err != nil {
 		return err
 	}
-	if !l.known() {
+	if !l.hasTools() {
 		return errUnknown
 	}
-	return l.planAs(plan, g.taken(l))
+	return l.planAs(plan, g.nameInUse(l))
 }
 
 // Replan makes a new plan for a server's tools, as if it were added now, and returns it. Names may
@@ -189,7 +189,7 @@ func (g *Gateway) Replan(server string) (fold.Plan, error) {
 	if err != nil {
 		return fold.Plan{}, err
 	}
-	if !l.known() {
+	if !l.hasTools() {
 		return fold.Plan{}, errUnknown
 	}
 	if err := l.planAs(fold.Plan{}, nil); err != nil {
@@ -267,7 +267,7 @@ func (l *link) takeOver() bool {
 		return false
 	}
 	l.mu.Lock()
-	same := bytes.Equal(ordered.MustJSON(l.kept), ordered.MustJSON(k))
+	same := bytes.Equal(ordered.MustJSON(l.record), ordered.MustJSON(k))
 	l.mu.Unlock()
 	if same {
 		return false

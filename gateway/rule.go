@@ -18,14 +18,14 @@ import (
 // spell it, if that differs.
 func (l *link) aliases(tool string) []string {
 	list := []string{l.Name + "." + tool, tool}
-	if written := l.written(tool); written != list[0] {
-		list = append(list, written)
+	if ruleName := l.ruleName(tool); ruleName != list[0] {
+		list = append(list, ruleName)
 	}
 	return list
 }
 
-// written returns SERVER.tool as rules spell it.
-func (l *link) written(tool string) string { return l.titles[0] + "." + pattern.Name(tool) }
+// ruleName returns SERVER.tool as rules spell it.
+func (l *link) ruleName(tool string) string { return l.titles[0] + "." + pattern.Name(tool) }
 
 // titles returns the names of a server in rules. If its name is one of ours, rules that begin with the
 // name are for ours; the first title is then another name.
@@ -37,14 +37,14 @@ func (g *Gateway) titles(server string) []string {
 	return []string{name}
 }
 
-// titled reports whether a pattern matches SERVER.rest.
-func (l *link) titled(p pattern.Pattern, rest string) bool {
+// matchesTitle reports whether a pattern matches SERVER.rest.
+func (l *link) matchesTitle(p pattern.Pattern, rest string) bool {
 	return slices.ContainsFunc(l.titles, func(title string) bool { return p.Match(title + "." + rest) })
 }
 
 // grants returns the [toolfold.Action.Grants] of a tool. Its results change with the servers' lists.
 func (l *link) grants(tool string) func(*toolfold.Action, string) bool {
-	written := pattern.Name(tool)
+	spelling := pattern.Name(tool)
 	return func(a *toolfold.Action, text string) bool {
 		p := pattern.AsIs(text)
 		family, joined := a.Family.Name, a.Family.Name+"_"+a.Name
@@ -54,17 +54,17 @@ func (l *link) grants(tool string) func(*toolfold.Action, string) bool {
 			folded = p.Match(joined) || p.Match(a.Joined())
 		}
 		switch {
-		case named, (folded || l.titled(p, written)) && !l.folds(p, tool):
-			return !l.aside(p) && !l.gateway.elsewhere(p, l)
+		case named, (folded || l.matchesTitle(p, spelling)) && !l.folds(p, tool):
+			return !l.isOfferRule(p) && !l.gateway.belongsToOther(p, l)
 		case p == pattern.Pattern(tool), a.Family.Bare && p == pattern.Pattern(family):
-			return !l.gateway.elsewhere(p, l) && l.gateway.only(l, tool, string(p))
+			return !l.gateway.belongsToOther(p, l) && l.gateway.only(l, tool, string(p))
 		}
 		return false
 	}
 }
 
-// aside reports whether a pattern is for prompts or resources of the server.
-func (l *link) aside(p pattern.Pattern) bool {
+// isOfferRule reports whether a pattern is for prompts or resources of the server.
+func (l *link) isOfferRule(p pattern.Pattern) bool {
 	start := p.Start()
 	return slices.ContainsFunc(l.titles, func(title string) bool {
 		return begins(start, title+"."+promptKind+"s", ".") || begins(start, title+"."+resourceKind+"s", ".")
@@ -84,13 +84,13 @@ func (l *link) folds(p pattern.Pattern, tool string) bool {
 	})
 }
 
-// has reports whether is holds for a planned tool other than besides.
-func (l *link) has(besides string, is func(family, action, tool string, bare bool) bool) bool {
+// has reports whether is holds for a planned tool other than except.
+func (l *link) has(except string, is func(family, action, tool string, bare bool) bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, f := range l.kept.Plan.Families {
+	for _, f := range l.record.Plan.Families {
 		for _, a := range f.Actions {
-			if a.Tool != besides && is(f.Name, a.Name, a.Tool, f.Bare) {
+			if a.Tool != except && is(f.Name, a.Name, a.Tool, f.Bare) {
 				return true
 			}
 		}
@@ -149,9 +149,9 @@ func (g *Gateway) owner(text string) (owner *link) {
 	return owner
 }
 
-// elsewhere reports whether a pattern is for something of ours or of another server than l. A * at its
+// belongsToOther reports whether a pattern is for something of ours or of another server than l. A * at its
 // beginning, or inside the server's name, matches any server.
-func (g *Gateway) elsewhere(p pattern.Pattern, l *link) bool {
+func (g *Gateway) belongsToOther(p pattern.Pattern, l *link) bool {
 	start := p.Start()
 	own := l.claim(start)
 	switch {
@@ -193,13 +193,13 @@ func (g *Gateway) only(l *link, tool, name string) bool {
 		}
 	}
 	for _, other := range g.links {
-		besides := ""
+		except := ""
 		if other == l {
-			besides = tool
-		} else if !other.known() || begins(name, other.base, "_") {
+			except = tool
+		} else if !other.hasTools() || begins(name, other.base, "_") {
 			return false
 		}
-		if other.has(besides, func(family, action, tool string, _ bool) bool {
+		if other.has(except, func(family, action, tool string, _ bool) bool {
 			return name == alike(tool) || name == family || name == family+"_"+action
 		}) {
 			return false

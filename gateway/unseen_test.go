@@ -42,8 +42,8 @@ func hiddenTools() string {
 	return `{"tools":[` + strings.Join(tools, ",") + `]}`
 }
 
-// hiding returns the strings in a JSON value, including names, that contain invisible characters.
-func hiding(value any) (found []string) {
+// invisibleStrings returns the strings in a JSON value, including names, that contain invisible characters.
+func invisibleStrings(value any) (found []string) {
 	switch v := value.(type) {
 	case string:
 		if unseen.Escaped(strings.ReplaceAll(v, "\n", "")) != strings.ReplaceAll(v, "\n", "") {
@@ -51,11 +51,11 @@ func hiding(value any) (found []string) {
 		}
 	case []any:
 		for _, inner := range v {
-			found = append(found, hiding(inner)...)
+			found = append(found, invisibleStrings(inner)...)
 		}
 	case map[string]any:
 		for name, inner := range v {
-			found = append(append(found, hiding(name)...), hiding(inner)...)
+			found = append(append(found, invisibleStrings(name)...), invisibleStrings(inner)...)
 		}
 	}
 	return found
@@ -68,7 +68,7 @@ func TestListsAreSeen(t *testing.T) {
 	dir := t.TempDir()
 	seen := func(what string, text []byte) {
 		t.Helper()
-		for _, text := range hiding(decoded(t, text)) {
+		for _, text := range invisibleStrings(decoded(t, text)) {
 			t.Errorf("%s has %+q", what, text)
 		}
 	}
@@ -189,7 +189,7 @@ func TestOffersAreSeen(t *testing.T) {
 		if len(list) != 1 {
 			t.Fatalf("%d %s", len(list), what)
 		}
-		if found := hiding(decoded(t, list[0])); len(found) > 0 || !strings.Contains(string(list[0]), `"title":"Ti [1m","description":"D ❤️"`) {
+		if found := invisibleStrings(decoded(t, list[0])); len(found) > 0 || !strings.Contains(string(list[0]), `"title":"Ti [1m","description":"D ❤️"`) {
 			t.Errorf("%s are listed as %s, with %+q", what, list[0], found)
 		}
 	}
@@ -243,7 +243,7 @@ func TestPromptArgumentsAreSeen(t *testing.T) {
 		json.RawMessage(`{"name":"p","arguments":[{"name":"to\u202e","required":true},{"name":"b"}]}`)}}}
 	g := f.gateway(t, "")
 	list := g.Prompts(t.Context())
-	if len(list) != 1 || len(hiding(decoded(t, list[0]))) > 0 {
+	if len(list) != 1 || len(invisibleStrings(decoded(t, list[0]))) > 0 {
 		t.Fatalf("prompts are listed as %s", list)
 	}
 	var listed struct{ Arguments []struct{ Name string } }

@@ -17,14 +17,14 @@ func TestRecordIsBounded(t *testing.T) {
 		return []json.RawMessage{json.RawMessage(fmt.Sprintf(`{"name":%q}`, strings.Repeat("x", size)))}
 	}
 	for _, c := range []struct {
-		record kept
+		record record
 		left   []string
 	}{
-		{kept{Tools: entry(1000), Instructions: "short"}, nil},
-		{kept{Tools: entry(1000), Instructions: strings.Repeat("\u2028", 1200)}, []string{"its instructions"}}, // its size doubles in JSON
-		{kept{Tools: entry(1000), Templates: entry(4000), Prompts: entry(1000)}, []string{"its resource templates"}},
-		{kept{Tools: entry(1000), Instructions: "short", Resources: entry(4000)}, []string{"its instructions", "its resources"}},
-		{kept{Tools: entry(1000), Before: map[string]json.RawMessage{"x": entry(4000)[0]}}, []string{"former definitions"}},
+		{record{Tools: entry(1000), Instructions: "short"}, nil},
+		{record{Tools: entry(1000), Instructions: strings.Repeat("\u2028", 1200)}, []string{"its instructions"}}, // its size doubles in JSON
+		{record{Tools: entry(1000), Templates: entry(4000), Prompts: entry(1000)}, []string{"its resource templates"}},
+		{record{Tools: entry(1000), Instructions: "short", Resources: entry(4000)}, []string{"its instructions", "its resources"}},
+		{record{Tools: entry(1000), Before: map[string]json.RawMessage{"x": entry(4000)[0]}}, []string{"former definitions"}},
 	} {
 		text, err := c.record.within(limit)
 		back, ok := decode(text)
@@ -38,7 +38,7 @@ func TestRecordIsBounded(t *testing.T) {
 			}
 		}
 	}
-	if text, err := (&kept{Tools: entry(5000)}).within(limit); err == nil {
+	if text, err := (&record{Tools: entry(5000)}).within(limit); err == nil {
 		t.Errorf("tools of 5,000 bytes are written in %d", len(text))
 	}
 }
@@ -46,13 +46,13 @@ func TestRecordIsBounded(t *testing.T) {
 // Instructions are cut between characters.
 func TestLimitInstructions(t *testing.T) {
 	t.Parallel()
-	k := kept{Instructions: "日本日本"}
+	k := record{Instructions: "日本日本"}
 	k.limitInstructions(7)
 	if k.Instructions != "日本" || !utf8.ValidString(k.Instructions) || len(k.Left) != 1 ||
 		!strings.Contains(k.Left[0], "6 bytes of its instructions are left out: the limit is 7 (instructionsLimit)") {
 		t.Errorf("%q, %q", k.Instructions, k.Left)
 	}
-	k = kept{Instructions: "日本"}
+	k = record{Instructions: "日本"}
 	k.limitInstructions(6)
 	if k.Instructions != "日本" || k.Left != nil {
 		t.Errorf("%q, %q", k.Instructions, k.Left)

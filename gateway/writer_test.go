@@ -103,24 +103,24 @@ func (c sentCase) result(method string) json.RawMessage {
 	return json.RawMessage(strings.ReplaceAll(out.String(), "\n", c.indented))
 }
 
-// told is a session with a server that answers each request with the case that it names, after progress
-// and log messages of the case. It stands for everything that upstream reads.
-type told struct {
+// caseSession is a session with a server that answers each request with the case that it names, after
+// progress and log messages of the case. It stands for everything that upstream reads.
+type caseSession struct {
 	cases []sentCase
 	gone  chan struct{}
 }
 
 // Gone, Close and Watch implement [gateway.Session].
-func (s told) Gone() <-chan struct{} { return s.gone }
+func (s caseSession) Gone() <-chan struct{} { return s.gone }
 
-func (s told) Close() {}
+func (s caseSession) Close() {}
 
-func (s told) Watch(context.Context, string, bool) error { return nil }
+func (s caseSession) Watch(context.Context, string, bool) error { return nil }
 
 const oddEntry = "\"title\":\"T\xff\",\r\n\"title\":\"T\",\"_meta\":{" + ownMeta + ",\"kept\":{\"a\":1,\n\"a\":2}}"
 
 // List implements [gateway.Session]. Each list has an invalid and an odd entry.
-func (s told) List(context.Context) (upstream.Answer, error) {
+func (s caseSession) List(context.Context) (upstream.Answer, error) {
 	list := func(members string) []json.RawMessage {
 		return []json.RawMessage{json.RawMessage("{" + members + ",\n" + oddEntry + "}"), json.RawMessage(`{"name":NaN}`)}
 	}
@@ -135,7 +135,7 @@ func (s told) List(context.Context) (upstream.Answer, error) {
 var anyCase = regexp.MustCompile(`"(?:n|value)": ?"?(\d+)"?|"x:(\d+)"`)
 
 // Call implements [gateway.Session].
-func (s told) Call(_ context.Context, c upstream.Call) (json.RawMessage, error) {
+func (s caseSession) Call(_ context.Context, c upstream.Call) (json.RawMessage, error) {
 	method := cmp.Or(c.Method, "tools/call")
 	asked := s.asked(slices.Concat(c.Params, c.Arguments))
 	c.Progress(upstream.Progress{Done: 1, Message: "m\n" + asked.value + "\xff"})
@@ -146,14 +146,14 @@ func (s told) Call(_ context.Context, c upstream.Call) (json.RawMessage, error) 
 }
 
 // asked returns the case that a request names.
-func (s told) asked(params []byte) sentCase {
+func (s caseSession) asked(params []byte) sentCase {
 	found := anyCase.FindSubmatch(params)
 	n, _ := strconv.Atoi(string(found[1]) + string(found[2]))
 	return s.cases[n]
 }
 
 // authored offers the same without a gateway, like a program with its own [serve.Others] and relays.
-type authored struct{ told }
+type authored struct{ caseSession }
 
 func (a authored) listed(of func(upstream.Answer) []json.RawMessage) []json.RawMessage {
 	answer, _ := a.List(context.Background())
@@ -191,17 +191,17 @@ func (a authored) HasResource(context.Context, string) bool { return true }
 
 func (a authored) Watch(context.Context, string, bool) {}
 
-// written is a server that passes on the cases, with the names for its clients.
-type written struct {
+// caseServer is a server that passes on the cases, with the names for its clients.
+type caseServer struct {
 	name        string
 	server      *serve.Server
 	prompt, uri string
 }
 
 // writers returns a server with the cases through a gateway, and one with the cases from its author.
-func writers(t *testing.T, cases []sentCase) []written {
+func writers(t *testing.T, cases []sentCase) []caseServer {
 	t.Helper()
-	told := told{cases, make(chan struct{})}
+	told := caseSession{cases, make(chan struct{})}
 	quiet := slog.New(slog.DiscardHandler)
 	g, err := gateway.New(gateway.Options{
 		Upstreams: []gateway.Upstream{{Name: "srv", Alone: true}}, Log: quiet,
@@ -240,7 +240,7 @@ func writers(t *testing.T, cases []sentCase) []written {
 		}
 		return server
 	}
-	return []written{
+	return []caseServer{
 		{"gateway", serving(g, g.Families()...), "srv-p", "toolfold://upstream/srv/x:"},
 		{"author", serving(authored{told}, family), "p", "x:"},
 	}
@@ -253,7 +253,7 @@ type asking struct {
 }
 
 // requests returns requests of all methods for all cases, and for all lists.
-func (w written) requests(cases []sentCase) (all []asking) {
+func (w caseServer) requests(cases []sentCase) (all []asking) {
 	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
 		all = append(all, asking{method: method})
 	}
@@ -508,7 +508,7 @@ func overHTTP(t *testing.T, s *serve.Server, asked []asking, modern bool, take f
 func TestLeftOutIsLogged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	told := told{sentCases, make(chan struct{})}
+	told := caseSession{sentCases, make(chan struct{})}
 	g, err := gateway.New(gateway.Options{
 		Upstreams: []gateway.Upstream{{Name: "srv"}}, Log: slog.New(slog.NewTextHandler(&out, nil)),
 		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) { return told, nil },

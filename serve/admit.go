@@ -15,8 +15,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// terms are the findings of mcp-go about a request that it admits.
-type terms struct {
+// admission are the findings of mcp-go about a request that it admits.
+type admission struct {
 	info *server.RequestProtocolInfo
 
 	// The members that mcp-go adds to every result, such as the resultType of 2026-07-28: the
@@ -25,7 +25,7 @@ type terms struct {
 }
 
 // append appends the marks and the end of an answer, with further members of _meta.
-func (t *terms) append(out []byte, meta []byte) []byte {
+func (t *admission) append(out []byte, meta []byte) []byte {
 	if meta = appendMembers(meta, t.meta); len(meta) > 0 {
 		out = append(append(appendMembers(out, []byte(`"_meta":{`)), meta...), '}')
 	}
@@ -34,7 +34,7 @@ func (t *terms) append(out []byte, meta []byte) []byte {
 
 // read takes the marks from mcp-go's answer; own names the members that are not marks. It returns
 // false if the answer has no result.
-func (t *terms) read(answer []byte, own ...string) bool {
+func (t *admission) read(answer []byte, own ...string) bool {
 	var message struct{ Result ordered.Map }
 	if json.Unmarshal(answer, &message) != nil || message.Result == nil {
 		return false
@@ -52,7 +52,7 @@ func (t *terms) read(answer []byte, own ...string) bool {
 	return true
 }
 
-// maxAdmissionKey limits the keys of cached terms, in bytes.
+// maxAdmissionKey limits the keys of cached admissions, in bytes.
 const maxAdmissionKey = 4 << 10
 
 // refusal is mcp-go's answer to a request that it does not admit.
@@ -89,13 +89,13 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 	switch {
 	case r.id == nil:
 	case s.tasks != nil && r.followsTasks():
-		r.answered = following
+		r.ownMethod = followMethod
 	case s.resources != nil && r.watchesTooMany():
-		r.answered = refusingWatch
+		r.ownMethod = tooManyWatches
 	default:
-		r.answered = s.methods[r.method]
+		r.ownMethod = s.methods[r.method]
 	}
-	if r.answered == nil {
+	if r.ownMethod == nil {
 		t.pass(ctx, r.masked())
 		return
 	}
@@ -110,45 +110,45 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 // cached for all requests with the same values.
 func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
 	key := r.appendAdmissionKey(make([]byte, 0, 1024))
-	if terms, ok := s.admissions.get(key); ok {
-		r.terms = terms
+	if admission, ok := s.admissions.get(key); ok {
+		r.admission = admission
 		return nil
 	}
 	answer := t.check(ctx, r.checkMessage())
-	if r.terms == nil || !r.terms.read(answer.body, r.answered.own()...) {
-		answer.body = rewritten(bytes.ReplaceAll(answer.body, []byte(r.answered.as), []byte(r.method)), r.id)
+	if r.admission == nil || !r.admission.read(answer.body, r.ownMethod.own()...) {
+		answer.body = rewritten(bytes.ReplaceAll(answer.body, []byte(r.ownMethod.standIn), []byte(r.method)), r.id)
 		return &answer
 	}
 	if len(key) <= maxAdmissionKey {
-		s.admissions.put(key, r.terms)
+		s.admissions.put(key, r.admission)
 	}
 	return nil
 }
 
-// inOrder is called by mcp-go for every request that it admits, before it handles it.
-func inOrder(ctx context.Context, _ any, _ mcp.MCPMethod, _ any) {
-	if r := requestOf(ctx); r != nil && r.answered != nil {
-		r.terms = &terms{info: server.RequestProtocolInfoFromContext(ctx)}
+// onAdmission is called by mcp-go for every request that it admits, before it handles it.
+func onAdmission(ctx context.Context, _ any, _ mcp.MCPMethod, _ any) {
+	if r := requestOf(ctx); r != nil && r.ownMethod != nil {
+		r.admission = &admission{info: server.RequestProtocolInfoFromContext(ctx)}
 	}
 }
 
-// began is called by mcp-go after it has answered initialize.
-func began(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
-	if r := requestOf(ctx); r != nil && r.began != nil {
-		r.began(server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo))
+// onInitialize is called by mcp-go after it has answered initialize.
+func onInitialize(ctx context.Context, _ any, _ *mcp.InitializeRequest, _ *mcp.InitializeResult) {
+	if r := requestOf(ctx); r != nil && r.onSession != nil {
+		r.onSession(server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo))
 	}
 }
 
-// named returns the parameter that a header has to repeat; nil if no header does, or if a URI is
-// not a text.
-func (r *request) named() (name json.RawMessage) {
-	switch r.answered.name {
+// headerParam returns the parameter that a header has to repeat; nil if no header does, or if a URI
+// is not a text.
+func (r *request) headerParam() (name json.RawMessage) {
+	switch r.ownMethod.name {
 	case "":
 		return nil
 	case "name":
 		return r.params.name
 	}
-	scan(r.rawParams, []named{{r.answered.name, &name}})
+	scan(r.rawParams, []memberTarget{{r.ownMethod.name, &name}})
 	if textOfJSON(name) == "" {
 		return nil
 	}
@@ -158,11 +158,11 @@ func (r *request) named() (name json.RawMessage) {
 // checkMessage returns the message for mcp-go's check of the request.
 func (r *request) checkMessage() []byte {
 	params := []byte("{")
-	if r.answered.name != "" {
-		params = appendMember(params, "name", r.named())
+	if r.ownMethod.name != "" {
+		params = appendMember(params, "name", r.headerParam())
 	}
 	params = append(appendMember(params, "_meta", r.meta.protocol), '}')
-	return encode(r.version, json.RawMessage("1"), json.RawMessage(`"`+r.answered.as+`"`), params)
+	return encode(r.version, json.RawMessage("1"), json.RawMessage(`"`+r.ownMethod.standIn+`"`), params)
 }
 
 // checkedHeaders are the headers that mcp-go checks, except the tool's name, in the spelling of
@@ -182,7 +182,7 @@ func (r *request) appendAdmissionKey(key []byte) []byte {
 			key = appendValues(key, r.header[header])
 		}
 	}
-	name, header := r.named(), r.header[mcp.HeaderName]
+	name, header := r.headerParam(), r.header[mcp.HeaderName]
 	if r.tool != "" && (len(header) == 0 || len(header) == 1 && header[0] == r.tool && !strings.HasPrefix(r.tool, "=?")) {
 		key = append(key, 1, byte(len(header)))
 	} else {

@@ -53,28 +53,28 @@ func (c capabilities) Declared() json.RawMessage {
 func (c capabilities) in(ctx context.Context, asked callctx.Client) context.Context {
 	ctx = callctx.WithClient(ctx, asked)
 	if c.Sampling != nil {
-		ctx = callctx.WithSampler(ctx, lent{asked, c.Sampling})
+		ctx = callctx.WithSampler(ctx, clientSampler{asked, c.Sampling})
 	}
 	return ctx
 }
 
-// asking sends requests to the client during its call, for protocols up to 2025-11-25.
-type asking struct {
+// sessionClient sends requests to the client during its call, for protocols up to 2025-11-25.
+type sessionClient struct {
 	server  *Server
 	request *request
 }
 
 // Offers implements [callctx.Client].
-func (a asking) Offers(method string) bool { return a.request.Offers(method) }
+func (a sessionClient) Offers(method string) bool { return a.request.Offers(method) }
 
 // Declared implements [callctx.Client].
-func (a asking) Declared() json.RawMessage { return a.request.declared().Declared() }
+func (a sessionClient) Declared() json.RawMessage { return a.request.declared().Declared() }
 
 // Seen implements [callctx.Client].
-func (a asking) Seen() time.Time { return time.Unix(0, a.request.questions.seen.Load()) }
+func (a sessionClient) Seen() time.Time { return time.Unix(0, a.request.questions.seen.Load()) }
 
 // Ask implements [callctx.Client].
-func (a asking) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
+func (a sessionClient) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
 	ctx, done, err := a.server.parking.prompts.wait(ctx, a.request.clientKey())
 	if err != nil {
 		return nil, err
@@ -103,21 +103,21 @@ func WithClient(
 	if err := json.Unmarshal(client, &declared); err != nil {
 		return ctx, fmt.Errorf("reading the capabilities of a task's client: %w", err)
 	}
-	remote := remote{capabilities{declared}, ask}
-	return remote.in(ctx, remote), nil
+	c := taskClient{capabilities{declared}, ask}
+	return c.in(ctx, c), nil
 }
 
-// remote is the client of a call that runs as a task.
-type remote struct {
+// taskClient is the client of a call that runs as a task.
+type taskClient struct {
 	capabilities
 	ask func(ctx context.Context, q Asked) (json.RawMessage, error)
 }
 
 // Seen implements [callctx.Client]. It is unknown for the client of a task.
-func (remote) Seen() time.Time { return time.Time{} }
+func (taskClient) Seen() time.Time { return time.Time{} }
 
 // Ask implements [callctx.Client].
-func (r remote) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
+func (r taskClient) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
 	asked := Asked{Key: q.Key, Method: q.Method, Params: json.RawMessage(`{}`)}
 	if q.Params != nil {
 		var err error

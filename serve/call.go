@@ -35,10 +35,10 @@ func (s *Server) answer(ctx context.Context, r *request) {
 	buffer := answers.Get().(*[]byte)
 	out := append(append((*buffer)[:0], answerStart...), r.id...)
 	var failed *protocolError
-	if r.answered.old && r.modern() {
+	if r.ownMethod.old && r.modern() {
 		failed = &protocolError{code: mcp.METHOD_NOT_FOUND, message: "there is no method " + string(r.method) + " from 2026-07-28 on"}
 	} else {
-		out, failed = r.answered.handle(s, ctx, r, append(out, `,"result":{`...))
+		out, failed = r.ownMethod.handle(s, ctx, r, append(out, `,"result":{`...))
 	}
 	status := http.StatusOK
 	if failed != nil {
@@ -161,7 +161,7 @@ func (s *Server) inTurn(
 	case !r.canBeAsked():
 		return run(ctx), nil, nil
 	case !r.modern():
-		return run(r.declared().in(ctx, asking{s, r})), nil, nil
+		return run(r.declared().in(ctx, sessionClient{s, r})), nil, nil
 	}
 	return s.callModern(ctx, r, string(r.method)+" "+name, run) // the client answers questions between requests
 }
@@ -187,7 +187,7 @@ func (r *request) appendResult(
 	if answer.Deprecated != nil {
 		meta = append([]byte(`"`+deprecatedMeta+`":`), ordered.MustJSON(answer.Deprecated)...)
 	}
-	return r.terms.append(out, meta), nil
+	return r.admission.append(out, meta), nil
 }
 
 // appendBlocks appends blocks to a list that is not empty and not closed yet.
@@ -202,7 +202,7 @@ func appendBlocks(out []byte, blocks []content.Block) []byte {
 func (r *request) appendReply(
 	out []byte, answer toolfold.Answer, structured bool, links ...content.Block,
 ) ([]byte, *protocolError) {
-	reply, failed := r.relayed(mcp.MethodToolsCall, answer.Reply)
+	reply, failed := r.relayedResult(mcp.MethodToolsCall, answer.Reply)
 	if failed != nil {
 		return nil, failed
 	}
@@ -216,18 +216,18 @@ func (r *request) appendReply(
 	if structured && !answer.IsError() && reply.member("structuredContent") == nil {
 		reply.members.Set("structuredContent", answer.Content)
 	}
-	return reply.append(out, r.terms), nil
+	return reply.append(out, r.admission), nil
 }
 
-// relayed is a result of another server, ready to be sent.
-type relayed struct {
+// relayedResult is a result of another server, ready to be sent.
+type relayedResult struct {
 	members ordered.Map // without _meta
 	meta    []byte      // members of _meta
 }
 
-// relayed reads the result of another server for a method. It drops members that the protocol does
-// not have for the method, and reserved names, see [foreign.Object].
-func (r *request) relayed(method mcp.MCPMethod, result json.RawMessage) (*relayed, *protocolError) {
+// relayedResult reads the result of another server for a method. It drops members that the protocol
+// does not have for the method, and reserved names, see [foreign.Object].
+func (r *request) relayedResult(method mcp.MCPMethod, result json.RawMessage) (*relayedResult, *protocolError) {
 	object, dropped, err := foreign.Object(string(method), result)
 	if err != nil {
 		r.log.Error("a result of another server cannot be passed on", "method", method, "name", r.about(), "err", err)
@@ -237,7 +237,7 @@ func (r *request) relayed(method mcp.MCPMethod, result json.RawMessage) (*relaye
 		r.log.Debug("members of a result of another server are left out", "method", method, "name", r.about(), "members", dropped)
 	}
 	members, _ := ordered.Read(object)
-	reply := &relayed{}
+	reply := &relayedResult{}
 	for _, m := range members {
 		if value := m.Value.(json.RawMessage); m.Key == "_meta" {
 			reply.meta = slices.Clone(value[1 : len(value)-1])
@@ -249,14 +249,14 @@ func (r *request) relayed(method mcp.MCPMethod, result json.RawMessage) (*relaye
 }
 
 // member returns the value of a member, or nil.
-func (r *relayed) member(name string) json.RawMessage {
+func (r *relayedResult) member(name string) json.RawMessage {
 	value, _ := r.members.Get(name)
 	raw, _ := value.(json.RawMessage)
 	return raw
 }
 
 // append appends the members and the end of the answer.
-func (r *relayed) append(out []byte, t *terms) []byte {
+func (r *relayedResult) append(out []byte, t *admission) []byte {
 	for _, m := range r.members {
 		out = appendMember(out, m.Key, m.Value.(json.RawMessage))
 	}
@@ -280,7 +280,7 @@ func (r *request) appendAsks(out []byte, asks *ordered.Map) ([]byte, *protocolEr
 	if err != nil {
 		return nil, &protocolError{code: mcp.INTERNAL_ERROR, message: fmt.Sprintf("encoding the prompt: %s", err)}
 	}
-	t := terms{meta: r.terms.meta} // asks has its own result type
+	t := admission{meta: r.admission.meta} // asks has its own result type
 	return t.append(append(out, text[1:len(text)-1]...), nil), nil
 }
 
@@ -298,7 +298,7 @@ func (s *Server) withPassed(ctx context.Context, r *request) context.Context {
 func (s *Server) withCompleted(ctx context.Context, r *request) context.Context {
 	return callctx.With(ctx, callctx.Completed(func(params json.RawMessage) {
 		method := string(mcp.MethodNotificationElicitationComplete)
-		if r.tell(func(r *request) bool { return r.notify(method, params) }) {
+		if r.deliver(func(r *request) bool { return r.notify(method, params) }) {
 			return
 		}
 		var fields map[string]any

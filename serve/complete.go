@@ -14,8 +14,8 @@ import (
 // maxCompletions is the protocol's limit of values in a completion.
 const maxCompletions = 100
 
-// completing holds the parameters of completion/complete.
-type completing struct {
+// completionParams holds the parameters of completion/complete.
+type completionParams struct {
 	Ref struct {
 		Type, Name, URI string
 	}
@@ -26,20 +26,20 @@ type completing struct {
 // complete appends the result of completion/complete. An argument without a completer has no
 // values.
 func (s *Server) complete(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
-	var asked completing
-	if json.Unmarshal(r.rawParams, &asked) != nil {
+	var params completionParams
+	if json.Unmarshal(r.rawParams, &params) != nil {
 		return nil, &protocolError{code: mcp.INVALID_PARAMS,
 			message: `params must be such as {"ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"path","value":"int"}}`}
 	}
-	completer, failed := s.completer(ctx, r, asked)
+	completer, failed := s.completer(ctx, r, params)
 	if failed != nil {
-		return s.relay(ctx, r, out, asked.Ref.Name+asked.Ref.URI, failed, func(ctx context.Context) (json.RawMessage, error) {
+		return s.relay(ctx, r, out, params.Ref.Name+params.Ref.URI, failed, func(ctx context.Context) (json.RawMessage, error) {
 			return s.others.Complete(ctx, r.rawParams)
 		})
 	}
 	values := []string{}
 	if completer != nil {
-		found, err := completer(ctx, asked.Argument.Value, asked.Context.Arguments)
+		found, err := completer(ctx, params.Argument.Value, params.Context.Arguments)
 		if err != nil {
 			return nil, s.failed(r, err)
 		}
@@ -50,12 +50,12 @@ func (s *Server) complete(ctx context.Context, r *request, out []byte) ([]byte, 
 	text := ordered.MustJSON(ordered.Map{{Key: "completion", Value: ordered.Map{
 		{Key: "values", Value: values}, {Key: "total", Value: total}, {Key: "hasMore", Value: total > len(values)},
 	}}})
-	return r.terms.append(append(out, text[1:len(text)-1]...), nil), nil
+	return r.admission.append(append(out, text[1:len(text)-1]...), nil), nil
 }
 
 // completer returns the completer of an argument; nil if it has no completer.
-func (s *Server) completer(ctx context.Context, r *request, asked completing) (Completer, *protocolError) {
-	ref, name := asked.Ref, asked.Argument.Name
+func (s *Server) completer(ctx context.Context, r *request, params completionParams) (Completer, *protocolError) {
+	ref, name := params.Ref, params.Argument.Name
 	switch {
 	case ref.Type == "ref/prompt" && s.prompts != nil:
 		prompt, unknown := s.prompt(ctx, r, ref.Name)

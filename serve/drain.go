@@ -25,8 +25,8 @@ const DefaultDrain = 25 * time.Second
 // cancelTime limits how long cancelled calls may take to answer.
 const cancelTime = time.Second
 
-// stops returns the error of questions to clients while the server stops.
-func stops() error {
+// stoppingError returns the error of questions to clients while the server stops.
+func stoppingError() error {
 	return toolfold.Errorf(codeBusy, "the server stops and waits for no answer of its client").WithHint("make the call again in a moment")
 }
 
@@ -99,7 +99,7 @@ func (r *request) label() string {
 	if about := r.about(); about != "" {
 		label += " " + about
 	}
-	from := r.remote
+	from := r.clientHost
 	if r.session != nil {
 		from = r.session.GetClientInfo().Name
 	}
@@ -129,7 +129,7 @@ func (s *web) stop(server *http.Server, fresh *freshConns, limit time.Duration) 
 	defer cancel()
 	open := s.drain.start()
 	s.log.Info("the server stops once the open requests are answered", "requests", open, "limit", limit)
-	s.parking.prompts.end(stops)
+	s.parking.prompts.end(stoppingError)
 	server.SetKeepAlivesEnabled(false)
 	select {
 	case <-s.drain.served:

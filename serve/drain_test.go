@@ -30,22 +30,22 @@ type draining struct {
 	asking  chan struct{} // receives a value for each call of ask before it asks
 	stop    context.CancelFunc
 	ended   chan error
-	log     *logged
+	log     *logBuffer
 }
 
-// logged collects a log.
-type logged struct {
+// logBuffer collects a log.
+type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (l *logged) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.Write(p)
 }
 
-func (l *logged) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
@@ -54,7 +54,7 @@ func (l *logged) String() string {
 func newDraining(t *testing.T, limit time.Duration) *draining {
 	t.Helper()
 	d := &draining{running: make(chan struct{}, 10), release: make(chan struct{}), asking: make(chan struct{}, 10),
-		ended: make(chan error, 1), log: &logged{}}
+		ended: make(chan error, 1), log: &logBuffer{}}
 	tool := func(name string, run func(context.Context) error) toolfold.External {
 		return toolfold.External{Name: name, Description: "It waits.", Category: "elsewhere", Effect: toolfold.Reads,
 			InputSchema: json.RawMessage(`{"type":"object"}`),

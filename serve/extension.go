@@ -61,7 +61,7 @@ func (s *Server) describe(ctx context.Context, r *request, out []byte) ([]byte, 
 	if invalid != nil {
 		return nil, s.failed(r, fmt.Errorf("encoding a definition: %w", invalid))
 	}
-	return r.terms.append(append(out, members[1:len(members)-1]...), nil), nil
+	return r.admission.append(append(out, members[1:len(members)-1]...), nil), nil
 }
 
 func (s *Server) describeOne(view *lazy.View, names json.RawMessage, structured bool) (ordered.Map, *toolfold.Error) {
@@ -78,7 +78,7 @@ func (s *Server) schemaOf(view *lazy.View, name string, structured bool) (ordere
 	if err != nil {
 		return nil, err
 	}
-	s.metrics.described(definition)
+	s.metrics.countDescription(definition)
 	return ordered.Map{{Key: "tool_name", Value: name}, {Key: "schema", Value: definition}}, nil
 }
 

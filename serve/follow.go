@@ -22,13 +22,13 @@ const (
 // subscribed returns the taskIds that a request subscribes to; nil if it has no such member.
 func (m *message) subscribed() (ids json.RawMessage) {
 	var notifications json.RawMessage
-	scan(m.rawParams, []named{{"notifications", &notifications}})
-	scan(notifications, []named{{"taskIds", &ids}})
+	scan(m.rawParams, []memberTarget{{"notifications", &notifications}})
+	scan(notifications, []memberTarget{{"taskIds", &ids}})
 	return ids
 }
 
-// following answers subscriptions/listen if it follows tasks.
-var following = &method{as: mcp.MethodToolsList, handle: (*Server).follow}
+// followMethod answers subscriptions/listen if it follows tasks.
+var followMethod = &method{standIn: mcp.MethodToolsList, handle: (*Server).follow}
 
 // followsTasks reports whether the request subscribes to tasks. mcp-go does not support that.
 func (m *message) followsTasks() bool {
@@ -84,7 +84,7 @@ func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *p
 		}
 	}
 	text := ordered.MustJSON(meta)
-	t := terms{meta: r.terms.meta}
+	t := admission{meta: r.admission.meta}
 	return t.append(append(out, `"resultType":"complete"`...), text[1:len(text)-1]), nil
 }
 

@@ -64,10 +64,10 @@ type HTTP struct {
 // may run for up to [HTTP.Drain]. New requests are served while such a call runs; then the listener
 // closes.
 func (s *Server) HTTP(ctx context.Context, h HTTP) error {
-	if err := h.Check(s.ruled()); err != nil {
+	if err := h.Check(s.ruleFamilies()); err != nil {
 		return err
 	}
-	token, err := openToken(h.TokenFile, s.ruled, h.Sets, s.log)
+	token, err := openToken(h.TokenFile, s.ruleFamilies, h.Sets, s.log)
 	if err != nil {
 		return err
 	}
@@ -113,17 +113,17 @@ func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []strin
 		server.WithStreamableHTTPLogger(slog.New(&discreetHandler{s.log.Handler()})),
 	)
 	w.sessions.end = w.endSession
-	w.sessions.ended = s.ended
+	w.sessions.onEnd = s.onSessionEnd
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", w.browsed(token, bearer(token, w)))
-	mux.Handle("/mcp/{set}", bearer(token, inSet(sets, w.browsed(token, w))))
+	mux.Handle("/mcp", w.withPage(token, bearer(token, w)))
+	mux.Handle("/mcp/{set}", bearer(token, inSet(sets, w.withPage(token, w))))
 	mux.Handle("GET /metrics", bearer(token, unlimited(s.metrics.handler())))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintln(w, `{"status":"ok"}`)
 	})
 	mux.HandleFunc("GET /readyz", w.drain.ready)
-	mux.Handle("GET /{$}", w.browsed(token, http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
+	mux.Handle("GET /{$}", w.withPage(token, http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
 		to.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(to, "%s serves MCP at /mcp: give that address to an MCP client. "+
 			"/healthz reports whether it runs, /readyz whether it takes requests, /metrics has figures.\n", w.name)
@@ -183,8 +183,8 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 		return
 	}
 	defer s.bodies.Add(-int64(len(body)))
-	r := &request{message: readMessage(body), caller: callerOf(from.Context()), log: s.log, header: from.Header, out: &posted{w: w}}
-	t := &posting{web: s, w: w, from: from, request: r}
+	r := &request{message: readMessage(body), caller: callerOf(from.Context()), log: s.log, header: from.Header, out: &postOutlet{w: w}}
+	t := &postTransport{web: s, w: w, from: from, request: r}
 	if r.message == nil { // not a JSON object
 		if refused := refusedBatch(body); refused != nil {
 			r.out.answer(refused, http.StatusBadRequest)
@@ -193,7 +193,7 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 		}
 		return
 	}
-	r.remote, _, _ = net.SplitHostPort(from.RemoteAddr)
+	r.clientHost, _, _ = net.SplitHostPort(from.RemoteAddr)
 	ctx, cancel := context.WithCancel(from.Context())
 	defer cancel()
 	r.cancel = cancel
@@ -205,7 +205,7 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 		}
 		defer s.sessions.leave(session)
 		r.session, r.questions = session.client, &session.questions
-		session.questions.heard()
+		session.questions.markSeen()
 		session.requests.cancel(r)
 		defer session.requests.enter(r)()
 		if session.questions.take(r.message) {
@@ -221,15 +221,15 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 	s.exchange(ctx, r, t)
 }
 
-// posting is the transport of a POST.
-type posting struct {
+// postTransport is the transport of a POST.
+type postTransport struct {
 	*web
 	w       http.ResponseWriter
 	from    *http.Request
 	request *request
 }
 
-func (t *posting) check(ctx context.Context, message []byte) refusal {
+func (t *postTransport) check(ctx context.Context, message []byte) refusal {
 	captured := &capture{refusal{header: http.Header{}, status: http.StatusOK}}
 	t.streamable.Handle(captured, &server.HTTPRequest{
 		Method: t.from.Method, URL: t.from.URL, Header: t.request.checkedHeader(), Body: message, Context: ctx,
@@ -237,7 +237,7 @@ func (t *posting) check(ctx context.Context, message []byte) refusal {
 	return captured.refusal
 }
 
-func (t *posting) refuse(refused refusal) {
+func (t *postTransport) refuse(refused refusal) {
 	t.w.Header().Set("Content-Type", refused.header.Get("Content-Type"))
 	if t.sessionless() && ofSession(refused.status, refused.header) {
 		refused.status, refused.body = http.StatusBadRequest, []byte(namesNoSession+"\n")
@@ -248,7 +248,7 @@ func (t *posting) refuse(refused refusal) {
 
 // sessionless reports whether the request names no session. Clients tell a missing session from an
 // ended one by the status (400 or 404); mcp-go answers 404 for both.
-func (t *posting) sessionless() bool { return t.from.Header.Get(server.HeaderKeySessionID) == "" }
+func (t *postTransport) sessionless() bool { return t.from.Header.Get(server.HeaderKeySessionID) == "" }
 
 // ofSession reports whether an answer of mcp-go means that there is no such session. The other 404
 // answers of mcp-go are JSON.
@@ -256,9 +256,9 @@ func ofSession(status int, header http.Header) bool {
 	return status == http.StatusNotFound && strings.HasPrefix(header.Get("Content-Type"), "text/plain")
 }
 
-func (t *posting) pass(ctx context.Context, message []byte) {
+func (t *postTransport) pass(ctx context.Context, message []byte) {
 	r, s := t.request, t.sessions
-	r.began = func(session server.SessionWithClientInfo) { s.own(session, r.caller) }
+	r.onSession = func(session server.SessionWithClientInfo) { s.own(session, r.caller) }
 	t.streamable.Handle(&response{ResponseWriter: t.w, sessionless: t.sessionless()}, &server.HTTPRequest{
 		Method: t.from.Method, URL: t.from.URL, Header: t.from.Header, Body: message, Context: ctx,
 	})
@@ -342,25 +342,26 @@ func (s *web) endSession(id string) {
 // checkedHeader returns the headers for mcp-go's check of a request. A header that repeats the
 // method gets the method that checkMessage uses instead.
 func (r *request) checkedHeader() http.Header {
-	as := r.answered.as
+	as := r.ownMethod.standIn
 	if r.method == as || r.header.Get(mcp.HeaderMethod) != string(r.method) {
 		return r.header
 	}
 	header := r.header.Clone()
 	header.Set(mcp.HeaderMethod, string(as))
-	if r.answered.name == "" {
+	if r.ownMethod.name == "" {
 		header.Del(mcp.HeaderName)
 	}
 	return header
 }
 
-// posted writes the answer to a POST: as JSON, or as the last event if events went out before it.
-type posted struct {
+// postOutlet writes the answer to a POST: as JSON, or as the last event if events went out before
+// it.
+type postOutlet struct {
 	w      http.ResponseWriter
 	events bool
 }
 
-func (p *posted) event(message []byte) {
+func (p *postOutlet) event(message []byte) {
 	if !p.events {
 		p.events = true
 		p.w.Header().Set("Content-Type", "text/event-stream")
@@ -371,7 +372,7 @@ func (p *posted) event(message []byte) {
 	_ = http.NewResponseController(p.w).Flush()
 }
 
-func (p *posted) answer(message []byte, status int) {
+func (p *postOutlet) answer(message []byte, status int) {
 	switch {
 	case message == nil && !p.events:
 		p.w.WriteHeader(http.StatusAccepted)

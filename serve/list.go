@@ -120,19 +120,19 @@ func (s *Server) list(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	lists := s.lists.Load() // lists of the current catalogue
 	list, cached := lists.get(key)
 	if cached = cached && !own; !cached {
-		list = s.listed(ctx, lazy)
+		list = s.listTools(ctx, lazy)
 		if !own {
 			lists.put(key, list)
 		}
 	}
-	s.metrics.listed(list.tokens, cached)
+	s.metrics.countList(list.tokens, cached)
 	r.checked = true
-	return r.terms.append(append(append(grow(out, len(list.tools)+512), `"tools":`...), list.tools...), nil), nil
+	return r.admission.append(append(append(grow(out, len(list.tools)+512), `"tools":`...), list.tools...), nil), nil
 }
 
-func (s *Server) listed(ctx context.Context, asked string) toolList {
+func (s *Server) listTools(ctx context.Context, detail string) toolList {
 	var tools []lazy.Listed
-	switch asked {
+	switch detail {
 	case "true":
 		tools = s.surface.Discovery.View(ctx).Stubs()
 	case "false":

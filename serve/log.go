@@ -20,7 +20,7 @@ import (
 // no paths, queries or secrets.
 func Log(ctx context.Context) *slog.Logger {
 	r := requestOf(ctx)
-	if r == nil || r.terms == nil {
+	if r == nil || r.admission == nil {
 		return slog.New(slog.DiscardHandler)
 	}
 	return slog.New(&clientHandler{request: r})
@@ -52,7 +52,7 @@ func (r *request) wantedLog() mcp.LoggingLevel {
 	if session, ok := r.session.(server.SessionWithLogging); ok && !r.modern() {
 		return session.GetLogLevel()
 	}
-	return r.terms.info.LogLevel
+	return r.admission.info.LogLevel
 }
 
 // withLog returns a context in which calls pass on the log messages of other servers.
@@ -64,7 +64,7 @@ func (r *request) withLog(ctx context.Context) context.Context {
 	return callctx.With(ctx, callctx.Log{Level: string(wanted), Tell: func(params json.RawMessage) {
 		var said struct{ Level mcp.LoggingLevel }
 		_ = json.Unmarshal(params, &said) // messages without a level are dropped
-		r.tell(func(r *request) bool {
+		r.deliver(func(r *request) bool {
 			return !said.Level.ShouldSendTo(r.wantedLog()) || r.notify(string(mcp.MethodNotificationMessage), params)
 		})
 	}})
@@ -78,28 +78,28 @@ func (h *clientHandler) Enabled(_ context.Context, level slog.Level) bool {
 
 // Handle implements [slog.Handler]. It sends the record before the answer of the request.
 func (h *clientHandler) Handle(_ context.Context, record slog.Record) error {
-	data := logged{{Key: "message", Value: record.Message}}
+	fields := recordFields{{Key: "message", Value: record.Message}}
 	for _, a := range h.fixed {
-		data.add("", a)
+		fields.add("", a)
 	}
 	record.Attrs(func(a slog.Attr) bool {
-		data.add(h.group, a)
+		fields.add(h.group, a)
 		return true
 	})
-	h.request.tell(func(r *request) bool {
+	h.request.deliver(func(r *request) bool {
 		return r.notify(string(mcp.MethodNotificationMessage), ordered.Map{
-			{Key: "level", Value: logLevel(record.Level)}, {Key: "data", Value: ordered.Map(data)},
+			{Key: "level", Value: logLevel(record.Level)}, {Key: "data", Value: ordered.Map(fields)},
 		})
 	})
 	return nil
 }
 
-// logged holds the fields of a record.
-type logged ordered.Map
+// recordFields holds the fields of a record.
+type recordFields ordered.Map
 
 // add adds an attribute. Names in a group are prefixed with the group's name. A name that is in
 // use, such as message, gets a number.
-func (l *logged) add(group string, a slog.Attr) {
+func (l *recordFields) add(group string, a slog.Attr) {
 	value := a.Value.Resolve()
 	if value.Kind() == slog.KindGroup {
 		if a.Key != "" {

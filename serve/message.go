@@ -53,7 +53,7 @@ const protocolMeta = "io.modelcontextprotocol/"
 // readMessage parses a message. It returns nil if raw is not a JSON object.
 func readMessage(raw []byte) *message {
 	m := &message{raw: raw}
-	if !json.Valid(raw) || !scan(raw, []named{
+	if !json.Valid(raw) || !scan(raw, []memberTarget{
 		{"jsonrpc", &m.version}, {"id", &m.id}, {"method", &m.methodText}, {"params", &m.rawParams},
 		{"result", &m.result}, {"error", &m.failure},
 	}) {
@@ -63,7 +63,7 @@ func readMessage(raw []byte) *message {
 		m.method = mcp.MCPMethod(textOfJSON(m.methodText))
 	}
 	p, meta := &m.params, &m.meta
-	scan(m.rawParams, []named{
+	scan(m.rawParams, []memberTarget{
 		{"name", &p.name}, {"arguments", &p.arguments}, {"_meta", &p.rawMeta}, {"requestState", &p.state}, {"inputResponses", &p.responses},
 		{"lazy", &p.lazy}, {"cursor", &p.cursor}, {"tool_name", &p.toolName}, {"tool_names", &p.toolNames}, {"requestId", &p.requestID},
 	})
@@ -71,7 +71,7 @@ func readMessage(raw []byte) *message {
 		m.tool = textOfJSON(p.name)
 	}
 	meta.protocol = p.rawMeta
-	if scan(p.rawMeta, []named{
+	if scan(p.rawMeta, []memberTarget{
 		{"progressToken", &meta.progressToken}, {"traceparent", &meta.traceparent}, {"tracestate", &meta.tracestate},
 		{structuredMeta, &meta.structured}, {lazyMeta, &meta.lazy},
 	}) {
@@ -86,14 +86,14 @@ func readMessage(raw []byte) *message {
 	return m
 }
 
-// named is a member of an object and the place for its value.
-type named struct {
+// memberTarget is a member of an object and the place for its value.
+type memberTarget struct {
 	name string
 	to   *json.RawMessage
 }
 
 // scan finds members of a JSON object. It returns false for any other value.
-func scan(raw json.RawMessage, members []named) bool {
+func scan(raw json.RawMessage, members []memberTarget) bool {
 	return ordered.Scan(raw, func(name []byte, start, end int) {
 		for _, member := range members {
 			if string(name) == member.name {

@@ -8,14 +8,16 @@ import (
 
 // method is a method that is answered here once mcp-go has admitted its request.
 type method struct {
-	as   mcp.MCPMethod // the method that mcp-go checks; it knows no prompts and no resources
-	name string        // parameter that the header Mcp-Name repeats; empty = no parameter
+	standIn mcp.MCPMethod // the method that mcp-go checks; it knows no prompts and no resources
+	name    string        // parameter that the header Mcp-Name repeats; empty = no parameter
 
-	// aside marks requests that may take long: on stdio they run concurrently with later messages.
-	aside bool
+	// concurrent marks requests that may take long: on stdio they run concurrently with later
+	// messages.
+	concurrent bool
 
-	// listed marks methods that answer with tools; clients may cache them as long as tools/list.
-	listed bool
+	// returnsTools marks methods that answer with tools; clients may cache them as long as
+	// tools/list.
+	returnsTools bool
 
 	// old marks methods that ended with 2026-07-28.
 	old bool
@@ -25,9 +27,9 @@ type method struct {
 }
 
 // own returns the members of mcp-go's answer to method as that are not marks of every result, see
-// [terms.read].
+// [admission.read].
 func (m *method) own() []string {
-	if m.listed {
+	if m.returnsTools {
 		return []string{"tools"}
 	}
 	return []string{"tools", "content", "ttlMs", "cacheScope"}
@@ -41,14 +43,18 @@ const (
 
 type handler = func(s *Server, ctx context.Context, r *request, out []byte) ([]byte, *protocolError)
 
-// answered returns the methods that a server with these options answers here.
-func (o Options) answered() map[mcp.MCPMethod]*method {
-	tools := func(handle handler) *method { return &method{as: mcp.MethodToolsList, listed: true, handle: handle} }
-	other := func(handle handler) *method { return &method{as: mcp.MethodToolsList, aside: true, handle: handle} }
-	named := func(name string, handle handler) *method {
-		return &method{as: mcp.MethodToolsCall, name: name, aside: true, handle: handle}
+// ownMethods returns the methods that a server with these options answers here.
+func (o Options) ownMethods() map[mcp.MCPMethod]*method {
+	tools := func(handle handler) *method {
+		return &method{standIn: mcp.MethodToolsList, returnsTools: true, handle: handle}
 	}
-	old := func(handle handler) *method { return &method{as: mcp.MethodToolsList, old: true, handle: handle} }
+	other := func(handle handler) *method {
+		return &method{standIn: mcp.MethodToolsList, concurrent: true, handle: handle}
+	}
+	named := func(name string, handle handler) *method {
+		return &method{standIn: mcp.MethodToolsCall, name: name, concurrent: true, handle: handle}
+	}
+	old := func(handle handler) *method { return &method{standIn: mcp.MethodToolsList, old: true, handle: handle} }
 	all := map[mcp.MCPMethod]*method{
 		mcp.MethodToolsList: tools((*Server).list),
 		methodDescribe:      tools((*Server).describe),

@@ -58,8 +58,8 @@ func counter(name, help string) prometheus.Counter {
 // Add adds a collector to /metrics. If it cannot collect, the other figures are still shown.
 func (m *Metrics) Add(c prometheus.Collector) error { return m.registry.Register(c) }
 
-// listed counts an answer to tools/list.
-func (m *Metrics) listed(tokens int, cached bool) {
+// countList counts an answer to tools/list.
+func (m *Metrics) countList(tokens int, cached bool) {
 	m.lists.Inc()
 	m.listTokens.Add(float64(tokens))
 	if cached {
@@ -67,8 +67,8 @@ func (m *Metrics) listed(tokens int, cached bool) {
 	}
 }
 
-// described counts a description.
-func (m *Metrics) described(text []byte) {
+// countDescription counts a description.
+func (m *Metrics) countDescription(text []byte) {
 	m.describes.Inc()
 	m.describeTokens.Add(float64(estimate.Tokens(text)))
 }
@@ -103,7 +103,7 @@ func (m *Metrics) Calls(next call.Func) call.Func {
 		if answer.Err != nil {
 			code = answer.Err.Code
 		} else if action == "tools.describe" {
-			m.described(answer.Content)
+			m.countDescription(answer.Content)
 		}
 		m.calls.WithLabelValues(action, code).Inc()
 		m.seconds.WithLabelValues(action).Observe(time.Since(start).Seconds())

@@ -38,20 +38,20 @@ type Others interface {
 	Watch(ctx context.Context, uri string, watch bool)
 }
 
-// listed is an entry of a list, either ours or another server's JSON.
-type listed struct {
+// listEntry is an entry of a list, either ours or another server's JSON.
+type listEntry struct {
 	key   string // name or URI
 	value any
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (l listed) MarshalJSON() ([]byte, error) { return ordered.JSON(l.value) }
+func (l listEntry) MarshalJSON() ([]byte, error) { return ordered.JSON(l.value) }
 
-func (l listed) at() string { return l.key }
+func (l listEntry) at() string { return l.key }
 
 // withOthers appends the entries of other servers to ours, except entries with the same key; key
 // names the member that identifies them. Entries that are not JSON objects are dropped.
-func (s *Server) withOthers(list []listed, others []json.RawMessage, key string) []listed {
+func (s *Server) withOthers(list []listEntry, others []json.RawMessage, key string) []listEntry {
 	ours := map[string]bool{}
 	for _, l := range list {
 		ours[l.key] = true
@@ -72,14 +72,14 @@ func (s *Server) withOthers(list []listed, others []json.RawMessage, key string)
 			s.log.Debug("members of an entry of another server are left out", "key", key, "name", name, "members", dropped)
 		}
 		if !ours[name] {
-			list = append(list, listed{name, entry})
+			list = append(list, listEntry{name, entry})
 		}
 	}
 	return list
 }
 
-// ruled returns the families that rules can name.
-func (s *Server) ruled() []*toolfold.Family {
+// ruleFamilies returns the families that rules can name.
+func (s *Server) ruleFamilies() []*toolfold.Family {
 	families := s.surface.Families()
 	if s.others != nil {
 		families = slices.Concat(families, s.others.Named())
@@ -118,7 +118,7 @@ func (s *Server) relay(
 	case answer.Reply == nil:
 		return nil, missing
 	}
-	reply, failed := r.relayed(r.method, answer.Reply)
+	reply, failed := r.relayedResult(r.method, answer.Reply)
 	if failed != nil {
 		return nil, failed
 	}
@@ -126,7 +126,7 @@ func (s *Server) relay(
 		reply.members.Set("ttlMs", json.RawMessage("0"))
 		reply.members.Set("cacheScope", ordered.MustJSON(mcp.CacheScopePrivate))
 	}
-	return reply.append(out, r.terms), nil
+	return reply.append(out, r.admission), nil
 }
 
 // passedCode returns the code for an error of another server. Codes about the connection to that

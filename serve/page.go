@@ -25,9 +25,9 @@ agents and the like; give them this address:</p>
 <pre>%[3]s</pre>
 `
 
-// browsed serves browsers a page with the tools and the configuration of clients. Other requests go
-// to next. If callers need a token, the page does not show the tools.
-func (s *web) browsed(token tokens, next http.Handler) http.Handler {
+// withPage serves browsers a page with the tools and the configuration of clients. Other requests
+// go to next. If callers need a token, the page does not show the tools.
+func (s *web) withPage(token tokens, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		accepts := r.Header.Get("Accept")
 		if r.Method != http.MethodGet || !strings.Contains(accepts, "text/html") || strings.Contains(accepts, "text/event-stream") {

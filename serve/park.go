@@ -31,17 +31,17 @@ const (
 // prompts limits the prompts that wait for the models and users of clients. At the limit, the
 // oldest prompt of the client with the most prompts fails.
 type prompts struct {
-	mu       sync.Mutex
-	byClient map[string][]*waiting // the oldest first
-	count    int
-	ended    func() error // the reason why no prompt may wait; nil = prompts may wait
+	mu        sync.Mutex
+	byClient  map[string][]*waitingPrompt // the oldest first
+	count     int
+	endReason func() error // the reason why no prompt may wait; nil = prompts may wait
 }
 
 // end fails all waiting prompts and all later ones.
 func (p *prompts) end(why func() error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended = why
+	p.endReason = why
 	for _, list := range p.byClient {
 		for _, prompt := range list {
 			prompt.fail(why())
@@ -49,14 +49,14 @@ func (p *prompts) end(why func() error) {
 	}
 }
 
-type waiting struct{ fail context.CancelCauseFunc }
+type waitingPrompt struct{ fail context.CancelCauseFunc }
 
 // wait registers a prompt. Its context ends when the prompt may wait no longer. done ends the wait.
 func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, done func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended != nil {
-		return nil, nil, p.ended()
+	if p.endReason != nil {
+		return nil, nil, p.endReason()
 	}
 	if len(p.byClient[client]) >= maxClientPrompts {
 		return nil, nil, fmt.Errorf("%d prompts of this client wait for its answer: it has to answer some first", maxClientPrompts)
@@ -70,11 +70,11 @@ func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, d
 		p.remove(busiest, oldest)
 	}
 	if p.byClient == nil {
-		p.byClient = map[string][]*waiting{}
+		p.byClient = map[string][]*waitingPrompt{}
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	ctx, stop := context.WithTimeoutCause(ctx, promptWait, fmt.Errorf("the client did not answer within %s", promptWait))
-	prompt := &waiting{fail}
+	prompt := &waitingPrompt{fail}
 	p.byClient[client] = append(p.byClient[client], prompt)
 	p.count++
 	return ctx, func() {
@@ -86,7 +86,7 @@ func (p *prompts) wait(ctx context.Context, client string) (_ context.Context, d
 	}, nil
 }
 
-func (p *prompts) remove(client string, prompt *waiting) {
+func (p *prompts) remove(client string, prompt *waitingPrompt) {
 	list := p.byClient[client]
 	i := slices.Index(list, prompt)
 	if i < 0 {
@@ -103,9 +103,9 @@ func (p *prompts) remove(client string, prompt *waiting) {
 // call stays parked here, running, under a state that only its client knows and that is valid for
 // one retry.
 
-// gathering is the time in which a call may ask further questions, so that they all go out in one
-// round.
-const gathering = 10 * time.Millisecond
+// questionDelay is the time in which a call may ask further questions, so that they all go out in
+// one round.
+const questionDelay = 10 * time.Millisecond
 
 // parking holds the calls whose clients have to answer.
 type parking struct {
@@ -113,24 +113,24 @@ type parking struct {
 	prompts prompts
 
 	mu    sync.Mutex
-	calls map[string]*parked // by state
+	calls map[string]*parkedCall // by state
 }
 
-// parked is a call that may ask its client.
-type parked struct {
+// parkedCall is a call that may ask its client.
+type parkedCall struct {
 	tool    string // name of the method and tool, with the caller's id
 	client  string
 	parking *parking
 	cancel  context.CancelFunc
 	done    chan toolfold.Answer // receives the answer once
 
-	mu      sync.Mutex
-	request *request                   // the newest
-	came    time.Time                  // when it came
-	state   string                     // set while the client has to answer
-	asked   map[string]*question       // unanswered questions, by key
-	given   map[string]json.RawMessage // answers that came with the first request, by key
-	changed chan struct{}              // capacity 1; signals that something was asked
+	mu           sync.Mutex
+	request      *request                   // the newest
+	arrived      time.Time                  // when it came
+	state        string                     // set while the client has to answer
+	questions    map[string]*question       // unanswered questions, by key
+	earlyAnswers map[string]json.RawMessage // answers that came with the first request, by key
+	changed      chan struct{}              // capacity 1; signals that something was asked
 }
 
 // question is a question on its way to the client and back.
@@ -199,12 +199,12 @@ func readResponses(raw json.RawMessage) (responses map[string]json.RawMessage, f
 // start starts a call. The call outlives a request that ends with a question, but it ends with a
 // cancelled request.
 func (l *parking) start(
-	ctx context.Context, r *request, tool string, given map[string]json.RawMessage, run func(context.Context) toolfold.Answer,
-) *parked {
+	ctx context.Context, r *request, tool string, earlyAnswers map[string]json.RawMessage, run func(context.Context) toolfold.Answer,
+) *parkedCall {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	p := &parked{
-		tool: tool, client: r.clientKey(), request: r, came: time.Now(), parking: l, cancel: cancel, given: given,
-		done: make(chan toolfold.Answer, 1), asked: map[string]*question{}, changed: make(chan struct{}, 1),
+	p := &parkedCall{
+		tool: tool, client: r.clientKey(), request: r, arrived: time.Now(), parking: l, cancel: cancel, earlyAnswers: earlyAnswers,
+		done: make(chan toolfold.Answer, 1), questions: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
 		p.done <- run(r.declared().in(running, p))
@@ -216,7 +216,7 @@ func (l *parking) start(
 }
 
 // leave takes a call of a tool out of the parking; nil if it is not there.
-func (l *parking) leave(state, tool string) *parked {
+func (l *parking) leave(state, tool string) *parkedCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p, ok := l.calls[state]
@@ -228,7 +228,7 @@ func (l *parking) leave(state, tool string) *parked {
 }
 
 // wait returns the answer of a call, or its questions.
-func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *ordered.Map) {
+func (p *parkedCall) wait(ctx context.Context) (answer toolfold.Answer, asks *ordered.Map) {
 	var gathered <-chan time.Time
 	for {
 		select {
@@ -236,7 +236,7 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *ordere
 			p.cancel()
 			return answer, nil
 		case <-p.changed:
-			gathered = time.After(gathering)
+			gathered = time.After(questionDelay)
 		case <-gathered:
 			if asks := p.park(); asks != nil {
 				return answer, asks
@@ -250,45 +250,45 @@ func (p *parked) wait(ctx context.Context) (answer toolfold.Answer, asks *ordere
 }
 
 // goOn makes r the newest request of the call.
-func (p *parked) goOn(r *request) {
+func (p *parkedCall) goOn(r *request) {
 	p.mu.Lock()
 	before := p.request
-	p.request, p.came = r, time.Now()
+	p.request, p.arrived = r, time.Now()
 	p.mu.Unlock()
 	before.goOn(r)
 }
 
 // newest returns the newest request of the call, and when it came.
-func (p *parked) newest() (*request, time.Time) {
+func (p *parkedCall) newest() (*request, time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.request, p.came
+	return p.request, p.arrived
 }
 
 // Offers implements [callctx.Client].
-func (p *parked) Offers(method string) bool {
+func (p *parkedCall) Offers(method string) bool {
 	r, _ := p.newest()
 	return r.Offers(method)
 }
 
 // Declared implements [callctx.Client].
-func (p *parked) Declared() json.RawMessage {
+func (p *parkedCall) Declared() json.RawMessage {
 	r, _ := p.newest()
 	return r.declared().Declared()
 }
 
 // Seen implements [callctx.Client]. Over HTTP it is the time of the call's newest request: other
 // requests may come from another client of the same name.
-func (p *parked) Seen() time.Time {
-	r, came := p.newest()
+func (p *parkedCall) Seen() time.Time {
+	r, arrived := p.newest()
 	if r.questions != nil {
 		return time.Unix(0, r.questions.seen.Load())
 	}
-	return came
+	return arrived
 }
 
 // Ask implements [callctx.Client].
-func (p *parked) Ask(ctx context.Context, asked callctx.Question) (json.RawMessage, error) {
+func (p *parkedCall) Ask(ctx context.Context, asked callctx.Question) (json.RawMessage, error) {
 	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
 	if err != nil {
 		return nil, err
@@ -297,14 +297,14 @@ func (p *parked) Ask(ctx context.Context, asked callctx.Question) (json.RawMessa
 	defer pause(ctx)()
 	q := &question{asked, make(chan json.RawMessage, 1)}
 	key := p.ask(q)
-	p.tell()
+	p.wake()
 	select {
 	case answer := <-q.answer:
 		return answer, nil
 	case <-ctx.Done():
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.asked, key)
+		delete(p.questions, key)
 		if p.parking.leave(p.state, p.tool) != nil {
 			p.cancel() // the client did not come back, so no client would get the rest
 		}
@@ -313,26 +313,26 @@ func (p *parked) Ask(ctx context.Context, asked callctx.Question) (json.RawMessa
 }
 
 // ask adds a question and returns its key. If its answer is there already, it is not sent.
-func (p *parked) ask(q *question) (key string) {
+func (p *parkedCall) ask(q *question) (key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	key = q.Key
-	if answer, ok := p.given[key]; ok && key != "" {
-		delete(p.given, key)
+	if answer, ok := p.earlyAnswers[key]; ok && key != "" {
+		delete(p.earlyAnswers, key)
 		if fits(q.Method, answer) {
 			q.answer <- answer
 			return key
 		}
 	}
-	if _, taken := p.asked[key]; taken || key == "" {
+	if _, taken := p.questions[key]; taken || key == "" {
 		key = uuid.NewString()
 	}
-	p.asked[key] = q
+	p.questions[key] = q
 	return key
 }
 
-// tell wakes the request that waits, or the next one.
-func (p *parked) tell() {
+// wake wakes the request that waits, or the next one.
+func (p *parkedCall) wake() {
 	select {
 	case p.changed <- struct{}{}:
 	default: // a signal is pending and covers this question too
@@ -341,19 +341,19 @@ func (p *parked) tell() {
 
 // park returns the questions that the client has to answer before it calls again; nil if all were
 // answered meanwhile.
-func (p *parked) park() *ordered.Map {
+func (p *parkedCall) park() *ordered.Map {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.asked) == 0 {
+	if len(p.questions) == 0 {
 		return nil
 	}
 	p.state = p.parking.process + uuid.NewString()
 	p.request.mu.Lock()
-	p.request.parked = true
+	p.request.awaitsClient = true
 	p.request.mu.Unlock()
 	requests := ordered.Map{}
-	for _, key := range slices.Sorted(maps.Keys(p.asked)) {
-		q := p.asked[key]
+	for _, key := range slices.Sorted(maps.Keys(p.questions)) {
+		q := p.questions[key]
 		params := q.Params
 		if params == nil {
 			params = struct{}{}
@@ -363,7 +363,7 @@ func (p *parked) park() *ordered.Map {
 	p.parking.mu.Lock()
 	defer p.parking.mu.Unlock()
 	if p.parking.calls == nil {
-		p.parking.calls = map[string]*parked{}
+		p.parking.calls = map[string]*parkedCall{}
 	}
 	p.parking.calls[p.state] = p
 	return &ordered.Map{
@@ -373,16 +373,16 @@ func (p *parked) park() *ordered.Map {
 
 // take passes the client's answers to the questions that wait for them. Unanswered questions are
 // asked again.
-func (p *parked) take(responses map[string]json.RawMessage) {
+func (p *parkedCall) take(responses map[string]json.RawMessage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for key, answer := range responses {
-		if q, ok := p.asked[key]; ok && fits(q.Method, answer) {
+		if q, ok := p.questions[key]; ok && fits(q.Method, answer) {
 			q.answer <- answer
-			delete(p.asked, key)
+			delete(p.questions, key)
 		}
 	}
-	if len(p.asked) > 0 {
-		p.tell()
+	if len(p.questions) > 0 {
+		p.wake()
 	}
 }

@@ -33,18 +33,18 @@ func (s *Server) listPrompts(ctx context.Context, r *request, out []byte) ([]byt
 	if err != nil {
 		return nil, s.failed(r, err)
 	}
-	list := make([]listed, len(prompts))
+	list := make([]listEntry, len(prompts))
 	for i, p := range prompts {
 		entry := listedPrompt{Name: p.Name, Title: p.Title, Doc: p.Doc}
 		for _, a := range p.Arguments {
 			entry.Arguments = append(entry.Arguments, listedArgument{a.Name, a.Doc, a.Required})
 		}
-		list[i] = listed{p.Name, entry}
+		list[i] = listEntry{p.Name, entry}
 	}
 	if s.others != nil {
 		list = s.withOthers(list, s.others.Prompts(ctx), "name")
 	}
-	return appendPage(out, r, "prompts", list, listed.at)
+	return appendPage(out, r, "prompts", list, listEntry.at)
 }
 
 // prompt finds a prompt of the caller by name.
@@ -142,5 +142,5 @@ func (s *Server) run(
 	case answer.Err != nil:
 		return nil, s.failed(r, answer.Err)
 	}
-	return r.terms.append(append(out, answer.Content[1:len(answer.Content)-1]...), nil), nil
+	return r.admission.append(append(out, answer.Content[1:len(answer.Content)-1]...), nil), nil
 }

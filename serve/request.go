@@ -26,21 +26,21 @@ import (
 // request is a message of a client that is being answered. Contexts of the work for it carry it.
 type request struct {
 	*message
-	caller *caller
-	log    *slog.Logger // the server's
-	header http.Header  // nil on stdio
-	remote string       // client's host; empty on stdio
+	caller     *caller
+	log        *slog.Logger // the server's
+	header     http.Header  // nil on stdio
+	clientHost string       // client's host; empty on stdio
 
 	// session is the client's session; nil over HTTP without a session, and so from 2026-07-28 on.
 	session   server.SessionWithClientInfo
 	questions *questions // sent to the client of the session; nil without a session
 
-	// began is called with the session that initialize begins; nil on stdio.
-	began func(server.SessionWithClientInfo)
+	// onSession is called with the session that initialize begins; nil on stdio.
+	onSession func(server.SessionWithClientInfo)
 
-	answered *method // how it is answered here; nil if mcp-go answers it
-	terms    *terms  // set once mcp-go has admitted the request
-	checked  bool    // the answer is one line of UTF-8; lists are checked when they are made
+	ownMethod *method    // how it is answered here; nil if mcp-go answers it
+	admission *admission // set once mcp-go has admitted the request
+	checked   bool       // the answer is one line of UTF-8; lists are checked when they are made
 
 	cancel context.CancelFunc // cancels the work for the request
 
@@ -51,22 +51,23 @@ type request struct {
 
 	// From 2026-07-28 on, a call that asks its client outlives the request. Messages to the client
 	// then go out with the newest request of the call.
-	parked bool             // answered with a question
-	next   *request         // continues the call; nil = not yet
-	late   []func(*request) // for the next request, at most maxLate
+	awaitsClient bool             // answered with a question
+	next         *request         // continues the call; nil = not yet
+	pending      []func(*request) // for the next request, at most maxPending
 }
 
-// maxLate limits the messages of a call that wait for its next request.
-const maxLate = 1000
+// maxPending limits the messages of a call that wait for its next request.
+const maxPending = 1000
 
-// tell sends a message of the call with its newest request, or with the next one if the newest is
-// answered. send reports whether it sent the message. tell returns false if the message is dropped.
-func (r *request) tell(send func(*request) bool) bool {
+// deliver sends a message of the call with its newest request, or with the next one if the newest
+// is answered. send reports whether it sent the message. tell returns false if the message is
+// dropped.
+func (r *request) deliver(send func(*request) bool) bool {
 	for {
 		r.mu.Lock()
-		next, waits := r.next, r.ended && r.parked
-		if waits = waits && next == nil && len(r.late) < maxLate; waits {
-			r.late = append(r.late, func(next *request) { next.tell(send) })
+		next, waits := r.next, r.ended && r.awaitsClient
+		if waits = waits && next == nil && len(r.pending) < maxPending; waits {
+			r.pending = append(r.pending, func(next *request) { next.deliver(send) })
 		}
 		ended := r.ended
 		r.mu.Unlock()
@@ -94,10 +95,10 @@ func (r *request) tell(send func(*request) bool) bool {
 func (r *request) goOn(next *request) {
 	r.mu.Lock()
 	r.next = next
-	late := r.late
-	r.late = nil
+	pending := r.pending
+	r.pending = nil
 	r.mu.Unlock()
-	for _, send := range late {
+	for _, send := range pending {
 		send(next)
 	}
 }
@@ -163,7 +164,7 @@ func oneLine(message []byte) []byte {
 // about returns the name or the URI of the request, for the log.
 func (r *request) about() string {
 	var uri json.RawMessage
-	scan(r.rawParams, []named{{"uri", &uri}})
+	scan(r.rawParams, []memberTarget{{"uri", &uri}})
 	return shorten.To(cmp.Or(r.tool, textOfJSON(r.params.name), textOfJSON(uri)), 200)
 }
 
@@ -204,7 +205,7 @@ func (r *request) withProgress(ctx context.Context) context.Context {
 		return ctx
 	}
 	return callctx.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) {
-		r.tell(func(r *request) bool {
+		r.deliver(func(r *request) bool {
 			if !r.wantsProgress() {
 				return true
 			}
@@ -232,11 +233,11 @@ func (r *request) canBeAsked() bool {
 }
 
 // modern reports whether the request is of 2026-07-28 or later.
-func (r *request) modern() bool { return r.terms.info.Modern }
+func (r *request) modern() bool { return r.admission.info.Modern }
 
 // client returns the client's name and version.
 func (r *request) client() mcp.Implementation {
-	switch info := r.terms.info; {
+	switch info := r.admission.info; {
 	case info.Modern && info.ClientInfo != nil:
 		return *info.ClientInfo
 	case info.Modern || r.session == nil:
@@ -248,8 +249,8 @@ func (r *request) client() mcp.Implementation {
 // declared returns the capabilities that the client declares.
 func (r *request) declared() capabilities {
 	switch {
-	case r.modern() && r.terms.info.ClientCapabilities != nil:
-		return capabilities{*r.terms.info.ClientCapabilities}
+	case r.modern() && r.admission.info.ClientCapabilities != nil:
+		return capabilities{*r.admission.info.ClientCapabilities}
 	case !r.modern() && r.session != nil:
 		return capabilities{r.session.GetClientCapabilities()}
 	}
@@ -264,7 +265,7 @@ func (r *request) Offers(method string) bool { return r.declared().Offers(method
 func (r *request) clientKey() string {
 	if r.modern() {
 		client := r.client()
-		return fmt.Sprintf("%s %s %.100s %.100s", r.caller.id, r.remote, client.Name, client.Version)
+		return fmt.Sprintf("%s %s %.100s %.100s", r.caller.id, r.clientHost, client.Name, client.Version)
 	}
 	return r.session.SessionID()
 }
@@ -315,8 +316,8 @@ type questions struct {
 	open map[string]chan *message
 }
 
-// heard records that the client has sent a message.
-func (q *questions) heard() { q.seen.Store(time.Now().UnixNano()) }
+// markSeen records that the client has sent a message.
+func (q *questions) markSeen() { q.seen.Store(time.Now().UnixNano()) }
 
 // ask asks the client during a request.
 func (q *questions) ask(ctx context.Context, r *request, asked callctx.Question) (json.RawMessage, error) {

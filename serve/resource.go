@@ -69,7 +69,7 @@ func (r *request) fresh(members ordered.Map) ordered.Map {
 // appendFresh appends such members and ends the answer.
 func (r *request) appendFresh(out []byte, members ordered.Map) []byte {
 	text := ordered.MustJSON(r.fresh(members))
-	return r.terms.append(append(out, text[1:len(text)-1]...), nil)
+	return r.admission.append(append(out, text[1:len(text)-1]...), nil)
 }
 
 // templates caches parsed URIs. They come from declarations, so their number is limited.
@@ -120,24 +120,24 @@ func (s *Server) listResources(ctx context.Context, r *request, out []byte) ([]b
 	if err != nil {
 		return nil, s.failed(r, err)
 	}
-	var list []listed
+	var list []listEntry
 	for _, x := range resources {
 		if x.fixed() {
-			list = append(list, listed{x.URI, content.Link{URI: x.URI, Name: x.Name, Doc: x.Doc, MIME: x.MIME}})
+			list = append(list, listEntry{x.URI, content.Link{URI: x.URI, Name: x.Name, Doc: x.Doc, MIME: x.MIME}})
 		} else if x.List != nil {
 			links, err := x.List(ctx)
 			if err != nil {
 				return nil, s.failed(r, fmt.Errorf("listing %s: %w", x.URI, err))
 			}
 			for _, link := range links {
-				list = append(list, listed{link.URI, link})
+				list = append(list, listEntry{link.URI, link})
 			}
 		}
 	}
 	if s.others != nil {
 		list = s.withOthers(list, s.others.Resources(ctx), "uri")
 	}
-	return appendPage(out, r, "resources", list, listed.at)
+	return appendPage(out, r, "resources", list, listEntry.at)
 }
 
 // listedTemplate is a resource in resources/templates/list.
@@ -154,16 +154,16 @@ func (s *Server) listTemplates(ctx context.Context, r *request, out []byte) ([]b
 	if err != nil {
 		return nil, s.failed(r, err)
 	}
-	var list []listed
+	var list []listEntry
 	for _, x := range resources {
 		if !x.fixed() && !x.Hidden {
-			list = append(list, listed{x.URI, listedTemplate{x.URI, x.Name, x.Doc, x.MIME}})
+			list = append(list, listEntry{x.URI, listedTemplate{x.URI, x.Name, x.Doc, x.MIME}})
 		}
 	}
 	if s.others != nil {
 		list = s.withOthers(list, s.others.Templates(ctx), "uriTemplate")
 	}
-	return appendPage(out, r, "resourceTemplates", list, listed.at)
+	return appendPage(out, r, "resourceTemplates", list, listEntry.at)
 }
 
 // find returns the first resource that matches a URI, or nil.
@@ -178,7 +178,7 @@ func find(resources []Resource, uri string) (*Resource, *Location) {
 
 // readResource appends the result of resources/read.
 func (s *Server) readResource(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
-	uri := textOfJSON(r.named())
+	uri := textOfJSON(r.headerParam())
 	if uri == "" {
 		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "uri must be a text"}
 	}

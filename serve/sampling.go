@@ -26,14 +26,14 @@ func checkTools(client *mcp.SamplingCapability, p callctx.Prompt) error {
 	return callctx.ErrNoTools
 }
 
-// lent is the model that a client lends to a call.
-type lent struct {
+// clientSampler is the model that a client lends to a call.
+type clientSampler struct {
 	client callctx.Client
 	offers *mcp.SamplingCapability
 }
 
 // Sample implements [callctx.Sampler].
-func (l lent) Sample(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
+func (l clientSampler) Sample(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	if err := checkTools(l.offers, p); err != nil {
 		return callctx.Completion{}, err
 	}

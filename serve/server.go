@@ -167,14 +167,14 @@ type Server struct {
 	limits  Limits
 	tasks   Tasks // nil = no tasks
 
-	methods   map[mcp.MCPMethod]*method // answered here
-	prompts   func(context.Context) ([]Prompt, error)
-	resources func(context.Context) ([]Resource, error)
-	skills    func(context.Context) ([]Skill, error)
-	others    Others // nil = no other servers
-	kept      func(id string) content.Link
-	ended     func(session string) // see [Options.SessionEnded]
-	watches   watches
+	methods      map[mcp.MCPMethod]*method // answered here
+	prompts      func(context.Context) ([]Prompt, error)
+	resources    func(context.Context) ([]Resource, error)
+	skills       func(context.Context) ([]Skill, error)
+	others       Others // nil = no other servers
+	answerLink   func(id string) content.Link
+	onSessionEnd func(session string) // see [Options.SessionEnded]
+	watches      watches
 
 	instructions func(*toolfold.Rights) string // see [Options.InstructionsFor]
 
@@ -184,7 +184,7 @@ type Server struct {
 	waits      patience
 	calls      calls
 	parking    parking
-	admissions cache[*terms]
+	admissions cache[*admission]
 	lists      atomic.Pointer[cache[toolList]] // by rights and the request's lazy member; without lists of sessions that loaded tools
 	grown      sync.Map                        // ids of the sessions whose list has grown
 }
@@ -305,20 +305,20 @@ func New(o Options) (*Server, error) {
 		surface: offered, log: o.Log, metrics: o.Metrics, limits: limits, tasks: o.Tasks, structured: o.Structured,
 		loads: o.AlwaysLoad, hints: o.SearchHints,
 		waits: usualPatience,
-		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.answered(), prompts: o.Prompts, resources: o.Resources,
-		skills: o.Skills, others: o.Others, kept: o.Kept, ended: o.SessionEnded, instructions: o.InstructionsFor,
+		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.ownMethods(), prompts: o.Prompts, resources: o.Resources,
+		skills: o.Skills, others: o.Others, answerLink: o.Kept, onSessionEnd: o.SessionEnded, instructions: o.InstructionsFor,
 		parking: parking{process: uuid.NewString()[:8] + "-"},
 	}
 	if o.Others != nil {
-		s.watches.tell = o.Others.Watch
+		s.watches.watch = o.Others.Watch
 	}
 	s.waits.task = cmp.Or(o.TaskGrace, s.waits.task)
 	s.lists.Store(&cache[toolList]{})
 	o.Metrics.caches(offered.Discovery)
 	hooks := &server.Hooks{}
-	hooks.AddBeforeAny(inOrder)
+	hooks.AddBeforeAny(onAdmission)
 	hooks.AddBeforeCallTool(func(_ context.Context, _ any, call *mcp.CallToolRequest) { call.Params.Name = anyTool })
-	hooks.AddAfterInitialize(began)
+	hooks.AddAfterInitialize(onInitialize)
 	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, result *mcp.InitializeResult) {
 		s.instruct(ctx, &result.Instructions)
 	})

@@ -20,7 +20,7 @@ type sessions struct {
 	limit int
 	now   func() time.Time
 	end   func(id string) // makes mcp-go forget a session
-	ended func(id string) // called when a session has ended; may be nil
+	onEnd func(id string) // called when a session has ended; may be nil
 
 	mu   sync.Mutex
 	byID map[string]*list.Element
@@ -59,8 +59,8 @@ func (s *sessions) Generate() string {
 	}
 	session := &httpSession{id: "mcp-session-" + uuid.NewString(), last: s.now()}
 	session.ctx, session.cancel = context.WithCancel(context.Background())
-	if s.ended != nil {
-		context.AfterFunc(session.ctx, func() { s.ended(session.id) })
+	if s.onEnd != nil {
+		context.AfterFunc(session.ctx, func() { s.onEnd(session.id) })
 	}
 	s.byID[session.id] = s.used.PushBack(session)
 	s.mu.Unlock()

@@ -52,8 +52,8 @@ type SkillFile struct {
 
 func (s *Skill) uri(file string) string { return skillScheme + s.Name + "/" + file }
 
-// held returns the content of a file.
-func (f SkillFile) held() content.Held {
+// content returns the content of a file.
+func (f SkillFile) content() content.Held {
 	held := content.Held{MIME: f.mime()}
 	if utf8.Valid(f.Data) {
 		held.Text = string(f.Data)
@@ -127,7 +127,7 @@ func (s *Server) listSkills(ctx context.Context, r *request, out []byte) ([]byte
 
 // getSkill appends the result of skills/get.
 func (s *Server) getSkill(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
-	uri, skills, failed := s.asked(ctx, r)
+	uri, skills, failed := s.skillRequest(ctx, r)
 	if failed != nil {
 		return nil, failed
 	}
@@ -139,10 +139,10 @@ func (s *Server) getSkill(ctx context.Context, r *request, out []byte) ([]byte, 
 	return nil, noSkill(uri, "there is no such skill: skills/list has all")
 }
 
-// asked returns the URI that a request names, and the skills of its caller.
-func (s *Server) asked(ctx context.Context, r *request) (uri string, skills []Skill, failed *protocolError) {
+// skillRequest returns the URI that a request names, and the skills of its caller.
+func (s *Server) skillRequest(ctx context.Context, r *request) (uri string, skills []Skill, failed *protocolError) {
 	var raw json.RawMessage
-	scan(r.rawParams, []named{{"uri", &raw}})
+	scan(r.rawParams, []memberTarget{{"uri", &raw}})
 	if uri = textOfJSON(raw); uri == "" {
 		return "", nil, &protocolError{code: mcp.INVALID_PARAMS, message: "uri must be a text"}
 	}
@@ -160,7 +160,7 @@ func noSkill(uri, why string) *protocolError {
 // readDirectory appends the result of resources/directory/read: the direct entries of a folder of a
 // skill, folders first.
 func (s *Server) readDirectory(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
-	uri, skills, failed := s.asked(ctx, r)
+	uri, skills, failed := s.skillRequest(ctx, r)
 	if failed != nil {
 		return nil, failed
 	}
@@ -229,7 +229,7 @@ func skillResources(all func(context.Context) ([]Skill, error)) []Resource {
 			if err != nil {
 				return content.Held{}, err
 			}
-			return f.held(), nil
+			return f.content(), nil
 		},
 		Version: func(ctx context.Context, at Location) (string, error) {
 			f, err := file(ctx, at)

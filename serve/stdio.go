@@ -43,10 +43,10 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	c := &stdio{
 		server: s, out: out, cancel: cancel,
 		calls: semaphore.NewWeighted(stdioOpen), subscriptions: semaphore.NewWeighted(stdioSubscriptions),
-		notifications: make(chan mcp.JSONRPCNotification, 100), lines: make(chan stdioLine, stdioLines), gone: make(chan struct{}),
+		notifications: make(chan mcp.JSONRPCNotification, 100), lines: make(chan stdioLine, stdioLines), done: make(chan struct{}),
 		work: make(chan func()),
 	}
-	defer close(c.gone)
+	defer close(c.done)
 	if err := s.mcp.RegisterSession(ctx, c); err != nil {
 		return fmt.Errorf("serving stdio: %w", err)
 	}
@@ -98,7 +98,7 @@ type stdio struct {
 	lines         chan stdioLine               // to write
 	notifications chan mcp.JSONRPCNotification // to write
 	notified      atomic.Int64                 // notifications that writeAll has taken
-	gone          chan struct{}                // closed when Stdio returns; nothing is written afterwards
+	done          chan struct{}                // closed when Stdio returns; nothing is written afterwards
 
 	ready        atomic.Bool
 	info         atomic.Value // mcp.Implementation
@@ -112,9 +112,9 @@ type stdio struct {
 
 // stdioLine is a line to write after the notifications that were sent before it.
 type stdioLine struct {
-	text    []byte        // nil = only the notifications
-	after   int64         // number of notifications since the connection began
-	written chan struct{} // closed once it is written; may be nil
+	text  []byte        // nil = only the notifications
+	after int64         // number of notifications since the connection began
+	done  chan struct{} // closed once it is written; may be nil
 }
 
 func (c *stdio) line(text []byte) stdioLine {
@@ -179,7 +179,7 @@ func readLine(r *bufio.Reader, limit int64) (line []byte, err error) {
 // else is answered before the next message is read.
 func (c *stdio) take(ctx context.Context, line []byte) {
 	m := readMessage(line)
-	c.questions.heard()
+	c.questions.markSeen()
 	switch {
 	case m == nil: // not a JSON object
 		refused := refusedBatch(line)
@@ -195,7 +195,7 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 	r := &request{message: m, caller: &caller{}, log: c.server.log, session: c, questions: &c.questions, out: c}
 	ctx, r.cancel = context.WithCancel(ctx)
 	switch ours := c.server.methods[m.method]; {
-	case ours != nil && ours.aside:
+	case ours != nil && ours.concurrent:
 		if c.calls.Acquire(ctx, 1) != nil {
 			return
 		}
@@ -240,7 +240,7 @@ func (c *stdio) answerMore(answer func()) {
 		select {
 		case answer = <-c.work:
 			c.idle.Add(-1)
-		case <-c.gone:
+		case <-c.done:
 			return
 		}
 	}
@@ -291,19 +291,19 @@ func (c *stdio) answer(message []byte, _ int) {
 func (c *stdio) write(line []byte) {
 	select {
 	case c.lines <- c.line(line):
-	case <-c.gone:
+	case <-c.done:
 	}
 }
 
 // flush waits for queued lines to be written, at most limit.
 func (c *stdio) flush(limit time.Duration) {
 	last := c.line(nil)
-	last.written = make(chan struct{})
+	last.done = make(chan struct{})
 	late := time.After(limit)
 	select {
 	case c.lines <- last:
 		select {
-		case <-last.written:
+		case <-last.done:
 		case <-late:
 		}
 	case <-late:
@@ -328,8 +328,8 @@ func (c *stdio) writeAll() {
 				if line.text != nil {
 					out = append(append(out, line.text...), '\n')
 				}
-				if line.written != nil || len(out) > stdioWrite {
-					c.flushed(out, line.written)
+				if line.done != nil || len(out) > stdioWrite {
+					c.writeOut(out, line.done)
 					out = out[:0]
 				}
 				select {
@@ -338,10 +338,10 @@ func (c *stdio) writeAll() {
 					more = false
 				}
 			}
-		case <-c.gone:
+		case <-c.done:
 			return
 		}
-		c.flushed(out, nil)
+		c.writeOut(out, nil)
 	}
 }
 
@@ -350,9 +350,9 @@ func (c *stdio) appendNotification(out []byte, n mcp.JSONRPCNotification) []byte
 	return append(append(out, notification(n)...), '\n')
 }
 
-// flushed writes lines, then closes written if it is not nil. If a write fails, it cancels the
+// writeOut writes lines, then closes written if it is not nil. If a write fails, it cancels the
 // connection.
-func (c *stdio) flushed(lines []byte, written chan struct{}) {
+func (c *stdio) writeOut(lines []byte, done chan struct{}) {
 	if len(lines) > 0 && c.failure.Load() == nil {
 		if _, err := c.out.Write(lines); err != nil {
 			err = fmt.Errorf("writing an answer: %w", err)
@@ -360,8 +360,8 @@ func (c *stdio) flushed(lines []byte, written chan struct{}) {
 			c.cancel()
 		}
 	}
-	if written != nil {
-		close(written)
+	if done != nil {
+		close(done)
 	}
 }
 

@@ -104,10 +104,10 @@ const taskInterval = time.Second
 
 // takesTasks reports whether the client accepts a task as an answer.
 func (r *request) takesTasks() bool {
-	if !r.modern() || r.terms.info.ClientCapabilities == nil {
+	if !r.modern() || r.admission.info.ClientCapabilities == nil {
 		return false
 	}
-	_, declared := r.terms.info.ClientCapabilities.Extensions[tasksExtension]
+	_, declared := r.admission.info.ClientCapabilities.Extensions[tasksExtension]
 	return declared
 }
 
@@ -216,17 +216,17 @@ func (s *Server) appendAnswer(
 
 // links returns the resource link appended to a truncated answer.
 func (s *Server) links(answer toolfold.Answer) []content.Block {
-	if answer.Kept == "" || s.kept == nil {
+	if answer.Kept == "" || s.answerLink == nil {
 		return nil
 	}
-	return []content.Block{s.kept(answer.Kept).Block()}
+	return []content.Block{s.answerLink(answer.Kept).Block()}
 }
 
 // appendMembers appends the members of a result with its own result type, and the end.
 func (r *request) appendMembers(out []byte, resultType string, members ordered.Map) []byte {
 	members.Set("resultType", resultType)
 	text := ordered.MustJSON(members)
-	t := terms{meta: r.terms.meta}
+	t := admission{meta: r.admission.meta}
 	return t.append(append(out, text[1:len(text)-1]...), nil)
 }
 
@@ -294,7 +294,7 @@ func (r *request) taskID() (string, *protocolError) {
 		return "", lacksTasks
 	}
 	var raw json.RawMessage
-	scan(r.rawParams, []named{{"taskId", &raw}})
+	scan(r.rawParams, []memberTarget{{"taskId", &raw}})
 	id := textOfJSON(raw)
 	if id == "" {
 		return "", &protocolError{code: mcp.INVALID_PARAMS, message: "taskId must be a text"}
@@ -350,7 +350,7 @@ func (s *Server) detailed(ctx context.Context, r *request, t Task) (ordered.Map,
 			return nil, &protocolError{code: mcp.INVALID_PARAMS, message: refused.Message}
 		}
 		answer := s.surface.Client.Recall(ctx, t.Name, t.Raw, t.Result, t.Failed)
-		plain := request{message: r.message, log: r.log, terms: &terms{rest: []byte(`"resultType":"complete"`)}} // required marks
+		plain := request{message: r.message, log: r.log, admission: &admission{rest: []byte(`"resultType":"complete"`)}} // required marks
 		text, failed := plain.appendResult([]byte("{"), answer, structured, s.links(answer)...)
 		if failed != nil {
 			return nil, failed

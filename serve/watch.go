@@ -21,18 +21,18 @@ const maxWatched = 1000
 
 // watches are the subscriptions of clients to resources.
 type watches struct {
-	tell func(ctx context.Context, uri string, watch bool) // see [Others.Watch]; may be nil
+	watch func(ctx context.Context, uri string, watch bool) // see [Others.Watch]; may be nil
 
 	mu      sync.Mutex
 	byKey   map[any]*watch // by the id of a session, or the request of a stream
 	looking bool           // a goroutine polls for changes
 }
 
-// told notifies other servers that a client watches a URI, or that no client does any more. The
-// caller holds the lock, so that the last notification is true.
-func (w *watches) told(from toolfold.Origin, uri string, watch bool) {
-	if w.tell != nil {
-		w.tell(callctx.With(context.Background(), from), uri, watch)
+// notifyOthers notifies other servers that a client watches a URI, or that no client does any more.
+// The caller holds the lock, so that the last notification is true.
+func (w *watches) notifyOthers(from toolfold.Origin, uri string, watch bool) {
+	if w.watch != nil {
+		w.watch(callctx.With(context.Background(), from), uri, watch)
 	}
 }
 
@@ -73,7 +73,7 @@ func (w *watches) add(key any, from toolfold.Origin, send func(mcp.JSONRPCNotifi
 			return nil
 		}
 		one.uris, one.by[uri] = append(one.uris, uri), from
-		w.told(from, uri, true)
+		w.notifyOthers(from, uri, true)
 	}
 	return one
 }
@@ -108,7 +108,7 @@ func (w *watches) without(key any, uri string) *watch {
 			continue
 		}
 		if len(w.locked(gone)) == 0 {
-			w.told(one.by[gone], gone, false)
+			w.notifyOthers(one.by[gone], gone, false)
 		}
 		delete(one.by, gone)
 	}
@@ -175,7 +175,7 @@ func (s *Server) subscribe(ctx context.Context, r *request, out []byte) ([]byte,
 			message: fmt.Sprintf("%d resources are watched: unsubscribe from one first", maxWatched)}
 	}
 	s.watch(one, []string{uri})
-	return r.terms.append(out, nil), nil
+	return r.admission.append(out, nil), nil
 }
 
 // unsubscribe is the reverse of subscribe.
@@ -185,7 +185,7 @@ func (s *Server) unsubscribe(_ context.Context, r *request, out []byte) ([]byte,
 		return nil, failed
 	}
 	s.watches.remove(r.session.SessionID(), uri)
-	return r.terms.append(out, nil), nil
+	return r.admission.append(out, nil), nil
 }
 
 // watchedURI returns the URI that a request within a session names.
@@ -194,7 +194,7 @@ func (r *request) watchedURI() (string, *protocolError) {
 		return "", &protocolError{code: mcp.INVALID_REQUEST, message: "a subscription needs a session: begin one with initialize"}
 	}
 	var uri json.RawMessage
-	scan(r.rawParams, []named{{"uri", &uri}})
+	scan(r.rawParams, []memberTarget{{"uri", &uri}})
 	if textOfJSON(uri) == "" {
 		return "", &protocolError{code: mcp.INVALID_PARAMS, message: "uri must be a text"}
 	}
@@ -207,14 +207,16 @@ func (m *message) watchesTooMany() bool {
 		return false
 	}
 	var notifications, list json.RawMessage
-	scan(m.rawParams, []named{{"notifications", &notifications}})
-	scan(notifications, []named{{"resourceSubscriptions", &list}})
+	scan(m.rawParams, []memberTarget{{"notifications", &notifications}})
+	scan(notifications, []memberTarget{{"resourceSubscriptions", &list}})
 	var uris []json.RawMessage
 	return json.Unmarshal(list, &uris) == nil && len(uris) > maxWatched
 }
 
-// refusingWatch answers such requests in place of mcp-go, which would open the stream.
-var refusingWatch = &method{as: mcp.MethodToolsList, handle: func(*Server, context.Context, *request, []byte) ([]byte, *protocolError) {
+// tooManyWatches answers such requests in place of mcp-go, which would open the stream.
+var tooManyWatches = &method{standIn: mcp.MethodToolsList, handle: func(
+	*Server, context.Context, *request, []byte,
+) ([]byte, *protocolError) {
 	return nil, &protocolError{code: mcp.INVALID_PARAMS,
 		message: fmt.Sprintf("notifications.resourceSubscriptions has more than %d URIs: name those that matter", maxWatched)}
 }}

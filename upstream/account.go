@@ -96,8 +96,8 @@ func (a Accounts) Remove(ctx context.Context, name string) (removed bool, err er
 	return removed, err
 }
 
-// written returns the modification time of the file, or the zero time if there is no file.
-func (a Accounts) written() time.Time {
+// modTime returns the modification time of the file, or the zero time if there is no file.
+func (a Accounts) modTime() time.Time {
 	info, err := os.Stat(a.Path)
 	if err != nil {
 		return time.Time{}
@@ -186,7 +186,7 @@ func (a *Account) token(ctx context.Context, refused string) (string, error) {
 	if a.login != nil && fresh() {
 		return a.login.Token.AccessToken, nil
 	}
-	written := a.accounts.written()
+	written := a.accounts.modTime()
 	if a.login == nil && a.looked && written.Equal(a.lacks) {
 		return "", nil
 	}

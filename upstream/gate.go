@@ -28,25 +28,25 @@ import (
 type gate struct {
 	client Client
 	server Server
-	said   io.Writer                                    // receives text that is not a message; nil drops it
+	output io.Writer                                    // receives text that is not a message; nil drops it
 	answer func(context.Context, jsonrpc.Message) error // sends a response to the server
 	inject func(jsonrpc.Message)                        // passes a message to the library, outside of the server's stream
 	life   context.Context                              // of the session
 
-	mu      sync.Mutex
-	waiting map[jsonrpc.ID]*request
-	calls   map[string]*call                  // running calls, by progress token
-	asked   map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
-	asking  map[string]bool                   // tools that have, or may have, asked in this session
-	quiet   map[string]bool                   // tools that answered a call without asking
-	unsaid  bool                              // the connection does not name the call of a question
-	queue   []*queued                         // calls of asking tools that wait for their turn, next first
-	held    []*question                       // questions whose call is not known yet
-	watches map[string]*watch                 // watches whose requests are not sent yet, by URI
-	list    json.RawMessage                   // the last answer to tools/list
-	version string                            // agreed by initialize
-	strays  int                               // number of texts that answer nothing
-	heard   handshake
+	mu             sync.Mutex
+	requests       map[jsonrpc.ID]*request
+	calls          map[string]*call                  // running calls, by progress token
+	serverRequests map[jsonrpc.ID]context.CancelFunc // requests of the server without a response
+	askingTools    map[string]bool                   // tools that have, or may have, asked in this session
+	quietTools     map[string]bool                   // tools that answered a call without asking
+	callUnnamed    bool                              // the connection does not name the call of a question
+	queue          []*waitingCall                    // calls of asking tools that wait for their turn, next first
+	heldQuestions  []*question                       // questions whose call is not known yet
+	watches        map[string]*watch                 // watches whose requests are not sent yet, by URI
+	list           json.RawMessage                   // the last answer to tools/list
+	version        string                            // agreed by initialize
+	strays         int                               // number of texts that answer nothing
+	handshake      handshake
 }
 
 // handshake records how the first requests went.
@@ -70,9 +70,9 @@ type request struct {
 
 // watch is a subscription to a resource. Its request has no result while the subscription lasts.
 type watch struct {
-	asked   bool          // the request was sent
-	known   chan struct{} // closed when the server has agreed or refused
-	refused error         // the server's refusal; nil if it agreed. Read it only after known is closed
+	isSent  bool          // the request was sent
+	done    chan struct{} // closed when the server has agreed or refused
+	refusal error         // the server's refusal; nil if it agreed. Read it only after known is closed
 }
 
 // Codes of the errors that the gate puts in place of an answer.
@@ -90,18 +90,18 @@ const (
 	listen     = "subscriptions/listen"
 )
 
-func newGate(life context.Context, s Server, c Client, said io.Writer) *gate {
+func newGate(life context.Context, s Server, c Client, output io.Writer) *gate {
 	return &gate{
-		client: c, server: s, life: life, said: said,
-		waiting: map[jsonrpc.ID]*request{}, calls: map[string]*call{}, asked: map[jsonrpc.ID]context.CancelFunc{},
-		asking: map[string]bool{}, quiet: map[string]bool{}, watches: map[string]*watch{},
+		client: c, server: s, life: life, output: output,
+		requests: map[jsonrpc.ID]*request{}, calls: map[string]*call{}, serverRequests: map[jsonrpc.ID]context.CancelFunc{},
+		askingTools: map[string]bool{}, quietTools: map[string]bool{}, watches: map[string]*watch{},
 	}
 }
 
 // note records a text that is not a message or answers no request.
 func (g *gate) note(text []byte) {
-	if g.said != nil {
-		_, _ = g.said.Write(append(text[:len(text):len(text)], '\n'))
+	if g.output != nil {
+		_, _ = g.output.Write(append(text[:len(text):len(text)], '\n'))
 	}
 	g.mu.Lock()
 	g.strays++
@@ -112,22 +112,22 @@ func (g *gate) note(text []byte) {
 	}
 }
 
-// sent records a message to the server, and returns the message to send in its place.
-func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
+// outgoing records a message to the server, and returns the message to send in its place.
+func (g *gate) outgoing(message jsonrpc.Message) jsonrpc.Message {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch m := message.(type) {
 	case *jsonrpc.Response:
-		delete(g.asked, m.ID)
+		delete(g.serverRequests, m.ID)
 	case *jsonrpc.Request:
 		if m.Method == "notifications/cancelled" {
-			g.takenBack(m)
+			g.forgetCancelled(m)
 		}
 		if !m.IsCall() {
 			break
 		}
 		r := &request{method: m.Method}
-		g.waiting[m.ID] = r
+		g.requests[m.ID] = r
 		switch m.Method {
 		case callTool:
 			var params struct {
@@ -138,10 +138,10 @@ func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
 			_ = json.Unmarshal(params.Meta, &token)
 			if r.call = g.calls[token.ProgressToken]; r.call != nil {
 				r.call.id = m.ID
-				return r.call.written(m, params.Meta)
+				return r.call.requestFor(m, params.Meta)
 			}
 		case discover:
-			g.heard.probed = true
+			g.handshake.probed = true
 			r.timer = time.AfterFunc(cmp.Or(g.server.ProbeTimeout, DefaultProbeTimeout), func() { g.expire(m.ID) })
 		case listen:
 			var params struct {
@@ -150,7 +150,7 @@ func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
 			_ = json.Unmarshal(m.Params, &params)
 			for _, uri := range params.Notifications.ResourceSubscriptions { // the library asks for one resource at a time
 				if r.watch = g.watches[uri]; r.watch != nil {
-					r.watch.asked = true
+					r.watch.isSent = true
 				}
 			}
 		}
@@ -158,8 +158,8 @@ func (g *gate) sent(message jsonrpc.Message) jsonrpc.Message {
 	return message
 }
 
-// takenBack forgets the request that a notification of the library cancels. The caller holds the lock.
-func (g *gate) takenBack(cancelled *jsonrpc.Request) {
+// forgetCancelled forgets the request that a notification of the library cancels. The caller holds the lock.
+func (g *gate) forgetCancelled(cancelled *jsonrpc.Request) {
 	var p struct{ RequestID any }
 	_ = json.Unmarshal(cancelled.Params, &p)
 	if id, err := jsonrpc.MakeID(p.RequestID); err == nil {
@@ -170,8 +170,8 @@ func (g *gate) takenBack(cancelled *jsonrpc.Request) {
 // end ends the wait for the answer of a request, and returns the request, or nil if it did not wait.
 // The caller holds the lock.
 func (g *gate) end(id jsonrpc.ID, refused error) *request {
-	r := g.waiting[id]
-	delete(g.waiting, id)
+	r := g.requests[id]
+	delete(g.requests, id)
 	if r != nil && r.watch != nil {
 		r.watch.settle(refused)
 	}
@@ -182,10 +182,10 @@ func (g *gate) end(id jsonrpc.ID, refused error) *request {
 // caller holds the gate's lock.
 func (w *watch) settle(refused error) {
 	select {
-	case <-w.known:
+	case <-w.done:
 	default:
-		w.refused = refused
-		close(w.known)
+		w.refusal = refused
+		close(w.done)
 	}
 }
 
@@ -193,7 +193,7 @@ func (w *watch) settle(refused error) {
 func (g *gate) awaitAgreement(uri string) *watch {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	w := &watch{known: make(chan struct{})}
+	w := &watch{done: make(chan struct{})}
 	g.watches[uri] = w
 	return w
 }
@@ -203,18 +203,18 @@ func (g *gate) wasAsked(uri string, w *watch) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.watches, uri)
-	return w.asked
+	return w.isSent
 }
 
 // expire ends the probe, so that the library goes on with initialize.
 func (g *gate) expire(id jsonrpc.ID) {
 	g.mu.Lock()
-	r := g.waiting[id]
+	r := g.requests[id]
 	if r == nil {
 		g.mu.Unlock()
 		return
 	}
-	g.heard.late, r.timer = true, nil
+	g.handshake.late, r.timer = true, nil
 	expired := r.expired
 	g.mu.Unlock()
 	if expired != nil {
@@ -233,7 +233,7 @@ func idOf(n int64) jsonrpc.ID {
 func (g *gate) onExpiry(id jsonrpc.ID, f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if r := g.waiting[id]; r != nil {
+	if r := g.requests[id]; r != nil {
 		r.expired = f
 	}
 }
@@ -242,7 +242,7 @@ func (g *gate) onExpiry(id jsonrpc.ID, f func()) {
 func (g *gate) waits(id jsonrpc.ID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.waiting[id] != nil
+	return g.requests[id] != nil
 }
 
 // agreed returns the version that initialize agreed on, or an empty string before that.
@@ -261,17 +261,17 @@ func (g *gate) leave(token string, cancelled bool) json.RawMessage {
 	g.mu.Lock()
 	c := g.calls[token]
 	if c.result != nil && !c.asks && c.tool != "" {
-		g.quiet[c.tool] = true
+		g.quietTools[c.tool] = true
 	}
-	if cancelled && c.result == nil && c.asks && g.unsaid {
-		g.haunt(token, c)
+	if cancelled && c.result == nil && c.asks && g.callUnnamed {
+		g.addGhost(token, c)
 	} else {
 		g.drop(token)
 	}
-	result, telling := c.result, c.telling
+	result, reporting := c.result, c.reporting
 	g.mu.Unlock()
-	if telling != nil {
-		<-telling
+	if reporting != nil {
+		<-reporting
 	}
 	return result
 }
@@ -283,8 +283,8 @@ func (g *gate) hear(c *call, e event) bool {
 		return false
 	}
 	c.events = append(c.events, e)
-	if c.telling == nil {
-		c.telling = make(chan struct{})
+	if c.reporting == nil {
+		c.reporting = make(chan struct{})
 		go g.tell(c)
 	}
 	return true
@@ -295,8 +295,8 @@ func (g *gate) tell(c *call) {
 	for {
 		g.mu.Lock()
 		if len(c.events) == 0 {
-			close(c.telling)
-			c.telling = nil
+			close(c.reporting)
+			c.reporting = nil
 			g.mu.Unlock()
 			return
 		}
@@ -324,7 +324,7 @@ func (g *gate) page() json.RawMessage {
 func (g *gate) state() handshake {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.heard
+	return g.handshake
 }
 
 // texts returns a reader for the texts of a stream; it passes messages for the library to out. stream
@@ -430,11 +430,11 @@ func (g *gate) take(text []byte, stream *jsonrpc.Request, out func(jsonrpc.Messa
 	method, isRequest := ordered.Text(m.method)
 	switch {
 	case isRequest && (m.id == nil || string(m.id) == "null"):
-		g.notified(method, object(m.params), stream, out)
+		g.onNotification(method, object(m.params), stream, out)
 	case isRequest:
-		g.requested(text, m.id, &jsonrpc.Request{Method: method, Params: object(m.params)}, stream, out)
+		g.onRequest(text, m.id, &jsonrpc.Request{Method: method, Params: object(m.params)}, stream, out)
 	default:
-		g.replied(text, m.id, m.result, m.err, out)
+		g.onReply(text, m.id, m.result, m.err, out)
 	}
 }
 
@@ -446,12 +446,12 @@ func object(params json.RawMessage) json.RawMessage {
 	return compact(params)
 }
 
-// replied handles a reply of the server.
-func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out func(jsonrpc.Message)) {
+// onReply handles a reply of the server.
+func (g *gate) onReply(text []byte, written, result, failed json.RawMessage, out func(jsonrpc.Message)) {
 	n, usable := number(string(written))
 	id := idOf(n)
 	g.mu.Lock()
-	r := g.waiting[id]
+	r := g.requests[id]
 	if !usable || r == nil {
 		if usable {
 			g.settleGhost(id)
@@ -466,7 +466,7 @@ func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out
 		refused = refusal(failed)
 	}
 	g.end(id, refused)
-	late := g.greeted(r, wasError)
+	late := g.onGreeting(r, wasError)
 	g.mu.Unlock()
 	switch {
 	case late:
@@ -483,18 +483,18 @@ func (g *gate) replied(text []byte, written, result, failed json.RawMessage, out
 	}
 }
 
-// greeted records a reply to one of the first requests. It reports whether the reply answers the probe
+// onGreeting records a reply to one of the first requests. It reports whether the reply answers the probe
 // too late. The caller holds the lock.
-func (g *gate) greeted(r *request, wasError bool) (late bool) {
+func (g *gate) onGreeting(r *request, wasError bool) (late bool) {
 	switch r.method {
 	case discover:
-		g.heard.discovered, g.heard.refused = !wasError, wasError
+		g.handshake.discovered, g.handshake.refused = !wasError, wasError
 		late = r.timer == nil
 		if r.timer != nil {
 			r.timer.Stop()
 		}
 	case initialize:
-		g.heard.answered = true
+		g.handshake.answered = true
 	}
 	return late
 }
@@ -517,7 +517,7 @@ func (g *gate) keep(r *request, result json.RawMessage) json.RawMessage {
 		if r.method == initialize {
 			var agreed struct{ ProtocolVersion string }
 			_ = json.Unmarshal(hello, &agreed)
-			g.version, g.unsaid = agreed.ProtocolVersion, g.unsaid || g.server.Argv != nil || g.server.SSE
+			g.version, g.callUnnamed = agreed.ProtocolVersion, g.callUnnamed || g.server.Argv != nil || g.server.SSE
 		}
 		return hello
 	}
@@ -547,9 +547,9 @@ func refusal(failed json.RawMessage) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: code, Message: message, Data: e.Data}
 }
 
-// requested handles a request of the server. Questions go to the clients of calls; the library answers
+// onRequest handles a request of the server. Questions go to the clients of calls; the library answers
 // other requests.
-func (g *gate) requested(text []byte, written json.RawMessage, r, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
+func (g *gate) onRequest(text []byte, written json.RawMessage, r, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
 	if id, ok := ordered.Text(written); ok {
 		r.ID, _ = jsonrpc.MakeID(id)
 	} else if n, ok := number(string(written)); ok {
@@ -558,13 +558,13 @@ func (g *gate) requested(text []byte, written json.RawMessage, r, stream *jsonrp
 		g.note(text) // without a usable id it cannot be answered
 		return
 	}
-	q := &question{Request: r, known: make(chan error, 1), wanted: make(chan struct{})}
+	q := &question{Request: r, attributed: make(chan error, 1), wanted: make(chan struct{})}
 	q.ctx, q.cancel = context.WithCancel(g.life)
 	g.mu.Lock()
-	_, twice := g.asked[r.ID]
-	full := twice || len(g.asked) >= maxAsked
+	_, twice := g.serverRequests[r.ID]
+	full := twice || len(g.serverRequests) >= maxAsked
 	if !full {
-		g.asked[r.ID] = q.cancel
+		g.serverRequests[r.ID] = q.cancel
 		if isQuestion(r.Method) {
 			g.match(q, stream)
 		}
@@ -590,11 +590,11 @@ const completed = "notifications/elicitation/complete"
 // agreedToTell is the notification by which a server agrees to a subscription.
 const agreedToTell = "notifications/subscriptions/acknowledged"
 
-// notified passes notifications about a call to its caller, and other notifications to the library.
-func (g *gate) notified(method string, params json.RawMessage, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
+// onNotification passes notifications about a call to its caller, and other notifications to the library.
+func (g *gate) onNotification(method string, params json.RawMessage, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
 	if !slices.Contains(ofCalls, method) {
 		if method == agreedToTell {
-			g.acknowledged(params)
+			g.onAcknowledgement(params)
 		}
 		out(&jsonrpc.Request{Method: method, Params: params})
 		return
@@ -618,20 +618,20 @@ func (g *gate) notified(method string, params json.RawMessage, stream *jsonrpc.R
 		}
 	case "notifications/message":
 		if params != nil {
-			g.hear(g.logged(stream), event{log: params})
+			g.hear(g.callOfLog(stream), event{log: params})
 		}
 	case "notifications/cancelled":
 		var p struct{ RequestID any }
 		_ = json.Unmarshal(params, &p)
-		if id, err := jsonrpc.MakeID(p.RequestID); err == nil && g.asked[id] != nil {
-			g.asked[id]()
+		if id, err := jsonrpc.MakeID(p.RequestID); err == nil && g.serverRequests[id] != nil {
+			g.serverRequests[id]()
 		}
 	}
 }
 
-// logged returns the call that a log message in a stream is about, or nil if that is unknown. The
+// callOfLog returns the call that a log message in a stream is about, or nil if that is unknown. The
 // caller holds the lock.
-func (g *gate) logged(stream *jsonrpc.Request) *call {
+func (g *gate) callOfLog(stream *jsonrpc.Request) *call {
 	if stream != nil {
 		return g.callOf(stream)
 	}
@@ -643,8 +643,8 @@ func (g *gate) logged(stream *jsonrpc.Request) *call {
 	return nil
 }
 
-// acknowledged records that the server has agreed to a subscription.
-func (g *gate) acknowledged(params json.RawMessage) {
+// onAcknowledgement records that the server has agreed to a subscription.
+func (g *gate) onAcknowledgement(params json.RawMessage) {
 	var p struct {
 		Meta map[string]json.RawMessage `json:"_meta"`
 	}
@@ -652,7 +652,7 @@ func (g *gate) acknowledged(params json.RawMessage) {
 	n, ok := number(string(p.Meta[mcp.MetaKeySubscriptionID]))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if r := g.waiting[idOf(n)]; ok && r != nil && r.watch != nil {
+	if r := g.requests[idOf(n)]; ok && r != nil && r.watch != nil {
 		r.watch.settle(nil)
 	}
 }

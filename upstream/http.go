@@ -155,7 +155,7 @@ type sending struct{}
 
 // Write implements [mcp.Connection].
 func (c *exchange) Write(ctx context.Context, message jsonrpc.Message) error {
-	message = c.remote.gate.sent(message)
+	message = c.remote.gate.outgoing(message)
 	request, ok := message.(*jsonrpc.Request)
 	if ok && request.IsCall() {
 		ctx = context.WithValue(ctx, sending{}, request)

@@ -105,7 +105,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 		sent := s.gate.page()
 		if last != nil && bytes.Equal(sent, last) { // the server ignores the cursor, which is not a text
 			answer.Left = append(answer.Left, "pages behind the first are not read: its cursor is no text and leads to the same page")
-			s.listed.Store(true)
+			s.hasListed.Store(true)
 			return answer, nil
 		}
 		if err := json.Unmarshal(sent, &page); err != nil || page.Tools == nil {
@@ -119,7 +119,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 			}
 		}
 		if cursor = cursorOf(page.NextCursor); cursor == "" {
-			s.listed.Store(true)
+			s.hasListed.Store(true)
 			return answer, nil
 		}
 		if last = nil; kindOf(page.NextCursor) != "a text" {
@@ -274,7 +274,7 @@ func (s *Session) watch(ctx context.Context, uri string) error {
 		return err
 	}
 	select {
-	case <-w.known:
+	case <-w.done:
 	case <-time.After(agreeTime):
 		return nil
 	case <-s.gone:
@@ -282,8 +282,8 @@ func (s *Session) watch(ctx context.Context, uri string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if w.refused != nil {
+	if w.refusal != nil {
 		_ = s.session.Unsubscribe(ctx, &mcp.UnsubscribeParams{URI: uri}) // or the library would not subscribe again
 	}
-	return w.refused
+	return w.refusal
 }

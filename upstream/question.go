@@ -46,11 +46,11 @@ type question struct {
 	ctx    context.Context // ends when the server takes the question back
 	cancel context.CancelFunc
 
-	of       *call      // nil if unknown, or if it belongs to no call
-	running  []*call    // candidates while of is unknown
-	known    chan error // receives nil once of is known, or the reason why it cannot be
-	wanted   chan struct{}
-	isWanted bool // wanted is closed
+	of         *call      // nil if unknown, or if it belongs to no call
+	running    []*call    // candidates while of is unknown
+	attributed chan error // receives nil once of is known, or the reason why it cannot be
+	wanted     chan struct{}
+	isWanted   bool // wanted is closed
 }
 
 // isQuestion reports whether a request of the server is for the client of a call.
@@ -60,20 +60,20 @@ func isQuestion(method string) bool { return method == Sample || method == Elici
 // or nil. The caller holds the lock.
 func (g *gate) match(q *question, stream *jsonrpc.Request) {
 	if q.of = g.callOf(stream); q.of != nil || q.Method == Roots {
-		q.known <- nil
+		q.attributed <- nil
 		return
 	}
 	if stream != nil {
-		q.known <- errors.New("the call of this stream has ended")
+		q.attributed <- errors.New("the call of this stream has ended")
 		return
 	}
 	for _, c := range g.calls {
 		q.running = append(q.running, c)
 	}
-	g.unsaid = g.unsaid || len(q.running) > 0
+	g.callUnnamed = g.callUnnamed || len(q.running) > 0
 	switch {
 	case len(q.running) == 0:
-		q.known <- errors.New("the server has no running call")
+		q.attributed <- errors.New("the server has no running call")
 	case len(q.running) == 1:
 		g.attribute(q, q.running[0])
 	default:
@@ -81,7 +81,7 @@ func (g *gate) match(q *question, stream *jsonrpc.Request) {
 			g.attribute(q, c)
 			return
 		}
-		g.held = append(g.held, q)
+		g.heldQuestions = append(g.heldQuestions, q)
 		g.want()
 		g.giveUpStuck()
 	}
@@ -90,10 +90,10 @@ func (g *gate) match(q *question, stream *jsonrpc.Request) {
 // callOf returns the call whose response is in the stream, or nil if it has ended or is not a call. The
 // caller holds the lock.
 func (g *gate) callOf(stream *jsonrpc.Request) *call {
-	if stream == nil || g.waiting[stream.ID] == nil {
+	if stream == nil || g.requests[stream.ID] == nil {
 		return nil
 	}
-	return g.waiting[stream.ID].call
+	return g.requests[stream.ID].call
 }
 
 // turnOf returns the only asking call without an open question, or nil if there is not exactly one.
@@ -116,16 +116,16 @@ func (g *gate) attribute(q *question, c *call) {
 	q.of, q.running = c, nil
 	c.asks, c.open = true, append(c.open, q)
 	if c.tool != "" {
-		g.asking[c.tool] = true
+		g.askingTools[c.tool] = true
 	}
-	q.known <- nil
+	q.attributed <- nil
 	g.want()
 }
 
 // want signals the calls with open questions that another call waits for them. The caller holds the
 // lock.
 func (g *gate) want() {
-	if len(g.queue) == 0 && len(g.held) == 0 {
+	if len(g.queue) == 0 && len(g.heldQuestions) == 0 {
 		return
 	}
 	for _, c := range g.calls {
@@ -141,27 +141,27 @@ func (g *gate) want() {
 // giveUpStuck refuses all held questions if every candidate call waits for one of them: no call would
 // end before they are answered. The caller holds the lock.
 func (g *gate) giveUpStuck() {
-	for _, q := range g.held {
-		if len(q.running) > len(g.held) || slices.ContainsFunc(q.running, func(c *call) bool { return len(c.open) > 0 }) {
+	for _, q := range g.heldQuestions {
+		if len(q.running) > len(g.heldQuestions) || slices.ContainsFunc(q.running, func(c *call) bool { return len(c.open) > 0 }) {
 			return
 		}
 	}
-	for _, q := range slices.Clone(g.held) {
+	for _, q := range slices.Clone(g.heldQuestions) {
 		g.giveUp(q, nil)
 	}
 }
 
 // giveUp refuses a question whose call is still unknown; why may be nil. The caller holds the lock.
 func (g *gate) giveUp(q *question, why error) {
-	at := slices.Index(g.held, q)
+	at := slices.Index(g.heldQuestions, q)
 	if at < 0 {
 		return
 	}
-	g.held = slices.Delete(g.held, at, at+1)
+	g.heldQuestions = slices.Delete(g.heldQuestions, at, at+1)
 	if why == nil {
 		why = g.notKnown(q)
 	}
-	q.known <- why
+	q.attributed <- why
 	g.advance()
 }
 
@@ -173,8 +173,8 @@ func (g *gate) notKnown(q *question) error {
 	if !slices.ContainsFunc(q.running, func(c *call) bool { return len(c.open) > 0 }) {
 		var tools []string
 		for _, c := range q.running {
-			if c.tool != "" && !g.quiet[c.tool] && !slices.Contains(tools, c.tool) {
-				g.asking[c.tool] = true
+			if c.tool != "" && !g.quietTools[c.tool] && !slices.Contains(tools, c.tool) {
+				g.askingTools[c.tool] = true
 				tools = append(tools, c.tool)
 			}
 		}
@@ -187,10 +187,10 @@ func (g *gate) notKnown(q *question) error {
 
 // exclude removes an ended call from the candidates of all questions. The caller holds the lock.
 func (g *gate) exclude(c *call) {
-	for _, q := range slices.Clone(g.held) {
+	for _, q := range slices.Clone(g.heldQuestions) {
 		q.running = slices.DeleteFunc(q.running, func(running *call) bool { return running == c })
 		if len(q.running) == 1 {
-			g.held = slices.DeleteFunc(g.held, func(held *question) bool { return held == q })
+			g.heldQuestions = slices.DeleteFunc(g.heldQuestions, func(held *question) bool { return held == q })
 			g.attribute(q, q.running[0])
 		}
 	}
@@ -201,14 +201,14 @@ func (g *gate) exclude(c *call) {
 // question must not be taken for a question of the next call.
 const ghostTime = time.Second
 
-// haunt replaces a cancelled call by one that refuses all questions, for [ghostTime] or until the
+// addGhost replaces a cancelled call by one that refuses all questions, for [ghostTime] or until the
 // server answers it. The caller holds the lock.
-func (g *gate) haunt(token string, c *call) {
+func (g *gate) addGhost(token string, c *call) {
 	ghost := &call{id: c.id, ghost: true, asks: true, tell: func(event) {}, ask: func(context.Context, Question) (json.RawMessage, error) {
 		return nil, errors.New("the call that asks was cancelled")
 	}}
 	g.calls[token] = ghost
-	for _, q := range g.held {
+	for _, q := range g.heldQuestions {
 		if at := slices.Index(q.running, c); at >= 0 {
 			q.running[at] = ghost
 		}
@@ -240,23 +240,23 @@ func (g *gate) drop(token string) {
 	g.advance()
 }
 
-// queued is a call that waits for its turn.
-type queued struct {
+// waitingCall is a call that waits for its turn.
+type waitingCall struct {
 	token string
 	call  *call
 	turn  chan struct{} // closed when the call may run
 }
 
 // enter begins a call under its progress token. It returns nil if the call may run at once.
-func (g *gate) enter(token string, c *call) *queued {
+func (g *gate) enter(token string, c *call) *waitingCall {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	c.asks = c.asks || g.asking[c.tool]
-	if !c.asks || !g.unsaid {
+	c.asks = c.asks || g.askingTools[c.tool]
+	if !c.asks || !g.callUnnamed {
 		g.calls[token] = c
 		return nil
 	}
-	w := &queued{token, c, make(chan struct{})}
+	w := &waitingCall{token, c, make(chan struct{})}
 	g.queue = append(g.queue, w)
 	if g.advance(); g.calls[token] == c {
 		return nil
@@ -281,9 +281,9 @@ func (g *gate) advance() {
 }
 
 // unqueue ends a call that no longer waits for its turn. It may already run.
-func (g *gate) unqueue(w *queued) {
+func (g *gate) unqueue(w *waitingCall) {
 	g.mu.Lock()
-	g.queue = slices.DeleteFunc(g.queue, func(other *queued) bool { return other == w })
+	g.queue = slices.DeleteFunc(g.queue, func(other *waitingCall) bool { return other == w })
 	_, runs := g.calls[w.token]
 	g.mu.Unlock()
 	if runs {
@@ -326,7 +326,7 @@ func (g *gate) ask(q *question) {
 		return
 	}
 	g.mu.Lock()
-	delete(g.asked, q.ID) // the server took the question back
+	delete(g.serverRequests, q.ID) // the server took the question back
 	g.mu.Unlock()
 }
 
@@ -346,7 +346,7 @@ func (g *gate) answerTo(q *question) (json.RawMessage, error) {
 		}
 		return g.client.Ask(q.ctx, asked)
 	}
-	defer g.answered(q)
+	defer g.removeQuestion(q)
 	g.flush(q.of)
 	return q.of.ask(q.ctx, asked)
 }
@@ -357,7 +357,7 @@ func (g *gate) know(q *question) error {
 	defer late.Stop()
 	var why error
 	select {
-	case err := <-q.known:
+	case err := <-q.attributed:
 		return err
 	case <-late.C:
 	case <-q.ctx.Done():
@@ -366,11 +366,11 @@ func (g *gate) know(q *question) error {
 	g.mu.Lock()
 	g.giveUp(q, why)
 	g.mu.Unlock()
-	return <-q.known
+	return <-q.attributed
 }
 
-// answered removes a question from its call.
-func (g *gate) answered(q *question) {
+// removeQuestion removes a question from its call.
+func (g *gate) removeQuestion(q *question) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	q.of.open = slices.DeleteFunc(q.of.open, func(other *question) bool { return other == q })
@@ -378,12 +378,12 @@ func (g *gate) answered(q *question) {
 
 // flush waits until the caller of c has received all events so far.
 func (g *gate) flush(c *call) {
-	heard := make(chan struct{})
+	done := make(chan struct{})
 	g.mu.Lock()
-	waits := g.hear(c, event{then: func() { close(heard) }})
+	waits := g.hear(c, event{then: func() { close(done) }})
 	g.mu.Unlock()
 	if waits {
-		<-heard
+		<-done
 	}
 }
 

@@ -62,22 +62,22 @@ const (
 
 // Session is a connection to a server. It is safe for concurrent use.
 type Session struct {
-	server  Server
-	session *mcp.ClientSession
-	gate    *gate
-	stderr  *child.Tail
-	journal *journal
-	open    bool         // Connect has succeeded; set once
-	ended   func() error // ends the program and returns its error
-	stop    context.CancelFunc
-	last    atomic.Int64
-	logging sync.Mutex    // held while the level is set
-	level   string        // of log messages, if the session has one; empty = the server's default
-	listing chan struct{} // holds one element while the tools are listed
-	listed  atomic.Bool   // the tools were listed before
-	once    sync.Once
-	how     error
-	gone    chan struct{}
+	server    Server
+	session   *mcp.ClientSession
+	gate      *gate
+	stderr    *child.Tail
+	journal   *journal
+	open      bool         // Connect has succeeded; set once
+	ended     func() error // ends the program and returns its error
+	stop      context.CancelFunc
+	last      atomic.Int64
+	logging   sync.Mutex    // held while the level is set
+	level     string        // of log messages, if the session has one; empty = the server's default
+	listing   chan struct{} // holds one element while the tools are listed
+	hasListed atomic.Bool   // the tools were listed before
+	once      sync.Once
+	endError  error
+	gone      chan struct{}
 }
 
 // Connect starts or reaches a server. The context limits only that: the session lives until Close, or
@@ -150,21 +150,21 @@ func startSession(ctx context.Context, s Server, c Client) (*Session, error) {
 func connect(ctx context.Context, s Server, c Client) (*Session, handshake, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	tail, log := &child.Tail{Keep: maxSaid}, s.journal()
-	var said io.Writer = tail
+	var output io.Writer = tail
 	if log != nil {
-		said = io.MultiWriter(tail, log)
+		output = io.MultiWriter(tail, log)
 	}
 	session := &Session{
-		server: s, gate: newGate(life, s, c, said), stderr: tail, journal: log, stop: stop, gone: make(chan struct{}),
+		server: s, gate: newGate(life, s, c, output), stderr: tail, journal: log, stop: stop, gone: make(chan struct{}),
 		listing: make(chan struct{}, 1),
 	}
 	if s.Argv == nil {
-		session.gate.said = nil // or the text would be taken for output of a program
+		session.gate.output = nil // or the text would be taken for output of a program
 	}
 	var transport mcp.Transport
 	var err error
 	if s.Argv != nil {
-		transport, session.ended, err = start(life, stop, s, session.gate, c.Memory, said)
+		transport, session.ended, err = start(life, stop, s, session.gate, c.Memory, output)
 	} else {
 		session.ended = func() error { return nil }
 		transport, err = reach(s, session.gate, c.Memory)
@@ -182,7 +182,7 @@ func connect(ctx context.Context, s Server, c Client) (*Session, handshake, erro
 		err = session.fail(ctx, err)
 		heard := session.gate.state()
 		var unstarted *child.StartError
-		heard.unstarted = errors.As(session.how, &unstarted)
+		heard.unstarted = errors.As(session.endError, &unstarted)
 		return nil, heard, err
 	}
 	session.open = true
@@ -245,14 +245,14 @@ func (s *Session) end(failed error) error {
 		if s.session != nil {
 			_ = s.session.Close()
 		}
-		s.how = s.ended()
+		s.endError = s.ended()
 		s.stop()
 		s.journal.end()
 		if failed != nil && s.open {
-			s.journal.note(failedEntry, s.server.reason(cmp.Or(s.how, failed), "").Error())
+			s.journal.note(failedEntry, s.server.reason(cmp.Or(s.endError, failed), "").Error())
 		}
 	})
-	return s.how
+	return s.endError
 }
 
 // Close ends the session. The server's programs have ended when it returns.
@@ -340,9 +340,9 @@ type call struct {
 	ask   func(context.Context, Question) (json.RawMessage, error)
 	open  []*question // unanswered, on a connection that does not name their call
 
-	result  json.RawMessage // nil until it came
-	events  []event         // not yet reported to the caller
-	telling chan struct{}   // closed when the goroutine that reports events has ended; nil if it does not run
+	result    json.RawMessage // nil until it came
+	events    []event         // not yet reported to the caller
+	reporting chan struct{}   // closed when the goroutine that reports events has ended; nil if it does not run
 }
 
 // event is a server's report about a call.
@@ -390,7 +390,7 @@ const maxRounds = 20
 // tool has run. After errors other than a [*Refused], a [*Lost] and the context's own the session is
 // over.
 func (s *Session) Call(ctx context.Context, c Call) (json.RawMessage, error) {
-	if c.Mirrored && s.server.Argv == nil && s.modern() && !s.listed.Load() {
+	if c.Mirrored && s.server.Argv == nil && s.modern() && !s.hasListed.Load() {
 		_, _ = s.listTools(ctx) // if this fails, the server reports the missing headers
 	}
 	result, err := s.answered(ctx, c)
@@ -575,8 +575,8 @@ func firstMethod[T any](asked map[string]T) string {
 // so that it reads and keeps nothing else of them. The gate then replaces the method.
 const callTool = "tools/call"
 
-// written returns the request of the call as it is sent, from the request that the library made.
-func (c *call) written(made *jsonrpc.Request, meta json.RawMessage) *jsonrpc.Request {
+// requestFor returns the request of the call as it is sent, from the request that the library made.
+func (c *call) requestFor(made *jsonrpc.Request, meta json.RawMessage) *jsonrpc.Request {
 	with := *made
 	if c.method != "" {
 		with.Method = c.method

@@ -120,9 +120,9 @@ type Server struct {
 	Name  string
 	Alone bool // every tool becomes its own family
 
-	// Taken reports whether a name is in use outside of the server. Families do not get such a name,
+	// NameInUse reports whether a name is in use outside of the server. Families do not get such a name,
 	// nor one that makes such a name together with an action. Nil means that no name is in use.
-	Taken func(string) bool
+	NameInUse func(string) bool
 }
 
 // Make plans the families of a server.
@@ -136,12 +136,12 @@ func Make(s Server, tools []Tool) Plan {
 // Actions of missing tools stay, in case the tools come back. Join fails only if its context ends.
 func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, added []string, err error) {
 	b := builder{
-		ctx: ctx, server: s.Name, prefix: sharedPrefix(tools), taken: s.Taken,
-		tools: map[string]bool{}, called: map[string]bool{}, subjects: map[string]bool{},
-		spelt: map[string]string{}, names: map[string]bool{}, paths: map[string]bool{}, counts: map[string]int{},
+		ctx: ctx, server: s.Name, prefix: sharedPrefix(tools), nameInUse: s.NameInUse,
+		tools: map[string]bool{}, toolWords: map[string]bool{}, subjects: map[string]bool{},
+		plurals: map[string]string{}, names: map[string]bool{}, paths: map[string]bool{}, counts: map[string]int{},
 	}
-	if b.taken == nil {
-		b.taken = func(string) bool { return false }
+	if b.nameInUse == nil {
+		b.nameInUse = func(string) bool { return false }
 	}
 	reads := map[string]bool{}
 	for _, t := range tools {
@@ -162,21 +162,21 @@ func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, ad
 	}
 	b.base = b.baseOf(s.Name)
 	for _, reading := range []bool{true, false} {
-		var rest []subjected
+		var rest []parsedTool
 		for _, t := range tools {
 			if placed[t.Name] || t.Reads != reading {
 				continue
 			}
 			placed[t.Name] = true
 			added = append(added, t.Name)
-			rest = append(rest, b.subjected(t))
+			rest = append(rest, b.parse(t))
 		}
-		start, anew := len(b.families), len(p.Families) == 0
-		if only := len(tools) == 1 && anew; s.Alone || only {
+		start, isNew := len(b.families), len(p.Families) == 0
+		if only := len(tools) == 1 && isNew; s.Alone || only {
 			b.separate(rest, only && !s.Alone)
 			continue
 		}
-		b.place(rest, reading, anew)
+		b.place(rest, reading, isNew)
 		// The family named after the server comes first: its summary has the server's purpose.
 		slices.SortStableFunc(b.families[start:], func(x, y Family) int {
 			return cmp.Compare(min(len(x.Noun), 1), min(len(y.Noun), 1))
@@ -188,38 +188,38 @@ func (p Plan) Join(ctx context.Context, s Server, tools []Tool) (joined Plan, ad
 	return Plan{b.families}, added, nil
 }
 
-// subjected is a tool with the words of its name and of its subject, the thing it acts on.
-type subjected struct {
+// parsedTool is a tool with the words of its name and of its subject, the thing it acts on.
+type parsedTool struct {
 	Tool
 	words, subject []string
 	text           string // the words of the subject, with a blank around each
 }
 
-// subjected returns a tool with its words.
-func (b *builder) subjected(t Tool) subjected {
+// parse returns a tool with its words.
+func (b *builder) parse(t Tool) parsedTool {
 	words := b.words(t.Name)
 	nouns := subject(words, b.areas)
-	return subjected{t, words, nouns, " " + strings.Join(nouns, " ") + " "}
+	return parsedTool{t, words, nouns, " " + strings.Join(nouns, " ") + " "}
 }
 
 // has reports whether the tool acts on a noun, which may be several words.
-func (t subjected) has(noun string) bool { // in the singular
+func (t parsedTool) has(noun string) bool { // in the singular
 	return strings.Contains(t.text, " "+noun+" ")
 }
 
 type builder struct {
-	ctx      context.Context // if it ends, planning stops unfinished
-	server   string
-	tools    map[string]bool   // by the server's names
-	called   map[string]bool   // words of the tools' names, in the singular
-	subjects map[string]bool   // of the tools, in the singular
-	spelt    map[string]string // words that occur only in the plural, by their singular
-	mixed    bool              // some tools only read, and some do not
-	areas    bool              // most names go from the area to the verb, such as acr_registry_list
-	base     string            // first words of the families' names
-	prefix   int               // number of words that all tools' names begin with
-	taken    func(string) bool
-	families []Family
+	ctx       context.Context // if it ends, planning stops unfinished
+	server    string
+	tools     map[string]bool   // by the server's names
+	toolWords map[string]bool   // words of the tools' names, in the singular
+	subjects  map[string]bool   // of the tools, in the singular
+	plurals   map[string]string // words that occur only in the plural, by their singular
+	mixed     bool              // some tools only read, and some do not
+	areas     bool              // most names go from the area to the verb, such as acr_registry_list
+	base      string            // first words of the families' names
+	prefix    int               // number of words that all tools' names begin with
+	nameInUse func(string) bool
+	families  []Family
 
 	names  map[string]bool // names of the families; the value is Reads
 	paths  map[string]bool // family_action for each action
@@ -229,11 +229,11 @@ type builder struct {
 // read collects the words that the tools' names use.
 func (b *builder) read(tools []Tool) {
 	first, last := 0, 0 // names that begin or end with a verb
-	said := map[string]bool{}
+	allWords := map[string]bool{}
 	for _, t := range tools {
 		b.mixed = b.mixed || t.Reads != tools[0].Reads
 		words := b.words(t.Name)
-		b.called[singulars(strings.Join(words, " "))] = true
+		b.toolWords[singulars(strings.Join(words, " "))] = true
 		switch {
 		case verbs()[words[0]] && !nounVerbs()[words[0]]:
 			first++
@@ -241,16 +241,16 @@ func (b *builder) read(tools []Tool) {
 			last++
 		}
 		for _, word := range words {
-			said[word] = true
+			allWords[word] = true
 		}
 	}
 	b.areas = last > first
 	for _, t := range tools {
-		b.subjects[strings.TrimSpace(b.subjected(t).text)] = true
+		b.subjects[strings.TrimSpace(b.parse(t).text)] = true
 	}
-	for word := range said {
-		if one := singular(word); !said[one] {
-			b.spelt[one] = word
+	for word := range allWords {
+		if one := singular(word); !allWords[one] {
+			b.plurals[one] = word
 		}
 	}
 }
@@ -265,8 +265,8 @@ func (b *builder) append(f Family) *Family {
 	return &b.families[len(b.families)-1]
 }
 
-// named reports whether a family has this name.
-func (b *builder) named(name string) bool { _, is := b.names[name]; return is }
+// hasFamily reports whether a family has this name.
+func (b *builder) hasFamily(name string) bool { _, is := b.names[name]; return is }
 
 // words returns the words of a tool's name without the prefix that all names share. For a name without
 // ASCII letters or digits it returns "tool".
@@ -305,8 +305,8 @@ func sharedPrefix(tools []Tool) int {
 
 // place puts tools of one effect into families: existing ones, new ones for the most shared nouns, and
 // one for the rest.
-func (b *builder) place(tools []subjected, reading, anew bool) {
-	var rest []subjected
+func (b *builder) place(tools []parsedTool, reading, isNew bool) {
+	var rest []parsedTool
 	for _, t := range tools {
 		if f := b.familyFor(t, reading); f != nil {
 			b.add(f, t)
@@ -314,10 +314,10 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 			rest = append(rest, t)
 		}
 	}
-	if anew && len(rest) > fewTools {
+	if isNew && len(rest) > fewTools {
 		rest = b.placeByNouns(rest, reading)
 	}
-	if anew && len(rest) > partSize {
+	if isNew && len(rest) > partSize {
 		b.part(rest, reading)
 		return
 	}
@@ -344,12 +344,12 @@ func (b *builder) place(tools []subjected, reading, anew bool) {
 
 // part splits the remaining tools, in the order of their subjects, into families of about the same
 // size. The range is part of their names.
-func (b *builder) part(tools []subjected, reading bool) {
-	slices.SortStableFunc(tools, func(x, y subjected) int {
+func (b *builder) part(tools []parsedTool, reading bool) {
+	slices.SortStableFunc(tools, func(x, y parsedTool) int {
 		return cmp.Or(slices.Compare(x.subject, y.subject), slices.Compare(x.words, y.words))
 	})
 	n := (len(tools) + partSize - 1) / partSize
-	var parts [][]subjected
+	var parts [][]parsedTool
 	for i := range n {
 		parts = append(parts, tools[i*len(tools)/n:(i+1)*len(tools)/n])
 	}
@@ -367,7 +367,7 @@ func (b *builder) part(tools []subjected, reading bool) {
 }
 
 // apart reports whether the ranges of all parts differ when cut to that many letters.
-func apart(parts [][]subjected, letters int) bool {
+func apart(parts [][]parsedTool, letters int) bool {
 	seen := map[string]bool{}
 	for _, tools := range parts {
 		seen[cut(tools[0].subject[0], letters)+" "+cut(tools[len(tools)-1].subject[0], letters)] = true
@@ -385,7 +385,7 @@ type part struct {
 func (b *builder) partsOf(reading bool) (parts []part) {
 	for i, f := range b.families {
 		if f.Noun == "" && f.Reads == reading && !f.Bare && len(f.Actions) > 0 {
-			parts = append(parts, part{i, b.subjected(Tool{Name: f.Actions[0].Tool}).subject})
+			parts = append(parts, part{i, b.parse(Tool{Name: f.Actions[0].Tool}).subject})
 		}
 	}
 	slices.SortStableFunc(parts, func(x, y part) int { return slices.Compare(x.from, y.from) })
@@ -393,7 +393,7 @@ func (b *builder) partsOf(reading bool) (parts []part) {
 }
 
 // sizeOf adds up the sizes of tools; 0 if one is unknown.
-func sizeOf(tools []subjected) (size int) {
+func sizeOf(tools []parsedTool) (size int) {
 	for _, t := range tools {
 		if t.Size == 0 {
 			return 0
@@ -405,10 +405,11 @@ func sizeOf(tools []subjected) (size int) {
 
 // separate makes a family of every tool. It uses the tool's own name if that is free, because a longer
 // one would cost more. The only tool of a server gets a name with the server's name in it.
-func (b *builder) separate(tools []subjected, only bool) {
+func (b *builder) separate(tools []parsedTool, only bool) {
 	for _, t := range tools {
 		name := b.nameOf(strings.Join(t.words, " "), t.Reads)
-		free := plainName().MatchString(t.Name) && len(t.Name) <= maxName && !b.taken(t.Name) && !b.taken(t.Name+writeTwin) && !b.named(t.Name)
+		free := plainName().MatchString(t.Name) && len(t.Name) <= maxName &&
+			!b.nameInUse(t.Name) && !b.nameInUse(t.Name+writeTwin) && !b.hasFamily(t.Name)
 		if free && (!only || strings.Contains(joined(t.Name), joined(b.base))) {
 			name = t.Name
 		}
@@ -421,7 +422,7 @@ func joined(name string) string { return strings.ReplaceAll(name, "_", "") }
 
 // familyFor returns the family with the longest noun that the tool acts on; nil if there is no such
 // family.
-func (b *builder) familyFor(t subjected, reading bool) *Family {
+func (b *builder) familyFor(t parsedTool, reading bool) *Family {
 	var best *Family
 	for i := range b.families {
 		f := &b.families[i]
@@ -433,7 +434,7 @@ func (b *builder) familyFor(t subjected, reading bool) *Family {
 }
 
 // placeByNouns opens families for the nouns that most tools share, and returns the remaining tools.
-func (b *builder) placeByNouns(tools []subjected, reading bool) (rest []subjected) {
+func (b *builder) placeByNouns(tools []parsedTool, reading bool) (rest []parsedTool) {
 	shared := phrasesOf(tools, wordsOf(b.server), b.areas)
 	placed, left := make([]bool, len(tools)), len(tools)
 	for opened := 0; opened < mostNouns && b.ctx.Err() == nil; opened++ {
@@ -484,7 +485,7 @@ type share struct{ phrase, score int }
 // phrasesOf returns the phrases that can be the noun of a family: not the server's name, nor a verb. A
 // phrase scores more at the end of a subject, and most at the beginning of a name without a verb there.
 // In names that begin with an area, such as acr_registry_list, only the area counts.
-func phrasesOf(tools []subjected, server []string, areas bool) *phrases {
+func phrasesOf(tools []parsedTool, server []string, areas bool) *phrases {
 	p, known := &phrases{of: make([][]share, len(tools))}, map[string]int{}
 	for i, t := range tools {
 		for from := range t.subject {
@@ -564,7 +565,7 @@ func (b *builder) open(noun string, reading bool) *Family {
 func (b *builder) spelling(noun string) string {
 	words := strings.Fields(noun)
 	for i, word := range words {
-		words[i] = cmp.Or(b.spelt[word], word)
+		words[i] = cmp.Or(b.plurals[word], word)
 	}
 	return strings.Join(words, " ")
 }
@@ -578,7 +579,9 @@ func (b *builder) nameOf(noun string, reading bool) string {
 		stem += "_" + strings.ReplaceAll(noun, " ", "_")
 	}
 	stem = strings.TrimRight(cut(stem, maxName-len(writeTwin)-2), "_")
-	free := func(name string) bool { return !b.taken(name) && !b.taken(name+writeTwin) && !b.named(name) }
+	free := func(name string) bool {
+		return !b.nameInUse(name) && !b.nameInUse(name+writeTwin) && !b.hasFamily(name)
+	}
 	tried := stem + twin
 	for n := max(1, b.counts[tried]); ; n++ {
 		b.counts[tried] = n // smaller numbers stay in use
@@ -603,7 +606,7 @@ const Elsewhere = "_mcp"
 // [Elsewhere] if that name is ours.
 func (b *builder) baseOf(server string) string {
 	base := Base(server)
-	if b.taken(base) {
+	if b.nameInUse(base) {
 		base += Elsewhere
 	}
 	return base
@@ -620,12 +623,12 @@ func Base(server string) string {
 }
 
 // add puts a tool into a family. The action's name leaves out the family's noun.
-func (b *builder) add(f *Family, t subjected) {
+func (b *builder) add(f *Family, t parsedTool) {
 	used := func(name string) bool {
 		if f.Name == b.server && name != t.Name && b.tools[name] {
 			return true // it would look like the server's own name of another tool
 		}
-		return b.paths[f.Name+"_"+name] || b.taken(f.Name+"."+name) || b.taken(f.Name+"_"+name)
+		return b.paths[f.Name+"_"+name] || b.nameInUse(f.Name+"."+name) || b.nameInUse(f.Name+"_"+name)
 	}
 	long := actionName(t.words)
 	name, tried := long, f.Name+"."+long
@@ -650,7 +653,7 @@ func (b *builder) add(f *Family, t subjected) {
 // delete_issue for delete_issue_note, if there are issues too.
 func (b *builder) misleads(words []string) bool {
 	acts := strings.Join(subject(words, b.areas), " ")
-	return b.called[singulars(strings.Join(words, " "))] || len(words) > 1 && b.subjects[acts]
+	return b.toolWords[singulars(strings.Join(words, " "))] || len(words) > 1 && b.subjects[acts]
 }
 
 // withoutNoun returns the words of a tool's name without the noun at their beginning or end, and

@@ -155,7 +155,7 @@ func TestEveryToolOnce(t *testing.T) {
 	}
 	for i := range 300 {
 		server := []string{"srv", "memory", "9 lives", "", strings.Repeat("long name ", 9), "task"}[i%6]
-		srv := Server{Name: server, Alone: i%7 == 0, Taken: taken}
+		srv := Server{Name: server, Alone: i%7 == 0, NameInUse: taken}
 		tools := random(r, 1+r.IntN(90))
 		plan := Make(srv, tools)
 		if err := plan.Check(tools, taken); err != nil {

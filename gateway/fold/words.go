@@ -76,8 +76,8 @@ var vague = sync.OnceValue(func() map[string]bool {
 	return wordSet("all batch bulk by detail details id info information list many multiple new one single tool")
 })
 
-// never lists verbs that name neither a thing nor an area.
-var never = sync.OnceValue(func() map[string]bool {
+// genericVerbs lists verbs that name neither a thing nor an area.
+var genericVerbs = sync.OnceValue(func() map[string]bool {
 	return wordSet("add create delete describe fetch find get list read remove set show update")
 })
 
@@ -86,7 +86,7 @@ var never = sync.OnceValue(func() map[string]bool {
 func isNoun(phrase, server []string, areas bool) bool {
 	named := func(word string) bool { return slices.Contains(server, word) || slices.Contains(server, word+"s") }
 	names := func(word string) bool {
-		return !vague()[word] && !never()[word] && (areas || !verbs()[word] || nounVerbs()[word])
+		return !vague()[word] && !genericVerbs()[word] && (areas || !verbs()[word] || nounVerbs()[word])
 	}
 	twice := len(slices.Compact(slices.Clone(phrase))) < len(phrase)
 	return !twice && !slices.ContainsFunc(phrase, named) && names(phrase[0]) && names(phrase[len(phrase)-1])

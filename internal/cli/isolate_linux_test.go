@@ -45,15 +45,15 @@ func TestIsolatedOverHTTP(t *testing.T) {
 		"Mcp-Name", "up.count"); !strings.Contains(answer, "this call has no session") {
 		t.Errorf("a call of no session is answered %s", answer)
 	}
-	testwait.Until(t, "no program runs for the list", func() bool { return len(having(mark)) <= 2 })
+	testwait.Until(t, "no program runs for the list", func() bool { return len(processesWith(mark)) <= 2 })
 	if status := one.Send(http.MethodDelete, "/mcp", "Mcp-Session-Id", one.Session).StatusCode; status != http.StatusOK {
 		t.Errorf("deleting a session is answered %d", status)
 	}
-	testwait.Until(t, "the program of an ended session has ended", func() bool { return len(having(mark)) == 1 })
+	testwait.Until(t, "the program of an ended session has ended", func() bool { return len(processesWith(mark)) == 1 })
 	expect(other, "count 2")
 	p.signal(t, syscall.SIGTERM)
 	if !p.ends(testwait.Limit) || p.ProcessState.ExitCode() != 0 {
 		t.Errorf("ended with %v: %s", p.ProcessState, p.stderr)
 	}
-	testwait.Until(t, "no program runs", func() bool { return len(having(mark)) == 0 })
+	testwait.Until(t, "no program runs", func() bool { return len(processesWith(mark)) == 0 })
 }

@@ -35,12 +35,12 @@ func TestRestartAndLog(t *testing.T) {
 	c := m.client(t)
 	const list = `{"name":"up.memory","arguments":{"action":"list"}}`
 	c.expect(t, "tool_call", list)
-	before := having(mark)
+	before := processesWith(mark)
 	if said := run("upstream", "restart", "up"); said != "restarted up: 1 session uses it\n" {
 		t.Errorf("it says %q", said)
 	}
 	c.expect(t, "tool_call", list)
-	if after := having(mark); len(before) != 1 || len(after) != 1 || before[0] == after[0] {
+	if after := processesWith(mark); len(before) != 1 || len(after) != 1 || before[0] == after[0] {
 		t.Errorf("processes %v, then %v", before, after)
 	}
 	log := run("upstream", "log", "up")

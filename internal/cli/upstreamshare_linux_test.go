@@ -27,8 +27,8 @@ func sharers(folder string) (pids []int) {
 	return pids
 }
 
-// having lists the processes with an environment variable, except keepers.
-func having(variable string) (programs []int) {
+// processesWith lists the processes with an environment variable, except keepers.
+func processesWith(variable string) (programs []int) {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range names {
 		environ, err := os.ReadFile(name)
@@ -81,7 +81,7 @@ func TestOneProcessForEachUpstream(t *testing.T) {
 					c.expect(t, "tool_call", fmt.Sprintf(`{"name":"up%d.memory","arguments":{"action":"list"}}`, i))
 				}
 			}
-			running := having(mark)
+			running := processesWith(mark)
 			if len(running) != programs {
 				t.Errorf("%d processes for %d sessions with %d upstreams", len(running), sessions, programs)
 			}
@@ -101,7 +101,7 @@ func TestOneProcessForEachUpstream(t *testing.T) {
 			case "host":
 				_ = syscall.Kill(sharing[0], syscall.SIGKILL)
 			}
-			testwait.Until(t, "no upstream runs", func() bool { return len(having(mark)) == 0 })
+			testwait.Until(t, "no upstream runs", func() bool { return len(processesWith(mark)) == 0 })
 			if killed == "host" { // the sessions go on
 				clients[3].expect(t, "tool_call", `{"name":"up2.memory","arguments":{"action":"list"}}`)
 				return

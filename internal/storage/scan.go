@@ -72,7 +72,7 @@ func (s scanStore) Put(ctx context.Context, r scan.Record, findings []scan.Findi
 			}
 		}
 		_, err := e.exec(ctx, `DELETE FROM scans WHERE workspace = ? AND purpose = ? AND id NOT IN (`+newestScans+`)`,
-			[]byte(r.Workspace), string(r.Purpose), []byte(r.Workspace), string(r.Purpose), scan.Kept)
+			[]byte(r.Workspace), string(r.Purpose), []byte(r.Workspace), string(r.Purpose), scan.MaxScans)
 		return err
 	})
 }

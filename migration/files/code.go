@@ -27,7 +27,7 @@ func (c *code) word(i int) {
 	switch {
 	case !ok:
 	case strings.HasPrefix(n.prefix, "mcp_"), n.prefix == "" && c.isHandled(i):
-		c.mentioned(n)
+		c.reportMention(n)
 	}
 }
 
@@ -38,7 +38,7 @@ func (c *code) isKey(i int) bool {
 
 // isHandled reports whether the value of a key is a handler of the tool, in a table of tools.
 func (c *code) isHandled(i int) bool {
-	return c.governsTools(i) && !c.ofOthers(i) && c.isWord(i+2) && c.at(i+2) != "true" && c.at(i+2) != "True"
+	return c.governsTools(i) && !c.namesOtherThing(i) && c.isWord(i+2) && c.at(i+2) != "true" && c.at(i+2) != "True"
 }
 
 // magic handles the shell lines in the code of a notebook.
@@ -69,7 +69,7 @@ func (c *code) text(i int) {
 	case c.isPattern(i):
 		for _, found := range names {
 			if found.prefix != "" || strings.Contains(inner.text, "mcp_") || c.strongly() {
-				inner.compared(found)
+				inner.reportComparison(found)
 			}
 		}
 	case c.at(c.parent[i]) == "(" && c.depth < maxNested && jsonText().MatchString(inner.text):
@@ -99,12 +99,12 @@ func (c *code) words(i int, inner part, names []name) {
 	governs := c.governs(i)
 	for _, n := range names {
 		switch {
-		case standsInList(inner.text, n) && (n.prefix != "" || governs != nothingSaid && !strings.Contains(inner.text, ". ")) &&
+		case standsInList(inner.text, n) && (n.prefix != "" || governs != noEffect && !strings.Contains(inner.text, ". ")) &&
 			!strings.Contains(strings.TrimSpace(inner.text), " "):
-			inner.ruled(n, governs)
+			inner.reportRule(n, governs)
 		case n.prefix != "" && strings.ContainsAny(n.prefix, "(/:@"), n.matched != nil:
-			inner.ruled(n, governs)
-		case n.prefix == "" && (c.ofOthers(i) || !c.weakly() && !forModels().MatchString(inner.text)):
+			inner.reportRule(n, governs)
+		case n.prefix == "" && (c.namesOtherThing(i) || !c.weakly() && !forModels().MatchString(inner.text)):
 		case n.prefix == "" && strings.ContainsAny(inner.text, "/\\") && !strings.ContainsAny(inner.text, " \n"):
 		default:
 			inner.inProse(n, false)
@@ -173,14 +173,14 @@ func (c *code) whole(i int, n name) {
 	case c.isTag(i):
 	case c.comparedAt(i, called, bracket):
 		if n.prefix != "" || c.comparesTools(i) {
-			c.compared(n)
+			c.reportComparison(n)
 		}
 	case c.isKey(i):
 		c.key(i, n)
 	case n.matched == nil && c.calls(i, n, called, bracket):
 	case c.isSubscript(i):
 		if n.prefix != "" {
-			c.mentioned(n)
+			c.reportMention(n)
 		}
 	case c.isOptionOfOurs(i):
 	default:
@@ -192,15 +192,15 @@ func (c *code) whole(i int, n name) {
 func (c *code) mention(i int, n name, called string) {
 	g := c.governs(i)
 	switch {
-	case n.prefix != "" && g != nothingSaid, n.matched != nil:
-		c.ruled(n, g)
+	case n.prefix != "" && g != noEffect, n.matched != nil:
+		c.reportRule(n, g)
 	case n.prefix != "":
-		c.mentioned(n)
-	case c.ofOthers(i) || ofData().MatchString(called) && c.parentIs(i, "("):
+		c.reportMention(n)
+	case c.namesOtherThing(i) || ofData().MatchString(called) && c.parentIs(i, "("):
 	case g == forbids || g == permits && c.governsTools(i):
-		c.ruled(n, g)
+		c.reportRule(n, g)
 	case c.strongly():
-		c.mentioned(n)
+		c.reportMention(n)
 	}
 }
 
@@ -225,16 +225,16 @@ func (c *code) key(i int, n name) {
 	g := c.governs(i)
 	switch {
 	case strings.EqualFold(words, "false") && (n.prefix != "" || c.governsTools(i)):
-		c.ruled(n, forbids)
+		c.reportRule(n, forbids)
 	case value.kind == textNode && saying().MatchString(words) && (n.prefix != "" || c.governsTools(i)):
-		if g = says(words); g == nothingSaid {
+		if g = effectOf(words); g == noEffect {
 			g = permits
 		}
-		c.ruled(n, g)
+		c.reportRule(n, g)
 	case n.prefix != "":
-		c.ruled(n, g)
+		c.reportRule(n, g)
 	case c.isHandled(i):
-		c.mentioned(n)
+		c.reportMention(n)
 	}
 }
 
@@ -415,27 +415,28 @@ func (c *code) assigned(at int) string {
 	return ""
 }
 
-func (c *code) governs(i int) govern {
+func (c *code) governs(i int) ruleEffect {
 	for _, name := range c.governors(i) {
-		if g := says(name); g != nothingSaid {
+		if g := effectOf(name); g != noEffect {
 			return g
 		}
 	}
-	return nothingSaid
+	return noEffect
 }
 
 // governsTools reports whether a governor of a string is about tools.
 func (c *code) governsTools(i int) bool {
 	for _, name := range c.governors(i) {
-		if saysOfTools(name) {
+		if isAboutTools(name) {
 			return true
 		}
 	}
 	return false
 }
 
-// ofOthers reports whether a string belongs to a name of something else, such as a table or a path.
-func (c *code) ofOthers(i int) bool {
+// namesOtherThing reports whether a string belongs to a name of something else, such as a table or
+// a path.
+func (c *code) namesOtherThing(i int) bool {
 	for _, name := range c.governors(i) {
 		for _, w := range wordsOf(name) {
 			if otherKey().MatchString(w) {

@@ -182,7 +182,7 @@ func judgeFile(t *testing.T, s files.Search, word *regexp.Regexp, name, marked s
 }
 
 // unharmed fails the test if more than uses changed, or if a second search changes the file again.
-func unharmed(t *testing.T, s files.Search, name, file, text string, found files.Found) {
+func unharmed(t *testing.T, s files.Search, name, file, text string, found files.Result) {
 	t.Helper()
 	again := s.File(file, found.Now)
 	if string(again.Now) != string(found.Now) {

@@ -69,7 +69,7 @@ func (d data) member(n node, m member) {
 	inner.keys = append(slices.Clone(d.keys), m.key.text)
 	inner.near = &n
 	if serverLists().MatchString(d.key(0)) && m.value.kind == objectNode {
-		if inner.server = theirServer; d.known(m.key.text) {
+		if inner.server = theirServer; d.isOurServer(m.key.text) {
 			inner.server = ourServer
 		}
 	}
@@ -87,45 +87,45 @@ func (d data) byKey(m member) {
 	if !ok || d.server == theirServer {
 		return
 	}
-	about := n.prefix != "" || d.server == ourServer || saysOfTools(d.key(0))
+	about := n.prefix != "" || d.server == ourServer || isAboutTools(d.key(0))
 	value := strings.TrimSpace(m.value.text)
 	if m.value.kind == otherNode {
 		value = d.text[m.value.start:m.value.end]
 	}
 	switch {
 	case !about || m.value.kind == otherNode && value != "true" && value != "false" && n.prefix == "" && d.server != ourServer:
-	case value == "false" || m.value.kind == textNode && saying().MatchString(value) && says(value) == forbids || value == "off":
-		d.ruled(n, forbids)
-	case says(d.key(0)) == forbids:
-		d.ruled(n, forbids)
+	case value == "false" || m.value.kind == textNode && saying().MatchString(value) && effectOf(value) == forbids || value == "off":
+		d.reportRule(n, forbids)
+	case effectOf(d.key(0)) == forbids:
+		d.reportRule(n, forbids)
 	case value == "true" || m.value.kind == textNode && saying().MatchString(value):
-		if g := says(value); g == asks {
-			d.ruled(n, g)
+		if g := effectOf(value); g == asks {
+			d.reportRule(n, g)
 		} else {
-			d.ruled(n, permits)
+			d.reportRule(n, permits)
 		}
 	case m.value.kind == objectNode && (n.prefix != "" || d.server == ourServer):
-		d.ruled(n, d.ofSettings(m.value))
+		d.reportRule(n, d.ofSettings(m.value))
 	case n.prefix != "":
-		d.ruled(n, says(d.key(0)))
+		d.reportRule(n, effectOf(d.key(0)))
 	}
 }
 
 // ofSettings returns the effect of a tool's settings, such as approval_mode = "approve".
-func (d data) ofSettings(n node) govern {
-	g := nothingSaid
+func (d data) ofSettings(n node) ruleEffect {
+	g := noEffect
 	for _, m := range n.members {
 		value := m.value.text
 		if m.value.kind == otherNode {
 			value = d.text[m.value.start:m.value.end]
 		}
 		switch {
-		case m.value.kind == textNode && says(value) != nothingSaid:
-			g = says(value)
-		case value == "false" && says(m.key.text) == permits, value == "true" && says(m.key.text) == forbids:
+		case m.value.kind == textNode && effectOf(value) != noEffect:
+			g = effectOf(value)
+		case value == "false" && effectOf(m.key.text) == permits, value == "true" && effectOf(m.key.text) == forbids:
 			return forbids
 		case value == "true":
-			g = says(m.key.text)
+			g = effectOf(m.key.text)
 		}
 	}
 	return g
@@ -200,23 +200,23 @@ func (p part) callWith(n name, arguments *node, s literalStyle) {
 	case arguments.block && selected.Selector != "":
 		why = "the arguments have no brackets: change the call by hand"
 	default:
-		why = p.refused(n, *arguments)
+		why = p.refusal(n, *arguments)
 	}
 	if why != "" {
 		u.ByHand, u.Note = true, why
-		p.found(n, u)
+		p.addUse(n, u)
 		return
 	}
-	p.found(n, u)
+	p.addUse(n, u)
 	p.edit(n, n.start, n.end, n.as(n.tool()))
 	if selected.Selector != "" && arguments != nil {
 		p.wrap(n, *arguments, s)
 	}
 }
 
-// refused returns why the arguments of a call cannot be rewritten, or "". For example, the legacy
+// refusal returns why the arguments of a call cannot be rewritten, or "". For example, the legacy
 // name ignored an argument that the new name may reject.
-func (p part) refused(n name, arguments node) string {
+func (p part) refusal(n name, arguments node) string {
 	if arguments.loose {
 		return "the value of ... is not known: change the call by hand"
 	}
@@ -283,14 +283,14 @@ func (p part) callInText(n name, arguments node) {
 	inner := p.content(arguments)
 	object, ok := inner.object()
 	if strings.TrimSpace(inner.text) == "" || !ok || object.kind != objectNode {
-		p.found(n, Use{Kind: Calls, Now: n.call(), ByHand: true, Note: "its arguments are no JSON object: change the call by hand"})
+		p.addUse(n, Use{Kind: Calls, Now: n.call(), ByHand: true, Note: "its arguments are no JSON object: change the call by hand"})
 		return
 	}
-	if why := inner.refused(n, object); why != "" {
-		p.found(n, Use{Kind: Calls, Now: n.call(), ByHand: true, Note: why})
+	if why := inner.refusal(n, object); why != "" {
+		p.addUse(n, Use{Kind: Calls, Now: n.call(), ByHand: true, Note: why})
 		return
 	}
-	p.found(n, Use{Kind: Calls, Now: n.call()})
+	p.addUse(n, Use{Kind: Calls, Now: n.call()})
 	p.edit(n, n.start, n.end, n.as(n.tool()))
 	if n.selected().Selector != "" {
 		inner.wrap(n, object, literalStyle{`"`, `"`, " ", "{"})
@@ -340,7 +340,7 @@ func (d data) string(n node) {
 	case patternKey().MatchString(d.key(0)):
 		for _, found := range inner.names() {
 			if found.prefix != "" || strings.Contains(inner.text, "mcp_") || d.under("hooks") {
-				inner.compared(found)
+				inner.reportComparison(found)
 			}
 		}
 	case commandKey().MatchString(d.key(0)) || commandKey().MatchString(d.key(1)) || runsTools().MatchString(inner.text):
@@ -363,17 +363,17 @@ func (d data) isOption() bool {
 func (d data) under(key string) bool { return slices.Contains(d.keys, key) }
 
 // governs returns the effect of the keys around a value on the tools in it; the nearest key wins.
-func (d data) governs() govern {
+func (d data) governs() ruleEffect {
 	if d.near != nil && toolKey().MatchString(d.key(0)) {
 		for _, key := range []string{"action", "decision", "permission", "effect", "policy", "level", "mode", "behavior"} {
-			if value := d.near.get(key); value != nil && value.kind == textNode && says(value.text) != nothingSaid {
-				return says(value.text)
+			if value := d.near.get(key); value != nil && value.kind == textNode && effectOf(value.text) != noEffect {
+				return effectOf(value.text)
 			}
 		}
 	}
-	g := nothingSaid
+	g := noEffect
 	for up := range d.keys {
-		if g = says(d.key(up)); g != nothingSaid {
+		if g = effectOf(d.key(up)); g != noEffect {
 			return g
 		}
 	}
@@ -385,15 +385,15 @@ func (d data) whole(n name) {
 	g := d.governs()
 	switch {
 	case patternKey().MatchString(d.key(0)):
-		d.compared(n)
+		d.reportComparison(n)
 	case n.matched == nil && n.prefix == "" && toolKey().MatchString(d.key(0)) && d.isStep():
 		d.step(n)
 	case n.prefix != "":
-		d.ruled(n, g)
-	case d.server == ourServer && g != nothingSaid:
-		d.ruled(n, g)
-	case g != nothingSaid && saysOfTools(d.key(0)) && d.key(len(d.keys)-1) != "tool" && !d.isCalled():
-		d.ruled(n, g)
+		d.reportRule(n, g)
+	case d.server == ourServer && g != noEffect:
+		d.reportRule(n, g)
+	case g != noEffect && isAboutTools(d.key(0)) && d.key(len(d.keys)-1) != "tool" && !d.isCalled():
+		d.reportRule(n, g)
 	}
 }
 
@@ -409,27 +409,27 @@ func (d data) isStep() bool {
 // step handles the tool of a step, or a list of tools that a step's model may call.
 func (d data) step(n name) {
 	if strings.HasSuffix(strings.ToLower(d.key(0)), "s") {
-		d.listed(n)
+		d.rewriteListed(n)
 		return
 	}
 	if arguments := d.near.get("arguments"); arguments != nil && arguments.kind == objectNode {
-		if why := d.refused(n, *arguments); why != "" {
-			d.found(n, Use{Kind: Calls, Now: n.action.FullName(), ByHand: true, Note: why})
+		if why := d.refusal(n, *arguments); why != "" {
+			d.addUse(n, Use{Kind: Calls, Now: n.action.FullName(), ByHand: true, Note: why})
 			return
 		}
 	}
-	d.called(n)
+	d.rewriteName(n)
 }
 
 // several handles a string that may list names: a,b c.
 func (d data) several(p part) {
 	g := d.governs()
 	for _, n := range p.names() {
-		listed := g != nothingSaid && saysOfTools(d.key(0)) || n.prefix != ""
+		listed := g != noEffect && isAboutTools(d.key(0)) || n.prefix != ""
 		if !listed || !standsInList(p.text, n) {
 			continue
 		}
-		p.ruled(n, g)
+		p.reportRule(n, g)
 	}
 }
 

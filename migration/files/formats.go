@@ -134,13 +134,13 @@ func (p part) unread(why string, bare bool) {
 			continue
 		}
 		line := p.text[strings.LastIndexByte(p.text[:n.start], '\n')+1 : n.start]
-		g := says(line)
+		g := effectOf(line)
 		rule := p.rule(n, g.kind())
 		u := Use{Kind: g.kind(), Now: n.call(), Rule: rule, ByHand: true, Note: why + ": change it by hand"}
 		if g == forbids {
 			u.Now = "toolfold serve --deny " + rule.Deny
 		}
-		p.found(n, u)
+		p.addUse(n, u)
 	}
 }
 

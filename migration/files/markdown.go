@@ -64,7 +64,7 @@ func (p part) link(link *ast.Link) {
 			shown := p.sub(text.Segment.Start, text.Segment.Stop)
 			for _, n := range shown.names() {
 				if n.prefix != "" {
-					shown.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "what a link shows is changed by hand"})
+					shown.addUse(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "what a link shows is changed by hand"})
 				}
 			}
 		}
@@ -148,7 +148,7 @@ func (p part) fenced(language string) {
 	case "md", "markdown", "mdx", "mdc":
 		p.markdown()
 	case "sh", "bash", "shell", "zsh", "console", "shell-session":
-		p.written(part.shell)
+		p.pseudocode(part.shell)
 	case "dockerfile", "docker":
 		p.dockerfile()
 	case "env", "dotenv":
@@ -157,10 +157,10 @@ func (p part) fenced(language string) {
 		if n, ok := p.object(); ok {
 			data{part: p}.value(n)
 		} else {
-			p.written(part.shell)
+			p.pseudocode(part.shell)
 		}
 	default:
-		p.written(func(p part) {
+		p.pseudocode(func(p part) {
 			if code := languageOf("." + alias(language)); code != "" {
 				p.code(code).uses()
 			}
@@ -168,10 +168,10 @@ func (p part) fenced(language string) {
 	}
 }
 
-// written handles a block that may contain calls in pseudocode, name {arguments} or
+// pseudocode handles a block that may contain calls in pseudocode, name {arguments} or
 // name({arguments}). It passes the block to read for everything else, and reports every prefixed
 // name that is left.
-func (p part) written(read func(part)) {
+func (p part) pseudocode(read func(part)) {
 	c := p.code(javascript)
 	var rest []name
 	for _, n := range p.names() {
@@ -197,7 +197,7 @@ func (p part) written(read func(part)) {
 	read(p)
 	for _, n := range rest {
 		if !slices.ContainsFunc(p.uses, func(u Use) bool { return u.Offset == n.place }) {
-			p.mentioned(n)
+			p.reportMention(n)
 		}
 	}
 }
@@ -257,7 +257,7 @@ var (
 
 // ruleAround returns the effect of a tool list in prose on a name in it, such as allowed-tools: a,
 // b.
-func (p part) ruleAround(n name) govern {
+func (p part) ruleAround(n name) ruleEffect {
 	lines := strings.Split(p.text[max(0, n.start-maxAround):n.start], "\n")
 	last := len(lines) - 1
 	if ruleItem().MatchString(lines[last]) {
@@ -266,10 +266,10 @@ func (p part) ruleAround(n name) govern {
 		}
 	}
 	m := ruleLine().FindStringSubmatch(strings.TrimRight(lines[last], " \t\r"))
-	if m == nil || !saysOfTools(m[1]) {
-		return nothingSaid
+	if m == nil || !isAboutTools(m[1]) {
+		return noEffect
 	}
-	return says(m[1])
+	return effectOf(m[1])
 }
 
 // inProse handles a name in text for models and people.
@@ -277,25 +277,25 @@ func (p part) inProse(n name, rewrite bool) {
 	before, after := p.text[max(0, n.start-60):n.start], p.text[n.end:min(len(p.text), n.end+60)]
 	switch {
 	case strings.HasSuffix(before, "toolfold call ") && n.prefix == "":
-		p.called(n)
+		p.rewriteName(n)
 		return
 	case n.matched != nil || n.prefix != "" && strings.ContainsAny(n.prefix, "(/:@"):
-		p.ruled(n, nothingSaid)
+		p.reportRule(n, noEffect)
 		return
-	case p.ruleAround(n) != nothingSaid:
-		p.ruled(n, p.ruleAround(n))
+	case p.ruleAround(n) != noEffect:
+		p.reportRule(n, p.ruleAround(n))
 		return
 	case n.prefix == "" && (thingBefore().MatchString(before) || thingAfter().MatchString(after)):
 		return
 	case !aloneBefore().MatchString(before) || !aloneAfter().MatchString(after):
 		if n.prefix != "" || strings.HasPrefix(after, "(") && strings.HasSuffix(before, "`") {
-			p.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "the text that it is part of is changed by hand"})
+			p.addUse(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "the text that it is part of is changed by hand"})
 		}
 		return
 	}
 	marks := len(before) - len(strings.TrimRight(before, "`"))
 	if marks > 0 && !strings.HasPrefix(after, before[len(before)-marks:]) || strings.HasPrefix(after, "`") && marks == 0 {
-		p.found(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "the text that it is part of is changed by hand"})
+		p.addUse(n, Use{Kind: Text, Now: n.call(), ByHand: true, Note: "the text that it is part of is changed by hand"})
 		return
 	}
 	mark := before[len(before)-marks:]
@@ -317,5 +317,5 @@ func (p part) inProse(n name, rewrite bool) {
 	default:
 		u.ByHand, u.Note = true, "text in code is changed by hand"
 	}
-	p.found(n, u)
+	p.addUse(n, u)
 }

@@ -81,7 +81,7 @@ func (p part) nameAt(start, end int) (n name, ok bool) {
 			return name{}, false
 		}
 		if n.prefix == "" && tool != nil && (p.Foreign || p.Own[rest] || p.own[rest]) {
-			p.left[p.offset(start)] = true
+			p.ignored[p.offset(start)] = true
 			return name{}, false
 		}
 		n.place = p.offset(n.start)
@@ -124,9 +124,9 @@ func (p part) before(n *name) bool {
 			return true
 		}
 	}
-	if !p.known(server) {
+	if !p.isOurServer(server) {
 		if p.text[n.start-1] == ':' {
-			p.others[p.offset(n.start)] = [2]string{server, n.word}
+			p.otherServers[p.offset(n.start)] = [2]string{server, n.word}
 		}
 		return false
 	}
@@ -151,18 +151,18 @@ func (p part) ours(prefix, tool string, at int) bool {
 	if m == nil {
 		return false
 	}
-	if p.known(m[2]) {
+	if p.isOurServer(m[2]) {
 		return true
 	}
 	if m[1] != "" {
-		p.others[p.offset(at)] = [2]string{m[2], tool}
+		p.otherServers[p.offset(at)] = [2]string{m[2], tool}
 	}
 	return false
 }
 
-// known reports whether a server name is one of ours. Hosts replace special characters by _, and
-// plugins prepend their names.
-func (s Search) known(server string) bool {
+// isOurServer reports whether a server name is one of ours. Hosts replace special characters by _,
+// and plugins prepend their names.
+func (s Search) isOurServer(server string) bool {
 	server = plainServer(server)
 	for _, pattern := range slices.Concat([]string{"toolfold*", "tool_fold*"}, s.Servers) {
 		pattern = plainServer(pattern)

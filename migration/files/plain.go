@@ -72,7 +72,7 @@ func (p part) plain() {
 		case line != p.text[n.start:n.end]:
 			p.inProse(n, true)
 		case n.prefix != "":
-			p.ruled(n, nothingSaid)
+			p.reportRule(n, noEffect)
 		}
 	}
 }

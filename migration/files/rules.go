@@ -100,18 +100,18 @@ func (s Search) keeps(n name) bool {
 	return true
 }
 
-// govern is the effect of a rule, judged by the words around a name.
-type govern string
+// ruleEffect is the effect of a rule, judged by the words around a name.
+type ruleEffect string
 
 const (
-	nothingSaid govern = ""
-	permits     govern = "permits"
-	asks        govern = "asks"
-	forbids     govern = "forbids"
+	noEffect ruleEffect = ""
+	permits  ruleEffect = "permits"
+	asks     ruleEffect = "asks"
+	forbids  ruleEffect = "forbids"
 )
 
-func (g govern) kind() Kind {
-	if g == nothingSaid {
+func (g ruleEffect) kind() Kind {
+	if g == noEffect {
 		return Mentions
 	}
 	return Kind(g)
@@ -136,36 +136,36 @@ func wordsOf(key string) []string {
 
 var camel = regex.Lazy(`([a-z0-9])([A-Z])`)
 
-// says returns the effect of a key on the tools listed under it. Forbidding words take precedence
-// over asking ones, and these over permitting ones.
-func says(key string) govern {
-	g := nothingSaid
+// effectOf returns the effect of a key on the tools listed under it. Forbidding words take
+// precedence over asking ones, and these over permitting ones.
+func effectOf(key string) ruleEffect {
+	g := noEffect
 	for _, w := range wordsOf(key) {
 		switch {
 		case forbidding().MatchString(w):
 			return forbids
 		case asking().MatchString(w):
 			g = asks
-		case permitting().MatchString(w) && g == nothingSaid:
+		case permitting().MatchString(w) && g == noEffect:
 			g = permits
 		}
 	}
 	return g
 }
 
-// saysOfTools reports whether the words of a key are about tools.
-func saysOfTools(key string) bool {
+// isAboutTools reports whether the words of a key are about tools.
+func isAboutTools(key string) bool {
 	return slices.ContainsFunc(wordsOf(key), func(w string) bool { return aboutTools().MatchString(w) })
 }
 
-// ruled reports a rule. It does not rewrite it unless the user asked to, because the rule could
-// permit more afterwards.
-func (p part) ruled(n name, g govern) {
+// reportRule reports a rule. It does not rewrite it unless the user asked to, because the rule
+// could permit more afterwards.
+func (p part) reportRule(n name, g ruleEffect) {
 	kind := g.kind()
 	rule := p.rule(n, kind)
 	u := Use{Kind: kind, Now: strings.Join(rule.Exact, ", "), Rule: rule, ByHand: true}
 	if p.Exact {
-		p.ruledExactly(n, u)
+		p.reportExactRule(n, u)
 		return
 	}
 	switch g {
@@ -185,15 +185,15 @@ func (p part) ruled(n name, g govern) {
 	default:
 		u.Note = "its effect is not clear: as a rule it is kept by serve --fold=none" + wider(rule)
 	}
-	p.found(n, u)
+	p.addUse(n, u)
 }
 
 // ofTests matches the paths of tests and their expected output.
 var ofTests = regex.Lazy(`(?i)(^|/)(tests?|__tests__|__snapshots__|specs?|fixtures|testdata)/|[._-](test|spec)s?\.[^/]*$|(^|/)test_[^/]*$`)
 
-// ruledExactly handles a rule for a server with --fold=none, which needs no change or another name.
-// It does not rewrite rules that forbid.
-func (p part) ruledExactly(n name, u Use) {
+// reportExactRule handles a rule for a server with --fold=none, which needs no change or another
+// name. It does not rewrite rules that forbid.
+func (p part) reportExactRule(n name, u Use) {
 	written := p.text[n.start:n.end]
 	switch {
 	case len(u.Rule.Exact) == 1 && u.Rule.Exact[0] == written:
@@ -207,7 +207,7 @@ func (p part) ruledExactly(n name, u Use) {
 		u.ByHand = false
 		p.edit(n, n.start, n.end, u.Rule.Exact[0])
 	}
-	p.found(n, u)
+	p.addUse(n, u)
 }
 
 // wider describes what the tools of other folds would permit beyond a rule.
@@ -242,37 +242,37 @@ func brief(actions []string) string {
 	return strings.Join(list, ", ")
 }
 
-// compared reports a name that code compares, for the user to change.
-func (p part) compared(n name) {
-	kept := n.as(exact(n.action))
-	if p.Exact && kept == p.text[n.start:n.end] {
+// reportComparison reports a name that code compares, for the user to change.
+func (p part) reportComparison(n name) {
+	spelling := n.as(exact(n.action))
+	if p.Exact && spelling == p.text[n.start:n.end] {
 		return
 	}
-	p.found(n, Use{Kind: Compares, Now: n.call(), ByHand: true, Note: "a name is compared: hosts send " + n.as(n.tool()) +
-		" with the action in its arguments; serve --fold=none keeps the name " + kept})
+	p.addUse(n, Use{Kind: Compares, Now: n.call(), ByHand: true, Note: "a name is compared: hosts send " + n.as(n.tool()) +
+		" with the action in its arguments; serve --fold=none keeps the name " + spelling})
 }
 
-// mentioned reports a name in code, for the user to change.
-func (p part) mentioned(n name) {
-	p.found(n, Use{Kind: Mentions, Now: n.call(), ByHand: true, Note: "code is changed by hand"})
+// reportMention reports a name in code, for the user to change.
+func (p part) reportMention(n name) {
+	p.addUse(n, Use{Kind: Mentions, Now: n.call(), ByHand: true, Note: "code is changed by hand"})
 }
 
-// called rewrites the name of a call whose arguments are elsewhere to the action's full name, which
-// takes the same arguments. If parameters were renamed, it leaves the call to the user.
-func (p part) called(n name) {
+// rewriteName rewrites the name of a call whose arguments are elsewhere to the action's full name,
+// which takes the same arguments. If parameters were renamed, it leaves the call to the user.
+func (p part) rewriteName(n name) {
 	u := Use{Kind: Calls, Now: n.action.FullName()}
 	if renames := n.renames(); renames != "" {
 		u.ByHand, u.Note = true, "rename its parameters too: "+renames
 	} else {
 		p.edit(n, n.start, n.end, n.action.FullName())
 	}
-	p.found(n, u)
+	p.addUse(n, u)
 }
 
-// listed rewrites a name in a list of our own agents and steps, where an action's name permits just
-// that action.
-func (p part) listed(n name) {
-	p.found(n, Use{Kind: Permits, Now: n.action.FullName(), Rule: p.rule(n, Permits)})
+// rewriteListed rewrites a name in a list of our own agents and steps, where an action's name
+// permits just that action.
+func (p part) rewriteListed(n name) {
+	p.addUse(n, Use{Kind: Permits, Now: n.action.FullName(), Rule: p.rule(n, Permits)})
 	p.edit(n, n.start, n.end, n.action.FullName())
 }
 

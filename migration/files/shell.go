@@ -96,7 +96,7 @@ func (p part) command(words []shellWord) {
 		return
 	}
 	ours, calls := false, false
-	option := nothingSaid
+	option := noEffect
 	for i, w := range words {
 		switch {
 		case w.text == "toolfold" || strings.HasSuffix(w.text, "/toolfold"):
@@ -107,9 +107,9 @@ func (p part) command(words []shellWord) {
 			continue
 		}
 		if strings.HasPrefix(w.text, "-") && !w.quoted || strings.HasPrefix(w.text, "--") {
-			option = nothingSaid
+			option = noEffect
 			if toolOption().MatchString(w.text) {
-				option = says(w.text)
+				option = effectOf(w.text)
 			}
 		}
 		switch {
@@ -117,7 +117,7 @@ func (p part) command(words []shellWord) {
 			p.calledInShell(w)
 			calls = false
 		case ours && !p.hasPrefixed(w):
-		case option == nothingSaid && i > 0 && (words[0].text == "[" || words[0].text == "test"):
+		case option == noEffect && i > 0 && (words[0].text == "[" || words[0].text == "test"):
 			p.comparedIn(w)
 		default:
 			p.word(w, option)
@@ -140,13 +140,13 @@ func (p part) calledInShell(w shellWord) {
 	inner := p.sub(w.from, w.to)
 	for _, n := range inner.names() {
 		if n.start == 0 && n.end == len(inner.text) && n.prefix == "" && n.matched == nil {
-			inner.called(n)
+			inner.rewriteName(n)
 		}
 	}
 }
 
 // word handles a word of a command, as the value of an option.
-func (p part) word(w shellWord, option govern) {
+func (p part) word(w shellWord, option ruleEffect) {
 	inner := p.sub(w.from, w.to)
 	names := inner.names()
 	if len(names) == 0 {
@@ -159,17 +159,17 @@ func (p part) word(w shellWord, option govern) {
 		}
 	}
 	key, _, assigned := strings.Cut(w.text, "=")
-	if assigned && says(key) != nothingSaid {
-		option = says(key)
+	if assigned && effectOf(key) != noEffect {
+		option = effectOf(key)
 	}
 	for _, n := range names {
 		switch {
-		case (option != nothingSaid) && (n.prefix != "" || standsInList(inner.text, n) || assigned):
-			inner.ruled(n, option)
+		case (option != noEffect) && (n.prefix != "" || standsInList(inner.text, n) || assigned):
+			inner.reportRule(n, option)
 		case strings.ContainsAny(inner.text, " \n") && w.quoted && !isQuery().MatchString(inner.text):
 			inner.inProse(n, false)
 		case n.prefix != "":
-			inner.mentioned(n)
+			inner.reportMention(n)
 		}
 	}
 }
@@ -201,14 +201,14 @@ func (p part) variable(name string, w shellWord) {
 		return
 	}
 	inner := p.sub(w.from, w.to)
-	g := says(name)
+	g := effectOf(name)
 	for _, n := range inner.names() {
 		switch {
 		case strings.ContainsAny(inner.text, " \n") && n.prefix == "":
 			inner.inProse(n, false)
 		case !standsInList(inner.text, n) && n.prefix == "":
-		case n.prefix != "" || g != nothingSaid && saysOfTools(name):
-			inner.ruled(n, g)
+		case n.prefix != "" || g != noEffect && isAboutTools(name):
+			inner.reportRule(n, g)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (p part) comparedIn(w shellWord) {
 	inner := p.sub(w.from, w.to)
 	for _, n := range inner.names() {
 		if n.prefix != "" || p.strongly() {
-			inner.compared(n)
+			inner.reportComparison(n)
 		}
 	}
 }
@@ -229,7 +229,7 @@ func (p part) loop(words []shellWord) {
 		inner := p.sub(w.from, w.to)
 		for _, n := range inner.names() {
 			if n.prefix != "" || n.end-n.start == len(inner.text) && strings.Contains(p.text, "toolfold call") {
-				inner.mentioned(n)
+				inner.reportMention(n)
 			}
 		}
 	}
@@ -241,12 +241,12 @@ func (p part) scriptLines() {
 		line := p.text[strings.LastIndexByte(p.text[:n.start], '\n')+1 : n.start]
 		switch {
 		case strings.HasSuffix(line, "toolfold call ") && n.prefix == "":
-			p.called(n)
+			p.rewriteName(n)
 		case n.prefix == "":
 		case toolOption().MatchString(lastOption(line)):
-			p.ruled(n, says(lastOption(line)))
+			p.reportRule(n, effectOf(lastOption(line)))
 		default:
-			p.mentioned(n)
+			p.reportMention(n)
 		}
 	}
 }

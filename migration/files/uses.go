@@ -65,17 +65,17 @@ type Search struct {
 	Exact bool
 }
 
-// Found is the result of a search in a file.
-type Found struct {
+// Result is the result of a search in a file.
+type Result struct {
 	Uses []Use
 	Now  []byte // the text with rewritten uses; otherwise byte for byte the same
 
-	// Others maps servers that are not known to be ours to the names of our tools that have their
-	// prefix, once for each use.
-	Others map[string][]string
+	// OtherServers maps servers that are not known to be ours to the names of our tools that have
+	// their prefix, once for each use.
+	OtherServers map[string][]string
 
-	// Left counts the uses that were ignored because of Own and Foreign.
-	Left int
+	// Ignored counts the uses that were ignored because of Own and Foreign.
+	Ignored int
 }
 
 // edit replaces the bytes from start to end.
@@ -93,9 +93,9 @@ type document struct {
 	uses  []Use
 	edits []edit
 
-	others map[int][2]string // unknown servers and tool names, by offset
-	own    map[string]bool   // names that this file gives to its own tools
-	left   map[int]bool      // offsets of names that belong to other tools
+	otherServers map[int][2]string // unknown servers and tool names, by offset
+	own          map[string]bool   // names that this file gives to its own tools
+	ignored      map[int]bool      // offsets of names that belong to other tools
 
 	strong, weak *bool // whether the file is about tools; nil = unknown yet
 }
@@ -106,27 +106,27 @@ const maxNested = 8
 // File searches a file. The path, with slashes, determines the format. In unknown formats, see
 // [Reads], it only finds names with a server prefix. If the file would not parse after rewriting a
 // use, that use is left to the user.
-func (s Search) File(name string, text []byte) Found {
+func (s Search) File(name string, text []byte) Result {
 	d := s.read(name, string(text))
 	now := d.rewritten(name)
 	others := map[string][]string{}
-	for _, place := range slices.Sorted(maps.Keys(d.others)) {
-		other := d.others[place]
+	for _, place := range slices.Sorted(maps.Keys(d.otherServers)) {
+		other := d.otherServers[place]
 		others[other[0]] = append(others[other[0]], other[1])
 	}
-	return Found{d.uses, []byte(now), others, len(d.left)}
+	return Result{d.uses, []byte(now), others, len(d.ignored)}
 }
 
 func (s Search) read(name, text string) *document {
 	d := &document{
 		Search: s, path: path.Clean(name), file: text,
-		others: map[int][2]string{}, own: s.Defines(name, text), left: map[int]bool{},
+		otherServers: map[int][2]string{}, own: s.Defines(name, text), ignored: map[int]bool{},
 	}
 	read := reader(name)
 	if read == nil {
 		read = func(p part) {
 			p.unread("files of this kind are not read", false)
-			clear(p.left) // words that would not count in any case
+			clear(p.ignored) // words that would not count in any case
 		}
 	}
 	text = strings.TrimPrefix(text, "\ufeff")
@@ -220,8 +220,8 @@ func (d *document) edited(uses map[int]bool) string {
 	return b.String() + d.file[last:]
 }
 
-// found adds a use.
-func (p part) found(n name, u Use) {
+// addUse adds a use.
+func (p part) addUse(n name, u Use) {
 	u.Offset, u.Name = n.place, p.text[n.start:n.end]
 	p.document.uses = append(p.document.uses, u)
 }

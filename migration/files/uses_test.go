@@ -61,10 +61,10 @@ func TestServersOfRules(t *testing.T) {
 		found := s.File("a.json", fmt.Appendf(nil, `{"permissions": {"deny": [%q]}}`, text))
 		wrong := len(found.Uses) != 1 || found.Uses[0].Rule.Deny != "memory.store"
 		if others != "" {
-			wrong = len(found.Uses) != 0 || len(found.Others[others]) != 1
+			wrong = len(found.Uses) != 0 || len(found.OtherServers[others]) != 1
 		}
 		if wrong {
-			t.Errorf("%s: %+v, others %v", text, found.Uses, found.Others)
+			t.Errorf("%s: %+v, others %v", text, found.Uses, found.OtherServers)
 		}
 	}
 }

@@ -55,13 +55,13 @@ const maxBrief = 5
 func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	request := in.Request()
 	request.Kinds, request.Level, request.MinConfidence = in.Types, in.MaxImpact, in.MinConfidence
-	id, report, err := s.bench.Keep(ctx, request)
+	id, report, err := s.bench.ScanAndStore(ctx, request)
 	if err != nil {
 		return ScanOut{}, err
 	}
 	out := ScanOut{ScanID: id, Summary: report.Summary(maxBrief), ByImpact: report.ByLevel(), TopItems: []Brief{}}
 	for _, f := range report.Findings[:min(maxBrief, len(report.Findings))] {
-		out.TopItems = append(out.TopItems, Brief{OpportunityID: f.ID, Impact: f.Level, Message: f.Says(), File: f.File, Line: f.Line,
+		out.TopItems = append(out.TopItems, Brief{OpportunityID: f.ID, Impact: f.Level, Message: f.FullMessage(), File: f.File, Line: f.Line,
 			Fixable: f.Fixable()})
 	}
 	return out, nil

@@ -34,9 +34,9 @@ type host struct {
 
 	mu      sync.Mutex
 	retired bool
-	visits  int                // connections
-	shared  map[string]*shared // by the hash of their settings, see join
-	memory  *upstream.Memory   // for messages of all servers; nil before the first opening
+	visits  int                      // connections
+	servers map[string]*sharedServer // by the hash of their settings, see join
+	memory  *upstream.Memory         // for messages of all servers; nil before the first opening
 	work    sync.WaitGroup
 }
 
@@ -53,7 +53,7 @@ func Serve(socket, version string) error {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2)) // sessions, servers and host take turns: more threads only wait
 	}
-	h := &host{version: version, listener: listener, shared: map[string]*shared{}, over: make(chan struct{})}
+	h := &host{version: version, listener: listener, servers: map[string]*sharedServer{}, over: make(chan struct{})}
 	h.idle = time.AfterFunc(startTime, h.end) // time for the session that started it to connect
 	go func() {
 		for {
@@ -141,7 +141,7 @@ func (h *host) visit(l *line) {
 		_ = l.write(frame{Kind: kindGone})
 		return
 	}
-	v := &visitor{line: l, running: map[int64]context.CancelFunc{}, asked: map[int64]chan frame{}}
+	v := &visitor{line: l, running: map[int64]context.CancelFunc{}, questions: map[int64]chan frame{}}
 	s := h.join(v, o)
 	defer s.leave(v)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -154,15 +154,15 @@ func (h *host) visit(l *line) {
 type visitor struct {
 	line *line
 
-	mu      sync.Mutex
-	running map[int64]context.CancelFunc // requests, by id
-	last    int64
-	asked   map[int64]chan frame // unanswered questions
-	news    news
+	mu            sync.Mutex
+	running       map[int64]context.CancelFunc // requests, by id
+	last          int64
+	questions     map[int64]chan frame // unanswered questions
+	notifications notifications
 }
 
 // attend opens the session once the server has started, and ends it with the server.
-func (v *visitor) attend(ctx context.Context, s *shared) {
+func (v *visitor) attend(ctx context.Context, s *sharedServer) {
 	select {
 	case <-s.ready:
 	case <-ctx.Done():
@@ -181,7 +181,7 @@ func (v *visitor) attend(ctx context.Context, s *shared) {
 		_ = v.line.conn.Close()
 		return
 	}
-	v.news.begin(v.line)
+	v.notifications.begin(v.line)
 	select {
 	case <-s.session.Gone():
 		_ = v.line.conn.SetReadDeadline(time.Now()) // ends serve
@@ -190,7 +190,7 @@ func (v *visitor) attend(ctx context.Context, s *shared) {
 }
 
 // serve handles messages of the client until the client or the server is gone.
-func (v *visitor) serve(ctx context.Context, s *shared) {
+func (v *visitor) serve(ctx context.Context, s *sharedServer) {
 	var work sync.WaitGroup
 	for {
 		f, err := v.line.read()
@@ -212,7 +212,7 @@ func (v *visitor) serve(ctx context.Context, s *shared) {
 }
 
 // take handles a message of the client. Requests run concurrently.
-func (v *visitor) take(ctx context.Context, s *shared, f frame, work *sync.WaitGroup) {
+func (v *visitor) take(ctx context.Context, s *sharedServer, f frame, work *sync.WaitGroup) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch f.Kind {
@@ -221,9 +221,9 @@ func (v *visitor) take(ctx context.Context, s *shared, f frame, work *sync.WaitG
 			cancel()
 		}
 	case kindAnswer, kindFailed:
-		if answer := v.asked[f.ID]; answer != nil {
+		if answer := v.questions[f.ID]; answer != nil {
 			answer <- f
-			delete(v.asked, f.ID)
+			delete(v.questions, f.ID)
 		}
 	case kindList, kindCall, kindWatch, kindUnwatch:
 		ctx, cancel := context.WithCancel(ctx)
@@ -244,7 +244,7 @@ func (v *visitor) take(ctx context.Context, s *shared, f frame, work *sync.WaitG
 
 // run makes a request of the server. If the server is being restarted, the request is not made, and
 // kindGone makes the client repeat it in another session.
-func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
+func (v *visitor) run(ctx context.Context, s *sharedServer, f frame) frame {
 	if !s.calls.enter(ctx) {
 		return frame{Kind: kindGone}
 	}
@@ -259,13 +259,13 @@ func (v *visitor) run(ctx context.Context, s *shared, f frame) frame {
 	case kindList:
 		var a upstream.Answer
 		if a, err = s.session.List(ctx); err == nil {
-			body, err = json.Marshal(listedOf(a))
+			body, err = json.Marshal(wireAnswerOf(a))
 		}
 	case kindWatch, kindUnwatch:
 		err = s.watch(ctx, v, f.Text, f.Kind == kindWatch)
 	default:
 		c := upstream.Call{
-			Tool: f.Text, Arguments: f.Body, LogLevel: f.Level, Capabilities: f.Can, Meta: f.Meta, Asks: f.Asks,
+			Tool: f.Text, Arguments: f.Body, LogLevel: f.Level, Capabilities: f.Capabilities, Meta: f.Meta, Asks: f.Asks,
 			Progress: func(p upstream.Progress) { _ = v.line.write(frame{Kind: kindProgress, ID: f.ID, Progress: &p}) },
 			Log:      func(params json.RawMessage) { _ = v.line.write(frame{Kind: kindLog, ID: f.ID, Body: params}) },
 			Ask:      func(ctx context.Context, q upstream.Question) (json.RawMessage, error) { return v.ask(ctx, f.ID, q) },
@@ -299,7 +299,7 @@ func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.
 	v.mu.Lock()
 	v.last++
 	id := v.last
-	v.asked[id] = answer
+	v.questions[id] = answer
 	v.mu.Unlock()
 	if err := v.line.write(frame{Kind: kindAsk, ID: id, Of: of, Key: q.Key, Text: q.Method, Body: q.Params}); err != nil {
 		return nil, errors.New("its client is gone")
@@ -317,7 +317,7 @@ func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.
 			_ = v.line.write(frame{Kind: kindWanted, ID: id})
 		case <-ctx.Done():
 			v.mu.Lock()
-			delete(v.asked, id)
+			delete(v.questions, id)
 			v.mu.Unlock()
 			_ = v.line.write(frame{Kind: kindTakenBack, ID: id})
 			return nil, ctx.Err()
@@ -325,29 +325,29 @@ func (v *visitor) ask(ctx context.Context, of int64, q upstream.Question) (json.
 	}
 }
 
-// news queues messages that answer no request of the client. They wait until the session is open, and
-// while the client reads slowly. Equal messages are queued once.
-type news struct {
+// notifications queues messages that answer no request of the client. They wait until the session is open,
+// and while the client reads slowly. Equal messages are queued once.
+type notifications struct {
 	mu      sync.Mutex
 	open    bool
-	telling bool
-	untold  []frame
+	sending bool
+	queue   []frame
 }
 
 // add queues a message for the client. It does not wait until the message is sent.
-func (n *news) add(l *line, f frame) {
+func (n *notifications) add(l *line, f frame) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	same := func(other frame) bool { return other.Kind == f.Kind && other.Text == f.Text }
-	full := f.Kind == kindCompleted && len(n.untold) >= maxEvents
-	if !full && !slices.ContainsFunc(n.untold, same) {
-		n.untold = append(n.untold, f)
+	full := f.Kind == kindCompleted && len(n.queue) >= maxEvents
+	if !full && !slices.ContainsFunc(n.queue, same) {
+		n.queue = append(n.queue, f)
 	}
 	n.start(l)
 }
 
 // begin starts sending when the session is open.
-func (n *news) begin(l *line) {
+func (n *notifications) begin(l *line) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.open = true
@@ -355,30 +355,30 @@ func (n *news) begin(l *line) {
 }
 
 // start starts the goroutine that sends the queue, unless it runs. The caller holds the lock.
-func (n *news) start(l *line) {
-	if n.open && !n.telling && len(n.untold) > 0 {
-		n.telling = true
-		go n.tell(l)
+func (n *notifications) start(l *line) {
+	if n.open && !n.sending && len(n.queue) > 0 {
+		n.sending = true
+		go n.send(l)
 	}
 }
 
-func (n *news) tell(l *line) {
+func (n *notifications) send(l *line) {
 	for {
 		n.mu.Lock()
-		if len(n.untold) == 0 {
-			n.telling = false
+		if len(n.queue) == 0 {
+			n.sending = false
 			n.mu.Unlock()
 			return
 		}
-		next := n.untold[0]
-		n.untold = n.untold[1:]
+		next := n.queue[0]
+		n.queue = n.queue[1:]
 		n.mu.Unlock()
 		_ = l.write(next) // fails if the client is gone
 	}
 }
 
-// shared is a server that several sessions share.
-type shared struct {
+// sharedServer is a server that several sessions share.
+type sharedServer struct {
 	host  *host
 	name  string // the user's name for the server
 	key   string
@@ -391,21 +391,21 @@ type shared struct {
 	calls    calls
 	watching sync.Mutex // held during requests that watch or unwatch a resource
 
-	mu      sync.Mutex
-	users   map[*visitor]bool
-	end     *time.Timer                  // nil while the server has users
-	watched map[string]map[*visitor]bool // watchers by resource URI
+	mu       sync.Mutex
+	users    map[*visitor]bool
+	end      *time.Timer                  // nil while the server has users
+	watchers map[string]map[*visitor]bool // watchers by resource URI
 }
 
 // join returns the server for an opening, and starts it if it does not run.
-func (h *host) join(v *visitor, o opening) *shared {
+func (h *host) join(v *visitor, o opening) *sharedServer {
 	env := slices.Sorted(slices.Values(o.Server.Env))
 	same, _ := json.Marshal([]any{o.Server.Name, o.Server.Argv, o.Server.Dir, env})
 	sum := sha256.Sum256(same)
 	key := string(sum[:])
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s := h.shared[key]; s != nil && s.take(v) {
+	if s := h.servers[key]; s != nil && s.take(v) {
 		return s
 	}
 	if h.memory == nil {
@@ -413,9 +413,9 @@ func (h *host) join(v *visitor, o opening) *shared {
 	}
 	memory := h.memory
 	ctx, cancel := context.WithTimeout(context.Background(), connectTime)
-	s := &shared{host: h, name: o.Server.Name, key: key, calls: newCalls(), ready: make(chan struct{}), stop: cancel,
-		users: map[*visitor]bool{v: true}, watched: map[string]map[*visitor]bool{}}
-	h.shared[key] = s
+	s := &sharedServer{host: h, name: o.Server.Name, key: key, calls: newCalls(), ready: make(chan struct{}), stop: cancel,
+		users: map[*visitor]bool{v: true}, watchers: map[string]map[*visitor]bool{}}
+	h.servers[key] = s
 	h.work.Go(func() {
 		defer cancel()
 		s.session, s.err = upstream.Connect(ctx, o.Server, upstream.Client{
@@ -433,7 +433,7 @@ func (h *host) join(v *visitor, o opening) *shared {
 }
 
 // take adds a user, unless the server has ended or is ending.
-func (s *shared) take(v *visitor) bool {
+func (s *sharedServer) take(v *visitor) bool {
 	select {
 	case <-s.ready:
 		if s.err != nil {
@@ -458,10 +458,10 @@ func (s *shared) take(v *visitor) bool {
 
 // watch adds or removes a user as watcher of a resource. The server gets a request for the first
 // watcher and for the end of the last one.
-func (s *shared) watch(ctx context.Context, v *visitor, uri string, watch bool) error {
+func (s *sharedServer) watch(ctx context.Context, v *visitor, uri string, watch bool) error {
 	if !watch {
 		s.mu.Lock()
-		delete(s.watched[uri], v)
+		delete(s.watchers[uri], v)
 		s.mu.Unlock()
 		s.unwatch(uri)
 		return nil
@@ -469,10 +469,10 @@ func (s *shared) watch(ctx context.Context, v *visitor, uri string, watch bool) 
 	s.watching.Lock()
 	defer s.watching.Unlock()
 	s.mu.Lock()
-	users, known := s.watched[uri]
+	users, known := s.watchers[uri]
 	if !known {
 		users = map[*visitor]bool{}
-		s.watched[uri] = users
+		s.watchers[uri] = users
 	}
 	users[v] = true
 	s.mu.Unlock()
@@ -482,18 +482,18 @@ func (s *shared) watch(ctx context.Context, v *visitor, uri string, watch bool) 
 	err := s.session.Watch(ctx, uri, true)
 	if err != nil {
 		s.mu.Lock()
-		delete(s.watched, uri)
+		delete(s.watchers, uri)
 		s.mu.Unlock()
 	}
 	return err
 }
 
 // updated notifies the users that watch a resource of a change.
-func (s *shared) updated(uri string) {
+func (s *sharedServer) updated(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for v := range s.watched[uri] {
-		v.news.add(v.line, frame{Kind: kindUpdated, Text: uri})
+	for v := range s.watchers[uri] {
+		v.notifications.add(v.line, frame{Kind: kindUpdated, Text: uri})
 	}
 }
 
@@ -501,11 +501,11 @@ func (s *shared) updated(uri string) {
 const unwatchTime = 5 * time.Second
 
 // leave removes a user. The server ends after linger without users.
-func (s *shared) leave(v *visitor) {
+func (s *sharedServer) leave(v *visitor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.users, v)
-	for uri, users := range s.watched {
+	for uri, users := range s.watchers {
 		if delete(users, v); len(users) == 0 && len(s.users) > 0 {
 			go s.unwatch(uri)
 		}
@@ -522,15 +522,15 @@ func (s *shared) leave(v *visitor) {
 }
 
 // unwatch ends the server's notifications about a resource, unless the resource has a watcher again.
-func (s *shared) unwatch(uri string) {
+func (s *sharedServer) unwatch(uri string) {
 	ctx, cancel := context.WithTimeout(context.Background(), unwatchTime)
 	defer cancel()
 	s.watching.Lock()
 	defer s.watching.Unlock()
 	s.mu.Lock()
-	users, known := s.watched[uri]
+	users, known := s.watchers[uri]
 	if known = known && len(users) == 0; known {
-		delete(s.watched, uri)
+		delete(s.watchers, uri)
 	}
 	s.mu.Unlock()
 	if known {
@@ -538,38 +538,38 @@ func (s *shared) unwatch(uri string) {
 	}
 }
 
-func (s *shared) forget() {
+func (s *sharedServer) forget() {
 	s.host.mu.Lock()
 	defer s.host.mu.Unlock()
-	if s.host.shared[s.key] == s {
-		delete(s.host.shared, s.key)
+	if s.host.servers[s.key] == s {
+		delete(s.host.servers, s.key)
 	}
 }
 
 // changed notifies all users that a list has changed.
-func (s *shared) changed() {
+func (s *sharedServer) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.users {
-		v.news.add(v.line, frame{Kind: kindChanged})
+		v.notifications.add(v.line, frame{Kind: kindChanged})
 	}
 }
 
 // completed notifies all users that one of their users has finished with a page. Each client knows to
 // which pages it sent its user.
-func (s *shared) completed(params json.RawMessage) {
+func (s *sharedServer) completed(params json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.users {
-		v.news.add(v.line, frame{Kind: kindCompleted, Text: string(params)})
+		v.notifications.add(v.line, frame{Kind: kindCompleted, Text: string(params)})
 	}
 }
 
 // stray passes on a text of the server that answers nothing.
-func (s *shared) stray(text string) {
+func (s *sharedServer) stray(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.users {
-		v.news.add(v.line, frame{Kind: kindStray, Text: text})
+		v.notifications.add(v.line, frame{Kind: kindStray, Text: text})
 	}
 }

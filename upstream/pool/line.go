@@ -17,21 +17,21 @@ import (
 // frame is a message between a session and the host. Both have the same version, except for [kindOpen],
 // [kindGone], [kindRestart] and the [kindResult] of a restart.
 type frame struct {
-	Kind     kind
-	ID       int64              `json:",omitempty"` // of a request or question; its result repeats it
-	Of       int64              `json:",omitempty"` // the request during which a question is asked
-	Key      string             `json:",omitempty"` // the server's key of a question in place of a result
-	Asks     bool               `json:",omitempty"` // the tool of a call is known to ask
-	Waits    bool               `json:",omitempty"` // a call begins to wait for its turn; false ends the wait
-	Text     string             `json:",omitempty"` // a tool, a method, a URI, or an error message
-	Method   string             `json:",omitempty"` // of a request that is not a tool call
-	Level    string             `json:",omitempty"` // log level of a call
-	Can      json.RawMessage    `json:",omitempty"` // the capabilities of the call's client; nil = those of the session
-	Meta     json.RawMessage    `json:",omitempty"` // of a call
-	Code     int64              `json:",omitempty"` // of a server's error
-	Lacking  string             `json:",omitempty"` // of a server's error, see [upstream.Refused]
-	Progress *upstream.Progress `json:",omitempty"`
-	Body     []byte             `json:"-"` // JSON, byte by byte
+	Kind         kind
+	ID           int64              `json:",omitempty"`    // of a request or question; its result repeats it
+	Of           int64              `json:",omitempty"`    // the request during which a question is asked
+	Key          string             `json:",omitempty"`    // the server's key of a question in place of a result
+	Asks         bool               `json:",omitempty"`    // the tool of a call is known to ask
+	Waits        bool               `json:",omitempty"`    // a call begins to wait for its turn; false ends the wait
+	Text         string             `json:",omitempty"`    // a tool, a method, a URI, or an error message
+	Method       string             `json:",omitempty"`    // of a request that is not a tool call
+	Level        string             `json:",omitempty"`    // log level of a call
+	Capabilities json.RawMessage    `json:"Can,omitempty"` // the capabilities of the call's client; nil = those of the session
+	Meta         json.RawMessage    `json:",omitempty"`    // of a call
+	Code         int64              `json:",omitempty"`    // of a server's error
+	Lacking      string             `json:",omitempty"`    // of a server's error, see [upstream.Refused]
+	Progress     *upstream.Progress `json:",omitempty"`
+	Body         []byte             `json:"-"` // JSON, byte by byte
 }
 
 // kind is the type of a frame.

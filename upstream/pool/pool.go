@@ -59,7 +59,7 @@ func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client)
 	}
 	s, err := s.Filled(ctx) // here, because the host may have no access to the keyring
 	if err == nil {
-		s, err = settled(s)
+		s, err = absolute(s)
 	}
 	if err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client)
 	return nil, fmt.Errorf("%w: it ended %d times", ErrNoHost, attempts)
 }
 
-// settled returns the server with program, folder and environment that mean the same in every process.
-func settled(s upstream.Server) (upstream.Server, error) {
+// absolute returns the server with program, folder and environment that mean the same in every process.
+func absolute(s upstream.Server) (upstream.Server, error) {
 	var err error
 	if !s.EnvOnly {
 		s.Env, s.EnvOnly = slices.Concat(os.Environ(), s.Env), true
@@ -165,15 +165,15 @@ func hostEnv() []string {
 
 // Session is a session with a shared server. It is safe for concurrent use.
 type Session struct {
-	line   *line
-	client upstream.Client
-	gone   chan struct{}
-	leaves atomic.Bool // the host takes no more requests, answers the running ones, and ends the session
+	line     *line
+	client   upstream.Client
+	gone     chan struct{}
+	draining atomic.Bool // the host takes no more requests, answers the running ones, and ends the session
 
-	mu    sync.Mutex
-	last  int64
-	open  map[int64]*request  // our requests without a result
-	asked map[int64]*question // unanswered questions of the server
+	mu        sync.Mutex
+	last      int64
+	open      map[int64]*request  // our requests without a result
+	questions map[int64]*question // unanswered questions of the server
 }
 
 // question is an unanswered question of the server.
@@ -233,7 +233,7 @@ func (s *Session) hear(c upstream.Call, r *request) {
 // must be reached.
 func open(ctx context.Context, conn net.Conn, spec []byte, c upstream.Client) (_ *Session, again bool, err error) {
 	s := &Session{
-		line: newLine(conn, c.Memory), client: c, gone: make(chan struct{}), open: map[int64]*request{}, asked: map[int64]*question{},
+		line: newLine(conn, c.Memory), client: c, gone: make(chan struct{}), open: map[int64]*request{}, questions: map[int64]*question{},
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	first := frame{Kind: kindGone}
@@ -263,7 +263,7 @@ func (s *Session) listen() {
 		_ = s.line.conn.Close()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, q := range s.asked {
+		for _, q := range s.questions {
 			q.cancel()
 		}
 		close(s.gone)
@@ -297,7 +297,7 @@ func (s *Session) listen() {
 			s.mu.Lock()
 			q := &question{wanted: make(chan struct{})}
 			q.ctx, q.cancel = context.WithCancel(context.Background())
-			s.asked[f.ID] = q
+			s.questions[f.ID] = q
 			r = s.open[f.Of]
 			s.mu.Unlock()
 			if r != nil { // its caller gets earlier events first
@@ -307,14 +307,14 @@ func (s *Session) listen() {
 			}
 		case kindTakenBack:
 			s.mu.Lock()
-			if q := s.asked[f.ID]; q != nil {
+			if q := s.questions[f.ID]; q != nil {
 				q.cancel()
-				delete(s.asked, f.ID)
+				delete(s.questions, f.ID)
 			}
 			s.mu.Unlock()
 		case kindWanted: // sent once for each question
 			s.mu.Lock()
-			if q := s.asked[f.ID]; q != nil {
+			if q := s.questions[f.ID]; q != nil {
 				close(q.wanted)
 			}
 			s.mu.Unlock()
@@ -324,7 +324,7 @@ func (s *Session) listen() {
 			}
 		default:
 			if f.Kind == kindGone {
-				s.leaves.Store(true)
+				s.draining.Store(true)
 			}
 			if r != nil {
 				r.answer <- f
@@ -341,7 +341,7 @@ func (s *Session) answer(f frame, ask func(context.Context, upstream.Question) (
 		ask = s.client.Ask
 	}
 	s.mu.Lock()
-	q := s.asked[f.ID]
+	q := s.questions[f.ID]
 	s.mu.Unlock()
 	if q == nil {
 		return // the server took it back
@@ -357,7 +357,7 @@ func (s *Session) answer(f frame, ask func(context.Context, upstream.Question) (
 			reply.Kind, reply.Text = kindFailed, err.Error()
 		}
 		s.mu.Lock()
-		delete(s.asked, f.ID)
+		delete(s.questions, f.ID)
 		s.mu.Unlock()
 		_ = s.line.write(reply) // fails if the host is gone
 	}()
@@ -387,14 +387,14 @@ func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, err
 		case <-r.more:
 			s.hear(c, r)
 		case answer := <-r.answer:
-			return s.taken(c, r, answer)
+			return s.answerOf(c, r, answer)
 		case <-ctx.Done():
 			_ = s.line.write(frame{Kind: kindCancel, ID: f.ID})
 			return frame{}, ctx.Err()
 		case <-s.gone:
 			select {
 			case answer := <-r.answer: // it came just before the end
-				return s.taken(c, r, answer)
+				return s.answerOf(c, r, answer)
 			default:
 				return frame{}, errors.New("the process that shares it has ended")
 			}
@@ -402,8 +402,8 @@ func (s *Session) ask(ctx context.Context, f frame, c upstream.Call) (frame, err
 	}
 }
 
-// taken returns the answer to a request, after its caller has received all earlier events.
-func (s *Session) taken(c upstream.Call, r *request, f frame) (frame, error) {
+// answerOf returns the answer to a request, after its caller has received all earlier events.
+func (s *Session) answerOf(c upstream.Call, r *request, f frame) (frame, error) {
 	s.hear(c, r)
 	switch f.Kind {
 	case kindGone:
@@ -424,7 +424,7 @@ func (s *Session) List(ctx context.Context) (upstream.Answer, error) {
 	if err != nil {
 		return upstream.Answer{}, err
 	}
-	var l listed
+	var l wireAnswer
 	if err := json.Unmarshal(f.Body, &l); err != nil {
 		return upstream.Answer{}, fmt.Errorf("reading the list: %w", err)
 	}
@@ -438,7 +438,7 @@ func (s *Session) Call(ctx context.Context, c upstream.Call) (json.RawMessage, e
 		return nil, upstream.ErrGone
 	default:
 	}
-	call := frame{Kind: kindCall, Text: c.Tool, Level: c.LogLevel, Can: c.Capabilities, Meta: c.Meta, Asks: c.Asks, Body: c.Arguments}
+	call := frame{Kind: kindCall, Text: c.Tool, Level: c.LogLevel, Capabilities: c.Capabilities, Meta: c.Meta, Asks: c.Asks, Body: c.Arguments}
 	if c.Method != "" {
 		call.Method, call.Body = c.Method, c.Params
 	}
@@ -461,7 +461,7 @@ func (s *Session) Gone() <-chan struct{} { return s.gone }
 
 // Close ends the session. The server goes on for other sessions that share it.
 func (s *Session) Close() {
-	if s.leaves.Load() { // running requests get their answers first
+	if s.draining.Load() { // running requests get their answers first
 		late := time.NewTimer(RestartWait)
 		defer late.Stop()
 		select {
@@ -481,28 +481,28 @@ type opening struct {
 	Memory                int64 // limit of [upstream.Memory]; the first opening sets it for all servers
 }
 
-// listed carries an [upstream.Answer] with its lists as bytes.
-type listed struct {
+// wireAnswer carries an [upstream.Answer] with its lists as bytes.
+type wireAnswer struct {
 	Name, Title, Version, Instructions   string
 	Legacy                               bool
 	Tools, Prompts, Resources, Templates [][]byte
 	Left, Problems                       []string
 }
 
-func listedOf(a upstream.Answer) listed {
+func wireAnswerOf(a upstream.Answer) wireAnswer {
 	bytes := func(list []json.RawMessage) (all [][]byte) {
 		for _, entry := range list {
 			all = append(all, entry)
 		}
 		return all
 	}
-	return listed{
+	return wireAnswer{
 		a.Name, a.Title, a.Version, a.Instructions, a.Legacy, bytes(a.Tools), bytes(a.Prompts), bytes(a.Resources), bytes(a.Templates),
 		a.Left, a.Problems,
 	}
 }
 
-func (l listed) answer() upstream.Answer {
+func (l wireAnswer) answer() upstream.Answer {
 	raw := func(list [][]byte) []json.RawMessage {
 		all := []json.RawMessage{}
 		for _, entry := range list {

@@ -60,11 +60,11 @@ func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (Res
 // restart ends all processes of a server, after waiting for running calls.
 func (h *host) restart(name string, wait time.Duration) Restarted {
 	h.mu.Lock()
-	var all []*shared
-	for key, s := range h.shared {
+	var all []*sharedServer
+	for key, s := range h.servers {
 		if s.name == name {
 			all = append(all, s)
-			delete(h.shared, key) // new sessions start another process
+			delete(h.servers, key) // new sessions start another process
 		}
 	}
 	h.mu.Unlock()
@@ -82,7 +82,7 @@ func (h *host) restart(name string, wait time.Duration) Restarted {
 }
 
 // restart ends the process of a server, and thereby its sessions.
-func (s *shared) restart(wait time.Duration) (did Restarted) {
+func (s *sharedServer) restart(wait time.Duration) (did Restarted) {
 	s.mu.Lock()
 	did.Sessions = len(s.users)
 	s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *shared) restart(wait time.Duration) (did Restarted) {
 }
 
 // isRestarted reports whether the server was restarted: its process has ended or will end soon.
-func (s *shared) isRestarted() bool { return s.calls.isClosed() }
+func (s *sharedServer) isRestarted() bool { return s.calls.isClosed() }
 
 // calls counts the requests to a server. From a restart on it holds new ones back.
 type calls struct {

@@ -43,9 +43,9 @@ type Offer struct {
 	// Abilities returns the service for abilities; if the store is empty, only for those in files.
 	Abilities func(context.Context) (*ability.Service, error)
 
-	// Kept reports whether the store may contain anything. Listing at connection time must not
+	// HasStore reports whether the store may contain anything. Listing at connection time must not
 	// create a store. Nil means true.
-	Kept func() bool
+	HasStore func() bool
 
 	// Memory also offers notes, which may be private.
 	Memory bool
@@ -72,7 +72,7 @@ func (o Offer) may(ctx context.Context, action string) bool {
 // Resources returns the resources that the caller of ctx may read.
 func (o Offer) Resources(ctx context.Context) ([]serve.Resource, error) {
 	var all []serve.Resource
-	empty := o.Kept != nil && !o.Kept()
+	empty := o.HasStore != nil && !o.HasStore()
 	for _, kind := range []struct {
 		reads, lists string // actions
 		offered      bool
@@ -256,7 +256,7 @@ func (o Offer) notes() serve.Resource {
 			},
 		},
 		Version: func(ctx context.Context, at serve.Location) (string, error) {
-			if o.Kept != nil && !o.Kept() {
+			if o.HasStore != nil && !o.HasStore() {
 				return "", nil
 			}
 			stored, err := o.Stored(ctx, at.Values["workspace"], at.Values["namespace"], at.Values["key"])
@@ -315,8 +315,8 @@ func (o Offer) answers() serve.Resource {
 	}
 }
 
-// Kept returns the link to the full text of a truncated answer.
-func Kept(id string) content.Link {
+// AnswerLink returns the link to the full text of a truncated answer.
+func AnswerLink(id string) content.Link {
 	return content.Link{URI: scheme + "answers/" + id, Name: "the whole answer", MIME: "application/json",
 		Doc: "kept for a while; the text has the call that reads it"}
 }

@@ -296,7 +296,7 @@ func TestResources(t *testing.T) {
 	if resources, _ := b.Resources(t.Context()); len(resources) != 3 {
 		t.Errorf("without notes there are %d resources", len(resources))
 	}
-	b.Memory, b.Kept = true, func() bool { return false }
+	b.Memory, b.HasStore = true, func() bool { return false }
 	resources, _ = b.Resources(t.Context())
 	if slices.ContainsFunc(resources, func(x serve.Resource) bool { return x.List != nil }) {
 		t.Error("a store that holds nothing is opened to list it")
@@ -402,12 +402,12 @@ func (b *bench) checkCut() {
 	}
 	for action, arguments := range map[string]string{"workflow.run": `{"workflowId":"whole"}`, "memory.get": `{"key":"long"}`} {
 		answer = b.call(action, arguments)
-		text, err := b.read(offer.Kept(answer.Kept).URI)
+		text, err := b.read(offer.AnswerLink(answer.Kept).URI)
 		if err != nil || !strings.Contains(text, strings.Repeat("long ", 2000)) {
 			b.Errorf("%s: an answer of %d bytes, kept as %q, is read as %.200s, %v", action, len(answer.Content), answer.Kept, text, err)
 		}
 	}
-	if _, err := b.read(offer.Kept("nope").URI); err == nil {
+	if _, err := b.read(offer.AnswerLink("nope").URI); err == nil {
 		b.Error("an answer that is not kept is read")
 	}
 }

@@ -66,15 +66,15 @@ func TestScrape(t *testing.T) {
 	}
 	site := httptest.NewServer(server.Handler("", ""))
 	defer site.Close()
-	if err := testutil.ScrapeAndCompare(site.URL+"/metrics", strings.NewReader(recorded), "recorded_a_b", "recorded_a_b_1ba46871",
+	if err := testutil.ScrapeAndCompare(site.URL+"/metrics", strings.NewReader(scrapedPage), "recorded_a_b", "recorded_a_b_1ba46871",
 		"recorded_calls_cf21a2a3_total", "recorded_calls_total", "recorded_d", "recorded_d_count_a06b465b", "recorded_jobs_total",
 		"toolfold_store_up", "toolfold_tasks"); err != nil {
 		t.Error(err)
 	}
 }
 
-// recorded is the page that TestScrape expects; colliding names have a hash.
-const recorded = `# HELP recorded_a_b Recorded gauge a_b.
+// scrapedPage is the page that TestScrape expects; colliding names have a hash.
+const scrapedPage = `# HELP recorded_a_b Recorded gauge a_b.
 # TYPE recorded_a_b gauge
 recorded_a_b{_="6",label_0="5",label___name__="4",x_y="3",x_y_c6d04176="2",x_y_ced28ca5="1"} 1.5
 # HELP recorded_a_b_1ba46871 Recorded gauge a_b.

@@ -85,20 +85,20 @@ type Tracing struct {
 	mu      sync.Mutex
 	timer   *time.Timer // for the next batch
 	armed   bool        // timer is running
-	open    map[spanKey]*recorded
-	ended   []*recorded
+	open    map[spanKey]*trackedSpan
+	ended   []*trackedSpan
 	answers int  // bytes in ended
 	ran     bool // a run was recorded, so the store may be opened
 	dropped int64
 	failing bool // the last batch could not be stored
 
-	told   int64     // value of dropped at the last log message
-	toldAt time.Time // time of the last log message
+	loggedDrops int64     // value of dropped at the last log message
+	loggedAt    time.Time // time of the last log message
 
-	storing sync.Mutex // held while a batch is stored
-	heard   time.Time  // when running traces were last reported
-	trimmed time.Time
-	stored  int // spans since trimmed
+	storing    sync.Mutex // held while a batch is stored
+	reportedAt time.Time  // when running traces were last reported
+	trimmed    time.Time
+	stored     int // spans since trimmed
 }
 
 type spanKey struct {
@@ -112,8 +112,8 @@ type span interface {
 	StartTime() time.Time
 }
 
-// recorded is a running or ended span.
-type recorded struct {
+// trackedSpan is a running or ended span.
+type trackedSpan struct {
 	span
 	answer []byte // stored with the span when it ends
 
@@ -125,7 +125,7 @@ type recorded struct {
 // New returns a Tracing, with OTLP export as configured by the environment. An invalid
 // configuration is an error.
 func New(o Options) (*Tracing, error) {
-	t := &Tracing{o: o, now: clock.Micros(o.Now), open: map[spanKey]*recorded{}}
+	t := &Tracing{o: o, now: clock.Micros(o.Now), open: map[spanKey]*trackedSpan{}}
 	t.timer = time.AfterFunc(time.Hour, t.storeBatch)
 	t.timer.Stop()
 	service, err := resource.New(context.Background(), resource.WithAttributes(serviceName, attribute.String("service.version", o.Version)),
@@ -173,7 +173,7 @@ func (t *Tracing) OnEnd(s sdk.ReadOnlySpan) { t.end(s) }
 
 // start records a new span, and whether it belongs to a run.
 func (t *Tracing) start(ctx context.Context, s span, ofRun bool) {
-	began := &recorded{span: s, caller: toolfold.OriginOf(ctx).Client, sessions: work.Sessions(ctx)}
+	began := &trackedSpan{span: s, caller: toolfold.OriginOf(ctx).Client, sessions: work.Sessions(ctx)}
 	if named := callctx.Of[namedSession](ctx); named != "" && !slices.Contains(began.sessions, string(named)) {
 		began.sessions = append(slices.Clip(began.sessions), string(named))
 	}
@@ -198,12 +198,12 @@ func (t *Tracing) add(s span) {
 	key := keyOf(s)
 	span := t.open[key]
 	delete(t.open, key)
-	if n := len(t.ended); n >= maxPending || n >= maxCalls && tellsLittle(s) {
+	if n := len(t.ended); n >= maxPending || n >= maxCalls && isPlainSuccess(s) {
 		t.dropped++
 		return
 	}
 	if span == nil {
-		span = &recorded{}
+		span = &trackedSpan{}
 	}
 	span.span = s
 	if t.answers+len(span.answer) > maxAnswers {
@@ -218,8 +218,8 @@ func (t *Tracing) add(s span) {
 	t.arm()
 }
 
-// tellsLittle reports whether a span is a successful call that ran nothing.
-func tellsLittle(s span) bool {
+// isPlainSuccess reports whether a span is a successful call that ran nothing.
+func isPlainSuccess(s span) bool {
 	call, ok := s.(*plainCall)
 	return ok && call.failure == nil
 }
@@ -272,10 +272,10 @@ func (t *Tracing) storeBatch() {
 		if !t.failing {
 			t.o.Log.Warn("storing traces; they are lost until it works again", "err", err)
 		}
-		t.told = t.dropped
-	case t.dropped > t.told && time.Since(t.toldAt) >= tellEach:
-		t.o.Log.Warn("traces were dropped: more came than are stored in a second", "spans", t.dropped-t.told)
-		t.told, t.toldAt = t.dropped, time.Now()
+		t.loggedDrops = t.dropped
+	case t.dropped > t.loggedDrops && time.Since(t.loggedAt) >= tellEach:
+		t.o.Log.Warn("traces were dropped: more came than are stored in a second", "spans", t.dropped-t.loggedDrops)
+		t.loggedDrops, t.loggedAt = t.dropped, time.Now()
 	}
 	t.failing = err != nil
 	t.armed = false
@@ -329,8 +329,8 @@ func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 		return len(spans) >= maxBatch, err
 	}
 	now := t.now()
-	if now.Sub(t.heard) >= trace.Silence/4 {
-		t.heard = now
+	if now.Sub(t.reportedAt) >= trace.Silence/4 {
+		t.reportedAt = now
 		err = store.Hear(ctx, running, now)
 	}
 	if t.stored += len(spans); t.stored >= trimAt || now.Sub(t.trimmed) >= trimEach {
@@ -347,7 +347,7 @@ func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 
 // giveUp counts the spans that could not be stored. Running spans do not count, because they are
 // stored again later.
-func (t *Tracing) giveUp(spans []taken, converted []trace.Span) {
+func (t *Tracing) giveUp(spans []batchSpan, converted []trace.Span) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, s := range converted {
@@ -362,21 +362,21 @@ func (t *Tracing) giveUp(spans []taken, converted []trace.Span) {
 	}
 }
 
-// taken is a span that is about to be stored.
-type taken struct {
+// batchSpan is a span that is about to be stored.
+type batchSpan struct {
 	span // as it was when taken
-	from *recorded
+	from *trackedSpan
 	runs bool
 }
 
 // take takes the next spans to store, and the traces of spans already stored as running. While the
 // store is closed and no run was recorded, it takes none.
-func (t *Tracing) take() (spans []taken, running []string) {
+func (t *Tracing) take() (spans []batchSpan, running []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.isOpened() && !t.ran {
 		if extra := len(t.ended) - maxBatch; extra > 0 {
-			t.dropped, t.told = t.dropped+int64(extra), t.told+int64(extra)
+			t.dropped, t.loggedDrops = t.dropped+int64(extra), t.loggedDrops+int64(extra)
 			t.ended = slices.Delete(t.ended, 0, extra)
 		}
 		return nil, nil
@@ -384,7 +384,7 @@ func (t *Tracing) take() (spans []taken, running []string) {
 	n := min(len(t.ended), maxBatch)
 	around := map[oteltrace.TraceID]bool{} // traces with an ended span
 	for _, s := range t.ended[:n] {
-		spans = append(spans, taken{span: s.span, from: s})
+		spans = append(spans, batchSpan{span: s.span, from: s})
 		t.answers -= len(s.answer)
 		if len(t.open) > 0 {
 			around[s.SpanContext().TraceID()] = true
@@ -404,14 +404,14 @@ func (t *Tracing) take() (spans []taken, running []string) {
 				copied := *plain
 				now = &copied
 			}
-			spans = append(spans, taken{now, open, true})
+			spans = append(spans, batchSpan{now, open, true})
 		}
 	}
 	return spans, running
 }
 
 // converted returns spans in the store's form, without skipped ones.
-func converted(spans []taken, workspace string) []trace.Span {
+func converted(spans []batchSpan, workspace string) []trace.Span {
 	list := make([]trace.Span, 0, len(spans))
 	for _, s := range spans {
 		span := convert(s.span)

@@ -23,9 +23,9 @@ var (
 	ErrNoObject = errors.New("its message is not a JSON object")
 )
 
-// known lists the members, except _meta, of the result or notification of a method, in any revision
-// of the protocol. Nil = all members of the method's objects are kept.
-func known(method string) []string {
+// resultMembers lists the members, except _meta, of the result or notification of a method, in any
+// revision of the protocol. Nil = all members of the method's objects are kept.
+func resultMembers(method string) []string {
 	switch method {
 	case "tools/call":
 		return []string{"content", "structuredContent", "isError"}
@@ -59,7 +59,7 @@ func Object(method string, raw []byte) (object json.RawMessage, dropped []string
 	}
 	type member struct{ name, value []byte }
 	var left []member
-	members, same := known(method), true
+	members, same := resultMembers(method), true
 	is := ordered.Scan(object, func(name []byte, start, end int) {
 		value := object[start:end]
 		switch {

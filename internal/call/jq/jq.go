@@ -73,8 +73,8 @@ type (
 	}
 )
 
-// answered runs a filter in this process.
-func answered(ctx context.Context, q question) (a answer) {
+// answerTo runs a filter in this process.
+func answerTo(ctx context.Context, q question) (a answer) {
 	code, err := compile(q.Filter)
 	if err != nil {
 		return answer{Failure: err.Error()}

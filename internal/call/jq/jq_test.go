@@ -87,13 +87,13 @@ func TestProcessThatIsEnded(t *testing.T) {
 		if _, err := Run(t.Context(), ".", json.RawMessage(`1`)); err != nil {
 			t.Fatal(err)
 		}
-		p := <-kept
+		p := <-idleProcesses
 		if err := p.command.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		<-p.ended
 		p.used = used
-		kept <- p
+		idleProcesses <- p
 		values, err := Run(t.Context(), ".", json.RawMessage(`1`))
 		if used && (err != nil || len(values) != 1) {
 			t.Errorf("after a process was ended: made %s, %v", values, err)

@@ -75,7 +75,7 @@ func answerAll(in io.Reader, out io.Writer) {
 		}
 		waiting.Stop()
 		limit := time.AfterFunc(maxTime, func() { os.Exit(tookTooLong) })
-		a := answered(context.Background(), q)
+		a := answerTo(context.Background(), q)
 		limit.Stop()
 		if answers.Encode(a) != nil {
 			return
@@ -87,35 +87,35 @@ func answerAll(in io.Reader, out io.Writer) {
 type process struct {
 	command *exec.Cmd
 	in      io.WriteCloser
-	asks    *json.Encoder
-	hears   *json.Decoder
+	encoder *json.Encoder
+	decoder *json.Decoder
 	out     io.Closer
 	ended   chan struct{}
 	used    bool // has answered before
 }
 
 var (
-	running = &turns{size: maxProcesses, last: map[string]int{}, of: map[string]int{}}
-	kept    = make(chan *process, maxProcesses)
+	schedule      = &turns{size: maxProcesses, last: map[string]int{}, of: map[string]int{}}
+	idleProcesses = make(chan *process, maxProcesses)
 )
 
 // ask lets a process answer a question.
 func ask(ctx context.Context, q question) (a answer, err error) {
 	from := toolfold.OriginOf(ctx)
-	end, err := running.take(ctx, cmp.Or(from.Token, from.Session)) // chosen by the server, not by callers
+	end, err := schedule.take(ctx, cmp.Or(from.Token, from.Session)) // chosen by the server, not by callers
 	if err != nil {
 		return a, err
 	}
 	defer end()
 	for {
-		p, err := keptOrNew()
+		p, err := idleOrNew()
 		if err != nil {
 			return a, fmt.Errorf("starting a process for filters: %w", err)
 		}
 		a, err = p.ask(ctx, q)
 		if err == nil {
 			p.used = true
-			kept <- p
+			idleProcesses <- p
 			return a, nil
 		}
 		p.end()
@@ -134,10 +134,10 @@ func ask(ctx context.Context, q question) (a answer, err error) {
 	}
 }
 
-// keptOrNew returns an idle process, or starts one.
-func keptOrNew() (*process, error) {
+// idleOrNew returns an idle process, or starts one.
+func idleOrNew() (*process, error) {
 	select {
-	case p := <-kept:
+	case p := <-idleProcesses:
 		return p, nil
 	default:
 	}
@@ -145,21 +145,21 @@ func keptOrNew() (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	hears, says, err := os.Pipe()
+	reader, writer, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer says.Close()
+	defer writer.Close()
 	p := &process{command: exec.Command(self, processArgument), ended: make(chan struct{})}
-	p.command.Stdout, p.command.Env, p.command.SysProcAttr = says, []string{}, apart()
+	p.command.Stdout, p.command.Env, p.command.SysProcAttr = writer, []string{}, apart()
 	if p.in, err = p.command.StdinPipe(); err == nil {
 		err = p.command.Start()
 	}
 	if err != nil {
-		hears.Close()
+		reader.Close()
 		return nil, err
 	}
-	p.asks, p.hears, p.out = json.NewEncoder(p.in), json.NewDecoder(hears), hears
+	p.encoder, p.decoder, p.out = json.NewEncoder(p.in), json.NewDecoder(reader), reader
 	go func() {
 		defer close(p.ended)
 		_ = p.command.Wait()
@@ -172,8 +172,8 @@ func (p *process) ask(ctx context.Context, q question) (a answer, err error) {
 	limited, stop := context.WithTimeout(ctx, maxTime+grace)
 	defer stop()
 	defer context.AfterFunc(limited, func() { _ = p.command.Process.Kill() })()
-	if err = p.asks.Encode(q); err == nil {
-		err = p.hears.Decode(&a)
+	if err = p.encoder.Encode(q); err == nil {
+		err = p.decoder.Decode(&a)
 	}
 	if limited.Err() != nil {
 		return a, limited.Err()

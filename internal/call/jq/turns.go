@@ -21,10 +21,10 @@ type turns struct {
 	mu      sync.Mutex
 	size    int
 	running int
-	waiting []*turn        // in order of arrival
+	queue   []*turn        // in order of arrival
 	last    map[string]int // by caller, the number of its last turn
 	of      map[string]int // by caller, its number of running filters
-	given   int
+	count   int
 }
 
 // turn is the place of a waiting filter.
@@ -38,7 +38,7 @@ type turn struct {
 func (t *turns) take(ctx context.Context, caller string) (end func(), err error) {
 	t.mu.Lock()
 	mine := &turn{caller, make(chan struct{})}
-	t.waiting = append(t.waiting, mine)
+	t.queue = append(t.queue, mine)
 	t.next()
 	t.mu.Unlock()
 	timer := time.NewTimer(maxWait)
@@ -53,8 +53,8 @@ func (t *turns) take(ctx context.Context, caller string) (end func(), err error)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if i := slices.Index(t.waiting, mine); i >= 0 {
-		t.waiting = slices.Delete(t.waiting, i, i+1)
+	if i := slices.Index(t.queue, mine); i >= 0 {
+		t.queue = slices.Delete(t.queue, i, i+1)
 		return nil, err
 	}
 	return func() { t.end(caller) }, nil // it began in the meantime
@@ -76,7 +76,7 @@ func (t *turns) end(caller string) {
 func (t *turns) next() {
 	for t.running < t.size {
 		var first *turn
-		for _, w := range t.waiting {
+		for _, w := range t.queue {
 			if t.of[w.caller] < max(1, t.size-1) && (first == nil || t.last[w.caller] < t.last[first.caller]) {
 				first = w
 			}
@@ -84,11 +84,11 @@ func (t *turns) next() {
 		if first == nil {
 			break
 		}
-		t.waiting = slices.DeleteFunc(t.waiting, func(w *turn) bool { return w == first })
+		t.queue = slices.DeleteFunc(t.queue, func(w *turn) bool { return w == first })
 		t.running++
 		t.of[first.caller]++
-		t.given++
-		t.last[first.caller] = t.given
+		t.count++
+		t.last[first.caller] = t.count
 		close(first.begins)
 	}
 	if t.running == 0 { // no order to keep

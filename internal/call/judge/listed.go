@@ -119,7 +119,7 @@ func (l *lister) object(object ordered.Map) (listed ordered.Map) {
 		case slices.Contains(someSchemas, key):
 			value = l.schemas(raw)
 		case slices.Contains(namedSchemas, key):
-			value = l.named(raw)
+			value = l.schemasByName(raw)
 		default:
 			value = l.plain(object, key, raw)
 		}
@@ -188,8 +188,8 @@ func (l *lister) schemas(raw json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(listed)
 }
 
-// named converts schemas by name; an invalid schema becomes one that allows any value.
-func (l *lister) named(raw json.RawMessage) json.RawMessage {
+// schemasByName converts schemas by name; an invalid schema becomes one that allows any value.
+func (l *lister) schemasByName(raw json.RawMessage) json.RawMessage {
 	var all ordered.Map
 	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &all) != nil {
 		return nil

@@ -47,7 +47,7 @@ func Object(input json.RawMessage) (object ordered.Map, whole, ok bool) {
 			listed = append(listed, rest)
 		}
 	}
-	listed = settled(listed, input, "")
+	listed = rewriteRefs(listed, input, "")
 	if whole = m.parts <= maxParts; !whole {
 		var text string
 		Member(object, "description", &text)

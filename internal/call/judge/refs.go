@@ -13,15 +13,15 @@ import (
 // Nested returns the [Object] of a schema for a place below a path of another document, such as
 // /properties/params: its references still have the same targets.
 func Nested(object ordered.Map, below string) ordered.Map {
-	return settled(object, ordered.MustJSON(object), below)
+	return rewriteRefs(object, ordered.MustJSON(object), below)
 }
 
-// settled rewrites the references of a schema that was made from another one, so that they have the
-// same targets: at a path below, or in its $defs if the schema no longer contains the target.
-func settled(schema ordered.Map, from json.RawMessage, below string) ordered.Map {
-	s := settler{from: from, kept: ordered.MustJSON(schema), below: below, names: map[string]string{}}
+// rewriteRefs rewrites the references of a schema that was made from another one, so that they have
+// the same targets: at a path below, or in its $defs if the schema no longer contains the target.
+func rewriteRefs(schema ordered.Map, from json.RawMessage, below string) ordered.Map {
+	s := refRewriter{from: from, text: ordered.MustJSON(schema), below: below, names: map[string]string{}}
 	var moved ordered.Map
-	_ = json.Unmarshal(s.schema(s.kept), &moved) // schema was an object before
+	_ = json.Unmarshal(s.schema(s.text), &moved) // schema was an object before
 	if len(s.defs) > 0 {
 		var defs ordered.Map
 		Member(moved, "$defs", &defs)
@@ -30,9 +30,9 @@ func settled(schema ordered.Map, from json.RawMessage, below string) ordered.Map
 	return moved
 }
 
-// settler rewrites references.
-type settler struct {
-	from, kept json.RawMessage
+// refRewriter rewrites references.
+type refRewriter struct {
+	from, text json.RawMessage
 	below      string            // path of the schema in its document
 	names      map[string]string // names in $defs of missing targets, by path
 	defs       ordered.Map
@@ -42,7 +42,7 @@ type settler struct {
 var data = []string{"const", "enum", "default", "examples"}
 
 // schema copies a value and rewrites the $refs in it.
-func (s *settler) schema(raw json.RawMessage) json.RawMessage {
+func (s *refRewriter) schema(raw json.RawMessage) json.RawMessage {
 	var object ordered.Map
 	var list []json.RawMessage
 	switch {
@@ -55,7 +55,7 @@ func (s *settler) schema(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	var base string
-	if Member(object, "$id", &base); base != "" && base[0] != '#' && len(raw) != len(s.kept) {
+	if Member(object, "$id", &base); base != "" && base[0] != '#' && len(raw) != len(s.text) {
 		return raw // its references are relative to itself
 	}
 	for i, m := range object {
@@ -73,12 +73,12 @@ func (s *settler) schema(raw json.RawMessage) json.RawMessage {
 }
 
 // reference returns a reference to the target of ref.
-func (s *settler) reference(ref string) string {
+func (s *refRewriter) reference(ref string) string {
 	path, local := pathOf(ref, s.from)
 	if !local {
 		return ref
 	}
-	if _, kept := at(s.kept, path); kept {
+	if _, kept := at(s.text, path); kept {
 		return pointer(s.below + path)
 	}
 	target, found := at(s.from, path)

@@ -182,7 +182,7 @@ func (f foreign) explain(cause *jsonschema.ValidationError, object map[string]an
 		return missing(path, failed.Missing)
 	case *kind.PropertyNames:
 		return []toolfold.Problem{{Path: path, Kind: toolfold.ProblemFormat, Got: shorten.Quoted(failed.Property),
-			Want: "value with names that satisfy " + written(part) + ", as " + strconv.Quote(shorten.Quoted(failed.Property)) + " does not"}}
+			Want: "value with names that satisfy " + schemaText(part) + ", as " + strconv.Quote(shorten.Quoted(failed.Property)) + " does not"}}
 	case *kind.AdditionalProperties:
 		members, _ := value.(map[string]any)
 		known, _ := demand["properties"].(map[string]any)
@@ -194,7 +194,7 @@ func (f foreign) explain(cause *jsonschema.ValidationError, object map[string]an
 	}
 	if one, is := cause.ErrorKind.(*kind.OneOf); is && len(one.Subschemas) > 1 {
 		return []toolfold.Problem{{Path: path, Kind: toolfold.ProblemFormat, Got: judge.Got(value),
-			Want: "value that satisfies only one of " + written(demand["oneOf"])}}
+			Want: "value that satisfies only one of " + schemaText(demand["oneOf"])}}
 	}
 	keyword := ""
 	if words := cause.ErrorKind.KeywordPath(); len(words) > 0 {
@@ -231,14 +231,14 @@ func explainValue(path, keyword string, demand map[string]any, value any) toolfo
 		}
 		p.Suggest = suggest.Nearest(fmt.Sprint(value), p.Allowed)
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		p.Kind, p.Min, p.Max = toolfold.ProblemRange, demanded(demand["minimum"]), demanded(demand["maximum"])
-		p.Want = open(demand)
+		p.Kind, p.Min, p.Max = toolfold.ProblemRange, limitOf(demand["minimum"]), limitOf(demand["maximum"])
+		p.Want = exclusiveRange(demand)
 	case "minLength", "maxLength":
-		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, demanded(demand["minLength"]), demanded(demand["maxLength"]), length(value)
+		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, limitOf(demand["minLength"]), limitOf(demand["maxLength"]), length(value)
 	case "minItems", "maxItems":
-		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, demanded(demand["minItems"]), demanded(demand["maxItems"]), length(value)
+		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, limitOf(demand["minItems"]), limitOf(demand["maxItems"]), length(value)
 	case "minProperties", "maxProperties":
-		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, demanded(demand["minProperties"]), demanded(demand["maxProperties"]), length(value)
+		p.Kind, p.Min, p.Max, p.Got = toolfold.ProblemLength, limitOf(demand["minProperties"]), limitOf(demand["maxProperties"]), length(value)
 	case "format":
 		text, _ := value.(string)
 		p.Kind, p.Want = toolfold.ProblemFormat, judge.WantedFormat(fmt.Sprint(demand[keyword]), text)
@@ -249,15 +249,15 @@ func explainValue(path, keyword string, demand map[string]any, value any) toolfo
 	default:
 		p.Kind, p.Want = toolfold.ProblemFormat, "value that satisfies "+keyword
 		if part, has := demand[keyword]; has {
-			p.Want += " " + written(part)
+			p.Want += " " + schemaText(part)
 		}
 	}
 	return p
 }
 
-// open describes the range of a number with an exclusive limit, which is a number or, in draft-04,
+// exclusiveRange describes the range of a number with an exclusive limit, which is a number or, in draft-04,
 // a boolean next to the limit. It is empty if all limits are inclusive.
-func open(demand map[string]any) string {
+func exclusiveRange(demand map[string]any) string {
 	bound := func(inclusive, exclusive, within, beyond string) string {
 		limit, more := demand[inclusive], demand[exclusive]
 		switch n, ok := judge.Float(more); {
@@ -296,7 +296,7 @@ func texts(v any) []string {
 	for _, item := range items {
 		text, isText := item.(string)
 		if !isText {
-			text = written(item)
+			text = schemaText(item)
 		}
 		list = append(list, text)
 	}
@@ -306,11 +306,11 @@ func texts(v any) []string {
 // maxWritten limits a part of a schema in an error, in characters.
 const maxWritten = 120
 
-// written returns a part of a schema as JSON, shortened.
-func written(part any) string { return shorten.To(string(ordered.MustJSON(part)), maxWritten) }
+// schemaText returns a part of a schema as JSON, shortened.
+func schemaText(part any) string { return shorten.To(string(ordered.MustJSON(part)), maxWritten) }
 
-// demanded returns the number of a keyword; nil if it has no number.
-func demanded(v any) *float64 {
+// limitOf returns the number of a keyword; nil if it has no number.
+func limitOf(v any) *float64 {
 	if n, ok := judge.Float(v); ok {
 		return &n
 	}

@@ -18,13 +18,13 @@ var capturesText []byte
 
 // capture holds the costs of one agent, in one way of working, for every candidate.
 type capture struct {
-	Version  string      `json:"version"`
-	Kind     target.Kind `json:"kind"`
-	Surfaces []captured  `json:"surfaces"`
+	Version  string           `json:"version"`
+	Kind     target.Kind      `json:"kind"`
+	Surfaces []candidateCosts `json:"surfaces"`
 }
 
-// captured holds the costs for one candidate.
-type captured struct {
+// candidateCosts holds the costs for one candidate.
+type candidateCosts struct {
 	Options []string `json:"options"` // of serve
 	Rounds  []*int   `json:"rounds"`  // by task; null without a correct result
 	Total   *int     `json:"total"`
@@ -39,7 +39,7 @@ type amount struct {
 }
 
 // name returns the options as the name of a row.
-func (c captured) name() string { return strings.Join(c.Options, " ") }
+func (c candidateCosts) name() string { return strings.Join(c.Options, " ") }
 
 // captures parses the file.
 func captures() (map[string]capture, error) {
@@ -53,13 +53,13 @@ func captures() (map[string]capture, error) {
 // best returns the candidate with the fewest rounds in total, then the fewest bytes. Byte counts that
 // differ by less than half a percent count as equal, because ids and times differ; the first one wins.
 // A candidate must have a correct result for all tasks in all captures.
-func best(all []capture) captured {
-	var found captured
+func best(all []capture) candidateCosts {
+	var found candidateCosts
 	rounds, bytes := 0, 0
 	for _, candidate := range all[0].Surfaces {
 		r, b, counts := 0, 0, true
 		for _, c := range all {
-			i := slices.IndexFunc(c.Surfaces, func(s captured) bool { return s.name() == candidate.name() })
+			i := slices.IndexFunc(c.Surfaces, func(s candidateCosts) bool { return s.name() == candidate.name() })
 			if counts = counts && i >= 0 && c.Surfaces[i].Total != nil; counts {
 				r, b = r+*c.Surfaces[i].Total, b+c.Surfaces[i].End.Bytes
 			}

@@ -39,7 +39,7 @@ func TestTargetsAreWhatCapturesSay(t *testing.T) {
 	}
 }
 
-func checkTarget(t *testing.T, row *target.Row, c captured) {
+func checkTarget(t *testing.T, row *target.Row, c candidateCosts) {
 	t.Helper()
 	want := map[string]any{}
 	for _, set := range []struct{ flag, setting, usual string }{

@@ -60,8 +60,8 @@ func (e *Env) OnTerminal() bool {
 	return is
 }
 
-// Watched reports whether standard error is a terminal.
-func (e *Env) Watched() bool {
+// ErrOnTerminal reports whether standard error is a terminal.
+func (e *Env) ErrOnTerminal() bool {
 	_, is := terminal(e.Err)
 	return is
 }

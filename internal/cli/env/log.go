@@ -47,7 +47,7 @@ const (
 // ReportingProgress returns a context in which long calls report progress on standard error, if that is
 // a terminal or with --verbose.
 func ReportingProgress(ctx context.Context, c *cli.Context) context.Context {
-	if !c.Bool(VerboseFlag.Name) && !Of(c).Watched() {
+	if !c.Bool(VerboseFlag.Name) && !Of(c).ErrOnTerminal() {
 		return ctx
 	}
 	next := time.Now().Add(longCall)

@@ -100,7 +100,7 @@ const shownEvery = 100
 
 // progress shows a line on a terminal, which replaces the line before; with none it does nothing.
 func progress(c *cli.Context, text string) {
-	if env.Of(c).Watched() {
+	if env.Of(c).ErrOnTerminal() {
 		fmt.Fprintf(env.Of(c).Err.Writer, "\r\x1b[K%s", text)
 	}
 }
@@ -126,7 +126,7 @@ func exportStore(c *cli.Context) (err error) {
 		return err
 	}
 	all, done := 0, 0
-	if env.Of(c).Watched() {
+	if env.Of(c).ErrOnTerminal() {
 		if all, err = db.CountObjects(c.Context, kinds); err != nil {
 			return errors.Join(err, file.Close(), os.Remove(name))
 		}

@@ -33,11 +33,11 @@ var notMigrated = []string{".git", "node_modules", "vendor", "dist", "build", "t
 
 // repository holds the files that migrate searches.
 type repository struct {
-	search files.Search
-	files  []migrated // files that name legacy tools, sorted by path
-	read   int        // number of searched files
-	others map[string][]string
-	left   int // number of names left to other servers or to the repository's own tools
+	search       files.Search
+	files        []legacyFile // files that name legacy tools, sorted by path
+	searched     int          // number of searched files
+	otherServers map[string][]string
+	ignored      int // number of names left to other servers or to the repository's own tools
 
 	// unread maps skipped files and folders to the reason. In some of these, only names with a server's
 	// name in front were searched.
@@ -45,13 +45,13 @@ type repository struct {
 	order  []string // keys of unread
 }
 
-// migrated is a file that names legacy tools.
-type migrated struct {
+// legacyFile is a file that names legacy tools.
+type legacyFile struct {
 	root    *os.Root
 	name    string // below root
 	display string
 	before  []byte
-	found   files.Found
+	result  files.Result
 }
 
 const (
@@ -77,12 +77,12 @@ func openRepository(c *cli.Context) (*repository, error) {
 	if fold != consolidate.ByFamily && fold != consolidate.None {
 		return nil, env.UsageError("--fold is family, or none if the server runs with --fold=none, not %q", fold)
 	}
-	r := &repository{others: map[string][]string{}, unread: map[string]string{}, search: files.Search{
+	r := &repository{otherServers: map[string][]string{}, unread: map[string]string{}, search: files.Search{
 		Rewriter: migration.NewRewriter(app.Families()), Servers: c.StringSlice("server"), Own: map[string]bool{},
 		Widen: c.Bool("widen"), Exact: fold == consolidate.None,
 	}}
 	r.userServers()
-	var all []migrated
+	var all []legacyFile
 	for _, path := range c.Args().Slice() {
 		files, err := r.collect(path)
 		if err != nil {
@@ -95,14 +95,14 @@ func openRepository(c *cli.Context) (*repository, error) {
 		maps.Copy(r.search.Own, r.search.Defines(f.name, string(f.before)))
 	}
 	r.search.Foreign = len(r.search.Servers) == 0 &&
-		!slices.ContainsFunc(all, func(f migrated) bool { return namesToolfold().Match(f.before) })
+		!slices.ContainsFunc(all, func(f legacyFile) bool { return namesToolfold().Match(f.before) })
 	for _, f := range all {
-		f.found = r.search.File(f.name, f.before)
-		r.left += f.found.Left
-		for server, names := range f.found.Others {
-			r.others[server] = append(r.others[server], names...)
+		f.result = r.search.File(f.name, f.before)
+		r.ignored += f.result.Ignored
+		for server, names := range f.result.OtherServers {
+			r.otherServers[server] = append(r.otherServers[server], names...)
 		}
-		if len(f.found.Uses) > 0 {
+		if len(f.result.Uses) > 0 {
 			r.files = append(r.files, f)
 		}
 	}
@@ -113,7 +113,7 @@ func openRepository(c *cli.Context) (*repository, error) {
 var namesToolfold = regex.Lazy(`(?i)toolfold`)
 
 // collect reads the files below a path.
-func (r *repository) collect(path string) (found []migrated, err error) {
+func (r *repository) collect(path string) (found []legacyFile, err error) {
 	dir, first := path, "."
 	if info, err := os.Stat(path); err != nil {
 		return nil, env.UsageError("%v", err)
@@ -152,9 +152,9 @@ func (r *repository) collect(path string) (found []migrated, err error) {
 		case !files.Reads(name):
 			r.leave(display, unknownKind)
 		default:
-			r.read++
+			r.searched++
 		}
-		found = append(found, migrated{root: root, name: name, display: display, before: text})
+		found = append(found, legacyFile{root: root, name: name, display: display, before: text})
 		return nil
 	})
 	return found, err
@@ -207,7 +207,7 @@ func checkAction(c *cli.Context) error {
 	}
 	uses := 0
 	for _, f := range r.files {
-		uses += len(f.found.Uses)
+		uses += len(f.result.Uses)
 	}
 	switch format {
 	case "text":
@@ -233,7 +233,7 @@ func checkAction(c *cli.Context) error {
 
 func (r *repository) print(c *cli.Context) {
 	for _, f := range r.files {
-		for _, u := range f.found.Uses {
+		for _, u := range f.result.Uses {
 			fmt.Fprintf(c.App.Writer, "%s:%d: %s → %s", f.display, u.Line, u.Name, u.Now)
 			if u.Note != "" {
 				fmt.Fprintf(c.App.Writer, " (%s)", u.Note)
@@ -249,7 +249,7 @@ const maxNamed = 20
 // printUnread lists the skipped files, and servers that may be this one. all lifts the limit maxNamed.
 func (r *repository) printUnread(c *cli.Context, all bool) {
 	if n := len(r.order); n > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "%s read, %d not:\n", english.Count(r.read, "file", "files"), n)
+		fmt.Fprintf(c.App.ErrWriter, "%s read, %d not:\n", english.Count(r.searched, "file", "files"), n)
 		for i, path := range r.order {
 			if i == maxNamed && !all {
 				fmt.Fprintf(c.App.ErrWriter, "  and %d more: check --json names all\n", n-i)
@@ -258,17 +258,17 @@ func (r *repository) printUnread(c *cli.Context, all bool) {
 			fmt.Fprintf(c.App.ErrWriter, "  %s: %s\n", path, r.unread[path])
 		}
 	}
-	for _, server := range slices.Sorted(maps.Keys(r.others)) {
+	for _, server := range slices.Sorted(maps.Keys(r.otherServers)) {
 		fmt.Fprintf(c.App.ErrWriter, "%s of the server %q as this one has had them: if it is toolfold, add --server %s\n",
-			english.Count(len(r.others[server]), "name", "names"), server, server)
+			english.Count(len(r.otherServers[server]), "name", "names"), server, server)
 	}
 	switch own := slices.Sorted(maps.Keys(r.search.Own)); {
-	case r.left == 0:
+	case r.ignored == 0:
 	case r.search.Foreign:
 		fmt.Fprintf(c.App.ErrWriter, "no file and no client's settings name toolfold, so %s without a server in front stay as they are; "+
-			"if they are toolfold's, add --server toolfold\n", english.Count(r.left, "name", "names"))
+			"if they are toolfold's, add --server toolfold\n", english.Count(r.ignored, "name", "names"))
 	default:
-		fmt.Fprintf(c.App.ErrWriter, "%s left to tools that these files define themselves: %s\n", english.Count(r.left, "name is", "names are"),
+		fmt.Fprintf(c.App.ErrWriter, "%s left to tools that these files define themselves: %s\n", english.Count(r.ignored, "name is", "names are"),
 			strings.Join(own, ", "))
 	}
 }
@@ -287,7 +287,7 @@ type unreadFile struct {
 func (r *repository) printJSON(c *cli.Context) error {
 	uses, unread := []migratedUse{}, []unreadFile{}
 	for _, f := range r.files {
-		for _, u := range f.found.Uses {
+		for _, u := range f.result.Uses {
 			uses = append(uses, migratedUse{f.display, u})
 		}
 	}
@@ -298,8 +298,8 @@ func (r *repository) printJSON(c *cli.Context) error {
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(map[string]any{
-		"uses": uses, "read": r.read, "unread": unread, "servers": r.search.Servers, "others": r.others,
-		"own": slices.Sorted(maps.Keys(r.search.Own)), "left": r.left,
+		"uses": uses, "read": r.searched, "unread": unread, "servers": r.search.Servers, "others": r.otherServers,
+		"own": slices.Sorted(maps.Keys(r.search.Own)), "left": r.ignored,
 	})
 }
 
@@ -310,7 +310,7 @@ func rewriteFilesAction(c *cli.Context) error {
 	}
 	left, changed := 0, 0
 	for _, f := range r.files {
-		for _, u := range f.found.Uses {
+		for _, u := range f.result.Uses {
 			if u.ByHand {
 				left++
 				fmt.Fprintf(c.App.ErrWriter, "%s:%d: %s: by hand: %s (%s)\n", f.display, u.Line, u.Name, u.Now, u.Note)
@@ -318,7 +318,7 @@ func rewriteFilesAction(c *cli.Context) error {
 				fmt.Fprintf(c.App.ErrWriter, "%s:%d: %s: %s\n", f.display, u.Line, u.Name, u.Note)
 			}
 		}
-		if string(f.before) == string(f.found.Now) {
+		if string(f.before) == string(f.result.Now) {
 			continue
 		}
 		changed++

@@ -14,13 +14,13 @@ import (
 )
 
 // rewrite prints the changes to a file, or writes it with --write.
-func (f migrated) rewrite(c *cli.Context) error {
+func (f legacyFile) rewrite(c *cli.Context) error {
 	if !c.Bool("write") {
 		name := filepath.ToSlash(f.display)
-		_, err := c.App.Writer.Write(diff.Diff("a/"+name, f.before, "b/"+name, f.found.Now))
+		_, err := c.App.Writer.Write(diff.Diff("a/"+name, f.before, "b/"+name, f.result.Now))
 		return err
 	}
-	if err := safefile.Replace(f.root, f.name, f.found.Now); err != nil {
+	if err := safefile.Replace(f.root, f.name, f.result.Now); err != nil {
 		return fmt.Errorf("writing %s: %w", f.display, err)
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "rewritten %s\n", f.display)
@@ -43,7 +43,7 @@ var useRules = []sarif.Rule{
 func (r *repository) sarif() []byte {
 	var results []sarif.Result
 	for _, f := range r.files {
-		for _, u := range f.found.Uses {
+		for _, u := range f.result.Uses {
 			level := "warning"
 			if u.Kind == files.Forbids || u.Kind == files.Compares {
 				level = "error"

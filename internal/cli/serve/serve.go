@@ -44,7 +44,7 @@ func serveAction(c *cli.Context) error {
 		return err
 	}
 	defer b.Close()
-	if err := settings.CheckPlaces(o.Options, b.Ruled()); err != nil {
+	if err := settings.CheckPlaces(o.Options, b.RuleFamilies()); err != nil {
 		return env.UsageError("%v", err)
 	}
 	if b.Mode == surface.Legacy {

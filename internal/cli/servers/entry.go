@@ -38,7 +38,7 @@ func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.
 		Timeout:         time.Duration(u.TimeoutMs) * time.Millisecond,
 		QuestionTimeout: time.Duration(u.QuestionTimeoutMs) * time.Millisecond,
 		MaxConcurrency:  u.MaxConcurrency, ResultLimit: u.ResultLimit, Changes: gateway.Changes(u.Changes), Alone: u.Fold == "none",
-		Apart: u.Isolate == "session", MaxSessions: u.MaxSessions, SessionIdle: time.Duration(u.SessionIdleMs) * time.Millisecond,
+		Isolated: u.Isolate == "session", MaxSessions: u.MaxSessions, SessionIdle: time.Duration(u.SessionIdleMs) * time.Millisecond,
 		FirstList: gateway.Changes(u.FirstList),
 		Limits:    gateway.Limits{Tools: u.MaxTools, Schema: u.SchemaLimit, Instructions: u.InstructionsLimit},
 	}

@@ -62,7 +62,7 @@ func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gatew
 	if _, err := o.Choose(slices.Collect(maps.Keys(all))); err != nil {
 		return nil, nil, env.UsageError("%v", err)
 	}
-	list := taken(o, all, problems)
+	list := gatewayUpstreams(o, all, problems)
 	o.Upstreams = all
 	g, err := NewGateway(gateway.Options{Upstreams: list, Log: env.Of(c).Log(), Quiet: true, OneClient: true,
 		Connect: asServed, OursOff: o.GatewayOnly()})

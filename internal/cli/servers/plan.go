@@ -35,7 +35,7 @@ func PlannedFamilies(o *settings.Options, answers map[string]upstream.Answer) (
 			return nil, nil, fmt.Errorf("planning the lists of upstreams: %w", err)
 		}
 	}
-	g, err := newGateway(gateway.Options{Upstreams: taken(o, o.Upstreams, nil), Log: slog.New(slog.DiscardHandler)}, copied)
+	g, err := newGateway(gateway.Options{Upstreams: gatewayUpstreams(o, o.Upstreams, nil), Log: slog.New(slog.DiscardHandler)}, copied)
 	if err != nil {
 		return nil, nil, err
 	}

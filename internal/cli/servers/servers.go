@@ -45,8 +45,8 @@ func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) 
 	if err != nil {
 		return nil, env.UsageError("%v", err)
 	}
-	list := taken(o, all, problems)
-	sayProblems(c, o, list)
+	list := gatewayUpstreams(o, all, problems)
+	printProblems(c, o, list)
 	for i, u := range list {
 		if lacks := o.Lacks(u.Name); lacks != "" {
 			list[i].Problem = lacks // never started, but known, so that no other server gets its names
@@ -60,9 +60,9 @@ func Upstreams(c *cli.Context, o *settings.Options) ([]gateway.Upstream, error) 
 	return list, nil
 }
 
-// taken converts upstreams for the gateway, those of the settings first, sorted by name. problems maps
-// the names of unusable ones to the reason.
-func taken(o *settings.Options, all map[string]config.Upstream, problems map[string]string) (list []gateway.Upstream) {
+// gatewayUpstreams converts upstreams for the gateway, those of the settings first, sorted by name. problems
+// maps the names of unusable ones to the reason.
+func gatewayUpstreams(o *settings.Options, all map[string]config.Upstream, problems map[string]string) (list []gateway.Upstream) {
 	names := slices.Sorted(maps.Keys(o.Upstreams))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if _, known := o.Upstreams[name]; !known {
@@ -126,8 +126,8 @@ func WithFile(c *cli.Context, o *settings.Options, path string) (all map[string]
 	return all, problems, nil
 }
 
-// sayProblems reports on standard error which served and enabled upstreams cannot be used.
-func sayProblems(c *cli.Context, o *settings.Options, list []gateway.Upstream) {
+// printProblems reports on standard error which served and enabled upstreams cannot be used.
+func printProblems(c *cli.Context, o *settings.Options, list []gateway.Upstream) {
 	for _, u := range list {
 		if u.Problem != "" && !u.Off && o.Lacks(u.Name) == "" {
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s cannot be used: %s\n", u.Name, u.Problem)

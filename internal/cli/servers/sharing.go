@@ -32,7 +32,7 @@ func ThisBinary() string {
 }
 
 // IsShared reports whether serve uses a process of the server that sessions share.
-func IsShared(u gateway.Upstream) bool { return pool.Supported && u.Server.URL == "" && !u.Apart }
+func IsShared(u gateway.Upstream) bool { return pool.Supported && u.Server.URL == "" && !u.Isolated }
 
 // Sharing returns a function that starts upstreams. It shares programs among all sessions of this user
 // if the system and their settings allow that.
@@ -75,9 +75,9 @@ func Restart(ctx context.Context, name string) (pool.Restarted, error) {
 	return p.Restart(ctx, name, pool.RestartWait)
 }
 
-// everyProgram lists the environment variables that every program gets; a * matches any ending. Other
+// commonEnv lists the environment variables that every program gets; a * matches any ending. Other
 // variables belong to a session or are secrets: a program that needs one must name it.
-var everyProgram = strings.Fields(`HOME LOGNAME USER SHELL PATH LANG LANGUAGE LC_* TZ TMPDIR TMP TEMP TERM
+var commonEnv = strings.Fields(`HOME LOGNAME USER SHELL PATH LANG LANGUAGE LC_* TZ TMPDIR TMP TEMP TERM
 	XDG_CONFIG_* XDG_DATA_* XDG_CACHE_HOME XDG_STATE_HOME XDG_RUNTIME_DIR DISPLAY WAYLAND_DISPLAY XAUTHORITY DBUS_SESSION_BUS_ADDRESS
 	HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy
 	SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE
@@ -87,11 +87,11 @@ var everyProgram = strings.Fields(`HOME LOGNAME USER SHELL PATH LANG LANGUAGE LC
 	HOMEPATH PROGRAMDATA ProgramData ProgramFiles* PROGRAMFILES* CommonProgramFiles* PROCESSOR_ARCHITECTURE NUMBER_OF_PROCESSORS
 	SystemDrive SYSTEMDRIVE`)
 
-// ownEnv returns the variables of this process that match everyProgram.
+// ownEnv returns the variables of this process that match commonEnv.
 var ownEnv = sync.OnceValue(func() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return !slices.ContainsFunc(everyProgram, func(pattern string) bool {
+		return !slices.ContainsFunc(commonEnv, func(pattern string) bool {
 			ok, _ := filepath.Match(pattern, name)
 			return ok
 		})

@@ -18,8 +18,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/english"
 )
 
-// checked is the result of asking a server.
-type checked struct {
+// checkResult is the result of asking a server.
+type checkResult struct {
 	name    string
 	off     bool     // switched off, and not asked
 	problem string   // why it gave no list; empty if it did
@@ -38,13 +38,13 @@ func checkUpstreams(c *cli.Context) error {
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(o.Upstreams))
 	}
-	list := make([]checked, len(names))
+	list := make([]checkResult, len(names))
 	for i, name := range names {
 		u, known := o.Upstreams[name]
 		if !known {
 			return upstreamUnknown(o, name)
 		}
-		list[i] = checked{name: name, off: u.Disabled && c.NArg() == 0}
+		list[i] = checkResult{name: name, off: u.Disabled && c.NArg() == 0}
 	}
 	var printing sync.Mutex
 	servers.SomeAtOnce(len(list), func(i int) {
@@ -56,17 +56,17 @@ func checkUpstreams(c *cli.Context) error {
 		defer printing.Unlock()
 		fmt.Fprintln(c.App.ErrWriter, list[i].line(g))
 	})
-	if err := printChecked(c, o, g, list); err != nil {
+	if err := printCheckResults(c, o, g, list); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(list, func(s checked) bool { return s.problem != "" }) {
+	if slices.ContainsFunc(list, func(s checkResult) bool { return s.problem != "" }) {
 		return cli.Exit("", env.ExitFailed)
 	}
 	return nil
 }
 
 // ask asks the server for its tools, within --timeout.
-func (s *checked) ask(c *cli.Context, g *gateway.Gateway) {
+func (s *checkResult) ask(c *cli.Context, g *gateway.Gateway) {
 	ctx, cancel := context.WithTimeout(c.Context, c.Duration(servers.TimeoutFlag.Name))
 	defer cancel()
 	_, _, known := g.Listed(s.name)
@@ -82,7 +82,7 @@ func (s *checked) ask(c *cli.Context, g *gateway.Gateway) {
 }
 
 // line returns a message with the result, printed while other servers are still being asked.
-func (s *checked) line(g *gateway.Gateway) string {
+func (s *checkResult) line(g *gateway.Gateway) string {
 	if s.problem != "" {
 		return s.name + " failed: " + s.problem
 	}
@@ -90,8 +90,8 @@ func (s *checked) line(g *gateway.Gateway) string {
 	return s.name + " " + english.Count(len(answer.Tools), "tool", "tools")
 }
 
-// printChecked prints a table of the servers' costs, followed by the changes.
-func printChecked(c *cli.Context, o *settings.Options, g *gateway.Gateway, list []checked) error {
+// printCheckResults prints a table of the servers' costs, followed by the changes.
+func printCheckResults(c *cli.Context, o *settings.Options, g *gateway.Gateway, list []checkResult) error {
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "upstream\ttools\ttokens\tfolded\ttokens\tprompts\tresources\tnote")
 	var before, after doctor.Cost

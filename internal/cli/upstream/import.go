@@ -51,26 +51,26 @@ func importCommand() *cli.Command {
 	}
 }
 
-// taking is a server in a client's file, and the plan for it.
-type taking struct {
-	host     *hosts.Host
-	client   string // see [client.name]
-	path     string // of the client's file, with links resolved
-	folder   string // folder of the client's list; empty = all folders
-	entry    hosts.Entry
-	rules    []hosts.Rule    // rules of the client for tools of the server
-	value    json.RawMessage // of the entry, see [hosts.Host.Value]
-	name     string          // of the upstream; empty if the server stays with the client
-	upstream config.Upstream
-	tools    []string // tools of the upstream to serve to the client; nil = all
-	unread   []string // members of the entry that are not imported
-	why      string   // why the server stays, or a note about it
-	listed   doctor.List
-	answer   upstream.Answer // the server's lists
-	cost     doctor.Cost     // of its tools without folding
-	folded   doctor.Cost
-	approve  []string // folded tools whose actions the client all runs without asking
-	mixed    []string // tools of the server that the client runs without asking, folded with other tools
+// candidate is a server in a client's file, and the plan for it.
+type candidate struct {
+	host       *hosts.Host
+	client     string // see [client.name]
+	path       string // of the client's file, with links resolved
+	folder     string // folder of the client's list; empty = all folders
+	entry      hosts.Entry
+	rules      []hosts.Rule    // rules of the client for tools of the server
+	value      json.RawMessage // of the entry, see [hosts.Host.Value]
+	name       string          // of the upstream; empty if the server stays with the client
+	upstream   config.Upstream
+	tools      []string // tools of the upstream to serve to the client; nil = all
+	unread     []string // members of the entry that are not imported
+	why        string   // why the server stays, or a note about it
+	list       doctor.List
+	answer     upstream.Answer // the server's lists
+	cost       doctor.Cost     // of its tools without folding
+	foldedCost doctor.Cost
+	approve    []string // folded tools whose actions the client all runs without asking
+	mixed      []string // tools of the server that the client runs without asking, folded with other tools
 }
 
 func importUpstreams(c *cli.Context) error {
@@ -99,7 +99,7 @@ func importUpstreams(c *cli.Context) error {
 	found := survey{}
 	found.read(files, o)
 	found.printProblems(c.App.ErrWriter)
-	if err := countTakings(c, o, found.takings); err != nil {
+	if err := countCandidates(c, o, found.candidates); err != nil {
 		return err
 	}
 	if err := found.plan(c, o); err != nil {
@@ -111,11 +111,11 @@ func importUpstreams(c *cli.Context) error {
 	switch {
 	case !c.Bool("write"):
 	case found.takesOver():
-		stored, err := moveSecrets(c, o, found.takings)
+		stored, err := moveSecrets(c, o, found.candidates)
 		if err != nil {
 			return err
 		}
-		if err := writeTakings(c, o, &found); err != nil {
+		if err := writeCandidates(c, o, &found); err != nil {
 			return errors.Join(err, moveBack(c, stored))
 		}
 	case found.fails():
@@ -159,10 +159,10 @@ func clientsFiles(c *cli.Context) (files []file, err error) {
 
 // survey is the result of reading the clients' files.
 type survey struct {
-	takings []taking
-	clients []*client
-	sets    map[string]clientfile.ImportedSet // sets to make or extend, by name
-	skipped []skippedFile
+	candidates []candidate
+	clients    []*client
+	sets       map[string]clientfile.ImportedSet // sets to make or extend, by name
+	skipped    []skippedFile
 }
 
 // skippedFile is a file that is not read.
@@ -179,21 +179,21 @@ func (s *survey) isIncomplete() bool {
 
 // takesOver reports whether a server is taken over.
 func (s *survey) takesOver() bool {
-	return slices.ContainsFunc(s.takings, func(t taking) bool { return t.name != "" })
+	return slices.ContainsFunc(s.candidates, func(t candidate) bool { return t.name != "" })
 }
 
 // fails reports whether no server is taken over, at least one of them because of a fault. It is not a
 // fault that a client would pay more, that it has the server switched off, or that the server is
 // toolfold.
 func (s *survey) fails() bool {
-	return !s.takesOver() && len(s.left()) == 0 &&
-		slices.ContainsFunc(s.takings, func(t taking) bool { return !t.entry.Off && !servers.IsOwn(t.entry) })
+	return !s.takesOver() && len(s.leftAlone()) == 0 &&
+		slices.ContainsFunc(s.candidates, func(t candidate) bool { return !t.entry.Off && !servers.IsOwn(t.entry) })
 }
 
-// left describes the costs of the clients that are left alone.
-func (s *survey) left() (list []string) {
+// leftAlone describes the costs of the clients that are left alone.
+func (s *survey) leftAlone() (list []string) {
 	for _, cl := range s.clients {
-		if cl.left {
+		if cl.leftAlone {
 			list = append(list, cl.wouldPayMore())
 		}
 	}
@@ -252,20 +252,20 @@ func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options
 	for _, folder := range folders {
 		clients = append(clients, &client{host: f.host.Within(folder), path: path, folder: folder, base: all})
 	}
-	var takings []taking
+	var candidates []candidate
 	for _, cl := range clients {
 		list, err := cl.read(text, names)
 		if err != nil {
 			return err
 		}
-		takings = append(takings, list...)
+		candidates = append(candidates, list...)
 	}
-	s.clients, s.takings = append(s.clients, clients...), append(s.takings, takings...)
+	s.clients, s.candidates = append(s.clients, clients...), append(s.candidates, candidates...)
 	return nil
 }
 
 // read reads a client's list from the text of its file, and decides about each server.
-func (cl *client) read(text []byte, names map[string]config.Upstream) (list []taking, err error) {
+func (cl *client) read(text []byte, names map[string]config.Upstream) (list []candidate, err error) {
 	entries, err := cl.host.List(text)
 	if err != nil {
 		return nil, err
@@ -290,8 +290,8 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ta
 			e.Dir = filepath.Join(cl.folder, e.Dir)
 		}
 		e.Restrict(rules)
-		t := taking{host: cl.host, client: cl.name(), path: cl.path, folder: cl.folder, entry: e,
-			listed: doctor.List{Server: e.Name, Source: cl.path, Host: cl.host.Name}}
+		t := candidate{host: cl.host, client: cl.name(), path: cl.path, folder: cl.folder, entry: e,
+			list: doctor.List{Server: e.Name, Source: cl.path, Host: cl.host.Name}}
 		t.rules = slices.DeleteFunc(slices.Clone(rules), func(r hosts.Rule) bool { return !r.Names(e.Name) })
 		t.decide(text, cannotPut, names)
 		list = append(list, t)
@@ -311,7 +311,7 @@ func (cl *client) rules() ([]hosts.Rule, error) {
 
 // decide decides about a server of a client's file. cannotPut is the reason why the file cannot get
 // toolfold's entry, or nil. names holds the upstreams so far; decide adds a new one.
-func (t *taking) decide(text []byte, cannotPut error, names map[string]config.Upstream) {
+func (t *candidate) decide(text []byte, cannotPut error, names map[string]config.Upstream) {
 	e := t.entry
 	has, err := t.host.Has(text, e.Name)
 	if err == nil && has {
@@ -345,7 +345,7 @@ func (t *taking) decide(text []byte, cannotPut error, names map[string]config.Up
 }
 
 // unfilled explains how to add a server with a variable that cannot be filled in.
-func (t *taking) unfilled(problem string, names map[string]config.Upstream) string {
+func (t *candidate) unfilled(problem string, names map[string]config.Upstream) string {
 	var asked []string
 	e := t.entry
 	name := nameFrom(e.Name)
@@ -397,7 +397,7 @@ func variableOf(id string) string {
 var unfitVariable = regex.Lazy(`[^A-Za-z0-9]+`)
 
 // note explains why the server stays, or which settings of its entry have no counterpart.
-func (t taking) note() string {
+func (t candidate) note() string {
 	switch {
 	case t.name == "" || len(t.unread) == 0:
 		return t.why
@@ -440,13 +440,13 @@ func freeName(u config.Upstream, entry, host string, names map[string]config.Ups
 	}
 }
 
-// countTakings asks the servers for their tools. It also asks those that stay, because the client pays
+// countCandidates asks the servers for their tools. It also asks those that stay, because the client pays
 // for them before and after.
-func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
+func countCandidates(c *cli.Context, o *settings.Options, found []candidate) error {
 	lists, reached := make([]doctor.List, len(found)), make([]upstream.Server, len(found))
 	offers := make([][]string, len(found))
 	for i, t := range found {
-		lists[i] = t.listed
+		lists[i] = t.list
 		filled := t.entry.Filled(o.Files.Workspace)
 		u := servers.ForGateway(t.name, t.upstream, servers.OfEntry(filled))
 		if reached[i] = u.Server; !servers.IsShared(u) { // the stored list must be the one that serve gets
@@ -463,14 +463,14 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 			t.name, t.why = "", lists[i].Problem // the client can show what is wrong with it
 		}
 		if t.name != "" {
-			if why := t.unheld(lists[i].Tools); why != "" {
+			if why := t.spellingConflict(lists[i].Tools); why != "" {
 				t.name, t.why = "", why
 			}
 		}
 		lists[i].Tools = slices.DeleteFunc(lists[i].Tools, func(tool doctor.Tool) bool { return !t.entry.Shows(tool.Name) })
-		t.listed, t.answer = lists[i], answers[i]
+		t.list, t.answer = lists[i], answers[i]
 		var err error
-		if t.cost, err = doctor.CostOf(t.listed); err != nil {
+		if t.cost, err = doctor.CostOf(t.list); err != nil {
 			return err
 		}
 		if t.name == "" || lists[i].Problem != "" {
@@ -480,7 +480,7 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.entry.Name, err)
 		}
-		if t.folded, err = doctor.Count(surface.List(families, o.SurfaceOptions())); err != nil {
+		if t.foldedCost, err = doctor.Count(surface.List(families, o.SurfaceOptions())); err != nil {
 			return err
 		}
 		t.approvals(surface.Tools(families, o.SurfaceOptions()))
@@ -488,9 +488,9 @@ func countTakings(c *cli.Context, o *settings.Options, found []taking) error {
 	return nil
 }
 
-// unheld returns a reason to leave the server with the client: one of its rules denies a tool that the
-// server spells differently. toolfold would allow that tool. It is empty if there is no such tool.
-func (t *taking) unheld(tools []doctor.Tool) string {
+// spellingConflict returns a reason to leave the server with the client: one of its rules denies a tool that
+// the server spells differently. toolfold would allow that tool. It is empty if there is no such tool.
+func (t *candidate) spellingConflict(tools []doctor.Tool) string {
 	for _, tool := range tools {
 		for _, r := range t.rules {
 			if r.Denies(tool.Name) && t.entry.Shows(tool.Name) {
@@ -503,7 +503,7 @@ func (t *taking) unheld(tools []doctor.Tool) string {
 }
 
 // approvals sorts the tools that the client runs without asking into approve and mixed.
-func (t *taking) approvals(tools []entry.Tool) {
+func (t *candidate) approvals(tools []entry.Tool) {
 	for _, tool := range tools {
 		var approved []string
 		for _, e := range tool.Entries {
@@ -521,24 +521,24 @@ func (t *taking) approvals(tools []entry.Tool) {
 
 // printApprovals prints the approvals of the clients, which are not taken over, and how to give them to
 // toolfold's tools.
-func printApprovals(w io.Writer, found []taking) {
+func printApprovals(w io.Writer, found []candidate) {
 	for _, t := range found {
 		if t.name == "" || len(t.entry.Approvals)+len(t.entry.Asks) == 0 {
 			continue
 		}
-		var said []string
+		var parts []string
 		if len(t.entry.Asks) > 0 {
-			said = append(said, fmt.Sprintf("permissions.ask (%s)", shown(t.entry.Asks)))
+			parts = append(parts, fmt.Sprintf("permissions.ask (%s)", firstNames(t.entry.Asks)))
 		}
 		for _, member := range slices.Sorted(maps.Keys(t.entry.Approvals)) {
-			said = append(said, fmt.Sprintf("%s (%s)", member, shown(t.entry.Approvals[member])))
+			parts = append(parts, fmt.Sprintf("%s (%s)", member, firstNames(t.entry.Approvals[member])))
 		}
-		fmt.Fprintf(w, "not taken over of %s: %s; the client asks again for calls of toolfold\n", t.entry.Name, strings.Join(said, ", "))
+		fmt.Fprintf(w, "not taken over of %s: %s; the client asks again for calls of toolfold\n", t.entry.Name, strings.Join(parts, ", "))
 		if len(t.approve) > 0 {
-			fmt.Fprintf(w, "  to approve the same of the server %s there: the tools %s\n", hosts.Server, shown(t.approve))
+			fmt.Fprintf(w, "  to approve the same of the server %s there: the tools %s\n", hosts.Server, firstNames(t.approve))
 		}
 		if len(t.mixed) > 0 {
-			fmt.Fprintf(w, "  folded with tools that ask: %s; \"fold\": \"none\" for the upstream %s lists each by itself\n", shown(t.mixed), t.name)
+			fmt.Fprintf(w, "  folded with tools that ask: %s; \"fold\": \"none\" for the upstream %s lists each by itself\n", firstNames(t.mixed), t.name)
 		}
 		if t.host.Approve != "" {
 			fmt.Fprintf(w, "  %s: %s %s\n", t.host.Title, t.host.Approve, t.host.Rules)
@@ -576,8 +576,8 @@ func (s *survey) printRules(w io.Writer) error {
 	return nil
 }
 
-// shown lists the first names, and counts the rest.
-func shown(names []string) string {
+// firstNames lists the first names, and counts the rest.
+func firstNames(names []string) string {
 	const most = 20
 	text := strings.Join(names[:min(most, len(names))], ", ")
 	if more := len(names) - most; more > 0 {
@@ -595,19 +595,19 @@ func (s *survey) printProblems(w io.Writer) {
 
 // print prints the plan for each server, and its costs before and after.
 func (s *survey) print(c *cli.Context) error {
-	if c.Bool(env.JSONFlag.Name) || len(s.takings) > 0 {
-		if err := s.printTakings(c); err != nil || c.Bool(env.JSONFlag.Name) {
+	if c.Bool(env.JSONFlag.Name) || len(s.candidates) > 0 {
+		if err := s.printCandidates(c); err != nil || c.Bool(env.JSONFlag.Name) {
 			return err
 		}
 	} else if len(s.skipped) == 0 {
 		fmt.Fprintln(c.App.Writer, "no client of yours names a server; toolfold upstream add names one")
 	}
-	switch left := s.left(); {
-	case len(s.takings) == 0, s.takesOver() && c.Bool("write"):
+	switch leftAlone := s.leftAlone(); {
+	case len(s.candidates) == 0, s.takesOver() && c.Bool("write"):
 	case s.takesOver():
 		fmt.Fprintln(c.App.Writer, "nothing is written; --write takes over those with an upstream")
-	case len(left) > 0:
-		fmt.Fprintf(c.App.Writer, "nothing is taken over: %s; --anyway takes the servers over nevertheless\n", strings.Join(left, ", "))
+	case len(leftAlone) > 0:
+		fmt.Fprintf(c.App.Writer, "nothing is taken over: %s; --anyway takes the servers over nevertheless\n", strings.Join(leftAlone, ", "))
 	case !s.fails():
 		fmt.Fprintln(c.App.Writer, "there is nothing to take over")
 	case !c.Bool("write"):
@@ -616,8 +616,8 @@ func (s *survey) print(c *cli.Context) error {
 	return nil
 }
 
-func (s *survey) printTakings(c *cli.Context) error {
-	found := s.takings
+func (s *survey) printCandidates(c *cli.Context) error {
+	found := s.candidates
 	type row struct {
 		Client   string `json:"client"`
 		Server   string `json:"server"`
@@ -634,7 +634,7 @@ func (s *survey) printTakings(c *cli.Context) error {
 	}
 	rows := []row{}
 	for _, t := range found {
-		rows = append(rows, row{t.client, t.entry.Name, t.name, t.cost.Tools, t.cost.Tokens, t.folded.Tools, t.folded.Tokens, t.note(),
+		rows = append(rows, row{t.client, t.entry.Name, t.name, t.cost.Tools, t.cost.Tokens, t.foldedCost.Tools, t.foldedCost.Tokens, t.note(),
 			t.entry.Approvals, t.approve, t.entry.Asks})
 	}
 	if c.Bool(env.JSONFlag.Name) {

@@ -66,10 +66,10 @@ func (s *survey) plan(c *cli.Context, o *settings.Options) error {
 			if err := s.countAfter(env.Of(c), o, cl, then); err != nil {
 				return err
 			}
-			taken := slices.ContainsFunc(s.of(cl), func(t *taking) bool { return t.name != "" })
+			taken := slices.ContainsFunc(s.of(cl), func(t *candidate) bool { return t.name != "" })
 			if taken && cl.after.Tokens > cl.before.Tokens && !c.Bool("anyway") {
-				cl.left, cl.wouldPay, again = true, cl.after.Tokens, true
-				s.stay(cl, "its client would pay more: --anyway takes it over")
+				cl.leftAlone, cl.wouldPay, again = true, cl.after.Tokens, true
+				s.leaveServers(cl, "its client would pay more: --anyway takes it over")
 			}
 		}
 	}
@@ -94,12 +94,12 @@ func servingThen(o *settings.Options, s *survey) (serving, error) {
 	if upstreams == nil {
 		upstreams = map[string]config.Upstream{}
 	}
-	for _, t := range s.takings {
+	for _, t := range s.candidates {
 		if t.name != "" {
 			upstreams[t.name] = t.upstream
 		}
 	}
-	return newServing(o, upstreams, s.plannedSets(o), answersOf(s.takings))
+	return newServing(o, upstreams, s.plannedSets(o), answersOf(s.candidates))
 }
 
 func newServing(o *settings.Options, upstreams map[string]config.Upstream, sets map[string][]string, answers map[string]upstream.Answer) (
@@ -113,7 +113,7 @@ func newServing(o *settings.Options, upstreams map[string]config.Upstream, sets 
 }
 
 // answersOf returns the lists of the servers that are taken over, by upstream.
-func answersOf(found []taking) map[string]upstream.Answer {
+func answersOf(found []candidate) map[string]upstream.Answer {
 	answers := map[string]upstream.Answer{}
 	for _, t := range found {
 		if t.name != "" {
@@ -163,11 +163,11 @@ func (s *survey) countBefore(e *env.Env, cl *client, now serving) error {
 		switch {
 		case servers.IsOwn(t.entry), t.entry.Off:
 			continue
-		case t.listed.Problem != "":
+		case t.list.Problem != "":
 			cl.uncounted = append(cl.uncounted, t.entry.Name)
 		}
 		cl.servers++
-		if err := cl.before.add(cl, t.listed); err != nil {
+		if err := cl.before.add(cl, t.list); err != nil {
 			return err
 		}
 	}
@@ -209,7 +209,7 @@ func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then se
 	cl.after = listCost{}
 	for _, t := range s.inForce(cl) {
 		if t.name == "" && !servers.IsOwn(t.entry) && !t.entry.Off {
-			if err := cl.after.add(cl, t.listed); err != nil {
+			if err := cl.after.add(cl, t.list); err != nil {
 				return err
 			}
 		}
@@ -301,7 +301,7 @@ func (cl *client) wouldPayMore() string {
 
 // notes explains the figures of a client.
 func (s *survey) notes(cl *client) (list []string) {
-	if cl.left {
+	if cl.leftAlone {
 		list = append(list, cl.wouldPayMore()+": it is left alone; --anyway takes its servers over")
 	}
 	if cl.has && !cl.off && cl.set == "" {

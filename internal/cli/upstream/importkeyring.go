@@ -25,7 +25,7 @@ var keyringFlag = &cli.BoolFlag{Name: "keyring", Usage: "with --write: move secr
 // moveSecrets stores the literal secrets of new upstreams in the keyring, and replaces them by
 // references. It needs --keyring or the user's consent. It runs before settings are written. stored
 // lists the names that are new in the keyring; after an error they are removed again.
-func moveSecrets(c *cli.Context, o *settings.Options, found []taking) (stored []string, err error) {
+func moveSecrets(c *cli.Context, o *settings.Options, found []candidate) (stored []string, err error) {
 	var names []string
 	for _, t := range found {
 		if _, known := o.Upstreams[t.name]; t.name == "" || known {

@@ -16,9 +16,9 @@ import (
 // resources or patterns.
 func (s *survey) joinLimited(o *settings.Options) {
 	whole := map[string]string{} // names of upstreams with all tools, by their other settings
-	limited := map[string][]*taking{}
-	for i := range s.takings {
-		t := &s.takings[i]
+	limited := map[string][]*candidate{}
+	for i := range s.candidates {
+		t := &s.candidates[i]
 		key := unlimited(t.upstream)
 		switch {
 		case t.name == "":
@@ -36,7 +36,7 @@ func (s *survey) joinLimited(o *settings.Options) {
 	for key, list := range limited {
 		first := list[0]
 		_, known := o.Upstreams[first.name]
-		same := !slices.ContainsFunc(list, func(t *taking) bool { return t.name != first.name })
+		same := !slices.ContainsFunc(list, func(t *candidate) bool { return t.name != first.name })
 		u, name := first.upstream, whole[key]
 		u.Include = nil
 		if name == "" {
@@ -63,7 +63,7 @@ func unlimited(u config.Upstream) string {
 }
 
 // isJustTools reports whether the client shows only some tools of the server, by their names.
-func (t *taking) isJustTools() bool {
+func (t *candidate) isJustTools() bool {
 	answer := t.answer
 	return len(t.upstream.Include) > 0 &&
 		!slices.ContainsFunc(t.upstream.Include, func(tool string) bool { return strings.ContainsAny(tool, `*?[\`) }) &&
@@ -71,7 +71,7 @@ func (t *taking) isJustTools() bool {
 }
 
 // members returns the members of a set for the server.
-func (t *taking) members() (list []string) {
+func (t *candidate) members() (list []string) {
 	if t.tools == nil {
 		return []string{t.name}
 	}

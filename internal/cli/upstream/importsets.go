@@ -18,18 +18,18 @@ import (
 
 // client is a client's list of servers in a file, and the plan for it.
 type client struct {
-	host    *hosts.Host
-	path    string        // of the file, with links resolved
-	folder  string        // folder of the list; empty = all folders
-	known   []string      // folders that the file names; only in a list for all folders
-	base    *client       // list for all folders in the same file, which also applies to this folder; may be nil
-	model   string        // named in the file; empty = the client's default
-	own     []hosts.Entry // entries that start toolfold
-	has     bool          // it has an entry with the name that import uses, which stays
-	off     bool          // that entry is switched off
-	set     string        // served to the client; empty = all upstreams
-	options []string      // of serve, in the entry that import writes; nil without such an entry
-	left    bool          // left alone, because it would pay more
+	host      *hosts.Host
+	path      string        // of the file, with links resolved
+	folder    string        // folder of the list; empty = all folders
+	known     []string      // folders that the file names; only in a list for all folders
+	base      *client       // list for all folders in the same file, which also applies to this folder; may be nil
+	model     string        // named in the file; empty = the client's default
+	own       []hosts.Entry // entries that start toolfold
+	has       bool          // it has an entry with the name that import uses, which stays
+	off       bool          // that entry is switched off
+	set       string        // served to the client; empty = all upstreams
+	options   []string      // of serve, in the entry that import writes; nil without such an entry
+	leftAlone bool          // left alone, because it would pay more
 
 	servers       int // enabled entries, without those of toolfold
 	before, after listCost
@@ -89,10 +89,10 @@ func userOf(path, folder string, within bool) string {
 }
 
 // of returns the servers in a client's list.
-func (s *survey) of(cl *client) (list []*taking) {
-	for i := range s.takings {
-		if s.takings[i].path == cl.path && s.takings[i].folder == cl.folder {
-			list = append(list, &s.takings[i])
+func (s *survey) of(cl *client) (list []*candidate) {
+	for i := range s.candidates {
+		if s.candidates[i].path == cl.path && s.candidates[i].folder == cl.folder {
+			list = append(list, &s.candidates[i])
 		}
 	}
 	return list
@@ -101,12 +101,12 @@ func (s *survey) of(cl *client) (list []*taking) {
 // hidden reports whether a client's list for a folder has an entry of that name, which overrides the
 // one for all folders.
 func (s *survey) hidden(cl *client, name string) bool {
-	return slices.ContainsFunc(s.of(cl), func(t *taking) bool { return t.entry.Name == name })
+	return slices.ContainsFunc(s.of(cl), func(t *candidate) bool { return t.entry.Name == name })
 }
 
 // inForce returns the servers that apply to a client: its own list, and in a folder also the list for
 // all folders.
-func (s *survey) inForce(cl *client) []*taking {
+func (s *survey) inForce(cl *client) []*candidate {
 	list := s.of(cl)
 	if cl.base != nil {
 		for _, t := range s.of(cl.base) {
@@ -148,8 +148,8 @@ func (s *survey) shared(cl *client, o *settings.Options) (options, members []str
 	return slices.Concat([]string{"--set=" + cl.set}, options), members, nil
 }
 
-// stay leaves the servers of a client in its file.
-func (s *survey) stay(cl *client, why string) {
+// leaveServers leaves the servers of a client in its file.
+func (s *survey) leaveServers(cl *client, why string) {
 	for _, t := range s.of(cl) {
 		if t.name != "" {
 			t.name, t.why = "", why
@@ -171,11 +171,12 @@ func (s *survey) planSets(c *cli.Context, o *settings.Options) error {
 			cl.set = s.setOfEntry(cl, o)
 		}
 		if cl.off {
-			s.stay(cl, fmt.Sprintf("the client has its entry %s switched off", hosts.Server))
+			s.leaveServers(cl, fmt.Sprintf("the client has its entry %s switched off", hosts.Server))
 		}
 		others := slices.DeleteFunc(slices.Clone(users[cl.set]), func(user string) bool { return user == cl.user() })
 		if cl.has && cl.set != "" && len(others) > 0 {
-			s.stay(cl, fmt.Sprintf("its client is served the set %s, and so is %s: toolfold upstream sets changes it for all", cl.set, others[0]))
+			s.leaveServers(cl, fmt.Sprintf("its client is served the set %s, and so is %s: toolfold upstream sets changes it for all",
+				cl.set, others[0]))
 		}
 		var members []string
 		for _, t := range s.of(cl) {
@@ -186,7 +187,7 @@ func (s *survey) planSets(c *cli.Context, o *settings.Options) error {
 		if len(members) > 0 && !cl.has {
 			_, more, err := s.shared(cl, o)
 			if err != nil {
-				s.stay(cl, err.Error())
+				s.leaveServers(cl, err.Error())
 				continue
 			}
 			members = append(members, more...)
@@ -380,7 +381,7 @@ func setOption(options []string) (set string, rest []string) {
 
 // removeSets restores the sets that import changed. Sets that the user has changed since, or that a
 // client or token still uses, stay.
-func (u *undoing) removeSets(c *cli.Context, record *clientfile.Imports) error {
+func (u *undoRun) removeSets(c *cli.Context, record *clientfile.Imports) error {
 	if len(record.Sets) == 0 {
 		return nil
 	}

@@ -97,31 +97,31 @@ func TestSetOf(t *testing.T) {
 // something.
 func TestJoinLimited(t *testing.T) {
 	t.Parallel()
-	server := func(name string, tools ...string) taking {
-		return taking{name: name, upstream: config.Upstream{Command: "weather", Include: tools}}
+	server := func(name string, tools ...string) candidate {
+		return candidate{name: name, upstream: config.Upstream{Command: "weather", Include: tools}}
 	}
 	prompting := server("weather-codex", "set")
 	prompting.answer.Prompts = []json.RawMessage{[]byte(`{}`)}
 	for _, test := range []struct {
 		name  string
 		known map[string]config.Upstream
-		found []taking
+		found []candidate
 		want  []string // set members of each taking
 	}{
-		{"all tools and some", nil, []taking{server("weather"), server("weather-codex", "get", "a*b")}, []string{"weather", "weather-codex"}},
-		{"all tools and one", nil, []taking{server("weather-codex", "get"), server("weather")}, []string{"weather.get", "weather"}},
-		{"different tools", nil, []taking{server("weather", "get"), server("weather-codex", "set", "get")},
+		{"all tools and some", nil, []candidate{server("weather"), server("weather-codex", "get", "a*b")}, []string{"weather", "weather-codex"}},
+		{"all tools and one", nil, []candidate{server("weather-codex", "get"), server("weather")}, []string{"weather.get", "weather"}},
+		{"different tools", nil, []candidate{server("weather", "get"), server("weather-codex", "set", "get")},
 			[]string{"weather.get", "weather.set weather.get"}},
-		{"the same tools", nil, []taking{server("weather", "get"), server("weather", "get")}, []string{"weather", "weather"}},
-		{"prompts", nil, []taking{server("weather"), prompting}, []string{"weather", "weather-codex"}},
-		{"of the settings", map[string]config.Upstream{"mine": {Command: "weather"}}, []taking{server("weather", "get")}, []string{"mine.get"}},
+		{"the same tools", nil, []candidate{server("weather", "get"), server("weather", "get")}, []string{"weather", "weather"}},
+		{"prompts", nil, []candidate{server("weather"), prompting}, []string{"weather", "weather-codex"}},
+		{"of the settings", map[string]config.Upstream{"mine": {Command: "weather"}}, []candidate{server("weather", "get")}, []string{"mine.get"}},
 		{"limited in the settings", map[string]config.Upstream{"weather": {Command: "weather", Include: []string{"get"}}},
-			[]taking{server("weather", "get"), server("weather-codex", "set")}, []string{"weather", "weather-codex"}},
-		{"another server", map[string]config.Upstream{"mine": {Command: "tides"}}, []taking{server("weather", "get")}, []string{"weather"}},
+			[]candidate{server("weather", "get"), server("weather-codex", "set")}, []string{"weather", "weather-codex"}},
+		{"another server", map[string]config.Upstream{"mine": {Command: "tides"}}, []candidate{server("weather", "get")}, []string{"weather"}},
 	} {
-		s := survey{takings: test.found}
+		s := survey{candidates: test.found}
 		s.joinLimited(&settings.Options{Options: config.Options{Upstreams: test.known}})
-		for i, taken := range s.takings {
+		for i, taken := range s.candidates {
 			if got := strings.Join(taken.members(), " "); got != test.want[i] {
 				t.Errorf("%s: the members are %s, want %s", test.name, got, test.want[i])
 			}

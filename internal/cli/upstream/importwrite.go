@@ -26,7 +26,7 @@ import (
 // edit is the planned change of a client's list of servers.
 type edit struct {
 	host          *hosts.Host
-	takings       []*taking
+	candidates    []*candidate
 	options       []string // of serve, in toolfold's new entry; nil if the client already has an entry
 	variables     []string // environment variables that toolfold needs there
 	before, after []byte
@@ -34,11 +34,11 @@ type edit struct {
 	record        *clientfile.Imported
 }
 
-// writeTakings adds the upstreams and edits the clients' files: all of it or nothing. The edits are
+// writeCandidates adds the upstreams and edits the clients' files: all of it or nothing. The edits are
 // prepared in memory. They are recorded before the first write, so that undo works even if the process
 // is killed.
-func writeTakings(c *cli.Context, o *settings.Options, found *survey) error {
-	edits, added, err := planned(o, found)
+func writeCandidates(c *cli.Context, o *settings.Options, found *survey) error {
+	edits, added, err := planEdits(o, found)
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,13 @@ func writeTakings(c *cli.Context, o *settings.Options, found *survey) error {
 	for _, e := range edits {
 		mine.Files = append(mine.Files, e.record)
 	}
-	if err := joined(former, mine).Write(folder); err != nil {
+	if err := mergeImports(former, mine).Write(folder); err != nil {
 		return err
 	}
-	if err := write(c, o, edits, added, found.sets, func() error { return joined(former, mine).Write(folder) }); err != nil {
+	if err := write(c, o, edits, added, found.sets, func() error { return mergeImports(former, mine).Write(folder) }); err != nil {
 		return rollBack(c, o, folder, former, mine, err)
 	}
-	if err := keepTakings(c, found.takings); err != nil {
+	if err := keepCandidates(c, found.candidates); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: %v; the first start asks the servers again\n", err)
 	}
 	return printEdits(c, o, edits)
@@ -82,8 +82,8 @@ func (a additions) recorded() map[string]json.RawMessage {
 	return list
 }
 
-// planned returns the edits of the clients' files and the upstreams to add.
-func planned(o *settings.Options, found *survey) (edits []*edit, added additions, err error) {
+// planEdits returns the edits of the clients' files and the upstreams to add.
+func planEdits(o *settings.Options, found *survey) (edits []*edit, added additions, err error) {
 	binary, err := clientfile.Binary()
 	if err != nil {
 		return nil, nil, err
@@ -102,9 +102,9 @@ func planned(o *settings.Options, found *survey) (edits []*edit, added additions
 			if _, known := o.Upstreams[t.name]; !known {
 				added[t.name] = t.upstream
 			}
-			e.takings = append(e.takings, t)
+			e.candidates = append(e.candidates, t)
 		}
-		if len(e.takings) > 0 {
+		if len(e.candidates) > 0 {
 			edits = append(edits, e)
 		}
 	}
@@ -133,7 +133,7 @@ func planned(o *settings.Options, found *survey) (edits []*edit, added additions
 // upstreams returns the upstreams that replace the client's servers.
 func (e *edit) upstreams() map[string]config.Upstream {
 	list := map[string]config.Upstream{}
-	for _, t := range e.takings {
+	for _, t := range e.candidates {
 		list[t.name] = t.upstream
 	}
 	return list
@@ -153,7 +153,7 @@ func (e *edit) plan(text []byte, binary string) (err error) {
 			return err
 		}
 	}
-	for _, t := range e.takings {
+	for _, t := range e.candidates {
 		now, err := e.host.Value(text, t.entry.Name)
 		if err != nil {
 			return err
@@ -193,8 +193,8 @@ func (e *edit) put(text []byte, binary string, r *clientfile.Imported) (after []
 	return after, err
 }
 
-// joined merges the record of a former import, which may be nil, with this one.
-func joined(former, mine *clientfile.Imports) *clientfile.Imports {
+// mergeImports merges the record of a former import, which may be nil, with this one.
+func mergeImports(former, mine *clientfile.Imports) *clientfile.Imports {
 	if former == nil {
 		return mine
 	}
@@ -270,9 +270,9 @@ func (e *edit) write(binary string, record func() error) error {
 
 // rollBack undoes a failed import, and returns the reason of the failure.
 func rollBack(c *cli.Context, o *settings.Options, folder string, former, mine *clientfile.Imports, why error) error {
-	u := undoing{out: c.App.ErrWriter, problems: c.App.ErrWriter, options: o}
-	err := u.run(c, mine, func() error { return joined(former, mine).Write(folder) })
-	if err == nil && u.left == 0 {
+	u := undoRun{out: c.App.ErrWriter, problems: c.App.ErrWriter, options: o}
+	err := u.run(c, mine, func() error { return mergeImports(former, mine).Write(folder) })
+	if err == nil && u.problemCount == 0 {
 		return fmt.Errorf("%w; nothing is taken over", why)
 	}
 	return errors.Join(fmt.Errorf("%w; toolfold upstream import --undo puts the written files back", why), err)
@@ -335,8 +335,8 @@ func needed(lists ...map[string]config.Upstream) (names []string) {
 	return slices.Compact(names)
 }
 
-// keepTakings stores the servers' lists, so that the first start does not wait for them.
-func keepTakings(c *cli.Context, found []taking) error {
+// keepCandidates stores the servers' lists, so that the first start does not wait for them.
+func keepCandidates(c *cli.Context, found []candidate) error {
 	_, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func logUpstream(c *cli.Context) error {
 		return err
 	}
 	defer g.Close()
-	name, err := named(c, o)
+	name, err := upstreamArg(c, o)
 	if err != nil {
 		return err
 	}

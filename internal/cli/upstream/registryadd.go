@@ -56,8 +56,8 @@ func withoutRegistry(c *cli.Context) error {
 	return nil
 }
 
-// adding is a server from a registry that is being added.
-type adding struct {
+// registryAdd is a server from a registry that is being added.
+type registryAdd struct {
 	name    string // of the upstream
 	server  registry.Server
 	way     registry.Way
@@ -67,7 +67,7 @@ type adding struct {
 
 // addFromRegistry adds a server from the registry, after showing the user what it starts or reaches.
 func addFromRegistry(c *cli.Context) error {
-	a := adding{answers: registry.Answers{}, secret: registry.Answers{}}
+	a := registryAdd{answers: registry.Answers{}, secret: registry.Answers{}}
 	if err := a.read(c); err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func withSettings(c *cli.Context, u config.Upstream) (config.Upstream, error) {
 }
 
 // read reads the answers from flags.
-func (a *adding) read(c *cli.Context) error {
+func (a *registryAdd) read(c *cli.Context) error {
 	if c.NArg() > 1 || c.String("url") != "" {
 		return env.UsageError("--%s takes at most a NAME for the upstream, and no program or --url", fromRegistryFlag)
 	}
@@ -194,7 +194,7 @@ func choose(s registry.Server, kind string) (registry.Way, error) {
 }
 
 // introduce prints the registry's information about the server.
-func (a *adding) introduce(w io.Writer, from string) {
+func (a *registryAdd) introduce(w io.Writer, from string) {
 	s := a.server
 	fmt.Fprintf(w, "%s %s, as %s has it\n", s.Name, s.Version, from)
 	for _, line := range []string{s.Title, s.Description, s.Repository.URL, s.WebsiteURL} {
@@ -247,7 +247,7 @@ func about(q registry.Question) string {
 }
 
 // complete asks the user for missing values, rejects unknown ones, and sets the secrets apart.
-func (a *adding) complete(c *cli.Context) error {
+func (a *registryAdd) complete(c *cli.Context) error {
 	known := map[registry.Kind][]string{}
 	var missing []string
 	for _, q := range a.way.Questions() {
@@ -293,7 +293,7 @@ func (a *adding) complete(c *cli.Context) error {
 
 // upstream returns the settings of the server. Each secret is replaced by the reference that it will
 // have in the keyring, under its usual name.
-func (a *adding) upstream() (config.Upstream, error) {
+func (a *registryAdd) upstream() (config.Upstream, error) {
 	if _, err := a.way.Settings(a.answers); err != nil { // including secrets, which may have to fit a form
 		return config.Upstream{}, err
 	}
@@ -303,7 +303,7 @@ func (a *adding) upstream() (config.Upstream, error) {
 }
 
 // with returns the settings of the server, with secrets replaced by the results of instead.
-func (a *adding) with(instead func(kind registry.Kind, name, secret string) (string, error)) (u config.Upstream, err error) {
+func (a *registryAdd) with(instead func(kind registry.Kind, name, secret string) (string, error)) (u config.Upstream, err error) {
 	answers := registry.Answers{}
 	for kind, values := range a.answers {
 		answers[kind] = map[string]string{}
@@ -331,7 +331,7 @@ func (a *adding) with(instead func(kind registry.Kind, name, secret string) (str
 }
 
 // show prints the settings that will be written.
-func (a *adding) show(w io.Writer, u config.Upstream) {
+func (a *registryAdd) show(w io.Writer, u config.Upstream) {
 	if u.Command != "" {
 		fmt.Fprintf(w, "runs     %s\n", shell.Words(append([]string{u.Command}, u.Args...)))
 	} else {
@@ -345,7 +345,7 @@ func (a *adding) show(w io.Writer, u config.Upstream) {
 }
 
 // write stores the secrets and then the settings. After an error it removes the secrets again.
-func (a *adding) write(c *cli.Context, o *settings.Options) error {
+func (a *registryAdd) write(c *cli.Context, o *settings.Options) error {
 	var stored []string
 	u, err := a.with(func(kind registry.Kind, name, secret string) (string, error) {
 		of, isNew, err := storeSecret(c.Context, a.name, name, secret)

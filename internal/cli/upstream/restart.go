@@ -30,7 +30,7 @@ func restartUpstream(c *cli.Context) error {
 	if o.Upstreams, _, err = servers.WithFile(c, o, c.String(settings.UpstreamsFlag.Name)); err != nil {
 		return err
 	}
-	name, err := named(c, o)
+	name, err := upstreamArg(c, o)
 	if err != nil {
 		return err
 	}

@@ -25,8 +25,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
-// named returns the upstream that a command names.
-func named(c *cli.Context, o *settings.Options) (string, error) {
+// upstreamArg returns the upstream that a command names.
+func upstreamArg(c *cli.Context, o *settings.Options) (string, error) {
 	name := c.Args().First()
 	if _, known := o.Upstreams[name]; !known {
 		return "", upstreamUnknown(o, name)
@@ -41,7 +41,7 @@ func foldUpstream(c *cli.Context) error {
 		return err
 	}
 	defer g.Close()
-	name, err := named(c, o)
+	name, err := upstreamArg(c, o)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func approveUpstream(c *cli.Context) error {
 		return err
 	}
 	defer g.Close()
-	name, err := named(c, o)
+	name, err := upstreamArg(c, o)
 	if err != nil {
 		return err
 	}

@@ -116,8 +116,8 @@ func listSecrets(c *cli.Context) error {
 	})
 }
 
-// sayLeft names the secrets that only the removed upstream referred to.
-func sayLeft(c *cli.Context, o *settings.Options, removed string) {
+// printUnusedSecrets names the secrets that only the removed upstream referred to.
+func printUnusedSecrets(c *cli.Context, o *settings.Options, removed string) {
 	users := usersOf(o.Upstreams)
 	for _, secret := range slices.Sorted(maps.Keys(users)) {
 		if slices.Equal(users[secret], []string{removed}) {

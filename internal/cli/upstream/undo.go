@@ -34,7 +34,7 @@ func undoImport(c *cli.Context, o *settings.Options) error {
 	if record == nil {
 		return errors.New("there is no import to undo")
 	}
-	u := undoing{out: c.App.Writer, problems: c.App.ErrWriter, options: o}
+	u := undoRun{out: c.App.Writer, problems: c.App.ErrWriter, options: o}
 	for _, f := range record.Files {
 		if err := u.upgrade(f, record); err != nil {
 			u.problem("%v", clientfile.At(f.Path, err))
@@ -52,29 +52,29 @@ func undoImport(c *cli.Context, o *settings.Options) error {
 	if err := u.run(c, record, func() error { return record.Write(folder) }); err != nil {
 		return err
 	}
-	if u.left > 0 {
+	if u.problemCount > 0 {
 		fmt.Fprintln(c.App.ErrWriter, "toolfold: the rest is put back; correct the named entries, and repeat toolfold upstream import --undo")
 		return cli.Exit("", env.ExitFailed)
 	}
 	return nil
 }
 
-// undoing is a running undo.
-type undoing struct {
+// undoRun is a running undo.
+type undoRun struct {
 	out, problems io.Writer
 	options       *settings.Options
-	left          int // problems so far
+	problemCount  int // problems so far
 }
 
 // problem reports something that could not be undone.
-func (u *undoing) problem(format string, args ...any) {
-	u.left++
+func (u *undoRun) problem(format string, args ...any) {
+	u.problemCount++
 	fmt.Fprintf(u.problems, "toolfold: "+format+"\n", args...)
 }
 
 // run undoes the changes in a record, the newest first, and removes finished ones from it. save writes
 // the record.
-func (u *undoing) run(c *cli.Context, record *clientfile.Imports, save func() error) error {
+func (u *undoRun) run(c *cli.Context, record *clientfile.Imports, save func() error) error {
 	for i := len(record.Files) - 1; i >= 0; i-- {
 		f := record.Files[i]
 		left, err := u.putBack(f)
@@ -100,7 +100,7 @@ func (u *undoing) run(c *cli.Context, record *clientfile.Imports, save func() er
 }
 
 // putBack undoes the changes in a file. left is true if some of them remain in the record.
-func (u *undoing) putBack(f *clientfile.Imported) (left bool, err error) {
+func (u *undoRun) putBack(f *clientfile.Imported) (left bool, err error) {
 	h := f.Client()
 	if h == nil {
 		return true, fmt.Errorf("%s: the client %q is not known: copy the entries that you want from %s", f.Path, f.Host, f.Backup)
@@ -128,7 +128,7 @@ func (u *undoing) putBack(f *clientfile.Imported) (left bool, err error) {
 
 // putEntriesBack restores the entries in a file that has changed since, and removes toolfold's. That is
 // removed last, because it shows the layout of the file.
-func (u *undoing) putEntriesBack(h *hosts.Host, f *clientfile.Imported) (left bool, err error) {
+func (u *undoRun) putEntriesBack(h *hosts.Host, f *clientfile.Imported) (left bool, err error) {
 	var rest clientfile.Imported
 	var problems []string
 	done, err := clientfile.Edit(f.Path, "", func(text []byte) ([]byte, error) {
@@ -209,7 +209,7 @@ func withEntry(h *hosts.Host, text []byte, e clientfile.ImportedEntry) (with []b
 
 // removeUpstreams removes the upstreams that import added from the settings and the record. Those whose
 // entries are not restored stay, and so do upstreams that the user has changed since.
-func (u *undoing) removeUpstreams(c *cli.Context, record *clientfile.Imports) error {
+func (u *undoRun) removeUpstreams(c *cli.Context, record *clientfile.Imports) error {
 	needed := map[string]bool{}
 	for _, f := range record.Files {
 		if f.Host == "" { // in an incomplete record of an older version
@@ -251,7 +251,7 @@ func (u *undoing) removeUpstreams(c *cli.Context, record *clientfile.Imports) er
 
 // upgrade completes the record of a file that an older version wrote. It derives the removed entries
 // from the backup and the upstreams. A complete record stays unchanged.
-func (u *undoing) upgrade(f *clientfile.Imported, record *clientfile.Imports) error {
+func (u *undoRun) upgrade(f *clientfile.Imported, record *clientfile.Imports) error {
 	if f.Host != "" {
 		return nil
 	}
@@ -294,7 +294,7 @@ func (u *undoing) upgrade(f *clientfile.Imported, record *clientfile.Imports) er
 }
 
 // upstreamOf returns the name of the upstream that import made of an entry; empty if import did not take it over.
-func (u *undoing) upstreamOf(e hosts.Entry, record *clientfile.Imports) string {
+func (u *undoRun) upstreamOf(e hosts.Entry, record *clientfile.Imports) string {
 	made, _, err := servers.UpstreamOf(e)
 	if err != nil || e.Off || servers.IsOwn(e) {
 		return ""

@@ -268,7 +268,7 @@ func removeUpstream(c *cli.Context) error {
 	if _, err := fmt.Fprintf(c.App.Writer, "removed %s from %s\n", name, o.Files.Global); err != nil {
 		return err
 	}
-	sayLeft(c, o, name)
+	printUnusedSecrets(c, o, name)
 	if err := leaveSets(c, o, name); err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 				b.log.Error("offering the tools of upstreams", "err", err)
 			}
 			if b.server.Load() != nil {
-				b.sayLapses(o)
+				b.printLapses(o)
 			}
 		},
 		Prompts:   func() { tell((*serve.Server).PromptsChanged) },
@@ -115,11 +115,13 @@ func (b *Workbench) Learn(ctx context.Context, wait time.Duration) {
 	_ = b.gateway.Learn(ctx) // failures are in the log and in tools.list
 }
 
-// Ruled returns the families that rules can name: the served ones, and the workbench if it is off.
-func (b *Workbench) Ruled() []*toolfold.Family { return slices.Concat(b.served(), b.off) }
+// RuleFamilies returns the families that rules can name: the served ones, and the workbench if it is off.
+func (b *Workbench) RuleFamilies() []*toolfold.Family {
+	return slices.Concat(b.servedFamilies(), b.off)
+}
 
-// served returns the served families, and those that stand for prompts and resources in rules.
-func (b *Workbench) served() []*toolfold.Family {
+// servedFamilies returns the served families, and those that stand for prompts and resources in rules.
+func (b *Workbench) servedFamilies() []*toolfold.Family {
 	if b.gateway == nil {
 		return b.Families()
 	}
@@ -134,7 +136,7 @@ func (b *Workbench) checkRules(r permission.Rules) error {
 			fmt.Fprintf(b.env.Err, "toolfold: the matches of %q are not known until the server lists its tools\n", pattern)
 		}
 	}
-	return r.Check(b.Ruled())
+	return r.Check(b.RuleFamilies())
 }
 
 // Served counts the list under the options of the workbench.

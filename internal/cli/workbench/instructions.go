@@ -116,7 +116,7 @@ func quoted(families []*toolfold.Family, room int) string {
 		text.WriteString(line)
 	}
 	if len(left) > 0 {
-		fmt.Fprintf(&text, "\ntools.describe has the instructions of %s.", listed(left, leftRoom-20))
+		fmt.Fprintf(&text, "\ntools.describe has the instructions of %s.", joinNames(left, leftRoom-20))
 	}
 	return text.String()
 }
@@ -124,8 +124,8 @@ func quoted(families []*toolfold.Family, room int) string {
 // leftRoom is the part of the room, in tokens, for the names of servers whose sentence does not fit.
 const leftRoom = 60
 
-// listed joins as many names as fit into room tokens, and counts the rest.
-func listed(names []string, room int) string {
+// joinNames joins as many names as fit into room tokens, and counts the rest.
+func joinNames(names []string, room int) string {
 	for n := len(names); n > 0; n-- {
 		text := strings.Join(names[:n], ", ")
 		if n < len(names) {

@@ -10,12 +10,12 @@ import (
 
 // lapses holds the rules that were already named on standard error.
 type lapses struct {
-	mu   sync.Mutex
-	said map[string]bool
+	mu      sync.Mutex
+	printed map[string]bool
 }
 
-// sayLapses names lapsed rules on standard error, each once.
-func (b *Workbench) sayLapses(o *settings.Options) {
+// printLapses names lapsed rules on standard error, each once.
+func (b *Workbench) printLapses(o *settings.Options) {
 	if b.gateway == nil {
 		return
 	}
@@ -23,15 +23,15 @@ func (b *Workbench) sayLapses(o *settings.Options) {
 	if o.HTTP != "" && o.HTTPTokenFile != "" {
 		tokens, _ = settings.ReadTokens(o.HTTPTokenFile) // the server reports faults of the file
 	}
-	lines := settings.Lapses(b.Ruled(), o.Rules(), tokens)
+	lines := settings.Lapses(b.RuleFamilies(), o.Rules(), tokens)
 	b.lapses.mu.Lock()
 	defer b.lapses.mu.Unlock()
-	if b.lapses.said == nil {
-		b.lapses.said = map[string]bool{}
+	if b.lapses.printed == nil {
+		b.lapses.printed = map[string]bool{}
 	}
 	for _, line := range lines {
-		if !b.lapses.said[line] {
-			b.lapses.said[line] = true
+		if !b.lapses.printed[line] {
+			b.lapses.printed[line] = true
 			fmt.Fprintf(b.env.Err, "toolfold: %s\n", line)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/toolfold/toolfold/tools/config"
 )
 
-// sayOff names on standard error the options that have no effect because the workbench is off. others
-// is the number of other servers.
-func (b *Workbench) sayOff(o *settings.Options, others int) {
+// printOff names on standard error the options that have no effect because the workbench is off.
+// others is the number of other servers.
+func (b *Workbench) printOff(o *settings.Options, others int) {
 	if !o.GatewayOnly() {
 		return
 	}
@@ -24,18 +24,18 @@ func (b *Workbench) sayOff(o *settings.Options, others int) {
 		fmt.Fprintf(b.env.Err, "toolfold: worker (%s) does nothing: the workbench is off, and with it tasks (--tier=%s)\n",
 			o.Layers.From("worker"), settings.NoWorkbench)
 	}
-	b.sayOffRules("", settings.Rules(o.Options))
+	b.printOffRules("", settings.Rules(o.Options))
 	if o.HTTP != "" && o.HTTPTokenFile != "" {
 		tokens, _ := settings.ReadTokens(o.HTTPTokenFile) // the server reports faults of the file
 		for _, t := range tokens {
-			b.sayOffRules("token "+t.Name+": ", t.Rules)
+			b.printOffRules("token "+t.Name+": ", t.Rules)
 		}
 	}
 }
 
-// sayOffRules names the rules that match only the workbench. Each line begins with owner.
-func (b *Workbench) sayOffRules(owner string, r permission.Rules) {
-	served := b.served()
+// printOffRules names the rules that match only the workbench. Each line begins with owner.
+func (b *Workbench) printOffRules(owner string, r permission.Rules) {
+	served := b.servedFamilies()
 	for _, rules := range []struct {
 		setting  string
 		patterns []string

@@ -38,7 +38,7 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		}
 	}
 	if o.Resources != "none" {
-		served.Resources, served.Kept = b.offer.Resources, offer.Kept
+		served.Resources, served.Kept = b.offer.Resources, offer.AnswerLink
 		if !o.GatewayOnly() {
 			served.Skills = b.offer.Skills
 		}
@@ -48,7 +48,7 @@ func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.
 		return nil, err
 	}
 	b.server.Store(server)
-	b.sayLapses(o)
+	b.printLapses(o)
 	if !o.GatewayOnly() {
 		go b.offer.Watch(ctx, promptsWatched, server.PromptsChanged)
 	}

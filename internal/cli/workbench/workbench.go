@@ -111,7 +111,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	shown := o.SurfaceOptions()
 	shown.ResultLimit, shown.Strict, shown.Rights, shown.Log = o.ResultLimit, o.StrictNames, o.Rights(len(others) > 0), b.log
 	shown.Middleware = []call.Middleware{
-		b.metrics.Calls, b.tell, b.countLegacy, b.recordUpstreams, b.tracing.Calls, app.Policies(o.Files.Workspace, b.store.Open),
+		b.metrics.Calls, b.notify, b.countLegacy, b.recordUpstreams, b.tracing.Calls, app.Policies(o.Files.Workspace, b.store.Open),
 	}
 	b.legacy = usage.New(usage.Options{
 		Open: func(ctx context.Context) (usage.Store, error) {
@@ -142,7 +142,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	b.offer = offer.Offer{
 		Caller: b.Runner, Discovery: b.Discovery, Workflows: host.Workflows(), Memory: o.Resources == "all",
 		Abilities: func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, b.holds(o.Store)) },
-		Kept:      func() bool { return b.holds(o.Store) },
+		HasStore:  func() bool { return b.holds(o.Store) },
 		Stored:    host.Stored,
 		OwnNotes:  host.OwnNotes,
 	}
@@ -161,7 +161,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	if err := b.checkRules(o.Rules()); err != nil {
 		return nil, env.UsageError("%v", err)
 	}
-	b.sayOff(o, len(others))
+	b.printOff(o, len(others))
 	return b, nil
 }
 
@@ -175,8 +175,8 @@ func (b *Workbench) holds(store string) bool {
 	}
 }
 
-// tell is middleware that notifies clients of changed resources.
-func (b *Workbench) tell(next call.Func) call.Func {
+// notify is middleware that notifies clients of changed resources.
+func (b *Workbench) notify(next call.Func) call.Func {
 	return func(ctx context.Context, c *call.Call) toolfold.Answer {
 		answer := next(ctx, c)
 		if server := b.server.Load(); server != nil {

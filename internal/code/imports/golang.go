@@ -19,7 +19,7 @@ func (r *reader) module(folder string) module {
 	}
 	if text := r.text(path.Join(folder, "go.mod")); text != nil {
 		if m = (module{modfile.ModulePath(text), folder}); m.path != "" {
-			r.known = append(r.known, m)
+			r.allModules = append(r.allModules, m)
 		}
 	} else if folder != "." {
 		m = r.module(path.Dir(folder))
@@ -31,7 +31,7 @@ func (r *reader) module(folder string) module {
 // followGo returns the folder of an imported package, if it belongs to one of the known modules.
 // The module with the longest path wins.
 func (r *reader) followGo(i scan.Import) (to string, own bool) {
-	for _, m := range r.known {
+	for _, m := range r.allModules {
 		if rest, ok := inside(i.Names[0], m.path); ok {
 			to = path.Join(m.folder, rest)
 			if r.below(to) && !r.goFolders[to] {

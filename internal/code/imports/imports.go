@@ -70,12 +70,12 @@ type reader struct {
 	folders   map[string]bool // folders with a source in or below them
 	goFolders map[string]bool // folders with a Go file in them
 
-	texts    map[string][]byte // configuration files, by path; nil = missing or unreadable
-	modules  map[string]module // by folder
-	known    []module          // the longest paths first
-	configs  map[string]mapping
-	packages map[string]string   // folders of package.json files, by package name
-	tops     map[string][]string // folders that hold a Python package, by the package's name
+	texts      map[string][]byte // configuration files, by path; nil = missing or unreadable
+	modules    map[string]module // by folder
+	allModules []module          // the longest paths first
+	configs    map[string]mapping
+	packages   map[string]string   // folders of package.json files, by package name
+	tops       map[string][]string // folders that hold a Python package, by the package's name
 }
 
 // maxConfig bounds the size of a go.mod, package.json or tsconfig.json.
@@ -99,7 +99,7 @@ func (r *reader) index() {
 			}
 		}
 	}
-	slices.SortStableFunc(r.known, func(a, b module) int { return cmp.Or(longest(a.path, b.path), strings.Compare(a.folder, b.folder)) })
+	slices.SortStableFunc(r.allModules, func(a, b module) int { return cmp.Or(longest(a.path, b.path), strings.Compare(a.folder, b.folder)) })
 	r.indexPython()
 	if scripts {
 		r.indexPackages()

@@ -154,14 +154,14 @@ type check struct {
 	real    string // the absolute path of the workspace, links resolved
 	changes []Change
 
-	texts map[string]read
+	texts map[string]fileText
 	index map[string]string // texts of staged changes
 	bytes int64
 	areas map[string]string // areas of folders, for ByPackage
 }
 
-// read holds the text of a changed file, or why it was not read.
-type read struct {
+// fileText holds the text of a changed file, or why it was not read.
+type fileText struct {
 	text string
 	why  string // empty = the text was read, or the file is gone
 	gone bool
@@ -181,7 +181,7 @@ func (c Checker) open(p Policy, changes []Change) (*check, error) {
 		root.Close()
 		return nil, fmt.Errorf("opening workspace: %w", err)
 	}
-	k := &check{Checker: c, policy: p, root: root, real: dir, texts: map[string]read{}, areas: map[string]string{}}
+	k := &check{Checker: c, policy: p, root: root, real: dir, texts: map[string]fileText{}, areas: map[string]string{}}
 	seen := map[string]bool{}
 	for _, change := range changes {
 		if name, ok := k.inside(change.Path); ok {
@@ -471,11 +471,11 @@ func (k *check) radius(v *verdict) {
 }
 
 // text returns the text of a changed file.
-func (k *check) text(c Change) read {
+func (k *check) text(c Change) fileText {
 	if known, ok := k.texts[c.Path]; ok {
 		return known
 	}
-	known := read{gone: c.Gone}
+	known := fileText{gone: c.Gone}
 	name, ok := k.inside(c.Path)
 	switch {
 	case c.Gone:

@@ -86,7 +86,7 @@ type readFile struct {
 	Sum    [sha256.Size]byte
 	Go     bool
 	Unread bool // the file could not be scanned
-	Quiet  []quiet
+	Quiet  []suppression
 	Theirs bool // a program wrote it
 	Spans  []span
 
@@ -144,9 +144,9 @@ type ending struct {
 	begun []step // the steps that were running
 }
 
-// apart runs a job in a scanner process and calls take for each part of its output, even if the
-// process is ended early.
-func (s Scanner) apart(ctx context.Context, j job, take func(part)) ending {
+// runScanner runs a job in a scanner process and calls take for each part of its output, even if
+// the process is ended early.
+func (s Scanner) runScanner(ctx context.Context, j job, take func(part)) ending {
 	select {
 	case busy <- struct{}{}:
 		defer func() { <-busy }()

@@ -35,8 +35,8 @@ type Bench struct {
 	TestCommand func() ([]string, error)
 }
 
-// Keep scans and stores the findings. It reports progress to the listener of the context.
-func (b *Bench) Keep(ctx context.Context, r Request) (id string, report *Report, err error) {
+// ScanAndStore scans and stores the findings. It reports progress to the listener of the context.
+func (b *Bench) ScanAndStore(ctx context.Context, r Request) (id string, report *Report, err error) {
 	if b.Dir == "" {
 		return "", nil, toolfold.Errorf(NoWorkspace, "this server has no workspace").WithHint("start it with --workspace")
 	}
@@ -107,7 +107,7 @@ func (b *Bench) List(ctx context.Context, l Listing) (Listed, error) {
 	}
 	if !found {
 		return Listed{}, toolfold.Errorf(ScanMissing, "there is no scan %s in this workspace; the %d newest are kept",
-			shorten.Quoted(q.Scan), Kept).
+			shorten.Quoted(q.Scan), MaxScans).
 			WithHint("leave scanId out for the newest, or scan again")
 	}
 	listed := Listed{ScanID: q.Scan, Findings: page.Findings, Total: page.Total}

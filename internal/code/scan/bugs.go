@@ -100,9 +100,9 @@ func isRandom(text string) bool {
 	return len(text) >= 16 && small > 0 && capitals > 0 && digits > 0 && changes*3 >= len(text)
 }
 
-// thought matches comments by which authors state intention, and code that verifies certificates
-// another way.
-var thought = regex.Lazy(`(?i)\b(nosec|nolint|noqa)\b|self.?signed|on purpose|intention|` +
+// intentional matches comments by which authors state intention, and code that verifies
+// certificates another way.
+var intentional = regex.Lazy(`(?i)\b(nosec|nolint|noqa)\b|self.?signed|on purpose|intention|` +
 	`VerifyPeerCertificate|VerifyConnection|checkServerIdentity`)
 
 // isMeant reports whether the statement around a token is intentional: a condition controls it, a
@@ -110,7 +110,7 @@ var thought = regex.Lazy(`(?i)\b(nosec|nolint|noqa)\b|self.?signed|on purpose|in
 func (s *source) isMeant(i int) bool {
 	line := s.line(s.at(i).start)
 	for n := max(1, line-2); n <= min(line+3, len(s.lines)); n++ {
-		if thought().MatchString(s.textOfLine(n)) {
+		if intentional().MatchString(s.textOfLine(n)) {
 			return true
 		}
 	}

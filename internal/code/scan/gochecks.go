@@ -115,8 +115,8 @@ var sameFault = [][2]string{
 	{"ineffassign", "staticcheck/SA4006"}, {"intrange", "modernize/rangeint"},
 }
 
-// once removes findings of a fault that another finding covers, see sameFault.
-func once(findings []Finding) []Finding {
+// dropDuplicates removes findings of a fault that another finding covers, see sameFault.
+func dropDuplicates(findings []Finding) []Finding {
 	type place struct {
 		rule, file string
 		line       int

@@ -163,7 +163,7 @@ func (r *goRun) batch(ctx context.Context, j job) error {
 // attempt works on a batch in a scanner process.
 func (r *goRun) attempt(ctx context.Context, j job) ending {
 	j.Left, j.Gone = r.left, r.gone
-	return r.apart(ctx, j, func(p part) {
+	return r.runScanner(ctx, j, func(p part) {
 		if p.Ended != "" {
 			r.left[p.Ended] = ""
 		}
@@ -319,13 +319,13 @@ type packageFact struct {
 // goPass runs analysers over one package.
 type goPass struct {
 	*goProgram
-	ctx     context.Context
-	p       *packages.Package
-	results map[*analysis.Analyzer]any
-	failed  map[*analysis.Analyzer]bool
-	check   *goCheck // the check whose findings are reported at the moment
-	found   []Finding
-	broken  []string
+	ctx      context.Context
+	p        *packages.Package
+	results  map[*analysis.Analyzer]any
+	failed   map[*analysis.Analyzer]bool
+	check    *goCheck // the check whose findings are reported at the moment
+	findings []Finding
+	broken   []string
 }
 
 // run runs an analyser after its requirements, and reports whether its result is available.
@@ -458,7 +458,7 @@ func (g *goPass) take(d analysis.Diagnostic) {
 			}
 		}
 	}
-	g.found = append(g.found, f)
+	g.findings = append(g.findings, f)
 }
 
 // endsSoon reports whether leaks of the package are mostly harmless: a program ends and closes

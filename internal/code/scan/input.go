@@ -175,18 +175,19 @@ func (s *source) beginsInput(i int) bool {
 	return inputs[s.lang]().MatchString(s.text[start:min(len(s.text), start+100)])
 }
 
-// known maps the variables of a function that ever hold input to their assignments, in order.
-type known map[string][]given
+// inputVariables maps the variables of a function that ever hold input to their assignments, in
+// order.
+type inputVariables map[string][]assignment
 
-// given records whether an assignment at index from gives a variable input.
-type given struct {
+// assignment records whether an assignment at index from gives a variable input.
+type assignment struct {
 	from  int
 	input bool
 }
 
 // holdsInput reports whether a variable holds unchecked input at an index.
-func (s *source) holdsInput(k known, name string, i int) bool {
-	last := given{}
+func (s *source) holdsInput(k inputVariables, name string, i int) bool {
+	last := assignment{}
 	for _, g := range k[name] {
 		if g.from < i {
 			last = g
@@ -196,7 +197,7 @@ func (s *source) holdsInput(k known, name string, i int) bool {
 }
 
 // inputsAround returns the variables that hold input in the function around a token.
-func (s *source) inputsAround(i int) known {
+func (s *source) inputsAround(i int) inputVariables {
 	start, end := -1, 0
 	if s.lang == python {
 		if start = s.definition(i); start >= 0 {
@@ -213,9 +214,9 @@ func (s *source) inputsAround(i int) known {
 		return known
 	}
 	if s.inputs == nil {
-		s.inputs = map[int]known{}
+		s.inputs = map[int]inputVariables{}
 	}
-	k := known{}
+	k := inputVariables{}
 	s.inputs[start] = k // calls of hasInput below see the entries so far
 	if s.lang == python {
 		s.routeParameters(start, k)
@@ -227,7 +228,7 @@ func (s *source) inputsAround(i int) known {
 		input := s.hasInput(j+1, s.expressionEnd(j+1))
 		for _, name := range s.assigned(j) {
 			if input || k[name] != nil && !s.is(j, "+=") {
-				k[name] = append(k[name], given{j, input})
+				k[name] = append(k[name], assignment{j, input})
 			}
 		}
 	}
@@ -295,7 +296,7 @@ func (s *source) checked(name string, from, to int) bool {
 
 // routeParameters adds the string parameters of a Python function that a decorator makes a request
 // handler.
-func (s *source) routeParameters(def int, k known) {
+func (s *source) routeParameters(def int, k inputVariables) {
 	decorators := ""
 	for at := def; at > 1; {
 		at = s.statementStart(at - 2)
@@ -315,7 +316,7 @@ func (s *source) routeParameters(def int, k known) {
 			return strings.Contains(decorators, to+s.at(name).text+">")
 		})
 		if s.isName(name) && !s.oneOf(name, "self", "request") && isText && !converted {
-			k[s.at(name).text] = []given{{open, true}}
+			k[s.at(name).text] = []assignment{{open, true}}
 		}
 	}
 }

@@ -333,7 +333,7 @@ func (p *goProgram) analyse(ctx context.Context, l *packages.Package) {
 		pass.check = &c
 		pass.run(c.analyzer)
 	}
-	for _, f := range once(pass.found) {
+	for _, f := range dropDuplicates(pass.findings) {
 		p.report(f)
 	}
 	for _, broken := range pass.broken {

@@ -14,8 +14,8 @@ import (
 // Each has a safe fix, reports unused code, or runs only on request.
 var refactorRules = []rule{{
 	name: "long-function", kind: "extract-function", level: "trivial", confidence: 0.8, languages: []language{golang, javascript, typescript},
-	asked:   true,
-	message: "the function is long", advice: "Extract the parts that have a purpose of their own.",
+	onlyIfNamed: true,
+	message:     "the function is long", advice: "Extract the parts that have a purpose of their own.",
 	find: each(func(s *source, i int) *hit {
 		f, ok := s.functionAt(i)
 		if !ok || s.partner(i) < 0 {
@@ -28,7 +28,7 @@ var refactorRules = []rule{{
 		return &hit{at: s.at(f.start).start, message: fmt.Sprintf("the function has %d lines", lines)}
 	}),
 }, {
-	name: "repeated-code", kind: "remove-duplication", level: "major", confidence: 0.65, languages: every, asked: true,
+	name: "repeated-code", kind: "remove-duplication", level: "major", confidence: 0.65, languages: every, onlyIfNamed: true,
 	message: "duplicate code", advice: "Extract it into a function.",
 	find: repeatedCode,
 }, {

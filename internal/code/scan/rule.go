@@ -10,17 +10,17 @@ import (
 // rule is a fast rule, which looks at the tokens of one file. docs/code-measured.md lists the share
 // of its findings that are true in public repositories.
 type rule struct {
-	name       string // findings have it with the language in front
-	kind       string // of Kinds
-	level      string // of Levels
-	confidence float64
-	languages  []language
-	message    string
-	advice     string
-	tests      bool // applies to tests, too
-	python3    bool // skips files that support Python 2
-	asked      bool // only runs if the request names its kind, because it is a matter of taste
-	find       search
+	name        string // findings have it with the language in front
+	kind        string // of Kinds
+	level       string // of Levels
+	confidence  float64
+	languages   []language
+	message     string
+	advice      string
+	tests       bool // applies to tests, too
+	python3     bool // skips files that support Python 2
+	onlyIfNamed bool // only runs if the request names its kind, because it is a matter of taste
+	find        search
 }
 
 // search finds the places that break a rule.
@@ -69,7 +69,7 @@ func Covers(purpose Purpose) (list []string) {
 // onlyAsked reports whether a rule is a matter of taste, and only runs if the request names its
 // kind.
 func onlyAsked(purpose Purpose, name string) bool {
-	return slices.ContainsFunc(rules()[purpose], func(r rule) bool { return r.asked && strings.HasSuffix(name, "/"+r.name) })
+	return slices.ContainsFunc(rules()[purpose], func(r rule) bool { return r.onlyIfNamed && strings.HasSuffix(name, "/"+r.name) })
 }
 
 // fast runs the fast rules of a purpose over a file. If the file does not parse, findings have no

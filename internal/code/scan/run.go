@@ -137,31 +137,31 @@ func read(root *os.Root, name string) (string, error) {
 type collector struct {
 	request Request
 
-	mu      sync.Mutex
-	named   map[string]bool              // paths in the request
-	theirs  int                          // vendored and generated files that the request did not name
-	byFile  map[string]map[int][]Finding // by line
-	read    map[string]readFile          // the files as first read
-	changed map[string]git.Change        // the lines to report on; nil = all
-	older   int
-	quiet   int
-	count   int
-	light   int // findings below the requested level
-	full    bool
-	texts   map[string]string // why a file was skipped, by path
-	skipped []Skipped
-	unnamed int
-	unread  int
-	imports int             // of all files
-	goFiles map[string]bool // the ones that parse
-	total   int
-	done    int
+	mu         sync.Mutex
+	requested  map[string]bool              // paths in the request
+	vendored   int                          // vendored and generated files that the request did not name
+	byFile     map[string]map[int][]Finding // by line
+	read       map[string]readFile          // the files as first read
+	changed    map[string]git.Change        // the lines to report on; nil = all
+	older      int
+	suppressed int
+	count      int
+	light      int // findings below the requested level
+	full       bool
+	texts      map[string]string // why a file was skipped, by path
+	skipped    []Skipped
+	unnamed    int
+	unread     int
+	imports    int             // of all files
+	goFiles    map[string]bool // the ones that parse
+	total      int
+	done       int
 }
 
 // newCollector returns a collector with the files that the walk skipped.
 func newCollector(r Request, w *walker, changed map[string]git.Change) *collector {
 	c := &collector{request: r, texts: map[string]string{}, goFiles: map[string]bool{}, byFile: map[string]map[int][]Finding{},
-		read: map[string]readFile{}, changed: changed, named: w.named, theirs: w.theirs}
+		read: map[string]readFile{}, changed: changed, requested: w.requested, vendored: w.vendored}
 	for _, skipped := range w.skipped {
 		c.skip(skipped.Path, skipped.Reason)
 	}
@@ -180,9 +180,9 @@ func (c *collector) take(f Finding) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	weighs := c.request.weighs(f)
-	if weighs && c.count >= MaxFindings || !weighs && c.light >= MaxFindings {
-		c.full = c.full || weighs
+	meetsLevel := c.request.meetsLevel(f)
+	if meetsLevel && c.count >= MaxFindings || !meetsLevel && c.light >= MaxFindings {
+		c.full = c.full || meetsLevel
 		return
 	}
 	// Several analysers may report the same fault, and a package and its tests are analysed
@@ -192,7 +192,7 @@ func (c *collector) take(f Finding) {
 	}) {
 		return
 	}
-	if weighs {
+	if meetsLevel {
 		c.count++
 	} else {
 		c.light++
@@ -294,7 +294,7 @@ func (s Scanner) fastRules(ctx context.Context, dir string, names []string, c *c
 // fastBatch runs the fast rules over files in one process, and returns how the process ended.
 func (s Scanner) fastBatch(ctx context.Context, dir string, batch []string, c *collector) ending {
 	reported := 0
-	end := s.apart(ctx, job{Dir: dir, Request: c.request, Files: batch}, func(p part) {
+	end := s.runScanner(ctx, job{Dir: dir, Request: c.request, Files: batch}, func(p part) {
 		c.merge(p)
 		if p.Read == nil {
 			return
@@ -321,8 +321,8 @@ func (c *collector) merge(p part) {
 	for _, f := range p.Findings {
 		c.take(f)
 	}
-	if p.Read != nil && p.Read.Theirs && !c.named[p.Read.Name] {
-		c.theirs++
+	if p.Read != nil && p.Read.Theirs && !c.requested[p.Read.Name] {
+		c.vendored++
 		p.Read.Unread = true
 		p.Skipped = nil
 	}
@@ -398,7 +398,7 @@ func fastRulesOf(in *projects, name string, purpose Purpose) part {
 		skip("it does not parse, so only its tokens were looked at: " + source.fault)
 	}
 	p.Read.Theirs = source.isWritten()
-	p.Read.Quiet, p.Read.Spans = source.quiet(), source.spans()
+	p.Read.Quiet, p.Read.Spans = source.suppressions(), source.spans()
 	p.Findings = fast(source, purpose)
 	return p
 }
@@ -430,14 +430,14 @@ func goFault(name, content string) string {
 	return cut(err.Error(), 200)
 }
 
-// asked returns the findings of a file that are on lines to report and not suppressed by a comment.
-// It counts the others.
-func (c *collector) asked(name string, findings []Finding) []Finding {
+// reportable returns the findings of a file that are on lines to report and not suppressed by a
+// comment. It counts the others.
+func (c *collector) reportable(name string, findings []Finding) []Finding {
 	change, changed := c.changed[name]
 	return slices.DeleteFunc(findings, func(f Finding) bool {
 		switch {
-		case slices.ContainsFunc(c.read[name].Quiet, func(q quiet) bool { return q.suppresses(f) }):
-			c.quiet++
+		case slices.ContainsFunc(c.read[name].Quiet, func(q suppression) bool { return q.suppresses(f) }):
+			c.suppressed++
 		case changed && !change.Has(f.Line):
 			c.older++
 		default:
@@ -470,7 +470,7 @@ func (c *collector) lowerCustoms(findings []Finding) {
 		}
 	}
 	for rule, n := range places {
-		if n > maxPlaces && !c.request.weighs(Finding{Rule: rule, Level: "low"}) {
+		if n > maxPlaces && !c.request.meetsLevel(Finding{Rule: rule, Level: "low"}) {
 			c.skip(".", fmt.Sprintf("%s counts as low, as a custom of the project: it holds in %d functions; minSeverity low names them", rule, n))
 		}
 	}
@@ -482,7 +482,7 @@ func (c *collector) finish(root *os.Root) *Report {
 	report := &Report{}
 	var all []Finding
 	for name, byLine := range c.byFile {
-		if c.read[name].Theirs && !c.named[name] {
+		if c.read[name].Theirs && !c.requested[name] {
 			continue
 		}
 		content, err := read(root, name)
@@ -492,7 +492,7 @@ func (c *collector) finish(root *os.Root) *Report {
 		}
 		var findings []Finding
 		for _, line := range slices.Sorted(maps.Keys(byLine)) {
-			findings = append(findings, c.asked(name, byLine[line])...)
+			findings = append(findings, c.reportable(name, byLine[line])...)
 		}
 		finish(c.request.Purpose, content, findings)
 		spans := c.read[name].Spans
@@ -503,7 +503,7 @@ func (c *collector) finish(root *os.Root) *Report {
 	}
 	c.lowerCustoms(all)
 	for _, f := range all {
-		if c.request.weighs(f) {
+		if c.request.meetsLevel(f) {
 			report.Findings = append(report.Findings, f)
 		} else {
 			report.Weaker++
@@ -512,7 +512,7 @@ func (c *collector) finish(root *os.Root) *Report {
 	rank(c.request.Purpose, report.Findings)
 	slices.SortFunc(c.skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })
 	report.Skipped, report.Unnamed = c.skipped, c.unnamed
-	report.Older, report.Quiet, report.Theirs = c.older, c.quiet, c.theirs
+	report.Older, report.Suppressed, report.Vendored = c.older, c.suppressed, c.vendored
 	if c.full {
 		report.Truncated = fmt.Sprintf("only %d findings are kept: scan fewer files, or ask for less", MaxFindings)
 	}

@@ -112,18 +112,18 @@ type Request struct {
 
 // Report is the result of a scan.
 type Report struct {
-	Findings  []Finding // sorted by level, confidence and place
-	Files     int       // scanned files
-	Weaker    int       // number of findings below the requested level
-	Older     int       // number of findings on unchanged lines
-	Quiet     int       // number of findings that comments suppress
-	Theirs    int       // number of vendored, minified and generated files, which were left out
-	Analysers []string  // the analysers that ran
-	Missing   []string  // tools that would find more, as NAME: install command
-	Skipped   []Skipped // at most maxSkipped
-	Unnamed   int       // number of skipped files beyond Skipped
-	Truncated string    // why there may be more findings; empty = there are no more
-	LookedFor string    // if there are no findings, the scope of the scan and its gaps
+	Findings   []Finding // sorted by level, confidence and place
+	Files      int       // scanned files
+	Weaker     int       // number of findings below the requested level
+	Older      int       // number of findings on unchanged lines
+	Suppressed int       // number of findings that comments suppress
+	Vendored   int       // number of vendored, minified and generated files, which were left out
+	Analysers  []string  // the analysers that ran
+	Missing    []string  // tools that would find more, as NAME: install command
+	Skipped    []Skipped // at most maxSkipped
+	Unnamed    int       // number of skipped files beyond Skipped
+	Truncated  string    // why there may be more findings; empty = there are no more
+	LookedFor  string    // if there are no findings, the scope of the scan and its gaps
 }
 
 // Skipped is a file or folder that was not analysed, or not by all analysers.
@@ -153,8 +153,8 @@ func (r Request) wants(f Finding) bool {
 	return len(r.Kinds) > 0 || !onlyAsked(r.Purpose, f.Rule)
 }
 
-// weighs reports whether the request includes the level of a finding.
-func (r Request) weighs(f Finding) bool {
+// meetsLevel reports whether the request includes the level of a finding.
+func (r Request) meetsLevel(f Finding) bool {
 	if r.Level == "" {
 		return true
 	}
@@ -232,8 +232,8 @@ type Store interface {
 	Carry(ctx context.Context, workspace, hash string, carry func(Finding) (Finding, bool)) error
 }
 
-// Kept is how many scans of a workspace and purpose are stored.
-const Kept = 20
+// MaxScans is how many scans of a workspace and purpose are stored.
+const MaxScans = 20
 
 // Record is a stored scan. CreatedAt is UTC in whole microseconds.
 type Record struct {

@@ -9,24 +9,24 @@ import (
 // Summary holds the result fields that scans of both families share. Embed it in the result of a
 // scan.
 type Summary struct {
-	Files     int       `json:"files" doc:"Files that were scanned."`
-	Count     int       `json:"count" doc:"Findings."`
-	Older     int       `json:"older,omitempty" doc:"More in these files, on lines that did not change; not kept."`
-	Quiet     int       `json:"suppressed,omitempty" doc:"More that comments such as nolint, noqa or eslint-disable suppress."`
-	Theirs    int       `json:"vendored,omitempty" doc:"Vendored, minified and generated files, left out; name one in paths to scan it."`
-	HasMore   bool      `json:"hasMore" doc:"Whether there are more than are shown."`
-	Analysers []string  `json:"analysers" doc:"Analysers that ran."`
-	Missing   []string  `json:"missing,omitempty" doc:"Tools that would find more here, and how to install them."`
-	Skipped   []Skipped `json:"skipped,omitempty" doc:"Files and folders that were not analysed, or not by all."`
-	Unnamed   int       `json:"unnamed,omitempty" doc:"How many more were skipped."`
-	Truncated string    `json:"truncated,omitempty" doc:"Why there may be more findings."`
-	LookedFor string    `json:"lookedFor,omitempty" doc:"If there are no findings: the range of the scan, and its gaps."`
+	Files      int       `json:"files" doc:"Files that were scanned."`
+	Count      int       `json:"count" doc:"Findings."`
+	Older      int       `json:"older,omitempty" doc:"More in these files, on lines that did not change; not kept."`
+	Suppressed int       `json:"suppressed,omitempty" doc:"More that comments such as nolint, noqa or eslint-disable suppress."`
+	Vendored   int       `json:"vendored,omitempty" doc:"Vendored, minified and generated files, left out; name one in paths to scan it."`
+	HasMore    bool      `json:"hasMore" doc:"Whether there are more than are shown."`
+	Analysers  []string  `json:"analysers" doc:"Analysers that ran."`
+	Missing    []string  `json:"missing,omitempty" doc:"Tools that would find more here, and how to install them."`
+	Skipped    []Skipped `json:"skipped,omitempty" doc:"Files and folders that were not analysed, or not by all."`
+	Unnamed    int       `json:"unnamed,omitempty" doc:"How many more were skipped."`
+	Truncated  string    `json:"truncated,omitempty" doc:"Why there may be more findings."`
+	LookedFor  string    `json:"lookedFor,omitempty" doc:"If there are no findings: the range of the scan, and its gaps."`
 }
 
 // Summary returns the result fields of a report of which limit findings are shown.
 func (r *Report) Summary(limit int) Summary {
 	return Summary{
-		Files: r.Files, Count: len(r.Findings), Older: r.Older, Quiet: r.Quiet, Theirs: r.Theirs,
+		Files: r.Files, Count: len(r.Findings), Older: r.Older, Suppressed: r.Suppressed, Vendored: r.Vendored,
 		HasMore: len(r.Findings) > limit, Analysers: r.Analysers, Missing: r.Missing, Skipped: r.Skipped, Unnamed: r.Unnamed,
 		Truncated: r.Truncated, LookedFor: r.LookedFor,
 	}
@@ -64,9 +64,9 @@ func (w *walker) foundNoFile(since string) string {
 		return "nothing has changed (since: " + since + "), so nothing was looked at"
 	case w.changed != nil:
 		return fmt.Sprintf("no changed file (since: %s) is in a language that this scan knows (%s); other files that were passed over: %d",
-			since, Languages, w.others)
+			since, Languages, w.otherFiles)
 	}
-	return fmt.Sprintf("no file in a language that this scan knows (%s); other files that were passed over: %d", Languages, w.others)
+	return fmt.Sprintf("no file in a language that this scan knows (%s); other files that were passed over: %d", Languages, w.otherFiles)
 }
 
 // lookedForFaults describes the scope of a scan for faults in these languages. Types depend on the
@@ -136,7 +136,7 @@ type Place struct {
 // Place returns the result fields of a finding.
 func (f Finding) Place() Place {
 	return Place{
-		Rule: f.Rule, File: f.File, Line: f.Line, Column: f.Column, Message: f.Says(), Advice: f.Advice,
+		Rule: f.Rule, File: f.File, Line: f.Line, Column: f.Column, Message: f.FullMessage(), Advice: f.Advice,
 		Snippet: f.Snippet, Confidence: f.Confidence, Fixable: f.Fixable(),
 	}
 }

@@ -109,16 +109,16 @@ type source struct {
 	text     string
 	tokens   []token // without comments
 	comments []token
-	pairs    []int            // for each bracket the index of its partner; -1 for other tokens and unmatched brackets
-	parents  []int            // for each token the index of the bracket around it, or -1
-	places   map[string][]int // indexes of words that do not follow a dot
-	words    map[string]bool  // texts of tokens, without strings; filled by has
-	modules  map[string]bool  // strings, as module names; filled by mentions
-	inputs   map[int]known    // variables with input, by the index of their function's start; filled by inputsAround
-	fault    string           // why the text does not parse; empty = no fault was found
-	lines    []int            // offsets of line starts
-	python2  bool             // the project supports Python 2
-	modern   bool             // the script uses syntax of ECMAScript 2015 or later
+	pairs    []int                  // for each bracket the index of its partner; -1 for other tokens and unmatched brackets
+	parents  []int                  // for each token the index of the bracket around it, or -1
+	places   map[string][]int       // indexes of words that do not follow a dot
+	words    map[string]bool        // texts of tokens, without strings; filled by has
+	modules  map[string]bool        // strings, as module names; filled by mentions
+	inputs   map[int]inputVariables // variables with input, by the index of their function's start; filled by inputsAround
+	fault    string                 // why the text does not parse; empty = no fault was found
+	lines    []int                  // offsets of line starts
+	python2  bool                   // the project supports Python 2
+	modern   bool                   // the script uses syntax of ECMAScript 2015 or later
 }
 
 // newSource tokenizes a text.

@@ -8,22 +8,22 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// quiet is a range of lines, both ends included, in which a comment suppresses findings of some
-// rules.
-type quiet struct {
+// suppression is a range of lines, both ends included, in which a comment suppresses findings of
+// some rules.
+type suppression struct {
 	From, To int
 	Names    []string // of rules, groups of rules or linters, in lower case; empty = all rules
 }
 
 // suppresses reports whether a finding is suppressed.
-func (q quiet) suppresses(f Finding) bool {
+func (q suppression) suppresses(f Finding) bool {
 	return q.From <= f.Line && f.Line <= q.To && (len(q.Names) == 0 || slices.ContainsFunc(q.Names, func(name string) bool {
-		return named(name, f)
+		return covers(name, f)
 	}))
 }
 
-// named reports whether a name in a suppressing comment covers a finding.
-func named(name string, f Finding) bool {
+// covers reports whether a name in a suppressing comment covers a finding.
+func covers(name string, f Finding) bool {
 	analyser, rule, _ := strings.Cut(f.Rule, "/")
 	last := name[strings.LastIndexByte(name, '/')+1:] // lint/suspicious/noDoubleEquals, @typescript-eslint/no-unused-vars
 	switch name {
@@ -34,7 +34,7 @@ func named(name string, f Finding) bool {
 	case typeChecker:
 		return f.Kind == "type-error" || f.Kind == "null-reference"
 	}
-	return strings.EqualFold(last, rule) || slices.Contains(linters[analyser], name) || slices.Contains(others[rule], last)
+	return strings.EqualFold(last, rule) || slices.Contains(linters[analyser], name) || slices.Contains(otherNames[rule], last)
 }
 
 // Names that cover kinds of findings.
@@ -48,8 +48,8 @@ var linters = map[string][]string{
 	"staticcheck": {"staticcheck", "gosimple", "stylecheck"}, "vet": {"govet", "vet"},
 }
 
-// others maps our rules to the names of other linters for the same fault, in lower case.
-var others = map[string][]string{
+// otherNames maps our rules to the names of other linters for the same fault, in lower case.
+var otherNames = map[string][]string{
 	"eval": {"no-eval", "no-new-func", "noglobaleval", "s307", "s102", "b307", "eval-used", "exec-used", "w0123", "w0122",
 		"pgh001"},
 	"hard-coded-secret":       {"s105", "s106", "s107", "b105", "b106", "b107", "g101", "no-secrets", "no-hardcoded-credentials"},
@@ -130,9 +130,9 @@ var elsewhere = regex.Lazy(`(?i)#\s*(noqa|nosec|type: ignore|pyright: ignore|pyl
 // maxQuiet bounds the suppressing comments of a file.
 const maxQuiet = 2000
 
-// quiet returns the ranges in which comments suppress findings.
-func (s *source) quiet() []quiet {
-	var list []quiet
+// suppressions returns the ranges in which comments suppress findings.
+func (s *source) suppressions() []suppression {
+	var list []suppression
 	for _, c := range s.comments {
 		if len(list) >= maxQuiet {
 			break
@@ -207,13 +207,13 @@ func namesOf(text, rest string) []string {
 }
 
 // suppress adds the range that a mark in a comment covers.
-func (s *source) suppress(list []quiet, c token, m mark, names []string) []quiet {
+func (s *source) suppress(list []suppression, c token, m mark, names []string) []suppression {
 	first, last := s.line(c.start), s.line(max(c.start, c.end()-1))
 	switch m.reach {
 	case file:
-		return append(list, quiet{1, len(s.lines), names})
+		return append(list, suppression{1, len(s.lines), names})
 	case begin:
-		return append(list, quiet{first, len(s.lines), names})
+		return append(list, suppression{first, len(s.lines), names})
 	case end:
 		for i := range list {
 			if list[i].To == len(s.lines) && list[i].From < first && (len(names) == 0 || slices.Equal(list[i].Names, names)) {
@@ -226,17 +226,17 @@ func (s *source) suppress(list []quiet, c token, m mark, names []string) []quiet
 	alone := strings.TrimSpace(line) == "" || s.lang != python && strings.TrimSpace(line) == "{" // in braces in JSX
 	switch {
 	case m.reach == next:
-		return append(list, quiet{last + 1, s.lineAfter(last), names})
+		return append(list, suppression{last + 1, s.lineAfter(last), names})
 	case alone && s.lang == python && m.text == "pylint: disable=":
-		return append(list, quiet{first, s.blockEnd(first), names})
+		return append(list, suppression{first, s.blockEnd(first), names})
 	case alone && s.lang == golang:
-		return append(list, quiet{first, s.blockEndOf(s.lineAfter(last)), names})
+		return append(list, suppression{first, s.blockEndOf(s.lineAfter(last)), names})
 	case s.lang == golang:
-		return append(list, quiet{first, s.blockEndOf(first), names})
+		return append(list, suppression{first, s.blockEndOf(first), names})
 	case s.lang == python:
-		return append(list, quiet{s.statementLine(c.start), first, names})
+		return append(list, suppression{s.statementLine(c.start), first, names})
 	}
-	return append(list, quiet{first, first, names})
+	return append(list, suppression{first, first, names})
 }
 
 // lineAfter returns the next line with a token, or the following line if there is no token.

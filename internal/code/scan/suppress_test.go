@@ -115,8 +115,8 @@ func h() {
 		if diff := cmp.Diff(heard, got); diff != "" {
 			t.Errorf("%s: found at lines %s", name, diff)
 		}
-		if report.Quiet < quiet || report.Quiet > quiet+2 {
-			t.Errorf("%s: %d suppressed, want %d", name, report.Quiet, quiet)
+		if report.Suppressed < quiet || report.Suppressed > quiet+2 {
+			t.Errorf("%s: %d suppressed, want %d", name, report.Suppressed, quiet)
 		}
 	}
 }
@@ -143,8 +143,8 @@ func a() {
 			t.Errorf("found: %s:%d %s", f.File, f.Line, f.Rule)
 		}
 	}
-	if report.Quiet == 0 || len(report.Findings) == 0 {
-		t.Errorf("%d findings, %d suppressed", len(report.Findings), report.Quiet)
+	if report.Suppressed == 0 || len(report.Findings) == 0 {
+		t.Errorf("%d findings, %d suppressed", len(report.Findings), report.Suppressed)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestNamesAreOfRules(t *testing.T) {
 	for _, c := range goRules() {
 		known[c.analyzer.Name] = true
 	}
-	for name := range others {
+	for name := range otherNames {
 		if !known[name] {
 			t.Errorf("no rule is called %s", name)
 		}

@@ -66,8 +66,8 @@ func together(findings []Finding, spans []span) []Finding {
 // maxAgain bounds the further lines that a message lists.
 const maxAgain = 10
 
-// Says returns the message of a finding, with its further lines in the function.
-func (f Finding) Says() string {
+// FullMessage returns the message of a finding, with its further lines in the function.
+func (f Finding) FullMessage() string {
 	if len(f.Again) == 0 {
 		return f.Message
 	}

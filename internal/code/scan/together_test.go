@@ -32,7 +32,7 @@ if (z === NaN) a();
 	first := s.must(t, Request{Purpose: Bugs, Fast: true})
 	var got []string
 	for _, f := range first.Findings {
-		got = append(got, places([]Finding{f})[0]+": "+f.Says())
+		got = append(got, places([]Finding{f})[0]+": "+f.FullMessage())
 	}
 	want := []string{
 		"a.js:2 js/nan-comparison: nothing equals NaN (and 2 more in this function, lines 3, 7)", "a.js:5 js/nan-comparison: nothing equals NaN",

@@ -45,14 +45,14 @@ func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *wal
 	project := runner.Project{Dir: dir, Root: root, GoEnv: environment(dir, s.goWork), Apart: s.distrusts(ctx), IsData: isTestData}
 	plan := project.Plan(slices.Concat(
 		slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return c.read[name].Unread }),
-		slices.DeleteFunc(slices.Clone(w.wanted), func(name string) bool { return !c.open(root, name) })))
-	c.refuse(plan.Refused)
+		slices.DeleteFunc(slices.Clone(w.toolFiles), func(name string) bool { return !c.open(root, name) })))
+	c.refuse(plan.Refusals)
 	for name, folders := range plan.Left {
 		c.skip(".", fmt.Sprintf("%s did not run in %d more folders with its configuration, scan them by paths: %s", name, len(folders),
 			cut(strings.Join(folders, ", "), 500)))
 	}
 	runs.missing = plan.Missing
-	for _, name := range w.wanted {
+	for _, name := range w.toolFiles {
 		_, opened := c.read[name]
 		if opened && slices.ContainsFunc(plan.Runs, func(r runner.Run) bool { return r.Reads(name) }) {
 			runs.more++
@@ -181,7 +181,7 @@ func (c *collector) replaces(f *Finding) bool {
 		if !isSameFault(have.Rule, f.Rule) {
 			return false
 		}
-		if c.request.weighs(have) {
+		if c.request.meetsLevel(have) {
 			c.count--
 		} else {
 			c.light--
@@ -235,7 +235,7 @@ func fault(rule string) string {
 // faults maps the names in others to our names.
 var faults = sync.OnceValue(func() map[string]string {
 	names := map[string]string{}
-	for name, aliases := range others {
+	for name, aliases := range otherNames {
 		names[name] = name
 		for _, alias := range aliases {
 			names[alias] = name

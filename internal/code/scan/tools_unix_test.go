@@ -569,7 +569,7 @@ func TestTogetherInAScript(t *testing.T) {
 		`{"file":"./a.sh","line":1,"endLine":1,"column":6,"endColumn":8,"level":"error","code":2068,"message":"Quote it."},`+
 		`{"file":"./a.sh","line":2,"endLine":2,"column":4,"endColumn":6,"level":"error","code":2068,"message":"Quote it."}]}`, 1)
 	report := s.must(t, Request{Purpose: Bugs})
-	if len(report.Findings) != 1 || report.Findings[0].Says() != "Quote it. (and 1 more in this file, line 2)" {
+	if len(report.Findings) != 1 || report.Findings[0].FullMessage() != "Quote it. (and 1 more in this file, line 2)" {
 		t.Errorf("found %+v, skipped %v", report.Findings, report.Skipped)
 	}
 }

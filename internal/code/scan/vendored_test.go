@@ -32,12 +32,12 @@ func TestTheirs(t *testing.T) {
 	if got := scanned(report); got != strings.Join(ours, " ") {
 		t.Errorf("scanned %s\nwant    %s", got, strings.Join(ours, " "))
 	}
-	if report.Theirs != 15 || report.Files != len(ours) || report.Skipped != nil {
-		t.Errorf("%d left out, %d scanned, skipped %v", report.Theirs, report.Files, report.Skipped)
+	if report.Vendored != 15 || report.Files != len(ours) || report.Skipped != nil {
+		t.Errorf("%d left out, %d scanned, skipped %v", report.Vendored, report.Files, report.Skipped)
 	}
 	for _, named := range []string{"static/jquery.js", "made.py", "made.go", "lib/copied.js", "vendor/patched"} {
-		if report := s.must(t, Request{Purpose: Bugs, Fast: true, Paths: []string{named}}); len(report.Findings) != 1 || report.Theirs != 0 {
-			t.Errorf("%s by its name: found %v, %d left out", named, places(report.Findings), report.Theirs)
+		if report := s.must(t, Request{Purpose: Bugs, Fast: true, Paths: []string{named}}); len(report.Findings) != 1 || report.Vendored != 0 {
+			t.Errorf("%s by its name: found %v, %d left out", named, places(report.Findings), report.Vendored)
 		}
 	}
 	s.write(t, ".gitattributes", "vendor/** -linguist-vendored\n")

@@ -50,23 +50,23 @@ type walker struct {
 	maxFiles int
 	changed  map[string]git.Change // the files to scan; nil = all
 
-	from      string          // the requested path at which the walk began
-	named     map[string]bool // requested paths
-	files     []string        // below the workspace, with slashes; no duplicates
-	wanted    []string        // files that only tools read
-	theirs    int             // number of vendored and generated files, which are left out
-	skipped   []Skipped
-	seen      map[string]bool
-	unknown   map[string]int // number of files without rules, by ending
-	others    int            // number of files in other languages, including unknown
-	entries   int
-	truncated string
+	from       string          // the requested path at which the walk began
+	requested  map[string]bool // requested paths
+	files      []string        // below the workspace, with slashes; no duplicates
+	toolFiles  []string        // files that only tools read
+	vendored   int             // number of vendored and generated files, which are left out
+	skipped    []Skipped
+	seen       map[string]bool
+	unknown    map[string]int // number of files without rules, by ending
+	otherFiles int            // number of files in other languages, including unknown
+	entries    int
+	truncated  string
 }
 
 // walk returns the files below the paths of a request that rules or tools read, in order, without
 // duplicates.
 func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map[string]git.Change) (*walker, error) {
-	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, changed: changed, named: map[string]bool{}, seen: map[string]bool{},
+	w := &walker{ctx: ctx, root: root, maxFiles: r.MaxFiles, changed: changed, requested: map[string]bool{}, seen: map[string]bool{},
 		unknown: map[string]int{}}
 	for i, pattern := range r.Exclude {
 		pattern = strings.TrimPrefix(strings.TrimSuffix(pattern, "/"), "./")
@@ -86,7 +86,7 @@ func (s Scanner) walk(ctx context.Context, root *os.Root, r Request, changed map
 				WithHint("name files and folders by their paths in the workspace")
 		}
 		names = append(names, name)
-		w.named[name] = true
+		w.requested[name] = true
 	}
 	missing := 0
 	for _, name := range names {
@@ -134,7 +134,7 @@ func (s Scanner) inside(start string) (string, bool) {
 // start walks from a requested path. It does not follow links, not even on the way to the path.
 func (w *walker) start(name string) error {
 	var above ignored
-	var said attributes
+	var attrs attributes
 	w.from = name
 	for i, part := range strings.Split(name, "/") {
 		folder := path.Join(strings.Split(name, "/")[:i]...)
@@ -156,21 +156,21 @@ func (w *walker) start(name string) error {
 		if path.Join(folder, part) == name && !info.IsDir() {
 			if !Knows(name) && !runner.Wanted(name) {
 				w.skip(name, "no rules for this kind of file")
-				w.others++
+				w.otherFiles++
 				return nil
 			}
 			w.add(name)
 			return nil
 		}
 		if name != "." {
-			above, said = above.below(w.root, folder), said.below(w.root, folder)
+			above, attrs = above.below(w.root, folder), attrs.below(w.root, folder)
 		}
 	}
-	return w.folder(name, above, said)
+	return w.folder(name, above, attrs)
 }
 
 // folder walks a folder in order of names, files first.
-func (w *walker) folder(name string, above ignored, said attributes) error {
+func (w *walker) folder(name string, above ignored, attrs attributes) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (w *walker) folder(name string, above ignored, said attributes) error {
 		w.truncated = fmt.Sprintf("the paths have more than %d entries", maxEntries)
 		return nil
 	}
-	above, said = above.below(w.root, name), said.below(w.root, name)
+	above, attrs = above.below(w.root, name), attrs.below(w.root, name)
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	var folders []string
 	for _, e := range entries {
@@ -201,17 +201,17 @@ func (w *walker) folder(name string, above ignored, said attributes) error {
 		switch {
 		case hidden && !runner.Reaches(below), w.excluded(below), above.match(below, e.IsDir()):
 		case e.IsDir():
-			theirs, known := said.says(path.Join(below, "file"))
-			if !slices.Contains(skippedFolders, e.Name()) || known && !theirs {
+			vendored, known := attrs.marks(path.Join(below, "file"))
+			if !slices.Contains(skippedFolders, e.Name()) || known && !vendored {
 				folders = append(folders, below)
 			}
 		case e.Type().IsRegular():
-			if w.reads(below) && w.isTheirs(below, said) {
-				w.theirs++
+			if w.reads(below) && w.isVendored(below, attrs) {
+				w.vendored++
 			} else if w.reads(below) {
 				w.add(below)
-			} else if w.asked(below) {
-				w.others++
+			} else if w.isRequested(below) {
+				w.otherFiles++
 				if ext := strings.ToLower(path.Ext(below)); slices.Contains(noRules, ext) {
 					w.unknown[ext]++
 				}
@@ -222,21 +222,21 @@ func (w *walker) folder(name string, above ignored, said attributes) error {
 		}
 	}
 	for _, below := range folders {
-		if err := w.folder(below, above, said); err != nil || w.truncated != "" {
+		if err := w.folder(below, above, attrs); err != nil || w.truncated != "" {
 			return err
 		}
 	}
 	return nil
 }
 
-// isTheirs reports whether a file is vendored or generated, by .gitattributes or else by its path
+// isVendored reports whether a file is vendored or generated, by .gitattributes or else by its path
 // below the requested one.
-func (w *walker) isTheirs(name string, said attributes) bool {
-	if !w.asked(name) || w.named[name] {
+func (w *walker) isVendored(name string, attrs attributes) bool {
+	if !w.isRequested(name) || w.requested[name] {
 		return false
 	}
-	if theirs, known := said.says(name); known {
-		return theirs
+	if vendored, known := attrs.marks(name); known {
+		return vendored
 	}
 	return vendored().MatchString(strings.TrimPrefix(name, w.from+"/"))
 }
@@ -271,10 +271,10 @@ func (w *walker) add(name string) {
 	if w.seen[name] || w.excluded(name) {
 		return
 	}
-	if !w.asked(name) {
+	if !w.isRequested(name) {
 		return
 	}
-	if len(w.files)+len(w.wanted) == w.maxFiles {
+	if len(w.files)+len(w.toolFiles) == w.maxFiles {
 		w.truncated = fmt.Sprintf("only the first %d files were scanned, by maxFiles", w.maxFiles)
 		return
 	}
@@ -282,7 +282,7 @@ func (w *walker) add(name string) {
 	if Knows(name) {
 		w.files = append(w.files, name)
 	} else {
-		w.wanted = append(w.wanted, name)
+		w.toolFiles = append(w.toolFiles, name)
 	}
 }
 
@@ -299,8 +299,8 @@ func (w *walker) reads(name string) bool {
 	return !strings.Contains("/"+below, "/.")
 }
 
-// asked reports whether a file is one of the changed files, or all files are scanned.
-func (w *walker) asked(name string) bool {
+// isRequested reports whether a file is one of the changed files, or all files are scanned.
+func (w *walker) isRequested(name string) bool {
 	_, changed := w.changed[name]
 	return w.changed == nil || changed
 }

@@ -42,7 +42,7 @@ type Store interface {
 // names callers send. The zero value is ready to use.
 type Clients struct {
 	mu    sync.Mutex
-	known map[string]bool
+	names map[string]bool
 }
 
 // Name returns the name under which a client is counted.
@@ -57,13 +57,13 @@ func (c *Clients) Name(client string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.known[client]:
-	case len(c.known) >= maxClients:
+	case c.names[client]:
+	case len(c.names) >= maxClients:
 		return Others
-	case c.known == nil:
-		c.known = map[string]bool{client: true}
+	case c.names == nil:
+		c.names = map[string]bool{client: true}
 	default:
-		c.known[client] = true
+		c.names[client] = true
 	}
 	return client
 }
@@ -84,10 +84,10 @@ type Counter struct {
 	Options
 	clients Clients
 
-	mu      sync.Mutex
-	counts  map[[2]string]*Count // not yet stored, by name and client
-	keeping chan struct{}        // closed when the goroutine of keep ends; nil = it is not running
-	closed  chan struct{}
+	mu       sync.Mutex
+	counts   map[[2]string]*Count // not yet stored, by name and client
+	flushing chan struct{}        // closed when the goroutine of keep ends; nil = it is not running
+	closed   chan struct{}
 }
 
 // New returns a counter. It does not open the store.
@@ -104,9 +104,9 @@ func (c *Counter) Called(name, client string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.add(Count{name, client, 1, c.Now()})
-	if c.keeping == nil {
-		c.keeping = make(chan struct{})
-		go c.keep(c.keeping)
+	if c.flushing == nil {
+		c.flushing = make(chan struct{})
+		go c.keep(c.flushing)
 	}
 }
 
@@ -189,7 +189,7 @@ func (c *Counter) flush(within time.Duration) {
 func (c *Counter) Close() {
 	close(c.closed)
 	c.mu.Lock()
-	keeping := c.keeping
+	keeping := c.flushing
 	c.mu.Unlock()
 	if keeping != nil {
 		<-keeping

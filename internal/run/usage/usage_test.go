@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// kept is a store in memory that can fail.
-type kept struct {
+// memoryStore is a store in memory that can fail.
+type memoryStore struct {
 	mu    sync.Mutex
 	err   error
 	calls map[string]int64 // by name and client
 }
 
-func (k *kept) Add(_ context.Context, counts []Count) error {
+func (k *memoryStore) Add(_ context.Context, counts []Count) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.err != nil {
@@ -30,9 +30,9 @@ func (k *kept) Add(_ context.Context, counts []Count) error {
 	return nil
 }
 
-func (k *kept) Counts(context.Context) ([]Count, error) { return nil, nil }
+func (k *memoryStore) Counts(context.Context) ([]Count, error) { return nil, nil }
 
-func counter(k *kept, opened <-chan struct{}, opens bool) *Counter {
+func counter(k *memoryStore, opened <-chan struct{}, opens bool) *Counter {
 	return New(Options{
 		Open:   func(context.Context) (Store, error) { return k, nil },
 		Opened: opened, Opens: opens, Every: time.Millisecond, Log: slog.New(slog.DiscardHandler), Now: time.Now,
@@ -42,7 +42,7 @@ func counter(k *kept, opened <-chan struct{}, opens bool) *Counter {
 // The counts of many concurrent callers arrive, even if the store fails meanwhile.
 func TestCountsArrive(t *testing.T) {
 	t.Parallel()
-	k := &kept{calls: map[string]int64{}, err: errors.New("away")}
+	k := &memoryStore{calls: map[string]int64{}, err: errors.New("away")}
 	c := counter(k, nil, true)
 	var callers sync.WaitGroup
 	for i := range 8 {
@@ -70,7 +70,7 @@ func TestCountsArrive(t *testing.T) {
 func TestCountsWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		k, opened := &kept{calls: map[string]int64{}}, make(chan struct{})
+		k, opened := &memoryStore{calls: map[string]int64{}}, make(chan struct{})
 		c := counter(k, opened, false)
 		c.Called("tool_find", "x")
 		time.Sleep(time.Hour)
@@ -84,7 +84,7 @@ func TestCountsWait(t *testing.T) {
 			t.Errorf("after the store was opened it has %d calls, want 1", n)
 		}
 		c.Close()
-		other := counter(&kept{}, make(chan struct{}), false)
+		other := counter(&memoryStore{}, make(chan struct{}), false)
 		other.Called("tool_find", "x")
 		other.Close() // must not wait forever
 	})
@@ -112,7 +112,7 @@ func TestClients(t *testing.T) {
 func TestCountOfAShortProcessArrives(t *testing.T) {
 	t.Parallel()
 	for range 200 {
-		k := &kept{calls: map[string]int64{}}
+		k := &memoryStore{calls: map[string]int64{}}
 		c := counter(k, nil, true)
 		c.Called("memory_store", "the shell")
 		c.Close()

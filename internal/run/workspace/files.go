@@ -41,11 +41,11 @@ type Files[T any] struct {
 
 	workspace string
 	lock      chan struct{} // a semaphore that guards known
-	known     map[string]known[T]
+	cache     map[string]cachedFile[T]
 }
 
-// known is the state of a file at the last read, with the result.
-type known[T any] struct {
+// cachedFile is the state of a file at the last read, with the result.
+type cachedFile[T any] struct {
 	size   int64
 	inode  uint64 // zero if the system has none
 	time   time.Time
@@ -62,7 +62,7 @@ func NewFiles[T any](workspace, folder string, endings []string, maxSize int64,
 	parse func(file string, text []byte) (T, *Broken)) *Files[T] {
 	return &Files[T]{
 		workspace: workspace, folder: folder, endings: endings, maxSize: maxSize, parse: parse,
-		lock: make(chan struct{}, 1), known: map[string]known[T]{},
+		lock: make(chan struct{}, 1), cache: map[string]cachedFile[T]{},
 	}
 }
 
@@ -117,11 +117,11 @@ func (f *Files[T]) Read(ctx context.Context) ([]File[T], []Broken, error) {
 		name = path.Join(f.folder, name)
 		now, err := f.read(root, name, maxFolder-size)
 		if err != nil {
-			delete(f.known, name)
+			delete(f.cache, name)
 			broken = append(broken, Broken{File: name, Reason: unreadable(err)})
 			continue
 		}
-		f.known[name] = now
+		f.cache[name] = now
 		size += now.size
 		if now.broken != nil {
 			broken = append(broken, *now.broken)
@@ -129,9 +129,9 @@ func (f *Files[T]) Read(ctx context.Context) ([]File[T], []Broken, error) {
 		}
 		files = append(files, File[T]{Path: name, Value: now.value})
 	}
-	for name := range f.known {
+	for name := range f.cache {
 		if _, there := slices.BinarySearch(names, strings.TrimPrefix(name, f.folder+"/")); !there {
-			delete(f.known, name)
+			delete(f.cache, name)
 		}
 	}
 	return files, broken, nil
@@ -176,14 +176,14 @@ func (f *Files[T]) list(root *os.Root) ([]string, error) {
 const granularity = 2 * time.Second
 
 // read returns the current state of a file. left is the rest of the folder's limit, in bytes.
-func (f *Files[T]) read(root *os.Root, name string, left int64) (known[T], error) {
-	before, ok := f.known[name]
+func (f *Files[T]) read(root *os.Root, name string, left int64) (cachedFile[T], error) {
+	before, ok := f.cache[name]
 	info, err := root.Stat(name)
 	if err == nil {
 		err = f.check(info, left)
 	}
 	if err != nil {
-		return known[T]{}, err
+		return cachedFile[T]{}, err
 	}
 	if ok && !before.recent && before.size == info.Size() && before.inode == inode(info) && before.time.Equal(info.ModTime()) {
 		return before, nil
@@ -191,23 +191,23 @@ func (f *Files[T]) read(root *os.Root, name string, left int64) (known[T], error
 	// The file may have been replaced before it is opened.
 	file, err := root.OpenFile(name, openFile, 0)
 	if err != nil {
-		return known[T]{}, err
+		return cachedFile[T]{}, err
 	}
 	defer file.Close()
 	if info, err = file.Stat(); err == nil {
 		err = f.check(info, left)
 	}
 	if err != nil {
-		return known[T]{}, err
+		return cachedFile[T]{}, err
 	}
 	text, err := io.ReadAll(io.LimitReader(file, f.maxSize+1))
 	if err == nil && int64(len(text)) > f.maxSize {
 		err = fmt.Errorf("it has more than %d bytes", f.maxSize)
 	}
 	if err != nil {
-		return known[T]{}, err
+		return cachedFile[T]{}, err
 	}
-	now := known[T]{
+	now := cachedFile[T]{
 		size: int64(len(text)), inode: inode(info), time: info.ModTime(), sum: sha256.Sum256(text),
 		recent: time.Since(info.ModTime()) < granularity || int64(len(text)) != info.Size(),
 	}

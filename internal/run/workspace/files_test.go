@@ -120,8 +120,8 @@ func TestFilesAreReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	files, _, err := reader.Read(t.Context())
-	if err != nil || files[3].Value != "longer text" || len(files) != MaxFiles-1 || *parsed != MaxFiles+1 || len(reader.known) != MaxFiles-1 {
-		t.Errorf("%v, %d files, %d parsed, %d known", err, len(files), *parsed, len(reader.known))
+	if err != nil || files[3].Value != "longer text" || len(files) != MaxFiles-1 || *parsed != MaxFiles+1 || len(reader.cache) != MaxFiles-1 {
+		t.Errorf("%v, %d files, %d parsed, %d known", err, len(files), *parsed, len(reader.cache))
 	}
 }
 

@@ -191,12 +191,12 @@ func forgetScans(t *testing.T, db *storage.DB) {
 	other.Purpose = scan.Refactorings
 	other.CreatedAt = noon.Add(-time.Hour)
 	noError(t, db.Scan().Put(t.Context(), other, newFindings(1)))
-	for n := range scan.Kept + 2 {
+	for n := range scan.MaxScans + 2 {
 		findings := newFindings(1)
 		findings[0].ID = sessionID(2000 + n)
 		noError(t, db.Scan().Put(t.Context(), newScan(n), findings))
 	}
-	for n := range scan.Kept + 2 {
+	for n := range scan.MaxScans + 2 {
 		_, found, err := db.Scan().List(t.Context(), queryOf(newScan(n), 1))
 		noError(t, err)
 		_, got, err := db.Scan().Get(t.Context(), newScan(n).Workspace, scan.Bugs, sessionID(2000+n))

@@ -39,8 +39,8 @@ type Client struct {
 	Timeout time.Duration // for all requests of one query; 0 = 30 s
 }
 
-// Found is the result of a search.
-type Found struct {
+// SearchResult is the result of a search.
+type SearchResult struct {
 	Servers    []Server
 	Unreadable int  // number of invalid servers in the answers
 	More       bool // not all pages were read
@@ -71,7 +71,7 @@ func allowed(at *url.URL) error {
 
 // Search returns the newest versions of the servers with all words in their names, titles and
 // descriptions. A registry only searches names for one text, so it is queried for each word.
-func (c Client) Search(ctx context.Context, words []string) (found Found, err error) {
+func (c Client) Search(ctx context.Context, words []string) (found SearchResult, err error) {
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
 	seen := map[string]bool{} // names of servers, and texts of invalid ones

@@ -301,7 +301,7 @@ func (i Input) check(name string) error {
 		return fmt.Errorf("%s: %w", quoted(name), err)
 	}
 	for _, text := range append([]string{i.Default, i.Value}, i.Choices...) {
-		if err := fixed(name, text); err != nil {
+		if err := checkNoVariable(name, text); err != nil {
 			return err
 		}
 	}
@@ -448,7 +448,7 @@ var number = regex.Lazy(`^-?[0-9]+(\.[0-9]+)?$`)
 func (w *Way) settings(answer func(Question) (string, bool)) (s Settings, err error) {
 	s = Settings{SSE: w.sse, Env: map[string]string{}, Headers: map[string]string{}}
 	value := func(q Question) (string, bool) {
-		return filled(q, func(q Question) (string, bool) {
+		return fill(q, func(q Question) (string, bool) {
 			text, given := answer(q)
 			if !given && q.IsRequired {
 				err = errors.Join(err, fmt.Errorf("%s is missing", q.Name))
@@ -512,8 +512,8 @@ func (a Argument) words(value string, given bool) []string {
 	return nil
 }
 
-// filled returns a value with its variables filled in. Unknown names in braces stay unchanged.
-func filled(q Question, answer func(Question) (string, bool)) (text string, given bool) {
+// fill returns a value with its variables filled in. Unknown names in braces stay unchanged.
+func fill(q Question, answer func(Question) (string, bool)) (text string, given bool) {
 	if q.Value == "" {
 		return answer(q)
 	}

@@ -126,9 +126,9 @@ func plain(texts map[string]string) error {
 	return nil
 }
 
-// fixed returns an error for a text in which settings would fill in a variable or secret of the
-// user.
-func fixed(name, text string) error {
+// checkNoVariable returns an error for a text in which settings would fill in a variable or secret
+// of the user.
+func checkNoVariable(name, text string) error {
 	if hosts.HasVariable(text) {
 		return fmt.Errorf("its %s %s asks for a variable of yours", name, quoted(text))
 	}

@@ -59,7 +59,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 		if equal(d.plain[place.start:place.end], value) {
 			return text, nil
 		}
-		return d.checked(d.replace(place, d.laidOut(value, d.indentAt(place.start), bytes.IndexByte(now, '\n') >= 0)), path, value)
+		return d.checked(d.replace(place, d.format(value, d.indentAt(place.start), bytes.IndexByte(now, '\n') >= 0)), path, value)
 	}
 	return text, err
 }
@@ -322,7 +322,7 @@ func (d document) insert(o object, label string, value []byte) []byte {
 	if n := len(o.members); n > 0 {
 		indent = d.indentAt(o.members[n-1].start)
 	}
-	added := label + string(d.laidOut(value, indent, spread)) + after
+	added := label + string(d.format(value, indent, spread)) + after
 	end := bytes.LastIndexByte(d.text[:o.close], '\n') + 1 // start of the closing bracket's line
 	rest := end
 	switch {
@@ -454,8 +454,8 @@ func (d document) indentAt(place int) string {
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// laidOut returns a value with one line per member, or on one line. Lists are on one line.
-func (d document) laidOut(value []byte, indent string, spread bool) []byte {
+// format returns a value with one line per member, or on one line. Lists are on one line.
+func (d document) format(value []byte, indent string, spread bool) []byte {
 	options := []jsontext.Options{
 		jsontext.SpaceAfterColon(d.colon != ""), jsontext.SpaceAfterComma(d.colon != ""), jsontext.PreserveRawStrings(true),
 	}
@@ -469,7 +469,7 @@ func (d document) laidOut(value []byte, indent string, spread bool) []byte {
 		if members != nil {
 			members = append(members, ',')
 		}
-		inner := d.laidOut(value[start:end], indent+d.unit, true)
+		inner := d.format(value[start:end], indent+d.unit, true)
 		members = slices.Concat(members, []byte(d.newline+indent+d.unit+quoted(string(name))+":"+d.colon), inner)
 	})
 	if members == nil {

@@ -27,10 +27,10 @@ type Project struct {
 
 // Plan lists the tools that run over the files of a project, and those that do not run.
 type Plan struct {
-	Runs    []Run
-	Refused []Refusal
-	Left    map[string][]string // folders beyond maxFolders, by tool name
-	Missing []string            // tools to install, as NAME: COMMAND
+	Runs     []Run
+	Refusals []Refusal
+	Left     map[string][]string // folders beyond maxFolders, by tool name
+	Missing  []string            // tools to install, as NAME: COMMAND
 }
 
 // Run is a tool with the folders in which it runs.
@@ -47,7 +47,7 @@ type place struct {
 	folder string   // below the project, with slashes; "." is the project
 	argv   []string // the program and its first arguments
 	files  []string // below the project
-	found  string   // the file that matched Config, relative to folder
+	config string   // the file that matched Config, relative to folder
 }
 
 // Refusal is the reason why a tool that is used or installed does not run.
@@ -149,8 +149,8 @@ func (p *Plan) run(c candidate) {
 
 // refuse records why a tool does not run, without duplicates.
 func (p *Plan) refuse(name, reason string) {
-	if refusal := (Refusal{name, reason}); !slices.Contains(p.Refused, refusal) {
-		p.Refused = append(p.Refused, refusal)
+	if refusal := (Refusal{name, reason}); !slices.Contains(p.Refusals, refusal) {
+		p.Refusals = append(p.Refusals, refusal)
 	}
 }
 
@@ -224,10 +224,10 @@ func (f finder) home(r Runner, folder string, known map[string]string) string {
 // candidate returns the candidate of a runner for a place.
 func (f finder) candidate(r Runner, at place) candidate {
 	c := candidate{Runner: r, place: at}
-	c.found = f.configuration(r, at.folder)
+	c.config = f.configuration(r, at.folder)
 	inside, leads := f.inside(r.Name, at.folder)
 	c.inside, c.leads = inside != nil, leads
-	c.uses = c.found != "" || !r.Needs && (c.inside || leads != "")
+	c.uses = c.config != "" || !r.Needs && (c.inside || leads != "")
 	switch {
 	case f.Apart != "":
 		if found := outside.Program(f.Dir, r.Name); found != "" {

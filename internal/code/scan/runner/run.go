@@ -63,7 +63,7 @@ func (p Project) in(ctx context.Context, r Runner, at place) ([]Report, error) {
 	}
 	defer clean()
 	if r.Whole {
-		return p.over(ctx, r, command, nil)
+		return p.runOnce(ctx, r, command, nil)
 	}
 	most := runFiles
 	if r.List != "" {
@@ -71,7 +71,7 @@ func (p Project) in(ctx context.Context, r Runner, at place) ([]Report, error) {
 	}
 	var list []Report
 	for chunk := range slices.Chunk(names, most) {
-		reports, err := p.without(ctx, r, command, chunk)
+		reports, err := p.isolateFailure(ctx, r, command, chunk)
 		if list = append(list, reports...); err != nil {
 			return list, err
 		}
@@ -79,8 +79,8 @@ func (p Project) in(ctx context.Context, r Runner, at place) ([]Report, error) {
 	return list, nil
 }
 
-// listed writes names to a temporary file, one per line.
-func listed(names []string) (file string, err error) {
+// writeList writes names to a temporary file, one per line.
+func writeList(names []string) (file string, err error) {
 	for _, name := range names {
 		if strings.ContainsAny(name, "\r\n") {
 			return "", fmt.Errorf("the name %q has a line break: rename the file, or leave it out with excludePatterns", name)
@@ -97,15 +97,15 @@ func listed(names []string) (file string, err error) {
 	return f.Name(), nil
 }
 
-// without runs a tool over files. If it fails because of a single file, it reports that file as
-// unreadable, with the results for the others. It finds the file by bisection, and fails if both
+// isolateFailure runs a tool over files. If it fails because of a single file, it reports that file
+// as unreadable, with the results for the others. It finds the file by bisection, and fails if both
 // halves of the files fail.
-func (p Project) without(ctx context.Context, r Runner, c child.Command, names []string) ([]Report, error) {
-	list, err := p.over(ctx, r, c, names)
+func (p Project) isolateFailure(ctx context.Context, r Runner, c child.Command, names []string) ([]Report, error) {
+	list, err := p.runOnce(ctx, r, c, names)
 	for len(names) > 1 && err != nil && ctx.Err() == nil {
 		half := len(names) / 2
-		first, firstErr := p.over(ctx, r, c, names[:half])
-		second, secondErr := p.over(ctx, r, c, names[half:])
+		first, firstErr := p.runOnce(ctx, r, c, names[:half])
+		second, secondErr := p.runOnce(ctx, r, c, names[half:])
 		list = slices.Concat(list, first, second)
 		switch {
 		case firstErr != nil && secondErr != nil:
@@ -122,10 +122,10 @@ func (p Project) without(ctx context.Context, r Runner, c child.Command, names [
 	return list, err
 }
 
-// over runs a tool once over files; nil means that the tool finds the files.
-func (p Project) over(ctx context.Context, r Runner, c child.Command, names []string) (list []Report, err error) {
+// runOnce runs a tool once over files; nil means that the tool finds the files.
+func (p Project) runOnce(ctx context.Context, r Runner, c child.Command, names []string) (list []Report, err error) {
 	if r.List != "" {
-		file, err := listed(names)
+		file, err := writeList(names)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +158,7 @@ func (p Project) over(ctx context.Context, r Runner, c child.Command, names []st
 // command returns the command of a tool in a folder without its files, and the files as arguments.
 // Call clean to remove temporary files.
 func (p Project) command(r Runner, at place) (c child.Command, names []string, clean func(), err error) {
-	args, config := r.Args, filepath.FromSlash(at.found)
+	args, config := r.Args, filepath.FromSlash(at.config)
 	dir := filepath.Join(p.Dir, filepath.FromSlash(at.folder))
 	c, clean = child.Command{Dir: dir, CPU: cpuTime * time.Duration(runtime.GOMAXPROCS(0))}, func() {}
 	before := "./" // so that a name is not an option or an argument file, such as @x.py
@@ -241,14 +241,14 @@ func output(ctx context.Context, c child.Command) ([]byte, error) {
 func brief(text string) string {
 	var lines []string
 	inCalls := false
-	for said := range strings.Lines(text) {
+	for row := range strings.Lines(text) {
 		switch {
-		case strings.HasPrefix(said, "Traceback (most recent call last):"):
+		case strings.HasPrefix(row, "Traceback (most recent call last):"):
 			inCalls = true
-		case inCalls && strings.HasPrefix(said, " "), strings.HasPrefix(strings.TrimSpace(said), "go: downloading "):
+		case inCalls && strings.HasPrefix(row, " "), strings.HasPrefix(strings.TrimSpace(row), "go: downloading "):
 		default:
 			inCalls = false
-			lines = append(lines, said)
+			lines = append(lines, row)
 		}
 	}
 	return line(strings.Join(lines, ""), 200)
