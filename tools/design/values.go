@@ -73,7 +73,7 @@ type SchemaIn struct {
 // SchemaOut is the result of design.schema.
 type SchemaOut struct {
 	TextOut
-	Notes []string `json:"notes,omitempty" doc:"What the text does not hold, by field."`
+	Notes []string `json:"notes,omitempty" doc:"Details left out, by field."`
 }
 
 // ArchitectureIn are the arguments of design.architecture.

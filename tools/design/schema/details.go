@@ -43,7 +43,7 @@ func (d Details) given() (names []string) {
 	return names
 }
 
-// lacks lists the details that formats have no place for.
+// lacks lists the details that each format cannot express.
 var lacks = map[string]struct {
 	title string
 	names []string
@@ -55,7 +55,7 @@ var lacks = map[string]struct {
 	Drizzle:    {"Drizzle", []string{"min", "max", "pattern"}},
 }
 
-// missing returns a note for each field with details that the format has no place for.
+// missing returns a note for each field with details that the format cannot express.
 func (r record) missing(format string) (notes []string) {
 	lack := lacks[format]
 	for _, f := range r.Fields {
@@ -71,10 +71,10 @@ func (r record) missing(format string) (notes []string) {
 	return notes
 }
 
-// otherSyntax finds what Go's regular expressions have and JavaScript's have not, or mean otherwise.
+// otherSyntax finds syntax that JavaScript lacks or reads differently from Go.
 var otherSyntax = regex.Lazy(`\\[AzQECapPx]|\(\?[^:]|\[\[?\^?\[?:`)
 
-// check refuses details that do not fit the field, by member, and returns its default.
+// check calls refuse for each detail that does not fit the field, and returns the decoded default, nil if there is none.
 func (f Field) check(refuse func(member, want string)) (value any) {
 	plain := f.Type == String && len(f.EnumValues) == 0
 	length := plain || f.Type == Email || f.Type == URL || f.Type == Array
@@ -107,10 +107,10 @@ func (f Field) check(refuse func(member, want string)) (value any) {
 	}
 	column := f.Type != Array && f.Type != Object && f.Type != Null
 	if f.Unique && !column {
-		refuse("unique", "false: arrays, objects and null are not compared")
+		refuse("unique", "false: arrays, objects and null cannot be unique")
 	}
 	if f.Index && !column {
-		refuse("index", "false: arrays, objects and null are not looked up")
+		refuse("index", "false: arrays, objects and null have no index")
 	}
 	switch {
 	case f.OnDelete == "":
@@ -132,12 +132,12 @@ func (f Field) check(refuse func(member, want string)) (value any) {
 	return value
 }
 
-// defaultValue decodes the default. want says what it should be, if it is something else.
+// defaultValue decodes the default. want is empty if the default fits the field; otherwise it names what fits.
 func (f Field) defaultValue() (value any, want string) {
 	decoder := json.NewDecoder(bytes.NewReader(f.Default))
 	decoder.UseNumber()
 	if err := decoder.Decode(&value); err != nil || !writable(value) {
-		return nil, "JSON value without NUL characters and numbers that are infinite"
+		return nil, "JSON value without NUL characters, with finite numbers"
 	}
 	s, isText := value.(string)
 	number, isNumber := value.(json.Number)
@@ -145,9 +145,9 @@ func (f Field) defaultValue() (value any, want string) {
 	format := map[string]string{Date: "date", DateTime: "date-time", UUID: "uuid", Email: "email", URL: "uri"}[f.Type]
 	switch {
 	case value == nil:
-		return nil, "value: without a default a nullable field is null"
+		return nil, "value other than null; leave it out for no default"
 	case f.RefSchema != "" || f.Type == Null:
-		return nil, "no default: a reference or null has none"
+		return nil, "no default: type ref, arrays of references and type null have none"
 	case f.Type == Enum || f.Type == String && len(f.EnumValues) > 0:
 		if !isText || !slices.Contains(f.EnumValues, s) {
 			return nil, "one of enumValues"
@@ -191,10 +191,10 @@ func (f Field) defaultValue() (value any, want string) {
 	return value, ""
 }
 
-// isNow reports whether the default of a field is the time at which a record is made.
+// isNow reports whether the default of a field is the time when a record is created.
 func (f field) isNow() bool { return f.value == Now && (f.Type == Date || f.Type == DateTime) }
 
-// jsonText writes a decoded value as JSON that reads back as it was also in JavaScript and SQL.
+// jsonText encodes a decoded value as JSON. JavaScript and the databases decode it to the same value.
 func jsonText(value any) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -205,7 +205,7 @@ func jsonText(value any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// literal writes a decoded value as JavaScript. In an object literal __proto__ is no member.
+// literal writes a decoded value as JavaScript. An object literal with __proto__ would set a prototype, so JSON.parse reads it.
 func literal(value any) string {
 	encoded := jsonText(value)
 	if _, isText := value.(string); !isText && strings.Contains(encoded, "__proto__") {
@@ -221,7 +221,7 @@ func (f Field) takes(value any) bool {
 	case string:
 		size, sized = float64(utf8.RuneCountInString(value)), true
 		if f.Pattern != "" {
-			// What does not compile is refused as a pattern.
+			// check refuses patterns that do not compile.
 			if expression, err := regexp.Compile(f.Pattern); err == nil && !expression.MatchString(value) {
 				return false
 			}

@@ -9,15 +9,15 @@ import (
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
-// drizzleColumns are the functions of drizzle-orm/pg-core that make columns,
-// and what follows the column's name.
+// drizzleColumns lists the functions of drizzle-orm/pg-core that define columns,
+// and the arguments after the column's name.
 var drizzleColumns = map[string][2]string{
 	String: {"text", ""}, Number: {"doublePrecision", ""}, Integer: {"integer", ""}, Boolean: {"boolean", ""},
 	Object: {"jsonb", ""}, Array: {"jsonb", ""}, Date: {"date", ""}, DateTime: {"timestamp", ", { withTimezone: true }"},
 	UUID: {"uuid", ""}, Email: {"text", ""}, URL: {"text", ""},
 }
 
-// refuseInTable finds what a table cannot hold.
+// refuseInTable returns a problem for each field that cannot be a column.
 func (r record) refuseInTable() (problems []toolfold.Problem) {
 	refuse := func(field int, member, want string) {
 		problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/%s", field, member), Kind: toolfold.ProblemFormat,
@@ -25,7 +25,7 @@ func (r record) refuseInTable() (problems []toolfold.Problem) {
 	}
 	columns := map[string]bool{}
 	for i, f := range r.Fields {
-		column := strings.ToLower(f.column()) // databases may ignore case
+		column := strings.ToLower(f.column()) // SQLite ignores case
 		if columns[column] {
 			refuse(i, "name", fmt.Sprintf("name whose column is not %s, as that of another field", column))
 		}
@@ -90,8 +90,8 @@ func (t *table) column(f field) string {
 	column := ""
 	switch kind := t.keyType(f); {
 	case f.ref != "" && f.Type == Array:
-		// A list of others has a table of its own in a database; here it is
-		// the list of their ids.
+		// A database would store a list of records in a table of its own. Drizzle
+		// gets an array of their ids.
 		column = drizzleColumn(kind, f.column(), t.imports) + ".array()"
 	case f.ref == t.TypeName:
 		t.imports["AnyPgColumn"] = true
@@ -125,14 +125,14 @@ func (t *table) column(f field) string {
 	if f.Unique && !f.isKey() {
 		column += ".unique()"
 	}
-	if f.Index && !f.Unique && !f.isKey() { // which have an index
+	if f.Index && !f.Unique && !f.isKey() { // unique columns and keys have an index
 		t.imports["index"] = true
 		t.Indexes = append(t.Indexes, fmt.Sprintf("index(%s).on(table[%s])", text.Quote(t.Table()+"_"+f.column()+"_idx"), text.Quote(f.Name)))
 	}
 	return column
 }
 
-// key spells the id of the table that a field refers to, which may be a property of another name.
+// key spells the property for the id of the table that a field refers to. It need not be called id.
 func (t *table) key(f field) string {
 	for _, own := range t.Fields {
 		if f.ref == t.TypeName && own.isKey() && own.Name != "id" {
@@ -142,7 +142,7 @@ func (t *table) key(f field) string {
 	return t.Variables[f.ref] + ".id"
 }
 
-// onDelete spells what becomes of a record when the one that it refers to is deleted.
+// onDelete spells the onDelete option of a reference, or returns an empty string.
 func onDelete(f field) string {
 	if f.OnDelete == "" {
 		return ""
@@ -164,7 +164,7 @@ func drizzleColumn(kind, name string, imports map[string]bool) string {
 	return fmt.Sprintf("%s(%s%s)", column[0], text.Quote(name), column[1])
 }
 
-// drizzleDefault fills in an id where its type says how.
+// drizzleDefault spells how the database generates an id of a type, or returns an empty string.
 func drizzleDefault(kind string) string {
 	switch kind {
 	case Integer:

@@ -10,23 +10,23 @@ import (
 
 const (
 	maxRepeats = 255  // of PostgreSQL's expressions
-	maxPattern = 2000 // bytes: classes of many letters are longer
+	maxPattern = 2000 // bytes; classes of whole scripts are longer
 )
 
-// postgresPattern writes a regular expression as PostgreSQL reads it; ok is false if it cannot.
+// postgresPattern translates a regular expression of RE2 to PostgreSQL. ok is false if PostgreSQL cannot express it.
 func postgresPattern(pattern string) (expression string, ok bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return "", false
 	}
 	var b strings.Builder
-	// The director says that what follows is an advanced expression, whatever the settings.
+	// This prefix selects advanced regular expressions, independently of settings.
 	b.WriteString("***:")
 	ok = writePattern(&b, parsed)
 	return b.String(), ok && b.Len() <= maxPattern
 }
 
-// writePattern writes an expression that can stand in a sequence.
+// writePattern writes an expression. It reports false if PostgreSQL has no such expression.
 func writePattern(b *strings.Builder, e *syntax.Regexp) bool {
 	switch e.Op {
 	case syntax.OpEmptyMatch:
@@ -82,8 +82,8 @@ func writePattern(b *strings.Builder, e *syntax.Regexp) bool {
 	return true
 }
 
-// writeClass writes a class of characters, given as the first and last of each range. One that goes
-// up to the last of all characters is written as what it leaves out.
+// writeClass writes a class of characters, given as pairs of first and last characters. A class that
+// includes both the first and the last character of Unicode is written as the complement of its gaps.
 func writeClass(b *strings.Builder, ranges []rune) bool {
 	b.WriteByte('[')
 	if n := len(ranges); n > 2 && ranges[0] == 0 && ranges[n-1] == unicode.MaxRune {
@@ -105,7 +105,7 @@ func writeClass(b *strings.Builder, ranges []rune) bool {
 	return len(ranges) > 0
 }
 
-// writeRepeat writes what comes several times. Whether it is greedy does not matter to whether a text fits.
+// writeRepeat writes a repetition. A check only asks whether a text matches, so greediness does not matter.
 func writeRepeat(b *strings.Builder, e *syntax.Regexp) bool {
 	if !group(b, e.Sub[0]) {
 		return false
@@ -134,7 +134,7 @@ func group(b *strings.Builder, e *syntax.Regexp) bool {
 	return ok
 }
 
-// writeRune writes a character so that it stands for itself, in a class too.
+// writeRune writes a literal character, inside or outside a class.
 func writeRune(b *strings.Builder, r rune) {
 	switch {
 	case r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z':

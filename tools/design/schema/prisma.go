@@ -16,7 +16,7 @@ var prismaTypes = map[string]string{
 	Date: "DateTime", DateTime: "DateTime", UUID: "String", Email: "String", URL: "String",
 }
 
-// prismaReserved are names that Prisma's client has for itself.
+// prismaReserved lists names that Prisma's client uses.
 var prismaReserved = []string{"PrismaClient", "Prisma", "Promise", "String", "Float", "Int", "Boolean", "Json", "DateTime", "Bytes",
 	"Decimal", "BigInt"}
 
@@ -30,19 +30,19 @@ type prismaModel struct {
 	id, idType string // of the field that identifies it
 }
 
-// prismaEnum is one enum block. Values that are no identifiers have a name of their own.
+// prismaEnum is one enum block. A value that is not an identifier gets a name.
 type prismaEnum struct {
 	Name   string
 	Values []struct{ Name, Value string }
 }
 
-// prismaWriter writes a record as a model, with what it refers to. Templates are filled with it.
+// prismaWriter writes a record as a model, with the models that it refers to. Templates are filled with it.
 type prismaWriter struct {
 	record
 	Own        *prismaModel
 	Models     map[string]*prismaModel // by type name
 	names      text.Scope              // of models and enums
-	fieldNames []string                // what fields are called in the model
+	fieldNames []string                // of fields, in the model
 	Enums      []prismaEnum
 	problems   []toolfold.Problem
 }
@@ -87,8 +87,8 @@ func (w *prismaWriter) refuse(field int, member, want string) {
 		Want: want})
 }
 
-// giveNames decides what the fields are called, before any names that
-// relations need, and which of them is the id.
+// giveNames chooses the names of fields, before the names that relations
+// need, and finds the id.
 func (w *prismaWriter) giveNames() {
 	for i, f := range w.Fields {
 		words := text.Words(f.Name)
@@ -152,8 +152,8 @@ func (w *prismaWriter) add(f field, name string, list bool) {
 	w.Own.Lines = append(w.Own.Lines, name+" "+mark+attributes)
 }
 
-// relate writes a field that refers to a model, and the field there that leads
-// back. Of a list, each may be in many.
+// relate writes a field that refers to a model, and the field of that model that
+// refers back. A list is a many-to-many relation.
 func (w *prismaWriter) relate(f field, name string, target *prismaModel, mark string, list bool) {
 	relation := text.Quote(name)
 	backMark := "[]"
@@ -183,14 +183,14 @@ func (w *prismaWriter) relate(f field, name string, target *prismaModel, mark st
 	target.Lines = append(target.Lines, fmt.Sprintf("%s %s%s @relation(%s)", back, w.Own.Name, backMark, relation))
 }
 
-// index adds an index of a field, unless it has one anyway.
+// index adds an index of a field. Unique fields and the id already have one.
 func (w *prismaWriter) index(f field, name string) {
 	if f.Index && !f.Unique && name != w.Own.id {
 		w.Own.Indexes = append(w.Own.Indexes, fmt.Sprintf("@@index([%s])", name))
 	}
 }
 
-// isPrismaName reports whether a field or enum value can be called that.
+// isPrismaName reports whether a field or enum value can have a name.
 func isPrismaName(s string) bool {
 	return isPlainKey(s) && s[0] != '_' && !strings.Contains(s, "$")
 }
@@ -200,7 +200,7 @@ func isPrismaID(f field) bool {
 	return known && f.Required && !f.Nullable
 }
 
-// prismaDefault fills in an id where its type says how.
+// prismaDefault spells how Prisma generates an id of a type, or returns an empty string.
 func prismaDefault(kind string) string {
 	switch kind {
 	case Integer:
@@ -211,7 +211,7 @@ func prismaDefault(kind string) string {
 	return ""
 }
 
-// prismaStandard spells the default of a field that has no enum.
+// prismaStandard spells the default of a field that is not an enum, or returns an empty string.
 func prismaStandard(f field) string {
 	value := ""
 	switch {
@@ -232,7 +232,7 @@ func prismaStandard(f field) string {
 	return " @default(" + value + ")"
 }
 
-// standard spells a default: a value of the enum, a list of values, or nil for none.
+// standard spells a default: a value of the enum or a list of values. It returns an empty string for nil.
 func (e prismaEnum) standard(value any) string {
 	name := func(value any) string {
 		i := slices.IndexFunc(e.Values, func(v struct{ Name, Value string }) bool { return v.Value == value })

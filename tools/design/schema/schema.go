@@ -50,7 +50,7 @@ func Types() []string {
 	return []string{String, Number, Integer, Boolean, Array, Object, Null, Date, DateTime, UUID, Email, URL, Enum, Ref}
 }
 
-// Actions are what may become of a record when the one that it refers to is deleted.
+// Actions lists what a database can do with a record when the record that it refers to is deleted.
 func Actions() []string { return []string{Cascade, Restrict, SetNull, NoAction} }
 
 // The actions.
@@ -61,7 +61,7 @@ const (
 	NoAction = "no action"
 )
 
-// Now is the default of a date or datetime that is set when a record is made.
+// Now is the default of a date or datetime that the database or validator sets to the current time.
 const Now = "now"
 
 // Model is a record.
@@ -70,7 +70,7 @@ type Model struct {
 	Description string  `json:"description"`
 	Fields      []Field `json:"fields"`
 
-	// Records are more records, which fields may refer to. Only SQL has them; their own Records are not read.
+	// Records are more records, which fields may refer to. Only the SQL formats accept them. Their own Records are ignored.
 	Records []Model `json:"-"`
 }
 
@@ -93,11 +93,11 @@ const MaxValues = 200
 // Text is a model in a format.
 type Text struct {
 	Content string
-	Notes   []string // what of the model the format does not hold, by field
+	Notes   []string // details that the format cannot express, by field
 }
 
-// Generate writes a model in a format. Problems say what makes no sense or
-// cannot be written at all, with paths into the model; there is no text then.
+// Generate writes a model in a format. If the model is invalid, or the format
+// cannot express a field, it returns problems with paths into the model and no text.
 func Generate(m Model, format string) (Text, []toolfold.Problem) {
 	if format == SQL || format == SQLite {
 		return writeTables(m, format)
@@ -133,7 +133,7 @@ func Generate(m Model, format string) (Text, []toolfold.Problem) {
 	return Text{content, r.missing(format)}, nil
 }
 
-// record is a model that makes sense: each field has what its type asks for.
+// record is a valid model: each field has the members that its type requires.
 type record struct {
 	TypeName string // Pascal case
 	words    []string
@@ -141,21 +141,21 @@ type record struct {
 	Fields   []field
 
 	// Others are the records that fields refer to, in the order of first use.
-	// Each stands in the text as a placeholder.
+	// The text has a placeholder for each.
 	Others []other
 }
 
 type field struct {
 	Field
-	ref   string // type name of what it refers to; may be the record's own
-	value any    // its default, decoded; nil if there is none
+	ref   string // type name of the record that it refers to, which may be its own; empty for no reference
+	value any    // decoded default; nil for no default
 }
 
 // isKey reports whether the field is the primary key of a table.
 func (f field) isKey() bool { return f.column() == "id" }
 
-// column is the name of the field's column: snake case, or as given if it has only what snake case has, or
-// cannot be written in ASCII letters.
+// column returns the name of the field's column in snake case. A name that consists of a-z, 0-9 and _, or that cannot be
+// written in ASCII letters, stays as it is.
 func (f field) column() string {
 	words := text.Words(f.Name)
 	if words == nil || strings.Trim(f.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" {
@@ -164,7 +164,7 @@ func (f field) column() string {
 	return text.Snake(words)
 }
 
-// isSet reports whether a column of the field always has a value.
+// isSet reports whether the field's column is NOT NULL.
 func (f field) isSet() bool { return !f.Nullable && (f.Required || f.value != nil) }
 
 // other is a record that is defined elsewhere.
@@ -179,8 +179,8 @@ func (r record) Table() string { return text.Snake(r.words) }
 // Table is the name of the record's table.
 func (o other) Table() string { return text.Snake(o.words) }
 
-// resolve checks what holds for all formats. An enum is a text of some values,
-// so a text with values is one.
+// resolve checks the rules that all formats share. A string with enumValues
+// counts as an enum.
 func resolve(m Model) (record, []toolfold.Problem) {
 	var problems []toolfold.Problem
 	refuse := func(want, path string, args ...any) {
@@ -263,8 +263,8 @@ func isPlainKey(name string) bool {
 	return name != ""
 }
 
-// jsDoc writes a text as a comment before what it documents, each line after
-// the indent; nothing for an empty text.
+// jsDoc writes a text as a JSDoc comment, each line after the indent. It returns
+// an empty string for an empty text.
 func jsDoc(indent, doc string) string {
 	lines := text.Lines(strings.ReplaceAll(doc, "*/", "*\\/"))
 	switch len(lines) {

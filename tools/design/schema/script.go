@@ -10,20 +10,20 @@ import (
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
-// notation spells the types of fields in a format. Members but types and separator hold %s
-// in the place of what they are about.
+// notation spells the types of fields in a format. All members except types and separator hold %s
+// for the type or name inside.
 type notation struct {
 	types     map[string]string // of fields that hold one value
 	own       string            // the record itself
 	other     string            // another record
-	choice    string            // one of some values, which separator stands between
+	choice    string            // one of several values, joined by separator
 	separator string
 	list      string
 	any       string // an item of a list of anything
 	nullable  string
 	optional  string
 
-	// What goes behind a type for its bounds and for its default; nil where the format has neither.
+	// Suffixes of a type for its bounds and for its default; nil if the format has no such suffix.
 	bounds, standard func(field) string
 }
 
@@ -74,7 +74,7 @@ func zodDefault(f field) string {
 	return ".default(" + literal(f.value) + ")"
 }
 
-// zodGetter spells what a getter returns: TypeScript cannot infer it, as it is part of itself.
+// zodGetter spells the result type of a getter. TypeScript cannot infer it, because the schema contains itself.
 var zodGetter = notation{
 	own: "typeof %sSchema", list: "z.ZodArray<%s>", nullable: "z.ZodNullable<%s>", optional: "z.ZodOptional<%s>",
 }
@@ -108,7 +108,7 @@ func fill(name string, with any) string {
 // Own reports whether a field is of the record's own type.
 func (s script) Own(f field) bool { return f.ref == s.TypeName }
 
-// Getter spells the type of what the getter of a field returns.
+// Getter spells the result type of a field's getter.
 func (s script) Getter(f field) string { return script{s.record, zodGetter}.Type(f) }
 
 // Type spells the type of a field.

@@ -13,10 +13,10 @@ import (
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
-// maxSQLName is the longest name that PostgreSQL has, in bytes. It cuts longer ones, which then may be the same.
+// maxSQLName is the longest name in PostgreSQL, in bytes. PostgreSQL truncates longer names, which can make two of them equal.
 const maxSQLName = 63
 
-// systemColumns are the columns that each table of PostgreSQL has.
+// systemColumns lists the hidden columns of every table in PostgreSQL.
 var systemColumns = []string{"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}
 
 // sqlWriter writes records as tables of a database. A field called id is the
@@ -25,12 +25,12 @@ type sqlWriter struct {
 	sqlite   bool
 	tables   []*sqlTable
 	byType   map[string]*sqlTable
-	names    text.Scope // of tables and indexes, which share them
+	names    text.Scope // of tables and indexes, which share one namespace
 	notes    []string
 	problems []toolfold.Problem
 }
 
-// deferred is what lets rows that refer to each other be added: their keys are checked at the end.
+// deferred makes the database check a foreign key at the end of a transaction, so that rows can refer to each other.
 const deferred = " DEFERRABLE INITIALLY DEFERRED"
 
 // sqlTable is a record as a table.
@@ -40,11 +40,11 @@ type sqlTable struct {
 	keyType string // one of String, Integer and UUID
 	lines   []sqlLine
 	indexes []string // statements
-	lists   []field  // that are tables of their own
+	lists   []field  // arrays of references, which become tables
 	written bool
 }
 
-// sqlLine is a line between the parentheses of a table, for a column with its comment.
+// sqlLine defines a column.
 type sqlLine struct{ column, comment, text string }
 
 // writeTables writes a model and its other records as SQL.
@@ -64,7 +64,7 @@ func (w *sqlWriter) refuse(path, want string, args ...any) {
 	w.problems = append(w.problems, toolfold.Problem{Path: fmt.Sprintf(path, args...), Kind: toolfold.ProblemFormat, Want: want})
 }
 
-// add checks a record and takes it.
+// add checks a record and adds its table.
 func (w *sqlWriter) add(m Model, path string) {
 	r, problems := resolve(m)
 	if len(problems) == 0 {
@@ -92,7 +92,7 @@ func (w *sqlWriter) add(m Model, path string) {
 		}
 		column := f.column()
 		if strings.Contains(column, "\x00") || slices.ContainsFunc(f.EnumValues, func(v string) bool { return strings.Contains(v, "\x00") }) {
-			w.refuse("%s/fields/%d", "texts without NUL characters, which databases do not store", path, i)
+			w.refuse("%s/fields/%d", "texts without NUL characters, which databases cannot store", path, i)
 		}
 		if !w.sqlite && slices.Contains(systemColumns, column) {
 			w.refuse("%s/fields/%d/name", "name other than "+strings.Join(systemColumns, ", ")+", which PostgreSQL has itself", path, i)
@@ -111,7 +111,7 @@ func (w *sqlWriter) add(m Model, path string) {
 	w.tables = append(w.tables, t)
 }
 
-// write writes the tables: first those that others refer to.
+// write writes all tables. A table comes after the tables that it refers to.
 func (w *sqlWriter) write() Text {
 	var b strings.Builder
 	w.standIns(&b)
@@ -149,7 +149,7 @@ func (w *sqlWriter) write() Text {
 	return Text{content, w.notes}
 }
 
-// standIns writes tables for records that are referred to and not given.
+// standIns writes a placeholder table for each record that a field refers to and the model does not contain.
 func (w *sqlWriter) standIns(b *strings.Builder) {
 	for _, t := range slices.Clone(w.tables) {
 		for _, o := range t.Others {
@@ -169,13 +169,13 @@ func (w *sqlWriter) standIns(b *strings.Builder) {
 	}
 }
 
-// order returns the tables so that each goes after those that it refers to, except where they are in a cycle.
+// order sorts the tables so that each comes after the tables that it refers to. A cycle starts at one of its tables.
 func (w *sqlWriter) order() []*sqlTable {
 	left := slices.Clone(w.tables)
 	var order []*sqlTable
 	for len(left) > 0 {
 		next := slices.IndexFunc(left, func(t *sqlTable) bool { return len(w.awaited(t, left)) == 0 })
-		if next < 0 { // then some are in a cycle
+		if next < 0 { // some tables are in a cycle
 			next = slices.IndexFunc(left, func(t *sqlTable) bool { return w.awaits(t, t, left, map[*sqlTable]bool{}) })
 		}
 		order = append(order, left[next])
@@ -194,7 +194,7 @@ func (w *sqlWriter) awaited(t *sqlTable, list []*sqlTable) (awaited []*sqlTable)
 	return awaited
 }
 
-// awaits reports whether a table of a list refers to another, by way of others too that were not seen yet.
+// awaits reports whether a table refers to another, directly or through tables of the list that are not in seen.
 func (w *sqlWriter) awaits(t, other *sqlTable, list []*sqlTable, seen map[*sqlTable]bool) bool {
 	for _, next := range w.awaited(t, list) {
 		if next == other {
@@ -210,7 +210,7 @@ func (w *sqlWriter) awaits(t, other *sqlTable, list []*sqlTable, seen map[*sqlTa
 	return false
 }
 
-// columns fills in the columns and indexes of a table. It returns the foreign keys to tables that are made later.
+// columns adds the columns and indexes of a table. It returns statements for foreign keys to tables that come later.
 func (w *sqlWriter) columns(t *sqlTable) (later []string) {
 	for _, f := range t.Fields {
 		if f.Type == Array && f.ref != "" {
@@ -250,7 +250,7 @@ func (w *sqlWriter) columns(t *sqlTable) (later []string) {
 			parts = append(parts, "CHECK ("+check+")")
 		}
 		t.lines = append(t.lines, sqlLine{column, w.comment(f), strings.Join(parts, " ")})
-		if f.Index && !f.Unique && !f.isKey() { // which have an index
+		if f.Index && !f.Unique && !f.isKey() { // unique columns and keys have an index
 			index := w.names.Claim(w.fit(t.name + "_" + column + "_idx"))
 			t.indexes = append(t.indexes, fmt.Sprintf("CREATE INDEX %s ON %s (%s);", name(index), name(t.name), name(column)))
 		}
@@ -258,7 +258,7 @@ func (w *sqlWriter) columns(t *sqlTable) (later []string) {
 	return later
 }
 
-// comment is the description of a field, with what SQLite does not check.
+// comment returns the description of a field, and the values and patterns that SQLite cannot check.
 func (w *sqlWriter) comment(f field) string {
 	comment := f.Description
 	if w.sqlite && f.Type == Array && len(f.EnumValues) > 0 {
@@ -299,7 +299,7 @@ func (w *sqlWriter) writeTable(b *strings.Builder, t *sqlTable) {
 	b.WriteString("\n")
 }
 
-// writeList writes the table of a field that is a list of other records.
+// writeList writes the table of an array of references.
 func (w *sqlWriter) writeList(b *strings.Builder, t *sqlTable, f field) {
 	target := w.byType[f.ref]
 	table := w.names.Claim(w.fit(t.name + "_" + f.column()))
@@ -329,17 +329,17 @@ func (w *sqlWriter) writeList(b *strings.Builder, t *sqlTable, f field) {
 		w.writeRemark(b, "TABLE "+name(table), f.Description)
 	}
 	b.WriteString("\n")
-	lost := "the order and repeats of its items"
+	lost := "the order and duplicates of items"
 	if f.Required || f.Nullable {
-		lost += ", an empty list from none"
+		lost += ", required and nullable"
 	}
 	if f.Min != nil || f.Max != nil {
 		lost += ", min and max"
 	}
-	w.notes = append(w.notes, fmt.Sprintf("%s is the table %s, which does not hold %s", f.Name, table, lost))
+	w.notes = append(w.notes, fmt.Sprintf("%s is stored in the table %s, without %s", f.Name, table, lost))
 }
 
-// ending is what follows the lines of a table. SQLite holds columns to their types in strict tables only.
+// ending closes a table. SQLite checks the types of values in strict tables only.
 func (w *sqlWriter) ending() string {
 	if w.sqlite {
 		return " STRICT;"
@@ -347,12 +347,12 @@ func (w *sqlWriter) ending() string {
 	return ";"
 }
 
-// keyColumn is the type of the primary key, and what makes a key.
+// keyColumn returns the type of the primary key, and how the database generates it.
 func (w *sqlWriter) keyColumn(t *sqlTable, f field) string {
 	key := w.constraint(t.name+"_pkey") + "PRIMARY KEY"
 	switch {
 	case f.Type == Integer && w.sqlite:
-		return "INTEGER PRIMARY KEY" // which counts only if it is spelt like this
+		return "INTEGER PRIMARY KEY" // SQLite numbers rows only with this spelling
 	case f.Type == Integer:
 		return "bigint GENERATED BY DEFAULT AS IDENTITY " + key
 	case f.Type == UUID && w.sqlite:
@@ -363,11 +363,11 @@ func (w *sqlWriter) keyColumn(t *sqlTable, f field) string {
 	return w.columnType(f) + " NOT NULL " + key
 }
 
-// sqliteUUID makes a random UUID of version 4.
+// sqliteUUID is an expression for a random UUID of version 4.
 const sqliteUUID = "(lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-' || " +
 	"substr('89AB', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6))))"
 
-// Checks of texts that have types of their own in PostgreSQL, with the column in place of %[1]s. Null passes.
+// Checks of types that SQLite stores as text. %[1]s is the column. NULL passes.
 const (
 	sqliteIsUUID = "%[1]s LIKE '________-____-____-____-____________' AND length(replace(%[1]s, '-', '')) = 32 AND " +
 		"%[1]s NOT GLOB '*[^0-9A-Fa-f-]*'"
@@ -386,7 +386,7 @@ var sqliteTypes = map[string]string{
 	UUID: "TEXT", Email: "TEXT", URL: "TEXT", Enum: "TEXT",
 }
 
-// columnType is the type of a field's column: for a reference, that of the key.
+// columnType returns the type of a field's column. A reference has the type of the key that it refers to.
 func (w *sqlWriter) columnType(f field) string {
 	if f.ref != "" {
 		return w.typeName(field{Field: Field{Type: w.byType[f.ref].keyType}})
@@ -440,7 +440,7 @@ func (w *sqlWriter) standard(f field) string {
 	return w.text(jsonText(f.value))
 }
 
-// checks lists the conditions that the values of a column must meet. Null meets each of them.
+// checks lists the CHECK conditions of a column. NULL passes all of them.
 func (w *sqlWriter) checks(f field, column string) (checks []string) {
 	add := func(check string, args ...any) { checks = append(checks, fmt.Sprintf(check, args...)) }
 	size := column
@@ -502,7 +502,7 @@ func (w *sqlWriter) checks(f field, column string) (checks []string) {
 	return checks
 }
 
-// constraint names a constraint where the database's own name for its index would be taken or too long.
+// constraint spells the name of a constraint if the name that the database would choose is taken or too long.
 func (w *sqlWriter) constraint(usual string) string {
 	claimed := w.names.Claim(w.fit(usual))
 	if w.sqlite || claimed == usual {
@@ -511,7 +511,7 @@ func (w *sqlWriter) constraint(usual string) string {
 	return "CONSTRAINT " + name(claimed) + " "
 }
 
-// fit shortens a name that the database would cut. What is cut stays in its end as a hash.
+// fit shortens a name that PostgreSQL would truncate. The end becomes a hash of the whole name.
 func (w *sqlWriter) fit(long string) string {
 	if w.sqlite || len(long) <= maxSQLName {
 		return long
@@ -535,7 +535,7 @@ func name(s string) string {
 	return `"` + strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), `"`, `""`) + `"`
 }
 
-// text quotes a text. PostgreSQL may take a backslash for an escape, depending on its settings, unless an E tells.
+// text quotes a string literal. A backslash is an escape or not, depending on PostgreSQL's settings; E makes it one.
 func (w *sqlWriter) text(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "'", "''")
 	if !w.sqlite && strings.Contains(s, `\`) {
@@ -552,14 +552,14 @@ func (w *sqlWriter) texts(values []string) string {
 	return strings.Join(list, ", ")
 }
 
-// writeComment writes a text before what it is about, each line after the indent.
+// writeComment writes a text as comment lines after an indent.
 func writeComment(b *strings.Builder, indent, doc string) {
 	for _, line := range text.Lines(doc) {
 		b.WriteString(strings.TrimRight(indent+"-- "+line, " ") + "\n")
 	}
 }
 
-// writeRemark stores a text with what it is about.
+// writeRemark writes a statement that stores a text as the comment of a table or column.
 func (w *sqlWriter) writeRemark(b *strings.Builder, about, doc string) {
 	if lines := text.Lines(doc); len(lines) > 0 {
 		fmt.Fprintf(b, "COMMENT ON %s IS %s;\n", about, w.text(strings.Join(lines, "\n")))
