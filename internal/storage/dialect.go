@@ -80,8 +80,9 @@ var wordIn = map[goose.Dialect]func(column string) string{
 	goose.DialectSQLite3: func(column string) string {
 		return `instr(lower(CAST(` + column + ` AS TEXT)), lower(CAST(? AS TEXT))) > 0`
 	},
-	// A text cannot hold all bytes; escaped ones are digits, which have no case.
+	// A text cannot hold all bytes, so it has them escaped while it is made lower case: as digits, which have no case.
 	goose.DialectPostgres: func(column string) string {
-		return `position(lower(encode(CAST(? AS bytea), 'escape') COLLATE "C") in lower(encode(` + column + `, 'escape') COLLATE "C")) > 0`
+		lower := func(bytes string) string { return `decode(lower(encode(` + bytes + `, 'escape') COLLATE "C"), 'escape')` }
+		return `position(` + lower(`CAST(? AS bytea)`) + ` in ` + lower(column) + `) > 0`
 	},
 }

@@ -169,6 +169,9 @@ func listSessions(t *testing.T, db *storage.DB) {
 		{session.Query{Limit: 10, Words: []string{"DONE_", `\`, "%"}}, []string{"2: bob completed 1"}, 1},
 		{session.Query{Limit: 10, Words: []string{"tag", "done"}}, []string{}, 0}, // of different sessions
 		{session.Query{Limit: 10, Words: []string{"über"}}, []string{}, 0},        // only A to Z
+		{session.Query{Limit: 10, Words: []string{"303"}}, []string{}, 0},         // no bytes of Ü
+		{session.Query{Limit: 10, Words: []string{"000"}}, []string{}, 0},
+		{session.Query{Limit: 10, Words: []string{`\\`}}, []string{}, 0},
 		{session.Query{Limit: 0, Words: []string{"ship"}}, []string{}, 3},
 	} {
 		page, err := s.List(t.Context(), test.query)
