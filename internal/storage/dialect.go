@@ -82,7 +82,9 @@ var wordIn = map[goose.Dialect]func(column string) string{
 	},
 	// A text cannot hold all bytes, so it has them escaped while it is made lower case: as digits, which have no case.
 	goose.DialectPostgres: func(column string) string {
-		lower := func(bytes string) string { return `decode(lower(encode(` + bytes + `, 'escape') COLLATE "C"), 'escape')` }
+		lower := func(bytes string) string {
+			return `decode(lower(encode(` + bytes + `, 'escape') COLLATE "C"), 'escape')`
+		}
 		return `position(` + lower(`CAST(? AS bytea)`) + ` in ` + lower(column) + `) > 0`
 	},
 }

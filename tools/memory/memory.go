@@ -128,7 +128,7 @@ var Family = toolfold.Family{
 		Words:   "restore, load many, bulk insert, bring in, upload",
 		Doc:     "Keeps the good entries and reports bad ones. namespace replaces each entry's own.",
 		Changed: "storedAt is restored. The namespace argument overrides the entries' own, as it always claimed. " +
-			"Members an entry does not have are errors of that entry. Takes 100,000 entries at once.",
+			"Members an entry does not have are errors of that entry. Takes 30,000 entries at once.",
 		Required: toolfold.Fields{data.With(toolfold.AtMost(maxImport))},
 		Optional: append(toolfold.Fields{overwrite.With(toolfold.Default(false)), namespace}, answer...),
 		Effect:   toolfold.Sets,

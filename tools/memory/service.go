@@ -23,8 +23,9 @@ const (
 	maxNamespace = 100       // characters
 	maxValue     = 256 << 10 // bytes of compact JSON; earlier versions stored up to 1 MiB
 
-	maxMany     = 1000    // items of a list that a call may bring
-	maxImport   = 100_000 // entries of an import, and of an export to the shell
+	maxMany     = 1000   // items of a list that a call may bring
+	maxImport   = 30_000 // entries of an import, and of an export to the shell
+	maxValues   = 99_000 // JSON values of the entries of an export: a call takes 100,000, and so does an import of them
 	maxKeysRead = 100
 	maxNamed    = 100 // keys and faults that an answer to a change names
 	maxTags     = 20  // of an entry

@@ -81,10 +81,11 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		}
 		maps.Copy(entries, loaded)
 	}
-	for _, h := range headings[:fit] {
-		after = parts.position(h, byKey)
+	values := 0
+	for i, h := range headings[:fit] {
 		e, found := entries[h.ID]
 		if !found {
+			after = parts.position(h, byKey)
 			continue // deleted meanwhile
 		}
 		x := Exported{Key: e.Key, Value: e.Value, Namespace: e.Namespace, Tags: e.Tags, ExpiresAt: maybe(e.ExpiresAt)}
@@ -98,7 +99,11 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 			x = Exported{Key: e.Key, Namespace: e.Namespace, Workspace: x.Workspace, Bytes: bytes, Omitted: true}
 			out.Message = "omitted entries are too long for an answer: toolfold call memory.export has them whole"
 		}
-		out.Data = append(out.Data, x)
+		if values += x.values(); values > maxValues && len(out.Data) > 0 {
+			fit = i
+			break
+		}
+		out.Data, after = append(out.Data, x), parts.position(h, byKey)
 	}
 	out.Count = len(out.Data)
 	if fit < len(headings) {
@@ -115,9 +120,41 @@ func (out ExportOut) notice() string {
 		text = "exported 1 note"
 	}
 	if out.HasMore {
-		text += "; there are more: continue with cursor=" + out.NextCursor
+		text += "; there are more: import these, and export again with cursor=" + out.NextCursor + " added to the same arguments"
 	}
 	return text
+}
+
+// values counts the JSON values of an exported entry, itself included.
+func (x Exported) values() int {
+	n := 3 // with key and namespace
+	for _, has := range []bool{x.Workspace != "", x.StoredAt != nil, x.ExpiresAt != nil, x.Omitted, x.Omitted, len(x.Tags) > 0} {
+		if has {
+			n++
+		}
+	}
+	if n += len(x.Tags); len(x.Value) > 0 {
+		n += countValues(x.Value)
+	}
+	return n
+}
+
+// countValues counts a compact JSON value with the values inside it: each but the first of a list or object is behind a
+// comma, and the first behind a bracket.
+func countValues(value json.RawMessage) int {
+	n, inText := 1, false
+	for i := 0; i < len(value); i++ {
+		switch c := value[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == ',', (c == '[' || c == '{') && value[i+1] != ']' && value[i+1] != '}':
+			n++
+		}
+	}
+	return n
 }
 
 // entry declares an entry to import.

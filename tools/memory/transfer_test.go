@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/toolfoldtest"
 	"github.com/toolfold/toolfold/tools/memory"
 )
@@ -216,7 +217,8 @@ func TestManyEntriesInOneExport(t *testing.T) {
 	if part, err := in["shop"].Export(shell, memory.ExportIn{Page: toolfold.Page{Limit: 1999}}); err != nil || !part.HasMore {
 		t.Fatalf("%d of a limit of 1999, %v", part.Count, err)
 	} else {
-		equal(t, notices, []string{"exported 2,000 notes", "exported 1,999 notes; there are more: continue with cursor=" + part.NextCursor})
+		equal(t, notices, []string{"exported 2,000 notes", "exported 1,999 notes; there are more: import these, and export again with cursor=" +
+			part.NextCursor + " added to the same arguments"})
 	}
 
 	to := projects(t, "shop")["shop"]
@@ -257,4 +259,33 @@ func TestImportTakesTheAnswerOfExport(t *testing.T) {
 			t.Errorf("import of %s answered %s", exported.Content, answer.Content)
 		}
 	}
+}
+
+// Import takes each answer of an export to the shell, which ends before the values that a call may hold.
+func TestExportStaysWithinACall(t *testing.T) {
+	t.Parallel()
+	from, to := setup(t), setup(t)
+	keys := []string{"a", "b", "c", "d"}
+	for _, key := range keys {
+		store(t, from, "n", key, `[{"a":{},"b":[],"c":",[{"}`+strings.Repeat(`,"\"[{1,1",1`, 19_000)+`]`)
+	}
+	target := toolfoldtest.Runner(toolfoldtest.Mount(t, memory.Family, to))
+	shell := callctx.WithRoom(t.Context(), 12<<20)
+	var sizes []int
+	for cursor := ""; ; {
+		page, err := from.Export(shell, memory.ExportIn{Page: toolfold.Page{Cursor: cursor}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := target.Call(t.Context(), "memory.import", ordered.MustJSON(page))
+		var out memory.ImportOut
+		if err := json.Unmarshal(answer.Content, &out); err != nil || answer.IsError() || out.Imported != page.Count {
+			t.Fatalf("import answered %.200s", answer.Content)
+		}
+		if sizes = append(sizes, page.Count); !page.HasMore {
+			break
+		}
+		cursor = page.NextCursor
+	}
+	equal(t, sizes, []int{2, 2})
 }

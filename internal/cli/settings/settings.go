@@ -31,6 +31,7 @@ import (
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/memory"
 )
 
 // WorkspaceFlag is the name of the flag for the workspace folder.
@@ -419,7 +420,7 @@ func (o *Options) Rights(others bool) *toolfold.Rights {
 // checkStart rejects options with which no server could start. If other servers are served, it does not
 // check that patterns match, because their tools are not known.
 func checkStart(o config.Options) error {
-	if err := CheckTier(o); err != nil {
+	if err := CheckWorkbench(o); err != nil {
 		return err
 	}
 	families := app.Families()
@@ -432,8 +433,11 @@ func checkStart(o config.Options) error {
 	return CheckPlaces(o, families)
 }
 
-// CheckTier rejects legacy mode without the workbench.
-func CheckTier(o config.Options) error {
+// CheckWorkbench rejects legacy mode without a workbench, and the workspace name of notes for all workspaces.
+func CheckWorkbench(o config.Options) error {
+	if o.WorkspaceName == memory.User {
+		return fmt.Errorf("workspaceName: %q is the workspace of notes that belong to all workspaces: choose another name", memory.User)
+	}
 	if o.Tier == NoWorkbench && surface.Mode(o.ToolMode) == surface.Legacy {
 		return fmt.Errorf("--tier=%s switches the workbench off, and --tool-mode=%s lists it by its old names: leave one of the two out",
 			NoWorkbench, surface.Legacy)

@@ -66,7 +66,7 @@ func Open(c *cli.Context, o *settings.Options) (*Workbench, error) {
 // New returns a workbench with the tools of others. It opens nothing: the first call that needs the
 // store opens it.
 func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
-	if err := settings.CheckTier(o.Options); err != nil {
+	if err := settings.CheckWorkbench(o.Options); err != nil {
 		return nil, env.UsageError("%v", err)
 	}
 	b := &Workbench{
