@@ -72,7 +72,7 @@ func (x External) Family() (*Family, error) {
 		return nil, err
 	}
 	return Mount(Family{
-		Name: x.Name, Summary: shorten.To(action.Summary, maxFamilySummary-1), Category: x.Category,
+		Name: x.Name, Summary: shorten.To(action.Summary, maxFamilySummary-1), Category: x.Category, Server: x.Server,
 		Words: x.Server, Tier: Extended, OpenWorld: true, Bare: true, Actions: []*Action{action},
 	}, func(context.Context) (External, error) { return x, nil })
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/rank"
 	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/words"
 )
 
 // Weights of the texts of an action, beside its name.
@@ -27,7 +28,7 @@ const (
 	unsuitable = 0.8  // it does another kind of thing than the query wants
 	forbidden  = 0.5  // the query rules out what it does
 	workbench  = 0.8  // it is ours, and other servers have tools too
-	elsewhere  = 0.5  // the query names other servers than that of the tool
+	elsewhere  = 0.4  // the query names other servers than that of the tool
 	needing    = 0.95 // it changes something or needs an id, and the query has no verb
 )
 
@@ -186,7 +187,7 @@ func (v *View) rank(query, server string, limit int) []*match {
 	r := readRequest(query, list)
 	hits, phrasing := v.catalogue.find(rank.Query{Text: r.text, Limit: max(limit, pool), Keep: seen})
 	phrased := phrasing.shares(list)
-	placed := v.places(list)
+	placed := v.places(query, list)
 	matches := v.order(hits, limit, func(a *toolfold.Action) float64 {
 		return r.share(v.entries[a]) * phrased(a.Name) * placed(a)
 	})
@@ -222,11 +223,13 @@ func (v *View) operand(query string) (named *entry.Entry, rest string) {
 
 // places returns the share that an action is ranked by for where it is: tools of the servers that the
 // query names come before all others, and tools of any server before ours that fit about as well.
-func (v *View) places(query []said) func(*toolfold.Action) float64 {
+func (v *View) places(query string, list []said) func(*toolfold.Action) float64 {
 	var named []string
-	for server, name := range v.called {
-		if names(query, name) {
-			named = append(named, server)
+	for i, s := range list {
+		for _, name := range v.called[s.text] {
+			if name.in(query, list, i) {
+				named = append(named, name.server)
+			}
 		}
 	}
 	return func(a *toolfold.Action) float64 {
@@ -242,14 +245,35 @@ func (v *View) places(query []said) func(*toolfold.Action) float64 {
 	}
 }
 
-// names reports whether a query has the words of a name, side by side.
-func names(query, name []said) bool {
-	for i := 0; len(name) > 0 && i+len(name) <= len(query); i++ {
-		if slices.EqualFunc(query[i:i+len(name)], name, func(a, b said) bool { return a.text == b.text }) {
-			return true
-		}
+// serverName is the name of a server in words.
+type serverName struct {
+	server string
+	words  []said
+}
+
+// Words around the name of a server by which a query means the server: with fetch, the fetch server.
+var (
+	beforeServer = words.Set("with use using via through on")
+	behindServer = words.Set("server servers mcp tool tools")
+)
+
+// in reports whether a query names the server by the words from one on. If the name is one word that requests of any
+// subject have, as fetch and memory are, the query has to mean the server: the name is all before a colon, or server,
+// mcp or tool is behind it, or a word such as use is before it and none behind it that it could belong to, as time
+// belongs to zones in "use time zones".
+func (n serverName) in(query string, list []said, at int) bool {
+	end := at + len(n.words)
+	if end > len(list) || !slices.EqualFunc(list[at:end], n.words, func(a, b said) bool { return a.text == b.text }) {
+		return false
 	}
-	return false
+	if name := n.words[0]; len(n.words) > 1 || !words.IsCommon(name.text) && len(rank.Synonyms(name.stem)) == 0 {
+		return true
+	}
+	front, _, isColon := strings.Cut(query, ":")
+	last := end == len(list)
+	return isColon && words.Fold(strings.TrimSpace(front)) == n.words[0].text ||
+		!last && behindServer[list[end].text] ||
+		at > 0 && beforeServer[list[at-1].text] && (last || list[end].grammar)
 }
 
 func isHarmless(m *match) bool { return !destroys(m.action) }

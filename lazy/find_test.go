@@ -80,7 +80,6 @@ func foreignFamilies(t *testing.T, server string, tools ...string) (families []*
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.Server = server
 		families = append(families, f)
 	}
 	return families
@@ -124,6 +123,36 @@ func TestFindPrefersServersToDiscovery(t *testing.T) {
 	}
 	if found := s.Discovery.View(t.Context()).Find(query, 2); len(found) != 2 || found[0].Name != "find_action" {
 		t.Errorf("%q wants find_action, got %v", query, found)
+	}
+}
+
+// A server whose name is a word of any subject is named only by a query that means the server.
+func TestFindKnowsNamesFromWords(t *testing.T) {
+	t.Parallel()
+	families := foreignFamilies(t, "harbour", "fetch_crates", "fetch_crates_by_time")
+	families = append(families, foreignFamilies(t, "fetch", "crate_reader")...)
+	families = append(families, foreignFamilies(t, "time", "crate_clock")...)
+	families = append(families, foreignFamilies(t, "everything", "crate_echo")...)
+	families = append(families, foreignFamilies(t, "acme", "crate_maker")...)
+	view := lazy.NewView(lazy.ViewOptions{Families: families})
+	for query, want := range map[string]string{
+		"fetch crates":                      "fetch_crates",
+		"please fetch all crates":           "fetch_crates",
+		"crates by time":                    "fetch_crates_by_time",
+		"fetch everything about the crates": "fetch_crates",
+		"fetch crates with time zones":      "fetch_crates_by_time",
+		"the fetch server: crates":          "crate_reader",
+		"fetch: crates":                     "crate_reader",
+		"crates with fetch":                 "crate_reader",
+		"use fetch for the crates":          "crate_reader",
+		"crates on Time":                    "crate_clock",
+		"crates with the time tools":        "crate_clock",
+		"fetch crates via everything":       "crate_echo",
+		"fetch acme crates":                 "crate_maker",
+	} {
+		if found := view.Find(query, 3); len(found) == 0 || found[0].Name != want {
+			t.Errorf("%q wants %s, got %v", query, want, found)
+		}
 	}
 }
 

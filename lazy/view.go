@@ -34,7 +34,7 @@ type View struct {
 	catalogue *Catalogue
 	byID      map[string]*toolfold.Action   // actions that the caller may see, by full name
 	servers   map[string][]*toolfold.Family // of other servers that the caller may see, by the server's name
-	called    map[string][]said             // words of the names of these servers
+	called    map[string][]serverName       // names of these servers, by the first word
 
 	usages       sync.Map // of texts by *entry.Entry: how to call what find leads to
 	rendered     sync.Map // of json.RawMessage by what was asked for
@@ -70,7 +70,7 @@ func NewView(o ViewOptions) *View {
 		within:    o.Within,
 		listed:    List(Within(o.Tools, o.Tier), o.Level),
 		catalogue: o.Catalogue, byName: map[string]entry.Tool{}, entries: map[*toolfold.Action]*entry.Entry{},
-		byID: map[string]*toolfold.Action{}, servers: map[string][]*toolfold.Family{}, called: map[string][]said{},
+		byID: map[string]*toolfold.Action{}, servers: map[string][]*toolfold.Family{}, called: map[string][]serverName{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
 	for _, t := range o.Tools {
@@ -94,8 +94,8 @@ func NewView(o ViewOptions) *View {
 	}
 	for _, f := range o.Families {
 		if f.Server != "" {
-			if v.called[f.Server] == nil {
-				v.called[f.Server] = appendSaid(nil, f.Server)
+			if name := appendSaid(nil, f.Server); len(name) > 0 && v.servers[f.Server] == nil {
+				v.called[name[0].text] = append(v.called[name[0].text], serverName{f.Server, name})
 			}
 			v.servers[f.Server] = append(v.servers[f.Server], f)
 		}
