@@ -304,8 +304,8 @@ func (a *arguments) rename(params []toolfold.Param) {
 			case value == nil: // as absent
 			case !both || own == nil:
 				a.set(p.Name, value, part)
-				if a.moved[other] {
-					a.moved[p.Name] = true
+				if a.fromParams[other] {
+					a.fromParams[p.Name] = true
 				}
 			case !bytes.Equal(ordered.MustJSON(own), ordered.MustJSON(value)) && len(a.problems) < judge.MaxProblems:
 				a.problems = append(a.problems, toolfold.Problem{Path: jsonx.Pointer("", p.Name), Kind: toolfold.ProblemFormat,

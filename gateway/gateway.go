@@ -390,7 +390,7 @@ func (g *Gateway) Absent() map[string]string {
 func (g *Gateway) Idle() map[string]bool {
 	idle := map[string]bool{}
 	for _, l := range g.links {
-		if len(l.offered()) == 0 && (l.isOff() || l.why() == "" && !l.asked()) {
+		if len(l.offered()) == 0 && (l.isOff() || l.why() == "" && !l.isLearning()) {
 			idle[l.Name] = true
 		}
 	}

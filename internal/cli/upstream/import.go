@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -247,10 +248,13 @@ func (s *survey) readFile(f *file, path string, text []byte, o *settings.Options
 	}
 	all := &client{host: f.host, path: path, folder: folderOf(f.host, f.path, path), model: f.host.Model(text)}
 	clients := []*client{all}
+	if all.folder == "" && !isOwn(f.host, path) {
+		all.beside = filepath.Dir(path)
+	}
 	known, folders := f.host.Folders(text)
 	all.known = known
 	for _, folder := range folders {
-		clients = append(clients, &client{host: f.host.Within(folder), path: path, folder: folder, base: all})
+		clients = append(clients, &client{host: f.host.Within(folder), path: path, folder: folder, beside: all.beside, base: all})
 	}
 	var candidates []candidate
 	for _, cl := range clients {
@@ -273,7 +277,7 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ca
 	if cl.has, err = cl.host.Has(text, hosts.Server); err != nil {
 		return nil, err
 	}
-	rules, err := cl.rules()
+	rules, unknown, err := cl.rules()
 	if err != nil {
 		return nil, err
 	}
@@ -290,6 +294,9 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ca
 			e.Dir = filepath.Join(cl.folder, e.Dir)
 		}
 		e.Restrict(rules)
+		if unknown != nil { // one of them may deny a tool that would be served
+			e.Problem = cmp.Or(e.Problem, unknown.Error())
+		}
 		t := candidate{host: cl.host, client: cl.name(), path: cl.path, folder: cl.folder, entry: e,
 			list: doctor.List{Server: e.Name, Source: cl.path, Host: cl.host.Name}}
 		t.rules = slices.DeleteFunc(slices.Clone(rules), func(r hosts.Rule) bool { return !r.Names(e.Name) })
@@ -299,14 +306,25 @@ func (cl *client) read(text []byte, names map[string]config.Upstream) (list []ca
 	return list, nil
 }
 
-// rules returns the client's permission rules for the list: for all folders and for its own folder.
-func (cl *client) rules() ([]hosts.Rule, error) {
-	rules, err := cl.host.ToolRules("")
-	if err != nil || cl.folder == "" {
-		return rules, err
+// rules returns the client's permission rules for the list: for all folders, beside the file of another user, and of its
+// folder. Unknown is the error for which rules of the folder cannot be read, or nil.
+func (cl *client) rules() (rules []hosts.Rule, unknown, err error) {
+	if rules, err = cl.host.ToolRules(""); err != nil {
+		return nil, nil, err
 	}
-	more, err := cl.host.ToolRules(cl.folder)
-	return append(rules, more...), err
+	if cl.beside != "" {
+		more, err := cl.host.ToolRules(cl.beside)
+		if err != nil {
+			return nil, nil, err
+		}
+		rules = append(rules, more...)
+	}
+	if cl.folder != "" {
+		var more []hosts.Rule
+		more, unknown = cl.host.ToolRules(cl.folder)
+		rules = append(rules, more...)
+	}
+	return rules, unknown, nil
 }
 
 // decide decides about a server of a client's file. cannotPut is the reason why the file cannot get
@@ -493,7 +511,7 @@ func countCandidates(c *cli.Context, o *settings.Options, found []candidate) err
 func (t *candidate) spellingConflict(tools []doctor.Tool) string {
 	for _, tool := range tools {
 		for _, r := range t.rules {
-			if r.Denies(tool.Name) && t.entry.Shows(tool.Name) {
+			if r.Denies(t.entry.Name, tool.Name) && t.entry.Shows(tool.Name) {
 				return fmt.Sprintf("the rule %s denies its tool %s, which the server spells differently: "+
 					"toolfold upstream add --exclude adds it without", r.Text, tool.Name)
 			}
@@ -549,19 +567,24 @@ func printApprovals(w io.Writer, found []candidate) {
 // printRules names the clients' rules that deny tools of the servers. toolfold leaves out the denied
 // tools. Rules of a folder are the exception: the entry for all folders cannot apply them, and they no
 // longer match.
-func (s *survey) printRules(w io.Writer) error {
+func (s *survey) printRules(w io.Writer) {
 	for _, cl := range s.clients {
 		for _, t := range s.of(cl) {
 			for _, r := range t.rules {
-				if t.name != "" && r.Kind == "deny" {
+				switch {
+				case t.name == "":
+				case r.Narrow():
+					fmt.Fprintf(w, "not taken over: the rule %s in %s is for some arguments only; toolfold upstream set %s --exclude leaves a tool out\n",
+						r.Text, r.File, t.name)
+				case r.Kind == "deny":
 					fmt.Fprintf(w, "upstream %s leaves out what the rule %s in %s denies\n", t.name, r.Text, r.File)
 				}
 			}
 		}
 		for _, folder := range cl.known {
 			rules, err := cl.host.ToolRules(folder)
-			if err != nil {
-				return err
+			if err != nil && len(s.of(cl)) > 0 {
+				fmt.Fprintf(w, "it is not known which tools are denied in %s: %v\n", folder, err)
 			}
 			for _, t := range s.of(cl) {
 				for _, r := range rules {
@@ -573,7 +596,6 @@ func (s *survey) printRules(w io.Writer) error {
 			}
 		}
 	}
-	return nil
 }
 
 // firstNames lists the first names, and counts the rest.
@@ -663,5 +685,6 @@ func (s *survey) printCandidates(c *cli.Context) error {
 		return err
 	}
 	printApprovals(c.App.Writer, found)
-	return s.printRules(c.App.Writer)
+	s.printRules(c.App.Writer)
+	return nil
 }

@@ -21,6 +21,7 @@ type client struct {
 	host      *hosts.Host
 	path      string        // of the file, with links resolved
 	folder    string        // folder of the list; empty = all folders
+	beside    string        // folder of another user's file, whose settings are beside it; empty = the file is the user's own
 	known     []string      // folders that the file names; only in a list for all folders
 	base      *client       // list for all folders in the same file, which also applies to this folder; may be nil
 	model     string        // named in the file; empty = the client's default
@@ -37,17 +38,23 @@ type client struct {
 	uncounted     []string // servers that are not counted, because their tools are unknown
 }
 
+// isOwn reports whether a path is that of the user's own file of a client.
+func isOwn(h *hosts.Host, path string) bool {
+	if h.Path == nil {
+		return false
+	}
+	own, err := h.Path()
+	if err == nil {
+		own, err = clientfile.Followed(own)
+	}
+	return err == nil && own == path
+}
+
 // folderOf returns the folder that a client's file belongs to. It is empty for the user's own file and
 // for files at other places.
 func folderOf(h *hosts.Host, named, path string) string {
-	if h.Path != nil {
-		own, err := h.Path()
-		if err == nil {
-			own, err = clientfile.Followed(own)
-		}
-		if err == nil && own == path {
-			return ""
-		}
+	if isOwn(h, path) {
+		return ""
 	}
 	absolute, err := filepath.Abs(named)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/pattern"
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
@@ -27,7 +28,7 @@ type Rule struct {
 	File string
 	Kind string // deny, ask or allow
 
-	server, tool string // as the host writes names; the tool may have * in it
+	text string // behind mcp__, as the host writes names; deny and ask rules may have * in it
 }
 
 // ToolRules returns the rules of the host's settings that name tools of servers: those for all folders, or with a folder
@@ -51,12 +52,12 @@ func (h *Host) ToolRules(folder string) (list []Rule, err error) {
 		}
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := readSettings(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading permission rules: %w", err)
+			return nil, fmt.Errorf("reading permission rules: %s: %w", file, err)
 		}
 		all, err := settings(text, h.format)
 		if err != nil {
@@ -64,14 +65,30 @@ func (h *Host) ToolRules(folder string) (list []Rule, err error) {
 		}
 		for _, kind := range []string{"deny", "ask", "allow"} {
 			for _, rule := range texts(object(all, "permissions")[kind]) {
-				server, tool, _ := strings.Cut(strings.TrimPrefix(rule, "mcp__"), "__")
-				if strings.HasPrefix(rule, "mcp__") {
-					list = append(list, Rule{Text: rule, File: file, Kind: kind, server: server, tool: tool})
+				if text, ok := strings.CutPrefix(rule, "mcp__"); ok {
+					list = append(list, Rule{Text: rule, File: file, Kind: kind, text: text})
 				}
 			}
 		}
 	}
 	return list, nil
+}
+
+// maxSettings bounds a settings file in bytes.
+const maxSettings = 1 << 20
+
+// readSettings reads a settings file, which may be a link to one elsewhere.
+func readSettings(file string) ([]byte, error) {
+	path, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return safefile.Read(root, filepath.Base(path), maxSettings)
 }
 
 // unfitInRule matches characters that Claude Code replaces in names of servers and tools.
@@ -81,34 +98,61 @@ var unfitInRule = regex.Lazy(`[^A-Za-z0-9_-]`)
 func fitting(name string) string { return unfitInRule().ReplaceAllString(name, "_") }
 
 // Names reports whether the rule is for tools of a server.
-func (r Rule) Names(server string) bool { return r.server == fitting(server) }
+func (r Rule) Names(server string) bool { return len(r.tools(server)) > 0 }
 
-// Denies reports whether the rule denies a tool of its server.
-func (r Rule) Denies(tool string) bool {
-	return r.Kind == "deny" && pattern.Pattern(r.tools()).Match(fitting(tool))
+// Denies reports whether the rule denies a tool of a server.
+func (r Rule) Denies(server, tool string) bool {
+	return r.Kind == "deny" && !r.Narrow() &&
+		slices.ContainsFunc(r.tools(server), func(p string) bool { return pattern.Pattern(p).Match(fitting(tool)) })
 }
 
+// Narrow reports whether the rule is for some arguments of a tool only, which stand in parentheses. No rule of
+// toolfold does the same.
+func (r Rule) Narrow() bool { return strings.Contains(r.text, "(") }
+
 // Restrict puts rules of the host into an entry: denied tools are left out of it, and approvals stand beside those of
-// the entry. A server whose every tool is denied is switched off.
+// the entry. A server whose every tool is denied is switched off. Narrow rules are left to the caller.
 func (e *Entry) Restrict(rules []Rule) {
 	for _, r := range rules {
-		switch {
-		case !r.Names(e.Name):
-		case r.Kind == "deny" && r.tools() == "*":
-			e.Off = true
-		case r.Kind == "deny":
-			e.Except = append(slices.Clip(e.Except), r.tool)
-		case r.Kind == "ask":
-			e.Asks = append(e.Asks, r.tools())
-		default:
-			if e.Approvals == nil {
-				e.Approvals = map[string][]string{}
+		if r.Narrow() {
+			continue
+		}
+		for _, tool := range r.tools(e.Name) {
+			switch {
+			case r.Kind == "deny" && tool == "*":
+				e.Off = true
+			case r.Kind == "deny":
+				e.Except = append(slices.Clip(e.Except), tool)
+			case r.Kind == "ask":
+				e.Asks = append(e.Asks, tool)
+			default:
+				if e.Approvals == nil {
+					e.Approvals = map[string][]string{}
+				}
+				const member = "permissions.allow"
+				e.Approvals[member] = append(e.Approvals[member], tool)
 			}
-			const member = "permissions.allow"
-			e.Approvals[member] = append(e.Approvals[member], r.tools())
 		}
 	}
 }
 
-// tools returns a pattern of the tools that the rule is for.
-func (r Rule) tools() string { return cmp.Or(r.tool, "*") }
+// tools returns patterns of the tools of a server that the rule is for; nil if it is not for the server. A name of a
+// server may have __ in it, so each __ may be where it ends: mcp__a__b__c is for b__c of a, and for c of a__b.
+func (r Rule) tools(server string) (list []string) {
+	text, _, _ := strings.Cut(r.text, "(")
+	is := func(name string) bool {
+		if r.Kind == "allow" { // the host takes no * for a server that it allows
+			return name == fitting(server)
+		}
+		return pattern.Pattern(name).Match(fitting(server))
+	}
+	if is(text) {
+		list = append(list, "*")
+	}
+	for at := range len(text) {
+		if strings.HasPrefix(text[at:], "__") && is(text[:at]) {
+			list = append(list, cmp.Or(text[at+2:], "*"))
+		}
+	}
+	return list
+}
