@@ -208,7 +208,10 @@ func (v *View) rank(query, server string, limit int) []*match {
 // query with more words is about the action, and the words of the name ask for nothing. It is nil if there is no
 // such name, or several.
 func (v *View) operand(query string) (named *entry.Entry, rest string) {
+	end := 0 // of the word
 	for word := range strings.FieldsSeq(query) {
+		begin := end + strings.Index(query[end:], word)
+		end = begin + len(word)
 		name := strings.Trim(word, ".,:;!?()'\"`")
 		if !strings.Contains(name, ".") || v.byID[name] == nil {
 			continue
@@ -216,7 +219,8 @@ func (v *View) operand(query string) (named *entry.Entry, rest string) {
 		if named != nil {
 			return nil, query
 		}
-		named, rest = v.entries[v.byID[name]], strings.Replace(query, name, " ", 1)
+		begin += strings.Index(word, name)
+		named, rest = v.entries[v.byID[name]], query[:begin]+" "+query[begin+len(name):]
 	}
 	return named, rest
 }

@@ -189,6 +189,7 @@ func TestFindTakesNamesAsOperands(t *testing.T) {
 		"tools.rest":                             {"tools.rest", ""},
 		"find `tools.load`":                      {"tools.find", `\"name\":\"tools.load\"`},
 		"describe tools.describe":                {"tools.describe", ""},
+		"tools.restless definition? tools.rest":  {"tools.load", `\"name\":\"tools.rest\"`}, // a part of a word is no name
 	} {
 		got := string(s.Runner.Call(t.Context(), "tools.find", fmt.Appendf(nil, `{"query":%q}`, query)).Content)
 		if !strings.HasPrefix(got, `{"results":[{"name":"`+c.first+`"`) || (c.hint == "") != !strings.Contains(got, "all about") ||

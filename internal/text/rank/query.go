@@ -47,6 +47,7 @@ type source struct {
 	worth    float64 // of a perfect match
 	name     float64 // of a match in a name
 	share    float64 // of a match against the word itself
+	synonym  bool    // it is not what was asked, but means the same
 	plain    float64 // what these count for a document without passages, against one with them
 	postings []posting
 }
@@ -99,7 +100,7 @@ func (f *finder) ask(key string) int32 {
 	a.worth = a.rarity
 	f.asked = append(f.asked, a)
 	if known {
-		f.addTerm(i, n, 1)
+		f.addTerm(i, n, 1, false)
 	}
 	f.addSynonyms(i, synonyms()[key])
 	if !f.asked[i].found {
@@ -134,26 +135,26 @@ func (f *finder) askPair(first, second int32) int32 {
 }
 
 // addTerm adds a term that stands for what is asked.
-func (f *finder) addTerm(i, n int32, share float64) {
-	f.addList(i, noTerm, n, f.x.terms[n].postings, share)
+func (f *finder) addTerm(i, n int32, share float64, synonym bool) {
+	f.addList(i, noTerm, n, f.x.terms[n].postings, share, synonym)
 }
 
 // addPair adds two terms that stand side by side for what is asked.
-func (f *finder) addPair(i int32, first, second string, share float64) {
+func (f *finder) addPair(i int32, first, second string, share float64, synonym bool) {
 	a, ok := f.x.numbers[first]
 	b, also := f.x.numbers[second]
 	if !ok || !also {
 		return
 	}
 	if list := f.x.sideBySide(a, b); len(list) > 0 {
-		f.addList(i, a, b, list, share)
+		f.addList(i, a, b, list, share, synonym)
 	}
 }
 
-func (f *finder) addList(i, first, n int32, list []posting, share float64) {
+func (f *finder) addList(i, first, n int32, list []posting, share float64, synonym bool) {
 	rarity := f.x.rarity(len(list))
 	a := &f.asked[i]
-	s := source{asked: i, first: first, term: n, worth: share * min(a.worth, rarity), share: share, postings: list}
+	s := source{asked: i, first: first, term: n, worth: share * min(a.worth, rarity), share: share, synonym: synonym, postings: list}
 	if !a.isPair {
 		s.name = share * rarity
 	}
@@ -164,7 +165,7 @@ func (f *finder) addSource(s source) {
 	a := &f.asked[s.asked]
 	a.found = true
 	s.plain = 1
-	if s.share == synonymShare {
+	if s.synonym {
 		s.plain = plainSynonymShare / synonymShare
 	}
 	if a.isPair {
@@ -176,9 +177,9 @@ func (f *finder) addSource(s source) {
 func (f *finder) addSynonyms(i int32, list []string) {
 	for _, s := range list {
 		if first, second, isPair := strings.Cut(s, " "); isPair {
-			f.addPair(i, first, second, synonymShare)
+			f.addPair(i, first, second, synonymShare, true)
 		} else if n, ok := f.x.numbers[s]; ok {
-			f.addTerm(i, n, synonymShare)
+			f.addTerm(i, n, synonymShare, true)
 		}
 	}
 }
@@ -188,7 +189,7 @@ func (f *finder) addSynonyms(i int32, list []string) {
 func (f *finder) guess(i int32) {
 	word := f.asked[i].key
 	for at := 2; at < len(word)-1; at++ {
-		f.addPair(i, word[:at], word[at:], 1)
+		f.addPair(i, word[:at], word[at:], 1, false)
 		if f.asked[i].found {
 			return
 		}
@@ -201,7 +202,7 @@ func (f *finder) guess(i int32) {
 	for size := s.size - 1; size <= s.size+1; size++ {
 		for _, n := range f.x.near[shape{s.first, size}] {
 			if isSlip(word, f.x.terms[n].text) {
-				f.addTerm(i, n, guessShare)
+				f.addTerm(i, n, guessShare, false)
 			}
 		}
 	}
