@@ -70,8 +70,8 @@ var Family = toolfold.Family{
 		Words:   "average, sum, maximum, percentile p95, hourly, mean, p99, chart",
 		Doc: "Picks the series that have at least the labels. limit cuts dataPoints only. For a counter, sum is how " +
 			"much it grew, over its resets, and rate that per second; for a gauge, rate is its change, else points, per second. percentile " +
-			"answers p50, p90, p95 and p99; aggregatedValue is p95. With bucket or groupBy, figures replaces dataPoints: " +
-			"sums of buckets add up, rates are per second. Times are UTC.",
+			"answers four; aggregatedValue is p95. With bucket or groupBy, figures replaces dataPoints: " +
+			"sums of buckets add up. Times are UTC.",
 		Changed:  "rate and percentile are computed. limit no longer cuts the aggregated points. sum of a counter is how much it grew.",
 		Required: toolfold.Fields{metric.Name},
 		Optional: toolfold.Fields{

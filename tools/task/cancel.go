@@ -41,14 +41,16 @@ func (s *Service) cancelAll(ctx context.Context, in CancelIn) (CancelOut, error)
 		return CancelOut{Tasks: counts}, err
 	}
 	c := Cancellation{Reason: cmp.Or(in.Reason, "cancelled by request"), Force: in.Force, At: s.now()}
+	asked := 0
 	for chunk := range slices.Chunk(ids, cancelAtOnce) {
 		if err := s.Store.CancelAll(ctx, chunk, c); err != nil {
-			return CancelOut{}, fmt.Errorf("cancelling tasks: %w", err)
+			return CancelOut{}, s.partly(ctx, ids[:asked], len(ids), fmt.Errorf("cancelling tasks: %w", err))
 		}
+		asked += len(chunk)
 	}
 	counts, err := s.awaitEnds(ctx, ids)
 	if err != nil {
-		return CancelOut{}, err
+		return CancelOut{}, s.partly(ctx, ids, len(ids), err)
 	}
 	out := CancelOut{Reason: c.Reason, Tasks: counts}
 	switch {
@@ -59,6 +61,23 @@ func (s *Service) cancelAll(ctx context.Context, in CancelIn) (CancelOut, error)
 	}
 	return out, nil
 }
+
+// partly is the error of a call that was cut off after it had tasks end, with what became of these.
+func (s *Service) partly(ctx context.Context, asked []string, matched int, cause error) error {
+	if len(asked) == 0 {
+		return cause
+	}
+	counting, done := context.WithTimeout(context.WithoutCancel(ctx), partlyWait)
+	defer done()
+	text := fmt.Sprintf("%d of the %d tasks that match were cancelled or asked to stop before an error", len(asked), matched)
+	if counts, err := s.countEnds(counting, asked); err == nil {
+		text += fmt.Sprintf(": %d are cancelled, %d still run, %d had ended", counts.Cancelled, counts.Running, counts.Ended)
+	}
+	return fmt.Errorf("%w (%w)", toolfold.Errorf(CancelFailed, "%s", text).WithHint("call again for the others; dryRun counts them"), cause)
+}
+
+// partlyWait bounds how long a call that was cut off counts what it did.
+const partlyWait = 5 * time.Second
 
 // awaitEnds counts tasks once none of them runs, or when the time to wait is over.
 func (s *Service) awaitEnds(ctx context.Context, ids []string) (*CancelCounts, error) {

@@ -400,6 +400,48 @@ func TestCancelAll(t *testing.T) {
 	}
 }
 
+// failing is a store of which CancelAll fails from a call on.
+type failing struct {
+	task.Store
+	calls, after int
+}
+
+func (f *failing) CancelAll(ctx context.Context, ids []string, c task.Cancellation) error {
+	if f.calls++; f.calls > f.after {
+		return errors.New("the disk is gone")
+	}
+	return f.Store.CancelAll(ctx, ids, c)
+}
+
+// A bulk cancel that is cut off says what it did.
+func TestCancelAllInPart(t *testing.T) {
+	b := newBench(t)
+	b.MaxOpen = 1000
+	for range 501 {
+		b.submit(storing())
+	}
+	store := b.Store
+	for after, words := range []string{"", "500 of the 501 tasks that match were cancelled or asked to stop before an error: 500 are cancelled, 0 still run"} {
+		b.Store = &failing{store, 0, after}
+		_, err := b.Cancel(t.Context(), task.CancelIn{QueueID: "default"})
+		if words == "" {
+			if refusal, is := errors.AsType[*toolfold.Error](err); is || err == nil {
+				t.Errorf("nothing was done: %v, %v", refusal, err)
+			}
+			continue
+		}
+		refused(t, err, task.CancelFailed, words)
+		if !strings.Contains(err.Error(), "the disk is gone") {
+			t.Errorf("%v does not say why", err)
+		}
+	}
+	b.Store = store
+	out, err := b.Cancel(t.Context(), task.CancelIn{QueueID: "default"})
+	if err != nil || *out.Tasks != (task.CancelCounts{Matched: 1, Cancelled: 1}) {
+		t.Errorf("the others: %+v, %v", out.Tasks, err)
+	}
+}
+
 // A task's status shows what it waits for if no worker serves its workspace.
 func TestWaitsForWorker(t *testing.T) {
 	b := newBench(t)
