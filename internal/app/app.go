@@ -110,7 +110,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	}))
 	mount(&m, session.Family, stored(h, func(db *storage.DB) *session.Service {
 		service := session.New(db.Session(), h.Now, h.NewID)
-		service.Workspace = h.WorkspaceName
+		service.Workspace, service.Folder = h.WorkspaceName, h.Files.Workspace
 		return service
 	}))
 	mount(&m, task.Family, stored(h, h.tasks))

@@ -40,16 +40,17 @@ const (
 		(id, status, created_at, updated_at, ended_at, initiator, task, workspace, creator_workspace, summary, metadata, failure)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// A change is saved only if it was made to the present version.
-	updateSession = `UPDATE sessions SET status = ?, updated_at = ?, ended_at = ?, summary = ?, failure = ?, version = version + 1
+	updateSession = `UPDATE sessions SET status = ?, updated_at = ?, ended_at = ?, summary = ?, failure = ?, handover = ?,
+		version = version + 1
 		WHERE id = ? AND version = ?`
 	putParticipant = `INSERT INTO session_participants (session_id, agent_id, place, role, joined_at, left_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (session_id, agent_id) DO UPDATE SET role = excluded.role, joined_at = excluded.joined_at, left_at = excluded.left_at`
 	// One statement, so that the participants are those of the version.
 	selectSession = `SELECT s.id, s.status, s.created_at, s.updated_at, s.ended_at, s.version,
-			s.initiator, s.task, s.workspace, s.creator_workspace, s.summary, s.metadata, s.failure,
+			s.initiator, s.task, s.workspace, s.creator_workspace, s.summary, s.metadata, s.failure, s.handover,
 			p.agent_id, p.role, p.joined_at, p.left_at
 		FROM sessions s JOIN session_participants p ON p.session_id = s.id WHERE s.id = ? ORDER BY p.place`
-	selectListed = `SELECT id, initiator, task, status, created_at, updated_at, workspace,
+	selectListed = `SELECT id, initiator, task, status, created_at, updated_at, workspace, handover,
 			(SELECT count(*) FROM session_participants p WHERE p.session_id = sessions.id AND p.left_at IS NULL)
 		FROM sessions`
 )
@@ -86,9 +87,17 @@ func (s sessionStore) save(ctx context.Context, changed session.Session, note *s
 	if err != nil {
 		return false, err
 	}
+	var over any
+	if changed.HandOver != nil {
+		text, err := json.Marshal(changed.HandOver)
+		if err != nil {
+			return false, fmt.Errorf("encoding hand-over: %w", err)
+		}
+		over = text
+	}
 	err = s.db.transact(ctx, func(t executor) error {
 		n, err := t.exec(ctx, updateSession, changed.Status,
-			changed.UpdatedAt.UnixMicro(), maybeMicros(changed.EndedAt), []byte(changed.Summary), failure,
+			changed.UpdatedAt.UnixMicro(), maybeMicros(changed.EndedAt), []byte(changed.Summary), failure, over,
 			changed.ID, changed.Version)
 		saved = n > 0
 		if err != nil || !saved {
@@ -149,6 +158,7 @@ func scanSession(rows *sql.Rows) (s session.Session, err error) {
 	var failure *failureRow
 	err = rows.Scan(&s.ID, &s.Status, micros{&s.CreatedAt}, micros{&s.UpdatedAt}, micros{&s.EndedAt}, &s.Version,
 		&s.Initiator, &s.Task, &s.Workspace, &s.CreatorWorkspace, &s.Summary, (*[]byte)(&s.Metadata), fromJSON{&failure},
+		fromJSON{&s.HandOver},
 		&p.AgentID, &p.Role, micros{&p.JoinedAt}, micros{&p.LeftAt})
 	s.Participants, s.Failure = []session.Participant{p}, (*session.Failure)(failure)
 	return s, err
@@ -164,6 +174,9 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 	}
 	if q.Except != "" {
 		picked = picked.and(`AND workspace <> ?`, []byte(q.Except))
+	}
+	if q.HandedOver != nil {
+		picked = picked.and(map[bool]string{true: `AND handover IS NOT NULL`, false: `AND handover IS NULL`}[*q.HandedOver])
 	}
 	has := wordIn[s.db.dialect.name]
 	for _, word := range q.Words {
@@ -186,7 +199,8 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 	}
 	list := sqlf(selectListed).with(picked).and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit)
 	page.Sessions, err = all(ctx, s.db.reader(), list, into(func(l *session.Listed) []any {
-		return []any{&l.ID, &l.Initiator, &l.Task, &l.Status, micros{&l.CreatedAt}, micros{&l.UpdatedAt}, &l.Workspace, &l.Present}
+		return []any{&l.ID, &l.Initiator, &l.Task, &l.Status, micros{&l.CreatedAt}, micros{&l.UpdatedAt}, &l.Workspace, fromJSON{&l.HandOver},
+			&l.Present}
 	}))
 	return page, err
 }

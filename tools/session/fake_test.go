@@ -56,9 +56,10 @@ func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 	for _, s := range f.sessions {
 		if (q.Status == "" || s.Status == q.Status) && (q.Initiator == "" || s.Initiator == q.Initiator) &&
 			(q.Workspace == "" || s.Workspace == q.Workspace) && (q.Except == "" || s.Workspace != q.Except) &&
+			(q.HandedOver == nil || *q.HandedOver == (s.HandOver != nil)) &&
 			(q.AgentID == "" || slices.Contains(s.agents(), q.AgentID)) {
 			all = append(all, Listed{ID: s.ID, Initiator: s.Initiator, Task: s.Task, Status: s.Status, Present: s.present(), Workspace: s.Workspace,
-				CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt})
+				CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, HandOver: s.HandOver})
 		}
 	}
 	slices.SortFunc(all, func(a, b Listed) int { return newerFirst(positionOf(a), positionOf(b)) })

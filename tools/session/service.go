@@ -1,10 +1,10 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -29,8 +29,9 @@ type Service struct {
 	now   func() time.Time
 	newID func() string
 
-	// Workspace is that of sessions whose creator names no other, and that of all callers.
-	Workspace string
+	// Workspace is that of sessions whose creator names no other, and that of all callers. Folder is its
+	// path; empty if it has none.
+	Workspace, Folder string
 }
 
 // byUser reports whether this machine's user makes a call.
@@ -53,7 +54,7 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (CreateOut, error) {
 	now := s.now()
 	session := Session{
 		ID: s.newID(), Initiator: in.Initiator, Task: in.Task, Status: work.SessionActive,
-		Workspace: cmp.Or(in.Workspace, s.Workspace), CreatorWorkspace: s.Workspace,
+		Workspace: s.workspaceOf(in.Workspace), CreatorWorkspace: s.Workspace,
 		Metadata: in.Metadata, CreatedAt: now, UpdatedAt: now,
 		Participants: []Participant{{AgentID: in.Initiator, Role: Initiator, JoinedAt: now}},
 	}
@@ -64,6 +65,19 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (CreateOut, error) {
 		SessionID: session.ID, Initiator: session.Initiator, Task: session.Task,
 		Status: session.Status, CreatedAt: now, Workspace: session.Workspace,
 	}, nil
+}
+
+// workspaceOf returns the workspace that a call names: the one of the server also by its folder, and
+// by a path in it that leads to it, such as a dot.
+func (s *Service) workspaceOf(given string) string {
+	path := given
+	if !filepath.IsAbs(path) && strings.HasPrefix(path, ".") {
+		path = filepath.Join(s.Folder, path)
+	}
+	if given == "" || s.Folder != "" && filepath.Clean(path) == filepath.Clean(s.Folder) {
+		return s.Workspace
+	}
+	return given
 }
 
 func checkSize(name string, size int) error {
@@ -95,7 +109,7 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 		SessionID: session.ID, Status: session.Status, Initiator: session.Initiator, Task: session.Task,
 		Participants: session.Participants, CreatedAt: session.CreatedAt, UpdatedAt: session.UpdatedAt,
 		Summary: session.Summary, Error: session.Failure,
-		Workspace: session.Workspace, Metadata: session.Metadata,
+		Workspace: session.Workspace, Metadata: session.Metadata, HandOver: session.HandOver,
 	}
 	switch session.Status {
 	case work.SessionCompleted:
@@ -141,14 +155,32 @@ func (s *Service) Note(ctx context.Context, in NoteIn) (NoteOut, error) {
 		return NoteOut{}, toolfold.Errorf(TooManyNotes, "the session has %d notes, which is the most", MaxNotes).
 			WithHint("keep longer records elsewhere, such as with memory.store")
 	}
-	add := func(ctx context.Context, session Session) (saved bool, err error) {
-		return s.store.AddNote(ctx, session, Note{AgentID: in.AgentID, Text: in.Note, At: session.UpdatedAt})
+	var over *HandOver
+	note := in.Note
+	if in.HandOver || len(in.Next) > 0 || in.To != "" {
+		over = &HandOver{AgentID: in.AgentID, To: in.To, Note: in.Note, Next: in.Next}
+		note = over.text()
 	}
-	session, err := s.changeBy(ctx, in.SessionID, noteFailed, stay(in.AgentID), add)
+	add := func(ctx context.Context, session Session) (saved bool, err error) {
+		return s.store.AddNote(ctx, session, Note{AgentID: in.AgentID, Text: note, At: session.UpdatedAt})
+	}
+	session, err := s.changeBy(ctx, in.SessionID, noteFailed, stay(in.AgentID, over), add)
 	if err != nil {
 		return NoteOut{}, err
 	}
 	return NoteOut{SessionID: session.ID, AgentID: in.AgentID, CreatedAt: session.UpdatedAt}, nil
+}
+
+// text is the hand-over as a note, which stays when it is taken up.
+func (o HandOver) text() string {
+	text := o.Note
+	if o.To != "" {
+		text = "for " + o.To + ": " + text
+	}
+	for _, step := range o.Next {
+		text += "\n- " + step
+	}
+	return text
 }
 
 // Complete ends a session as done.
@@ -216,9 +248,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Total: page.Total}
 	out.Sessions, out.Paged = toolfold.CutPage(page.Sessions, in.Limit, func(last Listed) string {
 		at := positionOf(last)
-		if last.Workspace != s.Workspace {
-			at.ID = otherMark + at.ID
-		}
+		at.ID = fmt.Sprintf("%d %s", last.part, at.ID)
 		return at.Cursor()
 	})
 	if page.Total == 0 {
@@ -237,10 +267,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 // maxWords bounds the words of a query.
 const maxWords = 10
 
-// otherMark begins the id in the cursor of a list that has come to sessions of other workspaces.
-const otherMark = "other "
-
-// page reads a page and one entry more: sessions of this workspace, then those of others.
+// page reads a page and one entry more: sessions of this workspace that were handed over, then its
+// others, then those of other workspaces. The id in a cursor begins with the number of the part.
 func (s *Service) page(ctx context.Context, in ListIn) (page Page, err error) {
 	after, err := in.Position("session.list")
 	if err != nil {
@@ -252,21 +280,22 @@ func (s *Service) page(ctx context.Context, in ListIn) (page Page, err error) {
 			About(toolfold.ProblemRefused, "query").WithHint("keep the words that few sessions have")
 	}
 	mine := Query{Status: in.Status, Initiator: in.Initiator, AgentID: in.AgentID, Words: words,
-		Workspace: cmp.Or(in.Workspace, s.Workspace)}
-	parts := []Query{mine}
-	if in.Workspace == "" {
-		others := mine
-		others.Workspace, others.Except = "", s.Workspace
-		if parts = append(parts, others); s.Workspace == "" {
-			parts = parts[1:]
-		}
+		Workspace: s.workspaceOf(in.Workspace)}
+	handed, others := mine, mine
+	handed.HandedOver, mine.HandedOver = new(true), new(false)
+	others.Workspace, others.Except = "", s.Workspace
+	parts := []Query{handed, mine, others}
+	if in.Workspace != "" || s.Workspace == "" {
+		parts = parts[:2]
 	}
 	page.Sessions = []Listed{}
 	first := 0
 	if after != nil {
-		id, other := strings.CutPrefix(after.ID, otherMark)
-		if after.ID = id; other {
-			first = len(parts) - 1
+		number, id, _ := strings.Cut(after.ID, " ")
+		after.ID = id
+		if first, err = strconv.Atoi(number); err != nil || first < 0 || first >= len(parts) {
+			return Page{}, toolfold.Errorf(toolfold.InvalidInput, "cursor is not one that session.list returned").
+				About(toolfold.ProblemRefused, "cursor").WithHint("pass nextCursor of the page before, or no cursor")
 		}
 	}
 	for i, part := range parts {
@@ -280,6 +309,9 @@ func (s *Service) page(ctx context.Context, in ListIn) (page Page, err error) {
 		more, err := s.store.List(ctx, part)
 		if err != nil {
 			return Page{}, fmt.Errorf("listing sessions: %w", err)
+		}
+		for j := range more.Sessions {
+			more.Sessions[j].part = i
 		}
 		page.Sessions, page.Total = append(page.Sessions, more.Sessions...), page.Total+more.Total
 	}

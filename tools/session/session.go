@@ -28,6 +28,9 @@ var (
 	agentID = toolfold.String{Name: "agentId", Doc: "Name of the agent.", MinLen: 1, MaxLen: 50}
 	role    = toolfold.String{Name: "role", Doc: "Agent's session role.", Enum: []string{Collaborator, Delegate}}
 	text    = toolfold.String{Name: "note", Doc: "Message to other agents.", MinLen: 1, MaxLen: 5000}
+	next    = toolfold.List{Name: "next", Doc: "Next steps.", Of: toolfold.String{MinLen: 1, MaxLen: 500}, MaxItems: 20}
+	to      = toolfold.String{Name: "to", Doc: "Who is to go on.", MaxLen: 50}
+	over    = toolfold.Bool{Name: "handover", Doc: "Hand the session over."}
 	words   = toolfold.String{Name: "query", Doc: "Words in task, summary and notes, at most 10.", MaxLen: 200}
 	failure = toolfold.Object{
 		Name: "error", Doc: "Why it failed.", OfText: map[string]any{"code": "FAILED", "message": nil},
@@ -70,7 +73,9 @@ var Family = toolfold.Family{
 		Name:     "note",
 		Summary:  "Leave a note for who goes on.",
 		Words:    "hand over, handoff, tell the others, message, comment, progress so far, pass on, brief, log entry, write to colleagues",
+		Doc:      "next, to or handover make it a hand-over: session.list shows the session first until another agent joins it.",
 		Required: toolfold.Fields{sessionID, agentID, text},
+		Optional: toolfold.Fields{next, to, over.With(toolfold.Default(false))},
 		Effect:   toolfold.Adds,
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "agentId": "planner", "note": "Tag is missing."}`,
 		Related:  []string{"session.status"},

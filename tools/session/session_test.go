@@ -476,3 +476,67 @@ func TestHandOver(t *testing.T) {
 		t.Errorf("got %s, want no end of a completed session", answer)
 	}
 }
+
+// What is handed over is listed first, marked, until another agent joins.
+func TestHandedOver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.service.Workspace, b.service.Folder = "acme/shop", "/home/ann/shop"
+	b.call("create", `{"initiator":"ann","task":"ship"}`)
+	b.call("create", `{"initiator":"ann","task":"test","workspace":"."}`)
+	b.call("create", `{"initiator":"ann","task":"mend","workspace":"/home/ann/shop/"}`)
+	b.call("create", `{"initiator":"eve","task":"bill","workspace":"acme/billing"}`)
+	b.call("create", `{"initiator":"ann","task":"rest"}`)
+	const ids = `"include_fields":["sessions.sessionId","sessions.workspace","total"]}`
+	order := func(args, want string) {
+		t.Helper()
+		b.Expect("list", args+ids, want)
+	}
+	order(`{`, `{"sessions":[{"sessionId":"$5"},{"sessionId":"$3"},{"sessionId":"$2"},{"sessionId":"$1"},`+
+		`{"sessionId":"$4","workspace":"acme/billing"}],"total":5}`)
+	order(`{"workspace":".",`, `{"sessions":[{"sessionId":"$5"},{"sessionId":"$3"},{"sessionId":"$2"},{"sessionId":"$1"}],"total":4}`)
+
+	b.Refuse("note", `{"sessionId":"$1","agentId":"bob","note":"go on","to":"carl"}`, AgentNotParticipant, "", "session.join")
+	b.call("note", `{"sessionId":"$1","agentId":"ann","note":"half is done","next":["tag it","tell all"],"to":"bob"}`)
+	b.call("note", `{"sessionId":"$2","agentId":"ann","note":"over to you","handover":true}`)
+	b.call("note", `{"sessionId":"$4","agentId":"eve","note":"not here","next":["x"]}`)
+	order(`{`, `{"sessions":[{"sessionId":"$2"},{"sessionId":"$1"},{"sessionId":"$5"},{"sessionId":"$3"},`+
+		`{"sessionId":"$4","workspace":"acme/billing"}],"total":5}`)
+	b.Expect("status", `{"sessionId":"$1","include_fields":["handover"]}`, `{"handover":{"agentId":"ann","to":"bob",`+
+		`"note":"half is done","next":["tag it","tell all"],"createdAt":"2026-03-01T11:00:08.123456Z"}}`)
+	if notes := b.call("status", `{"sessionId":"$1"}`); !strings.Contains(notes, `"note":"for bob: half is done\n- tag it\n- tell all"`) {
+		t.Error(notes)
+	}
+	// Pages of one go through all parts.
+	var seen []string
+	for cursor := ""; ; {
+		var page struct {
+			Sessions []struct {
+				SessionID string
+				HandOver  *HandOver
+			}
+			NextCursor string
+		}
+		if err := json.Unmarshal([]byte(b.call("list", `{"limit":1,"cursor":"`+cursor+`"}`)), &page); err != nil || len(page.Sessions) != 1 {
+			t.Fatal(err, page)
+		}
+		seen = append(seen, fmt.Sprint(page.Sessions[0].SessionID, " ", page.Sessions[0].HandOver != nil))
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff([]string{"$2 true", "$1 true", "$5 false", "$3 false", "$4 true"}, seen); diff != "" {
+		t.Error(diff)
+	}
+	// Who handed over does not take it up by joining; others do, also those who are in.
+	b.call("join", `{"sessionId":"$1","agentId":"ann"}`)
+	if list := b.call("list", `{"limit":2}`); !strings.Contains(list, "half is done") {
+		t.Error(list)
+	}
+	b.call("join", `{"sessionId":"$1","agentId":"bob"}`)
+	b.call("note", `{"sessionId":"$1","agentId":"bob","note":"back to you","to":"ann"}`)
+	b.call("join", `{"sessionId":"$1","agentId":"ann"}`)
+	b.call("complete", `{"sessionId":"$2"}`)
+	order(`{`, `{"sessions":[{"sessionId":"$5"},{"sessionId":"$3"},{"sessionId":"$2"},{"sessionId":"$1"},`+
+		`{"sessionId":"$4","workspace":"acme/billing"}],"total":5}`)
+}

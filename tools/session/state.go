@@ -69,20 +69,24 @@ func end(by ender, state, summary string, failure *Failure) edit {
 		if err := by.check(s); err != nil {
 			return false, err
 		}
-		s.Status, s.Summary, s.Failure, s.EndedAt = state, summary, failure, now
+		s.Status, s.Summary, s.Failure, s.EndedAt, s.HandOver = state, summary, failure, now, nil
 		return true, nil
 	}
 }
 
-// join adds an agent, or takes up the membership of one that left.
+// join adds an agent, or takes up the membership of one that left. It takes up what another
+// agent handed over.
 func join(agent, role string) edit {
 	return func(s *Session, now time.Time) (bool, error) {
 		if err := s.mustBeActive(); err != nil {
 			return false, err
 		}
-		member := s.member(agent)
+		member, taken := s.member(agent), s.HandOver != nil && s.HandOver.AgentID != agent
+		if taken {
+			s.HandOver = nil
+		}
 		if member != nil && member.LeftAt.IsZero() {
-			return false, nil
+			return taken, nil
 		}
 		if s.present() >= MaxPresent {
 			return false, toolfold.Errorf(MaxParticipants, "%d agents are in the session, which is the most", MaxPresent).
@@ -120,11 +124,16 @@ func leave(agent string) edit {
 	}
 }
 
-// stay is the change of a session that gets a note: the agent has to be present.
-func stay(agent string) edit {
+// stay is the change of a session that gets a note: the agent has to be present. A hand-over that
+// is not nil replaces the one before.
+func stay(agent string, over *HandOver) edit {
 	return func(s *Session, now time.Time) (bool, error) {
 		if err := s.mustBeActive(); err != nil {
 			return false, err
+		}
+		if over != nil {
+			over.At = now
+			s.HandOver = over
 		}
 		_, err := s.presentMember(agent)
 		return err == nil, err

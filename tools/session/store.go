@@ -25,6 +25,7 @@ type Session struct {
 	Failure                     *Failure        // of a failed session
 	CreatedAt, UpdatedAt        time.Time
 	EndedAt                     time.Time // zero while active
+	HandOver                    *HandOver // that no agent has taken up; nil for none
 
 	// Version counts how often the session was saved.
 	Version int
@@ -49,6 +50,16 @@ type Note struct {
 	Number  int       `json:"-"` // of the session's version that it made: later notes have higher ones
 	AgentID string    `json:"agentId" doc:"Name of the agent."`
 	Text    string    `json:"note" doc:"Message to other agents."`
+	At      time.Time `json:"createdAt" doc:"When it was noted."`
+}
+
+// HandOver leaves a session to whoever goes on, also in the results of session.list and
+// session.status.
+type HandOver struct {
+	AgentID string    `json:"agentId" doc:"Name of the agent."`
+	To      string    `json:"to,omitempty" doc:"Who is to go on."`
+	Note    string    `json:"note" doc:"Message to other agents."`
+	Next    []string  `json:"next,omitempty" doc:"Next steps."`
 	At      time.Time `json:"createdAt" doc:"When it was noted."`
 }
 
@@ -92,6 +103,7 @@ type Query struct {
 	Status, Initiator string
 	AgentID           string // takes part and has not left
 	Workspace, Except string // of this workspace, of all but this one
+	HandedOver        *bool  // with a hand-over that no agent has taken up, or without; nil = all
 
 	// Words are each in the task, the summary or a note; A to Z are equal to a to z.
 	Words []string
@@ -117,4 +129,9 @@ type Listed struct {
 	Stale     bool      `json:"stale,omitempty" doc:"Active, but unchanged for a day."`
 	Workspace string    `json:"workspace,omitempty" doc:"Workspace of the session, if it is another one."`
 	UpdatedAt time.Time `json:"-"`
+
+	// HandOver is nil for a session that is in the hands of its agents.
+	HandOver *HandOver `json:"handover,omitempty" doc:"Handed over: session.join takes it up."`
+
+	part int // of the list that it is in
 }

@@ -47,6 +47,8 @@ type StatusOut struct {
 	Workspace    string          `json:"workspace,omitempty" doc:"Folder or project of the session."`
 	Metadata     json.RawMessage `json:"metadata,omitempty" doc:"Anything to keep with the session." type:"object"`
 
+	HandOver *HandOver `json:"handover,omitempty" doc:"Handed over: session.join takes it up."`
+
 	Stale      bool   `json:"stale,omitempty" doc:"Active, but unchanged for a day."`
 	NoteCount  int    `json:"noteCount,omitempty" doc:"Notes of the session."`
 	Notes      []Note `json:"notes,omitempty" doc:"Latest first."`
@@ -65,6 +67,11 @@ type NoteIn struct {
 	SessionID string `json:"sessionId"`
 	AgentID   string `json:"agentId"`
 	Note      string `json:"note"`
+
+	// Each of these makes the note a hand-over.
+	HandOver bool     `json:"handover"`
+	Next     []string `json:"next"`
+	To       string   `json:"to"`
 }
 
 // NoteOut is the result of session.note.
@@ -101,7 +108,7 @@ type ListIn struct {
 
 // ListOut is the result of session.list.
 type ListOut struct {
-	Sessions []Listed `json:"sessions" doc:"Of this workspace before others, each newest first."`
+	Sessions []Listed `json:"sessions" doc:"Handed over first, then of this workspace, then others."`
 	Total    int      `json:"total" doc:"Sessions that match, on all pages."`
 	Message  string   `json:"message,omitempty" doc:"Next step if no session matches."`
 	toolfold.Paged

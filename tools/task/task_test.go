@@ -421,7 +421,8 @@ func TestCancelAllInPart(t *testing.T) {
 		b.submit(storing())
 	}
 	store := b.Store
-	for after, words := range []string{"", "500 of the 501 tasks that match were cancelled or asked to stop before an error: 500 are cancelled, 0 still run"} {
+	for after, words := range []string{"",
+		"500 of the 501 tasks that match were cancelled or asked to stop before an error: 500 are cancelled, 0 still run"} {
 		b.Store = &failing{store, 0, after}
 		_, err := b.Cancel(t.Context(), task.CancelIn{QueueID: "default"})
 		if words == "" {
