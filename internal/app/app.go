@@ -55,6 +55,9 @@ type Host struct {
 	// MemoryScope is the default scope of stored notes; empty means workspace.
 	MemoryScope string
 
+	// NoteHistory limits the earlier versions of notes; zero stores no versions.
+	NoteHistory memory.History
+
 	// MaxInterruptions bounds how often a run of a task may be interrupted.
 	MaxInterruptions int
 
@@ -100,9 +103,9 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	runner := h.runner()
 	var m mounting
 	mount(&m, memory.Family, stored(h, func(db *storage.DB) *memory.Service {
-		service := memory.New(db.Memory(), h.Now)
+		service := memory.New(db.Memory(h.NoteHistory), h.Now)
 		service.Namespace, service.Workspace, service.ByCaller = h.MemoryNamespace, h.WorkspaceName, h.NotesByCaller
-		service.ForAll = h.MemoryScope == memory.User
+		service.ForAll, service.History = h.MemoryScope == memory.User, h.NoteHistory
 		if h.Vectors != nil {
 			service.Vectors = h.Vectors
 		}
@@ -171,7 +174,7 @@ func (h Host) Stored(ctx context.Context, workspace, namespace, key string) (tim
 		return time.Time{}, err
 	}
 	at := memory.Place{Namespace: namespace, Key: key, Workspace: cmp.Or(workspace, h.OwnNotes(ctx))}
-	e, _, err := db.Memory().Get(ctx, at, h.Now())
+	e, _, err := db.Memory(h.NoteHistory).Get(ctx, at, h.Now())
 	return e.StoredAt, err
 }
 

@@ -144,6 +144,8 @@ var archiveKinds = []struct {
 }{
 	{"notes", archiveTable{name: "memory", key: []string{"namespace", "key", "workspace"}, id: "id", omit: []string{"words"},
 		values: map[string]domain{"tags": texts, "value": anyJSON}, absent: map[string]any{"workspace": memory.User}}},
+	{"versions", archiveTable{name: "memory_versions", key: []string{"namespace", "key", "workspace", "version"}, id: "id",
+		values: map[string]domain{"tags": texts, "value": anyJSON}}},
 	{"sessions", archiveTable{name: "sessions", key: []string{"id"},
 		values: map[string]domain{
 			"status":   {oneOf: []string{work.SessionActive, work.SessionCompleted, work.SessionFailed}},

@@ -278,6 +278,60 @@ func TestArchiveGoesRound(t *testing.T) {
 	})
 }
 
+// Notes come with their history. A note whose history differs from the one in the store gets a number after
+// all its versions, so that none hides another.
+func TestImportKeepsVersionsOfNotes(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		history := memory.History{Versions: 10, Age: time.Hour}
+		db, other, empty := archiveStore(t, name), archiveStore(t, name), archiveStore(t, name)
+		store := func(db *DB, values ...string) {
+			t.Helper()
+			for i, value := range values {
+				e := memory.Entry{Namespace: "n", Key: "k", Workspace: "w", Value: []byte(value), StoredAt: fromMicros(int64(i + 1))}
+				if _, err := db.Memory(history).Put(t.Context(), e, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		versions := func(db *DB) (list []string) {
+			t.Helper()
+			s, at := db.Memory(history), memory.Place{Namespace: "n", Key: "k", Workspace: "w"}
+			for n := range 9 {
+				e, found, err := s.Version(t.Context(), at, n, fromMicros(9))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found {
+					list = append(list, fmt.Sprintf("%d=%s", n, e.Value))
+				}
+			}
+			e, _, err := s.Get(t.Context(), at, fromMicros(9))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return append(list, fmt.Sprintf("now %d=%s", e.Version, e.Value))
+		}
+		store(db, "1", "2", "3")
+		archive := exported(t, db)
+		store(other, "1", "2", "30", "40", "50")
+		for _, to := range []*DB{other, empty} {
+			if _, err := imports(t, to, archive, Import{Replace: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff([]string{"1=1", "2=2", "now 3=3"}, versions(empty)); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff([]string{"1=1", "2=2", "3=30", "4=40", "now 5=3"}, versions(other)); diff != "" {
+			t.Error(diff)
+		}
+		store(other, "6")
+		if diff := cmp.Diff([]string{"1=1", "2=2", "3=30", "4=40", "5=3", "now 6=6"}, versions(other)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 // Tasks that are imported wait until they are activated; schedules that their user paused stay paused.
 func TestImportPausesTasks(t *testing.T) {
 	archiveTargets(t, func(t *testing.T, name goose.Dialect) {

@@ -124,8 +124,8 @@ func benchmarkMemory(b *testing.B, url string) {
 	}
 	defer db.Close()
 	a := newAuthor()
-	keys := fill(b, db.Memory(), a)
-	s := memory.New(db.Memory(), time.Now)
+	keys := fill(b, db.Memory(memory.History{}), a)
+	s := memory.New(db.Memory(memory.History{}), time.Now)
 	b.Run("get", func(b *testing.B) {
 		latencies(b, func() error {
 			at := keys[a.random.Intn(len(keys))]
@@ -171,7 +171,7 @@ func BenchmarkMemoryLong(b *testing.B) {
 			b.Fatal(err)
 		}
 		defer db.Close()
-		s := memory.New(db.Memory(), time.Now)
+		s := memory.New(db.Memory(memory.History{}), time.Now)
 		for i := range notes {
 			var text strings.Builder
 			for text.Len() < size {
@@ -192,7 +192,7 @@ func BenchmarkMemoryLong(b *testing.B) {
 						b.Fatalf("%d match and %d are returned, want %d: %v", out.Total, out.Count, notes, err)
 					}
 					searched := time.Now()
-					if _, err := db.Memory().Entries(b.Context(), memory.Scope{}, memory.Page{}); err != nil {
+					if _, err := db.Memory(memory.History{}).Entries(b.Context(), memory.Scope{}, memory.Page{}); err != nil {
 						b.Fatal(err)
 					}
 					searching += searched.Sub(start)
@@ -214,7 +214,7 @@ func BenchmarkMemoryStore(b *testing.B) {
 	}
 	defer db.Close()
 	bare := bareTable(b)
-	s := memory.New(db.Memory(), time.Now)
+	s := memory.New(db.Memory(memory.History{}), time.Now)
 	a := newAuthor()
 	var storing, inserting time.Duration
 	for b.Loop() {

@@ -67,7 +67,7 @@ func TestMendableErrors(t *testing.T) {
 			if _, err := db.write.ExecContext(t.Context(), test.setting); err != nil {
 				t.Fatal(err)
 			}
-			_, err := db.Memory().Put(t.Context(), entry, nil)
+			_, err := db.Memory(memory.History{}).Put(t.Context(), entry, nil)
 			mendable(t, err, test.words, test.hint)
 		})
 	}
@@ -87,7 +87,7 @@ func TestMendableErrors(t *testing.T) {
 		if _, err := db.write.ExecContext(t.Context(), `PRAGMA busy_timeout = 20`); err != nil {
 			t.Fatal(err)
 		}
-		_, err = db.Memory().Put(t.Context(), entry, nil)
+		_, err = db.Memory(memory.History{}).Put(t.Context(), entry, nil)
 		mendable(t, err, "another program has the store locked", "call again")
 	})
 	t.Run("newer schema", func(t *testing.T) {
@@ -335,9 +335,9 @@ func TestDroppedConnections(t *testing.T) {
 	for n := range 20 {
 		entries := []memory.Entry{{Namespace: "n", Key: fmt.Sprint(n), Value: []byte(`{}`)}}
 		if n%2 == 0 {
-			_, err = db.Memory().Import(t.Context(), entries, true, time.Now())
+			_, err = db.Memory(memory.History{}).Import(t.Context(), entries, true, time.Now())
 		} else {
-			_, err = db.Memory().Count(t.Context(), memory.Scope{})
+			_, err = db.Memory(memory.History{}).Count(t.Context(), memory.Scope{})
 		}
 		if err != nil {
 			t.Fatalf("call %d: %v", n, err)
@@ -347,7 +347,7 @@ func TestDroppedConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, err := db.Memory().Count(t.Context(), memory.Scope{}); n != 10 || err != nil {
+	if n, err := db.Memory(memory.History{}).Count(t.Context(), memory.Scope{}); n != 10 || err != nil {
 		t.Errorf("%d entries, %v, want 10", n, err)
 	}
 }
@@ -390,7 +390,7 @@ func TestFileThatIsGone(t *testing.T) {
 	db, path := openFile(t)
 	entry := memory.Entry{Namespace: "n", Key: "k", Value: []byte(`1`)}
 	put := func() error {
-		_, err := db.Memory().Put(t.Context(), entry, nil)
+		_, err := db.Memory(memory.History{}).Put(t.Context(), entry, nil)
 		return err
 	}
 	inTransaction := func() error {
@@ -415,7 +415,7 @@ func TestFileThatIsGone(t *testing.T) {
 	if err := put(); err != nil {
 		t.Errorf("with its file back it fails: %v", err)
 	}
-	if list, err := db.Memory().Entries(t.Context(), memory.Scope{}, memory.Page{Limit: 10}); err != nil || len(list) != 1 {
+	if list, err := db.Memory(memory.History{}).Entries(t.Context(), memory.Scope{}, memory.Page{Limit: 10}); err != nil || len(list) != 1 {
 		t.Errorf("%v: %d entries, of which none was deleted meanwhile", err, len(list))
 	}
 }

@@ -40,7 +40,7 @@ func storeForever(url string) error {
 		key := fmt.Sprintf("%d-%d", os.Getpid(), i)
 		e := memory.Entry{Namespace: "n", Key: key, Value: []byte(`{"text":"acknowledged"}`)}
 		e.Words = memory.IndexText(e)
-		if _, err := db.Memory().Put(context.Background(), e, nil); err != nil {
+		if _, err := db.Memory(memory.History{}).Put(context.Background(), e, nil); err != nil {
 			return err
 		}
 		w := metric.Write{Metric: metric.Metric{Name: "stored"}, Labels: map[string]string{"pid": fmt.Sprint(os.Getpid())}, Value: 1, Add: true,
@@ -69,7 +69,8 @@ func TestKilled(t *testing.T) {
 			db := open(t, url)
 			defer db.Close()
 			for _, key := range slices.Concat(lists...) {
-				if _, found, err := db.Memory().Get(t.Context(), memory.Place{Namespace: "n", Key: key}, time.Time{}); err != nil || !found {
+				at := memory.Place{Namespace: "n", Key: key}
+				if _, found, err := db.Memory(memory.History{}).Get(t.Context(), at, time.Time{}); err != nil || !found {
 					t.Fatalf("%s: %v, %v", key, found, err)
 				}
 			}

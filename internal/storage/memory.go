@@ -13,15 +13,16 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// Memory returns the store of the memory family.
-func (db *DB) Memory() memory.Store {
-	return memoryStore{db, memorySearches[db.dialect.name]}
+// Memory returns the store of the memory family, which keeps the history of its entries.
+func (db *DB) Memory(history memory.History) memory.Store {
+	return memoryStore{db, memorySearches[db.dialect.name], history}
 }
 
 // memoryStore implements [memory.Store].
 type memoryStore struct {
-	db     *DB
-	search memorySearch
+	db      *DB
+	search  memorySearch
+	history memory.History
 }
 
 // memorySearch finds entries by words, in the dialect of a database.
@@ -90,11 +91,16 @@ func (s memorySearch) text(m memory.Match) string {
 }
 
 const (
-	insertEntry = `INSERT INTO memory (namespace, key, stored_at, expires_at, workspace, author, tags, words, value)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	// The revision of an entry that is new is greater than the versions that an earlier entry left.
+	insertEntry = `INSERT INTO memory (namespace, key, stored_at, expires_at, workspace, author, tags, words, value, restored, revision)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+			1 + coalesce((SELECT max(version) FROM memory_versions WHERE namespace = ? AND key = ? AND workspace = ?), 0))`
 
-	replaceOld = ` DO UPDATE SET stored_at = excluded.stored_at, expires_at = excluded.expires_at,
-		author = excluded.author, tags = excluded.tags, words = excluded.words, value = excluded.value, revision = memory.revision + 1`
+	// An entry whose value and tags stay is the same version.
+	replaceOld = ` DO UPDATE SET stored_at = excluded.stored_at, expires_at = excluded.expires_at, author = excluded.author,
+		tags = excluded.tags, words = excluded.words, value = excluded.value, restored = excluded.restored, revision = CASE
+			WHEN memory.value = excluded.value AND memory.tags IS NOT DISTINCT FROM excluded.tags THEN memory.revision
+			WHEN excluded.revision > memory.revision THEN excluded.revision ELSE memory.revision + 1 END`
 	replaceExpired = replaceOld + ` WHERE memory.expires_at <= ?`
 )
 
@@ -103,9 +109,14 @@ func (s memoryStore) onConflict(action string, args ...any) query {
 	return sqlf(`ON CONFLICT (`+s.search.identity+`)`+action, args...)
 }
 
-func insert(e memory.Entry) query {
-	return sqlf(insertEntry, []byte(e.Namespace), []byte(e.Key), e.StoredAt.UnixMicro(), maybeMicros(e.ExpiresAt),
-		[]byte(e.Workspace), maybeBytes(e.Author), tagsText(e.Tags), e.Words, []byte(e.Value))
+// insert inserts an entry. Restored is the version that it is restored from; 0 = it is not.
+func insert(e memory.Entry, restored int) query {
+	var from any
+	if restored > 0 {
+		from = restored
+	}
+	return sqlf(insertEntry, []byte(e.Namespace), []byte(e.Key), e.StoredAt.UnixMicro(), maybeMicros(e.ExpiresAt), []byte(e.Workspace),
+		maybeBytes(e.Author), tagsText(e.Tags), e.Words, []byte(e.Value), from, []byte(e.Namespace), []byte(e.Key), []byte(e.Workspace))
 }
 
 // tagsText returns the JSON of tags, NULL for none.
@@ -117,48 +128,74 @@ func tagsText(tags []string) any {
 	return text
 }
 
-// Put begins with a look at the entry that is there. If there is none, another caller may
-// store one before Put does: then Put looks again.
 func (s memoryStore) Put(ctx context.Context, e memory.Entry, merge func(e, old memory.Entry) memory.Entry) (old *memory.Entry, err error) {
 	now := e.StoredAt
-	look := sqlf(selectEntry+` WHERE namespace = ? AND key = ? AND workspace = ?`+s.db.dialect.lock, []byte(e.Namespace), []byte(e.Key),
-		[]byte(e.Workspace))
-	err = s.db.transact(ctx, func(t executor) error {
-		for {
-			there, err := all(ctx, t, look, scanEntry)
-			if err != nil {
-				return err
-			}
-			stored := e
-			old = nil
-			if len(there) > 0 && (there[0].ExpiresAt.IsZero() || there[0].ExpiresAt.After(now)) {
-				old = &there[0]
-				if merge != nil {
-					stored = merge(e, *old)
-				}
-			}
-			action := ` DO NOTHING`
-			if len(there) > 0 {
-				action = replaceOld
-			}
-			q := insert(stored).with(s.onConflict(action))
-			if n, err := t.exec(ctx, q.text, q.args...); err != nil || n > 0 {
-				return err
-			}
-		}
+	err = s.db.transact(ctx, func(t executor) (err error) {
+		old, err = s.put(ctx, t, e, merge, now)
+		return err
 	})
 	return old, err
 }
 
+// put begins with a look at the entry that is there. If there is none, another caller may
+// store one before put does: then put looks again.
+func (s memoryStore) put(ctx context.Context, t executor, e memory.Entry, merge func(e, old memory.Entry) memory.Entry, now time.Time) (
+	old *memory.Entry, err error) {
+	look := sqlf(selectEntry).with(at(placeOf(e))).and(s.db.dialect.lock)
+	for {
+		there, found, err := first(ctx, t, look, scanEntry)
+		if err != nil {
+			return nil, err
+		}
+		stored := e
+		old = nil
+		if found && (there.ExpiresAt.IsZero() || there.ExpiresAt.After(now)) {
+			old = &there
+			if merge != nil {
+				stored = merge(e, there)
+			}
+			if !stored.Same(there) {
+				if there.Version, err = s.keepOne(ctx, t, there, now); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if done, err := s.write(ctx, t, stored, 0, found); done || err != nil {
+			return old, err
+		}
+	}
+}
+
+// write inserts an entry, or replaces the one that was seen in its place. It reports false if
+// another caller stored one meanwhile.
+func (s memoryStore) write(ctx context.Context, t executor, e memory.Entry, restored int, replace bool) (done bool, err error) {
+	action := ` DO NOTHING`
+	if replace {
+		action = replaceOld
+	}
+	q := insert(e, restored).with(s.onConflict(action))
+	n, err := t.exec(ctx, q.text, q.args...)
+	return n > 0, err
+}
+
+func placeOf(e memory.Entry) memory.Place {
+	return memory.Place{Namespace: e.Namespace, Key: e.Key, Workspace: e.Workspace}
+}
+
+// at is the condition that a row is of the entry at a place.
+func at(p memory.Place) query {
+	return sqlf(`WHERE namespace = ? AND key = ? AND workspace = ?`, []byte(p.Namespace), []byte(p.Key), []byte(p.Workspace))
+}
+
 func (s memoryStore) Add(ctx context.Context, e memory.Entry) (added bool, err error) {
 	now := e.StoredAt.UnixMicro()
-	q := insert(e).with(s.onConflict(replaceExpired, now))
+	q := insert(e, 0).with(s.onConflict(replaceExpired, now))
 	n, err := s.db.writer().exec(ctx, q.text, q.args...)
 	return n > 0, err
 }
 
-func (s memoryStore) Get(ctx context.Context, at memory.Place, now time.Time) (e memory.Entry, found bool, err error) {
-	q := sqlf(selectEntry+` WHERE namespace = ? AND key = ? AND workspace = ?`, []byte(at.Namespace), []byte(at.Key), []byte(at.Workspace))
+func (s memoryStore) Get(ctx context.Context, place memory.Place, now time.Time) (e memory.Entry, found bool, err error) {
+	q := sqlf(selectEntry).with(at(place))
 	if !now.IsZero() {
 		q = q.and(`AND (expires_at IS NULL OR expires_at > ?)`, now.UnixMicro())
 	}
@@ -178,11 +215,7 @@ func alive(q query, now time.Time) query {
 // each other instead of blocking each other. Entries with the same key keep
 // their order.
 func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwrite bool, now time.Time) (stored int, err error) {
-	micros := now.UnixMicro()
-	conflict := s.onConflict(replaceExpired, micros)
-	if overwrite {
-		conflict = s.onConflict(replaceOld)
-	}
+	conflict := s.onConflict(replaceExpired, now.UnixMicro())
 	sorted := slices.Clone(entries)
 	slices.SortStableFunc(sorted, func(a, b memory.Entry) int {
 		return slices.Compare([]string{a.Namespace, a.Key, a.Workspace}, []string{b.Namespace, b.Key, b.Workspace})
@@ -190,7 +223,14 @@ func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwri
 	err = s.db.transact(ctx, func(t executor) error {
 		stored = 0
 		for _, e := range sorted {
-			q := insert(e).with(conflict)
+			if overwrite {
+				if _, err := s.put(ctx, t, e, nil, now); err != nil {
+					return err
+				}
+				stored++
+				continue
+			}
+			q := insert(e, 0).with(conflict)
 			n, err := t.exec(ctx, q.text, q.args...)
 			if err != nil {
 				return err
@@ -204,7 +244,8 @@ func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwri
 
 const (
 	selectHeading = `SELECT id, namespace, key, stored_at, expires_at, workspace, tags, length(value) FROM memory`
-	selectEntry   = `SELECT namespace, key, stored_at, expires_at, workspace, author, tags, value FROM memory`
+	entryColumns  = `namespace, key, stored_at, expires_at, workspace, author, tags, revision, value`
+	selectEntry   = `SELECT ` + entryColumns + ` FROM memory`
 )
 
 func (s memoryStore) Headings(ctx context.Context, scope memory.Scope, page memory.Page) ([]memory.Heading, error) {
@@ -244,23 +285,18 @@ func (s memoryStore) Existing(ctx context.Context, scope memory.Scope, keys []st
 	return all(ctx, s.db.reader(), alive(ofWorkspace(q, scope), scope.Now).and(`ORDER BY key`), only[string])
 }
 
-// Delete removes in the order of keys, for the reason that Import does.
 func (s memoryStore) Delete(ctx context.Context, scope memory.Scope, keys []string) ([]string, error) {
 	gone := map[string]bool{}
+	deleted := []string{}
+	if len(keys) == 0 {
+		return deleted, nil
+	}
+	q := sqlf(`WHERE namespace = ? AND`, []byte(scope.Namespace)).with(among("key", bytesOf(keys)))
 	err := s.db.transact(ctx, func(t executor) error {
 		clear(gone)
-		for _, key := range slices.Sorted(slices.Values(keys)) {
-			q := sqlf(`DELETE FROM memory WHERE namespace = ? AND key = ?`, []byte(scope.Namespace), []byte(key))
-			q = alive(ofWorkspace(q, scope), scope.Now)
-			n, err := t.exec(ctx, q.text, q.args...)
-			if err != nil {
-				return err
-			}
-			gone[key] = gone[key] || n > 0
-		}
-		return nil
+		_, err := s.remove(ctx, t, alive(ofWorkspace(q, scope), scope.Now), scope.Now, func(key string) { gone[key] = true })
+		return err
 	})
-	deleted := []string{}
 	for _, key := range keys {
 		if gone[key] {
 			deleted = append(deleted, key)
@@ -271,39 +307,85 @@ func (s memoryStore) Delete(ctx context.Context, scope memory.Scope, keys []stri
 }
 
 func (s memoryStore) DeleteAll(ctx context.Context, scope memory.Scope, naming int) (deleted int, first []string, err error) {
-	matching := func(what string) query {
-		q := sqlf(what+` FROM memory WHERE namespace = ?`, []byte(scope.Namespace))
-		return alive(ofWorkspace(starting(q, scope.Prefix), scope), scope.Now)
-	}
-	name, remove := matching(`SELECT key`).and(`ORDER BY key LIMIT ?`, naming), matching(`DELETE`)
 	err = s.db.transact(ctx, func(t executor) (err error) {
-		first, err = all(ctx, t, name, only[string])
-		if err == nil {
-			deleted, err = t.exec(ctx, remove.text, remove.args...)
-		}
+		first = []string{}
+		deleted, err = s.remove(ctx, t, alive(under(scope), scope.Now), scope.Now, func(key string) {
+			if len(first) < naming {
+				first = append(first, key)
+			}
+		})
 		return err
 	})
 	return deleted, first, err
 }
 
+// under is the condition that a row is in the namespace and workspace of a scope, under its prefix.
+func under(scope memory.Scope) query {
+	return ofWorkspace(starting(sqlf(`WHERE namespace = ?`, []byte(scope.Namespace)), scope.Prefix), scope)
+}
+
+// removeAtOnce bounds the entries that one statement removes.
+const removeAtOnce = 500
+
+// remove moves the entries of a condition into the history, and passes each key on, in order. It
+// locks them in the order of their places, for the reason that Import does.
+func (s memoryStore) remove(ctx context.Context, t executor, condition query, now time.Time, name func(key string)) (int, error) {
+	q := sqlf(`SELECT id, key FROM memory`).with(condition).and(`ORDER BY namespace, key, workspace` + s.db.dialect.lock)
+	ids, err := all(ctx, t, q, func(rows *sql.Rows) (id int64, err error) {
+		var key string
+		err = rows.Scan(&id, &key)
+		name(key)
+		return id, err
+	})
+	for part := range slices.Chunk(ids, removeAtOnce) {
+		which := sqlf(`WHERE`).with(among("id", part))
+		if err := s.keep(ctx, t, which, now); err != nil {
+			return 0, err
+		}
+		q := sqlf(`DELETE FROM memory`).with(which)
+		if _, err := t.exec(ctx, q.text, q.args...); err != nil {
+			return 0, err
+		}
+	}
+	return len(ids), err
+}
+
 // Expire looks before it takes the lock of a writer: mostly there is nothing to
 // remove.
 func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (removed int, err error) {
-	expired := sqlf(`SELECT id FROM memory WHERE expires_at <= ? ORDER BY expires_at LIMIT ?`, now.UnixMicro(), limit)
-	ids, err := all(ctx, s.db.reader(), expired, only[int64])
-	if err != nil || len(ids) == 0 {
-		return 0, err
+	micros := now.UnixMicro()
+	for _, gone := range []struct {
+		table, condition string
+		until            int64
+	}{
+		{"memory", "expires_at <= ?", micros},
+		{"memory_versions", "expires_at <= ?", micros},
+		{"memory_versions", "replaced_at <= ?", s.history.Since(now).UnixMicro()},
+	} {
+		ids, err := all(ctx, s.db.reader(), sqlf(`SELECT id FROM `+gone.table+` WHERE `+gone.condition+` LIMIT ?`, gone.until, limit-removed),
+			only[int64])
+		if err != nil {
+			return removed, err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		slices.Sort(ids) // as others that remove some of them do
+		// One that was stored anew meanwhile stays.
+		q := sqlf(`DELETE FROM `+gone.table+` WHERE `+gone.condition+` AND`, gone.until).with(among("id", ids))
+		n, err := s.db.writer().exec(ctx, q.text, q.args...)
+		removed += n
+		if err != nil || removed >= limit {
+			return removed, err
+		}
 	}
-	slices.Sort(ids) // as others that remove some of them do
-	// One that was stored anew meanwhile stays.
-	q := sqlf(`DELETE FROM memory WHERE expires_at <= ? AND`, now.UnixMicro()).with(among("id", ids))
-	return s.db.writer().exec(ctx, q.text, q.args...)
+	return removed, nil
 }
 
 // entryPlaces returns where the columns of [selectEntry] go.
 func entryPlaces(e *memory.Entry) []any {
 	return []any{&e.Namespace, &e.Key, micros{&e.StoredAt}, micros{&e.ExpiresAt}, &e.Workspace, orZero(&e.Author), fromJSON{&e.Tags},
-		(*[]byte)(&e.Value)}
+		&e.Version, (*[]byte)(&e.Value)}
 }
 
 var scanEntry = into(entryPlaces)
@@ -419,7 +501,7 @@ func (s memoryStore) Load(ctx context.Context, ids []int64) (map[int64]memory.En
 	if len(ids) == 0 {
 		return entries, nil
 	}
-	q := sqlf(`SELECT id, namespace, key, stored_at, expires_at, workspace, author, tags, value FROM memory WHERE`).with(among("id", ids))
+	q := sqlf(`SELECT id, ` + entryColumns + ` FROM memory WHERE`).with(among("id", ids))
 	_, err := all(ctx, s.db.reader(), q, func(rows *sql.Rows) (id int64, err error) {
 		var e memory.Entry
 		err = rows.Scan(append([]any{&id}, entryPlaces(&e)...)...)

@@ -45,7 +45,7 @@ func testEarlierVersion(t *testing.T, address, driver, source string) {
 			StoredAt: at, Words: "@old #k the deployments"}
 		entries = append(entries, e)
 	}
-	if _, err := db.Memory().Import(t.Context(), entries, false, time.Now()); err != nil {
+	if _, err := db.Memory(memory.History{}).Import(t.Context(), entries, false, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
@@ -66,7 +66,7 @@ func testEarlierVersion(t *testing.T, address, driver, source string) {
 
 	db = open(t, address)
 	defer db.Close()
-	s := memory.New(db.Memory(), func() time.Time { return at.Add(time.Hour) })
+	s := memory.New(db.Memory(memory.History{}), func() time.Time { return at.Add(time.Hour) })
 	seen := map[string]bool{}
 	for in := (memory.SearchIn{Query: "deploying", Namespace: "n", Page: toolfold.Page{Limit: 100}}); ; {
 		out, err := s.Search(t.Context(), in)
@@ -86,14 +86,14 @@ func testEarlierVersion(t *testing.T, address, driver, source string) {
 	if len(seen) == 0 {
 		t.Fatal("nothing is found")
 	}
-	left, err := db.Memory().Reindex(t.Context(), 10, func(memory.Entry) string {
+	left, err := db.Memory(memory.History{}).Reindex(t.Context(), 10, func(memory.Entry) string {
 		t.Error("an entry is left")
 		return ""
 	})
 	if err != nil || left {
 		t.Fatalf("got %v, %v, want nothing left", left, err)
 	}
-	last, err := db.Memory().Matching(t.Context(), memory.Scope{}, memory.Match{{{Text: "deployments"}}}, 1)
+	last, err := db.Memory(memory.History{}).Matching(t.Context(), memory.Scope{}, memory.Match{{{Text: "deployments"}}}, 1)
 	if err != nil || len(last) > 0 {
 		t.Fatalf("got %v, %v, want no entry with its old words", last, err)
 	}

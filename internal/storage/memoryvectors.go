@@ -13,8 +13,8 @@ import (
 const current = `memory_vectors AS v ON v.id = memory.id AND v.stored_at = memory.stored_at AND v.model = ?`
 
 func (s memoryStore) WithoutVector(ctx context.Context, model string, limit int) ([]memory.Unread, error) {
-	q := sqlf(`SELECT memory.id, namespace, key, memory.stored_at, expires_at, workspace, author, tags, value FROM memory LEFT JOIN `+current+
-		` WHERE v.id IS NULL ORDER BY memory.id DESC LIMIT ?`, model, limit)
+	q := sqlf(`SELECT memory.id, namespace, key, memory.stored_at, expires_at, workspace, author, tags, revision, value
+		FROM memory LEFT JOIN `+current+` WHERE v.id IS NULL ORDER BY memory.id DESC LIMIT ?`, model, limit)
 	return all(ctx, s.db.reader(), q, into(func(e *memory.Unread) []any {
 		return append([]any{&e.ID}, entryPlaces(&e.Entry)...)
 	}))

@@ -516,11 +516,20 @@ func (u *unarchive) write(ctx context.Context) error {
 		}
 		return nil
 	})
+	if err == nil {
+		_, err = u.exec(ctx, afterVersions)
+	}
 	if err == nil && u.Activate {
 		_, err = u.exec(ctx, activate, heldByImport)
 	}
 	return err
 }
+
+// afterVersions gives notes numbers after those of their earlier versions, if the store and the
+// archive had different histories of a note.
+const afterVersions = `UPDATE memory SET revision = 1 + last FROM (SELECT namespace, key, workspace, max(version) AS last
+		FROM memory_versions GROUP BY namespace, key, workspace) AS v
+	WHERE v.namespace = memory.namespace AND v.key = memory.key AND v.workspace = memory.workspace AND v.last >= memory.revision`
 
 // nameOf names an object by its key.
 func nameOf(t archiveTable, o object) string {

@@ -329,18 +329,18 @@ func TestUpgradedNotesHaveWorkspaces(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		got, err := db.Memory().Entries(t.Context(), memory.Scope{}, memory.Page{})
+		got, err := db.Memory(memory.History{}).Entries(t.Context(), memory.Scope{}, memory.Page{})
 		if diff := cmp.Diff([]memory.Entry{
-			{Namespace: "n", Key: "k", Workspace: "shop", Value: json.RawMessage(`"shop"`), StoredAt: fromMicros(7)},
+			{Namespace: "n", Key: "k", Workspace: "shop", Value: json.RawMessage(`"shop"`), StoredAt: fromMicros(7), Version: 1},
 			{Namespace: "n", Key: "old", Workspace: memory.User, Value: json.RawMessage(`"old"`), StoredAt: fromMicros(8),
-				ExpiresAt: fromMicros(99)},
+				ExpiresAt: fromMicros(99), Version: 3},
 		}, got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got)\n%s", err, diff)
 		}
-		if vectors, err := db.Memory().Vectors(t.Context(), memory.Scope{}, "m", 9); len(vectors) != 2 || err != nil {
+		if vectors, err := db.Memory(memory.History{}).Vectors(t.Context(), memory.Scope{}, "m", 9); len(vectors) != 2 || err != nil {
 			t.Errorf("%d vectors are left, %v", len(vectors), err)
 		}
-		notes := memory.New(db.Memory(), func() time.Time { return fromMicros(9) })
+		notes := memory.New(db.Memory(memory.History{}), func() time.Time { return fromMicros(9) })
 		notes.Workspace = "site"
 		for _, key := range []string{"k", "old"} { // beside those that there are
 			out, err := notes.Store(t.Context(), memory.StoreIn{Namespace: "n", Key: key, Value: json.RawMessage(`"site"`)})
@@ -440,10 +440,11 @@ func checkOld(t *testing.T, url string) {
 			t.Errorf("found %v, %v (-want +got)\n%s", found, err, diff)
 		}
 	}
-	e, found, err := db.Memory().Get(t.Context(), memory.Place{Namespace: "n", Key: "k", Workspace: memory.User}, fromMicros(8))
+	at := memory.Place{Namespace: "n", Key: "k", Workspace: memory.User}
+	e, found, err := db.Memory(memory.History{}).Get(t.Context(), at, fromMicros(8))
 	compare(e, found, err, memory.Entry{Namespace: "n", Key: "k", Workspace: memory.User,
-		Value: json.RawMessage(`{"v":1}`), StoredAt: fromMicros(7)})
-	notes := memory.New(db.Memory(), func() time.Time { return fromMicros(9) })
+		Value: json.RawMessage(`{"v":1}`), StoredAt: fromMicros(7), Version: 1})
+	notes := memory.New(db.Memory(memory.History{}), func() time.Time { return fromMicros(9) })
 	if _, err := notes.Store(t.Context(), memory.StoreIn{Namespace: "n", Key: "k2", Value: json.RawMessage(`"v"`),
 		Tags: []string{"t"}}); err != nil {
 		t.Error(err)

@@ -48,7 +48,7 @@ func newBench(t *testing.T) *bench {
 	settings := func() (map[string]any, error) { return b.settings, nil }
 	runner := &engine.Runner{Caller: b.Runner, Names: b.Runner, Providers: engine.NewProviders(settings, ""), Now: now, Log: log}
 	err := b.Put(
-		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(), now)),
+		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(memory.History{}), now)),
 		toolfoldtest.Mount(t, session.Family, session.New(db.Session(), now, func() string { return sessionID })),
 		toolfoldtest.Mount(t, agent.Family, agent.New(db.Agent(),
 			agent.Options{Folder: workspace.Folder{Dir: b.workspace, Trusted: func() bool { return !b.untrusted }}, Runner: runner, Tools: b.Runner,

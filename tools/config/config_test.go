@@ -160,7 +160,7 @@ func TestShow(t *testing.T) {
 		{"merged", `{}`, `{"scope":"merged","config":{"alwaysLoad":"discovery","drainMs":25000,` +
 			`"fold":"family","instructionTokens":400,"listing":"full","maxBodyBytes":4194304,` +
 			`"maxCalls":256,` +
-			`"maxConnections":1024,"maxInterruptions":5,"maxSessions":1000,"memoryScope":"workspace",` +
+			`"maxConnections":1024,"maxInterruptions":5,"maxSessions":1000,"memoryScope":"workspace","memoryVersionDays":30,"memoryVersions":10,` +
 			`"metricDays":90,"metricPoints":1000000,"params":"object",` +
 			`"readOnly":false,"resources":"work","resultLimit":28000,"strictNames":false,"structured":false,"taskRetentionDays":30,` +
 			`"tier":"extended",` +

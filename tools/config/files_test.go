@@ -62,6 +62,7 @@ func TestOptions(t *testing.T) {
 		TaskRetentionDays: 30, MaxInterruptions: 5, MetricDays: 90, MetricPoints: 1_000_000,
 		ToolMode: "consolidated", Params: "object", Tier: "extended", Fold: "family", AlwaysLoad: "discovery",
 		Resources: "work", ResultLimit: callctx.DefaultRoom, Store: "memory:", MemoryScope: "workspace",
+		MemoryVersions: 10, MemoryVersionDays: 30,
 		Providers: map[string]json.RawMessage{"x": json.RawMessage(`{"command":["true"],"type":"command"}`)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

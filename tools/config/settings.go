@@ -131,6 +131,10 @@ var Settings = append([]Setting{
 		Name: "memoryScope", Doc: "Scope of notes that are stored without one: workspace, or user for notes of all workspaces.",
 		Enum: []string{"workspace", "user"},
 	}.With(toolfold.Default("workspace")), User},
+	{toolfold.Int{Name: "memoryVersions", Doc: "Limit of earlier versions of a note, the latest, at most 1 MiB; 0 keeps none.", Max: 100}.
+		With(toolfold.Default(10)), User},
+	{toolfold.Int{Name: "memoryVersionDays", Doc: "Days to keep earlier versions of notes, and deleted notes; 0 keeps none.", Max: 3650}.
+		With(toolfold.Default(30)), User},
 	{toolfold.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.
 		With(toolfold.Default(false)), User},
 	{toolfold.Bool{Name: "traceCalls", Doc: "Record calls in traces. Runs and tasks are always recorded."}.With(toolfold.Default(true)), User},
@@ -290,6 +294,8 @@ type Options struct {
 	WorkspaceName     string                     `json:"workspaceName"`   // empty = derived from the workspace
 	MemoryNamespace   string                     `json:"memoryNamespace"` // empty = the family's defaults
 	MemoryScope       string                     `json:"memoryScope"`
+	MemoryVersions    int                        `json:"memoryVersions"`
+	MemoryVersionDays int                        `json:"memoryVersionDays"`
 	TraceArguments    bool                       `json:"traceArguments"`
 	TraceCalls        bool                       `json:"traceCalls"`
 	TraceDays         int                        `json:"traceDays"`

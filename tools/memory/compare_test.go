@@ -68,7 +68,7 @@ func (s searchSet) rates(find searcher, n int) (first, among int, missed []strin
 // ours searches with the family, on the store at a URL.
 func ours(t testing.TB, set searchSet, url string) searcher {
 	db := storagetest.Open(t, url)
-	s := memory.New(db.Memory(), time.Now)
+	s := memory.New(db.Memory(memory.History{}), time.Now)
 	for _, n := range set.notes {
 		value, err := json.Marshal(n[1])
 		if err != nil {

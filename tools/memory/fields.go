@@ -30,11 +30,14 @@ var (
 	storedAt  = toolfold.Time("storedAt", "When the entry was stored.")
 	expiresAt = toolfold.Time("expiresAt", "When the entry expires.")
 	tags      = toolfold.List{Name: "tags", Doc: "Labels; a filter wants them all.", Of: toolfold.String{MinLen: 1, MaxLen: 50}}
-	project   = toolfold.String{Name: "workspace", Doc: "Its workspace; . is this one, user is for all.", MaxLen: 500}
+	project   = toolfold.String{Name: "workspace", Doc: "Its workspace; . is this one, user all.", MaxLen: 500}
 	scope     = toolfold.String{Name: "scope", Doc: "workspace, or user for all.", MaxLen: 20}
 	ttl       = toolfold.Int{Name: "ttlMs", Doc: "Milliseconds until it is gone; 0 = never.", Max: maxTTL}
 	ifAbsent  = toolfold.Bool{Name: "ifAbsent", Doc: "Refuse a key that exists."}
 	order     = toolfold.String{Name: "order", Doc: "Order of the list.", Enum: []string{byKey, newest}}
+	version   = toolfold.Int{Name: "version", Doc: "Number of an earlier version.", Min: 1}
+	history   = toolfold.Bool{Name: "history", Doc: "List earlier versions, also of deleted keys."}
+	purge     = toolfold.Bool{Name: "purge", Doc: "Remove earlier versions too: no restore."}
 	dryRun    = toolfold.Bool{Name: "dryRun", Doc: "Only report, delete nothing."}
 	data      = entriesWith(value)
 

@@ -19,10 +19,13 @@ const (
 // nothingThere says what to do where no entry matches.
 const nothingThere = "nothing is stored there; memory.stats lists the namespaces, memory.search looks into values"
 
-// List lists keys.
+// List lists keys, or earlier versions.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	scope := Scope{Namespace: cmp.Or(in.Namespace, s.Namespace), Prefix: in.Prefix, Tags: tagSet(in.Tags),
 		Workspace: s.workspace(ctx, in.Workspace, ""), Now: s.now()}
+	if in.History {
+		return s.listVersions(ctx, scope, in)
+	}
 	own := s.own(ctx)
 	parts := partsOf(scope, own)
 	order := cmp.Or(in.Order, byKey)
@@ -48,7 +51,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			out.HasMore, out.NextCursor = true, after.cursor()
 			break
 		}
-		out.Keys = append(out.Keys, Listed{h.Key, h.Namespace, h.StoredAt, labels(own, h.Tags, h.Workspace, h.ExpiresAt)})
+		out.Keys = append(out.Keys, Listed{Key: h.Key, Namespace: h.Namespace, StoredAt: h.StoredAt,
+			Labels: labels(own, h.Tags, h.Workspace, h.ExpiresAt)})
 		if h.Workspace != own && h.Workspace != User && out.Message == "" {
 			out.Message = ofOthers
 		}

@@ -22,10 +22,9 @@ var asksText string
 
 // Family declares the memory tools.
 var Family = toolfold.Family{
-	Name:    "memory",
-	Summary: "Key-value notebook",
-	Doc: "JSON values of a workspace; objects may come as text. Without namespace, search, list, export and stats look at all, others at " +
-		"memoryNamespace or default.",
+	Name:     "memory",
+	Summary:  "Notebook",
+	Doc:      "JSON values by key. Without namespace, search, list, export and stats look at all.",
 	Words:    "notes, memories, facts, entries, knowledge, remember, diary, knowledge base, records, jottings",
 	Category: "memory",
 	Tier:     toolfold.Core,
@@ -50,10 +49,10 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "get",
 		Legacy:  toolfold.OldNames{{Name: "memory_retrieve", Required: toolfold.Fields{key}}},
-		Summary: "Read the entry of a known key, or of several.",
+		Summary: "Read the entry of a key, or several.",
 		Words:   "recall, retrieve, read back, fetch, load, open",
 		Optional: toolfold.Fields{key, keys.With(toolfold.AtMost(maxKeysRead), toolfold.Added()), namespace,
-			project.With(toolfold.Added())},
+			project.With(toolfold.Added()), version.With(toolfold.Added())},
 		Either:  toolfold.Fields{key, keys},
 		Effect:  toolfold.Reads,
 		Example: `{"key": "team/rules"}`,
@@ -62,7 +61,7 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "search",
 		Legacy:  toolfold.Was("memory_search"),
-		Summary: "Find entries by words in key or value, best first.",
+		Summary: "Find entries by words, best first.",
 		Words:   "find, query, look for, locate, grep, mention, talk about, full text, content, scan",
 		Doc: `Ignores case, accents and English word forms. Rare words and words of the key count most; only ` +
 			`"words in quotes" must be there, side by side. ` +
@@ -82,12 +81,13 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "list",
 		Legacy:  toolfold.Was("memory_list"),
-		Summary: "List keys, sorted or newest first.",
+		Summary: "List keys.",
 		Words:   "browse, enumerate, which keys, names, overview, starting with",
 		Changed: "Sorted. total counts all that match, not those on the page; hasMore is exact; cursor pages.",
 		Optional: toolfold.Fields{
 			namespace, limit.With(toolfold.Default(100), toolfold.Max(1000)), prefix, tags.With(toolfold.AtMost(maxTags), toolfold.Added()),
 			project.With(toolfold.Added()), order.With(toolfold.Default(byKey), toolfold.Added()), cursor.With(toolfold.Added()),
+			history.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Effect:  toolfold.Reads,
 		Example: `{"prefix": "team/"}`,
@@ -99,15 +99,28 @@ var Family = toolfold.Family{
 		Summary:  "Remove the entry of one key.",
 		Words:    "forget, erase, drop, throw away, remove one, take back",
 		Required: toolfold.Fields{key},
-		Optional: toolfold.Fields{namespace, project.With(toolfold.Added()), dryRun.With(toolfold.Default(false), toolfold.Added())},
-		Effect:   toolfold.Deletes,
+		Optional: toolfold.Fields{namespace, project.With(toolfold.Added()), dryRun.With(toolfold.Default(false), toolfold.Added()),
+			purge.With(toolfold.Default(false), toolfold.Added())},
+		Effect:  toolfold.Deletes,
+		Example: `{"key": "team/rules"}`,
+		Related: []string{"memory.restore", "memory.bulk_delete"},
+		Run:     toolfold.Method((*Service).Delete),
+	}, {
+		Name:    "restore",
+		Summary: "Bring back an earlier version.",
+		Words:   "undo, undelete, revert, roll back, go back, recover, previous version, history, get back, as it was",
+		Doc: "Also of a deleted entry. Without version the latest earlier one, once. The version that it replaces becomes an earlier " +
+			"one. Only entries of this workspace, or of scope user.",
+		Required: toolfold.Fields{key},
+		Optional: toolfold.Fields{version, namespace, scope},
+		Effect:   toolfold.Sets,
 		Example:  `{"key": "team/rules"}`,
-		Related:  []string{"memory.bulk_delete"},
-		Run:      toolfold.Method((*Service).Delete),
+		Related:  []string{"memory.list", "memory.get"},
+		Run:      toolfold.Method((*Service).Restore),
 	}, {
 		Name:    "export",
 		Legacy:  toolfold.Was("memory_export"),
-		Summary: "Return whole entries, for a backup or for import elsewhere.",
+		Summary: "Return whole entries, as import takes them.",
 		Words:   "dump, download, copy, move elsewhere, all values, archive",
 		Doc: "Follow nextCursor while hasMore. A page has up to 24 KiB; with limit, as much as an answer may have. Larger entries " +
 			"come as omitted; from the shell all is whole.",
@@ -124,8 +137,8 @@ var Family = toolfold.Family{
 	}, {
 		Name:    "import",
 		Legacy:  toolfold.OldNames{{Name: "memory_import", Required: toolfold.Fields{entriesWith(object).With(toolfold.AtMost(maxImport))}}},
-		Summary: "Store many entries, as export returned them.",
-		Words:   "restore, load many, bulk insert, bring in, upload",
+		Summary: "Store many entries.",
+		Words:   "load many, load a backup, bulk insert, bring in, upload",
 		Doc:     "Keeps the good entries and reports bad ones. namespace replaces each entry's own.",
 		Changed: "storedAt is restored. The namespace argument overrides the entries' own, as it always claimed. " +
 			"Members an entry does not have are errors of that entry. Takes 30,000 entries at once.",
@@ -158,7 +171,7 @@ var Family = toolfold.Family{
 			"notFound counts keys that did not exist. Takes 1,000 keys at once.",
 		Optional: toolfold.Fields{
 			keys.With(toolfold.AtMost(maxMany)), namespace, prefix, project.With(toolfold.Added()),
-			dryRun.With(toolfold.Default(false), toolfold.Added()),
+			dryRun.With(toolfold.Default(false), toolfold.Added()), purge.With(toolfold.Default(false), toolfold.Added()),
 		},
 		Either:  toolfold.Fields{keys, prefix},
 		Effect:  toolfold.Deletes,
@@ -168,10 +181,10 @@ var Family = toolfold.Family{
 	}, {
 		Name:     "clear",
 		Legacy:   toolfold.Was("memory_clear"),
-		Summary:  "Remove every entry of a namespace.",
+		Summary:  "Empty a namespace.",
 		Words:    "empty, wipe, reset, delete everything, start over, shred, erase all",
 		Required: toolfold.Fields{namespace.With(toolfold.MinLen(1)), confirm},
-		Optional: toolfold.Fields{project.With(toolfold.Added())},
+		Optional: toolfold.Fields{project.With(toolfold.Added()), purge.With(toolfold.Default(false), toolfold.Added())},
 		Effect:   toolfold.Deletes,
 		Example:  `{"namespace": "scratch", "confirm": true}`,
 		Related:  []string{"memory.stats", "memory.bulk_delete"},

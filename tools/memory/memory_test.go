@@ -405,7 +405,7 @@ func TestClear(t *testing.T) {
 func openStore(t *testing.T) memory.Store {
 	t.Helper()
 	db := storagetest.Open(t, "memory:")
-	return db.Memory()
+	return db.Memory(memory.History{})
 }
 
 // A service with a namespace of its own keeps to it, unless a call names another.

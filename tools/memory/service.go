@@ -68,6 +68,9 @@ type Service struct {
 	// ForAll stores entries for all workspaces, unless a call has another scope.
 	ForAll bool
 
+	// History is what the store keeps of earlier versions, for messages.
+	History History
+
 	// Vectors makes vectors of entries, by which search finds them in other words; nil:
 	// it goes by words only.
 	Vectors Embedder
@@ -104,19 +107,14 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 		return StoreOut{}, toolfold.Errorf(toolfold.InvalidInput, "ttlMs must not be negative").About(toolfold.ProblemRefused, "ttlMs").
 			WithHint("0 is no end; without ttlMs an entry that is replaced keeps its own")
 	}
-	switch in.Scope {
-	case "", scopeWorkspace, scopeUser:
-	default:
-		return StoreOut{}, toolfold.Errorf(toolfold.InvalidInput, "scope must be workspace or user, got %q", in.Scope).
-			About(toolfold.ProblemRefused, "scope").WithHint("user stores the entry for all workspaces; workspace for this one")
-	}
 	own := s.own(ctx)
+	owner, err := s.scoped(own, in.Scope)
+	if err != nil {
+		return StoreOut{}, err
+	}
 	e := Entry{
 		Namespace: cmp.Or(in.Namespace, s.Namespace, defaultNamespace), Key: in.Key, Value: value,
-		Tags: tagSet(in.Tags), Workspace: own, Author: toolfold.OriginOf(ctx).Client, StoredAt: s.now(),
-	}
-	if in.Scope == scopeUser || in.Scope == "" && s.ForAll {
-		e.Workspace = User
+		Tags: tagSet(in.Tags), Workspace: owner, Author: toolfold.OriginOf(ctx).Client, StoredAt: s.now(),
 	}
 	if in.TTLMs != nil && *in.TTLMs > 0 {
 		e.ExpiresAt = e.StoredAt.Add(time.Duration(*in.TTLMs) * time.Millisecond)
@@ -149,8 +147,11 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 		}
 		switch {
 		case old != nil:
-			out.Replaced, out.Previous = true, &Previous{old.Author, old.StoredAt}
+			out.Replaced, out.Previous = true, previous(old)
 			out.Message = "stored; the earlier value is replaced"
+			if bytes.Equal(old.Value, e.Value) && (in.Tags == nil || slices.Equal(old.Tags, e.Tags)) {
+				out.Message = "stored; it is the same as before"
+			}
 			if in.Tags == nil && len(old.Tags) > 0 {
 				out.Tags = old.Tags
 				out.Message += "; its tags stay, [] removes them"
@@ -173,6 +174,18 @@ func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	s.makeVectors()
 	s.expire(ctx, e.StoredAt)
 	return out, nil
+}
+
+// scoped returns the workspace of an entry that is stored with a scope.
+func (s *Service) scoped(own, scope string) (workspace string, err error) {
+	switch {
+	case scope != "" && scope != scopeWorkspace && scope != scopeUser:
+		return "", toolfold.Errorf(toolfold.InvalidInput, "scope must be workspace or user, got %q", scope).
+			About(toolfold.ProblemRefused, "scope").WithHint("user means the entry of all workspaces; workspace the one of this workspace")
+	case scope == scopeUser || scope == "" && s.ForAll:
+		return User, nil
+	}
+	return own, nil
 }
 
 // tagSet returns tags as an entry has them: sorted, each once.
@@ -262,6 +275,11 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	case in.Key != "" && len(in.Keys) > 0:
 		return out, toolfold.Errorf(toolfold.InvalidInput, "key and keys are both given").
 			About(toolfold.ProblemRefused, "key", "keys").WithHint("give all of them in keys")
+	case in.Version > 0 && in.Key == "":
+		return out, toolfold.Errorf(toolfold.InvalidInput, "version is of one key, and keys has several").
+			About(toolfold.ProblemRefused, "version").WithHint("give key and version to read an earlier version")
+	case in.Version > 0:
+		return s.getVersion(ctx, in, out, now)
 	case in.Key != "":
 		e, found, others, err := s.find(ctx, Place{out.Namespace, in.Key, in.Workspace}, now)
 		if err != nil {
@@ -271,7 +289,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 			out.Message = noSuchKey(others)
 			return out, nil
 		}
-		out.Found, out.Value, out.StoredAt, out.Labels = true, e.Value, &e.StoredAt, labels(own, e.Tags, e.Workspace, e.ExpiresAt)
+		out.show(own, e)
 		if out.Workspace != "" && out.Workspace != User {
 			out.Message = "this workspace has no such key: the entry belongs to another one, not to this project"
 		}
@@ -313,6 +331,12 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		out.Message = "of the missing keys some are in several other workspaces: get each with key alone to see which"
 	}
 	return out, nil
+}
+
+// show puts an entry into the result.
+func (out *GetOut) show(own string, e Entry) {
+	out.Found, out.Value, out.StoredAt, out.Version = true, e.Value, &e.StoredAt, e.Version
+	out.Labels = labels(own, e.Tags, e.Workspace, e.ExpiresAt)
 }
 
 // find returns the entry at a place. Without a workspace it is the caller's own, else the
@@ -400,8 +424,20 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 		}
 	case len(found) > 0:
 		out.Deleted, out.Message = true, "deleted"
+		if !in.Purge {
+			out.Message += s.undo()
+		}
 	}
-	if len(found) == 0 {
+	if in.Purge && !in.DryRun {
+		out.Purged, err = s.store.Purge(ctx, Scope{Namespace: at.Namespace, Workspace: at.Workspace}, []string{in.Key})
+		if err != nil {
+			return DeleteOut{}, fmt.Errorf("removing earlier versions: %w", err)
+		}
+	}
+	s.expire(ctx, now)
+	if len(found) == 0 && out.Purged > 0 {
+		out.Message = "the entry was deleted before; now its earlier versions are removed too"
+	} else if len(found) == 0 {
 		others, err := s.holders(ctx, at, now)
 		if err != nil {
 			return DeleteOut{}, err
@@ -413,7 +449,7 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 
 // confirmDeletion asks the user whether to delete keys, or all that a scope has where
 // there are none: where these are more entries than some, and there is a user to ask.
-func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []string, some int) (err error) {
+func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []string, some int, purge bool) (err error) {
 	if !ask.CanAsk(ctx) {
 		return nil
 	}
@@ -436,8 +472,12 @@ func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []strin
 	if len(keys) > maxAsked {
 		which += " and others"
 	}
-	return ask.Confirm(ctx, fmt.Sprintf("Delete %d entries from namespace %q of memory, %s? This cannot be undone.", count, scope.Namespace,
-		which), "deleted")
+	undo := "This cannot be undone."
+	if s.History.On() && !purge {
+		undo = fmt.Sprintf("memory.restore can bring them back for %s.", s.History.days())
+	}
+	return ask.Confirm(ctx, fmt.Sprintf("Delete %d entries from namespace %q of memory, %s? %s", count, scope.Namespace, which, undo),
+		"deleted")
 }
 
 // BulkDelete removes entries by key or by prefix, all of them or none.
@@ -448,7 +488,7 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 	out := BulkDeleteOut{Namespace: scope.Namespace, DeletedAt: now, DeletedKeys: []string{}}
 	keys := slices.Compact(slices.Sorted(slices.Values(in.Keys)))
 	if !in.DryRun && (len(keys) > 0) != (in.Prefix != "") {
-		if err := s.confirmDeletion(ctx, scope, keys, 1); err != nil {
+		if err := s.confirmDeletion(ctx, scope, keys, 1, in.Purge); err != nil {
 			return BulkDeleteOut{}, err
 		}
 	}
@@ -487,9 +527,18 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 	}
 	if in.DryRun {
 		out.WouldDelete, out.Keys, out.Message = &found, first, "nothing was deleted"
-	} else {
-		out.Deleted, out.DeletedKeys = found, first
+		return out, nil
 	}
+	out.Deleted, out.DeletedKeys = found, first
+	if in.Purge {
+		if len(keys) == 0 {
+			keys = nil // all under the prefix
+		}
+		if out.Purged, err = s.store.Purge(ctx, scope, keys); err != nil {
+			return BulkDeleteOut{}, fmt.Errorf("removing earlier versions: %w", err)
+		}
+	}
+	s.expire(ctx, now)
 	return out, nil
 }
 
@@ -497,11 +546,11 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 func (s *Service) Clear(ctx context.Context, in ClearIn) (ClearOut, error) {
 	scope := Scope{Namespace: in.Namespace, Workspace: s.workspace(ctx, in.Workspace, s.own(ctx)), Now: s.now()}
 	if !in.Confirm && ask.CanAsk(ctx) {
-		if err := s.confirmDeletion(ctx, scope, nil, 0); err != nil {
+		if err := s.confirmDeletion(ctx, scope, nil, 0, in.Purge); err != nil {
 			return ClearOut{}, err
 		}
 	} else if !in.Confirm {
-		return ClearOut{}, toolfold.Errorf(ConfirmationRequired, "clearing a namespace cannot be undone").
+		return ClearOut{}, toolfold.Errorf(ConfirmationRequired, "clearing a namespace removes all its entries").
 			WithHint("set confirm to true")
 	}
 	out := ClearOut{Namespace: in.Namespace, ClearedAt: scope.Now}
@@ -509,13 +558,19 @@ func (s *Service) Clear(ctx context.Context, in ClearIn) (ClearOut, error) {
 	if out.Cleared, _, err = s.store.DeleteAll(ctx, scope, 0); err != nil {
 		return ClearOut{}, fmt.Errorf("clearing namespace: %w", err)
 	}
+	if in.Purge {
+		if out.Purged, err = s.store.Purge(ctx, scope, nil); err != nil {
+			return ClearOut{}, fmt.Errorf("removing earlier versions: %w", err)
+		}
+	}
+	s.expire(ctx, scope.Now)
 	rest, err := s.store.Count(ctx, Scope{Namespace: in.Namespace, Except: scope.Workspace, Now: scope.Now})
 	switch {
 	case err != nil:
 		return ClearOut{}, fmt.Errorf("counting entries: %w", err)
 	case rest > 0:
 		out.Message = fmt.Sprintf("%d entries of other workspaces stay: memory.list shows them, workspace names one to clear", rest)
-	case out.Cleared == 0:
+	case out.Cleared+out.Purged == 0:
 		out.Message = fmt.Sprintf("there is no namespace %q; memory.stats lists those there are", in.Namespace)
 	}
 	return out, nil

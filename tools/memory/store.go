@@ -1,8 +1,10 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -15,10 +17,69 @@ type Entry struct {
 	Author         string    // name of the client that stored it; empty if that is unknown
 	StoredAt       time.Time // UTC, whole microseconds, as all times
 	ExpiresAt      time.Time // zero: never
+	Version        int       // number of the version, from 1; the store gives it
 
 	// Words is [IndexText] of an entry that is to be stored. Entries that were
 	// read lack it: stores hand the words back in a [Candidate] only.
 	Words string
+}
+
+// Same reports whether two versions of an entry hold the same: one that is stored again as it
+// is makes no new version.
+func (e Entry) Same(other Entry) bool {
+	return bytes.Equal(e.Value, other.Value) && slices.Equal(e.Tags, other.Tags)
+}
+
+// History bounds the earlier versions of an entry, also of a deleted one, that a store keeps. The
+// zero value keeps none. A version that expires is not kept longer.
+type History struct {
+	Versions int           // of an entry, the latest
+	Age      time.Duration // since they were replaced or deleted
+}
+
+// HistoryBytes bounds the values of all earlier versions of an entry.
+const HistoryBytes = 1 << 20
+
+// On reports whether anything is kept.
+func (h History) On() bool { return h.Versions > 0 && h.Age > 0 }
+
+// Since returns the time after which a version that is kept was replaced.
+func (h History) Since(now time.Time) time.Time {
+	if !h.On() {
+		return now
+	}
+	return now.Add(-h.Age)
+}
+
+// Version is an earlier version of an entry without its value.
+type Version struct {
+	Heading
+	Number     int
+	Author     string    // as in [Entry]
+	ReplacedAt time.Time // or deleted
+	Deleted    bool      // there is no such entry now
+}
+
+// VersionPosition is the position of a version in a list: of its Place and Number, or of its
+// Moment, which has ReplacedAt. The zero value is before the first.
+type VersionPosition struct {
+	Place
+	Number int
+	Moment
+}
+
+// Restorer is who restores a version, and when. Words returns [IndexText].
+type Restorer struct {
+	Author string
+	Now    time.Time
+	Words  func(Entry) string
+}
+
+// Restored is the outcome of [Store.Restore].
+type Restored struct {
+	From    int    // the version that is current now; 0: there is no such version, and nothing changed
+	Done    bool   // false: it was current already
+	Current *Entry // the entry that was there; nil for none
 }
 
 // User is the workspace of entries that belong to all workspaces.
@@ -88,7 +149,8 @@ type Totals struct {
 	Bytes     int // of the values
 }
 
-// Store keeps entries. It is safe for concurrent use. What a method
+// Store keeps entries, and earlier versions of those that Put, Import and Restore replace or
+// Delete and DeleteAll remove; expired entries leave none. It is safe for concurrent use. What a method
 // acknowledged is durable, and visible to every later call. Methods that
 // change several entries change all of them or, on an error, none.
 type Store interface {
@@ -97,6 +159,7 @@ type Store interface {
 	// Put stores an entry, or what merge makes of it and of the entry that it replaces, and
 	// returns the latter. Nil merge stores the entry as it is. An entry that had expired when e was
 	// stored is not replaced: there is none then, and old is nil. Merge may be called several times.
+	// An entry that is the [Entry.Same] as before stays the same version.
 	Put(ctx context.Context, e Entry, merge func(e, old Entry) Entry) (old *Entry, err error)
 
 	// Add stores an entry, unless one is at its place, and reports whether it did.
@@ -141,8 +204,27 @@ type Store interface {
 	// from every namespace at once.
 	DeleteAll(ctx context.Context, scope Scope, naming int) (deleted int, first []string, err error)
 
-	// Expire removes up to limit entries that have expired and returns how many
-	// it removed.
+	// Version returns an earlier version of an entry. Found is false if there is none, or if it has
+	// expired or is older than the history reaches back; so for all methods that read versions.
+	Version(ctx context.Context, at Place, number int, now time.Time) (e Entry, found bool, err error)
+
+	// Versions lists earlier versions of the entries of a scope, without its tags: in the order of Place
+	// and number, or the latest replaced first; what follows after, at most limit.
+	Versions(ctx context.Context, scope Scope, latest bool, after VersionPosition, limit int) ([]Version, error)
+
+	// CountVersions counts the earlier versions of the entries of a scope, without its tags.
+	CountVersions(ctx context.Context, scope Scope) (int, error)
+
+	// Restore makes an earlier version current, and the entry that is there an earlier version. Number 0
+	// is the latest earlier version; it changes nothing if the entry was restored and not stored since.
+	Restore(ctx context.Context, at Place, number int, by Restorer) (Restored, error)
+
+	// Purge removes the earlier versions of keys in the namespace and workspace of a scope, or of all
+	// that start with its prefix if keys is nil, and returns how many it removed.
+	Purge(ctx context.Context, scope Scope, keys []string) (removed int, err error)
+
+	// Expire removes up to limit entries and versions that have expired, or are older than the history
+	// reaches back, and returns how many it removed.
 	Expire(ctx context.Context, now time.Time, limit int) (removed int, err error)
 
 	// WithoutVector lists entries that have no vector of a model for what they hold

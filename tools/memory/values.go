@@ -45,10 +45,12 @@ type StoreOut struct {
 type Previous struct {
 	Author   string    `json:"author,omitempty" doc:"Client that stored it; absent if that is unknown."`
 	StoredAt time.Time `json:"storedAt" doc:"When it was stored."`
+	Version  int       `json:"version" doc:"Its number, for restore."`
 }
 
-// GetIn holds the arguments of get: Key or Keys.
+// GetIn holds the arguments of get: Key or Keys. A zero Version is the current one.
 type GetIn struct {
+	Version   int      `json:"version"`
 	Key       string   `json:"key"`
 	Keys      []string `json:"keys"`
 	Namespace string   `json:"namespace"`
@@ -63,6 +65,7 @@ type GetOut struct {
 	Namespace string          `json:"namespace" doc:"Notebook of the entry."`
 	Value     json.RawMessage `json:"value,omitempty" doc:"The value of key."`
 	StoredAt  *time.Time      `json:"storedAt,omitempty" doc:"When the entry was stored."`
+	Version   int             `json:"version,omitempty" doc:"Number of the version."`
 	Entries   []Kept          `json:"entries,omitempty" doc:"The entries of keys."`
 	Missing   []string        `json:"missing,omitempty" doc:"Keys that do not exist."`
 	Left      []string        `json:"left,omitempty" doc:"Keys that did not fit: ask again."`
@@ -84,6 +87,7 @@ type DeleteIn struct {
 	Namespace string `json:"namespace"`
 	Workspace string `json:"workspace"`
 	DryRun    bool   `json:"dryRun"`
+	Purge     bool   `json:"purge"`
 }
 
 // DeleteOut is the result of delete.
@@ -95,6 +99,26 @@ type DeleteOut struct {
 	Message   string `json:"message" doc:"The outcome in words."`
 
 	WouldDelete *int `json:"wouldDelete,omitempty" doc:"With dryRun: entries that the call would remove."`
+	Purged      int  `json:"purged,omitempty" doc:"Earlier versions removed."`
+}
+
+// RestoreIn holds the arguments of restore. A zero Version is the latest earlier one.
+type RestoreIn struct {
+	Key       string `json:"key"`
+	Version   int    `json:"version"`
+	Namespace string `json:"namespace"`
+	Scope     string `json:"scope"` // empty = by the setting
+}
+
+// RestoreOut is the result of restore.
+type RestoreOut struct {
+	Restored  bool      `json:"restored" doc:"Whether the entry changed; false if that version was current."`
+	Key       string    `json:"key" doc:"Name of the entry."`
+	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
+	Workspace string    `json:"workspace,omitempty" doc:"Workspace it belongs to, user for all; absent for this one."`
+	Version   int       `json:"version" doc:"The version that is current again."`
+	Previous  *Previous `json:"previous,omitempty" doc:"The version that was replaced."`
+	Message   string    `json:"message" doc:"The outcome in words."`
 }
 
 // SearchIn holds the arguments of search.
@@ -138,6 +162,7 @@ type ListIn struct {
 	Tags      []string `json:"tags"`
 	Workspace string   `json:"workspace"`
 	Order     string   `json:"order"` // empty = byKey
+	History   bool     `json:"history"`
 	toolfold.Page
 }
 
@@ -149,12 +174,18 @@ type ListOut struct {
 	toolfold.Paged
 }
 
-// Listed is an entry in a list of keys.
+// Listed is an entry in a list of keys, or an earlier version with the members from Version on.
 type Listed struct {
 	Key       string    `json:"key" doc:"Name of the entry."`
 	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
 	StoredAt  time.Time `json:"storedAt" doc:"When the entry was stored."`
 	Labels
+
+	Version    int        `json:"version,omitempty" doc:"With history: number of the version."`
+	Author     string     `json:"author,omitempty" doc:"With history: client that stored it, if known."`
+	Size       int        `json:"size,omitempty" doc:"With history: bytes of the value."`
+	ReplacedAt *time.Time `json:"replacedAt,omitempty" doc:"With history: when it was replaced or deleted."`
+	Deleted    bool       `json:"deleted,omitempty" doc:"With history: whether the entry does not exist now."`
 }
 
 // ExportIn holds the arguments of export. A zero Limit is a page of up to
@@ -252,6 +283,7 @@ type BulkDeleteIn struct {
 	Prefix    string   `json:"prefix"`
 	Workspace string   `json:"workspace"`
 	DryRun    bool     `json:"dryRun"`
+	Purge     bool     `json:"purge"`
 }
 
 // BulkDeleteOut is the result of bulk_delete.
@@ -264,6 +296,7 @@ type BulkDeleteOut struct {
 
 	WouldDelete *int     `json:"wouldDelete,omitempty" doc:"With dryRun: entries that the call would remove."`
 	Keys        []string `json:"keys,omitempty" doc:"With dryRun: the first 100 of their keys, sorted."`
+	Purged      int      `json:"purged,omitempty" doc:"Earlier versions removed."`
 	Message     string   `json:"message,omitempty" doc:"The outcome in words."`
 }
 
@@ -272,6 +305,7 @@ type ClearIn struct {
 	Namespace string `json:"namespace"`
 	Workspace string `json:"workspace"`
 	Confirm   bool   `json:"confirm"`
+	Purge     bool   `json:"purge"`
 }
 
 // ClearOut is the result of clear.
@@ -279,5 +313,6 @@ type ClearOut struct {
 	Cleared   int       `json:"cleared" doc:"Entries removed."`
 	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
 	ClearedAt time.Time `json:"clearedAt" doc:"When."`
+	Purged    int       `json:"purged,omitempty" doc:"Earlier versions removed."`
 	Message   string    `json:"message,omitempty" doc:"Entries of other workspaces, or next step if there are none."`
 }

@@ -37,7 +37,7 @@ func TestProjectsKeepTheirNotes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := storagetest.Open(t, url(t)).Memory()
+			db := storagetest.Open(t, url(t)).Memory(memory.History{})
 			now := start
 			shop, billing := memory.New(db, func() time.Time { return now }), memory.New(db, func() time.Time { return now })
 			shop.Workspace, billing.Workspace = "github.com/acme/shop", "github.com/acme/billing"
@@ -218,7 +218,7 @@ func TestStoreAgainKeepsLabels(t *testing.T) {
 	if err != nil || !strings.Contains(second.Message, "tags stay") || !strings.Contains(second.Message, "expiry stays") {
 		t.Fatalf("%+v, %v", second, err)
 	}
-	equal(t, second.Previous, &memory.Previous{Author: "ann", StoredAt: stored})
+	equal(t, second.Previous, &memory.Previous{Author: "ann", StoredAt: stored, Version: 1})
 	equal(t, second.Tags, []string{"keep"})
 	equal(t, second.ExpiresAt, first.ExpiresAt)
 	got := call(t, s.Get, memory.GetIn{Key: "k"})

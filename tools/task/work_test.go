@@ -52,7 +52,7 @@ func TestWorkIsChecked(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	s := surface.New(surface.Options{Log: log})
 	err := s.Put(
-		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(), time.Now)),
+		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(memory.History{}), time.Now)),
 		toolfoldtest.Mount(t, workflow.Family, workflow.New(workspace.Folder{Dir: dir}, &engine.Runner{Caller: s.Runner, Now: time.Now, Log: log},
 			s.Runner)),
 		toolfoldtest.Mount(t, task.Family, task.New(task.Options{

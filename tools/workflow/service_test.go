@@ -47,7 +47,7 @@ func newBench(t *testing.T) *bench {
 	now := func() time.Time { return time.Date(2026, 7, 28, 9, 0, 0, 0, time.UTC) }
 	runner := &engine.Runner{Caller: b.Runner, Now: now, Log: log}
 	err := b.Put(
-		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(), now)),
+		toolfoldtest.Mount(t, memory.Family, memory.New(db.Memory(memory.History{}), now)),
 		toolfoldtest.Mount(t, workflow.Family, workflow.New(workspace.Folder{Dir: b.workspace, Trusted: func() bool { return !b.untrusted }},
 			runner, b.Runner)),
 	)

@@ -36,6 +36,10 @@ func Memory() Suite {
 			"workspaces":            workspaces,
 			"expire":                expireEntries,
 			"vectors":               vectors,
+			"history":               history,
+			"history of deleted":    historyOfDeleted,
+			"history is bounded":    historyIsBounded,
+			"restore at once":       restoreAtOnce,
 		},
 		Durabilities: map[string]func(*testing.T, string){
 			"reopen": reopen,
@@ -45,8 +49,9 @@ func Memory() Suite {
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 123456000, time.UTC)
 
+// entry is an entry as the store has it if it was stored once.
 func entry(namespace, key, value string) memory.Entry {
-	return memory.Entry{Namespace: namespace, Key: key, Value: json.RawMessage(value), StoredAt: noon}
+	return memory.Entry{Namespace: namespace, Key: key, Value: json.RawMessage(value), StoredAt: noon, Version: 1}
 }
 
 // worded returns entries as the family stores them.
@@ -93,14 +98,14 @@ func everything(t *testing.T, s memory.Store) []string {
 }
 
 func putAndGet(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	first := entry("n", "k", `{"big":123456789012345678901234567890,"spelt":1.50}`)
 	if put(t, s, first) {
 		t.Fatal("a new entry replaced something")
 	}
 	equal(t, get(t, s, "n", "k"), first)
 	second := entry("n", "k", `{}`)
-	second.StoredAt = noon.Add(time.Microsecond)
+	second.StoredAt, second.Version = noon.Add(time.Microsecond), 2
 	if !put(t, s, second) {
 		t.Fatal("the second entry of a key replaced nothing")
 	}
@@ -113,7 +118,7 @@ func putAndGet(t *testing.T, db *storage.DB) {
 	})
 	noError(t, err)
 	equal(t, *old, second)
-	third.Value = json.RawMessage(`[{}]`)
+	third.Value, third.Version = json.RawMessage(`[{}]`), 3
 	equal(t, get(t, s, "n", "k"), third)
 	for _, at := range []memory.Place{{Namespace: "n", Key: "none"}, {Namespace: "none", Key: "k"}} {
 		if e, found, err := s.Get(t.Context(), at, time.Time{}); found || err != nil {
@@ -145,7 +150,7 @@ func manyRunes(n int) string {
 }
 
 func anyKey(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	for i, k := range oddKeys() {
 		e := entry("n", k, fmt.Sprintf(`{"i":%d}`, i))
 		if put(t, s, e) {
@@ -167,7 +172,7 @@ func anyKey(t *testing.T, db *storage.DB) {
 }
 
 func orderAndPages(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	var want []string
 	for _, n := range []string{"B", "a", "é"} {
 		for _, k := range oddKeys() {
@@ -195,7 +200,7 @@ func orderAndPages(t *testing.T, db *storage.DB) {
 }
 
 func scopes(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	for _, e := range []memory.Entry{entry("a", "x1", `{}`), entry("a", "x2", `{"v":1}`), entry("a", "y", `{}`), entry("b", "x1", `{}`)} {
 		put(t, s, e)
 	}
@@ -229,7 +234,7 @@ func scopes(t *testing.T, db *storage.DB) {
 }
 
 func importEntries(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	put(t, s, entry("n", "b", `{"v":0}`))
 	list := []memory.Entry{entry("n", "c", `{"v":1}`), entry("n", "b", `{"v":1}`), entry("n", "a", `{"v":1}`), entry("n", "c", `{"v":2}`)}
 	n, err := s.Import(t.Context(), worded(list...), false, noon)
@@ -246,7 +251,7 @@ func importEntries(t *testing.T, db *storage.DB) {
 }
 
 func deleteEntries(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	for _, k := range []string{"a", "b", "p%1", "p%2", "p_", "q"} {
 		put(t, s, entry("n", k, `{}`))
 		put(t, s, entry("other", k, `{}`))
@@ -276,7 +281,7 @@ func deleteEntries(t *testing.T, db *storage.DB) {
 // storeAtOnce stores one key from many callers: one of them made it, and what
 // is there in the end was stored by one of them.
 func storeAtOnce(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	const callers, times = 8, 20
 	fresh := make([]int, callers)
 	noError(t, each(callers, func(i int) error {
@@ -306,7 +311,7 @@ func storeAtOnce(t *testing.T, db *storage.DB) {
 // importAtOnce has callers import the same entries in opposite orders while
 // others delete them.
 func importAtOnce(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	var list []memory.Entry
 	for i := range 50 {
 		list = append(list, worded(entry("n", fmt.Sprintf("k%02d", i), `{"text":"one two three"}`))...)
@@ -335,9 +340,9 @@ func reopen(t *testing.T, url string) {
 	var want []string
 	for i, k := range oddKeys() {
 		db := mustOpen(t, url)
-		put(t, db.Memory(), entry("n", k, fmt.Sprintf(`{"i":%d}`, i)))
+		put(t, db.Memory(memory.History{}), entry("n", k, fmt.Sprintf(`{"i":%d}`, i)))
 		want = append(want, fmt.Sprintf(`n/%s={"i":%d}`, k, i))
-		equal(t, everything(t, db.Memory()), want)
+		equal(t, everything(t, db.Memory(memory.History{})), want)
 		noError(t, db.Close())
 	}
 }
@@ -345,7 +350,7 @@ func reopen(t *testing.T, url string) {
 // addEntries stores only what is not there, and counts what has expired as not
 // there.
 func addEntries(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	first := worded(entry("n", "k", `1`))[0]
 	first.ExpiresAt = noon.Add(time.Hour)
 	second := worded(entry("n", "k", `2`))[0]
@@ -376,7 +381,7 @@ func addEntries(t *testing.T, db *storage.DB) {
 
 // labels narrows lists, counts and searches to tags and workspaces.
 func labels(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	add := func(key, workspace string, tags ...string) memory.Entry {
 		e := entry("n", key, `{"text":"word"}`)
 		e.Workspace, e.Tags = workspace, tags
@@ -430,7 +435,7 @@ func labels(t *testing.T, db *storage.DB) {
 
 // workspaces identify entries, and narrow down what is listed and deleted.
 func workspaces(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	for _, w := range []string{"b", "a", manyRunes(125)} {
 		for _, key := range []string{"k", manyRunes(500)} {
 			e := entry("n", key, `1`)
@@ -469,7 +474,7 @@ func workspaces(t *testing.T, db *storage.DB) {
 
 // newestFirst pages through entries by time, and those of one moment by id.
 func newestFirst(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	for i, at := range []int{3, 1, 2, 2, 2} {
 		e := entry("n", fmt.Sprint(i), `1`)
 		e.StoredAt = noon.Add(time.Duration(at) * time.Hour)
@@ -493,7 +498,7 @@ func newestFirst(t *testing.T, db *storage.DB) {
 // expireEntries holds that an entry is gone for every reader from the moment on
 // at which it expires, also before it is removed.
 func expireEntries(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	stay := entry("n", "stay", `{"text":"word"}`)
 	put(t, s, stay)
 	for i := range 5 {

@@ -34,7 +34,7 @@ func matching(t *testing.T, s memory.Store, condition string) []int64 {
 }
 
 func searchIndex(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	first := entry("n", "Deploy", `{"text":"freeze on Friday"}`)
 	put(t, s, first)
 	put(t, s, entry("n", "other", `{"text":"thaw und eingefroren: 会議室, привет"}`))
@@ -77,7 +77,7 @@ func searchIndex(t *testing.T, db *storage.DB) {
 
 // searchScope narrows matches to keys with a prefix, in one namespace or all.
 func searchScope(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	for _, n := range []string{"a", "b"} {
 		for _, k := range []string{"x/1", "x/2", "y/1", "%"} {
 			put(t, s, entry(n, k, `{"text":"word"}`))
@@ -107,7 +107,7 @@ func searchScope(t *testing.T, db *storage.DB) {
 
 // searchLarge stores values of the greatest size that are hard to index.
 func searchLarge(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	random := rand.New(rand.NewSource(1))
 	const room = 1<<20 - 10
 	values := map[string]string{
@@ -136,7 +136,7 @@ func fill(size int, part func() string) string {
 
 // searchLatest holds that a limit leaves the entries that were added last.
 func searchLatest(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	for i := range 20 {
 		put(t, s, entry("n", fmt.Sprint("k", i), `{"text":"common"}`))
 	}

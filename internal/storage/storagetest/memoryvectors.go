@@ -12,7 +12,7 @@ import (
 // Vectors belong to what entries hold, to a model and to a scope, and go with their
 // entries.
 func vectors(t *testing.T, db *storage.DB) {
-	s := db.Memory()
+	s := db.Memory(memory.History{})
 	for _, e := range []memory.Entry{entry("n", "a", `1`), entry("n", "b", `2`), entry("other", "c", `3`)} {
 		put(t, s, e)
 	}

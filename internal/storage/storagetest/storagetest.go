@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/tools/memory"
 )
 
 // Suite holds the tests of the store of one family.
@@ -91,7 +92,7 @@ func openAtOnce(t *testing.T, url string) {
 		if err != nil {
 			return err
 		}
-		_, err = db.Memory().Put(t.Context(), worded(entry("n", "k", `{}`))[0], nil)
+		_, err = db.Memory(memory.History{}).Put(t.Context(), worded(entry("n", "k", `{}`))[0], nil)
 		return errors.Join(err, db.Close())
 	}))
 }
@@ -143,8 +144,8 @@ func stored[T any](t *testing.T, get func(context.Context, string) (T, bool, err
 func openTwice(t *testing.T, url string) {
 	a, b := mustOpen(t, url), mustOpen(t, url)
 	e := entry("n", "k", `{"v":1}`)
-	put(t, a.Memory(), e)
-	equal(t, get(t, b.Memory(), "n", "k"), e)
+	put(t, a.Memory(memory.History{}), e)
+	equal(t, get(t, b.Memory(memory.History{}), "n", "k"), e)
 	noError(t, errors.Join(a.Close(), b.Close()))
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/toolfold/toolfold/internal/storage/queue"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
+	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
 	"github.com/toolfold/toolfold/tools/trace"
@@ -68,6 +69,7 @@ func New(t testing.TB, o surface.Options) *Bench {
 		Open: open,
 
 		WorkspaceName: WorkspaceName,
+		NoteHistory:   memory.History{Versions: 10, Age: 30 * 24 * time.Hour},
 		Files:         config.Files{Global: b.Settings, Workspace: b.Workspace},
 		Recorded:      func(context.Context) error { return recorded() },
 		Caller:        b.Runner,
