@@ -472,12 +472,14 @@ func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []strin
 	if len(keys) > maxAsked {
 		which += " and others"
 	}
-	undo := "This cannot be undone."
+	place, undo := fmt.Sprintf("namespace %q of memory", scope.Namespace), "This cannot be undone."
+	if scope.Workspace != "" {
+		place += fmt.Sprintf(" in workspace %q", scope.Workspace)
+	}
 	if s.History.On() && !purge {
 		undo = fmt.Sprintf("memory.restore can bring them back for %s.", s.History.days())
 	}
-	return ask.Confirm(ctx, fmt.Sprintf("Delete %d entries from namespace %q of memory, %s? %s", count, scope.Namespace, which, undo),
-		"deleted")
+	return ask.Confirm(ctx, fmt.Sprintf("Delete %d entries from %s, %s? %s", count, place, which, undo), "deleted")
 }
 
 // BulkDelete removes entries by key or by prefix, all of them or none.

@@ -112,7 +112,7 @@ func deletes(t *testing.T, user attended) {
 		question, answer string // parts of them; an empty question means that there is none
 		left             int
 	}{
-		{`{"action":"bulk_delete","prefix":"k"}`, declines, `Delete 7 entries`, `the user declined: nothing was deleted`, 7},
+		{`{"action":"bulk_delete","prefix":"k"}`, declines, `of memory in workspace \"`, `the user declined: nothing was deleted`, 7},
 		{`{"action":"bulk_delete","prefix":"k"}`, closes, `those that begin with \"k\"`, `the user closed the question: nothing was deleted`, 7},
 		{`{"action":"bulk_delete","prefix":"k"}`, agrees, `Delete 7 entries`, `\"deleted\":7`, 0},
 		{`{"action":"bulk_delete","keys":["k1","k2","none"]}`, declines, `[\"k1\" \"k2\"]`, `nothing was deleted`, 7},
