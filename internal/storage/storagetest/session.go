@@ -25,6 +25,7 @@ func Session() Suite {
 			"list":         listSessions,
 			"list pages":   pageSessions,
 			"notes":        keepNotes,
+			"hand-over":    handOver,
 			"join at once": func(t *testing.T, db *storage.DB) { joinAtOnce(t, db, db) },
 		},
 		Durabilities: map[string]func(*testing.T, string){
@@ -277,4 +278,28 @@ func keepNotes(t *testing.T, db *storage.DB) {
 		})
 	}
 	equal(t, got, want)
+}
+
+func handOver(t *testing.T, db *storage.DB) {
+	s := db.Session()
+	create(t, s, newSession(1), newSession(2))
+	handed := newSession(1)
+	handed.HandOver = &session.HandOver{AgentID: "ann", To: "bob", Note: "é", Next: []string{"a", "b"}, At: noon}
+	save(t, s, handed, true)
+	over := stored(t, s.Get, sessionID(1)).HandOver
+	if over == nil || over.To != "bob" || len(over.Next) != 2 || !over.At.Equal(noon) {
+		t.Errorf("the hand-over is %+v", over)
+	}
+	for handedOver, id := range map[bool]string{true: sessionID(1), false: sessionID(2)} {
+		page, err := s.List(t.Context(), session.Query{HandedOver: &handedOver, Limit: 5})
+		noError(t, err)
+		if len(page.Sessions) != 1 || page.Total != 1 || page.Sessions[0].ID != id || page.Sessions[0].HandOver != nil != handedOver {
+			t.Errorf("handed over %t: %+v", handedOver, page)
+		}
+	}
+	handed.Version, handed.HandOver = 1, nil
+	save(t, s, handed, true)
+	if over := stored(t, s.Get, sessionID(1)).HandOver; over != nil {
+		t.Errorf("what was taken up is %+v", over)
+	}
 }
