@@ -207,13 +207,13 @@ func bestFit(candidates, actions []*toolfold.Action, args map[string]any) *toolf
 
 // fits reports whether an action takes all arguments and has all its required ones.
 func fits(a *toolfold.Action, args map[string]any) bool {
-	taken := 0
+	matches := 0
 	for _, p := range a.Params() {
 		if _, ok := args[p.Name]; ok {
-			taken++
+			matches++
 		}
 	}
-	return taken == countArguments(args) && lacks(a, args) == 0
+	return matches == countArguments(args) && lacks(a, args) == 0
 }
 
 // countArguments counts the arguments that are for the action.

@@ -166,7 +166,7 @@ func inspect(l List, window int) (Server, error) {
 	if s.Instructions, err = tokens.Count(l.Instructions); err != nil {
 		return Server{}, err
 	}
-	if s.Sent, err = sent(l); err != nil {
+	if s.Sent, err = countByHosts(l); err != nil {
 		return Server{}, err
 	}
 	if s.Shown, err = shownFor(l, s); err != nil {
@@ -180,15 +180,15 @@ func inspect(l List, window int) (Server, error) {
 	return s, nil
 }
 
-// sent counts a list as the observed hosts send it: all hosts, or the one whose settings name the
+// countByHosts counts a list as the observed hosts send it: all hosts, or the one whose settings name the
 // server.
-func sent(l List) (all []Sent, err error) {
+func countByHosts(l List) (all []Sent, err error) {
 	for i := range hosts.Hosts {
 		h := &hosts.Hosts[i]
 		if h.Sends == nil || l.Host != "" && l.Host != h.Name {
 			continue
 		}
-		s, err := sentBy(h.For(l.Model), l)
+		s, err := countByHost(h.For(l.Model), l)
 		if err != nil {
 			return nil, err
 		}
@@ -197,8 +197,8 @@ func sent(l List) (all []Sent, err error) {
 	return all, nil
 }
 
-// sentBy counts a list as a host sends it. h.Sends must be known.
-func sentBy(h *hosts.Host, l List) (Sent, error) {
+// countByHost counts a list as a host sends it. h.Sends must be known.
+func countByHost(h *hosts.Host, l List) (Sent, error) {
 	s := Sent{Host: h.Name, Title: h.Title, Version: h.Sends.Version, Note: h.Sends.Also}
 	first := 0 // tokens before a model searches for tools
 	for _, t := range l.Tools {

@@ -148,7 +148,7 @@ func (l List) TokensIn(host string) (int, error) {
 		cost, err := CostOf(l)
 		return cost.Tokens, err
 	}
-	s, err := sentBy(h.For(l.Model), l)
+	s, err := countByHost(h.For(l.Model), l)
 	if s.Deferred != nil {
 		return *s.Deferred, err
 	}

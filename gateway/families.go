@@ -31,11 +31,11 @@ func (l *link) adopt(ctx context.Context, k record) error {
 	defer l.gateway.lookAgain()
 	tools, planned := k.tools(), k.Plan
 	for {
-		taken := l.gateway.nameInUse(l)
-		if slices.ContainsFunc(planned.Families, func(f fold.Family) bool { return taken(f.Name) }) {
+		inUse := l.gateway.nameInUse(l)
+		if slices.ContainsFunc(planned.Families, func(f fold.Family) bool { return inUse(f.Name) }) {
 			planned = fold.Plan{} // another server has taken the name meanwhile
 		}
-		plan, _, err := planned.Join(ctx, fold.Server{Name: l.Name, Alone: l.Alone, NameInUse: taken}, tools)
+		plan, _, err := planned.Join(ctx, fold.Server{Name: l.Name, Alone: l.Alone, NameInUse: inUse}, tools)
 		if err != nil {
 			return err
 		}
@@ -62,8 +62,8 @@ func (l *link) adopt(ctx context.Context, k record) error {
 func (l *link) reserve(plan fold.Plan) bool {
 	l.gateway.planning.Lock()
 	defer l.gateway.planning.Unlock()
-	taken := l.gateway.familyNames(l)
-	if slices.ContainsFunc(plan.Families, func(f fold.Family) bool { return taken[f.Name] }) {
+	inUse := l.gateway.familyNames(l)
+	if slices.ContainsFunc(plan.Families, func(f fold.Family) bool { return inUse[f.Name] }) {
 		return false
 	}
 	l.mu.Lock()

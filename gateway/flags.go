@@ -48,11 +48,11 @@ func flags(d definition, others map[string]bool) []string {
 		}
 		return names
 	}
-	for _, said := range append(described(schema), d.Description) {
-		if len(foreign(said)) == 0 {
+	for _, text := range append(described(schema), d.Description) {
+		if len(foreign(text)) == 0 {
 			continue
 		}
-		for _, sentence := range sentences().Split(said, -1) {
+		for _, sentence := range sentences().Split(text, -1) {
 			for _, name := range foreign(sentence) {
 				if (named == "" || name < named) && steers().MatchString(strings.ReplaceAll(sentence, name, " ")) {
 					named = name

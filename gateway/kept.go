@@ -338,8 +338,8 @@ func (l *link) latest() record {
 	if unusable {
 		return k
 	}
-	if others, found, err := l.read(); err == nil && found && (others.Tools != nil || k.Accepted == nil) {
-		return others
+	if stored, found, err := l.read(); err == nil && found && (stored.Tools != nil || k.Accepted == nil) {
+		return stored
 	}
 	return k
 }

@@ -58,26 +58,26 @@ type link struct {
 	watched  map[string]bool   // resource URIs, as the server has them
 	dropped  map[string]bool   // members that were left out, by method and name; at most maxDropped
 
-	open       map[*openCall]bool // running calls
-	pages      pages              // pages that clients were sent to
-	session    Session
-	attempt    chan struct{} // closed when the running attempt ends; nil if there is no attempt
-	trouble    string        // why the last attempt failed
-	fault      string        // last failure; empty once the server has listed its tools
-	writeFault string        // why its record could not be written; empty if it was
-	unusable   bool          // the record on disk cannot be used
-	failures   int           // failed starts in a row
-	learning   bool          // its first list is being requested
-	next       time.Time     // time of the next such request; in the past = not scheduled
-	asking     bool          // a changed list is being requested
-	again      bool          // the list has changed again meanwhile
-	pause      time.Duration // before the next request for a changed list; grows while nothing changes
-	followed   time.Time     // time of the last such request
-	flags      []string      // suspicious texts of the tools; nil = not determined yet
-	bare       []string      // tools whose schemas are listed without parameters; determined with flags
-	retry      time.Time     // no start before this time
-	closed     bool
-	off        bool // switched off by the user; initially [Upstream.Off]
+	open        map[*openCall]bool // running calls
+	pages       pages              // pages that clients were sent to
+	session     Session
+	attempt     chan struct{} // closed when the running attempt ends; nil if there is no attempt
+	trouble     string        // why the last attempt failed
+	fault       string        // last failure; empty once the server has listed its tools
+	writeFault  string        // why its record could not be written; empty if it was
+	unusable    bool          // the record on disk cannot be used
+	failures    int           // failed starts in a row
+	learning    bool          // its first list is being requested
+	next        time.Time     // time of the next such request; in the past = not scheduled
+	refreshing  bool          // a changed list is being requested
+	again       bool          // the list has changed again meanwhile
+	pause       time.Duration // before the next request for a changed list; grows while nothing changes
+	lastRefresh time.Time     // time of the last such request
+	flags       []string      // suspicious texts of the tools; nil = not determined yet
+	bare        []string      // tools whose schemas are listed without parameters; determined with flags
+	retry       time.Time     // no start before this time
+	closed      bool
+	off         bool // switched off by the user; initially [Upstream.Off]
 }
 
 func newLink(g *Gateway, u Upstream) *link {
@@ -383,14 +383,14 @@ func (l *link) learn(first chan<- error) {
 func (l *link) listChanged() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.closed || l.asking {
+	if l.closed || l.refreshing {
 		l.again = true
 		return
 	}
-	if time.Since(l.followed) > listPause {
+	if time.Since(l.lastRefresh) > listPause {
 		l.pause = 0
 	}
-	l.asking = true
+	l.refreshing = true
 	l.gateway.work.Go(func() {
 		for more := true; more; {
 			select {
@@ -399,7 +399,7 @@ func (l *link) listChanged() {
 			}
 			l.mu.Lock()
 			more = l.again && !l.closed
-			l.again, l.asking = false, more
+			l.again, l.refreshing = false, more
 			l.mu.Unlock()
 		}
 	})
@@ -413,7 +413,7 @@ func (l *link) follow() time.Duration {
 	_ = l.refresh(l.gateway.life)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.followed = time.Now()
+	l.lastRefresh = time.Now()
 	if l.pause = min(max(2*l.pause, firstPause), listPause); !reflect.DeepEqual(before, l.record.lists()) {
 		l.pause = firstPause
 	}
@@ -498,8 +498,8 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		}
 	}
 	c.Capabilities = json.RawMessage(`{}`)
-	if asked := callctx.ClientOf(ctx); asked != nil {
-		c.Capabilities = asked.Declared()
+	if client := callctx.ClientOf(ctx); client != nil {
+		c.Capabilities = client.Declared()
 	}
 	c.Meta, c.Patience = metaOf(ctx), l.Timeout
 	log := callctx.Of[callctx.Log](ctx)

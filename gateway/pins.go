@@ -307,15 +307,15 @@ func (k *record) remember(accepted map[string]json.RawMessage) {
 
 // approve accepts tools as they were shown.
 func (l *link) approve(shown []HeldTool) ([]string, error) {
-	taken, err := l.accept(shown)
+	approved, err := l.accept(shown)
 	if err == nil {
 		l.gateway.tell()
 	}
-	return taken, err
+	return approved, err
 }
 
 // accept accepts tools as they were shown, and returns the names of the newly accepted ones.
-func (l *link) accept(shown []HeldTool) (taken []string, err error) {
+func (l *link) accept(shown []HeldTool) (approved []string, err error) {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	k := l.latest()
@@ -331,15 +331,15 @@ func (l *link) accept(shown []HeldTool) (taken []string, err error) {
 		}
 		if accepted[h.Name] != h.digest {
 			accepted[h.Name] = h.digest
-			taken = append(taken, h.Name)
+			approved = append(approved, h.Name)
 		}
 	}
-	k.Accepted, k.New = accepted, k.New && len(taken) == 0
+	k.Accepted, k.New = accepted, k.New && len(approved) == 0
 	k.remember(before)
 	if err := l.adopt(l.gateway.life, k); err != nil {
 		return nil, err
 	}
-	return taken, nil
+	return approved, nil
 }
 
 // offers reports whether a tool with this digest is listed and accepted.

@@ -138,14 +138,14 @@ func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage,
 }
 
 // askOf passes a question of the server to the client of a call. The call may take as long as its
-// client, unless another call has to ask. taken ends if the server takes the question back.
-func (l *link) askOf(taken context.Context, c *openCall, q upstream.Question) (json.RawMessage, error) {
+// client, unless another call has to ask. withdrawn ends if the server takes the question back.
+func (l *link) askOf(withdrawn context.Context, c *openCall, q upstream.Question) (json.RawMessage, error) {
 	asks := q.Method != upstream.Roots
 	if asks && c.tool != "" && !l.isAsking(c.tool) {
 		l.gateway.work.Go(func() { l.noteAsking(c.tool) })
 	}
-	asked := callctx.ClientOf(c.ctx)
-	switch offered := asked != nil && asked.Offers(q.Method); {
+	client := callctx.ClientOf(c.ctx)
+	switch offered := client != nil && client.Offers(q.Method); {
 	case asks && !c.count():
 		err := toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s asked more than %d questions in this call; the call was cancelled",
 			c.tool, l.Name, maxQuestions).WithHint("it may have been done: check before you call again; other tools work")
@@ -176,9 +176,9 @@ func (l *link) askOf(taken context.Context, c *openCall, q upstream.Question) (j
 	defer c.resume()
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
-	defer context.AfterFunc(taken, cancel)()
-	go l.giveWay(ctx, c, asked, q.Wanted)
-	return asked.Ask(ctx, question)
+	defer context.AfterFunc(withdrawn, cancel)()
+	go l.giveWay(ctx, c, client, q.Wanted)
+	return client.Ask(ctx, question)
 }
 
 // giveWay ends a call if its client is silent for QuestionTimeout while another call waits to ask.

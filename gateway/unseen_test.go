@@ -189,7 +189,8 @@ func TestOffersAreSeen(t *testing.T) {
 		if len(list) != 1 {
 			t.Fatalf("%d %s", len(list), what)
 		}
-		if found := invisibleStrings(decoded(t, list[0])); len(found) > 0 || !strings.Contains(string(list[0]), `"title":"Ti [1m","description":"D ❤️"`) {
+		if found := invisibleStrings(decoded(t, list[0])); len(found) > 0 ||
+			!strings.Contains(string(list[0]), `"title":"Ti [1m","description":"D ❤️"`) {
 			t.Errorf("%s are listed as %s, with %+q", what, list[0], found)
 		}
 	}

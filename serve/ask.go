@@ -118,12 +118,12 @@ func (taskClient) Seen() time.Time { return time.Time{} }
 
 // Ask implements [callctx.Client].
 func (r taskClient) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
-	asked := Asked{Key: q.Key, Method: q.Method, Params: json.RawMessage(`{}`)}
+	question := Asked{Key: q.Key, Method: q.Method, Params: json.RawMessage(`{}`)}
 	if q.Params != nil {
 		var err error
-		if asked.Params, err = ordered.JSON(q.Params); err != nil {
+		if question.Params, err = ordered.JSON(q.Params); err != nil {
 			return nil, fmt.Errorf("encoding a question: %w", err)
 		}
 	}
-	return r.ask(ctx, asked)
+	return r.ask(ctx, question)
 }

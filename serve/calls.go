@@ -21,14 +21,14 @@ type calls struct {
 type turn struct {
 	calls *calls
 
-	mu    sync.Mutex
-	held  bool
-	waits int // questions of this call that wait for the client
+	mu      sync.Mutex
+	hasSlot bool
+	waits   int // questions of this call that wait for the client
 }
 
 // enter waits up to limit for a free slot, then rejects the call. leave frees the slot.
 func (c *calls) enter(ctx context.Context, limit time.Duration) (_ context.Context, leave func(), refusal *toolfold.Error) {
-	t := &turn{calls: c, held: true}
+	t := &turn{calls: c, hasSlot: true}
 	select {
 	case c.free <- struct{}{}:
 	default:
@@ -49,8 +49,8 @@ func (c *calls) enter(ctx context.Context, limit time.Duration) (_ context.Conte
 func (t *turn) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.held {
-		t.held = false
+	if t.hasSlot {
+		t.hasSlot = false
 		<-t.calls.free
 	}
 }
@@ -69,12 +69,12 @@ func pause(ctx context.Context) (resume func()) {
 	return func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		if t.waits--; t.waits > 0 || t.held {
+		if t.waits--; t.waits > 0 || t.hasSlot {
 			return
 		}
 		select {
 		case t.calls.free <- struct{}{}:
-			t.held = true
+			t.hasSlot = true
 		case <-ctx.Done():
 		}
 	}

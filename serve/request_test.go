@@ -68,7 +68,9 @@ func TestNotificationThatIsNoJSON(t *testing.T) {
 // Members of results are separated by exactly one comma.
 func TestTerms(t *testing.T) {
 	t.Parallel()
-	for _, marks := range []admission{{}, {meta: []byte(`"a":1`)}, {rest: []byte(`"b":2,"c":3`)}, {meta: []byte(`"a":1`), rest: []byte(`"b":2`)}} {
+	for _, marks := range []admission{
+		{}, {meta: []byte(`"a":1`)}, {rest: []byte(`"b":2,"c":3`)}, {meta: []byte(`"a":1`), rest: []byte(`"b":2`)},
+	} {
 		for _, members := range []string{``, `"d":4`, `"d":"{"`} {
 			for _, meta := range []string{``, `"e":5`} {
 				text := string(marks.append([]byte(`{"result":{`+members), []byte(meta)))

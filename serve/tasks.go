@@ -268,16 +268,16 @@ func (s *Server) answerTask(ctx context.Context, r *request, t Task) *protocolEr
 		return failed
 	}
 	answers := map[string]json.RawMessage{}
-	for _, asked := range t.Asks {
-		answer, given := responses[asked.Key]
+	for _, question := range t.Asks {
+		answer, given := responses[question.Key]
 		if !given {
 			continue
 		}
-		if !fits(asked.Method, answer) {
+		if !fits(question.Method, answer) {
 			return &protocolError{code: mcp.INVALID_PARAMS,
-				message: fmt.Sprintf("inputResponses has no result of %s under %s", asked.Method, shorten.Quoted(asked.Key))}
+				message: fmt.Sprintf("inputResponses has no result of %s under %s", question.Method, shorten.Quoted(question.Key))}
 		}
-		answers[asked.Key] = answer
+		answers[question.Key] = answer
 	}
 	if len(answers) == 0 {
 		return nil
@@ -340,8 +340,8 @@ func (s *Server) detailed(ctx context.Context, r *request, t Task) (ordered.Map,
 	switch t.Status {
 	case TaskInputRequired:
 		requests := ordered.Map{}
-		for _, asked := range t.Asks {
-			requests.Set(asked.Key, ordered.Map{{Key: "method", Value: asked.Method}, {Key: "params", Value: asked.Params}})
+		for _, question := range t.Asks {
+			requests.Set(question.Key, ordered.Map{{Key: "method", Value: question.Method}, {Key: "params", Value: question.Params}})
 		}
 		members.Set("inputRequests", requests)
 	case TaskCompleted:

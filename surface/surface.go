@@ -272,7 +272,7 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	}
 	v := &view{resolvers: sync.OnceValue(func() resolvers { return s.resolversOf(now, families, r) })}
 	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: listed,
-		Disabled: disabled, Refused: s.refused(there, r), Within: within, Names: v, Absence: func(name string) *toolfold.Error {
+		Disabled: disabled, Refused: s.exclusions(there, r), Within: within, Names: v, Absence: func(name string) *toolfold.Error {
 			return v.resolvers().names.Absence(name)
 		}})
 	return v
@@ -383,21 +383,21 @@ func switchedOff(families []*toolfold.Family, why string) func(name string) *too
 	}
 }
 
-// refused lists the actions that the rights of the surface exclude, with the reason, by family. It
+// exclusions lists the actions that the rights of the surface exclude, with the reason, by family. It
 // is nil for callers with their own rights.
-func (s *Surface) refused(there []*toolfold.Family, r *toolfold.Rights) map[string][]string {
+func (s *Surface) exclusions(there []*toolfold.Family, r *toolfold.Rights) map[string][]string {
 	if r != nil || s.rights == nil {
 		return nil
 	}
-	refused := map[string][]string{}
+	reasons := map[string][]string{}
 	for _, f := range there {
 		for _, a := range f.Actions {
 			if why := s.rights.Reason(a); why != "" {
-				refused[f.Name] = append(refused[f.Name], a.Name+": "+why)
+				reasons[f.Name] = append(reasons[f.Name], a.Name+": "+why)
 			}
 		}
 	}
-	return refused
+	return reasons
 }
 
 // resolverOf returns a resolver for all names of families, which recognizes names that rights

@@ -473,10 +473,10 @@ type phrases struct {
 
 // phrase is up to three words.
 type phrase struct {
-	text  string
-	tools []int // indexes of the tools with this phrase
-	left  int   // number of these not yet in a family
-	score int   // of a family of the remaining tools
+	text      string
+	tools     []int // indexes of the tools with this phrase
+	remaining int   // number of these not yet in a family
+	score     int   // of a family of the remaining tools
 }
 
 // share is a tool's part of the score of a phrase.
@@ -522,14 +522,14 @@ func (p *phrases) add(tool int, s share) {
 	p.of[tool] = append(p.of[tool], s)
 	one := &p.list[s.phrase]
 	one.tools = append(one.tools, tool)
-	one.left++
+	one.remaining++
 	one.score += s.score
 }
 
 // remove removes a tool that has joined a family.
 func (p *phrases) remove(tool int) {
 	for _, s := range p.of[tool] {
-		p.list[s.phrase].left--
+		p.list[s.phrase].remaining--
 		p.list[s.phrase].score -= s.score
 	}
 }
@@ -540,7 +540,7 @@ func (p *phrases) remove(tool int) {
 func (p *phrases) best(least int) (best *phrase) {
 	for i := range p.list {
 		one := &p.list[i]
-		if one.left < least || best != nil && one.score < best.score {
+		if one.remaining < least || best != nil && one.score < best.score {
 			continue
 		}
 		if best == nil || cmp.Or(

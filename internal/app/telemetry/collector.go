@@ -94,7 +94,7 @@ func exposed(s metric.State, names map[string]string) prometheus.Metric {
 	}
 	name = unique(name, suffix, s.Name, names)
 	labels := prometheus.Labels{}
-	taken := map[string]string{}
+	originals := map[string]string{}
 	for _, label := range slices.Sorted(maps.Keys(s.Labels)) {
 		known := plain(label)
 		if known[0] >= '0' && known[0] <= '9' || strings.HasPrefix(known, "__") || known == "quantile" {
@@ -105,7 +105,7 @@ func exposed(s metric.State, names map[string]string) prometheus.Metric {
 				known += hashed(label)
 			}
 		}
-		labels[unique(known, "", label, taken)] = s.Labels[label]
+		labels[unique(known, "", label, originals)] = s.Labels[label]
 	}
 	desc := prometheus.NewDesc(name, "Recorded "+s.Type+" "+plain(s.Name)+".", nil, labels)
 	switch s.Type {
@@ -132,11 +132,11 @@ func plain(name string) string {
 
 // unique returns name with its suffix. If another original already has that name, it inserts a
 // hash.
-func unique(name, suffix, original string, taken map[string]string) string {
-	if first, clash := taken[name+suffix]; clash && first != original {
+func unique(name, suffix, original string, originals map[string]string) string {
+	if first, clash := originals[name+suffix]; clash && first != original {
 		name += hashed(original)
 	}
-	taken[name+suffix] = original
+	originals[name+suffix] = original
 	return name + suffix
 }
 

@@ -119,7 +119,7 @@ type trackedSpan struct {
 
 	caller   string   // client of the call that it belongs to
 	sessions []string // sessions that it belongs to, or that its call names
-	begun    bool     // stored as running
+	isStored bool     // stored as running
 }
 
 // New returns a Tracing, with OTLP export as configured by the environment. An invalid
@@ -357,7 +357,7 @@ func (t *Tracing) giveUp(spans []batchSpan, converted []trace.Span) {
 	}
 	for _, s := range spans {
 		if s.runs {
-			s.from.begun = false
+			s.from.isStored = false
 		}
 	}
 }
@@ -395,10 +395,10 @@ func (t *Tracing) take() (spans []batchSpan, running []string) {
 	began := t.now().Add(-flushAfter)
 	for key, open := range t.open {
 		switch {
-		case open.begun:
+		case open.isStored:
 			running = append(running, key.trace.String())
 		case around[key.trace] || open.StartTime().Before(began):
-			open.begun = true
+			open.isStored = true
 			now := open.span
 			if plain, ok := now.(*plainCall); ok { // a copy, because it may end meanwhile
 				copied := *plain
@@ -421,7 +421,7 @@ func converted(spans []batchSpan, workspace string) []trace.Span {
 		if s.runs {
 			span.Status, span.End = trace.Running, time.Time{}
 		} else {
-			span.Begun, span.Answer = s.from.begun, s.from.answer
+			span.Begun, span.Answer = s.from.isStored, s.from.answer
 		}
 		if !skipped(span) {
 			list = append(list, span)

@@ -68,12 +68,12 @@ func watch() {
 func answerAll(in io.Reader, out io.Writer) {
 	questions, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {
-		waiting := time.AfterFunc(idle, func() { os.Exit(0) })
+		idleTimer := time.AfterFunc(idle, func() { os.Exit(0) })
 		var q question
 		if questions.Decode(&q) != nil {
 			return
 		}
-		waiting.Stop()
+		idleTimer.Stop()
 		limit := time.AfterFunc(maxTime, func() { os.Exit(tookTooLong) })
 		a := answerTo(context.Background(), q)
 		limit.Stop()

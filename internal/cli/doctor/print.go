@@ -44,7 +44,7 @@ func (p printer) print(r doctor.Whole) error {
 	}
 	printAdvice(&b, r.Advice)
 	for _, s := range r.Servers {
-		p.sent(&b, s)
+		p.hostCosts(&b, s)
 		p.findings(&b, s.Name, s.Findings)
 	}
 	for _, total := range r.Totals {
@@ -211,8 +211,8 @@ func (p printer) servers(b *bytes.Buffer, r doctor.Whole) {
 	}
 }
 
-// sent prints how hosts send a list to their models.
-func (p printer) sent(b *bytes.Buffer, s doctor.Server) {
+// hostCosts prints how hosts send a list to their models.
+func (p printer) hostCosts(b *bytes.Buffer, s doctor.Server) {
 	if len(s.Sent)+len(s.Shown) == 0 || len(s.List) == 0 {
 		return
 	}

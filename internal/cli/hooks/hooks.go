@@ -93,8 +93,8 @@ func (h *Hook) OnlyHook(before, left []byte) bool {
 	return err == nil && bytes.Equal(taken, left)
 }
 
-// Known returns the table of hooks. It is built on use, so that it costs nothing at start.
-func Known() []Hook {
+// All returns the table of hooks. It is built on use, so that it costs nothing at start.
+func All() []Hook {
 	return []Hook{{
 		Name: "git", Path: gitHook, Skeleton: "#!/bin/sh\n", put: putGitHook, Take: takeGitHook,
 		Next: "a commit that must not be is refused with the reason; git commit --no-verify passes the hook by",
@@ -113,7 +113,7 @@ func Known() []Hook {
 // Names returns the names of the hooks.
 func Names() []string {
 	var names []string
-	for _, h := range Known() {
+	for _, h := range All() {
 		names = append(names, h.Name)
 	}
 	return names
@@ -121,7 +121,7 @@ func Names() []string {
 
 // Find returns the hook with that name; nil if there is no such hook.
 func Find(name string) *Hook {
-	for _, h := range Known() {
+	for _, h := range All() {
 		if h.Name == name || name == "claude" && h.Name == "claude-code" {
 			return &h
 		}

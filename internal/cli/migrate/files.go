@@ -268,8 +268,8 @@ func (r *repository) printUnread(c *cli.Context, all bool) {
 		fmt.Fprintf(c.App.ErrWriter, "no file and no client's settings name toolfold, so %s without a server in front stay as they are; "+
 			"if they are toolfold's, add --server toolfold\n", english.Count(r.ignored, "name", "names"))
 	default:
-		fmt.Fprintf(c.App.ErrWriter, "%s left to tools that these files define themselves: %s\n", english.Count(r.ignored, "name is", "names are"),
-			strings.Join(own, ", "))
+		fmt.Fprintf(c.App.ErrWriter, "%s left to tools that these files define themselves: %s\n",
+			english.Count(r.ignored, "name is", "names are"), strings.Join(own, ", "))
 	}
 }
 

@@ -112,14 +112,14 @@ func WithFile(c *cli.Context, o *settings.Options, path string) (all map[string]
 			fmt.Fprintf(c.App.ErrWriter, "toolfold: upstream %s is left out: the settings have one of that name\n", e.Name)
 			continue
 		}
-		u, others, err := UpstreamOf(e)
+		u, unread, err := UpstreamOf(e)
 		switch {
 		case e.Problem != "":
 			problems[e.Name] = e.Problem
 		case err != nil:
 			problems[e.Name] = fmt.Sprintf("in %s: %v", path, err)
-		case len(others) > 0:
-			fmt.Fprintf(c.App.ErrWriter, "toolfold: of upstream %s this is not read: %s\n", e.Name, strings.Join(others, ", "))
+		case len(unread) > 0:
+			fmt.Fprintf(c.App.ErrWriter, "toolfold: of upstream %s this is not read: %s\n", e.Name, strings.Join(unread, ", "))
 		}
 		all[e.Name] = u
 	}

@@ -73,7 +73,7 @@ func TestUndoLeavesWhatOthersWrote(t *testing.T) {
 	c := cli.NewContext(&cli.App{Writer: io.Discard, ErrWriter: io.Discard}, nil, nil)
 	for seed := range uint64(100) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		for _, h := range hooks.Known() {
+		for _, h := range hooks.All() {
 			path := filepath.Join(dir, fmt.Sprintf("%s-%d", h.Name, random.IntN(5))) // some files exist already
 			starts := hookFiles[h.Name]
 			start := starts[random.IntN(len(starts))]

@@ -556,7 +556,8 @@ func printApprovals(w io.Writer, found []candidate) {
 			fmt.Fprintf(w, "  to approve the same of the server %s there: the tools %s\n", hosts.Server, firstNames(t.approve))
 		}
 		if len(t.mixed) > 0 {
-			fmt.Fprintf(w, "  folded with tools that ask: %s; \"fold\": \"none\" for the upstream %s lists each by itself\n", firstNames(t.mixed), t.name)
+			fmt.Fprintf(w, "  folded with tools that ask: %s; \"fold\": \"none\" for the upstream %s lists each by itself\n",
+				firstNames(t.mixed), t.name)
 		}
 		if t.host.Approve != "" {
 			fmt.Fprintf(w, "  %s: %s %s\n", t.host.Title, t.host.Approve, t.host.Rules)

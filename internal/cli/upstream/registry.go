@@ -59,13 +59,13 @@ func searchRegistry(c *cli.Context) error {
 	}
 	rows := []foundServer{}
 	for _, s := range found.Servers {
-		row := foundServer{Name: s.Name, Version: s.Version, Title: registry.Shown(s.Title),
-			Description: shorten.To(registry.Shown(s.Description), 200), Ways: []string{}}
+		row := foundServer{Name: s.Name, Version: s.Version, Title: registry.DisplayText(s.Title),
+			Description: shorten.To(registry.DisplayText(s.Description), 200), Ways: []string{}}
 		if s.Status != "active" {
-			row.Status = shorten.To(registry.Shown(s.Status), 20)
+			row.Status = shorten.To(registry.DisplayText(s.Status), 20)
 		}
 		for _, w := range s.Ways() {
-			row.Ways = append(row.Ways, shorten.To(registry.Shown(w.Type), 20))
+			row.Ways = append(row.Ways, shorten.To(registry.DisplayText(w.Type), 20))
 		}
 		rows = append(rows, row)
 	}

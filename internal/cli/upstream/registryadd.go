@@ -175,7 +175,7 @@ func choose(s registry.Server, kind string) (registry.Way, error) {
 		switch {
 		case kind != "" && w.Type != kind:
 		case problem != nil:
-			problems = append(problems, fmt.Sprintf("%s: %v", registry.Shown(w.Type), problem))
+			problems = append(problems, fmt.Sprintf("%s: %v", registry.DisplayText(w.Type), problem))
 		case w.Runner == "":
 			remotes = append(remotes, w)
 		default:
@@ -198,12 +198,12 @@ func (a *registryAdd) introduce(w io.Writer, from string) {
 	s := a.server
 	fmt.Fprintf(w, "%s %s, as %s has it\n", s.Name, s.Version, from)
 	for _, line := range []string{s.Title, s.Description, s.Repository.URL, s.WebsiteURL} {
-		if line = registry.Shown(line); line != "" {
+		if line = registry.DisplayText(line); line != "" {
 			fmt.Fprintf(w, "  %s\n", shorten.To(line, 300))
 		}
 	}
 	if s.Status != "" && s.Status != "active" {
-		fmt.Fprintf(w, "  its status there is %s\n", shorten.To(registry.Shown(s.Status), 40))
+		fmt.Fprintf(w, "  its status there is %s\n", shorten.To(registry.DisplayText(s.Status), 40))
 	}
 	if a.way.Moves {
 		fmt.Fprintln(w, "  its image is named by a tag, which its owner can move: only a digest is pinned for good")
@@ -236,8 +236,8 @@ func marks(q registry.Question) string {
 
 // about returns the description of a question, with its example.
 func about(q registry.Question) string {
-	text := registry.Shown(q.Description)
-	if example := registry.Shown(q.Placeholder); example != "" {
+	text := registry.DisplayText(q.Description)
+	if example := registry.DisplayText(q.Placeholder); example != "" {
 		text = strings.TrimSpace(text + " such as " + example)
 	}
 	if text == "" {

@@ -161,25 +161,25 @@ func printSets(c *cli.Context, o *settings.Options, known []string, only string)
 	if err != nil {
 		return err
 	}
-	shown := map[string][]string{}
+	sets := map[string][]string{}
 	for name, members := range o.Sets {
 		if only == "" || name == only {
-			shown[name] = members
+			sets[name] = members
 		}
 	}
-	return env.PrintAs(c, form, map[string]any{"sets": shown}, func(s screen.Screen) error {
-		if len(shown) == 0 {
+	return env.PrintAs(c, form, map[string]any{"sets": sets}, func(s screen.Screen) error {
+		if len(sets) == 0 {
 			_, err := fmt.Fprintln(s.Out, "no sets: toolfold upstream sets NAME UPSTREAM… makes one")
 			return err
 		}
 		t := screen.Table{Header: []string{"set", "members", "problem"}}
-		for _, name := range slices.Sorted(maps.Keys(shown)) {
-			missing := slices.DeleteFunc(slices.Clone(shown[name]), func(m string) bool { return settings.UpstreamOf(m, known) != "" })
+		for _, name := range slices.Sorted(maps.Keys(sets)) {
+			missing := slices.DeleteFunc(slices.Clone(sets[name]), func(m string) bool { return settings.UpstreamOf(m, known) != "" })
 			problem := ""
 			if len(missing) > 0 {
 				problem = "no upstream: " + strings.Join(missing, ", ")
 			}
-			t.Rows = append(t.Rows, []string{name, strings.Join(shown[name], ", "), problem})
+			t.Rows = append(t.Rows, []string{name, strings.Join(sets[name], ", "), problem})
 		}
 		_, err := s.Table(t)
 		return err

@@ -43,8 +43,8 @@ type Change struct {
 // Applied is the result of a change.
 type Applied struct {
 	Outcome
-	refused []refusal
-	changed []fixedFile // the files as they are written now
+	refusals []refusal
+	changed  []fixedFile // the files as they are written now
 }
 
 // refusal is a finding that was not fixed, with the reason: an error of this package.
@@ -56,18 +56,18 @@ type refusal struct {
 // Outcome holds the result fields of a change. Embed it in the result of an
 // action.
 type Outcome struct {
-	Written bool   `json:"applied" doc:"Whether the fixes were written."`
-	Note    string `json:"note,omitempty" doc:"Why they were not; absent if they were."`
-	Diff    string `json:"diff,omitempty" doc:"Unified diff; absent without a safe fix."`
-	Backup  string `json:"backup,omitempty" doc:"Copy of the file as it was; of several files the folder of the copies."`
-	Fixed   int    `json:"fixed,omitempty" doc:"How many findings the diff fixes, if several were asked for."`
-	Left    []Left `json:"left,omitempty" doc:"The findings that it does not fix; at most 50 are shown."`
-	More    int    `json:"moreLeft,omitempty" doc:"How many more it does not fix."`
-	Tests   *Tests `json:"tests,omitempty" doc:"Result of the test command; absent if it did not run."`
+	Written bool             `json:"applied" doc:"Whether the fixes were written."`
+	Note    string           `json:"note,omitempty" doc:"Why they were not; absent if they were."`
+	Diff    string           `json:"diff,omitempty" doc:"Unified diff; absent without a safe fix."`
+	Backup  string           `json:"backup,omitempty" doc:"Copy of the file as it was; of several files the folder of the copies."`
+	Fixed   int              `json:"fixed,omitempty" doc:"How many findings the diff fixes, if several were asked for."`
+	Left    []UnfixedFinding `json:"left,omitempty" doc:"The findings that it does not fix; at most 50 are shown."`
+	More    int              `json:"moreLeft,omitempty" doc:"How many more it does not fix."`
+	Tests   *Tests           `json:"tests,omitempty" doc:"Result of the test command; absent if it did not run."`
 }
 
-// Left is a finding that should have been fixed but was not.
-type Left struct {
+// UnfixedFinding is a finding that should have been fixed but was not.
+type UnfixedFinding struct {
 	ID     string `json:"id" doc:"The finding." format:"uuid"`
 	File   string `json:"file" doc:"Where."`
 	Line   int    `json:"line" doc:"From 1."`
@@ -170,7 +170,7 @@ func (a *Applied) mend(root *os.Root, findings []Finding, c Change) (files []fix
 	return files
 }
 
-func (a *Applied) refuse(f Finding, err error) { a.refused = append(a.refused, refusal{f, err}) }
+func (a *Applied) refuse(f Finding, err error) { a.refusals = append(a.refusals, refusal{f, err}) }
 
 // together applies as many fixes of a file as possible. The file must parse after each of them.
 func (a *Applied) together(name, before string, findings []Finding) fixedFile {
@@ -208,17 +208,17 @@ const maxLeft = 50
 
 // count sets how many of the findings are fixed, and lists the others.
 func (a *Applied) count(of int) {
-	a.Fixed = of - len(a.refused)
-	for i, r := range a.refused {
+	a.Fixed = of - len(a.refusals)
+	for i, r := range a.refusals {
 		if i == maxLeft {
-			a.More = len(a.refused) - i
+			a.More = len(a.refusals) - i
 			break
 		}
 		reason := r.err.Error()
 		if e := (*toolfold.Error)(nil); errors.As(r.err, &e) {
 			reason = e.Message + "; " + e.Hint
 		}
-		a.Left = append(a.Left, Left{r.ID, r.File, r.Line, reason})
+		a.Left = append(a.Left, UnfixedFinding{r.ID, r.File, r.Line, reason})
 	}
 }
 

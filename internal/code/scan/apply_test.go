@@ -31,8 +31,8 @@ const (
 func (s Scanner) apply(t *testing.T, f Finding, c Change) (*Applied, error) {
 	t.Helper()
 	applied, err := s.Apply(t.Context(), []Finding{f}, c)
-	if err == nil && len(applied.refused) > 0 {
-		return nil, applied.refused[0].err
+	if err == nil && len(applied.refusals) > 0 {
+		return nil, applied.refusals[0].err
 	}
 	return applied, err
 }

@@ -232,8 +232,8 @@ func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *Applied
 	}
 	if one == nil {
 		applied.count(len(findings))
-	} else if len(applied.refused) > 0 {
-		return nil, nil, applied.refused[0].err
+	} else if len(applied.refusals) > 0 {
+		return nil, nil, applied.refusals[0].err
 	}
 	for _, m := range applied.changed {
 		if err := b.Store.Carry(ctx, b.Workspace, m.hash, m.carry()); err != nil {

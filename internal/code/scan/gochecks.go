@@ -121,13 +121,13 @@ func dropDuplicates(findings []Finding) []Finding {
 		rule, file string
 		line       int
 	}
-	said := map[place]bool{}
+	places := map[place]bool{}
 	for _, f := range findings {
-		said[place{f.Rule, f.File, f.Line}] = true
+		places[place{f.Rule, f.File, f.Line}] = true
 	}
 	return slices.DeleteFunc(findings, func(f Finding) bool {
 		return slices.ContainsFunc(sameFault, func(pair [2]string) bool {
-			return pair[1] == f.Rule && said[place{pair[0], f.File, f.Line}]
+			return pair[1] == f.Rule && places[place{pair[0], f.File, f.Line}]
 		})
 	})
 }

@@ -292,10 +292,10 @@ func (g *goScan) cleanError(message string) string {
 // withoutDownloads removes lines about downloads from a message of a Go program, because they do
 // not explain the failure.
 func withoutDownloads(message string) string {
-	said := strings.TrimSpace(message)
-	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(line string) bool { return strings.Contains(line, "go: downloading ") })
+	text := strings.TrimSpace(message)
+	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.Contains(line, "go: downloading ") })
 	if len(lines) == 0 {
-		return said
+		return text
 	}
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }

@@ -47,7 +47,7 @@ func (s Scanner) runTools(ctx context.Context, root *os.Root, dir string, w *wal
 		slices.DeleteFunc(slices.Clone(w.files), func(name string) bool { return c.read[name].Unread }),
 		slices.DeleteFunc(slices.Clone(w.toolFiles), func(name string) bool { return !c.open(root, name) })))
 	c.refuse(plan.Refusals)
-	for name, folders := range plan.Left {
+	for name, folders := range plan.SkippedFolders {
 		c.skip(".", fmt.Sprintf("%s did not run in %d more folders with its configuration, scan them by paths: %s", name, len(folders),
 			cut(strings.Join(folders, ", "), 500)))
 	}
@@ -139,7 +139,7 @@ func (c *collector) takeReport(root *os.Root, r runner.Run, report runner.Report
 	switch {
 	case c.request.Purpose == Refactorings:
 		f.Level = "minor"
-	case !r.Heavy(report), !r.Asked && isApart(f.File):
+	case !r.Heavy(report), !r.InUse && isApart(f.File):
 		f.Level = c.atMost("low", f.Level)
 	}
 	f.Line, f.Column = text.Position(text.Offset(r.Count, report.At))

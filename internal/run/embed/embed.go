@@ -113,7 +113,7 @@ func (c *Client) Embed(ctx context.Context, texts []string) ([]Vector, error) {
 	ctx, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
 	vectors, err := c.ask(ctx, texts)
-	if !refused(err) {
+	if !isRejected(err) {
 		return vectors, err
 	}
 	if len(texts) == 1 {
@@ -185,7 +185,7 @@ func (c *Client) ask(ctx context.Context, texts []string) ([]Vector, error) {
 		return nil, errPaused
 	}
 	vectors, err := c.request(ctx, texts)
-	if err != nil && !refused(err) {
+	if err != nil && !isRejected(err) {
 		c.mu.Lock()
 		c.until = time.Now().Add(pause)
 		c.mu.Unlock()
@@ -231,8 +231,8 @@ func (c *Client) request(ctx context.Context, texts []string) ([]Vector, error) 
 	return vectors, nil
 }
 
-// refused reports whether an endpoint rejected a text.
-func refused(err error) bool {
+// isRejected reports whether an endpoint rejected a text.
+func isRejected(err error) bool {
 	var answer *openai.APIError
 	if !errors.As(err, &answer) {
 		return false

@@ -78,7 +78,7 @@ func (c Client) Search(ctx context.Context, words []string) (found SearchResult,
 	left := maxPages
 	for _, word := range words {
 		query := url.Values{"search": {word}, "version": {"latest"}, "limit": {strconv.Itoa(pageSize)}}
-		asked := map[string]bool{}
+		visited := map[string]bool{}
 		for cursor := "first"; cursor != ""; left-- {
 			if left == 0 {
 				found.More = true
@@ -99,10 +99,10 @@ func (c Client) Search(ctx context.Context, words []string) (found SearchResult,
 					found.Servers = append(found.Servers, s)
 				}
 			}
-			if cursor = next; asked[cursor] {
+			if cursor = next; visited[cursor] {
 				return found, c.wrong("its pages lead back to one before")
 			}
-			asked[cursor] = true
+			visited[cursor] = true
 			query.Set("cursor", cursor)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/unseen"
 )
 
-// Server is a server.json of a registry. Texts are unchanged; use [Shown] to display them.
+// Server is a server.json of a registry. Texts are unchanged; use [DisplayText] to display them.
 type Server struct {
 	Name        string // such as io.github.owner/server
 	Title       string
@@ -76,8 +76,8 @@ type Argument struct {
 	Input
 }
 
-// Shown returns a text of a registry for display: on one line, without hidden characters.
-func Shown(text string) string { return strings.Join(strings.Fields(unseen.Removed(text)), " ") }
+// DisplayText returns a text of a registry for display: on one line, without hidden characters.
+func DisplayText(text string) string { return strings.Join(strings.Fields(unseen.Removed(text)), " ") }
 
 // Valid names and versions.
 var (
@@ -159,7 +159,7 @@ func checkURL(address string) error {
 
 // quoted returns a text of the registry for errors.
 func quoted(text string) string {
-	if text = Shown(text); len(text) > 100 {
+	if text = DisplayText(text); len(text) > 100 {
 		text = text[:100] + "…"
 	}
 	return fmt.Sprintf("%q", text)

@@ -27,16 +27,16 @@ type Project struct {
 
 // Plan lists the tools that run over the files of a project, and those that do not run.
 type Plan struct {
-	Runs     []Run
-	Refusals []Refusal
-	Left     map[string][]string // folders beyond maxFolders, by tool name
-	Missing  []string            // tools to install, as NAME: COMMAND
+	Runs           []Run
+	Refusals       []Refusal
+	SkippedFolders map[string][]string // folders beyond maxFolders, by tool name
+	Missing        []string            // tools to install, as NAME: COMMAND
 }
 
 // Run is a tool with the folders in which it runs.
 type Run struct {
 	Runner
-	Asked  bool // the project uses it
+	InUse  bool // the project uses it
 	places []place
 	home   map[string]string // for each file that the tool checks, the folder in which it runs
 }
@@ -74,7 +74,7 @@ type candidate struct {
 // Plan chooses the tools for files: those that the project uses, and for jobs that no tool does,
 // those that need no configuration.
 func (p Project) Plan(files []string) Plan {
-	plan := Plan{Left: map[string][]string{}}
+	plan := Plan{SkippedFolders: map[string][]string{}}
 	f := finder{Project: p, names: map[string][]string{}}
 	var all []candidate
 	for _, r := range All {
@@ -136,9 +136,9 @@ func (p *Plan) run(c candidate) {
 		p.Runs = append(p.Runs, Run{Runner: c.Runner, home: map[string]string{}})
 	}
 	r := &p.Runs[i]
-	r.Asked = r.Asked || c.uses
+	r.InUse = r.InUse || c.uses
 	if len(r.places) == maxFolders {
-		p.Left[c.Name] = append(p.Left[c.Name], c.folder)
+		p.SkippedFolders[c.Name] = append(p.SkippedFolders[c.Name], c.folder)
 		return
 	}
 	r.places = append(r.places, c.place)
@@ -162,7 +162,7 @@ func (r Run) Reads(name string) bool { return r.home[name] != "" }
 // as intended.
 func (r Run) Heavy(report Report) bool {
 	sure := slices.ContainsFunc(r.Sure, func(beginning string) bool { return strings.HasPrefix(report.Rule, beginning) })
-	return r.Asked || sure || report.Security
+	return r.InUse || sure || report.Security
 }
 
 // helps reports whether installing a tool would make it run. npm installs into the project, which
