@@ -433,7 +433,7 @@ func TestImportReplacesNotesAgain(t *testing.T) {
 		db, from := archiveStore(t, name), archiveStore(t, goose.DialectSQLite3)
 		for i, value := range []string{`"one"`, `"two"`, `"three"`} {
 			e := memory.Entry{Namespace: "n", Key: "a", Workspace: "w", StoredAt: time.UnixMicro(int64(i + 1)), Value: json.RawMessage(value)}
-			if _, err := from.Memory().Put(t.Context(), e, nil); err != nil {
+			if _, err := from.Memory(memory.History{}).Put(t.Context(), e, nil); err != nil {
 				t.Fatal(err)
 			}
 			found, err := db.Import(t.Context(), bytes.NewReader(exported(t, from)), Import{Kinds: []string{"notes"}, Replace: true})
@@ -452,18 +452,18 @@ func TestImportReplacesNotesAgain(t *testing.T) {
 		if !slices.Equal(ids["memory"], ids["memory_outdated"]) || len(ids["memory"]) != 1 {
 			t.Errorf("the ids are %v", ids)
 		}
-		if _, err := db.Memory().Reindex(t.Context(), 10, memory.IndexText); err != nil {
+		if _, err := db.Memory(memory.History{}).Reindex(t.Context(), 10, memory.IndexText); err != nil {
 			t.Fatal(err)
 		}
-		hits, err := db.Memory().Matching(t.Context(), memory.Scope{}, memory.Match{{{Text: "three"}}}, 10)
+		hits, err := db.Memory(memory.History{}).Matching(t.Context(), memory.Scope{}, memory.Match{{{Text: "three"}}}, 10)
 		if err != nil || len(hits) != 1 {
 			t.Errorf("found %v by the last value: %v", hits, err)
 		}
-		old, err := db.Memory().Matching(t.Context(), memory.Scope{}, memory.Match{{{Text: "two"}}}, 10)
+		old, err := db.Memory(memory.History{}).Matching(t.Context(), memory.Scope{}, memory.Match{{{Text: "two"}}}, 10)
 		if err != nil || len(old) > 0 {
 			t.Errorf("found %v by a value that was replaced: %v", old, err)
 		}
-		entries, err := db.Memory().Entries(t.Context(), memory.Scope{}, memory.Page{})
+		entries, err := db.Memory(memory.History{}).Entries(t.Context(), memory.Scope{}, memory.Page{})
 		if err != nil || len(entries) != 1 || string(entries[0].Value) != `"three"` {
 			t.Errorf("the notes are %v: %v", entries, err)
 		}
@@ -630,7 +630,7 @@ func TestImportOfEarlierStep(t *testing.T) {
 	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
 		from := archiveStore(t, goose.DialectSQLite3)
 		e := memory.Entry{Namespace: "n", Key: "a", Workspace: memory.User, StoredAt: time.UnixMicro(1), Value: json.RawMessage(`1`)}
-		if _, err := from.Memory().Put(t.Context(), e, nil); err != nil {
+		if _, err := from.Memory(memory.History{}).Put(t.Context(), e, nil); err != nil {
 			t.Fatal(err)
 		}
 		for i, id := range []string{task.CallsQueue, "q"} {
