@@ -118,7 +118,7 @@ func isMedia(block json.RawMessage) (is bool) {
 }
 
 // soleText returns the text of the only block. It returns false if there is another number of
-// blocks, or the block is not plain text.
+// blocks, or the block is not a text, or has annotations or _meta.
 func soleText(blocks []json.RawMessage) (text []byte, is bool) {
 	if len(blocks) != 1 {
 		return nil, false

@@ -25,7 +25,8 @@ func onWeb(uri string) bool {
 	return strings.HasPrefix(uri, "https://") || strings.HasPrefix(uri, "http://")
 }
 
-// out returns the clients' URI or template for a resource of the server.
+// out returns the clients' URI or template for a resource of the server: with the server's name,
+// unless it is an address on the web.
 func (l *link) out(uri string) string {
 	switch name := url.PathEscape(l.Name) + "/"; {
 	case onWeb(uri), l.gateway.options.Unread:

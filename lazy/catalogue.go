@@ -9,28 +9,25 @@ import (
 	"github.com/toolfold/toolfold/internal/text/rank"
 )
 
-// Catalogue is the index of the actions of a surface: one for callers with any
-// rights. What changed in the families changes in the index when it is searched
-// next. It is safe for concurrent use.
+// Catalogue is the index of a surface's actions. All callers share it, whatever their rights. The
+// next search after a change of the families updates it. It is safe for concurrent use.
 type Catalogue struct {
 	mu       sync.Mutex
-	families []*toolfold.Family          // as they are
-	indexed  map[string]*toolfold.Family // as the index has them, by name
-	current  bool                        // the index has the families as they are
+	families []*toolfold.Family          // current
+	indexed  map[string]*toolfold.Family // indexed, by name
+	current  bool                        // the index is up to date
 	index    *rank.Index                 // of actions, by full name
-	phrasing *phrasing                   // of the families that are indexed
-	meaning  Meaning                     // nil: words only
+	phrasing *phrasing                   // of the indexed families
+	meaning  Meaning                     // nil = search by words only
 }
 
-// Meaning finds texts by what they mean.
+// Meaning finds texts by their meaning.
 type Meaning interface {
-	// Follow makes texts, by id, the ones that are found. It does not wait for
-	// anything.
+	// Follow replaces the searched texts, by id. It does not block.
 	Follow(texts map[string]string)
 
-	// Near begins to look for what is near a question. The function that it returns
-	// waits for a short time at most, and lists those of the ids that keep takes, the
-	// nearest first.
+	// Near starts a search for texts near a question. The function it returns waits for a short
+	// time at most and lists the ids that keep accepts, nearest first.
 	Near(question string) (wait func(keep func(id string) bool) []string)
 }
 
@@ -39,18 +36,18 @@ func NewCatalogue(families ...*toolfold.Family) *Catalogue {
 	return &Catalogue{families: families, indexed: map[string]*toolfold.Family{}, index: rank.New()}
 }
 
-// Understand makes find go by the meaning of texts too, beside their words.
+// Understand makes find also search by the meaning of texts.
 func (c *Catalogue) Understand(m Meaning) { c.meaning = m }
 
-// Follow makes families the ones that are indexed. The slice must not be changed.
+// Follow replaces the families to index. The slice must not be changed.
 func (c *Catalogue) Follow(families []*toolfold.Family) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.families, c.current = families, false
 }
 
-// find returns the hits of a query among the actions of all families, and how
-// people ask for actions.
+// find returns the hits of a query among the actions of all families, and the phrasing of their
+// requests.
 func (c *Catalogue) find(q rank.Query) ([]rank.Hit, *phrasing) {
 	c.mu.Lock()
 	if !c.current {
@@ -61,13 +58,13 @@ func (c *Catalogue) find(q rank.Query) ([]rank.Hit, *phrasing) {
 	return c.index.Find(q), phrasing
 }
 
-// update indexes the families that changed and forgets families that are gone.
+// update indexes changed families and removes the ones that are gone.
 func (c *Catalogue) update() {
 	gone := c.indexed
 	c.indexed = make(map[string]*toolfold.Family, len(c.families))
 	var changed []rank.Document
 	var removed []string
-	rephrased := c.phrasing == nil // requests for actions came or went
+	rephrased := c.phrasing == nil // requests for actions were added or removed
 	for _, f := range c.families {
 		before := gone[f.Name]
 		delete(gone, f.Name)

@@ -18,48 +18,50 @@ import (
 	"github.com/toolfold/toolfold/legacy"
 )
 
-// Account says what a description has beside usage, result fields and effect.
+// Account selects the optional parts of a description, which always has usage, result fields and
+// effect.
 type Account struct {
 	Examples bool // an example call
 	Schema   bool // the JSON Schema of the arguments
 }
 
-// ActionDoc is the full account of one action.
+// ActionDoc is the full description of an action.
 type ActionDoc struct {
 	Description string          `json:"description"`
 	Usage       string          `json:"usage"`            // the call with the types of all parameters
-	Params      json.RawMessage `json:"params,omitempty"` // what usage does not tell, by parameter
+	Params      json.RawMessage `json:"params,omitempty"` // parameters that usage does not explain, by name
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
-	Output      json.RawMessage `json:"outputSchema,omitempty"` // of a tool declared elsewhere, beside inputSchema
+	Output      json.RawMessage `json:"outputSchema,omitempty"` // of another server's tool, together with inputSchema
 	Returns     string          `json:"returns,omitempty"`      // result fields; inner ones in brackets
-	Effect      string          `json:"effect,omitempty"`       // absent if it only reads
+	Effect      string          `json:"effect,omitempty"`       // empty if the action only reads
 	Example     json.RawMessage `json:"example,omitempty"`
-	Server      *ServerDoc      `json:"server,omitempty"` // with its instructions, if the action is all that the name of its server leads to
+	Server      *ServerDoc      `json:"server,omitempty"` // if the name stands for a server with instructions too
 }
 
-// ToolDoc is the account of a tool with several actions.
+// ToolDoc is the description of a tool with several actions.
 type ToolDoc struct {
 	Name        string      `json:"name"`
 	Description string      `json:"description"`
 	Usage       string      `json:"usage"` // the call of any of its actions
 	Actions     []ActionRow `json:"actions"`
-	Server      *ServerDoc  `json:"server,omitempty"` // if the name of the server leads to the tool, or another has that name
+	Server      *ServerDoc  `json:"server,omitempty"` // set if the name also stands for the server; see serverOf
 }
 
-// ServerDoc is the account of another server: its whole instructions and the tools that its own are folded to.
+// ServerDoc is the description of another server: its whole instructions, and the tools of the
+// surface that contain its tools.
 type ServerDoc struct {
 	Name         string    `json:"name"`
 	Instructions string    `json:"instructions,omitempty"`
 	Tools        []ToolRow `json:"tools"`
 }
 
-// ToolRow is a tool in the account of its server.
+// ToolRow is a tool in the description of its server.
 type ToolRow struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
 }
 
-// ActionRow is an action in the account of its tool.
+// ActionRow is an action in the description of its tool.
 type ActionRow struct {
 	Usage   string `json:"usage"`
 	Summary string `json:"summary"`
@@ -74,8 +76,8 @@ type Definition struct {
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 }
 
-// Describe returns the account of a tool, an action, another server or a legacy name, as
-// JSON. An unknown name is an error that has the nearest one.
+// Describe returns the description of a tool, an action, another server or a legacy name, as JSON.
+// The error for an unknown name suggests similar names.
 func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.Error) {
 	if server := v.serverDoc(name); server != nil && v.names.Lookup(name) == nil {
 		return ordered.MustJSON(server), nil
@@ -102,9 +104,10 @@ func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.E
 	})
 }
 
-// serverOf returns the account of the server of a family that a name leads to, if it belongs into the account of the
-// family: the name is the server's, or it is the name of the server's first family and what has the server's name
-// is not of the server. It is nil for other names.
+// serverOf returns the server's description if it must be part of the family's description under
+// this name. That is so if the name is the server's name. It is also so if the name is the server's
+// first family and its server's name belongs to a tool or action that is not the server's. It is
+// nil otherwise.
 func (v *View) serverOf(name string, family *toolfold.Family) *ServerDoc {
 	families := v.servers[family.Server]
 	switch {
@@ -116,13 +119,14 @@ func (v *View) serverOf(name string, family *toolfold.Family) *ServerDoc {
 	return v.serverDoc(family.Server)
 }
 
-// namesake reports whether the name of a server leads to a tool or action that is not the server's.
+// namesake reports whether a tool or action that is not the server's has the server's name.
 func (v *View) namesake(server string) bool {
 	entries := v.names.Lookup(server)
 	return len(entries) > 0 && entries[0].Action.Family.Server != server
 }
 
-// serverDoc returns the account of the server with a name; nil if there is none.
+// serverDoc returns the description of the server with this name, or nil if there is no such
+// server.
 func (v *View) serverDoc(name string) *ServerDoc {
 	families := v.servers[name]
 	if len(families) == 0 {
@@ -137,8 +141,8 @@ func (v *View) serverDoc(name string) *ServerDoc {
 	return doc
 }
 
-// notAnnotated is the effect of a tool whose server does not say what the tool does. Hosts and rules take the
-// worst of it.
+// notAnnotated is the effect of a tool whose server does not annotate it. Hosts and rules assume
+// the worst effect.
 const notAnnotated = "not annotated"
 
 func effectOf(a *toolfold.Action) string {
@@ -148,8 +152,8 @@ func effectOf(a *toolfold.Action) string {
 	return a.Effect.String()
 }
 
-// Define returns the whole definition of a tool, an action or a legacy name,
-// as JSON, with an output schema only where results are structured.
+// Define returns the whole definition of a tool, an action or a legacy name, as JSON. It has an
+// output schema only if structured is set.
 func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.Error) {
 	return v.render(fmt.Sprint("definition ", structured), name, func(entries []*entry.Entry) any {
 		if entries[0].Selector != "" {
@@ -176,7 +180,7 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 	})
 }
 
-// renamed returns the definition of a tool as it came, under another name.
+// renamed returns a tool definition with another name and otherwise unchanged.
 func renamed(definition json.RawMessage, name string) json.RawMessage {
 	out := append([]byte(`{"name":`), ordered.MustJSON(name)...)
 	ordered.Scan(definition, func(member []byte, start, end int) {
@@ -188,7 +192,7 @@ func renamed(definition json.RawMessage, name string) json.RawMessage {
 	return append(out, '}')
 }
 
-// memberOf returns a member of a JSON object; nil without it.
+// memberOf returns a member of a JSON object, or nil if it is missing.
 func memberOf(object json.RawMessage, name string) (value json.RawMessage) {
 	ordered.Scan(object, func(member []byte, start, end int) {
 		if string(member) == name {
@@ -198,14 +202,14 @@ func memberOf(object json.RawMessage, name string) (value json.RawMessage) {
 	return value
 }
 
-// combining are the keywords by which a schema says what no usage does: that one of several must
-// hold, or what stands in another spot.
+// combining are the schema keywords that a usage cannot express: such as alternatives, conditions,
+// constants and references.
 var combining = []string{
 	"$ref", "anyOf", "oneOf", "allOf", "not", "if", "const", "patternProperties", "prefixItems", "dependentRequired",
 }
 
-// combines reports whether a schema that was written elsewhere says what no usage does, besides
-// by references that a usage follows.
+// combines reports whether a schema of another server has rules that a usage cannot express.
+// References that a usage follows do not count.
 func combines(input json.RawMessage) bool {
 	var schema ordered.Map
 	if json.Unmarshal(input, &schema) != nil {
@@ -214,16 +218,16 @@ func combines(input json.RawMessage) bool {
 	if slices.ContainsFunc(schema, func(m ordered.Member) bool { return slices.Contains(combining, m.Key) }) {
 		return true
 	}
-	input = ordered.MustJSON(slices.DeleteFunc(judge.Plain(schema), func(m ordered.Member) bool { // what nothing refers to says nothing
+	input = ordered.MustJSON(slices.DeleteFunc(judge.Plain(schema), func(m ordered.Member) bool { // unused definitions do not count
 		return m.Key == "$defs" || m.Key == "definitions"
 	}))
 	return slices.ContainsFunc(combining, func(keyword string) bool { return bytes.Contains(input, []byte(`"`+keyword+`":`)) })
 }
 
-// maxPatterns bounds the patterns that a description names, in characters.
+// maxPatterns limits the list of patterns in a description, in characters.
 const maxPatterns = 120
 
-// account returns what an action does, and whether its arguments are checked.
+// account returns the text of an action's description, including whether its arguments are checked.
 func account(a *toolfold.Action) string {
 	text := join(a.Summary, a.Doc)
 	patterns := a.UncheckedPatterns()
@@ -242,8 +246,8 @@ func account(a *toolfold.Action) string {
 	return text
 }
 
-// inputSchema returns the schema of a call of an entry, under a legacy name
-// the one that the legacy tool had.
+// inputSchema returns the schema of a call of an entry. For a legacy name it is the legacy tool's
+// schema.
 func inputSchema(e *entry.Entry) json.RawMessage {
 	if e.Legacy {
 		return legacy.Schema(e)
@@ -270,14 +274,14 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 	}
 	switch {
 	case with.Schema && e.Selector == "" && len(e.Action.Input) > 0:
-		doc.InputSchema = e.Action.Input // lists may have another root
+		doc.InputSchema = e.Action.Input // a listing may change its root
 		if came := memberOf(e.Action.Definition, "inputSchema"); came != nil {
-			doc.InputSchema = came // as its server has it
+			doc.InputSchema = came // unchanged from its server
 		}
 	case with.Schema:
 		doc.InputSchema = inputSchema(e)
 	case combines(e.Action.Input), bytes.Contains(e.Action.Input, []byte(`"$ref"`)) && len(doc.Usage) > len(e.Action.Input):
-		doc.Params, doc.InputSchema = nil, e.Action.Input // which says what usage would
+		doc.Params, doc.InputSchema = nil, e.Action.Input // the schema replaces them
 		if doc.Usage = e.Usage(entry.DetailNames); e.Selector != "" {
 			doc.Usage = strings.Replace(e.Pattern(), "ACTION", "'"+e.Selector+"'", 1)
 		}
@@ -293,8 +297,8 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 	return doc
 }
 
-// hasForm reports whether a parameter has objects in it, whose form a usage does not show well:
-// an example does.
+// hasForm reports whether a parameter is an object or a list of objects. An example shows their
+// form better than a usage.
 func hasForm(p toolfold.Param) bool {
 	for p.Kind == toolfold.KindArray {
 		p = *p.Items
@@ -302,12 +306,12 @@ func hasForm(p toolfold.Param) bool {
 	return p.Kind == toolfold.KindObject
 }
 
-// clearWords is the most words of a text that says no more of a parameter than
-// its name and its type do.
+// clearWords is the longest parameter description, in words, that is taken to add nothing to the
+// name and type.
 const clearWords = 6
 
-// explanation returns the text of a parameter whose name and usage do not say what is
-// meant, with its other names.
+// explanation returns the description of a parameter, unless its name and usage are clear, with its
+// other names and forms.
 func explanation(p toolfold.Param) string {
 	var parts []string
 	if p.Unclear || len(strings.Fields(p.Doc)) > clearWords {
@@ -324,12 +328,11 @@ func explanation(p toolfold.Param) string {
 	return strings.Join(parts, "; ")
 }
 
-// mostFields bounds the result fields that are named; the schema names all.
+// mostFields limits the named result fields; the schema names all.
 const mostFields = 8
 
-// fieldNames names result fields and their members, shorter than a schema does:
-// count, results[key, score]. Beyond the first [mostFields] it says how many there are,
-// unless all are asked for.
+// fieldNames names result fields and their members in short form: count, results[key, score]. After
+// [mostFields] names it counts the rest, unless all is set.
 func fieldNames(params []toolfold.Param, all bool) string {
 	var names []string
 	for _, p := range params {
@@ -346,14 +349,14 @@ func fieldNames(params []toolfold.Param, all bool) string {
 		}
 		names = append(names, name)
 	}
-	if more := len(names) - mostFields; more > 1 && !all { // one takes no more room than the words for it
+	if more := len(names) - mostFields; more > 1 && !all { // a single name is as short as "… 1 more"
 		names = append(names[:mostFields], fmt.Sprintf("… %d more", more))
 	}
 	return strings.Join(names, ", ")
 }
 
-// join puts a summary before the rest of a text, unless that begins with it: a sentence that
-// was too long for a summary is whole there.
+// join puts a summary before doc. It returns only doc if the summary is a cut sentence that doc
+// begins with.
 func join(summary, doc string) string {
 	if begin, long := strings.CutSuffix(summary, "…"); long && strings.HasPrefix(doc, begin) {
 		return doc

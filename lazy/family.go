@@ -58,7 +58,7 @@ var Family = toolfold.Family{
 		Summary:  "Get whole definitions, and list them for this session if it can.",
 		Words:    "activate, enable, make available, toolbox",
 		Required: toolfold.Fields{many},
-		Effect:   toolfold.Reads, // a list of this session is all that changes
+		Effect:   toolfold.Reads, // it changes only this session's list
 		Example:  `{"names": ["memory", "session.create"]}`,
 		Related:  []string{"tools.active"},
 		Run:      toolfold.Method((*Service).Load),
@@ -136,7 +136,7 @@ type DescribeOut struct {
 	Errors []NameError       `json:"errors,omitempty" doc:"Names that lead nowhere."`
 }
 
-// NameError is a name that leads nowhere.
+// NameError is an unknown name, with its error.
 type NameError struct {
 	Name    string `json:"name" doc:"Tool, action or legacy name, such as memory.store."`
 	Message string `json:"message" doc:"The error, and similar names."`
@@ -156,7 +156,7 @@ type LoadOut struct {
 	Errors      []NameError       `json:"errors,omitempty" doc:"Names that lead nowhere."`
 }
 
-// ActiveIn are the arguments of tools.active: none.
+// ActiveIn are the arguments of tools.active, which takes no arguments.
 type ActiveIn struct{}
 
 // ListIn are the arguments of tools.list.

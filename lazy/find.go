@@ -15,32 +15,32 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// Weights of the texts of an action, beside its name.
+// Weights of an action's texts other than its name.
 const (
 	summaryWeight        = 2
 	wordsWeight          = 2
 	paramWeight          = 0.5
-	foreignSummaryWeight = 3 // of another server's tool, which has neither words nor requests
+	foreignSummaryWeight = 3 // of another server's tool, which has no words or requests
 )
 
-// Shares of its relevance that an action is ranked by.
+// Factors of an action's relevance.
 const (
-	unsuitable = 0.8  // it does another kind of thing than the query wants
-	forbidden  = 0.5  // the query rules out what it does
-	workbench  = 0.8  // it is ours, and other servers have tools too
-	elsewhere  = 0.4  // the query names other servers than that of the tool
+	unsuitable = 0.8  // its effect is not the one that the query wants
+	forbidden  = 0.5  // the query rules out its effect
+	workbench  = 0.8  // it is our own, and other servers have tools too
+	elsewhere  = 0.4  // the query names servers, but not its server
 	needing    = 0.95 // it changes something or needs an id, and the query has no verb
 )
 
-// pool is the least number of hits that are put in the order of what a query wants, so
-// that the order of the first does not depend on how many are asked for.
+// pool is the least number of hits that are ordered by the query's wish, so that the order of the
+// first results does not depend on the limit.
 const pool = 50
 
-// kinship is the share of the best worth in its family that each action gets: a
-// query that names the family without a word of the action is still led there.
+// kinship is the share of its family's best worth that is added to each action. So a query that
+// names only the family still finds its actions.
 const kinship = 0.3
 
-// Found is an action that a query led to.
+// Found is an action that a query found.
 type Found struct {
 	Name    string  `json:"name" doc:"Action to call."`
 	Usage   string  `json:"usage" doc:"How to call it; ? marks optional parameters."`
@@ -53,15 +53,15 @@ type Found struct {
 	action *toolfold.Action
 }
 
-// fits is the score from which on an action fits a query well. Of requests that
-// nothing answers most stay below it, of right first answers few.
+// fits is the lowest score of a good match. Most queries that no action answers stay below it, and
+// few correct first results do.
 const fits = 0.5
 
 // Find returns the actions that match a query in words, best first, at most
 // limit.
 func (v *View) Find(query string, limit int) []Found { return v.find(query, "", limit) }
 
-// find returns the actions of a server that match a query; of all and of ours if server is empty.
+// find returns the actions of a server that match a query, or of all families if server is empty.
 func (v *View) find(query, server string, limit int) []Found {
 	list := make([]Found, 0, limit)
 	matches := v.rank(query, server, limit)
@@ -74,20 +74,20 @@ func (v *View) find(query, server string, limit int) []Found {
 	return list
 }
 
-// Bounds of an answer of tools.find, in tokens as estimated.
+// Limits of a response of tools.find, in estimated tokens.
 const (
-	findRoom      = 950 // of the whole answer, whatever limit is; the best result is always in it
-	namesRoom     = 120 // of a list of names
-	describedRoom = 700 // of the whole answer: beyond it no action gets descriptions of its parameters
+	findRoom      = 950 // whole response, for any limit; it always contains the best result
+	namesRoom     = 120 // a list of names
+	describedRoom = 700 // whole response with parameter descriptions
 )
 
-// describedText is the most characters of the description of a parameter.
+// describedText limits the description of a parameter, in characters.
 const describedText = 120
 
-// bound keeps the best results as far as there is room, and names the rest.
+// bound keeps the best results that fit into findRoom and names the rest.
 func bound(out *FindOut) {
 	room := findRoom - estimate.Tokens(ordered.MustJSON(FindOut{Also: out.Also, Away: out.Away, Hint: out.Hint}))
-	kept, whole := 0, 0 // results with room beside the names of the rest, and tokens of all
+	kept, whole := 0, 0 // results that fit next to the names of the rest; tokens of all results
 	for i, f := range out.Results {
 		if whole += estimate.Tokens(ordered.MustJSON(f)); i == kept && (i == 0 || whole <= room-namesRoom) {
 			kept++
@@ -103,7 +103,7 @@ func bound(out *FindOut) {
 	out.Results, out.Further = out.Results[:kept], named(others, namesRoom)
 }
 
-// named joins names as far as there is room, in tokens, and counts the rest.
+// named joins the names that fit into room tokens, at least one, and counts the rest.
 func named(names []string, room int) string {
 	for i, name := range names {
 		if room -= estimate.Tokens([]byte(name)) + 1; room < 0 && i > 0 {
@@ -113,9 +113,9 @@ func named(names []string, room int) string {
 	return strings.Join(names, ", ")
 }
 
-// describeParams describes the required parameters of other servers' actions, the best action first, so that they
-// can be called without a call of describe. The usages of own actions say enough. An action whose descriptions have
-// no room gets none: a part of them would look like all.
+// describeParams adds descriptions of the required parameters of other servers' actions, best
+// action first, so that a client need not call describe. Own actions have clear usages. If the
+// descriptions of an action do not all fit, it gets no descriptions: a part would look like all.
 func (v *View) describeParams(out *FindOut) {
 	spent := 0
 	for i, f := range out.Results {
@@ -140,8 +140,8 @@ func (v *View) describeParams(out *FindOut) {
 	}
 }
 
-// also returns the names of the other actions of the first result's family;
-// empty where there are none, or nothing fits.
+// also returns the names of the other actions of the first result's family. It is empty if the
+// family has no other actions or the first result does not fit.
 func (v *View) also(found []Found) string {
 	if len(found) == 0 || found[0].Score < fits {
 		return ""
@@ -165,7 +165,7 @@ type match struct {
 	action *toolfold.Action
 }
 
-// rank returns the hits of a query in the order of what it wants.
+// rank returns the hits of a query, ordered by relevance and the query's wish.
 func (v *View) rank(query, server string, limit int) []*match {
 	near := func(func(id string) bool) []string { return nil }
 	if m := v.catalogue.meaning; m != nil {
@@ -195,7 +195,7 @@ func (v *View) rank(query, server string, limit int) []*match {
 	if r.wants != reading && r.removes {
 		return matches
 	}
-	// What removes something comes after the best that does not.
+	// The best harmless action comes before actions that remove something.
 	harmless := slices.IndexFunc(matches, isHarmless)
 	if harmless > 0 {
 		best := matches[harmless]
@@ -204,9 +204,9 @@ func (v *View) rank(query, server string, limit int) []*match {
 	return matches
 }
 
-// operand returns the action that a query has the full name of, such as queue.create, and the query without it: a
-// query with more words is about the action, and the words of the name ask for nothing. It is nil if there is no
-// such name, or several.
+// operand returns the action whose full name, such as queue.create, is in a query, and the query
+// without the name. Further words ask something about the action, so the words of the name must not
+// count. It is nil if the query has no such name or several.
 func (v *View) operand(query string) (named *entry.Entry, rest string) {
 	end := 0 // of the word
 	for word := range strings.FieldsSeq(query) {
@@ -225,8 +225,9 @@ func (v *View) operand(query string) (named *entry.Entry, rest string) {
 	return named, rest
 }
 
-// places returns the share that an action is ranked by for where it is: tools of the servers that the
-// query names come before all others, and tools of any server before ours that fit about as well.
+// places returns a factor of an action's relevance that depends on its server. Tools of servers
+// that the query names come first, and tools of any server come before own tools that fit about as
+// well.
 func (v *View) places(query string, list []said) func(*toolfold.Action) float64 {
 	var named []string
 	for i, s := range list {
@@ -249,22 +250,22 @@ func (v *View) places(query string, list []said) func(*toolfold.Action) float64 
 	}
 }
 
-// serverName is the name of a server in words.
+// serverName is the name of a server, split into words.
 type serverName struct {
 	server string
 	words  []said
 }
 
-// Words around the name of a server by which a query means the server: with fetch, the fetch server.
+// Words that mark the word next to them as a server name: with fetch, the fetch server.
 var (
 	beforeServer = words.Set("with use using via through on")
 	behindServer = words.Set("server servers mcp tool tools")
 )
 
-// in reports whether a query names the server by the words from one on. If the name is one word that requests of any
-// subject have, as fetch and memory are, the query has to mean the server: the name is all before a colon, or server,
-// mcp or tool is behind it, or a word such as use is before it and none behind it that it could belong to, as time
-// belongs to zones in "use time zones".
+// in reports whether a query names the server with its words from index at on. If the name is a
+// single common word, such as fetch or memory, the query must use it as a name. Either the query
+// begins with it and a colon, or server, mcp or tool follows it. Or a word such as use precedes it
+// and no word follows that it could belong to, such as zones in "use time zones".
 func (n serverName) in(query string, list []said, at int) bool {
 	end := at + len(n.words)
 	if end > len(list) || !slices.EqualFunc(list[at:end], n.words, func(a, b said) bool { return a.text == b.text }) {
@@ -282,9 +283,8 @@ func (n serverName) in(query string, list []said, at int) bool {
 
 func isHarmless(m *match) bool { return !destroys(m.action) }
 
-// order puts hits, which are the most relevant first, in the order of the shares of
-// their actions. It may leave out what comes after as many as are asked for and one
-// that is harmless.
+// order sorts hits, which come most relevant first, by worth times share. It may drop hits after
+// the first limit ones if one of these is harmless.
 func (v *View) order(hits []rank.Hit, limit int, share func(*toolfold.Action) float64) []*match {
 	type relatives struct {
 		family *toolfold.Family
@@ -301,7 +301,7 @@ func (v *View) order(hits []rank.Hit, limit int, share func(*toolfold.Action) fl
 		worth := hit.Worth + kinship*families[kin].best
 		if len(matches) >= limit && matches[limit-1].Worth >= worth && v.catalogue.meaning == nil &&
 			slices.ContainsFunc(matches[:limit], isHarmless) {
-			continue // no share brings it in between
+			continue // no share, which is at most 1, moves it up
 		}
 		s := share(a)
 		m := &match{hit, a}
@@ -315,8 +315,7 @@ func (v *View) order(hits []rank.Hit, limit int, share func(*toolfold.Action) fl
 	return matches
 }
 
-// share returns the share of its relevance that an action is ranked by, which is called by
-// an entry.
+// share returns the factor for the relevance of an entry's action.
 func (r *request) share(e *entry.Entry) float64 {
 	share, a := 1.0, e.Action
 	if !suits(a, r.wants) {
@@ -333,8 +332,7 @@ func (r *request) share(e *entry.Entry) float64 {
 	return share
 }
 
-// merge puts the actions that are near a query by their meaning between those found by
-// words.
+// merge combines the matches found by words with the actions near the query by meaning.
 func (v *View) merge(matches []*match, near []string) []*match {
 	if len(near) == 0 {
 		return matches
@@ -349,7 +347,7 @@ func (v *View) merge(matches []*match, near []string) []*match {
 		m := known[id]
 		if m == nil {
 			m = &match{Hit: rank.Hit{ID: id}, action: v.byID[id]}
-			if id == near[0] { // nothing is nearer, in whatever words
+			if id == near[0] { // the nearest by meaning counts as a fit
 				m.Score = fits
 			}
 		}
@@ -358,7 +356,7 @@ func (v *View) merge(matches []*match, near []string) []*match {
 	return merged
 }
 
-// document returns what the index knows of an action.
+// document returns the document of an action for the index.
 func document(a *toolfold.Action) rank.Document {
 	doc := rank.Document{ID: a.FullName(), Name: a.FullName(), Passages: a.Asks}
 	if a.Covers != nil {
@@ -369,12 +367,12 @@ func document(a *toolfold.Action) rank.Document {
 	}
 	if a.Input != nil {
 		if i := slices.IndexFunc(a.Aliases, func(name string) bool { return !strings.Contains(name, ".") }); i >= 0 {
-			doc.Name = a.Aliases[i] // as its server wrote it, without the family that was made of its words
+			doc.Name = a.Aliases[i] // as its server wrote it, without the family name made from its words
 			add(1, a.Family.Name)
 		}
 		add(foreignSummaryWeight, a.Summary)
 		add(1, a.Family.Words, a.Doc)
-		if !a.Family.Bare { // whose summary is that of its only action
+		if !a.Family.Bare { // its summary is its only action's
 			add(1, a.Family.Summary)
 		}
 		for _, p := range a.Params() {

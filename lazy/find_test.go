@@ -126,7 +126,7 @@ func TestFindPrefersServersToDiscovery(t *testing.T) {
 	}
 }
 
-// A server whose name is a word of any subject is named only by a query that means the server.
+// A server whose name is a common word is named only by a query that uses the word as a name.
 func TestFindKnowsNamesFromWords(t *testing.T) {
 	t.Parallel()
 	families := foreignFamilies(t, "harbour", "fetch_crates", "fetch_crates_by_time")

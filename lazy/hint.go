@@ -8,14 +8,15 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// mostHint is the most words of the hint of a tool of another server.
+// mostHint limits the hint of another server's tool, in words.
 const mostHint = 60
 
-// hint returns the words by which a host finds a tool that it has not loaded: those that its family and its
-// actions declare, and for a tool of another server also its server's purpose, and the words of the names
-// and summaries of its actions that its own summary does not have. Those of names stand in the description too,
-// as parts of the names, where a search by words does not see them. Each action in turn gives a word, so that
-// an action at the end is found as well as one at the beginning. Purposes returns the map of [purposes].
+// hint returns the words by which a host finds a tool that it has not loaded: the words that its
+// family and actions declare. For another server's tool it adds the server's purpose, and words of
+// action names and summaries that the tool's summary lacks. Words of names are also in the
+// description, but a search by words does not see parts of a name. The actions give one word each
+// in turn, so that the last action is found as well as the first. Purposes returns the result of
+// [purposes].
 func hint(t entry.Tool, purposes func() map[string]string) string {
 	declared := wordsOf(t)
 	if !external(t) {
@@ -34,7 +35,7 @@ func hint(t entry.Tool, purposes func() map[string]string) string {
 	}
 	for i, e := range t.Entries {
 		summary := e.Action.Summary
-		if cut, long := strings.CutSuffix(summary, "…"); long { // within a word, perhaps
+		if cut, long := strings.CutSuffix(summary, "…"); long { // it may be cut within a word
 			summary = cut[:max(strings.LastIndexByte(cut, ' '), 0)]
 		}
 		rest[i] = append(rest[i], fresh(summary, seen, subject)...)
@@ -49,8 +50,8 @@ func hint(t entry.Tool, purposes func() map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// fresh returns the words of a text that were not seen, which then are: those that as keeps. It leaves out grammar
-// and numbers.
+// fresh returns the words of a text that are not in seen, and adds them to seen. It skips grammar,
+// numbers and words that as rejects; key is the form that is compared.
 func fresh(text string, seen map[string]bool, as func(word string) (key string, ok bool)) (list []string) {
 	for word := range words.Split(text) {
 		for _, part := range append(word.Parts, word.Text) {
@@ -64,14 +65,14 @@ func fresh(text string, seen map[string]bool, as func(word string) (key string, 
 	return list
 }
 
-// spelling keeps every word as it is spelt: hosts look for names without stems.
+// spelling keeps every word as it is spelt, because hosts search names without stemming.
 func spelling(word string) (string, bool) { return word, true }
 
-// subject keeps the first word of each stem, and no word that requests about any subject have.
+// subject keeps the first word of each stem and drops common words of requests.
 func subject(word string) (string, bool) { return "stem " + words.Stem(word), !words.IsCommon(word) }
 
-// purposes returns what each other server is for: the beginning of the summary of its first family, without what
-// that says of the family itself.
+// purposes returns the purpose of each other server: the beginning of its first family's summary,
+// without the part about the family itself.
 func purposes(surface []entry.Tool) map[string]string {
 	found := map[string]string{}
 	for _, t := range surface {

@@ -11,11 +11,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// wish is the kind of thing that a query wants done.
+// wish is the kind of action that a query asks for.
 type wish string
 
 const (
-	anything wish = "" // the query has no verb that says
+	anything wish = "" // the query has no known verb
 	reading  wish = "read"
 	making   wish = "make"
 	changing wish = "change"
@@ -45,11 +45,11 @@ var verbs = sync.OnceValue(func() map[string]wish {
 	return of
 })
 
-// opening holds beginnings of requests that say nothing of the wish itself: words,
-// each one of several.
+// opening is the polite beginning of a request, which the wish does not depend on. Each word has
+// alternatives.
 type opening [][]string
 
-// openings are by their first word, the longer before the shorter.
+// openings has the openings by first word, longer ones first.
 var openings = sync.OnceValue(func() map[string][]opening {
 	byFirst := map[string][]opening{}
 	for line := range strings.Lines(`
@@ -86,27 +86,27 @@ var openings = sync.OnceValue(func() map[string][]opening {
 	return byFirst
 })
 
-// Words that questions begin with.
+// questions are the first words of questions.
 var questions = words.Set("which what who whose whom where when why how is are am was were do does did has have had any")
 
-// Words of which one says that a verb is ruled out, and what rules it out.
+// negations are words of phrases that rule out a verb; ruledOut matches these phrases and the verb.
 var (
 	negations = words.Set("without not never don dont no instead rather")
 	ruledOut  = regex.Lazy(`(?i)\b(without|not|never|don['’]?t|no need to|instead of|rather than)\s+(\w+)`)
 )
 
-// courtesies stand between an opening and the verb.
+// courtesies are words between an opening and the verb.
 var courtesies = words.Set("please want need like let help just also now then kindly")
 
 // said is a word of a request.
 type said struct {
 	text    string // folded
 	lead    string // the first part of a compound, or text
-	stem    string // of text; text, where that is grammar
+	stem    string // of text; text itself if it is grammar
 	grammar bool
 }
 
-// isPlural reports whether a word ends like a noun of several things.
+// isPlural reports whether a word ends like a plural.
 func (s said) isPlural() bool {
 	return s.stem != s.text && strings.HasSuffix(s.text, "s") && !strings.HasSuffix(s.text, "ss")
 }
@@ -126,15 +126,15 @@ func appendSaid(list []said, text string) []said {
 	return list
 }
 
-// request holds the wish in a query.
+// request is a query and its wish.
 type request struct {
 	wants   wish
-	ruled   []wish // of verbs that it rules out, as "without deleting" does
-	removes bool   // it has a verb that destroys
-	text    string // the query without the verbs that it rules out
+	ruled   []wish // wishes of verbs that it rules out, as in "without deleting"
+	removes bool   // it has a removing verb
+	text    string // the query without ruled-out verbs
 }
 
-// readRequest reads a query, of which said are the words.
+// readRequest parses a query; list has its words.
 func readRequest(query string, list []said) request {
 	r := request{text: query}
 	if slices.ContainsFunc(list, func(s said) bool { return negations[s.text] }) {
@@ -156,7 +156,7 @@ func readRequest(query string, list []said) request {
 	return r
 }
 
-// withVerbs returns words with one verb in place of each phrase that means it.
+// withVerbs replaces each phrase that means a verb, such as "get rid of", by the verb.
 func withVerbs(list []said) []said {
 	var with []said // nil while there is no phrase
 	for i := 0; i < len(list); i++ {
@@ -183,7 +183,7 @@ func withVerbs(list []said) []said {
 	return with
 }
 
-// withoutOpening returns the words after an opening.
+// withoutOpening returns the words after all openings.
 func withoutOpening(list []said) []said {
 	for len(list) > 0 {
 		i := slices.IndexFunc(openings()[list[0].text], func(o opening) bool { return o.begins(list) })
@@ -195,7 +195,7 @@ func withoutOpening(list []said) []said {
 	return list
 }
 
-// begins reports whether words are said in front of others.
+// begins reports whether list begins with the opening.
 func (o opening) begins(list []said) bool {
 	if len(o) > len(list) {
 		return false
@@ -208,8 +208,8 @@ func (o opening) begins(list []said) bool {
 	return true
 }
 
-// wishFor returns what is wanted by a request without an opening: what its first verb
-// says, if that is in front.
+// wishFor returns the wish of a request without its opening: reading for a question, otherwise the
+// wish of its first word, if this is a verb. Grammar and courtesies are skipped.
 func wishFor(list []said) wish {
 	if len(list) > 0 && questions[list[0].text] {
 		return reading
@@ -222,8 +222,8 @@ func wishFor(list []said) wish {
 	return anything
 }
 
-// wishOf returns what a foreign tool does by the first verb of its name: its
-// effect may only be assumed.
+// wishOf returns the wish of the first verb in the name of another server's tool. Its effect is not
+// used, because it may only be assumed.
 func wishOf(name string) wish {
 	for w := range words.Split(name) {
 		parts := w.Parts
@@ -239,7 +239,7 @@ func wishOf(name string) wish {
 	return anything
 }
 
-// suits reports whether an action may do what a query wants.
+// suits reports whether an action may fulfil the wish of a query.
 func suits(a *toolfold.Action, wants wish) bool {
 	if a.Input != nil {
 		does := wishOf(a.Name)
@@ -264,7 +264,7 @@ func destroys(a *toolfold.Action) bool {
 	return a.Effect == toolfold.Deletes
 }
 
-// needsID reports whether a call must name something that was made before.
+// needsID reports whether a call requires the id of an existing item.
 func needsID(e *entry.Entry) bool {
 	for _, p := range e.Required() {
 		if p.Format == "uuid" || strings.HasSuffix(p.Name, "Id") || strings.HasSuffix(p.Name, "_id") {

@@ -15,27 +15,27 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Bounds of the answers that are kept for those who read on.
+// Limits of the stored answers of calls whose answer was cut.
 const (
 	keptFor      = time.Hour
 	maxKept      = 10_000
 	maxKeptBytes = 16 << 20
 )
 
-// keptAnswer is the whole of an answer that was cut. A caller reads it with the id, which
-// cannot be guessed, and the token and the rights of the call that was answered.
+// keptAnswer is the whole of an answer that was cut. To read it, a caller needs the id, which
+// cannot be guessed, and the same token and rights as the answered call.
 type keptAnswer struct {
 	id     string
-	reader string // as of reader
+	reader string // result of the function reader
 	answer json.RawMessage
 	until  time.Time
-	again  bool // the call that was answered can be made again
+	again  bool // the call can be repeated
 }
 
-// Keep keeps an answer for an hour, unless others need its room before, and returns the id
-// that it has and the call that reads it; empty where the caller of ctx may not read on.
-// One that is kept already has the same id for another hour. Again says that the call can
-// be made again: its answer makes room first.
+// Keep stores an answer for an hour, or until newer answers need its room. It returns the answer's
+// id and the call that reads it. Both are empty if the answer is too large or the caller of ctx may
+// not call tools.rest. Storing the same answer again keeps its id and extends its time. If again is
+// set, the call can be repeated, and its answer is dropped first.
 func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool) (id, usage string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,11 +67,11 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool
 	return id, usage
 }
 
-// restAction is the action that reads answers on.
+// restAction is the action that returns stored answers.
 const restAction = "tools.rest"
 
-// Written returns how the caller of ctx calls an action, by its full name, with these
-// arguments: the tool, and what it is called with; empty where it may not.
+// Written returns how the caller of ctx calls an action, by its full name, with these arguments:
+// the tool and its arguments. It is empty if the caller may not see the action.
 func (d *Discovery) Written(ctx context.Context, action string, arguments any) string {
 	view := d.View(ctx)
 	a, ok := view.byID[action]
@@ -82,7 +82,8 @@ func (d *Discovery) Written(ctx context.Context, action string, arguments any) s
 	return fmt.Sprintf("%s %s", e.CalledBy(), e.FromCanonical(ordered.MustJSON(arguments)))
 }
 
-// reader tells apart who may read an answer on: one token can have other rights at another address.
+// reader identifies the callers that may read an answer. It includes the rights, because a token
+// can have other rights at another address.
 func reader(ctx context.Context) string {
 	from := toolfold.OriginOf(ctx)
 	if from.Rights == nil {
@@ -91,7 +92,8 @@ func reader(ctx context.Context) string {
 	return from.Token + "\n" + from.Rights.Text
 }
 
-// Rest returns a kept answer. Only callers with the token and the rights of the call that it answered find it.
+// Rest returns a stored answer. Only callers with the token and the rights of the answered call
+// find it.
 func (d *Discovery) Rest(ctx context.Context, id string) (answer json.RawMessage, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,7 +106,7 @@ func (d *Discovery) Rest(ctx context.Context, id string) (answer json.RawMessage
 	return nil, false
 }
 
-// forget drops the answers whose time is over. The lock is held.
+// forget drops expired answers. The lock must be held.
 func (d *Discovery) forget() {
 	for len(d.answers) > 0 && d.now().After(d.answers[0].until) {
 		d.answers = d.answers[1:]

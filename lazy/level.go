@@ -1,8 +1,7 @@
-// Package lazy decides how much of a surface a client sees at once, and gives
-// the rest when asked: find, describe, load.
+// Package lazy decides how much of a surface a client sees at once, and returns the rest on
+// request: find, describe, load.
 //
-// It works on tools and their entries alone, whatever surface they come from
-// and wherever their schemas were written.
+// It needs only tools and their entries, from any surface and with schemas of any origin.
 //
 // It is not a stable API: see docs/stability.md.
 package lazy
@@ -23,49 +22,47 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// TTL says for how long a client may keep a list.
+// TTL is the time for which a client may cache a list.
 const TTL = 5 * time.Minute
 
-// Level says how much of each tool a listing shows.
+// Level is how much of each tool a listing shows.
 type Level string
 
 // The levels, least first.
 const (
-	Search    Level = "search"    // discovery, the core tier, and what was loaded
-	Lazy      Level = "lazy"      // names, actions and what they require
-	Signature Level = "signature" // every parameter by name and type, in the description where there are actions
+	Search    Level = "search"    // discovery, the core tier and loaded tools
+	Lazy      Level = "lazy"      // names, actions and their required parameters
+	Signature Level = "signature" // every parameter by name and type; in the description if the tool has actions
 	Full      Level = "full"      // whole schemas
 )
 
 // Levels lists the levels, least first.
 func Levels() []Level { return []Level{Search, Lazy, Signature, Full} }
 
-// Listed is a tool as tools/list shows it. A model is charged for its JSON
-// without the hints.
+// Listed is a tool in tools/list. Models pay for its JSON, not for the hints.
 type Listed struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
 	Hints       toolfold.Hints  `json:"-"`
 
-	// OutputSchema is the schema of structured answers; nil where none is listed. Hosts
-	// keep it for programs: models are not charged for it.
+	// OutputSchema is the schema of structured results; nil if it is not listed. Hosts use it in
+	// programs: models do not pay for it.
 	OutputSchema json.RawMessage `json:"-"`
 
-	Discovery bool          `json:"-"` // whether it leads to the other tools
+	Discovery bool          `json:"-"` // it finds the other tools
 	Tier      toolfold.Tier `json:"-"`
-	External  bool          `json:"-"` // whether it is another server's
+	External  bool          `json:"-"` // it is another server's
 
-	// Words returns other words for what its actions do, by which hosts may look for it. Nil in [Stubs].
+	// Words returns further search words of its actions for hosts. Nil in [Stubs].
 	Words func() string `json:"-"`
 
-	// Definition is the tool as another server defines it, where the tool is just that; nil for
-	// all others.
+	// Definition is the unchanged definition of another server's tool that is listed on its own;
+	// nil for other tools.
 	Definition json.RawMessage `json:"-"`
 }
 
-// List shows a surface at a level. At the search level it leaves out all but
-// discovery and the core tier.
+// List lists a surface at a level. The search level has only discovery and the core tier.
 func List(surface []entry.Tool, level Level) []Listed {
 	list := make([]Listed, 0, len(surface))
 	purposes := sync.OnceValue(func() map[string]string { return purposes(surface) })
@@ -79,8 +76,8 @@ func List(surface []entry.Tool, level Level) []Listed {
 	return list
 }
 
-// Within returns the tools of a tier and those before it, which tools/list may
-// show. Discovery and the tools of other servers are in every tier.
+// Within returns the tools up to a tier, which tools/list may show. Discovery and other servers'
+// tools are in every tier.
 func Within(surface []entry.Tool, tier toolfold.Tier) []entry.Tool {
 	return slices.DeleteFunc(slices.Clone(surface), func(t entry.Tool) bool {
 		return t.Tier > tier && t.Category != callctx.Discovery && !external(t)
@@ -90,7 +87,7 @@ func Within(surface []entry.Tool, tier toolfold.Tier) []entry.Tool {
 // external reports whether a tool is another server's.
 func external(t entry.Tool) bool { return t.Entries[0].Action.Definition != nil }
 
-// Stubs is the least that is still a legal list: names and summaries.
+// Stubs returns the shortest valid list: names and summaries.
 func Stubs(surface []entry.Tool) []Listed {
 	list := make([]Listed, len(surface))
 	for i, t := range surface {
@@ -102,12 +99,11 @@ func Stubs(surface []entry.Tool) []Listed {
 	return list
 }
 
-// show lists a tool at a level. The description of a tool with actions names
-// them with their parameters; that of a single one leaves its parameters to the
-// schema. Below the full level a schema has types and nothing else: of tools
-// with actions just what tells a call from others, with the member that takes
-// the rest, unless calls are flat. It stays an open object, so that a host that
-// checks arguments lets through what it does not declare.
+// show lists a tool at a level. The description of a tool with actions names them and their
+// parameters; a single action has its parameters in the schema only. Below the full level a schema
+// has only types. For a tool with actions it declares the action and the member for its parameters;
+// if calls are flat, it declares all parameters at the signature level and only the action below.
+// It stays an open object, so that hosts that check arguments accept undeclared ones.
 func show(t entry.Tool, level Level) Listed {
 	l := Listed{
 		Name: t.Name, Description: described(t), Hints: t.Hints, Discovery: t.Category == callctx.Discovery, Tier: t.Tier, External: external(t),
@@ -135,8 +131,8 @@ func show(t entry.Tool, level Level) Listed {
 	return l
 }
 
-// described returns the first words of a description, which hosts that defer tools
-// search by: of one action of a family those of the family, and then its own.
+// described returns the beginning of a description, which hosts search if they defer tools. For a
+// single action of a family it is the family's subject and the action's summary.
 func described(t entry.Tool) string {
 	if t.Subject == "" || t.Summary == "" {
 		return t.Summary
@@ -164,13 +160,13 @@ func wordsOf(t entry.Tool) string {
 // nests reports whether calls of a tool are shown with the member params.
 func nests(t entry.Tool) bool { return slices.ContainsFunc(t.Entries, (*entry.Entry).Nests) }
 
-// form holds all that the schema of a tool with actions depends on where it declares none of their parameters.
+// form is all that the schema of a tool with actions depends on if it declares no parameters.
 type form struct {
 	of    entry.Form
 	nests bool
 }
 
-// brief has the schemas by form: they are the same for all tools.
+// brief caches schemas by form, because they are the same for all tools.
 var brief sync.Map
 
 // briefSchema returns the schema of a tool at a level.
@@ -188,7 +184,7 @@ func briefSchema(t entry.Tool, level Level) json.RawMessage {
 }
 
 func schemaAt(t entry.Tool, level Level) ordered.Map {
-	if (level == Full || t.Whole) && !t.Dispatches() && t.Entries[0].Action.Input != nil { // written elsewhere, with definitions perhaps
+	if (level == Full || t.Whole) && !t.Dispatches() && t.Entries[0].Action.Input != nil { // another server's, which may have definitions
 		var whole ordered.Map
 		_ = json.Unmarshal(t.Schema(), &whole)
 		return whole
@@ -200,7 +196,7 @@ func schemaAt(t entry.Tool, level Level) ordered.Map {
 			Properties ordered.Map
 			Required   []string
 		}
-		_ = json.Unmarshal(t.Schema(), &whole) // it is one of ours
+		_ = json.Unmarshal(t.Schema(), &whole) // it is a generated schema, so it is valid
 		properties, required = whole.Properties, whole.Required
 	default:
 		whole := level == Signature && !nests(t)
@@ -245,9 +241,9 @@ func isObject(schema json.RawMessage) bool {
 	return json.Unmarshal(schema, &s) == nil && s.Type == toolfold.KindObject
 }
 
-// required returns the actions with what they require: store(key,value) get(key|keys) list.
-// Actions that require the same stand together, pause|resume(queueId), in the place of the first,
-// and a name that says little is followed by its meaning: run(bugId)=fix.
+// required returns the actions with their required parameters: store(key,value) get(key|keys) list.
+// Actions with the same parameters are grouped, in the place of the first: pause|resume(queueId).
+// An unclear name is followed by its meaning: run(bugId)=fix.
 func required(entries []*entry.Entry) string {
 	var groups []struct{ verbs, params, means string }
 	for _, e := range entries {
@@ -273,7 +269,7 @@ func required(entries []*entry.Entry) string {
 	return strings.Join(parts, " ")
 }
 
-// signatures returns the signatures of actions, each type with values once.
+// signatures returns the signatures of actions. The values of a type are listed only once.
 func signatures(entries []*entry.Entry, detail entry.Detail) string {
 	parts, printed := make([]string, len(entries)), map[string]bool{}
 	for i, e := range entries {

@@ -13,37 +13,37 @@ import (
 	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
-// Discovery answers what sessions see of a surface that may change, and keeps
-// what they loaded. It is safe for concurrent use.
+// Discovery returns the view of each session on a surface that may change, and stores the tools
+// that sessions loaded. It is safe for concurrent use.
 type Discovery struct {
 	view   func(*toolfold.Rights) *View
 	onGrow func(context.Context)
 
 	now      func() time.Time
-	absent   func() []Row // nil for none
+	absent   func() []Row // nil = no such servers
 	withheld func(name string, within *toolfold.Rights) *toolfold.Error
 
 	mu      sync.Mutex
 	loaded  map[string][]string // names of tools, by session
-	answers []keptAnswer        // the newest last
+	answers []keptAnswer        // newest last
 }
 
-// NewDiscovery returns the discovery of a surface. View returns the surface as
-// it is now for a caller with the given rights. OnGrow is called when a call
-// adds tools to its session's list.
+// NewDiscovery returns the discovery of a surface. View returns the current view for a caller with
+// these rights. OnGrow is called when a call adds tools to its session's list.
 func NewDiscovery(view func(*toolfold.Rights) *View, onGrow func(context.Context)) *Discovery {
 	return &Discovery{view: view, onGrow: onGrow, now: time.Now, loaded: map[string][]string{}}
 }
 
-// ListAbsent names servers that offer no tools, and why, to callers who may know of them and ask for the
-// list of tools, or for a tool of one by name. Withheld returns the error of a name of a tool that is known
-// and not offered just now, nil for other names and for tools that within does not include; nil knows of none.
-// It is called before the surface is served.
+// ListAbsent registers two functions. Absent returns the servers that offer no tools now, with the
+// reasons; callers that may know of them see these in tools.find, in tools.list and in errors for
+// their tools. Withheld returns the error for the name of a known tool that is not offered now, and
+// nil for other names and for tools that within excludes. A nil withheld means that there are no
+// such tools. ListAbsent must be called before the surface is served.
 func (d *Discovery) ListAbsent(absent func() []Row, withheld func(name string, within *toolfold.Rights) *toolfold.Error) {
 	d.absent, d.withheld = absent, withheld
 }
 
-// Withheld returns the error of a name, as [Discovery.ListAbsent] was told.
+// Withheld returns the error for a name, see [Discovery.ListAbsent].
 func (d *Discovery) Withheld(name string, within *toolfold.Rights) *toolfold.Error {
 	if d.withheld == nil {
 		return nil
@@ -51,8 +51,8 @@ func (d *Discovery) Withheld(name string, within *toolfold.Rights) *toolfold.Err
 	return d.withheld(name, within)
 }
 
-// Absent returns the servers that [Discovery.ListAbsent] names, with the reasons. The reason of one that within
-// does not include is that.
+// Absent returns the servers of [Discovery.ListAbsent] with their reasons. If within excludes a
+// server, that is its reason.
 func (d *Discovery) Absent(within *toolfold.Rights) map[string]string {
 	if d.absent == nil {
 		return nil
@@ -64,12 +64,13 @@ func (d *Discovery) Absent(within *toolfold.Rights) map[string]string {
 	return reasons
 }
 
-// anyOf stands for a server in rights: they include it if they include any of its tools.
+// anyOf returns an action that stands for a server: rights include the server if they include any
+// of its tools.
 func anyOf(server string) *toolfold.Action {
 	return &toolfold.Action{Family: &toolfold.Family{Name: server, Server: server}}
 }
 
-// View returns the surface as the caller of ctx sees it now.
+// View returns the current view of the caller of ctx.
 func (d *Discovery) View(ctx context.Context) *View { return d.view(toolfold.OriginOf(ctx).Rights) }
 
 // Grows reports whether loading adds to the list of the caller's session.
@@ -79,8 +80,8 @@ func (d *Discovery) Grows(ctx context.Context) bool {
 	return (view.level == Search || view.tier < toolfold.Extended) && o.ListGrows && o.Session != ""
 }
 
-// Load returns the whole tools that a name stands for, and puts them on the
-// list of the caller's session, where that may and has to grow.
+// Load returns the full definitions of the tools with a name, and adds them to the list of the
+// caller's session if it grows, see [Discovery.Grows].
 func (d *Discovery) Load(ctx context.Context, name string) ([]Listed, *toolfold.Error) {
 	list, err := d.View(ctx).toolsOf(name)
 	if err != nil {
@@ -96,7 +97,7 @@ func (d *Discovery) Load(ctx context.Context, name string) ([]Listed, *toolfold.
 	return definitions, nil
 }
 
-// Note says how the caller of ctx runs loaded tools.
+// Note describes how the caller of ctx runs loaded tools.
 func (d *Discovery) Note(ctx context.Context, loaded []string) string {
 	view := d.View(ctx)
 	unlisted := slices.DeleteFunc(slices.Clone(loaded), view.lists)
@@ -139,7 +140,7 @@ func (d *Discovery) Drop(session string) {
 	delete(d.loaded, session)
 }
 
-// List returns what tools/list shows the caller.
+// List returns the tools that tools/list shows the caller.
 func (d *Discovery) List(ctx context.Context) []Listed {
 	view := d.View(ctx)
 	if !d.Grows(ctx) {
@@ -149,7 +150,7 @@ func (d *Discovery) List(ctx context.Context) []Listed {
 	for _, name := range d.loads(ctx) {
 		tool, ok := view.byName[name]
 		if !ok {
-			continue // it is gone since
+			continue // it was removed after the load
 		}
 		whole := List([]entry.Tool{tool}, Full)[0]
 		i := slices.IndexFunc(list, func(l Listed) bool { return l.Name == name })
@@ -168,23 +169,23 @@ func (d *Discovery) loads(ctx context.Context) []string {
 	return slices.Clone(d.loaded[toolfold.OriginOf(ctx).Session])
 }
 
-// Active describes what a session sees now.
+// Active describes the current list of a session.
 type Active struct {
 	Level  Level    `json:"level" doc:"Listing level of the server."`
 	Listed []string `json:"listed" doc:"Tools that tools/list shows, in order."`
 	Loaded []string `json:"loaded" doc:"Listed tools that the session loaded."`
 }
 
-// CacheCounts counts how descriptions were answered.
+// CacheCounts counts the lookups of descriptions.
 type CacheCounts struct {
-	Hits   int64 // answered from the cache
-	Misses int64 // rendered, and unknown names
+	Hits   int64 // from the cache
+	Misses int64 // rendered, or unknown names
 }
 
-// Cache returns how descriptions of the view were answered so far.
+// Cache returns the counts of the view's descriptions so far.
 func (v *View) Cache() CacheCounts { return CacheCounts{v.hits.Load(), v.misses.Load()} }
 
-// Active describes what the caller's session sees.
+// Active describes the list of the caller's session.
 func (d *Discovery) Active(ctx context.Context) Active {
 	view := d.View(ctx)
 	active := Active{Level: view.level, Listed: []string{}, Loaded: []string{}}

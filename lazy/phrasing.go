@@ -7,35 +7,35 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// What a turn of phrase counts for.
+// Weights of turns of phrase.
 const (
-	priorTurns     = 30   // turns of any action that each name is thought to have besides its own
-	phrasingWeight = 0.15 // of the evidence, in the exponent of a share
+	priorTurns     = 30   // additional turns, as of an average action, that each name is assumed to have
+	phrasingWeight = 0.15 // of the evidence, in the exponent of the factor
 )
 
-// phrasing knows how people ask for actions of one name: those of every list, in
-// whatever family, begin with "which" or "show all". It is learned from the
-// Asks, grammar included, which the index leaves out.
+// phrasing is how people ask for actions of each name. For example, requests for a list begin with
+// "which" or "show all" in every family. It is learned from the Asks, including grammar, which the
+// index drops.
 type phrasing struct {
-	names []float64           // by number of a name: what each turn counts against it
+	names []float64           // by number of a name: log weight of a turn that the name does not have
 	of    map[string]int      // numbers, by name
 	words map[string]int32    // numbers of the words of turns, from 1
-	turns map[[2]int32][]turn // by the word before, noWord for a turn of one, and the word
+	turns map[[2]int32][]turn // by the previous word (noWord for a turn of one word) and the word
 }
 
-// Numbers of what is no word of a turn.
+// Numbers that do not stand for a word of a turn.
 const (
-	noWord    = -1 // before a turn of one
-	unheard   = -2 // a word of no turn
-	atStart   = 0  // what is before the first word of a request
-	ofOne     = -3 // the turn of a request that names one thing
-	ofSeveral = -4 // the turn of a request that names several: of a list, mostly
+	noWord    = -1 // before a turn of one word
+	unheard   = -2 // a word that is in no turn
+	atStart   = 0  // before the first word of a request
+	ofOne     = -3 // the turn of a request without a plural
+	ofSeveral = -4 // the turn of a request with a plural, mostly for a list
 )
 
-// turn is a turn of phrase that actions of a name are asked for with.
+// turn is a turn of phrase in requests for actions of a name.
 type turn struct {
 	name int
-	gain float64 // what it counts for the name
+	gain float64 // its weight for the name
 }
 
 func learnPhrasing(families []*toolfold.Family) *phrasing {
@@ -80,7 +80,7 @@ func learnPhrasing(families []*toolfold.Family) *phrasing {
 	return p
 }
 
-// learn returns the number of a word, a new one where it has none.
+// learn returns the number of a word and assigns one to a new word.
 func (p *phrasing) learn(word string) int32 {
 	n, ok := p.words[word]
 	if !ok {
@@ -98,8 +98,8 @@ func (p *phrasing) know(word string) int32 {
 	return unheard
 }
 
-// turnsOf yields each word of a text, and each with the one before it, grammar too; and
-// whether the text is of one thing or of several, which stems do not say.
+// turnsOf yields each word of a text alone and with its previous word, including grammar, and at
+// the end ofOne or ofSeveral, because stems do not show the plural.
 func (p *phrasing) turnsOf(list []said, number func(word string) int32) iter.Seq[[2]int32] {
 	return func(yield func([2]int32) bool) {
 		before, plural := int32(atStart), int32(ofOne)
@@ -117,9 +117,9 @@ func (p *phrasing) turnsOf(list []said, number func(word string) int32) iter.Seq
 	}
 }
 
-// shares returns how far a query is phrased as requests for an action of each
-// name, against the name for which it is most: from 0 to 1. Actions without Asks may be
-// asked for in any way: to them the query says nothing.
+// shares returns a function from the name of an action to a factor from 0 to 1: how well the
+// phrasing of the query fits the name, relative to the best name. A name without Asks may be asked
+// for in any way, so the phrasing counts neither for nor against it.
 func (p *phrasing) shares(query []said) func(name string) float64 {
 	sums := make([]float64, len(p.names))
 	known := 0.0

@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// maxNames bounds the names that one call may describe or load.
+// maxNames limits the names of one describe or load call.
 const maxNames = 50
 
 // Service runs the discovery actions on a surface.
@@ -30,8 +30,7 @@ func Mount(d *Discovery) *toolfold.Family {
 	return mounted
 }
 
-// summaries is the number of results that say what they do; of the others the
-// usage says enough.
+// summaries is the number of results with a summary; the usage is enough for the rest.
 const summaries = 3
 
 // Find returns ranked actions with how to call them.
@@ -71,7 +70,7 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 	return out, nil
 }
 
-// absent returns the servers that offer nothing now, if the caller may know of them.
+// absent returns the servers that offer no tools now, if the caller may know of them.
 func (s *Service) absent(ctx context.Context, view *View) []Row {
 	if rights := toolfold.OriginOf(ctx).Rights; s.discovery.absent == nil || rights != nil && !rights.Told {
 		return nil
@@ -79,14 +78,15 @@ func (s *Service) absent(ctx context.Context, view *View) []Row {
 	return slices.DeleteFunc(s.discovery.absent(), func(r Row) bool { return !view.within.Allow(anyOf(r.Name)) })
 }
 
-// Bounds of the account of servers that are away. It stands in every answer while one is; tools.list has all reasons.
+// Limits of the note on absent servers. Every response has it while a server is absent; tools.list
+// has all reasons.
 const (
 	awayReason = 60 // characters
 	awayRoom   = 50 // tokens
 )
 
-// away names servers that failed or wait for the user, or the one that is asked, with their reasons as far as there
-// is room, and counts the rest.
+// away names servers that failed or wait for the user, with reasons, as far as there is room, and
+// counts the rest. If a server is asked for, it names only this one.
 func away(rows []Row, asked string) string {
 	var list []string
 	for _, r := range rows {
@@ -97,7 +97,7 @@ func away(rows []Row, asked string) string {
 	return named(list, awayRoom)
 }
 
-// Describe returns the accounts of one or several names.
+// Describe returns the descriptions of one or several names.
 func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, error) {
 	view := s.discovery.View(ctx)
 	if in.Name != "" && len(in.Names) == 0 {
@@ -123,7 +123,7 @@ func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, err
 	return out, nil
 }
 
-// several puts the names of a call together, each once.
+// several joins the names of a call and drops duplicates.
 func several(name string, names []string) ([]string, error) {
 	if name != "" {
 		names = append([]string{name}, names...)
@@ -151,7 +151,7 @@ func nameError(name string, err *toolfold.Error) NameError {
 	return NameError{Name: shorten.Quoted(name), Message: message}
 }
 
-// Load returns whole definitions and lists them where the session allows it.
+// Load returns full definitions and lists the tools if the session allows it.
 func (s *Service) Load(ctx context.Context, in LoadIn) (LoadOut, error) {
 	names, err := several("", in.Names)
 	if err != nil {
@@ -177,16 +177,16 @@ func (s *Service) Load(ctx context.Context, in LoadIn) (LoadOut, error) {
 	return out, nil
 }
 
-// Active describes what this session sees.
+// Active describes the list of this session.
 func (s *Service) Active(ctx context.Context, _ ActiveIn) (Active, error) {
 	return s.discovery.Active(ctx), nil
 }
 
-// List accounts for all tools, a line each.
+// List describes all tools, a line each.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	out := ListOut{Tools: []Row{}}
 	var categories []string
-	reasons := map[string]string{} // names of the first tools that have them
+	reasons := map[string]string{} // name of the first tool with each reason
 	view := s.discovery.View(ctx)
 	rows := append(view.Rows(), s.absent(ctx, view)...)
 	for _, r := range rows {
@@ -201,7 +201,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}
 		switch first := reasons[r.Reason]; {
 		case r.Reason == "" || !r.Enabled:
-		case first != "": // of all tools of a server it is the same
+		case first != "": // all tools of a server have the same reason
 			r.Reason = "see " + first
 		default:
 			reasons[r.Reason] = r.Name
@@ -218,11 +218,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
-// forgotten is what to do where an answer is not kept.
+// forgotten is the hint for an answer that is not stored.
 const forgotten = "the process that gave an answer keeps it for at most an hour. Repeat calls that only read, " +
 	"with include_fields for less; do not repeat a change: read its result"
 
-// Rest returns an answer that was cut.
+// Rest returns the whole of an answer that was cut.
 func (s *Service) Rest(ctx context.Context, in RestIn) (RestOut, error) {
 	answer, ok := s.discovery.Rest(ctx, in.ID)
 	if !ok {
@@ -231,7 +231,7 @@ func (s *Service) Rest(ctx context.Context, in RestIn) (RestOut, error) {
 	return RestOut{Found: true, Answer: answer}, nil
 }
 
-// call stands for another call.
+// call forwards to another action.
 func (s *Service) call(_ context.Context, in CallIn) (callctx.Forward, error) {
 	return callctx.Forward{Name: in.Name, Arguments: in.Arguments}, nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// View is a surface at one moment, as callers with the same rights see it. It
-// is immutable; what costs something is computed on first use.
+// View is a snapshot of a surface for callers with the same rights. It is immutable; costly parts
+// are computed on first use.
 type View struct {
 	level    Level
 	tier     toolfold.Tier
@@ -21,45 +21,45 @@ type View struct {
 	disabled []entry.Tool
 	refused  map[string][]string // by family
 	names    entry.Names
-	absence  func(name string) *toolfold.Error // as of [ViewOptions]
-	within   *toolfold.Rights                  // as of [ViewOptions]
+	absence  func(name string) *toolfold.Error // see [ViewOptions]
+	within   *toolfold.Rights                  // see [ViewOptions]
 
-	listed  []Listed                          // what tools/list shows
-	byName  map[string]entry.Tool             // of tools
-	entries map[*toolfold.Action]*entry.Entry // how the surface calls an action
-	caller  string                            // the listed tool that runs any other; empty = none
+	listed  []Listed                          // by tools/list
+	byName  map[string]entry.Tool             // tools by name
+	entries map[*toolfold.Action]*entry.Entry // the entry that calls each action
+	caller  string                            // the listed tool that runs any other; empty = no such tool
 
-	mirrored map[string]json.RawMessage // schemas as of [View.Mirrored], by tool
+	mirrored map[string]json.RawMessage // schemas for [View.Mirrored], by tool
 
 	catalogue *Catalogue
 	byID      map[string]*toolfold.Action   // actions that the caller may see, by full name
-	servers   map[string][]*toolfold.Family // of other servers that the caller may see, by the server's name
-	called    map[string][]serverName       // names of these servers, by the first word
+	servers   map[string][]*toolfold.Family // by other server that the caller may see
+	called    map[string][]serverName       // these servers' names, by first word
 
-	usages       sync.Map // of texts by *entry.Entry: how to call what find leads to
-	rendered     sync.Map // of json.RawMessage by what was asked for
+	usages       sync.Map // string by *entry.Entry: usages for find
+	rendered     sync.Map // json.RawMessage by request
 	hits, misses *atomic.Int64
 }
 
-// ViewOptions say what a [View] shows.
+// ViewOptions are the options of a [View].
 type ViewOptions struct {
 	Level     Level
-	Tier      toolfold.Tier      // of the tools that tools/list shows at most
+	Tier      toolfold.Tier      // last tier that tools/list shows
 	Families  []*toolfold.Family // that the caller may see
-	Catalogue *Catalogue         // has these families at least; nil = one of just these
-	Tools     []entry.Tool       // the same as tools of the surface
-	Disabled  []entry.Tool       // tools of the surface that the caller may not call at all
+	Catalogue *Catalogue         // has at least these families; nil = a new one of these
+	Tools     []entry.Tool       // the same families, as tools of the surface
+	Disabled  []entry.Tool       // tools that the caller may not call at all
 	Names     entry.Names        // what the caller may call
 
-	// Absence returns the error of an unknown name that is one of a server which offers no tools
-	// just now, and nil for others; it may be nil.
+	// Absence returns the error for an unknown name that belongs to a server without tools now, and
+	// nil for other names. It may be nil.
 	Absence func(name string) *toolfold.Error
 
-	// Within is what there is at all for the caller, see [toolfold.Rights]: nil = everything.
+	// Within limits what the caller may know of, see [toolfold.Rights]; nil = everything.
 	Within *toolfold.Rights
 
-	// Refused has the actions that are not permitted, with the reason, by family; nil
-	// where the caller is not to know.
+	// Refused has the forbidden actions, with the reason, by family; nil if the caller may not know
+	// them.
 	Refused map[string][]string
 }
 
@@ -112,17 +112,17 @@ func NewView(o ViewOptions) *View {
 	return v
 }
 
-// ListAt returns what tools/list shows when a level is asked for.
+// ListAt returns the list of tools/list at a level.
 func (v *View) ListAt(level Level) []Listed { return List(Within(v.tools, v.tier), level) }
 
-// Mirrored returns the listed schema of a tool of which clients send arguments in headers of
-// HTTP too, as x-mcp-header in it says; nil for all others.
+// Mirrored returns the listed schema of a tool if it has x-mcp-header, which makes clients send
+// arguments in HTTP headers too; nil for other tools.
 func (v *View) Mirrored(tool string) json.RawMessage { return v.mirrored[tool] }
 
-// Stubs returns what tools/list shows when the least is asked for.
+// Stubs returns the shortest list of tools/list.
 func (v *View) Stubs() []Listed { return Stubs(Within(v.tools, v.tier)) }
 
-// Row is a tool in the account of all tools.
+// Row is a tool in the list of all tools.
 type Row struct {
 	Name     string            `json:"name" doc:"Name to call it by."`
 	Summary  string            `json:"summary" doc:"Its purpose."`
@@ -131,12 +131,11 @@ type Row struct {
 	Reason   string            `json:"reason,omitempty" doc:"Why it cannot be called, or why calls fail just now."`
 	Refused  []string          `json:"refused,omitempty" doc:"Actions that are not permitted, and why; with include_disabled."`
 
-	Absent bool `json:"-"` // it is listed without being a tool, so that its reason is known
-	Idle   bool `json:"-"` // it is absent, and nothing failed or waits for the user: find does not name it
+	Absent bool `json:"-"` // it is a server without tools, listed to show the reason
+	Idle   bool `json:"-"` // it is absent but did not fail and does not wait for the user: find does not name it
 }
 
-// Rows returns a row for each tool of the surface, with tools that the caller
-// may not call last.
+// Rows returns a row for each tool of the surface; disabled tools come last.
 func (v *View) Rows() []Row {
 	var rows []Row
 	for _, t := range v.tools {
@@ -157,7 +156,7 @@ func (v *View) Rows() []Row {
 	return rows
 }
 
-// lookup finds the entries that a name stands for.
+// lookup returns the entries with a name.
 func (v *View) lookup(name string) ([]*entry.Entry, *toolfold.Error) {
 	if entries := v.names.Lookup(name); len(entries) > 0 {
 		return entries, nil
@@ -181,8 +180,8 @@ func (v *View) lookup(name string) ([]*entry.Entry, *toolfold.Error) {
 	return nil, err.WithHint("tools.list lists the tools, tools.find finds actions by purpose")
 }
 
-// entry returns how the surface calls the action of an entry: a legacy name is
-// described as it is, any other the way it is listed.
+// entry returns the entry by which the surface calls the action of e, or e itself for a legacy
+// name.
 func (v *View) entry(e *entry.Entry) *entry.Entry {
 	if e.Legacy || v.entries[e.Action] == nil {
 		return e
@@ -190,8 +189,8 @@ func (v *View) entry(e *entry.Entry) *entry.Entry {
 	return v.entries[e.Action]
 }
 
-// callable returns an entry as most hosts can call it: they refuse the name of a
-// tool that is not listed, which is called by way of one that is.
+// callable returns an entry in a form that most hosts can call. They reject a tool that is not
+// listed, so it is called through a listed one.
 func (v *View) callable(e *entry.Entry) *entry.Entry {
 	if v.caller == "" || v.lists(e.Tool) {
 		return e
@@ -199,7 +198,7 @@ func (v *View) callable(e *entry.Entry) *entry.Entry {
 	return e.Through(v.caller)
 }
 
-// usage returns how the caller calls an entry.
+// usage returns the usage of an entry for the caller.
 func (v *View) usage(e *entry.Entry) string {
 	if text, ok := v.usages.Load(e); ok {
 		return text.(string)
@@ -214,8 +213,7 @@ func (v *View) lists(tool string) bool {
 	return slices.ContainsFunc(v.listed, func(l Listed) bool { return l.Name == tool })
 }
 
-// toolsOf returns the tools of the surface under which the actions that a name
-// stands for are called.
+// toolsOf returns the surface's tools that call the actions with a name.
 func (v *View) toolsOf(name string) ([]entry.Tool, *toolfold.Error) {
 	entries, err := v.lookup(name)
 	if err != nil {
@@ -231,8 +229,7 @@ func (v *View) toolsOf(name string) ([]entry.Tool, *toolfold.Error) {
 	return list, nil
 }
 
-// render returns the account of a name, made on its first use. Unknown names
-// are not kept.
+// render returns the description of a name and caches it. Unknown names are not cached.
 func (v *View) render(key, name string, render func([]*entry.Entry) any) (json.RawMessage, *toolfold.Error) {
 	key += " " + name
 	if text, ok := v.rendered.Load(key); ok {

@@ -105,7 +105,8 @@ func (s *Server) Handler(token string, hosts ...string) http.Handler {
 	return handler
 }
 
-// web returns the server for /mcp, and a handler with all paths and checks in front of it.
+// web returns the server for /mcp, and a handler for all paths with the checks of origin and number
+// of requests.
 func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []string) (*web, http.Handler) {
 	w := &web{Server: s, sessions: newSessions(s.limits.Sessions, time.Now), drain: newDrain()}
 	w.streamable = server.NewStreamableHTTPServer(s.mcp,

@@ -15,7 +15,7 @@ func (db *DB) Ability() ability.Store { return abilityStore{db} }
 // abilityStore implements [ability.Store].
 type abilityStore struct{ db *DB }
 
-// abilityRow is the JSON of all of an ability but its content.
+// abilityRow is the JSON of an ability without its content.
 type abilityRow struct {
 	ID           string   `json:"abilityId"`
 	DisplayName  string   `json:"displayName,omitempty"`

@@ -27,15 +27,15 @@ import (
 
 // archiveFormat is the version of the format of archives.
 //
-// An archive is JSON Lines: a header, a line for each object (a note, a task with its steps, a session with its
-// notes …) with its rows, and the manifest. Objects are in the order of their keys, and columns in the order of their
-// names, so that stores with the same content have archives with the same digests, whatever their databases.
+// An archive is JSON Lines: a header, a line for each object with its rows (a note, a task with its
+// steps, a session with its notes …), and the manifest. Objects are sorted by key and columns by
+// name, so that stores with the same content have archives with the same digests on every database.
 const archiveFormat = 1
 
 // archiveHeader is the first line of an archive.
 type archiveHeader struct {
 	Format int   `json:"toolfoldArchive"`
-	Schema int64 `json:"schema"` // step of the store
+	Schema int64 `json:"schema"` // schema step of the store
 }
 
 // archiveLine is the line of an object.
@@ -78,25 +78,25 @@ func (c *counter) counted() ArchivedKind {
 // archiveTable describes the rows of a table in an archive.
 type archiveTable struct {
 	name     string
-	key      []string // columns that identify a row below its parent and order the rows
-	id       string   // column with a number of the database's own, to which children refer; empty = they refer to key
-	parent   string   // column that refers to the parent; empty for an object itself
-	single   bool     // there is at most one row below a parent
-	unique   []string // columns that no two objects share, see [archiveTable.claim]; nil = only those of the key
-	omit     []string // columns that the store fills in again
+	key      []string // columns that identify a row of a parent, and order the rows
+	id       string   // generated number that children refer to; empty = they refer to key
+	parent   string   // column that refers to the parent; empty for objects
+	single   bool     // a parent has at most one row
+	unique   []string // columns with a unique combination, see [archiveTable.claim]; nil = only the key
+	omit     []string // columns that the store fills in itself
 	values   map[string]domain
-	absent   map[string]any // values of columns that earlier archives lack, unless it is the default in the schema
+	absent   map[string]any // values for columns that older archives lack, if not the schema's default
 	children []archiveTable
 }
 
-// copyOf is the value of a column that an upgrade copied from another one.
+// copyOf is the name of a column whose value an upgrade copied.
 type copyOf string
 
-// domain bounds the values of a column beyond its type.
+// domain limits the values of a column.
 type domain struct {
 	oneOf    []string
-	min, max int64 // of a whole number, if max is not 0
-	like     any   // JSON that decodes into a value of this type
+	min, max int64 // of an integer; ignored if max is 0
+	like     any   // a column of JSON must decode into this type
 }
 
 var (
@@ -106,14 +106,14 @@ var (
 	anyObject = domain{like: map[string]any{}}
 	anyJSON   = domain{like: json.RawMessage{}}
 
-	// moments are the microseconds since 1970 from the year 1 to the year 9999, which JSON has a form for.
+	// moments are microseconds since 1970 in the years 1 to 9999, which JSON can represent.
 	moments = domain{
 		min: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
 		max: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() - 1,
 	}
 )
 
-// domain returns the bounds of the values of a column.
+// domain returns the limits of a column's values.
 func (t archiveTable) domain(c column) domain {
 	d, has := t.values[c.name]
 	if !has && c.kind == integer && (c.name == "at" || strings.HasSuffix(c.name, "_at")) {
@@ -122,8 +122,8 @@ func (t archiveTable) domain(c column) domain {
 	return d
 }
 
-// claim returns the values of the unique columns of an object that no other object may have; nil = it claims none. A
-// task has its key only until it ends.
+// claim returns the values of an object's unique columns, which no other object may have. It is nil
+// if a value is missing. A task holds its key only until it ends.
 func (t archiveTable) claim(o object) (values []any) {
 	if status, is := o["status"].(string); is && t.name == "tasks" && task.Final(status) {
 		return nil
@@ -137,7 +137,7 @@ func (t archiveTable) claim(o object) (values []any) {
 	return values
 }
 
-// archiveKinds has the kinds of objects in the order in which they are written.
+// archiveKinds has the kinds of objects in the order of archives.
 var archiveKinds = []struct {
 	name string
 	archiveTable
@@ -203,7 +203,7 @@ var archiveKinds = []struct {
 	{"calls", archiveTable{name: "legacy_calls", key: []string{"name", "client"}}},
 }
 
-// unarchived are the tables that archives leave out, with the reason.
+// unarchived are the tables that are not archived, with the reason.
 var unarchived = map[string]string{
 	"memory_vectors":  "made again from the notes",
 	"memory_outdated": "lists notes whose words are to be made again: all that are imported",
@@ -220,7 +220,7 @@ func ArchiveKinds() (names []string) {
 	return names
 }
 
-// CountObjects counts the objects of some kinds, nil for all.
+// CountObjects counts the objects of some kinds; nil means all kinds.
 func (db *DB) CountObjects(ctx context.Context, kinds []string) (n int, err error) {
 	for _, kind := range archiveKinds {
 		if kinds == nil || slices.Contains(kinds, kind.name) {
@@ -234,14 +234,15 @@ func (db *DB) CountObjects(ctx context.Context, kinds []string) (n int, err erro
 	return n, nil
 }
 
-// Export writes an archive of the objects of some kinds, nil for all, as they are at one moment. Tasks that have not
-// ended are written as waiting for their turn. Progress is called after each object; nil does nothing.
+// Export writes an archive of the objects of some kinds from one snapshot of the store. Nil means
+// all kinds. Unfinished tasks are written as pending. Progress is called after each object; it may
+// be nil.
 func (db *DB) Export(ctx context.Context, w io.Writer, kinds []string, progress func(kind string)) (map[string]ArchivedKind, error) {
 	tx, err := db.moment(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("exporting the store: %w", err)
 	}
-	defer tx.Rollback() // it changes nothing
+	defer tx.Rollback() // it only reads
 	a := archive{executor: newExecutor(tx, db.dialect)}
 	manifest, err := a.export(ctx, w, kinds, progress)
 	if err != nil {
@@ -250,10 +251,10 @@ func (db *DB) Export(ctx context.Context, w io.Writer, kinds []string, progress 
 	return manifest, nil
 }
 
-// moment begins a transaction that sees the store as it is at one moment, and only reads.
+// moment begins a read-only transaction on one snapshot of the store.
 func (db *DB) moment(ctx context.Context) (*sql.Tx, error) {
 	if db.dialect.name == goose.DialectSQLite3 {
-		return db.read.BeginTx(ctx, nil) // all of its transactions see one moment
+		return db.read.BeginTx(ctx, nil) // each of its transactions sees one snapshot
 	}
 	return db.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 }
@@ -295,15 +296,15 @@ func (a *archive) export(ctx context.Context, w io.Writer, kinds []string, progr
 // archive reads and writes objects in a transaction.
 type archive struct {
 	executor
-	tables map[string][]column // of tables that were looked at, by name
+	tables map[string][]column // cache, by name of the table
 }
 
 // column is a column of a table.
 type column struct {
 	name     string
 	kind     columnKind
-	required bool // it has no NULL and no default
-	absent   any  // of an object that lacks it, as archives have it; nil = NULL
+	required bool // neither NULL nor a default is possible
+	absent   any  // archive value for an object that lacks it; nil = NULL
 }
 
 type columnKind int
@@ -320,7 +321,7 @@ func (a *archive) step(ctx context.Context) (int64, error) {
 	return scalar[int64](ctx, a.executor, sqlf(`SELECT max(version_id) FROM `+schemaTable))
 }
 
-// columns returns the columns of a table that archives have, by name.
+// columns returns the archived columns of a table, sorted by name.
 func (a *archive) columns(ctx context.Context, t archiveTable) ([]column, error) {
 	if known, ok := a.tables[t.name]; ok {
 		return known, nil
@@ -377,14 +378,14 @@ func (a *archive) columns(ctx context.Context, t archiveTable) ([]column, error)
 	return list, nil
 }
 
-// object is a row as archives have it: its columns without those that are NULL, and lists of objects by the names of
-// tables below it.
+// object is a row in an archive: its columns that are not NULL, and its child rows as lists by the
+// name of their table.
 type object map[string]any
 
-// objectsAtOnce bounds the objects that are read in one query.
+// objectsAtOnce limits the objects of one query.
 const objectsAtOnce = 200
 
-// objects yields the objects of a table, in the order of their keys.
+// objects yields the objects of a table, sorted by key.
 func (a *archive) objects(ctx context.Context, t archiveTable) func(yield func(object, error) bool) {
 	return func(yield func(object, error) bool) {
 		order, err := a.ordering(ctx, t)
@@ -414,14 +415,14 @@ func (a *archive) objects(ctx context.Context, t archiveTable) func(yield func(o
 	}
 }
 
-// archiveRow is a row of a table, as it is read.
+// archiveRow is a row read from a table.
 type archiveRow struct {
 	values object
-	key    []any // values of the key's columns
-	ref    any   // value by which children refer to it
+	key    []any // values of the key columns
+	ref    any   // value that children refer to
 }
 
-// ordering returns a column as queries order and compare it: by its bytes.
+// ordering returns the key columns as SQL expressions that compare text by its bytes.
 func (a *archive) ordering(ctx context.Context, t archiveTable) ([]string, error) {
 	columns, err := a.columns(ctx, t)
 	if err != nil {
@@ -436,8 +437,8 @@ func (a *archive) ordering(ctx context.Context, t archiveTable) ([]string, error
 	return list, nil
 }
 
-// rows reads the rows of a table that a condition picks, in the order of their keys. The zero condition picks all; limit
-// 0 is no limit.
+// rows reads the rows of a table that satisfy a condition, sorted by key. The zero condition
+// selects all rows; a limit of 0 is no limit.
 func (a *archive) rows(ctx context.Context, t archiveTable, condition query, limit int) ([]archiveRow, error) {
 	columns, err := a.columns(ctx, t)
 	if err != nil {
@@ -487,7 +488,7 @@ func (a *archive) rows(ctx context.Context, t archiveTable, condition query, lim
 	})
 }
 
-// shown returns a value of a column as archives have it.
+// shown returns the archive form of a column's value.
 func (c column) shown(value any) any {
 	bytes, is := value.([]byte)
 	switch {
@@ -499,7 +500,7 @@ func (c column) shown(value any) any {
 	return value
 }
 
-// object returns an object with the rows of tables below it.
+// object returns an object with its child rows.
 func (a *archive) object(ctx context.Context, t archiveTable, r archiveRow) (object, error) {
 	o := r.values
 	for _, child := range t.children {
@@ -525,7 +526,7 @@ func (a *archive) object(ctx context.Context, t archiveTable, r archiveRow) (obj
 	return o, nil
 }
 
-// rest makes a task that has not ended wait for its turn.
+// rest resets a queued or running task to pending, and lifts the pause of an import.
 func rest(o object) {
 	if o["status"] == "queued" || o["status"] == "running" {
 		o["status"] = "pending"

@@ -68,8 +68,7 @@ func (s designStore) List(ctx context.Context, q design.Query) (page design.Page
 	return page, err
 }
 
-// hash is the SHA-256 of a text; nil for an empty one, which no file is known
-// by.
+// hash is the SHA-256 of a text, or nil for an empty text, which identifies no file.
 func hash(text string) any {
 	if text == "" {
 		return nil

@@ -15,43 +15,40 @@ type dialect struct {
 	name   goose.Dialect
 	schema string // folder of the schema steps
 
-	// inProcess says that a row is read by its key in microseconds, less than it
-	// takes to watch a context.
+	// inProcess is true if reading a row by its key takes microseconds, less than watching a
+	// context.
 	inProcess bool
 
 	// numbered parameters are $1, $2 instead of ?.
 	numbered bool
 
-	// cachesStatements says that the driver remembers statements by their
-	// text.
+	// cachesStatements is true if the driver caches statements by their text.
 	cachesStatements bool
 
-	// repeatable reports whether a transaction failed only because of another
-	// one, or of a connection that was lost, and changed nothing.
+	// repeatable reports whether a transaction failed only because of another transaction or a lost
+	// connection, and changed nothing.
 	repeatable func(error) bool
 
-	// fault returns what a caller may be told of an error of the database, nil
-	// for one that is none of the caller's business.
+	// fault returns the error for callers of a database error, nil if callers must not see it.
 	fault func(error) *fault
 
-	// clock is the time of the database, in microseconds since 1970. It is
-	// one for all processes, whatever their own clocks say.
+	// clock is the time of the database, in microseconds since 1970, which is the same for all
+	// processes.
 	clock string
 
-	// Clauses after a query that keep its rows from being changed by others
-	// while the transaction lasts, from the weakest to the strongest. They are
-	// empty where a transaction that writes is alone.
+	// Clauses that lock the rows of a query until the transaction ends, from the weakest to the
+	// strongest. They are empty if there is only one writing transaction at a time.
 	keepKey, share, lockNoKey, lock string
 
-	// jobWorker is the worker that took a job of the durable queue last.
+	// jobWorker is the worker that last took a job of the durable queue.
 	jobWorker string
 
 	// migrateQueue brings the tables of the durable queue up to date.
 	migrateQueue func(context.Context, *sql.DB) error
 }
 
-// rebind writes the parameters of a statement the way the database takes
-// them. No statement has a question mark that is something else.
+// rebind writes the parameters of a statement in the form of the database. Question marks in
+// statements are always parameters.
 func (d dialect) rebind(query string) string {
 	if !d.numbered {
 		return query

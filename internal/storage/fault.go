@@ -6,12 +6,10 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Unavailable is the code of a call that failed for a reason that lies in the
-// database and that a user can mend.
+// Unavailable is the code of a call that failed because of a database problem that a user can fix.
 const Unavailable = "STORE_UNAVAILABLE"
 
-// fault is an error of the database with what a caller may be told of it:
-// no path, host, user or statement.
+// fault is a database error with its error for callers, which has no path, host, user or statement.
 type fault struct {
 	answer *toolfold.Error
 	cause  error
@@ -25,14 +23,14 @@ func (f *fault) Error() string {
 	return f.answer.Message + ": " + f.cause.Error()
 }
 
-// Unwrap makes both errors known to [errors.As], first the one for callers.
+// Unwrap returns both errors, first the one for callers.
 func (f *fault) Unwrap() []error { return []error{f.answer, f.cause} }
 
 func unavailable(format string, args ...any) *toolfold.Error {
 	return toolfold.Errorf(Unavailable, format, args...)
 }
 
-// explain returns an error in words for callers, where there are any.
+// explain converts an error that a user can fix to its error for callers.
 func (d dialect) explain(err error) error {
 	if err == nil || errors.As(err, new(*toolfold.Error)) {
 		return err

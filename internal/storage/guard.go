@@ -110,7 +110,7 @@ func (s guardStore) Claim(ctx context.Context, sessionID string, judge func(*gua
 	return err
 }
 
-// errRefused ends a transaction that is to change nothing.
+// errRefused ends a transaction without changes.
 var errRefused = errors.New("refused")
 
 func scanBinding(rows *sql.Rows) (b guard.Binding, err error) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// openWithin bounds how long opening a store may take.
+// openWithin limits the time to open a store.
 const openWithin = time.Minute
 
 // LazyDB is a store that is opened by its first use. It is safe for
@@ -22,17 +22,17 @@ type LazyDB struct {
 
 	mu      sync.Mutex
 	db      *DB
-	opening *opening // nil when none is under way
+	opening *opening // nil if no attempt is running
 }
 
-// opening is an attempt to open a store, for all who wait for it.
+// opening is an attempt to open a store, shared by all waiting calls.
 type opening struct {
 	done chan struct{}
 	db   *DB
 	err  error
 }
 
-// Lazy returns the store at a URL without looking at it, see [Open].
+// Lazy returns the store at a URL without opening it, see [Open].
 func Lazy(url string, options ...Option) *LazyDB {
 	l := &LazyDB{url: url, options: options, opened: make(chan struct{})}
 	l.closing, l.close = context.WithCancel(context.Background())
@@ -42,9 +42,8 @@ func Lazy(url string, options ...Option) *LazyDB {
 // Opened is closed once a call has opened the store.
 func (l *LazyDB) Opened() <-chan struct{} { return l.opened }
 
-// Open returns the store, and opens it if need be. Calls at the same time
-// share one attempt; each waits no longer than its own context. An error is
-// not kept: the next call tries again.
+// Open returns the store, and opens it if necessary. Concurrent calls share one attempt; each waits
+// until its own context ends. After an error the next call tries again.
 func (l *LazyDB) Open(ctx context.Context) (*DB, error) {
 	l.mu.Lock()
 	if l.closing.Err() != nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Work returns what workers of the queue need: the ledger, and River on the
-// same database.
+// Work returns the ledger, and River on the same database, for workers of the queue.
 func (db *DB) Work() (queue.Ledger, *queue.Jobs, error) {
 	jobs, err := db.river()
 	if err != nil {
@@ -50,12 +49,12 @@ func (l ledger) Leave(ctx context.Context, worker string, now time.Time) error {
 	})
 }
 
-// busySlots counts the tasks of a queue q that run, in the worker's process where
-// the queue counts so. It takes the workspace and the worker.
+// busySlots counts the running tasks of a queue q, only those of the worker's process if the queue
+// limits each process. Its parameters are the workspace and the worker.
 const busySlots = `(SELECT count(*) FROM tasks r WHERE r.queue_id = q.id AND r.workspace = ? AND r.status = 'running'
 	AND (q.per_process = 0 OR r.worker_id = ?))`
 
-// rateWindow is the time in which a queue starts at most its rate.
+// rateWindow is the period of a queue's rate.
 const rateWindow = time.Minute
 
 // unusedRate is the number of tasks that a queue q may start at present by its rate,
@@ -90,18 +89,18 @@ func noteStarts(ctx context.Context, e executor, queueID string, tasks int, now 
 	return err
 }
 
-// readyTasks selects tasks n that are ready, except tasks that the worker gave back
-// a short time ago. It takes the workspace and the worker.
+// readyTasks selects ready tasks n, except tasks that the worker refused a short time ago. Its
+// parameters are the workspace and the worker.
 func (d dialect) readyTasks() string {
 	return `FROM tasks n WHERE n.workspace = ? AND n.status = 'queued'
 		AND NOT EXISTS (SELECT 1 FROM task_refusals f WHERE f.task_id = n.id AND f.worker_id = ? AND f.until > ` + d.clock + `)`
 }
 
-// inLine orders tasks n, the most urgent first.
+// inLine orders tasks n by urgency.
 const inLine = ` ORDER BY n.priority, n.created_at, n.id`
 
-// Claim looks for a queue first, without a lock, as most claims find nothing.
-// Claims of one queue wait for each other, so that they count right.
+// Claim first looks for a queue without a lock, because most claims find no task. Claims of one
+// queue are serialized, so that their counts are exact.
 func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, now time.Time) (claimed []task.Task, err error) {
 	place, ready := []byte(workspace), l.db.dialect.readyTasks()
 	for {
@@ -182,8 +181,8 @@ func (l ledger) Finish(ctx context.Context, e queue.Ending) (finished bool, err 
 	return finished && err == nil, err
 }
 
-// present locks the row of a run that is the present one, until the transaction
-// ends; false where it is not.
+// present locks the row of a task until the transaction ends. It returns false if the run is not
+// the current one.
 func present(ctx context.Context, e executor, run queue.Run) (bool, error) {
 	_, found, err := first(ctx, e, sqlf(`SELECT id FROM tasks WHERE id = ? AND turn = ? AND status = 'running'`+e.dialect.share, run.TaskID,
 		run.Turn), only[string])
@@ -302,8 +301,8 @@ func (l ledger) Refuse(ctx context.Context, worker string, run queue.Run, lacks 
 	})
 }
 
-// releasedAtOnce bounds how many tasks Release queues in one transaction, so
-// that others get their turn to write.
+// releasedAtOnce limits the tasks that Release queues in one transaction, so that other writers get
+// their turn.
 const releasedAtOnce = 500
 
 func (l ledger) Release(ctx context.Context, now time.Time) (n int, err error) {
@@ -318,8 +317,7 @@ func (l ledger) Release(ctx context.Context, now time.Time) (n int, err error) {
 		if err != nil {
 			return err
 		}
-		// Under the lock of the row, a time of a schedule is due once, whoever
-		// releases it.
+		// Under the lock of the row, a time of a schedule is due once for all processes.
 		schedules, err := all(ctx, t.executor,
 			sqlf(`SELECT `+taskColumns+` `+due+` AND schedule <> '' ORDER BY due_at, id LIMIT ?`+t.dialect.lock,
 				now.UnixMicro(), releasedAtOnce), scanTask)
@@ -334,8 +332,8 @@ func (l ledger) Release(ctx context.Context, now time.Time) (n int, err error) {
 	return n, err
 }
 
-// repeat makes a task of one with a schedule that is due, unless the one before
-// has not ended, and sets its next time. Times that were missed are one.
+// repeat creates a task of a due schedule, unless the previous task is open, and sets the next
+// time. Several missed times count as one.
 func (t *transition) repeat(ctx context.Context, s task.Task, now time.Time) error {
 	latest := now
 	if s.NextAt.After(now) {
@@ -349,12 +347,12 @@ func (t *transition) repeat(ctx context.Context, s task.Task, now time.Time) err
 	if _, err := t.exec(ctx, `UPDATE tasks SET due_at = ? WHERE id = ?`, next.UnixMicro(), s.ID); err != nil {
 		return err
 	}
-	once := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s %d", s.ID, s.NextAt.UnixMicro())) // for each of its times
+	once := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s %d", s.ID, s.NextAt.UnixMicro())) // one id for each time
 	_, err = t.makeOf(ctx, s, once.String(), s.NextAt, now)
 	return err
 }
 
-// makeOf makes a task of a schedule for a time, unless one of it is open, which it
+// makeOf creates a task of a schedule for a time, unless the schedule has an open task, which it
 // returns as existing.
 func (t *transition) makeOf(ctx context.Context, s task.Task, id string, at, now time.Time) (made task.Submission, err error) {
 	open, some, err := first(ctx, t.executor, sqlf(`SELECT id, `+taskStatus+` FROM tasks WHERE schedule_id = ? AND `+openTasks, s.ID),
@@ -376,7 +374,7 @@ func (l ledger) Rescue(ctx context.Context, now time.Time, longest time.Duration
 	if err := l.shorten(ctx, longest); err != nil {
 		return 0, err
 	}
-	// These are running tasks whose worker has no lease any more.
+	// Running tasks whose worker has no lease.
 	const orphaned = `status = 'running' AND NOT EXISTS (SELECT 1 FROM task_workers WHERE task_workers.id = tasks.worker_id)`
 	some, err := scalar[int](ctx, l.db.reader(), sqlf(`SELECT
 		(SELECT count(*) FROM task_workers WHERE expires_at < `+l.db.dialect.clock+`) +
@@ -388,7 +386,7 @@ func (l ledger) Rescue(ctx context.Context, now time.Time, longest time.Duration
 		if _, err := t.exec(ctx, `DELETE FROM task_workers WHERE expires_at < `+t.dialect.clock); err != nil {
 			return err
 		}
-		// River rescues no job that may take any time.
+		// River does not rescue jobs without a time limit.
 		if _, err := t.exec(ctx, `DELETE FROM river_job WHERE state = 'running' AND NOT EXISTS
 			(SELECT 1 FROM task_workers WHERE task_workers.id = `+t.dialect.jobWorker+`)`); err != nil {
 			return err
@@ -399,8 +397,8 @@ func (l ledger) Rescue(ctx context.Context, now time.Time, longest time.Duration
 	return n, err
 }
 
-// shorten shortens the leases and refusals that end later than any that is made now: a
-// clock that was set back would keep those of a dead worker for as long.
+// shorten shortens leases and refusals that end later than any new one would: after a clock was set
+// back, those of a dead worker would last too long.
 func (l ledger) shorten(ctx context.Context, longest time.Duration) error {
 	end, most := l.db.dialect.clock+` + CAST(? AS bigint)`, longest.Microseconds()
 	some, err := scalar[int](ctx, l.db.reader(), sqlf(`SELECT (SELECT count(*) FROM task_workers WHERE expires_at > `+end+`) +
@@ -415,7 +413,7 @@ func (l ledger) shorten(ctx context.Context, longest time.Duration) error {
 	return err
 }
 
-// prunedAtOnce bounds how many tasks Prune removes.
+// prunedAtOnce limits the tasks that Prune removes in one call.
 const prunedAtOnce = 500
 
 func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) {
@@ -431,8 +429,8 @@ func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) 
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		// A task may have been submitted that depends on one of them before it
-		// was locked; none can be now.
+		// Before the lock, a new task may have been submitted that depends on one of them; now this
+		// is impossible.
 		ids, err = all(ctx, e, sqlf(`SELECT id FROM tasks WHERE `+old, before.UnixMicro()).and(`AND`).with(among("id", ids)), only[string])
 		if err != nil || len(ids) == 0 {
 			return err

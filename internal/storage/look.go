@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Look says how the store at a URL is, without making or upgrading it. The error says why
-// a call could not use it.
+// Look returns the state of the store at a URL in words, without creating or upgrading it. The
+// error is the reason for which a call could not use the store.
 func Look(ctx context.Context, at string, options ...Option) (string, error) {
 	where, err := parseURL(at)
 	if err != nil {
@@ -39,8 +39,8 @@ func Look(ctx context.Context, at string, options ...Option) (string, error) {
 	return state, err
 }
 
-// Exists reports whether there is a store at a URL, without making or upgrading it: a file, or a database that a toolfold
-// has used.
+// Exists reports whether there is a store with schema steps at a URL, without creating or upgrading
+// it.
 func Exists(ctx context.Context, at string, options ...Option) (exists bool, err error) {
 	where, err := parseURL(at)
 	if err != nil || where.kind == kindMemory {
@@ -53,8 +53,8 @@ func Exists(ctx context.Context, at string, options ...Option) (exists bool, err
 	return exists, err
 }
 
-// look calls do with a database for reading, and with whether it has schema steps. It returns false, and does not call
-// it, if there is no file.
+// look calls do with a database for reading; has reports whether it has schema steps. If there is
+// no file, look returns false without calling do.
 func look(ctx context.Context, at string, where location, options []Option,
 	do func(d dialect, pool *sql.DB, has bool) error) (bool, error) {
 	var s settings
@@ -91,7 +91,7 @@ func look(ctx context.Context, at string, where location, options []Option,
 	return true, sqliteDialect.lookInto(ctx, pool, `SELECT count(*) > 0 FROM sqlite_master WHERE name = '`+schemaTable+`'`, do)
 }
 
-// lookInto calls do with the answer of the query, which says whether a database has schema steps.
+// lookInto calls do with the result of hasSteps, a query for whether the database has schema steps.
 func (d dialect) lookInto(ctx context.Context, pool *sql.DB, hasSteps string, do func(d dialect, pool *sql.DB, has bool) error) error {
 	var has bool
 	err := pool.QueryRowContext(ctx, hasSteps).Scan(&has)
@@ -101,7 +101,7 @@ func (d dialect) lookInto(ctx context.Context, pool *sql.DB, hasSteps string, do
 	return d.explain(err)
 }
 
-// state says which schema step a database is at, if it has any.
+// state describes a database and its schema step. A newer step than this program knows is an error.
 func (d dialect) state(ctx context.Context, pool *sql.DB, has bool) (string, error) {
 	if !has {
 		return "answers, and is empty", nil

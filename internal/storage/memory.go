@@ -31,22 +31,21 @@ type memorySearch struct {
 	// the words of its parameter. A condition on id may follow.
 	matches, id string
 
-	// latest stands before and after matches to order them by descending id.
+	// latest is put around matches to order them by descending id.
 	latest [2]string
 
-	// known selects those elements of its parameter, a JSON array of words,
-	// that an entry has.
+	// known selects the elements of its parameter, a JSON array of words, that occur in an entry.
 	known string
 
-	// byIndex, run before known in its transaction, makes the planner use the
-	// index for each word. Empty where it always does.
+	// byIndex makes the planner use the index for each word, if run before known in the same
+	// transaction. It is empty if the planner always does.
 	byIndex string
 
-	// identity lists what the unique index of entries is on.
+	// identity lists the columns of the unique index of entries.
 	identity string
 
-	// How the parameter of matches is written: what is around a word, after
-	// the beginning of one, between alternatives, and between groups.
+	// The syntax of the parameter of matches: around a word, after a prefix, between alternatives,
+	// and between groups.
 	quote, prefix, or, and string
 }
 
@@ -62,8 +61,7 @@ var memorySearches = map[goose.Dialect]memorySearch{
 	goose.DialectPostgres: {
 		matches: `SELECT id FROM memory WHERE lexemes @@ ?::tsquery`,
 		id:      `id`,
-		// Of words in very many entries not all of them are visited: 1,000 are
-		// enough to choose from.
+		// For words in very many entries, the newest 1,000 are enough to choose from.
 		latest: [2]string{`SELECT id FROM (`, `LIMIT 1000) AS matches ORDER BY id DESC`},
 		known: `SELECT word FROM json_array_elements_text(?::json) AS asked (word)
 			WHERE EXISTS (SELECT 1 FROM memory WHERE lexemes @@ ('''' || word || '''')::tsquery OFFSET 0)`,
@@ -104,7 +102,7 @@ const (
 	replaceExpired = replaceOld + ` WHERE memory.expires_at <= ?`
 )
 
-// onConflict adds what happens if an entry is there.
+// onConflict adds the action for an existing entry.
 func (s memoryStore) onConflict(action string, args ...any) query {
 	return sqlf(`ON CONFLICT (`+s.search.identity+`)`+action, args...)
 }
@@ -119,7 +117,7 @@ func insert(e memory.Entry, restored int) query {
 		maybeBytes(e.Author), tagsText(e.Tags), e.Words, []byte(e.Value), from, []byte(e.Namespace), []byte(e.Key), []byte(e.Workspace))
 }
 
-// tagsText returns the JSON of tags, NULL for none.
+// tagsText returns the JSON of tags, or NULL if there are no tags.
 func tagsText(tags []string) any {
 	if len(tags) == 0 {
 		return nil
@@ -202,8 +200,8 @@ func (s memoryStore) Get(ctx context.Context, place memory.Place, now time.Time)
 	return byKey(ctx, s.db, q, scanEntry)
 }
 
-// alive adds that entries have not expired. Few have that are not removed yet,
-// so that it costs no more than a look at their index.
+// alive adds the condition that entries have not expired. Few expired entries exist, so that this
+// costs one index lookup.
 func alive(q query, now time.Time) query {
 	if now.IsZero() {
 		return q
@@ -350,8 +348,7 @@ func (s memoryStore) remove(ctx context.Context, t executor, condition query, no
 	return len(ids), err
 }
 
-// Expire looks before it takes the lock of a writer: mostly there is nothing to
-// remove.
+// Expire reads before it takes the writer's lock: usually there is nothing to remove.
 func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (removed int, err error) {
 	micros := now.UnixMicro()
 	for _, gone := range []struct {
@@ -370,8 +367,8 @@ func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (remo
 		if len(ids) == 0 {
 			continue
 		}
-		slices.Sort(ids) // as others that remove some of them do
-		// One that was stored anew meanwhile stays.
+		slices.Sort(ids) // the order of other deletions
+		// An entry stored again meanwhile stays.
 		q := sqlf(`DELETE FROM `+gone.table+` WHERE `+gone.condition+` AND`, gone.until).with(among("id", ids))
 		n, err := s.db.writer().exec(ctx, q.text, q.args...)
 		removed += n
@@ -382,7 +379,7 @@ func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (remo
 	return removed, nil
 }
 
-// entryPlaces returns where the columns of [selectEntry] go.
+// entryPlaces returns the destinations of the columns of [selectEntry].
 func entryPlaces(e *memory.Entry) []any {
 	return []any{&e.Namespace, &e.Key, micros{&e.StoredAt}, micros{&e.ExpiresAt}, &e.Workspace, orZero(&e.Author), fromJSON{&e.Tags},
 		&e.Version, (*[]byte)(&e.Value)}
@@ -406,7 +403,7 @@ func (s memoryStore) within(q query, scope memory.Scope) query {
 	return q
 }
 
-// ofWorkspace adds that entries are of the workspace of a scope, or of another one.
+// ofWorkspace adds the condition on the workspace of a scope.
 func ofWorkspace(q query, scope memory.Scope) query {
 	if scope.Workspace != "" {
 		q = q.and(`AND workspace = ?`, []byte(scope.Workspace))
@@ -417,8 +414,8 @@ func ofWorkspace(q query, scope memory.Scope) query {
 	return q
 }
 
-// starting adds that keys start with prefix, as a range of an index. No text
-// in UTF-8 has the byte 0xff, so every key with the prefix is below the limit.
+// starting adds the condition that keys start with prefix, as a range of an index. No text in UTF-8
+// has the byte 0xff, so every key with the prefix is below the limit.
 func starting(q query, prefix string) query {
 	if prefix == "" {
 		return q

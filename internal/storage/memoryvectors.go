@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// current joins the vectors of a model that belong to what entries hold now.
+// current joins the vectors of a model for the current values of entries.
 const current = `memory_vectors AS v ON v.id = memory.id AND v.stored_at = memory.stored_at AND v.model = ?`
 
 func (s memoryStore) WithoutVector(ctx context.Context, model string, limit int) ([]memory.Unread, error) {
@@ -20,7 +20,7 @@ func (s memoryStore) WithoutVector(ctx context.Context, model string, limit int)
 	}))
 }
 
-// PutVectors stores in the order of ids, for the reason that Import does.
+// PutVectors stores in the order of ids, for the same reason as Import.
 func (s memoryStore) PutVectors(ctx context.Context, model string, list []memory.EntryVector) error {
 	sorted := slices.SortedFunc(slices.Values(list), func(a, b memory.EntryVector) int { return cmp.Compare(a.ID, b.ID) })
 	return s.db.transact(ctx, func(t executor) error {

@@ -36,7 +36,7 @@ func labelText(labels map[string]string) []byte {
 	return text
 }
 
-// fromLabels is the place of labels, which are nil where there are none.
+// fromLabels is the destination of labels, nil if there are no labels.
 type fromLabels struct{ to *map[string]string }
 
 // Scan implements [sql.Scanner].
@@ -88,9 +88,9 @@ func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, kee
 		}
 		before := 0 // points
 		if m.Type == metric.Counter && !w.Add {
-			before = 1 // who records a total has counted before: from which value on is not known
+			before = 1 // the recorder of a total started at an unknown value
 		}
-		// Another process may have been faster.
+		// Another process may have created it meanwhile.
 		if _, err := e.exec(ctx,
 			`INSERT INTO metric_series (metric_id, labels, written, sum, kept, tail, last, last_at) VALUES (?, ?, ?, 0, 0, 0, 0, 0)
 			ON CONFLICT (metric_id, labels) DO NOTHING`, id, labels, before); err != nil {
@@ -115,7 +115,7 @@ func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, kee
 	return metric.Written{Metric: m, Current: series.last}, nil
 }
 
-// declare returns the metric of a write, which it declares where it is new.
+// declare returns the metric of a write, and creates a new one.
 func (s metricsStore) declare(ctx context.Context, e executor, w metric.Write) (id int64, m metric.Metric, err error) {
 	type row struct {
 		id int64
@@ -155,8 +155,7 @@ func (s metricsStore) declare(ctx context.Context, e executor, w metric.Write) (
 	return declared.id, m, err
 }
 
-// pack packs the rows of a series into a block, and deletes blocks that are no
-// longer kept.
+// pack packs the rows of a series into a block, and deletes expired blocks.
 func (s metricsStore) pack(ctx context.Context, e executor, series int64, keep metric.Keep) error {
 	rows, err := tailOf(ctx, e, series)
 	if err != nil || len(rows) == 0 {
@@ -199,8 +198,8 @@ func tailOf(ctx context.Context, e executor, series int64) ([]tailPoint, error) 
 const insertBlock = `INSERT INTO metric_blocks (series_id, n, points, first_at, last_at, sum, min, max,` +
 	` data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-// blockArgs are the arguments of insertBlock for points, of which there is one
-// at least; n is the number of the first.
+// blockArgs returns the arguments of insertBlock for at least one point; n is the number of the
+// first point.
 func blockArgs(series, n int64, points []metric.Point) []any {
 	data := make([]byte, 0, len(points)*pointBytes)
 	firstAt, lastAt, sum, least, highest := points[0].Micros, points[0].Micros, 0.0, points[0].Value, points[0].Value
@@ -214,7 +213,7 @@ func blockArgs(series, n int64, points []metric.Point) []any {
 	return []any{series, n, len(points), firstAt, lastAt, sum, least, highest, data}
 }
 
-// unpack appends those points of a block that lie within a range.
+// unpack appends the points of a block within a range.
 func unpack(points []metric.Point, data []byte, since, until int64) []metric.Point {
 	for ; len(data) >= pointBytes; data = data[pointBytes:] {
 		at := int64(binary.LittleEndian.Uint64(data))
@@ -285,7 +284,7 @@ func hasAll(labels, required map[string]string) bool {
 	return true
 }
 
-// count returns about how many points of a series a range has, never too few.
+// count returns an upper estimate of the points of a series in a range.
 func (s metricsStore) count(ctx context.Context, series, since, until int64) (int, error) {
 	return scalar[int](ctx, s.db.reader(),
 		sqlf(`SELECT CAST(COALESCE((SELECT sum(points) FROM metric_blocks WHERE series_id = ? AND last_at >= ? AND first_at <= ?), 0)
@@ -409,7 +408,7 @@ func (s metricsStore) Trim(ctx context.Context, keep metric.Keep) error {
 	}
 	since := keep.Since.UnixMicro()
 	return s.db.transact(ctx, func(e executor) error {
-		// Series that are still written to lose old blocks when they are packed.
+		// Series with new points lose old blocks when they are packed.
 		for _, statement := range []string{
 			`DELETE FROM metric_blocks WHERE series_id IN (SELECT id FROM metric_series WHERE last_at < ?)`,
 			`DELETE FROM metric_points WHERE series_id IN (SELECT id FROM metric_series WHERE last_at < ?)`,

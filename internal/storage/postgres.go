@@ -54,7 +54,7 @@ const (
 	startingUp    = "57P03"
 )
 
-// lost reports whether a connection broke off.
+// lost reports whether a connection was lost.
 func lost(err error) bool {
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return failure.Code == "57P01" || failure.Code == "57P02" || strings.HasPrefix(failure.Code, "08")
@@ -66,14 +66,13 @@ func lost(err error) bool {
 		strings.HasSuffix(err.Error(), "conn closed"))
 }
 
-// refused reports whether nothing listens where PostgreSQL is to be, as for a
-// moment when it restarts.
+// refused reports whether no server listens at the address, for example during a restart.
 func refused(err error) bool {
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	return connecting && strings.Contains(err.Error(), "connection refused")
 }
 
-// postgresFault knows the errors that a user can mend.
+// postgresFault recognizes errors that a user can fix.
 func postgresFault(err error) *fault {
 	failure, isTold := errors.AsType[*pgconn.PgError](err)
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
@@ -115,9 +114,8 @@ func openPostgres(ctx context.Context, address string, ambientCredentials bool) 
 	if err != nil {
 		return nil, err
 	}
-	// A connection that was idle is asked whether it is alive: a restart of
-	// the server is noticed before a statement is sent that may not be sent
-	// again.
+	// An idle connection is checked before use: a restart of the server is noticed before a
+	// statement that must not be repeated.
 	pool := stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(_ context.Context, p stdlib.ShouldPingParams) bool {
 		return p.IdleDuration > 50*time.Millisecond
 	}))
@@ -134,7 +132,7 @@ func openPostgres(ctx context.Context, address string, ambientCredentials bool) 
 func postgresConfig(address string, ambientCredentials bool) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(address)
 	if err != nil {
-		// The driver's words quote the URL.
+		// The driver's error quotes the URL.
 		return nil, errors.New("the postgres URL is not valid; it is not shown, as it may hold a password")
 	}
 	named := false

@@ -14,12 +14,11 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// maxAttempts bounds how often a transaction or a query is tried that failed
-// because of another transaction or of a connection that was lost.
+// maxAttempts limits the attempts of a transaction or query that fails because of another
+// transaction or a lost connection.
 const maxAttempts = 5
 
-// answerWithin bounds how long the database may take for a query or a
-// transaction.
+// answerWithin limits the time of a query or transaction.
 const answerWithin = time.Minute
 
 // querier is a pool or a transaction.
@@ -29,14 +28,13 @@ type querier interface {
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
-// executor runs statements: in a transaction, or on a pool, where each one is
-// a transaction of its own.
+// executor runs statements in a transaction, or on a pool, each as a transaction of its own.
 type executor struct {
 	querier
 	dialect    dialect
 	statements *statements
-	repeats    bool         // queries are tried again, as none of them changes anything
-	there      func() error // fails where what is written would be lost, see [kept]; nil = it is not
+	repeats    bool         // queries are repeated, because they change nothing
+	there      func() error // fails if written data would be lost, see [kept]; nil = no check
 }
 
 func newExecutor(q querier, d dialect) executor {
@@ -49,7 +47,7 @@ func newExecutor(q querier, d dialect) executor {
 type statements struct {
 	mu     sync.Mutex
 	byText sync.Map    // *sql.Stmt by text
-	ready  *statements // of the pool, which a transaction uses too; nil for a pool
+	ready  *statements // of the pool, also used by its transactions; nil for a pool
 }
 
 func (s *statements) get(ctx context.Context, q querier, text string) (*sql.Stmt, error) {
@@ -77,16 +75,16 @@ func (s *statements) prepare(ctx context.Context, q querier, text string) (*sql.
 	return q.PrepareContext(ctx, strings.ReplaceAll(text, "LIMIT ?", hiddenLimit))
 }
 
-// keep prepares the statements of a transaction that is done for the next ones:
-// preparing one takes longer than most of them do. Those with a list are not kept, as
-// they have a text for each of its lengths.
+// keep prepares the statements of a finished transaction for later transactions: preparing takes
+// longer than running most of them. Statements with a list are left out: they have a text for each
+// length.
 func (s *statements) keep(ctx context.Context, pool *sql.DB, of *statements) {
 	of.byText.Range(func(text, _ any) bool {
 		if strings.Contains(text.(string), listBegin) {
 			return true
 		}
 		_, err := s.get(ctx, pool, text.(string))
-		return err == nil // the next transaction prepares them where this did not
+		return err == nil // if this fails, the next transaction prepares them
 	})
 }
 
@@ -95,15 +93,15 @@ func (s *statements) keep(ctx context.Context, pool *sql.DB, of *statements) {
 // takes longer than most of ours.
 const hiddenLimit = "LIMIT CAST(? AS INTEGER)"
 
-// reader reads outside of a transaction.
+// reader returns the executor for queries outside of a transaction.
 func (db *DB) reader() executor { return db.reads }
 
-// writer runs single statements, each of which is its own transaction.
+// writer returns the executor for single statements, each a transaction of its own.
 func (db *DB) writer() executor { return db.writes }
 
-// transact runs do in a transaction, again when it failed because of another
-// one or of a connection that was lost: do must have no other effects. A
-// commit whose answer was lost is not repeated.
+// transact runs do in a transaction. It repeats it after a failure because of another transaction
+// or a lost connection, so do must have no other effects. A commit with a lost answer is not
+// repeated.
 func (db *DB) transact(ctx context.Context, do func(executor) error) error {
 	return repeat(ctx, db.dialect, true, func(ctx context.Context) error {
 		t, err := db.write.BeginTx(ctx, nil)
@@ -126,15 +124,14 @@ func (db *DB) transact(ctx context.Context, do func(executor) error) error {
 	})
 }
 
-// commitError is the error of a commit: whether it took effect is unknown
-// when the connection was lost.
+// commitError is the error of a commit. If the connection was lost, the commit may have taken
+// effect.
 type commitError struct{ error }
 
 func (e commitError) Unwrap() error { return e.error }
 
-// repeat calls do within the time that the database has to answer, and again
-// where that may help. It returns errors that a user can mend in words that a
-// caller may see.
+// repeat calls do within answerWithin, and repeats it if again is true and that may help. It
+// converts errors that a user can fix to errors for callers.
 func repeat(ctx context.Context, d dialect, again bool, do func(context.Context) error) error {
 	limited, done := ctx, func() {}
 	if !d.inProcess || ctx.Done() != nil {
@@ -146,7 +143,7 @@ func repeat(ctx context.Context, d dialect, again bool, do func(context.Context)
 		if err = do(limited); err == nil || !again || !d.repeatable(err) || limited.Err() != nil {
 			break
 		}
-		select { // a server that restarts needs a moment
+		select { // a restarting server needs a moment
 		case <-limited.Done():
 		case <-time.After(time.Duration(attempt) * 100 * time.Millisecond):
 		}
@@ -198,9 +195,8 @@ func (e executor) query(ctx context.Context, q query) (*sql.Rows, error) {
 	return s.QueryContext(ctx, q.args...)
 }
 
-// checkTexts refuses texts that PostgreSQL cannot keep, on both databases.
-// Only ids and positions in lists are texts; what callers choose freely is
-// passed as bytes.
+// checkTexts rejects texts that PostgreSQL cannot store, on both databases. Only ids and positions
+// in lists are texts; freely chosen values are passed as bytes.
 func checkTexts(args []any) error {
 	for _, arg := range args {
 		if text, ok := arg.(string); ok && (!utf8.ValidString(text) || strings.ContainsRune(text, 0)) {
@@ -211,9 +207,8 @@ func checkTexts(args []any) error {
 	return nil
 }
 
-// all runs a query and reads every row with scan. No rows are an empty list,
-// never nil. It always reads to the end: SQLite reports that a statement with
-// RETURNING could not be committed only there.
+// all runs a query and reads every row with scan. The list is never nil. It always reads to the
+// end: SQLite reports that a statement with RETURNING could not be committed only there.
 func all[T any](ctx context.Context, e executor, q query, scan func(*sql.Rows) (T, error)) (list []T, err error) {
 	if err := checkTexts(q.args); err != nil {
 		return nil, err
@@ -245,8 +240,7 @@ func all[T any](ctx context.Context, e executor, q query, scan func(*sql.Rows) (
 	return list, nil
 }
 
-// first runs a query and reads its first row; found is false where there is
-// none.
+// first runs a query and reads its first row; found is false if there is no row.
 func first[T any](ctx context.Context, e executor, q query, scan func(*sql.Rows) (T, error)) (item T, found bool, err error) {
 	list, err := all(ctx, e, q, scan)
 	if err != nil || len(list) == 0 {
@@ -255,9 +249,8 @@ func first[T any](ctx context.Context, e executor, q query, scan func(*sql.Rows)
 	return list[0], true, nil
 }
 
-// byKey reads the row of a whole key, outside of a transaction; found is false
-// where there is none. In this process it is read to the end, whatever becomes
-// of ctx meanwhile.
+// byKey reads the row with a key, outside of a transaction; found is false if there is no row. An
+// in-process database is read to the end even if ctx ends.
 func byKey[T any](ctx context.Context, db *DB, q query, scan func(*sql.Rows) (T, error)) (item T, found bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return item, false, err
@@ -268,7 +261,7 @@ func byKey[T any](ctx context.Context, db *DB, q query, scan func(*sql.Rows) (T,
 	return first(ctx, db.reader(), q, scan)
 }
 
-// scalar runs a query for a single value. No row is the error sql.ErrNoRows.
+// scalar runs a query for a single value. It returns sql.ErrNoRows if there is no row.
 func scalar[T any](ctx context.Context, e executor, q query) (value T, err error) {
 	value, found, err := first(ctx, e, q, only[T])
 	if err == nil && !found {
@@ -283,8 +276,8 @@ func only[T any](rows *sql.Rows) (value T, err error) {
 	return value, err
 }
 
-// into reads rows into the places that columns lists of an item: a pointer for
-// each column, or [micros], [orZero] or [fromJSON].
+// into reads rows into the destinations that columns returns: a pointer for each column, or
+// [micros], [orZero] or [fromJSON].
 func into[T any](columns func(*T) []any) func(*sql.Rows) (T, error) {
 	return func(rows *sql.Rows) (item T, err error) {
 		err = rows.Scan(columns(&item)...)
@@ -292,7 +285,7 @@ func into[T any](columns func(*T) []any) func(*sql.Rows) (T, error) {
 	}
 }
 
-// micros is the place of a time that is kept in microseconds. NULL is the zero time.
+// micros is the destination of a time in microseconds. NULL is the zero time.
 type micros struct{ to *time.Time }
 
 // Scan implements [sql.Scanner].
@@ -305,10 +298,10 @@ func (m micros) Scan(column any) error {
 	return err
 }
 
-// zeroable is the place of a column that may be NULL.
+// zeroable is the destination of a column that may be NULL.
 type zeroable[T any] struct{ to *T }
 
-// orZero returns a place in which NULL is the zero value.
+// orZero returns a destination in which NULL is the zero value.
 func orZero[T any](to *T) zeroable[T] { return zeroable[T]{to} }
 
 // Scan implements [sql.Scanner].
@@ -319,7 +312,7 @@ func (z zeroable[T]) Scan(column any) error {
 	return err
 }
 
-// fromJSON is the place of a value that is kept as JSON. NULL leaves it as it is.
+// fromJSON is the destination of a value stored as JSON. NULL leaves the value unchanged.
 type fromJSON struct{ to any }
 
 // Scan implements [sql.Scanner].
@@ -335,8 +328,7 @@ func (f fromJSON) Scan(column any) error {
 	return fmt.Errorf("%T is not JSON", column)
 }
 
-// query is a statement that is put together of fixed pieces, with the
-// arguments of each.
+// query is a statement built from fixed pieces, with their arguments.
 type query struct {
 	text string
 	args []any
@@ -355,8 +347,7 @@ func (q query) with(other query) query { return q.and(other.text, other.args...)
 // listBegin begins the list of a condition of among.
 const listBegin = " IN (?"
 
-// among is a condition that a column has one of the values, of which there is
-// at least one.
+// among is the condition that a column has one of the values. There must be at least one value.
 func among[V any](column string, values []V) query {
 	q := query{text: column + listBegin + strings.Repeat(", ?", len(values)-1) + ")"}
 	for _, v := range values {
@@ -365,7 +356,7 @@ func among[V any](column string, values []V) query {
 	return q
 }
 
-// Values as both databases keep them.
+// Values in the form that both databases store.
 
 func bytesOf(texts []string) [][]byte {
 	list := make([][]byte, len(texts))
@@ -385,8 +376,7 @@ func number(yes bool) int {
 
 func fromMicros(t int64) time.Time { return time.UnixMicro(t).UTC() }
 
-// maybeText returns nil, which is NULL, for nil: drivers differ in how they
-// take a nil slice.
+// maybeText returns nil, which is NULL, for nil: drivers treat nil slices differently.
 func maybeText(text []byte) any {
 	if text == nil {
 		return nil

@@ -26,14 +26,13 @@ func scanQueue(rows *sql.Rows) (q queue.Queue, err error) {
 	return q, err
 }
 
-// queueByName selects a queue by its id, else by its name.
+// queueByName selects a queue by its id, or else by its name.
 func queueByName(columns, idOrName string) query {
 	return sqlf(`SELECT `+columns+` FROM queues WHERE id = ? OR name = ? ORDER BY CASE WHEN id = ? THEN 0 ELSE 1 END LIMIT 1`,
 		idOrName, []byte(idOrName), idOrName)
 }
 
-// Create may pass the limit by a few on PostgreSQL, where others create queues
-// at the same moment.
+// On PostgreSQL, concurrent calls of Create may exceed the limit by a few queues.
 func (s queueStore) Create(ctx context.Context, q queue.Queue, limit int) (created queue.Creation, err error) {
 	n, err := s.db.writer().exec(ctx, `INSERT INTO queues (`+queueColumns+`)
 		SELECT ?, ?, ?, ?, ?, ?, 0, ?, ? WHERE (SELECT count(*) FROM queues) < ? ON CONFLICT DO NOTHING`,

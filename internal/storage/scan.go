@@ -38,7 +38,7 @@ type editRow struct {
 	Text  string `json:"text"`
 }
 
-// findingsAtOnce is the most findings that one statement inserts.
+// findingsAtOnce is the maximum number of findings that one statement inserts.
 const findingsAtOnce = 200
 
 const (
@@ -92,7 +92,7 @@ func findingData(f scan.Finding) ([]byte, error) {
 	return data, nil
 }
 
-// placed is a finding, its position in its scan and, where it is asked for, the scan.
+// placed is a finding, its position in its scan and, if requested, the scan.
 type placed struct {
 	position int
 	scan     string

@@ -13,12 +13,12 @@ import (
 //go:embed schema
 var schema embed.FS
 
-// schemaTable lists the schema steps that the database has seen.
+// schemaTable lists the applied schema steps.
 const schemaTable = "toolfold_schema"
 
-// upgrade runs the schema steps that the database has not seen. The caller
-// holds a lock, so that no other process does the same. Keep is called before,
-// with the step of a database that has some; nil does nothing.
+// upgrade applies the missing schema steps. The caller must hold a lock that excludes other
+// processes. For a database with steps, upgrade first calls keep with the last step; keep may be
+// nil.
 func upgrade(ctx context.Context, pool *sql.DB, d dialect, keep func(step int64) error) error {
 	steps, err := fs.Sub(schema, d.schema)
 	if err != nil {
@@ -46,8 +46,8 @@ func upgrade(ctx context.Context, pool *sql.DB, d dialect, keep func(step int64)
 			return fmt.Errorf("upgrading schema: %w", err)
 		}
 	}
-	// The queue's own tables come first: a step that changes them is any step,
-	// even an empty one, and one that was interrupted is taken again.
+	// The queue's own tables come first: every schema step, even an empty one, upgrades them, and
+	// an interrupted step is repeated.
 	if err := d.migrateQueue(ctx, pool); err != nil {
 		return fmt.Errorf("upgrading schema: %w", err)
 	}

@@ -23,7 +23,7 @@ type failureRow struct {
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// failureText returns the JSON of a failure, nil for none.
+// failureText returns the JSON of a failure, or nil if f is nil.
 func failureText(f *session.Failure) (any, error) {
 	if f == nil {
 		return nil, nil
@@ -39,13 +39,13 @@ const (
 	insertSession = `INSERT INTO sessions
 		(id, status, created_at, updated_at, ended_at, initiator, task, workspace, creator_workspace, summary, metadata, failure)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	// A change is saved only if it was made to the present version.
+	// A change is stored only if it was made to the current version.
 	updateSession = `UPDATE sessions SET status = ?, updated_at = ?, ended_at = ?, summary = ?, failure = ?, handover = ?,
 		version = version + 1
 		WHERE id = ? AND version = ?`
 	putParticipant = `INSERT INTO session_participants (session_id, agent_id, place, role, joined_at, left_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (session_id, agent_id) DO UPDATE SET role = excluded.role, joined_at = excluded.joined_at, left_at = excluded.left_at`
-	// One statement, so that the participants are those of the version.
+	// One statement, so that participants and version match.
 	selectSession = `SELECT s.id, s.status, s.created_at, s.updated_at, s.ended_at, s.version,
 			s.initiator, s.task, s.workspace, s.creator_workspace, s.summary, s.metadata, s.failure, s.handover,
 			p.agent_id, p.role, p.joined_at, p.left_at
@@ -81,7 +81,7 @@ func (s sessionStore) AddNote(ctx context.Context, changed session.Session, n se
 	return s.save(ctx, changed, &n)
 }
 
-// save saves a session, with a note unless that is nil.
+// save stores a session and a note, which may be nil.
 func (s sessionStore) save(ctx context.Context, changed session.Session, note *session.Note) (saved bool, err error) {
 	failure, err := failureText(changed.Failure)
 	if err != nil {

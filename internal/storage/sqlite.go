@@ -32,8 +32,8 @@ var sqliteDialect = dialect{
 	schema:    "schema/sqlite",
 	inProcess: true,
 
-	// A writer holds the lock from its first statement on and others wait
-	// for it, so no transaction fails because of another.
+	// A writer holds the lock from its first statement on, and other writers wait for it. So a
+	// transaction never fails because of another one.
 	repeatable: func(error) bool { return false },
 	fault:      sqliteFault,
 
@@ -42,7 +42,7 @@ var sqliteDialect = dialect{
 	migrateQueue: queue.MigrateSQLite,
 }
 
-// sqliteFault knows the errors that a user can mend.
+// sqliteFault recognizes errors that a user can fix.
 func sqliteFault(err error) *fault {
 	failed, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
@@ -72,8 +72,8 @@ func sqliteFault(err error) *fault {
 	return &fault{faults, err}
 }
 
-// Settings of every connection. Waiting for a lock ends after ten seconds,
-// or with the context of the call.
+// Settings of every connection. The wait for a lock ends after ten seconds, or with the context of
+// the call.
 var (
 	sqliteWriter = url.Values{
 		"_pragma": {"busy_timeout(10000)", "foreign_keys(ON)", "synchronous(FULL)"},
@@ -101,8 +101,8 @@ func openSQLite(ctx context.Context, path string, log *slog.Logger) (db *DB, err
 	}
 	defer unlock()
 
-	// The file is readable for its owner only. One that exists is not even
-	// opened: closing it would drop the locks that this process holds on it.
+	// The file is readable for its owner only. An existing file is not opened: closing it would
+	// drop the locks of this process.
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
 		err = file.Close()
@@ -129,8 +129,8 @@ func openSQLite(ctx context.Context, path string, log *slog.Logger) (db *DB, err
 	return db, nil
 }
 
-// kept returns what fails when another file, or none, is at the path of a store that is open: SQLite goes on
-// with the old one, which is gone when the process ends.
+// kept returns a function that fails if the file of an open store was removed or replaced: SQLite
+// continues with the old file, which is lost when the process ends.
 func kept(path string) (there func() error, err error) {
 	opened, err := os.Stat(path)
 	return func() error {
@@ -143,8 +143,8 @@ func kept(path string) (there func() error, err error) {
 	}, err
 }
 
-// checkFolder makes the folder of a store in the user's data directory.
-// Elsewhere the folder has to be there.
+// checkFolder creates the folder of a store in the user's data directory. Elsewhere the folder must
+// exist.
 func checkFolder(dir string) error {
 	data, err := dataDir(runtime.GOOS)
 	if ours, rel := filepath.Join(data, "toolfold"), ""; err == nil {
@@ -169,8 +169,7 @@ func unwritable(err error) error {
 // applicationID marks a SQLite file as toolfold's, in its header.
 const applicationID = 0x746f6f6c
 
-// checkOurs refuses files that are neither a store of toolfold nor empty nor
-// new, without changing anything.
+// checkOurs fails for a file that is not a store of toolfold, empty or new. It changes nothing.
 func checkOurs(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -187,9 +186,8 @@ func checkOurs(ctx context.Context, path string) error {
 	if info.Size() == 0 {
 		return nil
 	}
-	// An immutable file is read as it is on disk: no lock, no log, no file
-	// beside it. Where that shows an empty database, what there is may be in
-	// the log.
+	// An immutable file is read from disk: without lock, log or another file. If it shows an empty
+	// database, the data may be in the log.
 	ours, empty, err := inspect(ctx, path, url.Values{"mode": {"ro"}, "immutable": {"1"}})
 	if log, statErr := os.Stat(path + "-wal"); !ours && (err != nil || empty) && statErr == nil && log.Size() > 0 {
 		ours, empty, err = inspect(ctx, path, url.Values{"mode": {"ro"}})
@@ -203,8 +201,8 @@ func checkOurs(ctx context.Context, path string) error {
 	return nil
 }
 
-// inspect reports whether a database file is a store of toolfold, and whether
-// it is an empty database that no program has marked.
+// inspect reports whether a database file is a store of toolfold, and whether it is an empty
+// database without a program's mark.
 func inspect(ctx context.Context, path string, settings url.Values) (ours, empty bool, err error) {
 	pool, err := sqlitePool(path, settings, 1)
 	if err != nil {
@@ -223,11 +221,10 @@ func inspect(ctx context.Context, path string, settings url.Values) (ours, empty
 	return schemas > 0, id == 0 && tables == 0, err
 }
 
-// lockWithin bounds how long an opener waits for another process that opens
-// the same store.
+// lockWithin limits the wait for another process that opens the same store.
 const lockWithin = 30 * time.Second
 
-// lockFile locks a file, which it creates, and notes the process in it.
+// lockFile creates and locks a file, and writes the process id into it.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	limited, done := context.WithTimeout(ctx, lockWithin)
 	defer done()
@@ -250,7 +247,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 		return nil, &fault{unavailable("%s is opening or upgrading the store", holder).
 			WithHint("wait until it is done, or end it, then call again"), err}
 	}
-	// Others only read the number to name the process.
+	// Other processes read the number only to name the process.
 	_ = os.WriteFile(path, strconv.AppendInt(nil, int64(os.Getpid()), 10), 0o600)
 	_ = os.Chmod(path, 0o600)
 	return unlock, nil
@@ -270,8 +267,8 @@ func sqlitePool(path string, settings url.Values, size int) (*sql.DB, error) {
 	return pool, nil
 }
 
-// prepareSQLite marks the file before it chooses the write-ahead log, so that
-// the mark is never in the log alone.
+// prepareSQLite marks the file before it enables the write-ahead log, so that the mark is never
+// only in the log.
 func prepareSQLite(ctx context.Context, db *DB, path string, log *slog.Logger) error {
 	id, err := scalar[int](ctx, db.writer(), sqlf(`PRAGMA application_id`))
 	if err != nil {
@@ -295,17 +292,17 @@ func prepareSQLite(ctx context.Context, db *DB, path string, log *slog.Logger) e
 	})
 }
 
-// copySQLite copies a store, with what is in its log, to a file beside it that is
-// named by its schema step, and returns its path. A copy that is there stays: it is that
-// of an upgrade that was interrupted where it has the same content, else another one is made.
+// copySQLite copies a store, including its log, to a file beside it, named by the schema step, and
+// returns its path. An existing copy stays. If it has the same content, it is the copy of an
+// interrupted upgrade; otherwise copySQLite makes another copy.
 func copySQLite(ctx context.Context, pool *sql.DB, path string, step int64) (copied string, err error) {
 	first := fmt.Sprintf("%s.step%d", path, step)
-	unfinished := first + ".unfinished" // the caller has the only lock to write it
+	unfinished := first + ".unfinished" // the caller holds the lock
 	if err := os.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", unwritable(err)
 	}
 	defer os.Remove(unfinished)
-	file, err := os.OpenFile(unfinished, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // its owner's before anything is in it
+	file, err := os.OpenFile(unfinished, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) // readable for its owner only, before it has content
 	if err != nil {
 		return "", unwritable(err)
 	}
@@ -338,8 +335,7 @@ func copySQLite(ctx context.Context, pool *sql.DB, path string, step int64) (cop
 // and changes.
 const sqliteHeader = 100
 
-// syncedSum returns the digest of what a database file has behind its header. The file
-// is on the disk by then.
+// syncedSum syncs a database file to disk and returns the digest of its content after the header.
 func syncedSum(path string) (sum [sha256.Size]byte, err error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -356,12 +352,11 @@ func syncedSum(path string) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(hash.Sum(nil)), file.Sync()
 }
 
-// memories numbers the stores in memory, each of which has a name of its own.
+// memories numbers the stores in memory, so that each has its own name.
 var memories atomic.Int64
 
-// openMemory opens a store that lives until it is closed. A second connection
-// keeps it when the first one is given up, as database/sql does when the
-// context of a call ends.
+// openMemory opens a store that exists until it is closed. A second connection preserves it when
+// database/sql drops the first one because the context of a call ended.
 func openMemory(ctx context.Context) (*DB, error) {
 	settings := url.Values{"vfs": {"memdb"}}
 	for name, values := range sqliteWriter {

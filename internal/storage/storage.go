@@ -1,12 +1,10 @@
-// Package storage keeps what toolfold must not lose, in SQLite or PostgreSQL.
-// It implements the Store interface of every family.
+// Package storage is the durable store of toolfold, in SQLite or PostgreSQL. It implements the
+// Store interface of every family.
 //
-// The SQL is the same for both, with ? for parameters; where the two differ,
-// a [dialect] holds the difference. Texts that callers choose freely (keys,
-// namespaces) are kept as bytes, so that every character works and the order
-// is the same everywhere. Times are whole microseconds since 1970. Rows and
-// JSON in them have types of their own, so that results of actions can change
-// without what is stored.
+// The SQL is the same for both, with ? for parameters; a [dialect] holds the differences. Freely
+// chosen texts (keys, namespaces) are stored as bytes, so that every character works and the order
+// is the same everywhere. Times are whole microseconds since 1970. Rows and their JSON have types
+// of their own, so that results of actions can change independently.
 //
 // To add the store of another family: its tables in the next numbered file of
 // schema/sqlite and schema/postgres, a file of its own with a type like
@@ -30,10 +28,9 @@ import (
 type DB struct {
 	dialect dialect
 
-	// write and read are the same pool, but for SQLite files: there one
-	// connection writes and several read beside it. In memory there is a
-	// single connection altogether, so a query's rows must be closed before
-	// the next statement, or it waits for ever.
+	// write and read are the same pool, except for SQLite files: there one connection writes and
+	// several others read. A store in memory has a single connection, so a query's rows must be
+	// closed before the next statement, which would wait forever.
 	write, read *sql.DB
 
 	// writes and reads run single statements on them.
@@ -42,12 +39,11 @@ type DB struct {
 	// river returns River on the database, which the first call sets up.
 	river func() (*queue.Jobs, error)
 
-	// release releases what belongs to the store besides its connections.
-	// Nil when there is nothing.
+	// release releases the store's resources other than connections. It may be nil.
 	release func() error
 }
 
-// Option is a setting of a store that its URL does not hold.
+// Option is a setting of a store that is not in its URL.
 type Option func(*settings)
 
 type settings struct {
@@ -55,14 +51,13 @@ type settings struct {
 	log                *slog.Logger
 }
 
-// Log makes the store report what its user should know, such as where a copy was made
-// before an upgrade. Without it nothing is said.
+// Log sets the logger for messages to the user, such as the path of a copy before an upgrade.
+// Without it there are no messages.
 func Log(to *slog.Logger) Option { return func(s *settings) { s.log = to } }
 
-// AmbientCredentials says whether a password that the URL lacks may be taken
-// from the environment and from the user's password file. It is for URLs that
-// the user of the machine named. Without it they stay unused, so that no URL
-// from elsewhere sends them to its own host.
+// AmbientCredentials permits a password from the environment or the user's password file if the URL
+// has no password. It is for URLs from the user of the machine. Without it these credentials stay
+// unused, so that a foreign URL cannot send them to its own host.
 func AmbientCredentials(use bool) Option {
 	return func(s *settings) { s.ambientCredentials = use }
 }
@@ -101,11 +96,11 @@ func newDB(d dialect, write, read *sql.DB) *DB {
 	return db
 }
 
-// closeWithin bounds how long Close waits for statements that are under way.
+// closeWithin limits the wait of Close for running statements.
 const closeWithin = 5 * time.Second
 
-// Close closes the store. Calls that are under way end with an error at their next
-// statement; after Close nothing uses the store, or its files, any more.
+// Close closes the store. Running calls fail at their next statement. After Close, the store and
+// its files are not used.
 func (db *DB) Close() error {
 	errs := []error{db.read.Close(), db.write.Close()}
 	began := time.Now()

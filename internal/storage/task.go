@@ -24,8 +24,8 @@ const (
 	// openTasks selects the tasks that have not ended.
 	openTasks = `status IN ('pending', 'queued', 'running')`
 
-	// taskStatus is the state of a task as callers see it: tasks of a paused
-	// queue stay queued in their row, paused schedules pending.
+	// taskStatus is the state of a task for callers. In their rows, tasks of a paused queue stay
+	// queued, and paused schedules stay pending.
 	taskStatus = `CASE WHEN status = 'queued' AND queue_id IN (SELECT id FROM queues WHERE paused = 1) THEN 'paused'
 		WHEN status = 'pending' AND held > 0 THEN 'paused' ELSE status END`
 
@@ -62,11 +62,10 @@ func scanTask(rows *sql.Rows) (t task.Task, err error) {
 	return t, err
 }
 
-// rankOf returns a priority as it is stored, so that the most urgent comes
-// first.
+// rankOf returns the stored form of a priority; the most urgent is the smallest.
 func rankOf(priority string) int { return 1 + slices.Index(work.Priorities(), priority) }
 
-// priority is the place of a priority that is kept as its rank.
+// priority is the destination of a priority stored as its rank.
 type priority struct{ to *string }
 
 // Scan implements [sql.Scanner].
@@ -114,8 +113,7 @@ func (s taskStore) Lacking(ctx context.Context, id string) (what string, err err
 	return string(lacks), err
 }
 
-// callsAtOnce bounds how many calls of a queue that AddQueue made run at a time in a
-// process.
+// callsAtOnce limits the concurrent calls of a process in a queue made by AddQueue.
 const callsAtOnce = 64
 
 func (s taskStore) AddQueue(ctx context.Context, id string, now time.Time) error {
@@ -184,7 +182,7 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	}
 	s.QueueID, s.Status, s.NextAt = id, status, due
 	saved, err := t.keep(ctx, s, rank, waiting)
-	if err == nil && !saved { // another one of the key was submitted meanwhile
+	if err == nil && !saved { // another task with the same key was submitted meanwhile
 		submission, found, err = t.openOfKey(ctx, s.Workspace, s.Key)
 		if err == nil && !found {
 			err = fmt.Errorf("the task of key %q ended as another was submitted", s.Key)
@@ -193,8 +191,8 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	return submission, rank, err
 }
 
-// keep inserts a task with the state that it has. It is false where there is
-// one of its id, or an open one of its key.
+// keep inserts a task with its state. It returns false if a task with its id, or an open one with
+// its key, exists.
 func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (saved bool, err error) {
 	due := int64(0)
 	if !s.NextAt.IsZero() {
@@ -227,7 +225,7 @@ func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (
 	return true, nil
 }
 
-// openOfKey returns the open task of a key as the outcome of a submit.
+// openOfKey returns the open task with a key as the outcome of a submit.
 func (t *transition) openOfKey(ctx context.Context, workspace, key string) (submission task.Submission, found bool, err error) {
 	return first(ctx, t.executor, sqlf(`SELECT id, queue_id, `+taskStatus+`, created_at FROM tasks WHERE workspace = ? AND `+
 		`dedup_key = ? AND `+openTasks,
@@ -236,8 +234,8 @@ func (t *transition) openOfKey(ctx context.Context, workspace, key string) (subm
 	}))
 }
 
-// dependencies counts the tasks that have not completed yet, and lists the ones
-// that never will. None of them ends while the transaction lasts.
+// dependencies counts the tasks that have not completed yet, and lists those that never will. It
+// locks them until the transaction ends.
 func (t *transition) dependencies(ctx context.Context, ids []string) (waiting int, blocked []task.Obstacle, err error) {
 	if len(ids) == 0 {
 		return 0, nil, nil
@@ -305,7 +303,7 @@ func (s taskStore) State(ctx context.Context, id string) (state string, found bo
 	return byKey(ctx, s.db, sqlf(`SELECT `+taskStatus+` FROM tasks WHERE id = ?`, id), only[string])
 }
 
-// picks returns the condition of what a query picks.
+// picks returns the condition of a query.
 func picks(q task.Query) query {
 	picked := sqlf(`WHERE true`)
 	if q.Workspace != nil {
@@ -321,8 +319,7 @@ func picks(q task.Query) query {
 		picked = picked.and(`AND schedule_id = ?`, q.ScheduleID)
 	}
 	if len(q.Statuses) > 0 {
-		// An index helps with states that rows have, and not with states that
-		// follow from the queue.
+		// The index covers the states in rows, not states that follow from the queue.
 		rows := slices.Clone(q.Statuses)
 		if slices.Contains(rows, task.Paused) {
 			rows = append(rows, task.Queued, task.Pending)
@@ -399,7 +396,7 @@ func (s taskStore) List(ctx context.Context, q task.Query) (page task.Page, err 
 	}
 	page.Tasks, err = all(ctx, s.db.reader(), sqlf(`SELECT `+columns+` FROM tasks`).with(picked).
 		and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit), scanTask)
-	if page.Total = len(page.Tasks); err == nil && (q.After != nil || page.Total >= q.Limit) { // else these are all
+	if page.Total = len(page.Tasks); err == nil && (q.After != nil || page.Total >= q.Limit) { // otherwise the page has all tasks
 		page.Total, err = scalar[int](ctx, s.db.reader(), count)
 	}
 	return page, err

@@ -18,7 +18,7 @@ func (db *DB) Trace() trace.Store { return traceStore{db} }
 // traceStore implements [trace.Store].
 type traceStore struct{ db *DB }
 
-// spanRow is the JSON of a span, but for what has a column.
+// spanRow is the JSON of a span, without members that have a column.
 type spanRow struct {
 	Parent      string            `json:"parent,omitempty"`
 	Root        bool              `json:"root,omitempty"`
@@ -38,10 +38,10 @@ type spanRow struct {
 	Workspace   string            `json:"workspace,omitempty"`
 }
 
-// spanOverhead is about what a span takes besides its texts, in bytes.
+// spanOverhead is the approximate size of a span without its texts, in bytes.
 const spanOverhead = 150
 
-// traceRow sums up the spans of a trace that are put at a time.
+// traceRow sums the spans of a trace in one call of Put.
 type traceRow struct {
 	id, label, caller, workspace      string
 	labelAt, started, ended           time.Time
@@ -121,7 +121,7 @@ func (s traceStore) Put(ctx context.Context, spans []trace.Span, now time.Time) 
 	})
 }
 
-// termsOf returns what a trace can be found by because of a span.
+// termsOf returns the search terms that a span adds to its trace.
 func termsOf(span trace.Span) (terms []string) {
 	for _, id := range span.Sessions {
 		terms = append(terms, sessionTerm+id)
@@ -132,7 +132,7 @@ func termsOf(span trace.Span) (terms []string) {
 	return terms
 }
 
-// The beginnings of terms.
+// The prefixes of terms.
 const (
 	sessionTerm = "session "
 	taskTerm    = "task "
@@ -173,7 +173,7 @@ func (t *traceRow) add(span trace.Span, size int) {
 func insertAll(ctx context.Context, e executor, insert, conflict string, rows [][]any) error {
 	for len(rows) > 0 {
 		n := 1
-		for _, many := range []int{64, 8} { // few different texts, as statements are kept
+		for _, many := range []int{64, 8} { // few different texts, because statements are cached
 			if len(rows) >= many {
 				n = many
 				break
@@ -321,7 +321,7 @@ func (s traceStore) Usual(ctx context.Context, label string, before time.Time) (
 	})
 }
 
-// trimAtOnce bounds the traces that one transaction deletes.
+// trimAtOnce limits the traces that one transaction deletes.
 const trimAtOnce = 500
 
 func (s traceStore) Trim(ctx context.Context, keep trace.Keep) (deleted int, err error) {

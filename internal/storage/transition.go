@@ -9,15 +9,14 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// transition is a transaction in which tasks change their state. It counts the
-// tasks that become ready, so that there is a job for each, and what depends
-// on a task that ends becomes ready or fails with it.
+// transition is a transaction in which tasks change their state. It counts the tasks that become
+// ready, to insert a job for each. Dependents of an ended task become ready or fail.
 type transition struct {
 	executor
 	ready map[string]int // by workspace
 }
 
-// transition runs do in a transaction, and inserts the jobs that it calls for.
+// transition runs do in a transaction, and inserts jobs for the tasks that became ready.
 func (db *DB) transition(ctx context.Context, do func(*transition) error) error {
 	jobs, err := db.river()
 	if err != nil {
@@ -52,9 +51,8 @@ func (t *transition) queue(ctx context.Context, which query) (int, error) {
 	return t.wake(ctx, sqlf(`UPDATE tasks SET status = 'queued', worker_id = NULL WHERE`).with(which).and(`RETURNING workspace`))
 }
 
-// requeue takes running tasks from their worker, and returns their number.
-// Tasks that are to be cancelled end as cancelled; tasks that were cut off too
-// often fail.
+// requeue takes running tasks from their worker, and returns their number. Tasks with a requested
+// cancellation end as cancelled; tasks that were interrupted too often fail.
 func (t *transition) requeue(ctx context.Context, which query, now time.Time) (int, error) {
 	cancelled, err := t.end(ctx, task.Cancelled, sqlf(`error = cancel`), which.and(`AND cancel IS NOT NULL`), now)
 	if err != nil {
@@ -73,19 +71,19 @@ func (t *transition) requeue(ctx context.Context, which query, now time.Time) (i
 	return cancelled + failed + queued, err
 }
 
-// cutOff is the error of a task that was interrupted too often.
+// cutOff is the error of a task with too many interruptions.
 const cutOff = "its process stopped or died while it ran, more often than the setting maxInterruptions allows: see " +
 	"interruptions; task.retry runs it again"
 
-// ended is a task that ended, or one that depends on it and ends with it.
+// ended is an ended task, or a dependent that ends with it.
 type ended struct{ id, status string }
 
-// dependents are the tasks that wait for one, or did.
+// dependents selects the tasks that depend on a task.
 const dependents = `id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?)`
 
-// end ends tasks, with what else is set of them, and returns their number.
-// What waits only for tasks that completed becomes ready; what waits for a
-// task that ended otherwise fails, and so does what waits for that.
+// end ends tasks, with the changes in set, and returns their number. Tasks whose dependencies have
+// all completed become ready. Tasks with a dependency that ended differently fail, and so do their
+// dependents.
 func (t *transition) end(ctx context.Context, status string, set, which query, now time.Time) (int, error) {
 	ids, err := all(ctx, t.executor, sqlf(`UPDATE tasks SET status = ?, ended_at = ?, worker_id = NULL,`, status, now.UnixMicro()).
 		with(set).and(`WHERE`).with(which).and(`RETURNING id`), only[string])

@@ -20,44 +20,46 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Import describes what an import of an archive does.
+// Import has the options of importing an archive.
 type Import struct {
 	Kinds    []string // to import; nil = all
-	Replace  bool     // objects of the store that are different
-	DryRun   bool     // changes nothing
-	Activate bool     // lets tasks and schedules run, also those that earlier imports left paused
+	Replace  bool     // replace objects of the store that are different
+	DryRun   bool     // do not change the store
+	Activate bool     // let tasks and schedules run, also those that earlier imports left paused
 
-	// Progress is called after each object, with the number of objects in the archive; nil does nothing.
+	// Progress is called after each object of each pass, with the total of all passes. It may be
+	// nil.
 	Progress func(done, all int)
 }
 
 // Imported counts the objects of a kind.
 type Imported struct {
 	New       int `json:"new"`
-	Equal     int `json:"equal"`     // in the store
-	Different int `json:"different"` // in the store; replaced with [Import.Replace]
+	Equal     int `json:"equal"`     // same in the store
+	Different int `json:"different"` // different in the store; replaced with [Import.Replace]
 
-	Names     []string `json:"names,omitempty"`     // the first different ones
-	Conflicts []string `json:"conflicts,omitempty"` // says of each new or different one what of it belongs to another object
+	Names     []string `json:"names,omitempty"`     // of the first different objects
+	Conflicts []string `json:"conflicts,omitempty"` // for each new or different object, its unique value that belongs to another object
 }
 
-// maxNamed bounds the different objects of a kind that an import names.
+// maxNamed limits Names.
 const maxNamed = 10
 
-// Errors of imports that return what they found.
+// Errors of imports that also return their counts.
 var (
-	// ErrDifferent is the error of an import that finds other objects of the same names in the store.
+	// ErrDifferent is the error of an import without [Import.Replace] if the store has different
+	// objects with the same keys.
 	ErrDifferent = errors.New("the store has other objects of the same names; nothing is written")
 
-	// ErrConflict is the error of an import that would bring names that objects of the store have which are not in
-	// the archive.
+	// ErrConflict is the error of an import with unique values that belong to objects of the store
+	// outside the archive.
 	ErrConflict = errors.New("the archive has names that belong to other objects of the store; nothing is written")
 )
 
-// Import imports an archive: all of it or nothing. It reads the archive and holds it against its manifest and the
-// tables of the store before it locks the store, and compares all of it with the store before it writes. Equal objects
-// are skipped. It returns what it found with [ErrDifferent], if the store has different objects that it is not to
-// replace, and with [ErrConflict]. A dry run only reads.
+// Import imports an archive, either all of it or nothing. It checks the archive against its
+// manifest and the store's tables before it locks the store, and compares everything with the store
+// before it writes. Equal objects are skipped. It returns the counts also with [ErrDifferent] and
+// [ErrConflict]. A dry run only reads.
 func (db *DB) Import(ctx context.Context, r io.ReadSeeker, in Import) (map[string]*Imported, error) {
 	u := unarchive{archive: archive{executor: db.reader()}, Import: in, file: r, found: map[string]*Imported{}}
 	if err := u.check(ctx); err != nil {
@@ -83,7 +85,7 @@ func (db *DB) Import(ctx context.Context, r io.ReadSeeker, in Import) (map[strin
 	return nil, errors.Join(fmt.Errorf("importing an archive: %w; nothing is written", db.dialect.explain(err)), tx.Rollback())
 }
 
-// importing begins the transaction of an import. One that is dry takes no lock that writers wait for.
+// importing begins the transaction of an import. A dry run does not block writers.
 func (db *DB) importing(ctx context.Context, dry bool) (*sql.Tx, error) {
 	if dry {
 		return db.moment(ctx)
@@ -91,7 +93,7 @@ func (db *DB) importing(ctx context.Context, dry bool) (*sql.Tx, error) {
 	return db.write.BeginTx(ctx, nil)
 }
 
-// Activate lets tasks and schedules run that imports left paused, and returns how many.
+// Activate lets all tasks and schedules run that imports left paused, and returns their number.
 func (db *DB) Activate(ctx context.Context) (int, error) {
 	n, err := db.writer().exec(ctx, activate, heldByImport)
 	if err != nil {
@@ -102,7 +104,7 @@ func (db *DB) Activate(ctx context.Context) (int, error) {
 
 const activate = `UPDATE tasks SET held = 0 WHERE held = ?`
 
-// unarchive is an import that runs.
+// unarchive is a running import.
 type unarchive struct {
 	archive
 	Import
@@ -111,16 +113,16 @@ type unarchive struct {
 	keys     map[string]bool // of all objects in the archive, see [claim]
 	found    map[string]*Imported
 	replaced []replaced
-	equal    map[int]bool // lines of objects that the store has
+	equal    map[int]bool // lines of objects that are equal in the store
 }
 
-// replaced is an object that is to be removed.
+// replaced is an object of the store to remove.
 type replaced struct {
 	table archiveTable
 	key   []any
 }
 
-// archiveObject is an object of an archive, and the line that has it.
+// archiveObject is an object of an archive, with its line.
 type archiveObject struct {
 	kind  string
 	table archiveTable
@@ -128,8 +130,8 @@ type archiveObject struct {
 	row   object
 }
 
-// read reads the whole archive, calls begin for its header and do for each object, and holds what it read against the
-// manifest at its end, which it returns.
+// read reads the whole archive and calls begin for its header and do for each object. It checks the
+// objects against the manifest at the end and returns the manifest.
 func (u *unarchive) read(begin func(archiveHeader) error, do func(archiveObject) error) (map[string]ArchivedKind, error) {
 	if _, err := u.file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -197,7 +199,7 @@ func (u *unarchive) read(begin func(archiveHeader) error, do func(archiveObject)
 	}
 }
 
-// checkManifest holds what was read of an archive against its manifest.
+// checkManifest checks the counts and digests of an archive against its manifest.
 func checkManifest(manifest map[string]ArchivedKind, counts map[string]*counter) error {
 	for _, kind := range ArchiveKinds() {
 		want, got := manifest[kind], counts[kind].counted()
@@ -208,7 +210,7 @@ func checkManifest(manifest map[string]ArchivedKind, counts map[string]*counter)
 	return nil
 }
 
-// readAgain reads the objects to import of an archive that was checked, completed.
+// readAgain reads the objects to import of a checked archive and completes them.
 func (u *unarchive) readAgain(ctx context.Context, do func(archiveObject) error) error {
 	manifest, err := u.read(func(archiveHeader) error { return nil }, func(o archiveObject) error {
 		if u.found[o.kind] == nil {
@@ -225,11 +227,11 @@ func (u *unarchive) readAgain(ctx context.Context, do func(archiveObject) error)
 	return err
 }
 
-// check reads the archive for the first time, and rejects objects that do not fit the tables of the store or that
-// exclude each other.
+// check reads the archive for the first time. It rejects objects that do not fit the store's tables
+// and objects with the same key or unique values.
 func (u *unarchive) check(ctx context.Context) (err error) {
 	u.keys = map[string]bool{}
-	claims := map[string]int{} // lines
+	claims := map[string]int{} // line by claim
 	u.manifest, err = u.read(func(header archiveHeader) error {
 		step, err := u.step(ctx)
 		switch {
@@ -268,10 +270,10 @@ func (u *unarchive) check(ctx context.Context) (err error) {
 	return err
 }
 
-// claim returns a text for values of objects of a kind.
+// claim returns a map key for values of objects of a kind.
 func claim(kind string, values []any) string { return kind + string(ordered.MustJSON(values)) }
 
-// uniqueName names what no two objects of a table share.
+// uniqueName names the unique columns of a table in errors.
 func (t archiveTable) uniqueName() string {
 	if t.name == "tasks" {
 		return "key"
@@ -287,7 +289,7 @@ func (o object) values(columns []string) (list []any) {
 	return list
 }
 
-// complete checks an object, with the rows of tables below it, and adds the values that an insert would add.
+// complete checks an object and its child rows, and adds missing values as an insert would.
 func (a *archive) complete(ctx context.Context, t archiveTable, o object) error {
 	columns, err := a.columns(ctx, t)
 	if err != nil {
@@ -325,7 +327,7 @@ func (a *archive) complete(ctx context.Context, t archiveTable, o object) error 
 	return nil
 }
 
-// completeRows checks the rows of a table below an object, as complete does.
+// completeRows completes an object's child rows of one table.
 func (a *archive) completeRows(ctx context.Context, t archiveTable, parent object) error {
 	given, has := parent[t.name]
 	if !has {
@@ -356,7 +358,7 @@ func (a *archive) completeRows(ctx context.Context, t archiveTable, parent objec
 	return nil
 }
 
-// fits returns an error that says why a value of an archive does not fit a column.
+// fits returns an error if a value of an archive does not fit a column.
 func (c column) fits(shown any, d domain) error {
 	value, err := c.value(shown)
 	if err != nil {
@@ -381,7 +383,7 @@ func (c column) fits(shown any, d domain) error {
 	return nil
 }
 
-// passes is how often the objects of the archive are read after its check.
+// passes is the number of passes over the objects after the check.
 func (u *unarchive) passes() int {
 	if u.DryRun {
 		return 1
@@ -389,7 +391,7 @@ func (u *unarchive) passes() int {
 	return 2
 }
 
-// progress returns a function that notes that an object is done in a pass, from 0 on.
+// progress returns a function to call after each object of a pass; the first pass is 0.
 func (u *unarchive) progress(pass int) func() {
 	objects := 0
 	for kind := range u.found {
@@ -403,7 +405,7 @@ func (u *unarchive) progress(pass int) func() {
 	}
 }
 
-// compare compares the archive with the store, and writes nothing.
+// compare compares the archive with the store. It does not write.
 func (u *unarchive) compare(ctx context.Context) error {
 	u.equal = map[int]bool{}
 	done := u.progress(0)
@@ -460,7 +462,8 @@ func (u *unarchive) compareObject(ctx context.Context, o archiveObject) error {
 	return err
 }
 
-// same reports whether an object of the store is that of the archive. When a server made its own queues does not matter.
+// same reports whether an object is equal in the store and in the archive. The creation times of
+// the server's own queues are ignored.
 func same(t archiveTable, there, archived object) bool {
 	if id := archived["id"]; t.name == "queues" && (id == task.DefaultQueue || id == task.CallsQueue) {
 		there, archived = maps.Clone(there), maps.Clone(archived)
@@ -470,8 +473,8 @@ func same(t archiveTable, there, archived object) bool {
 	return bytes.Equal(ordered.MustJSON(there), ordered.MustJSON(archived))
 }
 
-// holder names the object of the store that has what an object claims, and that the import does not replace; empty =
-// there is none.
+// holder returns the name of an object of the store that has the claim of o and is not in the
+// archive, or an empty string.
 func (u *unarchive) holder(ctx context.Context, o archiveObject) (string, error) {
 	if o.table.claim(o.row) == nil {
 		return "", nil
@@ -493,12 +496,12 @@ func (u *unarchive) holder(ctx context.Context, o archiveObject) (string, error)
 	return "", err
 }
 
-// keyed is the condition of the row that has a key.
+// keyed returns the condition for the row with a key.
 func keyed(t archiveTable, key []any) query {
 	return sqlf(strings.Join(t.key, ` = ? AND `)+` = ?`, key...)
 }
 
-// write writes what compare found to be new or different.
+// write writes the objects that compare found new or different.
 func (u *unarchive) write(ctx context.Context) error {
 	for _, r := range u.replaced {
 		if err := u.remove(ctx, r.table, keyed(r.table, r.key)); err != nil {
@@ -531,7 +534,7 @@ const afterVersions = `UPDATE memory SET revision = 1 + last FROM (SELECT namesp
 		FROM memory_versions GROUP BY namespace, key, workspace) AS v
 	WHERE v.namespace = memory.namespace AND v.key = memory.key AND v.workspace = memory.workspace AND v.last >= memory.revision`
 
-// nameOf names an object by its key.
+// nameOf returns the key of an object as its name in messages.
 func nameOf(t archiveTable, o object) string {
 	var names []string
 	for _, column := range t.key {
@@ -540,12 +543,12 @@ func nameOf(t archiveTable, o object) string {
 	return strings.Join(names, "/")
 }
 
-// key returns the values of an object's key as the database takes them.
+// key returns the database values of an object's key.
 func (u *unarchive) key(ctx context.Context, t archiveTable, o object) ([]any, error) {
 	return u.databaseValues(ctx, t, t.key, o)
 }
 
-// databaseValues returns the values of some columns as the database takes them.
+// databaseValues returns the database values of some columns.
 func (u *unarchive) databaseValues(ctx context.Context, t archiveTable, names []string, o object) (values []any, err error) {
 	columns, err := u.columns(ctx, t)
 	if err != nil {
@@ -562,7 +565,7 @@ func (u *unarchive) databaseValues(ctx context.Context, t archiveTable, names []
 	return values, nil
 }
 
-// remove deletes rows with the rows of tables below them.
+// remove deletes rows and their child rows.
 func (u *unarchive) remove(ctx context.Context, t archiveTable, condition query) error {
 	ref := t.id
 	if ref == "" {
@@ -584,8 +587,8 @@ func (u *unarchive) remove(ctx context.Context, t archiveTable, condition query)
 	return err
 }
 
-// insert inserts an object that is complete with the rows of tables below it. Parent is the value by which it refers to its parent; nil =
-// it has none.
+// insert inserts a complete object and its child rows. Parent is the value that refers to its
+// parent; nil = no parent.
 func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o object) error {
 	columns, err := u.columns(ctx, t)
 	if err != nil {
@@ -614,7 +617,7 @@ func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o ob
 		put(c.name, value)
 	}
 	if t.name == "memory" {
-		put("words", "") // the first search makes them
+		put("words", "") // the first search fills them in
 	}
 	text := `INSERT INTO ` + t.name + ` (` + strings.Join(names, ", ") + `) VALUES (` + strings.Join(marks, ", ") + `)`
 	var ref any
@@ -636,7 +639,7 @@ func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o ob
 			ref = key[0]
 		}
 	}
-	if t.name == "memory" { // SQLite gives an id again, of which there may still be a row
+	if t.name == "memory" { // SQLite reuses ids, so a row may still exist
 		if _, err := u.exec(ctx, `INSERT INTO memory_outdated (id) VALUES (?) ON CONFLICT DO NOTHING`, ref); err != nil {
 			return err
 		}
@@ -652,7 +655,7 @@ func (u *unarchive) insert(ctx context.Context, t archiveTable, parent any, o ob
 	return nil
 }
 
-// value returns a value of an archive as the database takes it.
+// value returns the database form of an archive's value.
 func (c column) value(shown any) (any, error) {
 	wrong := fmt.Errorf("%s has the unfit value %v", c.name, shown)
 	switch v := shown.(type) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// forms are the URLs that Open takes, for its errors.
+// forms lists the URLs that Open accepts, for its errors.
 const forms = "use memory:, sqlite:///path or postgres://user@host/database"
 
 type kind int
@@ -27,14 +27,14 @@ type location struct {
 	path string // of a SQLite file
 }
 
-// CheckURL checks a store URL without opening anything. Its errors quote nothing but the scheme.
+// CheckURL checks a store URL without opening the store. Its errors quote only the scheme.
 func CheckURL(text string) error {
 	_, err := parseURL(text)
 	return err
 }
 
-// MayHold reports whether the store at a URL may hold something from before: a
-// file that exists, or any server, as only opening it would show.
+// MayHold reports whether the store at a URL may have data: an existing file, or any server,
+// because only opening it would show.
 func MayHold(url string) bool {
 	at, err := parseURL(url)
 	if err != nil || at.kind == kindMemory {
@@ -47,8 +47,7 @@ func MayHold(url string) bool {
 	return err == nil
 }
 
-// parseURL reads a store URL. Its errors quote nothing but the scheme: the
-// rest may hold a password.
+// parseURL parses a store URL. Its errors quote only the scheme: the rest may contain a password.
 func parseURL(text string) (location, error) {
 	if text == "" {
 		var err error
@@ -95,8 +94,8 @@ func sqlitePath(text string) (string, error) {
 	return filepath.FromSlash(path), nil
 }
 
-// DefaultURL returns the URL of the store that is used when none is named: toolfold.db in the
-// user's data directory. It creates nothing.
+// DefaultURL returns the URL of the default store: toolfold.db in the user's data directory. It
+// creates nothing.
 func DefaultURL() (string, error) {
 	dir, err := DataDir()
 	if err != nil {
@@ -119,7 +118,7 @@ func DataDir() (string, error) {
 	return filepath.Join(dir, "toolfold"), nil
 }
 
-// dataDir returns the folder in which programs of the system keep a user's data.
+// dataDir returns the system's folder for a user's program data.
 func dataDir(system string) (string, error) {
 	switch system {
 	case "windows":

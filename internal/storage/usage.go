@@ -15,8 +15,7 @@ func (db *DB) Usage() usage.Store { return usageStore{db} }
 type usageStore struct{ db *DB }
 
 func (s usageStore) Add(ctx context.Context, counts []usage.Count) error {
-	// The same order everywhere, so that processes do not wait for each other in a
-	// circle.
+	// The same order in all processes prevents deadlocks.
 	counts = slices.Clone(counts)
 	slices.SortFunc(counts, func(a, b usage.Count) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Client, b.Client))

@@ -145,7 +145,8 @@ func (p part) before(n *name) bool {
 // hostPrefix matches a host's prefix of a tool name: the server's name, possibly after mcp.
 var hostPrefix = regex.Lazy(`^(mcp_+)?(.+?)(_+|-)$`)
 
-// ours reports whether a prefix belongs to this server. It records prefixes of other servers.
+// ours reports whether a prefix belongs to this server. It records the prefixes of other servers
+// that have the form of a host's.
 func (p part) ours(prefix, tool string, at int) bool {
 	m := hostPrefix().FindStringSubmatch(prefix)
 	if m == nil {

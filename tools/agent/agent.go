@@ -1,10 +1,9 @@
 // Package agent declares the agent tool: profiles with a system prompt and
 // steps, and their runs.
 //
-// A profile is registered, and then stands in the store, or it is a file in
-// the workspace's folder .toolfold/agents, as YAML or JSON with the same
-// fields. Where both have an id, the registered one counts, and list says so.
-// Files run only in a workspace that the user trusts.
+// A profile is registered in the store, or it is a file in the workspace's folder .toolfold/agents,
+// as YAML or JSON with the same fields. If both have the same id, the registered one wins, and list
+// reports it. Files run only in a trusted workspace.
 //
 // It is not a stable API: see docs/stability.md.
 package agent
@@ -39,8 +38,8 @@ var (
 	}}
 )
 
-// changeable declares the fields of a profile but for its id and description,
-// details the same with what applies to a new one.
+// changeable declares the fields of a profile except id and description; details adds the fields of
+// a new profile.
 var (
 	changeable = toolfold.Fields{displayName, capabilities, team, tags, systemPrompt, workflow, enabled}
 	details    = append(slices.Clone(changeable[:len(changeable)-1]), enabled.With(toolfold.Default(true)))
@@ -68,7 +67,7 @@ var Family = toolfold.Family{
 		Required: toolfold.Fields{agentID, description},
 		Optional: details,
 		Effect:   toolfold.Adds,
-		Once:     true, // what is there is refused
+		Once:     true, // an existing agent is an error
 		Example: `{"agentId": "keeper", "description": "Looks up notes.", ` +
 			`"workflow": [{"stepId": "notes", "name": "Look", "type": "tool", "config": {"tool": "memory.list"}}]}`,
 		Related: []string{"agent.run", "agent.get"},

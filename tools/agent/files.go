@@ -16,28 +16,26 @@ import (
 // Folder of the workspace holds agent files.
 const Folder = ".toolfold/agents"
 
-// maxFileSize is the most bytes of an agent file.
+// maxFileSize is the maximum size of an agent file, in bytes.
 const maxFileSize = 128 << 10
 
-// fileFields declares the fields of a file but for the description. Without an
-// agentId the id is the file's name.
+// fileFields declares the fields of a file except description. agentId defaults to the file's name.
 var fileFields = slices.Concat(
 	toolfold.Fields{agentID, version, role, expertise, orchestration},
 	slices.DeleteFunc(slices.Clone(details), func(f toolfold.Field) bool { return f.Param().Name == workflow.Name }),
-	// Steps are checked by the engine, which knows names that a declaration
-	// would refuse.
+	// The engine checks the steps: it accepts names that a declaration would reject.
 	toolfold.Fields{toolfold.Any{Name: workflow.Name, Doc: workflow.Doc}},
 ).Params()
 
-// filed is a profile of a file with what is checked at each use: the tools
-// that there are, and the ids of the other files.
+// filed is a profile of a file with the data that each use checks: its tools, and the ids of the
+// other files.
 type filed struct {
 	Profile
 	uses   engine.ToolUses
 	places workspace.Document
 }
 
-// parseFile makes a profile of the text of a file.
+// parseFile parses the text of a file.
 func parseFile(file string, text []byte) (filed, *workspace.Broken) {
 	doc, broken := workspace.Parse(file, text)
 	if broken != nil {
@@ -70,8 +68,8 @@ func parseFile(file string, text []byte) (filed, *workspace.Broken) {
 	return filed{p, uses, doc.Places(append(uses.Pointers(), "/agentId")...)}, nil
 }
 
-// readFiles returns the profiles in files, by id, and the files that cannot
-// be used. The first file of an id counts.
+// readFiles returns the profiles in files, sorted by id, and the broken files. The first file with
+// an id wins.
 func (s *Service) readFiles(ctx context.Context) ([]Profile, []workspace.Broken, error) {
 	files, broken, err := s.files.Read(ctx)
 	if err != nil {
@@ -96,7 +94,7 @@ func (s *Service) readFiles(ctx context.Context) ([]Profile, []workspace.Broken,
 	return profiles, broken, nil
 }
 
-// find returns a profile, a registered one before one in a file.
+// find returns the registered profile with an id, or else the profile in a file.
 func (s *Service) find(ctx context.Context, id string) (Profile, error) {
 	p, found, err := s.store.Get(ctx, id)
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// abilityTokens bounds the abilities that a prompt gets, in tokens.
+// abilityTokens limits the abilities in a prompt, in tokens.
 const abilityTokens = 10_000
 
-// maxTask bounds the characters of a prompt by which abilities are picked.
+// maxTask limits the characters of a prompt that select abilities.
 const maxTask = 5000
 
 // profileFields lists the fields of agent that expressions may read.
 var profileFields = []string{"agentId", "displayName", "version", "description", "role", "expertise", "capabilities", "team", "tags"}
 
-// answerStep is the step of an agent that has none, and answerLines the same
-// where the input is a single text.
+// answerStep is the step of an agent without steps; answerLines is the same for an input with a
+// single text.
 var (
 	answerStep  = promptStep(`{{ input }}`)
 	answerLines = promptStep(`{{ values(input)[0] }}`)
@@ -41,17 +41,17 @@ func promptStep(prompt string) []engine.Step {
 	}}
 }
 
-// steps returns the definition that an agent runs. Its faults point to the
-// steps and system prompt of the profile.
+// steps returns the definition of an agent's run. Its faults point to the steps and system prompt
+// of the profile.
 func (p Profile) steps(steps []engine.Step) engine.Definition {
 	return engine.Definition{
 		Steps: steps, StepsAt: "/workflow", System: p.SystemPrompt, SystemAt: "/systemPrompt", AgentFields: profileFields,
 	}
 }
 
-// Run runs an agent. What keeps it from starting is an error; a step that
-// fails is a result that says so, with all that was done before: a caller
-// can mend that step and needs what the others gave.
+// Run runs an agent. A run that cannot start is an error. A failed step is a result with the
+// failure and all earlier outputs: the caller can repair that step and needs the outputs of the
+// other steps.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	p, err := s.findToRun(ctx, in.AgentID)
 	if err != nil {
@@ -103,9 +103,8 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	return out, nil
 }
 
-// findToRun returns the profile that a run uses. A task uses the one that it was
-// submitted with, for as long as there is one of its id that was not removed
-// meanwhile; whether it may run, and with which rights, is that one's.
+// findToRun returns the profile for a run. A task uses the profile at its submission, as long as
+// the agent still exists. The current profile decides whether it may run, and with which rights.
 func (s *Service) findToRun(ctx context.Context, id string) (Profile, error) {
 	present, err := s.find(ctx, id)
 	definition, pinned := work.Pinned(ctx, work.Reference{Kind: work.Agent, ID: id})
@@ -117,7 +116,7 @@ func (s *Service) findToRun(ctx context.Context, id string) (Profile, error) {
 		return Profile{}, fmt.Errorf("decoding agent of a task: %w", err)
 	}
 	if refused, ok := errors.AsType[*toolfold.Error](err); ok && refused.Code == ValidationError && then.Source == workspace.InFile {
-		present, err = Profile{Source: then.Source, File: then.File, Enabled: true}, nil // its file cannot be used at the moment
+		present, err = Profile{Source: then.Source, File: then.File, Enabled: true}, nil // its file is broken at the moment
 	}
 	if err != nil {
 		return Profile{}, err
@@ -131,8 +130,8 @@ func (s *Service) findToRun(ctx context.Context, id string) (Profile, error) {
 	return then, nil
 }
 
-// withinRights returns the context of a run: it has no more rights than its
-// caller, and than each of those who registered or changed the agent.
+// withinRights returns the context of a run, with the rights that its caller and everyone who
+// registered or changed the agent have in common.
 func (s *Service) withinRights(ctx context.Context, p Profile) (context.Context, error) {
 	if p.Rights == "" {
 		return ctx, nil
@@ -148,8 +147,7 @@ func (s *Service) withinRights(ctx context.Context, p Profile) (context.Context,
 	return callctx.With(ctx, origin), nil
 }
 
-// job makes a profile ready to run. The run notes in used which abilities its
-// prompts get.
+// job returns the job of a profile. The run adds the abilities in its prompts to used.
 func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 	if !p.Enabled {
 		return engine.Job{}, toolfold.Errorf(PermissionDenied, "agent %q is disabled", p.AgentID).
@@ -182,7 +180,7 @@ func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
 	}, nil
 }
 
-// implied is the step of an agent without any.
+// implied returns the step of an agent without steps.
 func implied(agentID string, input map[string]any) ([]engine.Step, error) {
 	if len(input) == 0 {
 		return nil, &toolfold.Error{
@@ -199,7 +197,7 @@ func implied(agentID string, input map[string]any) ([]engine.Step, error) {
 	return answerStep, nil
 }
 
-// seen is the profile as expressions read it: every field is there.
+// seen returns the profile for expressions, with every field present.
 func (p Profile) seen() map[string]any {
 	list := func(texts []string) []any {
 		all := make([]any, len(texts))
@@ -214,8 +212,8 @@ func (p Profile) seen() map[string]any {
 	}
 }
 
-// injected are the abilities that the prompts of a run got, each once, in the
-// order in which they were first put in. Steps may add to it at the same time.
+// injected collects the abilities in the prompts of a run, without duplicates, in the order of
+// their first use. Steps may add to it concurrently.
 type injected struct {
 	mu   sync.Mutex
 	list []Ability
@@ -231,8 +229,8 @@ func (i *injected) add(list []Ability) {
 	}
 }
 
-// inject returns the abilities that fit a prompt, and adds them to used. A
-// server without abilities has none that fit.
+// inject returns a function that returns the abilities for a prompt and adds them to used. Without
+// abilities on the server, the result is empty.
 func (s *Service) inject(agent string, used *injected) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, prompt string) (string, error) {
 		task := []rune(prompt)
@@ -255,7 +253,7 @@ func (s *Service) inject(agent string, used *injected) func(context.Context, str
 	}
 }
 
-// coded gives a failure the code that callers of agents know.
+// coded replaces the code of a failure by the code for callers of agents.
 func coded(f *engine.Failure) *engine.Failure {
 	if f == nil || f.Code != engine.StepFailed {
 		return f

@@ -20,24 +20,24 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// Codes of what agents refuse.
+// Codes of the agent tool.
 const (
 	NotFound         = "AGENT_NOT_FOUND"
 	InvalidID        = "INVALID_AGENT_ID"
 	AlreadyExists    = "AGENT_ALREADY_EXISTS"
 	RemoveFailed     = "AGENT_REMOVE_FAILED"
 	UpdateFailed     = "AGENT_UPDATE_FAILED"
-	PermissionDenied = "AGENT_PERMISSION_DENIED" // it is disabled
-	ValidationError  = "AGENT_VALIDATION_ERROR"  // its definition cannot run
-	StageFailed      = "AGENT_STAGE_FAILED"      // a prompt or an expression of it
+	PermissionDenied = "AGENT_PERMISSION_DENIED" // the agent is disabled
+	ValidationError  = "AGENT_VALIDATION_ERROR"  // the definition is invalid
+	StageFailed      = "AGENT_STAGE_FAILED"      // a prompt or an expression failed
 )
 
-// maxWorkflow is the most bytes of the steps of a registered agent, as JSON.
+// maxWorkflow limits the steps of a registered agent, in bytes of JSON.
 const maxWorkflow = maxFileSize
 
 // Options configures a service.
 type Options struct {
-	// Folder is the workspace whose folder [Folder] has agent files.
+	// Folder is the workspace. Its folder [Folder] has agent files.
 	Folder workspace.Folder
 
 	// Runner runs the agents. Its caller also finds abilities and joins
@@ -47,11 +47,11 @@ type Options struct {
 	// ParseRights reads a text of [toolfold.Rights].
 	ParseRights func(text string) (*toolfold.Rights, error)
 
-	// Rights are those of the server, which its callers have at most: an agent may run in
-	// a process with more. Nil is all.
+	// Rights are the rights of the server, an upper limit for its callers: an agent may also run in
+	// a process with more rights. Nil means all rights.
 	Rights *toolfold.Rights
 
-	Tools engine.Actions // that steps may call; nil = not checked before they run
+	Tools engine.Actions // for the check of steps; nil = no check before a run
 	Now   func() time.Time
 }
 
@@ -119,8 +119,8 @@ func (s *Service) Register(ctx context.Context, in RegisterIn) (RegisterOut, err
 	return out, nil
 }
 
-// check refuses a profile that cannot run. Warnings, for the end of a message,
-// say what is missing for now; they are empty when nothing is.
+// check fails for a profile that cannot run. Warnings name the things that are missing at the
+// moment, as the end of a message; they may be empty.
 func (s *Service) check(action string, p Profile) (warnings string, err error) {
 	program, faults := engine.Compile(p.steps(p.Workflow), s.Tools)
 	if len(faults) > 0 {
@@ -133,9 +133,8 @@ func (s *Service) check(action string, p Profile) (warnings string, err error) {
 	return but(missing), nil
 }
 
-// judge refuses steps that would fail in a run whatever else there is. Agents and other things that they
-// name and that do not exist are warnings: two agents may name each other, and an import
-// registers one before the other.
+// judge fails for steps that would fail in every run. Unknown agents and other unknown names are
+// warnings only: two agents may name each other, and an import registers one of them first.
 func (s *Service) judge(ctx context.Context, action string, p Profile) (warnings string, err error) {
 	verdict := engine.Judge(ctx, p.steps(p.Workflow), s.Tools, s.Runner.Caller, work.Reference{Kind: work.Agent, ID: p.AgentID})
 	if len(verdict.Faults) > 0 {
@@ -157,7 +156,7 @@ func (s *Service) judge(ctx context.Context, action string, p Profile) (warnings
 	return but(missing), nil
 }
 
-// mostWarnings bounds the names in a message that lead nowhere.
+// mostWarnings limits the unknown names in a message.
 const mostWarnings = 5
 
 func but(warnings []string) (text string) {
@@ -220,19 +219,19 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 	return UpdateOut{Updated: true, AgentID: in.AgentID, Message: fmt.Sprintf("agent %q is changed%s%s", in.AgentID, warnings, absent)}, nil
 }
 
-// rights returns what the caller may do on this server.
+// rights returns the caller's rights on this server.
 func (s *Service) rights(ctx context.Context) *toolfold.Rights {
 	return toolfold.OriginOf(ctx).Rights.And(s.Rights)
 }
 
-// set changes a field to a value that is not nil.
+// set sets the field if value is not nil.
 func set[T any](field *T, value *T) {
 	if value != nil {
 		*field = *value
 	}
 }
 
-// notRegistered says why an agent cannot be changed: it is a file, or unknown.
+// notRegistered returns the error for a change of an agent that is a file or unknown.
 func (s *Service) notRegistered(ctx context.Context, id string) error {
 	files, _, err := s.readFiles(ctx)
 	if err != nil {
@@ -247,7 +246,7 @@ func (s *Service) notRegistered(ctx context.Context, id string) error {
 	return s.unknown(ctx, id, files)
 }
 
-// fileOf returns the file that has an agent; empty where none does.
+// fileOf returns the file of an agent; empty if no file has it.
 func (s *Service) fileOf(ctx context.Context, id string) (string, error) {
 	profiles, _, err := s.readFiles(ctx)
 	for _, p := range profiles {
@@ -258,7 +257,7 @@ func (s *Service) fileOf(ctx context.Context, id string) (string, error) {
 	return "", err
 }
 
-// parseSteps reads steps, of which the declaration leaves the shape open.
+// parseSteps parses steps, whose shape the declaration leaves open.
 func parseSteps(action string, raw []json.RawMessage) ([]engine.Step, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -355,7 +354,7 @@ func (s *Service) Remove(ctx context.Context, in RemoveIn) (RemoveOut, error) {
 	return RemoveOut{AgentID: in.AgentID, Message: fmt.Sprintf("there is no agent %q", shorten.Quoted(in.AgentID))}, nil
 }
 
-// nearby bounds the registered agents among which an error looks for a near name.
+// nearby limits the registered agents that an error compares with an unknown name.
 const nearby = 1000
 
 func (s *Service) unknown(ctx context.Context, id string, files []Profile) error {

@@ -11,9 +11,8 @@ import (
 // Registered is the source of a profile in the store.
 const Registered = workspace.Registered
 
-// Profile is an agent. It is the result of agent.get, where empty texts and lists
-// are absent, and the content of a file. The store keeps all but Source, File and
-// Trusted.
+// Profile is an agent: the content of a file, and the result of agent.get without empty texts and
+// lists. The store has all members except Source, File and Trusted.
 type Profile struct {
 	AgentID       string         `json:"agentId" doc:"Agent ID."`
 	DisplayName   string         `json:"displayName,omitempty" doc:"Name for people."`
@@ -34,49 +33,46 @@ type Profile struct {
 	Trusted   *bool     `json:"trusted,omitempty" doc:"False if the user does not trust the workspace: it does not run."`
 	CreatedAt time.Time `json:"createdAt,omitzero" doc:"When it was registered."` // whole microseconds; zero for a file
 
-	// Rights are the rights that everybody who registered or changed the profile
-	// had, see [toolfold.Rights.Text]; empty = all, as for a file.
+	// Rights are the rights that everyone who registered or changed the profile had in common, see
+	// [toolfold.Rights.Text]. Empty means all rights, as for a file.
 	Rights string `json:"-"`
 }
 
-// Orchestration bounds how an agent works with others.
+// Orchestration limits the delegations of an agent.
 type Orchestration struct {
-	MaxDelegationDepth *int `json:"maxDelegationDepth,omitempty" doc:"How deep its delegations may go."` // nil = as deep as any
+	MaxDelegationDepth *int `json:"maxDelegationDepth,omitempty" doc:"How deep its delegations may go."` // nil = the general limit
 }
 
-// Store keeps registered profiles. Methods are safe for concurrent use, also
-// by several processes.
+// Store stores registered profiles. Methods are safe for concurrent use, also by several processes.
 type Store interface {
-	// Add keeps a profile, unless there is one of its id: then it changes
-	// nothing and added is false.
+	// Add stores a profile. If its id exists, it changes nothing and added is false.
 	Add(ctx context.Context, p Profile) (added bool, err error)
 
-	// Change replaces a profile by what change makes of it, so that no other
-	// change comes between; found is false where there is none. An error of
-	// change is returned and nothing changed. Change may be called again and
-	// has no other effects.
+	// Change replaces a profile by the result of change, without another change in between. Found
+	// is false if there is no such profile. An error of change is returned, and nothing is stored.
+	// Change may be called several times and must have no side effects.
 	Change(ctx context.Context, id string, change func(Profile) (Profile, error)) (found bool, err error)
 
-	// Get returns a profile; found is false where there is none.
+	// Get returns a profile; found is false if there is no such profile.
 	Get(ctx context.Context, id string) (p Profile, found bool, err error)
 
-	// Remove removes a profile, and reports whether there was one.
+	// Remove removes a profile. It reports whether the profile existed.
 	Remove(ctx context.Context, id string) (removed bool, err error)
 
-	// List returns profiles in the order of the bytes of their ids.
+	// List returns profiles in byte order of their ids.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
-// Query picks profiles.
+// Query filters profiles.
 type Query struct {
 	Team    string // empty does not filter
 	Enabled *bool  // nil does not filter
-	After   string // id; empty = from the first
+	After   string // id; empty = from the start
 	Limit   int
 }
 
 // Page is a part of a list.
 type Page struct {
 	Profiles []Profile
-	Total    int // of all profiles that the query picks, After and Limit aside
+	Total    int // of all matching profiles, ignoring After and Limit
 }

@@ -30,7 +30,7 @@ type RegisterOut struct {
 	CreatedAt  time.Time `json:"createdAt" doc:"When it was registered."`
 }
 
-// UpdateIn are the arguments of agent.update. Nil members stay as they are.
+// UpdateIn are the arguments of agent.update. Nil members do not change.
 type UpdateIn struct {
 	AgentID      string             `json:"agentId"`
 	Description  *string            `json:"description"`
@@ -65,8 +65,7 @@ type ListOut struct {
 	Broken []workspace.Broken `json:"broken,omitempty" doc:"Agent files that cannot be used."`
 }
 
-// Item is an agent as agent.list shows it, with the beginning of its
-// description.
+// Item is an agent in agent.list, with the start of its description.
 type Item struct {
 	AgentID      string   `json:"agentId" doc:"Agent ID."`
 	DisplayName  string   `json:"displayName,omitempty" doc:"Name for people."`
@@ -100,7 +99,7 @@ type RunOut struct {
 // Failed implements [toolfold.Failing].
 func (o RunOut) Failed() bool { return !o.Success }
 
-// Ability is one that was put into a system prompt.
+// Ability is an ability in a system prompt.
 type Ability struct {
 	AbilityID string `json:"abilityId" doc:"Ability ID."`
 	Tokens    int    `json:"tokens" doc:"Tokens of its text."`

@@ -1,6 +1,5 @@
-// Package bugfix declares the bugfix tool: faults in the files of the
-// workspace, found by analysers and rules, and fixed where a fix is safe. No
-// model is asked.
+// Package bugfix declares the bugfix tool: analysers and rules find faults in files of the
+// workspace, and safe fixes are applied. It asks no model.
 //
 // It is not a stable API: see docs/stability.md.
 package bugfix

@@ -7,13 +7,13 @@ import (
 	"github.com/toolfold/toolfold/internal/code/scan"
 )
 
-// NotFound is the code of a finding that is not there.
+// NotFound is the code for an unknown finding.
 const NotFound = "BUG_NOT_FOUND"
 
 // Service runs the bugfix actions. It is safe for concurrent use.
 type Service struct{ bench *scan.Bench }
 
-// New returns a service that scans as the bench does.
+// New returns a service on a bench.
 func New(bench scan.Bench) *Service {
 	bench.Purpose, bench.Family, bench.NotFound = scan.Bugs, "bugfix", NotFound
 	return &Service{&bench}
@@ -46,10 +46,10 @@ type Brief struct {
 	Fixable  bool   `json:"fixable" doc:"Whether bugfix.run can fix it."`
 }
 
-// maxBrief is the number of findings in the answer of a scan.
+// maxBrief is the maximum number of findings in the answer of a scan.
 const maxBrief = 5
 
-// Scan scans files and keeps what it finds.
+// Scan scans files and stores the findings.
 func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	request := in.Request()
 	request.Kinds, request.Level, request.Fast = in.Categories, in.MinSeverity, !in.UseAST
@@ -82,7 +82,7 @@ type RunOut struct {
 	scan.Outcome
 }
 
-// Writes returns the files that a run would write, their backups aside.
+// Writes returns the files that a run would write, without their backups.
 func (s *Service) Writes(ctx context.Context, in RunIn) ([]string, error) {
 	return s.bench.Writes(ctx, in.choice(), in.FixIn)
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/toolfold/toolfold/tools/design/contract"
 )
 
-// NotReadable is the code of a document that cannot be checked, or a folder without sources.
+// NotReadable is the code for a document that cannot be checked, or a folder without sources.
 const NotReadable = "DOCUMENT_NOT_READABLE"
 
 // Limits of a check.
 const (
-	maxFindings = 50 // of each list in a result
+	maxFindings = 50 // per list in a result
 	checkTime   = 30 * time.Second
 )
 
@@ -31,7 +31,7 @@ const (
 type CheckIn struct {
 	Path    string `json:"path"`
 	Against string `json:"against"`
-	Offset  int    `json:"offset"` // entries of each list that came before
+	Offset  int    `json:"offset"` // entries of each list on earlier pages
 }
 
 // CheckOut is the result of design.check.
@@ -46,7 +46,7 @@ type CheckOut struct {
 	Summary       string             `json:"summary" doc:"The same in a line."`
 }
 
-// Check judges a document of the workspace, and what it breaks of an older one.
+// Check finds faults in a document of the workspace, and breaks in comparison with an older one.
 func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 	text, err := s.document("path", in.Path)
 	if err != nil {
@@ -109,7 +109,7 @@ func check(in CheckIn, text, older []byte) (CheckOut, error) {
 	return out, nil
 }
 
-// from returns the part of a list that an answer holds, and where the next begins; zero at the end.
+// from returns a page of a list, and the offset of the next page; zero after the last.
 func from[T any](list []T, offset int) (part []T, next int) {
 	start := min(offset, len(list))
 	end := min(start+maxFindings, len(list))
@@ -143,7 +143,7 @@ func (s *Service) document(parameter, name string) ([]byte, error) {
 	if err != nil {
 		var reason *fs.PathError
 		if errors.As(err, &reason) {
-			err = reason.Err // the path of the workspace stays here
+			err = reason.Err // without the path of the workspace
 		}
 		return nil, unreadable(parameter, name, err)
 	}
@@ -154,7 +154,7 @@ func noWorkspace() error {
 	return toolfold.Errorf(workspace.PathNotUsable, "this server has no workspace").WithHint("start it with --workspace")
 }
 
-// readable returns a path as a local name below the workspace.
+// readable returns a path relative to the workspace.
 func (s *Service) readable(parameter, path string) (string, error) {
 	if s.workspace == "" {
 		return "", noWorkspace()
@@ -167,8 +167,8 @@ func (s *Service) readable(parameter, path string) (string, error) {
 	return name, nil
 }
 
-// older reads what a document is compared with: a file, or one that a commit has, as git
-// writes it: main:docs/api.yaml. main: is the same path there.
+// older reads the older document: a file, or a file of a commit in git's form, main:docs/api.yaml.
+// main: means the same path in that commit.
 func (s *Service) older(ctx context.Context, in CheckIn) ([]byte, error) {
 	ref, name, ofGit := strings.Cut(in.Against, ":")
 	if !ofGit || len(ref) < 2 || filepath.IsAbs(filepath.FromSlash(in.Against)) { // C: is a drive

@@ -1,11 +1,10 @@
-// Package design declares the design tool: APIs, components, schemas and
-// architectures, written from arguments as text in a format. No model is asked.
-// Documents of APIs that exist are checked, and compared with older ones.
+// Package design declares the design tool: APIs, components, schemas and architectures, written
+// from arguments as text in a format. No model is asked. Existing API documents are checked, and
+// compared with older ones.
 //
-// A design is stored, and with an output path written to a file in the
-// workspace too. Its id follows from its text, so that the same arguments give
-// the same design. A file is replaced unasked only when its text is a stored
-// design.
+// A design is stored, and with an output path written to a file in the workspace too. Its id is
+// computed from its text, so that the same arguments give the same design. Without overwrite, a
+// file is replaced only if its text is a stored design.
 //
 // It is not a stable API: see docs/stability.md.
 package design
@@ -159,5 +158,5 @@ const (
 	writesFile = "outputPath is written, and its text not repeated. "
 )
 
-// exampleID is the id of what the example of schema makes.
+// exampleID is the id of the design in the example of schema.
 const exampleID = "45776123-3a0a-841e-b5f4-213dae0cf543"

@@ -19,16 +19,15 @@ import (
 // maxPath limits an outputPath, in bytes.
 const maxPath = 1000
 
-// writing lets one goroutine of the process look at a file and write it at a
-// time.
+// writing serializes the check and write of files in this process.
 var writing sync.Mutex
 
 // target is a file in the workspace that may be written.
 type target struct {
 	root *os.Root
-	name string // below the workspace, with slashes
+	name string // relative to the workspace, with slashes
 
-	// replace says that there is a file, which may go; mode is the new one's.
+	// replace is true if an existing file may be replaced; mode is the mode of the new file.
 	replace bool
 	mode    fs.FileMode
 }
@@ -41,10 +40,9 @@ func (s *Service) Writes(_ context.Context, out Output) ([]string, error) {
 	return []string{out.OutputPath}, nil
 }
 
-// open checks that a design may be written to a path: a name inside the
-// workspace that hides nothing, where there is no file, or one that toolfold
-// wrote, or any regular file where the caller says overwrite. It changes
-// nothing. The caller closes the target.
+// open checks that a design may be written to a path: a visible name inside the workspace, without
+// a file, with a file that toolfold wrote, or with any regular file if the caller sets overwrite.
+// It changes nothing. The caller must close the target.
 func (s *Service) open(ctx context.Context, out Output) (*target, error) {
 	name, err := s.inside(out.OutputPath)
 	if err != nil {
@@ -65,10 +63,10 @@ func (s *Service) open(ctx context.Context, out Output) (*target, error) {
 
 func (t *target) close() {
 	writing.Unlock()
-	_ = t.root.Close() // it was only read from by now
+	_ = t.root.Close() // read-only so far
 }
 
-// below returns a path as one from the workspace, which may lead out of it.
+// below returns a path relative to the workspace. It may lead out of the workspace.
 func (s *Service) below(path string) string {
 	name := filepath.FromSlash(path)
 	if filepath.IsAbs(name) {
@@ -81,7 +79,7 @@ func (s *Service) below(path string) string {
 	return filepath.Clean(name)
 }
 
-// inside returns a path as a name below the workspace.
+// inside returns a path as a name inside the workspace.
 func (s *Service) inside(path string) (string, error) {
 	if s.workspace == "" {
 		return "", toolfold.Errorf(workspace.PathNotUsable, "there is no workspace to write to").
@@ -104,7 +102,7 @@ func unusable(reason string) *toolfold.Error {
 	return toolfold.Errorf(workspace.PathNotUsable, "outputPath %s; nothing was written", reason).WithHint("name a file such as docs/api.yaml")
 }
 
-// look decides whether what is at the target may be replaced.
+// look checks whether an existing target may be replaced.
 func (s *Service) look(ctx context.Context, t *target, overwrite bool) error {
 	info, err := t.root.Lstat(t.name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +137,7 @@ func (s *Service) look(ctx context.Context, t *target, overwrite bool) error {
 	return nil
 }
 
-// folders checks that the folders that are missing above a target can be made.
+// folders checks that the missing folders above a target can be created.
 func (s *Service) folders(t *target) error {
 	for dir := filepath.Dir(filepath.FromSlash(t.name)); dir != "."; dir = filepath.Dir(dir) {
 		info, err := t.root.Stat(dir)
@@ -157,11 +155,10 @@ func (s *Service) folders(t *target) error {
 	return nil
 }
 
-// write puts a text in place, whole or not at all, and makes the folders above
-// it. The text is written beside the target and synced. A new file then gets a
-// second name, which fails where somebody else made one by now; a file that
-// may go is replaced. A process that is killed leaves at most a file that ends
-// in .tmp.
+// write writes a text atomically and creates the folders above it. The text is first written to a
+// file beside the target and synced. A new file then gets its name by a link, which fails if
+// another program created the file meanwhile; an existing file is replaced by a rename. A killed
+// process leaves at most a file that ends in .tmp.
 func (t *target) write(text string) error {
 	name := filepath.FromSlash(t.name)
 	if err := t.root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -181,7 +178,7 @@ func (t *target) write(text string) error {
 		_ = t.root.Remove(temp)
 	}
 	if err != nil && !t.replace && !errors.Is(err, fs.ErrExist) {
-		err = t.writeSynced(name, text) // a file system whose files have one name
+		err = t.writeSynced(name, text) // a file system without hard links
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return toolfold.Errorf(Exists, "%s came to be meanwhile; nothing was written", shorten.Quoted(t.name)).

@@ -22,7 +22,7 @@ import (
 	"github.com/toolfold/toolfold/tools/design/schema"
 )
 
-// MaxBytes is the most that a design may have, its documentation included.
+// MaxBytes is the maximum size of a design with its documentation.
 const MaxBytes = 256 << 10
 
 // Draft is the status of every design.
@@ -31,7 +31,7 @@ const Draft = "draft"
 // The codes of the family.
 const (
 	NotFound = "DESIGN_NOT_FOUND"
-	Exists   = "FILE_EXISTS" // and toolfold did not write it
+	Exists   = "FILE_EXISTS" // a file that toolfold did not write
 )
 
 // Service runs the design actions. It is safe for concurrent use, and several
@@ -42,8 +42,8 @@ type Service struct {
 	now       func() time.Time
 }
 
-// New returns a service on a store. Files are written below the workspace, a
-// folder; empty = nowhere.
+// New returns a service on a store. Files are written below the folder workspace; if it is empty,
+// files cannot be written.
 func New(store Store, workspace string, now func() time.Time) *Service {
 	return &Service{store: store, workspace: workspace, now: now}
 }
@@ -90,7 +90,7 @@ func recordsOf(list []json.RawMessage) (records []schema.Model, problems []toolf
 	return records, problems
 }
 
-// text keeps a design whose content is all that there is to it.
+// text stores a design without documentation.
 func (s *Service) text(ctx context.Context, d Design, problems []toolfold.Problem, out Output) (TextOut, error) {
 	d, file, err := s.keep(ctx, d, problems, out)
 	if err != nil {
@@ -121,8 +121,8 @@ func (s *Service) Component(ctx context.Context, in ComponentIn) (ComponentOut, 
 	return out, nil
 }
 
-// Architecture designs an architecture. Its file is the diagram; in Markdown
-// it is the documentation, which has the diagram in it.
+// Architecture designs an architecture. Its file is the diagram, or in Markdown the documentation
+// with the diagram.
 func (s *Service) Architecture(ctx context.Context, in ArchitectureIn) (ArchitectureOut, error) {
 	model, err := s.system(ctx, in)
 	if err != nil {
@@ -147,10 +147,10 @@ func (s *Service) Architecture(ctx context.Context, in ArchitectureIn) (Architec
 	return out, nil
 }
 
-// readTime bounds the reading of a folder's imports.
+// readTime limits the time to read a folder's imports.
 const readTime = time.Minute
 
-// system returns the model to draw: that of the arguments, or of the imports in a folder.
+// system returns the model to draw, from the arguments or from the imports in a folder.
 func (s *Service) system(ctx context.Context, in ArchitectureIn) (architecture.Model, error) {
 	switch {
 	case in.Path == "" && len(in.Components) == 0:
@@ -177,10 +177,9 @@ func (s *Service) system(ctx context.Context, in ArchitectureIn) (architecture.M
 	return model, err
 }
 
-// keep stores a design and writes its file. The file is looked at first, so
-// that a refusal stores nothing, and written last, so that what toolfold wrote
-// is known when it is there. The id follows from the design: designing the
-// same again gives the one that is stored.
+// keep stores a design and writes its file. It checks the file first, so that a rejected call
+// stores nothing, and writes it last, so that its text is already known as toolfold's. The id is
+// computed from the design: the same design again returns the stored one.
 func (s *Service) keep(ctx context.Context, d Design, problems []toolfold.Problem, out Output) (Design, *File, error) {
 	if len(problems) > 0 {
 		return Design{}, nil, &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
@@ -217,10 +216,10 @@ func (s *Service) keep(ctx context.Context, d Design, problems []toolfold.Proble
 	return d, &File{Path: target.name, Bytes: len(text)}, nil
 }
 
-// namespace goes into the ids of designs. It must stay the same.
+// namespace is the UUID namespace of design ids. It must never change.
 var namespace = uuid.MustParse("7b0d6c52-8d0e-4d52-9f0a-64f1d1f3a7c1")
 
-// designTypes are the types of designs that there are.
+// designTypes lists the types of designs.
 var designTypes = []string{"api", "component", "schema", "architecture"}
 
 // List lists designs, a page at a time.
@@ -246,8 +245,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 // maxShown limits the text in a result, in bytes: about 8,000 tokens.
 const maxShown = 24_000
 
-// part returns the at most limit bytes of a text from an offset on, and
-// whether more follow. It cuts at the end of a line where there is one.
+// part returns at most limit bytes of a text from an offset, and whether more follow. It cuts at
+// the end of a line if possible.
 func part(text string, offset, limit int) (excerpt string, more bool) {
 	text = text[min(offset, len(text)):]
 	if len(text) <= limit {
@@ -260,7 +259,7 @@ func part(text string, offset, limit int) (excerpt string, more bool) {
 	return strings.ToValidUTF8(text, ""), true
 }
 
-// Get returns a design, as much of it as a result holds.
+// Get returns a design, up to the size of a result.
 func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	d, found, err := s.store.Get(ctx, strings.ToLower(in.DesignID))
 	if err != nil {
@@ -270,7 +269,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 		return GetOut{}, toolfold.Errorf(NotFound, "there is no design %s", in.DesignID).WithHint("design.list shows those there are")
 	}
 	out := GetOut{Listed: Listed{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, Status: Draft, CreatedAt: d.CreatedAt}}
-	// One offset goes through both texts.
+	// One offset counts through both texts.
 	offset := min(in.Offset, len(d.Content)+len(d.Documentation))
 	excerpt, more := part(d.Content+d.Documentation, offset, maxShown)
 	if more {

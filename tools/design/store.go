@@ -7,46 +7,44 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Design is a design as it is stored. CreatedAt is UTC in whole microseconds.
+// Design is a stored design. CreatedAt is UTC in whole microseconds.
 type Design struct {
 	ID, Type, Format, Name string
-	Content                string // the whole text, as a file of it holds it
-	Documentation          string // of an architecture; else empty
+	Content                string // the whole text of its file
+	Documentation          string // for architectures; otherwise empty
 	CreatedAt              time.Time
 }
 
-// Store keeps designs, which never change. Methods are safe for concurrent
-// use, also by several processes.
+// Store stores designs, which never change. Methods are safe for concurrent use, also by several
+// processes.
 type Store interface {
-	// Put keeps a design, unless there is one with its ID, and returns when the
-	// one that is there was created.
+	// Put stores a design unless its ID exists. It returns the creation time of the stored design.
 	Put(ctx context.Context, d Design) (createdAt time.Time, err error)
 
-	// Get returns a design; found is false where there is none.
+	// Get returns a design; found is false if it does not exist.
 	Get(ctx context.Context, id string) (d Design, found bool, err error)
 
-	// Wrote reports whether there is a design whose Content or Documentation is
-	// that text.
+	// Wrote reports whether the text is the Content or Documentation of a stored design.
 	Wrote(ctx context.Context, text string) (bool, error)
 
-	// List returns designs, newest first, those of one moment by falling id.
+	// List returns designs, newest first; designs of the same time by descending id.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
-// Query picks designs. An empty Type does not filter.
+// Query filters designs. An empty Type does not filter.
 type Query struct {
 	Type  string
 	Limit int
-	After *toolfold.Position // nil = from the newest
+	After *toolfold.Position // nil = from the newest design
 }
 
 // Page is a part of a list.
 type Page struct {
 	Designs []Listed
-	Total   int // of all designs that the query picks, After and Limit aside
+	Total   int // of all matching designs, ignoring After and Limit
 }
 
-// Listed is a design as design.list shows it. The store leaves Status out.
+// Listed is a design in design.list. The store does not set Status.
 type Listed struct {
 	ID        string    `json:"designId" doc:"The design." format:"uuid"`
 	Type      string    `json:"type" doc:"Its type." enum:"api,component,schema,architecture"`

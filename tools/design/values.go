@@ -11,14 +11,13 @@ import (
 	"github.com/toolfold/toolfold/tools/design/schema"
 )
 
-// Output names a file to write a design to, besides the store. An empty
-// OutputPath writes none.
+// Output names a file for the design, in addition to the store. An empty OutputPath means no file.
 type Output struct {
 	OutputPath string `json:"outputPath"`
 	Overwrite  bool   `json:"overwrite"`
 }
 
-// File names a file that was written.
+// File is a written file.
 type File struct {
 	Path  string `json:"path" doc:"Below the workspace."`
 	Bytes int    `json:"bytes" doc:"Its size."`
@@ -118,7 +117,7 @@ type ListOut struct {
 // GetIn are the arguments of design.get.
 type GetIn struct {
 	DesignID string `json:"designId"`
-	Offset   int    `json:"offset"` // in bytes, through the content and then the documentation
+	Offset   int    `json:"offset"` // in bytes, counting content and then documentation
 }
 
 // GetOut is the result of design.get.

@@ -1,6 +1,5 @@
-// Package guard declares the guard tool: policies for changes of files. Changes
-// are checked against one when somebody asks, and a policy that is applied to a
-// session keeps the calls of that session from writing what it forbids.
+// Package guard declares the guard tool: policies for changes of files. guard.check checks changes
+// by a policy. A policy applied to a session prevents forbidden writes by calls of that session.
 //
 // It is not a stable API: see docs/stability.md.
 package guard

@@ -11,16 +11,15 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Rules hold the calls of sessions to their policies. They are asked before
-// each call that writes files.
+// Rules enforce the policies of sessions. They are consulted before each call that writes files.
 type Rules struct {
-	// Open opens the store, or returns the one that is open.
+	// Open opens the store, or returns the open one.
 	Open func(context.Context) (Store, error)
 
-	Workspace string // the folder; policies are about files below it
+	Workspace string // the folder; policies cover files below it
 }
 
-// Active returns those of the sessions that have not ended.
+// Active returns the given sessions that have not ended.
 func (r Rules) Active(ctx context.Context, sessions []string) ([]string, error) {
 	store, err := r.Open(ctx)
 	if err != nil {
@@ -33,9 +32,8 @@ func (r Rules) Active(ctx context.Context, sessions []string) ([]string, error) 
 	return active, nil
 }
 
-// Claim refuses files that a policy of one of the sessions does not let its
-// calls write. The folders or packages of files that may be written count as
-// changed from then on, whatever becomes of the call.
+// Claim fails if a policy of one of the sessions forbids writing one of the files. If it succeeds,
+// the folders or packages of the files count as changed from then on, even if the call fails.
 func (r Rules) Claim(ctx context.Context, sessions, files []string) error {
 	store, err := r.Open(ctx)
 	if err != nil {

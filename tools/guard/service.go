@@ -24,13 +24,13 @@ const (
 	NotFound    = "POLICY_NOT_FOUND"
 	CheckFailed = "GUARD_CHECK_FAILED"
 	ApplyFailed = "POLICY_APPLY_FAILED"
-	Violation   = "POLICY_VIOLATION" // a policy of the session forbids what a call would write
+	Violation   = "POLICY_VIOLATION" // a policy of the session forbids a write of the call
 )
 
-// maxPolicies is the most policies of a session.
+// maxPolicies is the maximum number of policies of a session.
 const maxPolicies = 10
 
-// everything stands for all changes, as an entry of changedPaths.
+// everything is the entry of changedPaths for all changes.
 const everything = "git"
 
 // Service runs the guard actions. It is safe for concurrent use.
@@ -41,8 +41,8 @@ type Service struct {
 	now      func() time.Time
 }
 
-// New returns a service for the policies of a workspace. TestCommand returns
-// the argument vector that its user has set to test it; nil is none.
+// New returns a service for the policies of a workspace. TestCommand returns the argument vector of
+// the user's test command, or nil.
 func New(store Store, folder workspace.Folder, testCommand func() ([]string, error), now func() time.Time) *Service {
 	return &Service{
 		store: store, policies: policy.NewSet(folder), now: clock.Micros(now),
@@ -68,7 +68,7 @@ type CheckOut struct {
 	Timestamp time.Time       `json:"timestamp" doc:"When it was checked."`
 }
 
-// Check checks changes against a policy.
+// Check checks changes by a policy.
 func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 	if s.checker.Dir == "" {
 		return CheckOut{}, toolfold.Errorf(CheckFailed, "this server has no workspace").WithHint("start it with --workspace")
@@ -93,7 +93,7 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 	return out, nil
 }
 
-// summary returns which gates do not pass or, where all do, what each of them checked.
+// summary lists the failed gates, or the checks of each gate if all pass.
 func summary(gates []policy.Result) string {
 	var passed, not []string
 	for _, g := range gates {
@@ -109,8 +109,8 @@ func summary(gates []policy.Result) string {
 	return fmt.Sprintf("%s; %d of %d gates pass", strings.Join(not, ", "), len(passed), len(gates))
 }
 
-// changes returns what a call is about: the paths that it names, or all that git says
-// differs. Where there is something to differ from, only that is judged.
+// changes returns the changes to check: the paths in the call, or all differences that git reports.
+// With a commit to compare with, only added lines are judged.
 func (s *Service) changes(ctx context.Context, in CheckIn) ([]policy.Change, error) {
 	all := len(in.ChangedPaths) == 0 || slices.Contains(in.ChangedPaths, everything)
 	if !all && in.Since == "" {
@@ -125,8 +125,8 @@ func (s *Service) changes(ctx context.Context, in CheckIn) ([]policy.Change, err
 	return changes, err
 }
 
-// find returns the policy of an id with the target in place. Code is that of
-// the error for a target that does not go with it.
+// find returns the policy with an id, with its target filled in. Code is the error code for a
+// target that does not fit the policy.
 func (s *Service) find(ctx context.Context, id, target, code string) (policy.Policy, error) {
 	list, broken, err := s.policies.Read(ctx)
 	if err != nil {
@@ -176,7 +176,7 @@ type ListOut struct {
 	Total    int                `json:"total" doc:"All policies; 100 at most."`
 }
 
-// Item is a policy as guard.list shows it.
+// Item is a policy in guard.list.
 type Item struct {
 	PolicyID          string   `json:"policyId" doc:"The policy."`
 	Description       string   `json:"description,omitempty" doc:"Its purpose."`
@@ -189,7 +189,7 @@ type Item struct {
 	Trusted           *bool    `json:"trusted,omitempty" doc:"False if its command does not run: the user has not trusted the workspace."`
 }
 
-// List lists policies. There are never more than a call may ask for.
+// List lists policies. All of them fit into one page.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	list, broken, err := s.policies.Read(ctx)
 	if err != nil {
@@ -226,7 +226,7 @@ type ApplyOut struct {
 	Message         string   `json:"message" doc:"The outcome in words."`
 }
 
-// Apply holds a session to a policy.
+// Apply applies a policy to a session.
 func (s *Service) Apply(ctx context.Context, in ApplyIn) (ApplyOut, error) {
 	p, err := s.find(ctx, in.PolicyID, in.Target, ApplyFailed)
 	if err != nil {

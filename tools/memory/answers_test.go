@@ -14,9 +14,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// What a client exports in pages and imports elsewhere is there as it was, byte
-// for byte. Entries that no answer can hold are named, and import refuses them:
-// no part of them is stored.
+// Entries exported in pages and imported elsewhere are equal byte for byte. Entries that are too
+// large for a response are named. Import rejects them and stores no part of them.
 func TestExportAndImportThroughAnswers(t *testing.T) {
 	t.Parallel()
 	from, to := workbench.New(t, surface.Options{}), workbench.New(t, surface.Options{})
@@ -106,7 +105,7 @@ func mustCall(t *testing.T, b *workbench.Bench, name string, args map[string]any
 	return answer.Content
 }
 
-// A value as an answer cut it is refused by import, wherever the cut is in it.
+// Import rejects a value that a response cut at any place.
 func TestImportRefusesWhatWasCut(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
@@ -123,8 +122,8 @@ func TestImportRefusesWhatWasCut(t *testing.T) {
 	}
 }
 
-// Who knows overwrite from import learns what store has in its place, and
-// nothing is stored.
+// The error for overwrite, which is a parameter of import, names ifAbsent of store. Nothing is
+// stored.
 func TestOverwriteNamesIfAbsent(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Full})

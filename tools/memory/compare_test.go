@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// searchSet is a notebook with questions and the keys of what they look for.
+// searchSet is a notebook with questions and the keys of their notes.
 type searchSet struct {
 	name      string
 	notes     [][2]string // key and text
@@ -100,8 +100,8 @@ func plainFTS5(t testing.TB, set searchSet) searcher {
 	return func(question string) []string { return find(question, 10) }
 }
 
-// TestSearchBesidePlainFTS5 holds that questions find at least as much as with
-// a plain full-text index, in words that people use.
+// TestSearchBesidePlainFTS5 checks that questions in common words find at least as much as with a
+// plain full-text index.
 func TestSearchBesidePlainFTS5(t *testing.T) {
 	t.Parallel()
 	urls := map[string]func() string{"SQLite": func() string { return "memory:" }}

@@ -15,45 +15,44 @@ import (
 // Limits of excerpts.
 const (
 	maxExcerpt      = 240       // characters
-	maxExcerptRead  = 1 << 20   // bytes of all values of an answer that are looked through
-	maxExcerptEntry = 128 << 10 // and of one value
-	maxPiece        = 40        // characters that are kept or left out together
-	maxKnownPieces  = 10_000    // pieces whose terms are remembered
+	maxExcerptRead  = 1 << 20   // bytes read of all values of a response
+	maxExcerptEntry = 128 << 10 // bytes read of one value
+	maxPiece        = 40        // characters of a piece
+	maxKnownPieces  = 10_000    // pieces with cached terms
 )
 
-// excerpter cuts values down to what is around the words of a query.
+// excerpter cuts values to the parts around the words of a query.
 type excerpter struct {
 	ranker *ranker
-	room   int              // bytes left to look through; later values are cut at their beginning
-	known  map[string][]int // terms by the text of a piece: most words of a text come again
+	room   int              // bytes left to read; when used up, excerpts are the beginnings of values
+	known  map[string][]int // terms by the text of a piece, because most words are repeated
 }
 
 func newExcerpter(r *ranker) *excerpter {
 	return &excerpter{ranker: r, room: maxExcerptRead, known: map[string][]int{}}
 }
 
-// piece is a word of a value as it is shown, with the terms that it matches.
+// piece is a word of a shown value, with its matching terms.
 type piece struct {
 	text  string
 	size  int // characters, with a space
 	terms []int
 }
 
-// excerpt returns the part of a value with the most words of the query. A
-// value is shown as its names and scalars; an ellipsis stands for what is left
-// out. Looking ends where the words found together have the rarity that all
-// words of the entry have.
+// excerpt returns the part of a value with the most words of the query, weighted by rarity. A value
+// is shown as its names and scalars, with an ellipsis for omitted parts. The search ends early when
+// a part reaches rarity, the sum for all words of the query in the entry.
 func (x *excerpter) excerpt(value json.RawMessage, rarity float64) string {
 	read := min(x.room, maxExcerptEntry)
 	x.room -= read
 
-	// A window of pieces slides over the value; it is worth the rarity of the
-	// words in it, each once.
+	// A window of pieces slides over the value. Its worth is the rarity of the query's words in it,
+	// each counted once.
 	var pieces []piece
 	count := make([]int, len(x.ranker.query.terms))
 	var worth, best float64
 	from, to, size, start := 0, 0, 0, 0
-	after := 0 // characters beyond the part that was looked through
+	after := 0 // characters after the part that was read
 	for text := range inPieces(value) {
 		p := piece{text: text, size: utf8.RuneCountInString(text) + 1}
 		if read <= 0 || best > 0 && best >= rarity-1e-9 {
@@ -87,8 +86,8 @@ func (x *excerpter) excerpt(value json.RawMessage, rarity float64) string {
 		}
 	}
 	x.room += max(read, 0)
-	// What was found last is at the end of the window: move on to show as much
-	// after the words as before them.
+	// The last word found is at the end of the window. Move the window to show as much after the
+	// words as before them.
 	first, last := from, to
 	for first < last && best > 0 && len(pieces[first].terms) == 0 {
 		first++
@@ -123,8 +122,7 @@ func (x *excerpter) excerpt(value json.RawMessage, rarity float64) string {
 	return b.String()
 }
 
-// inPieces yields the text of a value, split at spaces, and long stretches
-// without a space.
+// inPieces yields the text of a value, split at spaces and after maxPiece characters.
 func inPieces(value json.RawMessage) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for text := range flatten(value) {
@@ -169,7 +167,7 @@ func (x *excerpter) terms(text string) []int {
 	return found
 }
 
-// flatten yields the names and scalars of a JSON value in their order.
+// flatten yields the names and scalars of a JSON value in order.
 func flatten(value json.RawMessage) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		dec := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

@@ -2,8 +2,7 @@ package memory
 
 import "github.com/toolfold/toolfold"
 
-// maxCursor is the length of a cursor with the longest namespace, key and workspace, whatever
-// characters are in them.
+// maxCursor is enough for a cursor with the longest namespace, key and workspace of any characters.
 const maxCursor = 10_000
 
 // Scopes of store.
@@ -41,7 +40,7 @@ var (
 	dryRun    = toolfold.Bool{Name: "dryRun", Doc: "Only report, delete nothing."}
 	data      = entriesWith(value)
 
-	// The rest of an answer of export, so that import takes one as it is.
+	// The other fields of a result of export, so that import accepts it unchanged.
 	answer = toolfold.Fields{
 		toolfold.Bool{Name: "hasMore", Doc: "Of the export."}.With(toolfold.Added()),
 		toolfold.Int{Name: "count", Doc: "Of the export."}.With(toolfold.Added()),
@@ -51,8 +50,8 @@ var (
 	}
 )
 
-// entriesWith declares a list of entries to import. They are checked one by
-// one, so that a bad one does not refuse the others.
+// entriesWith declares a list of entries to import. Each entry is checked on its own, so that an
+// invalid one does not fail the call.
 func entriesWith(value toolfold.Field) toolfold.List {
 	return toolfold.List{Name: "data", Doc: "Entries, as export returns them.", Of: toolfold.Object{
 		Required: toolfold.Fields{key, value},

@@ -6,13 +6,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// minGuessed is the fewest characters of a word that is guessed at: of a
-// shorter one, too many others are a letter away.
+// minGuessed is the minimum length of a guessed word, in characters. Too many words differ from a
+// shorter one by one letter.
 const minGuessed = 5
 
-// nearForms returns the stems of all words that are one slip away from a
-// folded word, the likeliest slips first: two letters swapped, one missing, one
-// too many, another one. Letters are added to words in plain Latin letters only.
+// nearForms returns the stems of all words that differ from a folded word by one slip. The most
+// likely slips come first: two swapped letters, a missing, an additional and a wrong letter.
+// Letters are added and replaced only in words of plain Latin letters.
 func nearForms(word string) []string {
 	seen := map[string]bool{}
 	var forms []string

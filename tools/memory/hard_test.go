@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// hardSets returns the questions that have no word of their note, in two halves that are asked of the notes of both.
-// Of the held half, which who tunes does not read, only sums are printed.
+// hardSets returns questions that have no word of their note, in two halves over the notes of both.
+// Only sums are printed for the held half, because people who tune the search must not read it.
 func hardSets(t testing.TB) (tune, held searchSet) {
 	t.Helper()
 	tune, held = readSearchSet(t, "hard-tune"), readSearchSet(t, "hard-held")
@@ -20,8 +20,8 @@ func hardSets(t testing.TB) (tune, held searchSet) {
 	return tune, held
 }
 
-// TestSearchInOtherWords measures questions that have no word of their note. The floors are a little below what was
-// measured; a plain full-text index finds next to nothing.
+// TestSearchInOtherWords measures questions that have no word of their note. The floors are a
+// little below measured values; a plain full-text index finds next to nothing.
 func TestSearchInOtherWords(t *testing.T) {
 	t.Parallel()
 	urls := map[string]func() string{"SQLite": func() string { return "memory:" }}
@@ -55,7 +55,7 @@ func TestSearchInOtherWords(t *testing.T) {
 	}
 }
 
-// Hard questions share no stem with their notes, stop words aside, or they were not hard.
+// Hard questions share no stem with their notes, except stop words.
 func TestHardQuestionsHaveNoWordOfTheirNotes(t *testing.T) {
 	t.Parallel()
 	tune, held := hardSets(t)
@@ -79,7 +79,7 @@ func TestHardQuestionsHaveNoWordOfTheirNotes(t *testing.T) {
 	}
 }
 
-// stems returns the stems of the words of a text that say something.
+// stems returns the stems of the words of a text that are not stop words.
 func stems(text string) map[string]bool {
 	list := map[string]bool{}
 	for w := range words.Split(text) {

@@ -13,21 +13,21 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// VersionNotFound is the code of restore if there is no such version.
+// VersionNotFound is the error code of restore if there is no such version.
 const VersionNotFound = "VERSION_NOT_FOUND"
 
-// maxVersionsNamed bounds the numbers of versions that an error names.
+// maxVersionsNamed limits the version numbers in an error.
 const maxVersionsNamed = 10
 
-// previous describes the version that an entry was.
+// previous describes the version of an entry that was replaced.
 func previous(e *Entry) *Previous {
 	return &Previous{Author: e.Author, StoredAt: e.StoredAt, Version: e.Version}
 }
 
-// days returns how long versions are kept, in words.
+// days returns the retention time of versions in words.
 func (h History) days() string { return english.Count(int(h.Age/(24*time.Hour)), "day", "days") }
 
-// undo ends the message of a deletion.
+// undo returns the end of a deletion's message: how to restore.
 func (s *Service) undo() string {
 	if !s.History.On() {
 		return ""
@@ -35,8 +35,8 @@ func (s *Service) undo() string {
 	return fmt.Sprintf("; memory.restore brings it back for %s", s.History.days())
 }
 
-// Restore makes an earlier version of an entry the current one. An entry that was restored and not
-// stored since stays as it is if no version is named: a call that is repeated changes nothing.
+// Restore makes an earlier version of an entry the current one. Without a version number, an entry
+// that was restored and not stored since stays unchanged, so that a repeated call has no effect.
 func (s *Service) Restore(ctx context.Context, in RestoreIn) (RestoreOut, error) {
 	own := s.own(ctx)
 	owner, err := s.scoped(own, in.Scope)
@@ -71,7 +71,7 @@ func (s *Service) Restore(ctx context.Context, in RestoreIn) (RestoreOut, error)
 	return out, nil
 }
 
-// noVersion returns the error of a version that is not there.
+// noVersion returns the error for a missing version.
 func (s *Service) noVersion(ctx context.Context, at Place, number int, now time.Time) error {
 	scope := Scope{Namespace: at.Namespace, Key: at.Key, Workspace: at.Workspace, Now: now}
 	list, err := s.store.Versions(ctx, scope, true, VersionPosition{}, maxVersionsNamed)
@@ -111,8 +111,8 @@ func (s *Service) noVersion(ctx context.Context, at Place, number int, now time.
 	return failure.WithHint("memory.list with history lists the earlier versions of all keys")
 }
 
-// getVersion reads a version of an entry: of the caller's workspace, else of all workspaces, else of the
-// only other one that has the key.
+// getVersion reads a version of an entry. Without a workspace it tries the caller's own, then
+// workspace user, then the only other workspace that has the key.
 func (s *Service) getVersion(ctx context.Context, in GetIn, out GetOut, now time.Time) (GetOut, error) {
 	own := s.own(ctx)
 	places := []string{own, User}

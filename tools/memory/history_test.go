@@ -13,7 +13,8 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// remembering returns services of workspaces over one store with a history, by a function that moves their clock.
+// remembering returns services of workspaces over one store with a history, and a function that
+// advances their clock.
 func remembering(t *testing.T, names ...string) (in map[string]*memory.Service, pass func(time.Duration)) {
 	t.Helper()
 	history := memory.History{Versions: 10, Age: 30 * 24 * time.Hour}
@@ -101,7 +102,7 @@ func TestRestore(t *testing.T) {
 	equal(t, versionsOf(t, s, memory.ListIn{}), []string{})
 }
 
-// What any action deletes can be restored, unless it is purged.
+// Every deleted entry can be restored, unless it is purged.
 func TestRestoreDeleted(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(t *testing.T, s *memory.Service, purge bool){
@@ -134,7 +135,7 @@ func TestRestoreDeleted(t *testing.T) {
 				wantValue(t, s, "", "k", `"second"`)
 			}
 			remove(t, s, false)
-			remove(t, s, true) // of what is deleted already
+			remove(t, s, true) // of an entry that is already deleted
 			equal(t, versionsOf(t, s, memory.ListIn{}), []string{})
 			refused(t, s.Restore, memory.RestoreIn{Key: "k"}, memory.VersionNotFound)
 			store(t, s, "", "k", `"third"`)
@@ -159,7 +160,8 @@ func TestDeletionSaysHowLongItCanBeUndone(t *testing.T) {
 		"the user has switched earlier versions off: memoryVersions or memoryVersionDays is 0")
 }
 
-// Earlier versions belong to the workspace of their entry: others may read them, and only it restores them.
+// Earlier versions belong to the workspace of their entry. Other workspaces may read them but not
+// restore them.
 func TestHistoryOfWorkspaces(t *testing.T) {
 	t.Parallel()
 	services, pass := remembering(t, "shop", "site")
@@ -194,7 +196,7 @@ func TestHistoryOfWorkspaces(t *testing.T) {
 	equal(t, versionsOf(t, site, memory.ListIn{}), []string{"shop:k@1", "user:u@1"})
 }
 
-// An import that overwrites leaves the entries that were there as earlier versions.
+// An import with overwrite keeps the replaced entries as earlier versions.
 func TestImportKeepsVersions(t *testing.T) {
 	t.Parallel()
 	services, _ := remembering(t, "shop")

@@ -12,23 +12,22 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// maxIndexText bounds the words of an entry: PostgreSQL refuses a search vector
-// of a megabyte. Words beyond it are not found.
+// maxIndexText limits the words of an entry, in bytes, because PostgreSQL rejects a search vector
+// of a megabyte. Words after it are not found.
 const maxIndexText = 512 << 10
 
-// Marks of words in [IndexText] that are not plain. Plain words have neither.
+// Prefixes of words in [IndexText]. Plain words have no prefix.
 const (
 	keyMark    = "#"  // a word of the key
 	strongMark = "##" // a word that the entry is about, see isStrong
-	hiddenMark = "@"  // a token that stands for a namespace, a workspace or a tag, never for a word
+	hiddenMark = "@"  // a token for a namespace, a workspace or a tag
 )
 
-// IndexText returns the words under which an entry is found, separated by
-// single spaces: the tokens of its namespace, workspace and tags, the stems of its
-// key and tags and the words that it is about, each once with a mark; then the stems of key and value in their
-// order, and at last forms that have no place in the order: compounds, and
-// hyphened words in one, and single characters of scripts without spaces. No word is longer than 260
-// bytes.
+// IndexText returns the words by which an entry is found, separated by single spaces. First come
+// the tokens of its namespace, workspace and tags. Then come the stems of its key and tags and the
+// words that it is about, each once with a mark. The stems of key, tags and value follow in order.
+// Last come forms without a place in this order: whole compounds, joined hyphenated words, and
+// single characters of scripts without spaces. No word is longer than 260 bytes.
 func IndexText(e Entry) string {
 	t := indexer{seen: map[string]bool{}, counts: map[string]int{}}
 	t.add(e.Key)
@@ -81,19 +80,19 @@ func IndexText(e Entry) string {
 	return text.String()
 }
 
-// isStrong reports whether a word counts for much in an entry of so many words:
-// where a word is common, entries about it are looked at before entries that
-// only mention it. Without it the oldest would be left out of a long list.
+// isStrong reports whether an entry is about a word, by its count and the words of the entry. For a
+// common word, entries about it are read before entries that only mention it. Otherwise the oldest
+// entries about it would be dropped from a long list.
 func isStrong(count, entryWords int) bool {
 	return evidence.Share(float64(count), float64(entryWords), 40) >= 0.62
 }
 
-// namespaceToken stands for a namespace among the words, so that a search in
-// a small namespace does not walk through all entries with a common word.
+// namespaceToken returns the word for a namespace. With it, a search in a small namespace does not
+// visit all entries with a common word.
 func namespaceToken(namespace string) string { return hiddenMark + digest(namespace) }
 
-// workspaceToken and tagToken begin with letters that no digest has, so that
-// they differ from the token of a namespace.
+// workspaceToken and tagToken begin with letters that are not hexadecimal, so that they differ from
+// the token of a namespace.
 func workspaceToken(workspace string) string { return hiddenMark + "w" + digest(workspace) }
 func tagToken(tag string) string             { return hiddenMark + "t" + digest(tag) }
 
@@ -102,13 +101,13 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// indexer gathers the stems of an entry.
+// indexer collects the stems of an entry.
 type indexer struct {
 	order  []string
 	extras []string // each once
 	seen   map[string]bool
 	counts map[string]int // of order
-	size   int            // bytes gathered
+	size   int            // bytes collected
 }
 
 func (t *indexer) add(text string) {

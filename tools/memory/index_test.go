@@ -40,8 +40,8 @@ func TestIndexText(t *testing.T) {
 	}
 }
 
-// TestIndexTextMarks holds that words which an entry is about are marked: all
-// of a short one, of a long one those that it repeats.
+// TestIndexTextMarks checks that the words an entry is about are marked: all words of a short
+// entry, and repeated words of a long one.
 func TestIndexTextMarks(t *testing.T) {
 	t.Parallel()
 	text := memory.IndexText(memory.Entry{Key: "k", Value: json.RawMessage(`"freeze ` + strings.Repeat("filler words of a long note ", 3) +
@@ -51,12 +51,12 @@ func TestIndexTextMarks(t *testing.T) {
 	}
 }
 
-// FuzzIndexText holds that words are what the databases take: no separators
-// or quotes in them, not long; and that a key is found by itself.
+// FuzzIndexText checks that words fit the databases, so they have no separators or quotes and are
+// not long, and that a key is found by itself.
 func FuzzIndexText(f *testing.F) {
 	f.Add("team/rules", "Friday")
 	f.Add("ﷺ\u0345ǅ", "İıſK\u0307")
-	f.Add(" ", "0") // a key without words, of a value that has some
+	f.Add(" ", "0") // a key without words and a value with words
 	f.Fuzz(func(t *testing.T, key, text string) {
 		value, err := json.Marshal(map[string]string{"text": text})
 		if err != nil {

@@ -16,7 +16,7 @@ const (
 	newest = "newest"
 )
 
-// nothingThere says what to do where no entry matches.
+// nothingThere is the message if no entry matches.
 const nothingThere = "nothing is stored there; memory.stats lists the namespaces, memory.search looks into values"
 
 // List lists keys, or earlier versions.
@@ -61,11 +61,11 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
-// ofOthers explains the workspaces that a list names.
+// ofOthers explains the workspaces in a list.
 const ofOthers = "entries that name a workspace belong to it, not to this project; user is all workspaces"
 
-// parts are the scopes that a list goes through, one after the other: entries of the caller's
-// own workspace come before entries of others.
+// parts are the scopes of a list, in order: the caller's own workspace comes before all other
+// workspaces.
 type parts []Scope
 
 func partsOf(scope Scope, own string) parts {
@@ -111,8 +111,7 @@ func (s *Service) headings(ctx context.Context, in parts, order string, after po
 	return list, err
 }
 
-// encodedLen returns an upper bound of the bytes of an entry in an answer, without
-// its value.
+// encodedLen returns an upper bound for the bytes of an entry without its value in a response.
 func (h Heading) encodedLen() int {
 	size := encodedLen(h.Key) + encodedLen(h.Namespace) + encodedLen(h.Workspace) + perEntry
 	for _, tag := range h.Tags {
@@ -121,8 +120,8 @@ func (h Heading) encodedLen() int {
 	return size
 }
 
-// position is the last entry of a page: its Place or its Moment, by the order of
-// the list, in one of its parts. The zero value is before the first page.
+// position is the position of a page's last entry in one of the list's parts: its Place or its
+// Moment, depending on the order. The zero value is before the first page.
 type position struct {
 	Place
 	StoredAt, ID int64 // StoredAt in microseconds since 1970
@@ -142,8 +141,8 @@ func (p position) cursor() string {
 	return toolfold.CursorOf(string(raw))
 }
 
-// parsePosition parses a cursor that an action issued. An empty one is the position
-// before the first entry.
+// parsePosition parses a cursor of an action. An empty cursor is the position before the first
+// entry.
 func parsePosition(cursor, action string) (after position, err error) {
 	if cursor == "" {
 		return after, nil
@@ -165,7 +164,7 @@ func badCursor(reason string) error {
 		WithHint("pass nextCursor of the page before, with the same other parameters, or no cursor for the first page")
 }
 
-// maxStats bounds the namespaces on a page of stats, and the keys that it names.
+// maxStats limits the namespaces and the keys on a page of stats.
 const maxStats = 1000
 
 // Stats counts entries per namespace, a page of namespaces at a time.

@@ -1,12 +1,11 @@
-// Package memory is the family of the durable key-value notebook: JSON values
-// under keys, in namespaces, found again by key, prefix or words.
+// Package memory is the family of the durable key-value notebook: JSON values under keys in
+// namespaces, which can be found by key, prefix or words.
 //
-// Keys and namespaces may hold any character. Lists are in the order of the
-// bytes of namespace and key. Times are kept to the microsecond, in UTC.
+// Keys and namespaces may contain any character. Lists are in the byte order of namespace and key.
+// Times are in UTC, with a precision of a microsecond.
 //
-// The family makes the words by which an entry is found; a store only keeps them.
-// When they change, a schema step lists the entries, and the first search
-// replaces theirs.
+// The family creates the words by which an entry is found; a store only stores them. If their form
+// changes, a schema step marks the entries, and the first search replaces their words.
 //
 // It is not a stable API: see docs/stability.md.
 package memory

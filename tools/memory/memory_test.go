@@ -35,7 +35,7 @@ func call[In, Out any](t *testing.T, action func(context.Context, In) (Out, erro
 	return out
 }
 
-// refused runs an action that must fail with a code.
+// refused runs an action that must fail with this code.
 func refused[In, Out any](t *testing.T, action func(context.Context, In) (Out, error), in In, code string) *toolfold.Error {
 	t.Helper()
 	_, err := action(t.Context(), in)
@@ -121,8 +121,8 @@ func TestValueLimit(t *testing.T) {
 	}
 }
 
-// TestStoreAnyValue holds that every JSON value comes back as it was written,
-// and that text which holds an object or list is stored as that.
+// TestStoreAnyValue checks that every JSON value comes back unchanged, and that text with an object
+// or list is stored as the object or list.
 func TestStoreAnyValue(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -166,8 +166,8 @@ func TestGetSeveral(t *testing.T) {
 	}
 }
 
-// TestAnswersAreBounded holds that no answer exceeds a mebibyte, whatever is
-// stored, and that what is left out can be read on.
+// TestAnswersAreBounded checks that no response exceeds a mebibyte, whatever is stored, and that
+// the rest can be read on.
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -228,8 +228,8 @@ func bounded(t *testing.T, out any) {
 	}
 }
 
-// TestBulkListsAreBounded holds that a call with too many items is refused by
-// the declaration, under every name.
+// TestBulkListsAreBounded checks that the declaration rejects a call with too many items, under
+// every name.
 func TestBulkListsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, a := range memory.Family.Declared().Actions {
@@ -294,7 +294,7 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// Cursors of other lists and filters are refused before the service is called.
+// Cursors of other lists and filters are rejected before the service is called.
 func TestBadCursor(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -328,7 +328,7 @@ func TestStats(t *testing.T) {
 	equal(t, out.ByNamespace, map[string]memory.NamespaceStats{"b": {Count: 1, Bytes: 2}})
 }
 
-// Every namespace is on one page, and the sums are of all.
+// Every namespace is on one page, and the sums include all.
 func TestStatsPages(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -408,7 +408,7 @@ func openStore(t *testing.T) memory.Store {
 	return db.Memory(memory.History{})
 }
 
-// A service with a namespace of its own keeps to it, unless a call names another.
+// A service with its own namespace uses it unless a call names another.
 func TestOwnNamespace(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -523,8 +523,8 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// TestExpiredAreRemoved holds that expired entries leave the store in batches,
-// while others are stored.
+// TestExpiredAreRemoved checks that expired entries are removed in batches when other entries are
+// stored.
 func TestExpiredAreRemoved(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
@@ -535,7 +535,7 @@ func TestExpiredAreRemoved(t *testing.T) {
 	}
 	left := func() int {
 		t.Helper()
-		n, err := db.Count(t.Context(), memory.Scope{}) // at no time, and so the expired too
+		n, err := db.Count(t.Context(), memory.Scope{}) // without a time, so expired entries count too
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -593,9 +593,8 @@ func TestClearOfNothing(t *testing.T) {
 	}
 }
 
-// TestWorkspaces holds that the notes of all projects are found, those of this
-// one before others that match about as well, and that answers say which is
-// which.
+// TestWorkspaces checks that the notes of all projects are found, and that notes of this project
+// come before other notes that match about as well. Results name the workspaces.
 func TestWorkspaces(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
@@ -622,7 +621,7 @@ func TestWorkspaces(t *testing.T) {
 				t.Errorf("%s sees %s as of %q", name, h.Key, h.Workspace)
 			}
 		}
-		// A clearly better match comes first, wherever it is from.
+		// A clearly better match comes first, from any workspace.
 		out = call(t, in[name].Search, memory.SearchIn{Query: "deploys machine fridays", Page: page})
 		if out.Results[0].Key != "both" {
 			t.Errorf("%s finds %+v", name, out.Results)

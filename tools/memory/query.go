@@ -12,8 +12,7 @@ import (
 type query struct {
 	terms []*term // each once, in the order of the query
 
-	// phrases are stems that must follow each other in an entry, separated by
-	// spaces, with a space on both sides.
+	// phrases are stems that must follow each other in an entry, separated and enclosed by spaces.
 	phrases []string
 
 	// required are the words of all phrases.
@@ -25,20 +24,20 @@ type term struct {
 	stem  string
 	typed string   // folded, as written
 	parts []string // stems of a compound's parts
-	forms Group    // of the index that stand for it
-	worth float64  // of a match: 1 for the word itself, less for a guess
+	forms Group    // words of the index that match it
+	worth float64  // of a match; 1 for the word itself, less for a guess
 	like  Group    // synonyms, which count less
-	pairs []pair   // synonyms of two words side by side
+	pairs []pair   // synonyms of two neighbouring words
 	near  Group    // words of the same subject, which count least
 
 	ids    []int64 // entries that have it, the latest first
-	common bool    // ids are only the latest of them
+	common bool    // ids has only the latest ones
 	rarity float64 // BM25's idf
-	bit    uint64  // of the term in a set; 0 beyond the 64th
+	bit    uint64  // of the term in a set; 0 after the 64th term
 }
 
-// parseQuery reads a query. Words of grammar are left out, unless there are no
-// others or they stand in quotes.
+// parseQuery parses a query. Words of grammar are dropped, unless they are quoted or the query has
+// no other words.
 func parseQuery(text string) query {
 	var q query
 	var all, content []*term
@@ -70,7 +69,7 @@ func parseQuery(text string) query {
 				add(&term{stem: before + w.Text, typed: before + w.Text}, false)
 				phrase = append(phrase, before+w.Text)
 			case w.Char && j+1 < len(list) && list[j+1].Joined:
-				// Asked for as a pair with the next character.
+				// It becomes a pair with the next character.
 				phrase = append(phrase, w.Text)
 			default:
 				t := &term{stem: words.Stem(w.Text), typed: w.Text}
@@ -121,20 +120,20 @@ func parseQuery(text string) query {
 		q.terms[i-1].addSynonyms(list)
 		q.terms[i].addSynonyms(list)
 	}
-	if len(all) == 1 { // it asks for the word, not for the subject; "who is on leave" asks for the subject
+	if len(all) == 1 { // a single word means the word, not the subject; "who is on leave" means the subject
 		q.terms[0].like, q.terms[0].pairs, q.terms[0].near = nil, nil, nil
 	}
 	return q
 }
 
-// pair is the stems of two words side by side.
+// pair is the stems of two neighbouring words.
 type pair [2]string
 
-// particles end verbs that are written in one word or in two: pickup, pick up.
+// particles are endings of verbs that are written in one word or two: pickup, pick up.
 var particles = []string{"away", "back", "down", "off", "in", "on", "out", "over", "up"}
 
-// addSynonyms adds what stands for the term, each synonym once. A synonym that
-// may be written in two words stands as a pair too.
+// addSynonyms adds synonyms of the term, each once. A synonym that may be written in two words is
+// also added as a pair.
 func (t *term) addSynonyms(list []string) {
 	add := func(p pair) {
 		if !slices.Contains(t.pairs, p) {
@@ -166,8 +165,8 @@ func (t *term) bothWords() Match {
 	return Match{first, second}
 }
 
-// setRarity estimates how rare the term is, from how far its latest entries
-// lie apart when there are too many to count.
+// setRarity sets the rarity of the term. If it has too many entries to count, their number is
+// estimated from the distance between the ids of the latest ones.
 func (t *term) setRarity(last int64) {
 	count := float64(len(t.ids))
 	if t.common {

@@ -9,17 +9,17 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// What relevance is made of.
+// Parts of relevance.
 const (
 	keyBonus     = 1.0  // of a word in the key, in occurrences
-	commonShare  = 0.5  // of the rarity of a word that questions of any subject have
-	synonymShare = 0.7  // of a synonym against the word itself
-	relatedShare = 0.35 // of a word of the same subject
-	pairBonus    = 0.3  // of neighbours in the query that are neighbours in the entry
-	minPrefix    = 3    // characters of a word that may be the beginning of another
+	commonShare  = 0.5  // of the rarity, for a common word of questions
+	synonymShare = 0.7  // of a synonym, relative to the word itself
+	relatedShare = 0.35 // of a word of the same subject, relative to the word itself
+	pairBonus    = 0.3  // of neighbours in the query that are also neighbours in the entry
+	minPrefix    = 3    // characters of a word that may be a prefix of another
 )
 
-// evidence weighs how often a word occurs in an entry.
+// evidence weighs the count of a word in an entry.
 var evidence = rank.BM25{Saturation: 1.2, LengthShare: 0.75}
 
 // ranker scores the candidates of a query.
@@ -29,9 +29,9 @@ type ranker struct {
 	like  map[string][]int // terms by their synonyms
 	near  map[string][]int // terms by the words of their subjects
 	pairs map[pair][]int   // terms by their synonyms of two words
-	begin map[string][]int // terms by the beginnings of words that stand for them
-	sizes []int            // of the beginnings, in bytes, each once
-	total float64          // the greatest sum
+	begin map[string][]int // terms by prefixes of matching words
+	sizes []int            // of the prefixes, in bytes, each once
+	total float64          // the highest possible sum
 }
 
 func newRanker(q query) *ranker {
@@ -69,7 +69,7 @@ func newRanker(q query) *ranker {
 	return r
 }
 
-// appendTerms appends the terms that a word of an entry stands for.
+// appendTerms appends the terms that a word of an entry matches.
 func (r *ranker) appendTerms(list []int, word string) []int {
 	list = append(list, r.exact[word]...)
 	for _, n := range r.sizes {
@@ -85,12 +85,12 @@ type tally struct {
 	count, inKey []float64
 	like         []float64 // synonyms
 	near         []float64 // words of the same subject
-	pair         []bool    // with the term before
+	pair         []bool    // next to the previous term
 	words        int
 }
 
-// read counts the matches in the [IndexText] of an entry. ok is false when it
-// lacks a phrase of the query.
+// read counts the matches in the [IndexText] of an entry. ok is false if it lacks a phrase of the
+// query.
 func (r *ranker) read(text string) (t tally, ok bool) {
 	for _, phrase := range r.query.phrases {
 		if !strings.Contains(text+" ", phrase) {
@@ -100,7 +100,7 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 	n := len(r.query.terms)
 	t = tally{count: make([]float64, n), inKey: make([]float64, n), like: make([]float64, n), near: make([]float64, n), pair: make([]bool, n)}
 	var before, here []int
-	last := "" // the word before
+	last := "" // previous word
 	for word := range strings.SplitSeq(text, " ") {
 		if strings.HasPrefix(word, hiddenMark) || strings.HasPrefix(word, strongMark) {
 			continue
@@ -138,7 +138,7 @@ func (r *ranker) read(text string) (t tally, ok bool) {
 	return t, true
 }
 
-// rarity returns the rarity of all terms that an entry has, synonyms aside.
+// rarity returns the sum of the rarities of an entry's terms, without synonyms.
 func (r *ranker) rarity(t tally) (sum float64) {
 	for i, term := range r.query.terms {
 		if t.count[i] > 0 {
@@ -148,8 +148,8 @@ func (r *ranker) rarity(t tally) (sum float64) {
 	return sum
 }
 
-// score returns how well an entry matches, between 0 and 1: the evidence for
-// each word by how rare it is, and more the fewer words are missing.
+// score returns the relevance of an entry, between 0 and 1. It is the evidence for each word
+// weighted by rarity, reduced for missing words.
 func (r *ranker) score(t tally, meanWords float64) float64 {
 	var sum, found, asked float64
 	for i, term := range r.query.terms {

@@ -17,25 +17,25 @@ import (
 
 // Limits that keep a search fast in a large notebook.
 const (
-	maxIDs       = 600      // entries of a word that are all looked at; a word in more is common
-	maxTier      = 200      // entries of each kind that have several common words
-	maxPaired    = 4        // common words of which pairs are tried
-	maxRanked    = 400      // entries whose words are read, and so the most results
-	maxRankBytes = 12 << 20 // of words read, after which no more entries are ranked
-	maxJoinBytes = 4 << 20  // of words read to take words apart, in one search
-	maxCounted   = 10_000   // entries that match, of which a total is taken
+	maxIDs       = 600      // entries read for a word; a word with as many is common
+	maxTier      = 200      // entries of each kind read for common words or synonyms
+	maxPaired    = 4        // common words that are tried in pairs
+	maxRanked    = 400      // entries whose words are read, so the maximum number of results
+	maxRankBytes = 12 << 20 // bytes of words read; further entries are not ranked
+	maxJoinBytes = 4 << 20  // bytes of words read in one search to split words
+	maxCounted   = 10_000   // matching entries in a total
 	rankChunk    = 64       // entries read at once
-	firstChunk   = 8        // entries read at first, when it is not known how long they are
-	maxForms     = 8        // words that a guess may be
-	maxSplit     = 24       // characters of a word that may be two
-	maxGuesses   = 3        // unknown words that are guessed at
+	firstChunk   = 8        // entries read first, while their length is unknown
+	maxForms     = 8        // words of a guess
+	maxSplit     = 24       // characters of a word that is split in two
+	maxGuesses   = 3        // unknown words that are guessed
 )
 
-// reindexBatch is the number of entries of an earlier version that get their words anew
-// in one transaction.
+// reindexBatch is the number of entries of an earlier version that are reindexed in one
+// transaction.
 const reindexBatch = 500
 
-// maxWhole is the most characters of a value that search returns whole.
+// maxWhole is the maximum length of a value that search returns whole, in characters.
 const maxWhole = 500
 
 // Search finds entries by words.
@@ -60,7 +60,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		Workspace: s.workspace(ctx, in.Workspace, ""), Now: s.now()}
 	find := search{index: s.store, scope: scope, query: parseQuery(in.Query), workspace: own, joinRoom: maxJoinBytes}
 	var question func() ([]int8, bool)
-	if s.Vectors != nil && len(find.query.phrases) == 0 && (after.offset == 0 || after.meaning) { // quotes ask for words
+	if s.Vectors != nil && len(find.query.phrases) == 0 && (after.offset == 0 || after.meaning) { // quotes require words
 		question = s.Vectors.Ask(in.Query)
 	}
 	results, err := find.run(ctx)
@@ -133,24 +133,24 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	return out, nil
 }
 
-// elsewhere is the worth of an entry of another workspace: one of this workspace
-// comes before it unless it matches worse by a tenth.
+// elsewhere is the factor for entries of other workspaces. An entry of this workspace comes first
+// unless it matches worse by a tenth.
 const elsewhere = 0.9
 
-// loadChunk is the most values of results that are held at once.
+// loadChunk limits the values of results that are in memory at once.
 const loadChunk = 8
 
-// progress says what the pages before have. A cursor of search holds it, so that all pages
-// are of one order.
+// progress describes the previous pages. It is in the cursor of search, so that all pages have the
+// same order.
 type progress struct {
-	offset  int  // results before the page
-	meaning bool // whether entries are among them that were found by their vectors
+	offset  int  // results on previous pages
+	meaning bool // the order includes entries found by their vectors
 }
 
-// byMeaning is in a cursor after the number.
+// byMeaning follows the number in a cursor if meaning is set.
 const byMeaning = "m"
 
-// cursor returns the cursor of the page after one with so many results.
+// cursor returns the cursor of the page after a page with this number of results.
 func (p progress) cursor(results int) string {
 	raw := strconv.Itoa(p.offset + results)
 	if p.meaning {
@@ -159,7 +159,7 @@ func (p progress) cursor(results int) string {
 	return toolfold.CursorOf(raw)
 }
 
-// parseProgress parses a cursor that search issued. An empty one is the first page.
+// parseProgress parses a cursor of search. An empty cursor is the first page.
 func parseProgress(cursor string) (p progress, err error) {
 	if cursor == "" {
 		return p, nil
@@ -181,29 +181,29 @@ type search struct {
 	scope Scope
 	query query
 
-	// workspace names the workspace whose entries come first among entries that
-	// match about as well; empty prefers none.
+	// workspace is the workspace whose entries come first among entries that match about as well;
+	// empty = no preference.
 	workspace string
 
 	last int64             // LastID
-	has  map[int64]uint64  // which of the first 64 terms an entry is known to have
-	like map[int64]float64 // what the synonyms that an entry has are worth
+	has  map[int64]uint64  // set of the first 64 terms that an entry is known to have
+	like map[int64]float64 // worth of the synonyms of an entry
 
-	joinRoom int // bytes of words that may still be read to take words apart
+	joinRoom int // bytes of words that may still be read to split words
 
-	// partial says that there are entries which match and are not ranked.
+	// partial is set if matching entries may be missing from the ranking.
 	partial bool
 }
 
-// result is an entry and how well it matches.
+// result is an entry with its relevance.
 type result struct {
 	Candidate
 	score  float64
-	rarity float64 // of the words of the query that the entry has, together
+	rarity float64 // sum over the words of the query in the entry
 }
 
-// run returns the results, best first, the latest first among equals. A query
-// without words finds nothing.
+// run returns the results, best first; ties are ordered latest first. A query without words has no
+// results.
 func (s *search) run(ctx context.Context) (results []result, err error) {
 	if len(s.query.terms) == 0 {
 		return nil, nil
@@ -223,9 +223,8 @@ func (s *search) run(ctx context.Context) (results []result, err error) {
 	return results, nil
 }
 
-// total returns the number of entries that match, of which ranked are results.
-// It counts up to maxCounted, and takes an entry with all words of a phrase for
-// one with the phrase.
+// total returns the number of matching entries, at least ranked, the number of results. It counts
+// up to maxCounted. An entry with all words of a phrase counts as one with the phrase.
 func (s *search) total(ctx context.Context, ranked int) (int, error) {
 	if !s.partial {
 		return ranked, nil
@@ -238,17 +237,17 @@ func (s *search) total(ctx context.Context, ranked int) (int, error) {
 	return max(n, ranked), err
 }
 
-// matching returns the ids of the entries that match in the scope.
+// matching returns the ids of the matching entries in the scope.
 func (s *search) matching(ctx context.Context, m Match, limit int) ([]int64, error) {
 	return s.index.Matching(ctx, s.scope, s.within(m), limit)
 }
 
-// within adds the words of all phrases.
+// within adds the words of all phrases as conditions.
 func (s *search) within(m Match) Match { return slices.Concat(m, s.query.required) }
 
-// lookUp finds the entries of each word. For a word that no entry has, others
-// may stand: the parts of a compound, words that begin with it and, where most
-// words are unknown, words that differ in a letter.
+// lookUp finds the entries of each word. A word that no entry has is replaced: by the parts of a
+// compound, by words that begin with it or, if at least half of the words are unknown, by words
+// that differ in a letter.
 func (s *search) lookUp(ctx context.Context) (err error) {
 	var unknown []*term
 	for i := 0; i < len(s.query.terms); i++ {
@@ -281,7 +280,7 @@ func (s *search) lookUp(ctx context.Context) (err error) {
 			unknown = append(unknown, t)
 		}
 	}
-	if 2*len(unknown) >= len(s.query.terms) { // the other words say too little
+	if 2*len(unknown) >= len(s.query.terms) { // the other words are not enough
 		for _, t := range unknown[:min(len(unknown), maxGuesses)] {
 			if utf8.RuneCountInString(t.typed) < minGuessed {
 				continue
@@ -311,8 +310,8 @@ func (s *search) lookUp(ctx context.Context) (err error) {
 	return nil
 }
 
-// split returns the stems of two words that some entry has side by side and that
-// a word joins, as rollout joins roll and out; nil where there are none.
+// split returns the stems of two words that a word joins, as rollout joins roll and out, if some
+// entry has them side by side; otherwise nil.
 func (s *search) split(ctx context.Context, word string) ([]string, error) {
 	chars := []rune(word)
 	if len(chars) < minGuessed || len(chars) > maxSplit {
@@ -351,9 +350,9 @@ func (s *search) split(ctx context.Context, word string) ([]string, error) {
 	return nil, nil
 }
 
-// read passes the words of entries to each until that returns false, or room, in
-// bytes, is used up. Entries are read some at a time, in the order of ids, and
-// fewer at a time the longer they are; room is exceeded by one such read at most.
+// read passes the words of entries to each until it returns false or room, in bytes, is used up.
+// Entries are read in chunks in the order of ids; chunks of long entries are smaller. The last
+// chunk may exceed room.
 func (s *search) read(ctx context.Context, ids []int64, room *int, each func(Candidate) bool) error {
 	chunk, count, size := firstChunk, 0, 0
 	for len(ids) > 0 && *room > 0 {
@@ -379,8 +378,7 @@ func (s *search) read(ctx context.Context, ids []int64, room *int, each func(Can
 	return nil
 }
 
-// find looks up a term under some forms, each match of which is worth a share
-// of the word itself.
+// find looks up a term by some forms. Worth is the worth of a match, relative to the word itself.
 func (s *search) find(ctx context.Context, t *term, forms Group, worth float64) (err error) {
 	t.forms, t.worth = forms, worth
 	t.ids, err = s.matching(ctx, Match{forms}, maxIDs)
@@ -388,10 +386,9 @@ func (s *search) find(ctx context.Context, t *term, forms Group, worth float64) 
 	return err
 }
 
-// gather notes which entries have which words. Those of rare words are all
-// known. Of common words the entries that have all of them are asked for, then
-// those with two, then those with one, each time first the entries that have
-// them in the key or are about them.
+// gather records which entries have which words. All entries of rare words are known. For common
+// words it queries entries with all of them, then with two, then with one. Each query also finds
+// the latest entries that have them in the key or are about them.
 func (s *search) gather(ctx context.Context) error {
 	s.has, s.like = map[int64]uint64{}, map[int64]float64{}
 	var common []*term
@@ -418,7 +415,7 @@ func (s *search) gather(ctx context.Context) error {
 	s.partial = true
 	slices.SortStableFunc(common, func(a, b *term) int { return cmp.Compare(b.rarity, a.rarity) })
 
-	if len(s.has) > maxRanked { // not all of them are ranked: those with common words too come first
+	if len(s.has) > maxRanked { // not all are ranked, so entries that also have common words come first
 		for _, t := range common {
 			ids, err := s.matching(ctx, Match{t.forms, rare}, maxIDs)
 			if err != nil {
@@ -448,7 +445,7 @@ func (s *search) gather(ctx context.Context) error {
 			sum += t.worth * t.rarity
 		}
 		if len(group) == len(common) || sum <= s.bar() {
-			continue // there are better ones
+			continue // better entries are known
 		}
 		if err := s.addAll(ctx, group); err != nil {
 			return err
@@ -457,9 +454,9 @@ func (s *search) gather(ctx context.Context) error {
 	return nil
 }
 
-// addSynonyms notes the latest entries that have a synonym of a word. Of those
-// that are two words an entry need not have them side by side; ranking sees. A word
-// that many entries have needs no others to be found by.
+// addSynonyms records the latest entries that have a synonym of a word. The two words of a pair
+// need not be side by side here; ranking checks that. A word with many entries does not need
+// synonyms.
 func (s *search) addSynonyms(ctx context.Context) error {
 	for _, t := range s.query.terms {
 		if len(t.ids) >= maxTier/2 {
@@ -489,11 +486,10 @@ func (s *search) addSynonyms(ctx context.Context) error {
 	return nil
 }
 
-// enough is a number of good entries that no caller asks for more of.
+// enough is a number of good entries that satisfies every caller.
 const enough = 100
 
-// bar returns what the words of an entry must be worth for it to be among the
-// best known.
+// bar returns the worth that the words of an entry must exceed to be among the best known entries.
 func (s *search) bar() float64 {
 	if len(s.has) < enough {
 		return 0
@@ -501,7 +497,7 @@ func (s *search) bar() float64 {
 	return slices.SortedFunc(maps.Values(s.worths()), func(a, b float64) int { return cmp.Compare(b, a) })[enough-1]
 }
 
-// worths returns what the words that entries are known to have are worth.
+// worths returns the worth of the known words of each entry.
 func (s *search) worths() map[int64]float64 {
 	worths := make(map[int64]float64, len(s.has))
 	for id, bits := range s.has {
@@ -514,8 +510,8 @@ func (s *search) worths() map[int64]float64 {
 	return worths
 }
 
-// addAll adds entries that have all of the terms: the latest of all, of those
-// that are about them, and of those with all of them in the key.
+// addAll adds entries that have all of the terms: the latest ones, the latest that are about them,
+// and the latest that have them all in the key.
 func (s *search) addAll(ctx context.Context, terms []*term) error {
 	var bits uint64
 	for _, t := range terms {
@@ -538,13 +534,13 @@ func (s *search) addAll(ctx context.Context, terms []*term) error {
 			s.has[id] |= bits
 		}
 		if mark == "" && len(ids) < maxTier {
-			break // all of them are found
+			break // all entries are found
 		}
 	}
 	return nil
 }
 
-// rank reads the words of the entries that are worth most and scores them.
+// rank reads the words of the most promising entries and scores them.
 func (s *search) rank(ctx context.Context) ([]result, error) {
 	worth := s.worths()
 	for id, w := range s.like {
@@ -578,7 +574,7 @@ func (s *search) rank(ctx context.Context) ([]result, error) {
 		if results[i].Workspace != s.workspace && s.workspace != "" {
 			score *= elsewhere
 		}
-		results[i].score = math.Ceil(1e3*score) / 1e3 // what differs by less is a tie
+		results[i].score = math.Ceil(1e3*score) / 1e3 // smaller differences are ties
 	}
 	results = slices.DeleteFunc(results, func(r result) bool { return r.score == 0 })
 	slices.SortFunc(results, func(a, b result) int {

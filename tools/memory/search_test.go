@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// notebook is what the searches below look through.
+// notebook is the data of the searches below.
 var notebook = [][2]string{
 	{"deploy-freeze", `{"when":"Friday"}`},
 	{"team/rules", `{"text":"No deploy on Friday: the freeze holds until Monday."}`},
@@ -143,7 +143,7 @@ func TestSearchFindsOtherWords(t *testing.T) {
 	}
 }
 
-// TestSearchFollowsChanges finds what is there now and not what was.
+// TestSearchFollowsChanges checks that only current values are found.
 func TestSearchFollowsChanges(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -155,8 +155,8 @@ func TestSearchFollowsChanges(t *testing.T) {
 	equal(t, found(t, s, memory.SearchIn{Query: "after", Page: toolfold.Page{Limit: 10}}), "k")
 }
 
-// TestSearchRare holds that a rare word outweighs common ones, and that a key
-// outweighs a value, when there are many entries.
+// TestSearchRare checks that with many entries a rare word outweighs common ones, and a key
+// outweighs a value.
 func TestSearchRare(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -178,9 +178,8 @@ func TestSearchRare(t *testing.T) {
 	}
 }
 
-// TestSearchKeepsOldEntries holds that the one entry with several words of the
-// question comes first, however many newer ones have one of them, and whatever
-// else the question says.
+// TestSearchKeepsOldEntries checks that the only entry with several words of the question comes
+// first, however many newer ones have one of them, and with any other words in the question.
 func TestSearchKeepsOldEntries(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -200,8 +199,8 @@ func TestSearchKeepsOldEntries(t *testing.T) {
 	}
 }
 
-// TestSearchCommonWord holds that an old entry about a word comes before the
-// many newer ones that mention it.
+// TestSearchCommonWord checks that an old entry about a word comes before many newer ones that
+// mention it.
 func TestSearchCommonWord(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -240,12 +239,12 @@ func TestSearchPages(t *testing.T) {
 	if len(seen) != 25 || seen["b/00"] {
 		t.Fatalf("got %d keys, want the 25 with the prefix", len(seen))
 	}
-	in.Cursor = "!" // that of another query is refused before the service is called
+	in.Cursor = "!" // the cursor of another query is rejected before the service is called
 	refused(t, s.Search, in, toolfold.InvalidInput)
 }
 
-// TestSearchTotal holds that a search tells how many entries match, and says so
-// where not all of them can be read.
+// TestSearchTotal checks that a search returns the number of matching entries, with a message if
+// not all of them can be read.
 func TestSearchTotal(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -287,7 +286,7 @@ func TestSearchTotal(t *testing.T) {
 	}
 }
 
-// meter counts what searches read, and calls read each time.
+// meter counts the bytes that searches read, and calls read each time.
 type meter struct {
 	memory.Store
 	bytes int
@@ -303,13 +302,13 @@ func (m *meter) Candidates(ctx context.Context, ids []int64) ([]memory.Candidate
 	return list, err
 }
 
-// TestSearchLong holds that a search reads a bounded part of long notes, still
-// counts all of them, and ends with its context.
+// TestSearchLong checks that a search reads a limited part of long notes, counts all of them, and
+// ends with its context.
 func TestSearchLong(t *testing.T) {
 	t.Parallel()
 	m := &meter{Store: openStore(t), read: func() {}}
 	s := memory.New(m, func() time.Time { return start })
-	const notes, atOnce = 70, 8 * (256 << 10) // the room is exceeded by one reading
+	const notes, atOnce = 70, 8 * (256 << 10) // the last chunk may exceed the room
 	value := `"` + strings.Repeat("word of text ", 250<<10/13) + `"`
 	first := memory.Entry{Namespace: "n", Key: "0", StoredAt: start.UTC(), Value: json.RawMessage(value)}
 	first.Words = memory.IndexText(first)
@@ -341,8 +340,8 @@ func TestSearchLong(t *testing.T) {
 	}
 }
 
-// TestSearchExcerptFar holds that an excerpt shows words far into a long value,
-// and words together rather than each alone.
+// TestSearchExcerptFar checks that an excerpt shows words far into a long value, and prefers
+// several words together to single ones.
 func TestSearchExcerptFar(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -391,8 +390,7 @@ func TestSearchExcerpt(t *testing.T) {
 	}
 }
 
-// Of notes that match about as well the latest comes first, whatever their order in
-// the store.
+// Among notes that match about as well, the latest comes first, in any order of the store.
 func TestSearchPrefersTheLatest(t *testing.T) {
 	t.Parallel()
 	now := start
@@ -402,7 +400,7 @@ func TestSearchPrefersTheLatest(t *testing.T) {
 		store(t, s, "", key, `"The release is frozen until Friday."`)
 	}
 	now = start.Add(5 * time.Hour)
-	store(t, s, "", "b", `"The release is frozen until Monday."`) // stored anew, and as long
+	store(t, s, "", "b", `"The release is frozen until Monday."`) // stored again, with the same length
 	out := call(t, s.Search, memory.SearchIn{Query: "when is the release frozen", Page: toolfold.Page{Limit: 10}})
 	var keys []string
 	for _, h := range out.Results {

@@ -17,34 +17,34 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Limits of an entry, of lists in calls and of answers.
+// Limits of entries, lists in calls and responses.
 const (
 	maxKey       = 500       // characters
 	maxNamespace = 100       // characters
 	maxValue     = 256 << 10 // bytes of compact JSON; earlier versions stored up to 1 MiB
 
-	maxMany     = 1000   // items of a list that a call may bring
+	maxMany     = 1000   // items of a list in a call
 	maxImport   = 30_000 // entries of an import, and of an export to the shell
 	maxValues   = 99_000 // JSON values of the entries of an export: a call takes 100,000, and so does an import of them
 	maxKeysRead = 100
-	maxNamed    = 100 // keys and faults that an answer to a change names
+	maxNamed    = 100 // keys and errors in the result of a change
 	maxTags     = 20  // of an entry
 
 	maxTTL = 10 * 366 * 24 * 3600 * 1000 // milliseconds, ten years
 
-	// maxAnswer bounds the bytes of an answer. A single entry is always
-	// returned whole, so that each can be read.
+	// maxAnswer limits a response, in bytes. A single entry is always returned whole, so that every
+	// entry can be read.
 	maxAnswer = 1<<20 - 16<<10
 
-	// perEntry is the cost of an entry in an answer beside its key, namespace
-	// and value, in bytes.
+	// perEntry is the size of an entry in a response without its key, namespace and value, in
+	// bytes.
 	perEntry = 128
 )
 
-// defaultNamespace is used where neither a call nor the service names one.
+// defaultNamespace is used if neither the call nor the service has a namespace.
 const defaultNamespace = "default"
 
-// Codes of the family.
+// Error codes of the family.
 const (
 	ValueTooLarge        = "VALUE_TOO_LARGE"
 	ConfirmationRequired = "CONFIRMATION_REQUIRED"
@@ -53,34 +53,34 @@ const (
 
 // Service runs the memory actions. It is safe for concurrent use.
 type Service struct {
-	// Namespace is that of calls that name none; empty = default for calls
-	// on single entries, and all for calls that look for entries.
+	// Namespace is the namespace of calls without one. If it is empty, calls on single entries use
+	// "default", and searches and lists cover all namespaces.
 	Namespace string
 
-	// Workspace is the name of the workspace that entries belong to, unless a call names
-	// another; empty is a workspace called server. Its entries come before others.
+	// Workspace is the workspace of entries, unless a call names another; empty means a workspace
+	// called server. Its entries come before all other entries.
 	Workspace string
 
-	// ByCaller makes entries belong to the caller, if its token has a name, in place of the
-	// workspace: the server has no workspace that its callers share.
+	// ByCaller makes entries belong to the caller instead of the workspace, if its token has a
+	// name. It is for servers whose callers share no workspace.
 	ByCaller bool
 
 	// ForAll stores entries for all workspaces, unless a call has another scope.
 	ForAll bool
 
-	// History is what the store keeps of earlier versions, for messages.
+	// History is the store's retention of earlier versions. It is used only in messages.
 	History History
 
-	// Vectors makes vectors of entries, by which search finds them in other words; nil:
-	// it goes by words only.
+	// Vectors creates vectors of entries, by which search also finds them by meaning; nil = search
+	// by words only.
 	Vectors Embedder
 
 	store    Store
 	now      func() time.Time
-	complete atomic.Bool  // no entry lacked its vector when that was last looked at, and none was stored here since
-	making   atomic.Bool  // vectors are being made
-	indexed  atomic.Bool  // no entry is left that an earlier version indexed
-	expired  atomic.Int64 // when expired entries were last removed, in milliseconds since 1970
+	complete atomic.Bool  // every entry had its vector at the last check, and this process has stored no entry since
+	making   atomic.Bool  // vectors are being created
+	indexed  atomic.Bool  // no entry with words of an earlier version is left
+	expired  atomic.Int64 // last removal of expired entries, in milliseconds since 1970
 }
 
 // New returns a service over a store; now returns the time.
@@ -88,12 +88,12 @@ func New(store Store, now func() time.Time) *Service {
 	return &Service{store: store, now: clock.Micros(now)}
 }
 
-// Store keeps a value under a key.
+// Store stores a value under a key.
 func (s *Service) Store(ctx context.Context, in StoreIn) (StoreOut, error) {
 	raw := in.Value
 	var text string
 	if bytes.HasPrefix(raw, []byte{'"'}) && json.Unmarshal(raw, &text) == nil {
-		// Hosts that list the value as text send objects and lists as text.
+		// Some hosts declare the value as text, and send objects and lists as text.
 		inner := bytes.TrimSpace([]byte(text))
 		if (bytes.HasPrefix(inner, []byte("{")) || bytes.HasPrefix(inner, []byte("["))) && json.Valid(inner) {
 			raw = inner
@@ -188,7 +188,7 @@ func (s *Service) scoped(own, scope string) (workspace string, err error) {
 	return own, nil
 }
 
-// tagSet returns tags as an entry has them: sorted, each once.
+// tagSet returns tags in the form of entries: sorted, each once.
 func tagSet(tags []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(tags)))
 }
@@ -201,15 +201,15 @@ func maybe(t time.Time) *time.Time {
 	return &t
 }
 
-// Expired entries are removed a batch at a time, when entries are stored: at
-// most once in a pause, and with the next call where more are left.
+// Expired entries are removed in batches by calls that change entries: at most once in a pause, or
+// with the next call if more are left.
 const (
 	expireBatch = 200
 	expirePause = time.Minute
 )
 
-// expire removes expired entries. No reader sees them anyway, so that an error
-// is none of the caller's: the next call tries again.
+// expire removes expired entries. It returns no error, because readers do not see these entries
+// anyway, and the next call tries again.
 func (s *Service) expire(ctx context.Context, now time.Time) {
 	last := s.expired.Load()
 	if now.UnixMilli() < last+expirePause.Milliseconds() || !s.expired.CompareAndSwap(last, now.UnixMilli()) {
@@ -220,13 +220,13 @@ func (s *Service) expire(ctx context.Context, now time.Time) {
 	}
 }
 
-// own returns the name of the workspace that the entries of a caller belong to.
+// own returns the workspace of the caller's entries.
 func (s *Service) own(ctx context.Context) string {
 	return Own(ctx, s.Workspace, s.ByCaller)
 }
 
-// Own returns the name of the workspace that the entries of a caller belong to, see
-// [Service.Workspace] and [Service.ByCaller].
+// Own returns the workspace of the caller's entries, see [Service.Workspace] and
+// [Service.ByCaller].
 func Own(ctx context.Context, workspace string, byCaller bool) string {
 	if name := toolfold.OriginOf(ctx).Caller; byCaller && name != "" {
 		return "caller:" + name
@@ -234,7 +234,7 @@ func Own(ctx context.Context, workspace string, byCaller bool) string {
 	return cmp.Or(workspace, "server")
 }
 
-// foreign returns the name of a workspace, empty for the caller's own.
+// foreign returns the name of a workspace, or an empty string for the caller's own.
 func foreign(own, workspace string) string {
 	if workspace == own {
 		return ""
@@ -242,7 +242,8 @@ func foreign(own, workspace string) string {
 	return workspace
 }
 
-// workspace returns the workspace that a filter names, or otherwise.
+// workspace returns the workspace that a filter names, or otherwise if the filter is empty. The
+// filter "." is the caller's own.
 func (s *Service) workspace(ctx context.Context, filter, otherwise string) string {
 	if filter == "." {
 		return s.own(ctx)
@@ -250,8 +251,8 @@ func (s *Service) workspace(ctx context.Context, filter, otherwise string) strin
 	return cmp.Or(filter, otherwise)
 }
 
-// compact removes the spaces between the tokens of a JSON value, keeps
-// everything else as written, and refuses a value that is too large.
+// compact removes the spaces between the tokens of a JSON value and leaves everything else
+// unchanged. A value that is too large is an error.
 func compact(value json.RawMessage) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	if err := json.Compact(&buf, value); err != nil {
@@ -333,15 +334,15 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	return out, nil
 }
 
-// show puts an entry into the result.
+// show copies an entry into the result.
 func (out *GetOut) show(own string, e Entry) {
 	out.Found, out.Value, out.StoredAt, out.Version = true, e.Value, &e.StoredAt, e.Version
 	out.Labels = labels(own, e.Tags, e.Workspace, e.ExpiresAt)
 }
 
-// find returns the entry at a place. Without a workspace it is the caller's own, else the
-// entry of all workspaces, else the entry of the only other workspace that has the key. If several
-// others have it, they are returned.
+// find returns the entry at a place. If the place has no workspace, find tries the caller's own,
+// then workspace user, then the only other workspace that has the key. If several other workspaces
+// have it, it returns their names.
 func (s *Service) find(ctx context.Context, at Place, now time.Time) (e Entry, found bool, others []string, err error) {
 	named := at.Workspace != ""
 	at.Workspace = s.workspace(ctx, at.Workspace, s.own(ctx))
@@ -373,7 +374,7 @@ func (s *Service) holders(ctx context.Context, at Place, now time.Time) (workspa
 	return workspaces, wrap(err, "looking for the key in other workspaces")
 }
 
-// noSuchKey says what to do about a key that is not in a workspace, and which others have it.
+// noSuchKey returns the message for a missing key, with the other workspaces that have it.
 func noSuchKey(others []string) string {
 	if len(others) == 0 {
 		return "no such key; search or list finds the ones there are"
@@ -393,15 +394,15 @@ func wrap(err error, doing string) error {
 	return nil
 }
 
-// labels returns what is shown of an entry beside its key and value; own is the caller's workspace.
+// labels returns the labels of an entry. Own is the caller's workspace.
 func labels(own string, tags []string, workspace string, expiresAt time.Time) Labels {
 	return Labels{tags, foreign(own, workspace), maybe(expiresAt)}
 }
 
-// encodedLen returns an upper bound of the bytes of a text in JSON.
+// encodedLen returns an upper bound for the bytes of a text in JSON.
 func encodedLen(text string) int { return 6*len(text) + 2 }
 
-// maxAsked bounds the keys that a user is shown who is asked to agree.
+// maxAsked limits the keys in a question to the user.
 const maxAsked = 5
 
 // Delete removes an entry.
@@ -447,8 +448,8 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 	return out, nil
 }
 
-// confirmDeletion asks the user whether to delete keys, or all that a scope has where
-// there are none: where these are more entries than some, and there is a user to ask.
+// confirmDeletion asks the user whether to delete keys, or everything in a scope if keys is empty.
+// It asks only if these are more than some entries and the client can ask its user.
 func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []string, some int, purge bool) (err error) {
 	if !ask.CanAsk(ctx) {
 		return nil
@@ -534,7 +535,7 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 	out.Deleted, out.DeletedKeys = found, first
 	if in.Purge {
 		if len(keys) == 0 {
-			keys = nil // all under the prefix
+			keys = nil // all keys with the prefix
 		}
 		if out.Purged, err = s.store.Purge(ctx, scope, keys); err != nil {
 			return BulkDeleteOut{}, fmt.Errorf("removing earlier versions: %w", err)

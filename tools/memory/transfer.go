@@ -16,15 +16,16 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Bounds of a page of export without a limit.
+// Limits of a page of export without a limit.
 const (
 	exportEntries = 100
 	exportBytes   = 24 << 10
-	pageFrame     = 512 // of an answer beside its entries
+	pageFrame     = 512 // bytes of a response without its entries
 )
 
-// Export returns whole entries, in pages: a caller with room for it, such as the
-// shell, gets all in one. An entry that exceeds the room of an answer is named instead.
+// Export returns whole entries in pages. A caller with enough room, such as the shell, gets all
+// entries in one page. An entry that is too large for a response is included without its value and
+// marked as omitted.
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	out := ExportOut{ExportedAt: s.now(), Data: []Exported{}}
 	own := s.own(ctx)
@@ -37,7 +38,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	largest := callctx.Room(ctx) - pageFrame
 	limit, room := in.Limit, maxAnswer
 	switch {
-	case largest > maxAnswer: // a caller who wants it whole
+	case largest > maxAnswer: // the caller has room for everything
 		limit, room = cmp.Or(limit, maxImport), largest
 	case limit == 0:
 		limit, room = exportEntries, exportBytes
@@ -45,7 +46,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	if largest > 0 {
 		room = min(room, largest)
 	}
-	// The sizes decide how many values are read.
+	// The sizes of the values determine how many are read.
 	headings, err := s.headings(ctx, parts, byKey, after, limit+1)
 	if err != nil {
 		return ExportOut{}, fmt.Errorf("listing entries: %w", err)
@@ -86,7 +87,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		e, found := entries[h.ID]
 		if !found {
 			after = parts.position(h, byKey)
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		}
 		x := Exported{Key: e.Key, Value: e.Value, Namespace: e.Namespace, Tags: e.Tags, ExpiresAt: maybe(e.ExpiresAt)}
 		if in.IncludeMetadata {
@@ -113,7 +114,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	return out, nil
 }
 
-// notice returns how many entries an answer has, and whether they are all.
+// notice describes the number of entries in a result and how to continue.
 func (out ExportOut) notice() string {
 	text := "exported " + english.Grouped(out.Count) + " notes"
 	if out.Count == 1 {
@@ -163,7 +164,7 @@ var entry = toolfold.Object{
 	Optional: toolfold.Fields{namespace, storedAt, tags.With(toolfold.AtMost(maxTags)), expiresAt, project},
 }
 
-// Import stores the good ones of many entries.
+// Import stores the valid entries of a list.
 func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 	out := ImportOut{ImportedAt: s.now()}
 	reject := func(index int, reason string) {
@@ -190,7 +191,7 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 		e.Words = IndexText(e)
 		entries = append(entries, e)
 	}
-	for part := range slices.Chunk(entries, maxMany) { // others can write between two transactions
+	for part := range slices.Chunk(entries, maxMany) { // other writers can run between two transactions
 		stored, err := s.store.Import(ctx, part, in.Overwrite, out.ImportedAt)
 		if err != nil {
 			return ImportOut{}, fmt.Errorf("importing entries, after %d were stored: %w", out.Imported, err)
@@ -207,9 +208,8 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 	return out, nil
 }
 
-// readEntry reads an entry, which has to be as the declaration has it. Null
-// counts as absent, as it does for parameters. A missing storedAt is the zero
-// time.
+// readEntry decodes an entry and checks it against its declaration. Null counts as absent, as in
+// parameters. A missing storedAt is the zero time.
 func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 	var members map[string]any
 	if jsonx.Decode(raw, &members) != nil || members == nil {
@@ -246,7 +246,7 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 	}, nil
 }
 
-// isCut reports whether a text in a value ends where an answer cut it.
+// isCut reports whether a text in a value was cut in a response.
 func isCut(value any) bool {
 	switch v := value.(type) {
 	case string:

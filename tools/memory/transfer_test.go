@@ -14,7 +14,7 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// raw is entries as a caller sends them back.
+// raw returns entries in the form in which a caller sends them back.
 func raw(t *testing.T, data []memory.Exported) []json.RawMessage {
 	t.Helper()
 	text, err := json.Marshal(data)
@@ -152,8 +152,7 @@ func wantValue(t *testing.T, s *memory.Service, namespace, key, want string) {
 	}
 }
 
-// TestImportOfManyBadEntries holds that an entry is judged however many bad
-// ones come before it.
+// TestImportOfManyBadEntries checks that an entry is checked after any number of invalid ones.
 func TestImportOfManyBadEntries(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -167,8 +166,8 @@ func TestImportOfManyBadEntries(t *testing.T) {
 	}
 }
 
-// TestCursorsOfTheLongestKeys holds that every cursor is taken back, however
-// the characters of a key are encoded.
+// TestCursorsOfTheLongestKeys checks that every cursor is accepted, for all encodings of a key's
+// characters.
 func TestCursorsOfTheLongestKeys(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -196,8 +195,7 @@ func TestCursorsOfTheLongestKeys(t *testing.T) {
 	}
 }
 
-// What the shell exports goes into another store by one import, whatever number of
-// entries it is.
+// One import puts an export of the shell into another store, with any number of entries.
 func TestManyEntriesInOneExport(t *testing.T) {
 	t.Parallel()
 	in := projects(t, "shop", "site")
@@ -235,7 +233,7 @@ func TestManyEntriesInOneExport(t *testing.T) {
 	}
 }
 
-// Import takes the answer of export as it is, and names what is still to be imported.
+// Import accepts the result of export unchanged, and its message says if more pages follow.
 func TestImportTakesTheAnswerOfExport(t *testing.T) {
 	t.Parallel()
 	from, to := setup(t), setup(t)

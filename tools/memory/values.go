@@ -7,16 +7,15 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Labels are the result fields of an entry beside its key and value. They are
-// absent where the entry has none.
+// Labels are result fields of an entry. Each is absent if the entry has no such label.
 type Labels struct {
 	Tags      []string   `json:"tags,omitempty" doc:"Labels of the entry."`
 	Workspace string     `json:"workspace,omitempty" doc:"Workspace it belongs to, user for all; absent for this one."`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
-// StoreIn holds the arguments of store. Nil Tags and TTLMs keep those of the entry that is
-// replaced; empty Tags are none, and a TTLMs of zero is no end.
+// StoreIn holds the arguments of store. Nil Tags and TTLMs keep the tags and the expiry of the
+// replaced entry. Empty Tags mean no tags, and a zero TTLMs means no expiry.
 type StoreIn struct {
 	Key       string          `json:"key"`
 	Value     json.RawMessage `json:"value"`
@@ -41,7 +40,7 @@ type StoreOut struct {
 	ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
-// Previous is a version of an entry that was replaced.
+// Previous is a replaced version of an entry.
 type Previous struct {
 	Author   string    `json:"author,omitempty" doc:"Client that stored it; absent if that is unknown."`
 	StoredAt time.Time `json:"storedAt" doc:"When it was stored."`
@@ -57,8 +56,8 @@ type GetIn struct {
 	Workspace string   `json:"workspace"`
 }
 
-// GetOut is the result of get. Value and StoredAt are those of Key; Entries,
-// Missing and Left list keys that Keys asked for.
+// GetOut is the result of get. Value and StoredAt belong to Key. Entries, Missing and Left answer
+// Keys.
 type GetOut struct {
 	Found     bool            `json:"found" doc:"Whether the key, or all of keys, exist."`
 	Key       string          `json:"key,omitempty" doc:"Name of the entry."`
@@ -73,7 +72,7 @@ type GetOut struct {
 	Labels                    // of key
 }
 
-// Kept is one of several entries.
+// Kept is an entry in the result of a get with several keys.
 type Kept struct {
 	Key      string          `json:"key" doc:"Name of the entry."`
 	Value    json.RawMessage `json:"value" doc:"JSON, up to 256 KiB."`
@@ -142,8 +141,7 @@ type SearchOut struct {
 	toolfold.Paged
 }
 
-// Hit is an entry that a query found. It has Value if that is short, else
-// Excerpt.
+// Hit is an entry that a query found. It has Value if the value is short, otherwise Excerpt.
 type Hit struct {
 	Key       string          `json:"key" doc:"Name of the entry."`
 	Namespace string          `json:"namespace" doc:"Notebook of the entry."`
@@ -174,7 +172,8 @@ type ListOut struct {
 	toolfold.Paged
 }
 
-// Listed is an entry in a list of keys, or an earlier version with the members from Version on.
+// Listed is an entry in a list of keys, or an earlier version. Only versions have the members from
+// Version on.
 type Listed struct {
 	Key       string    `json:"key" doc:"Name of the entry."`
 	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
@@ -188,8 +187,8 @@ type Listed struct {
 	Deleted    bool       `json:"deleted,omitempty" doc:"With history: whether the entry does not exist now."`
 }
 
-// ExportIn holds the arguments of export. A zero Limit is a page of up to
-// 24 KiB of values.
+// ExportIn holds the arguments of export. A zero Limit means a page of up to 100 entries and 24
+// KiB.
 type ExportIn struct {
 	Namespace       string   `json:"namespace"`
 	Prefix          string   `json:"prefix"`
@@ -208,9 +207,9 @@ type ExportOut struct {
 	toolfold.Paged
 }
 
-// Exported is an entry for import. StoredAt and Workspace are absent without
-// metadata. An omitted one has no value, as that exceeds the answer; import
-// refuses it.
+// Exported is an entry for import. Without metadata it has no StoredAt, and Workspace only if it is
+// not the caller's own. An omitted entry has no value, because the value exceeds the response.
+// Import rejects it.
 type Exported struct {
 	Key       string          `json:"key" doc:"Name of the entry."`
 	Value     json.RawMessage `json:"value,omitempty" doc:"JSON, up to 256 KiB."`
@@ -223,8 +222,8 @@ type Exported struct {
 	ExpiresAt *time.Time      `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
-// ImportIn holds the arguments of import. Each entry is checked on its own. HasMore is of
-// the export that Data is from; the rest of its answer is taken and not looked at.
+// ImportIn holds the arguments of import. Each entry is checked on its own. HasMore comes from the
+// export of Data; its other fields are accepted and ignored.
 type ImportIn struct {
 	Data      []json.RawMessage `json:"data"`
 	Overwrite bool              `json:"overwrite"`

@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	maxVectors    = 10_000          // latest entries of a scope that are found by their vectors
-	maxVectorText = 2000            // bytes of an entry of which the vector is made
-	vectorTime    = 5 * time.Minute // after which making vectors ends until the next change
+	maxVectors    = 10_000          // latest entries of a scope whose vectors are searched
+	maxVectorText = 2000            // bytes of an entry in its vector
+	vectorTime    = 5 * time.Minute // limit for creating vectors until the next change
 )
 
-// Embedder turns texts into vectors: directions that are near each other where texts
-// mean the same.
+// Embedder converts texts to vectors. Texts with similar meaning have vectors with similar
+// directions.
 type Embedder interface {
-	// Model names what makes the vectors: those of another one cannot be compared.
+	// Model returns the name of the model. Vectors of different models cannot be compared.
 	Model() string
 
-	// Embed returns the vectors of a batch of texts, in their order; that of a text
-	// which has none is empty.
+	// Embed returns the vectors of a batch of texts, in order. The vector of a text that has no
+	// vector is empty.
 	Embed(ctx context.Context, texts []string) ([][]int8, error)
 
-	// Ask begins to make the vector of a question. The function that it returns waits
-	// for it for a short time only; ok is false where there is none by then.
+	// Ask starts to create the vector of a question. The function it returns waits for a short
+	// time; ok is false if there is no vector by then.
 	Ask(question string) (wait func() (vector []int8, ok bool))
 }
 
-// makeVectors asks in the background for the vectors of entries that have none,
-// unless that is under way. After a failure or too long a time it ends until the next call.
+// makeVectors creates missing vectors in the background, unless that is already running. After an
+// error or vectorTime it stops until the next call.
 func (s *Service) makeVectors() {
 	if s.Vectors == nil || !s.making.CompareAndSwap(false, true) {
 		return
@@ -47,13 +47,13 @@ func (s *Service) makeVectors() {
 			}
 		}
 		s.making.Store(false)
-		if err == nil && !s.complete.Load() { // stored after the last look
+		if err == nil && !s.complete.Load() { // an entry was stored after the last check
 			s.makeVectors()
 		}
 	}()
 }
 
-// makeSome makes the vectors of a batch of entries, and reports whether there were any.
+// makeSome creates the vectors of a batch of entries, and reports whether any were missing.
 func (s *Service) makeSome(ctx context.Context) (more bool, err error) {
 	list, err := s.store.WithoutVector(ctx, s.Vectors.Model(), embed.Batch)
 	if err != nil || len(list) == 0 {
@@ -82,8 +82,8 @@ func (s *Service) makeSome(ctx context.Context) (more bool, err error) {
 	return true, s.store.PutVectors(ctx, s.Vectors.Model(), made)
 }
 
-// addNear puts the entries of a scope whose vectors are near that of a question between
-// the results that were found by words, both best first.
+// addNear merges the entries of a scope with vectors near the question's vector into the results
+// found by words. Both are ordered best first.
 func (s *Service) addNear(ctx context.Context, scope Scope, asked []int8, results []result) ([]result, error) {
 	vectors, err := s.store.Vectors(ctx, scope, s.Vectors.Model(), maxVectors)
 	if err != nil {

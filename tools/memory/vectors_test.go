@@ -18,7 +18,7 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// understanding returns a service that asks an endpoint for vectors.
+// understanding returns a service that gets vectors from an endpoint.
 func understanding(t *testing.T, store memory.Store, e *embedtest.Endpoint, model string) *memory.Service {
 	s := memory.New(store, time.Now)
 	s.Vectors = embed.New(embed.Settings{BaseURL: e.URL, Model: model}, slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -56,7 +56,7 @@ func foundKeys(t *testing.T, s *memory.Service, query string) (keys []string) {
 	return keys
 }
 
-// first waits until a query finds a key first: vectors are made in the background.
+// first waits until a query finds a key first, because vectors are created in the background.
 func first(t *testing.T, s *memory.Service, query, want string) {
 	t.Helper()
 	testwait.Until(t, fmt.Sprintf("%q finds %s first", query, want), func() bool {
@@ -65,8 +65,7 @@ func first(t *testing.T, s *memory.Service, query, want string) {
 	})
 }
 
-// Notes are found in other words, after a change in those of the new text, and with
-// another model too.
+// Notes are found by meaning, after a change by the new text, and with another model too.
 func TestSearchByMeaning(t *testing.T) {
 	t.Parallel()
 	e, store := embedtest.Serve(t), openStore(t)
@@ -87,8 +86,8 @@ func TestSearchByMeaning(t *testing.T) {
 	}
 }
 
-// Pages are of one order: where the first was found by words alone, so are the next ones,
-// and where vectors took part that cannot be had any more, the next page says so.
+// All pages have one order. If the first was found by words only, so are the next ones. If vectors
+// were used and are not available any more, the next page is an error.
 func TestPagesAreOfOneOrder(t *testing.T) {
 	t.Parallel()
 	e, store := embedtest.Serve(t), openStore(t)
@@ -112,7 +111,7 @@ func TestPagesAreOfOneOrder(t *testing.T) {
 	if err != nil || len(two.Results) != 1 || two.HasMore || two.Total != 2 {
 		t.Errorf("after a page by words: %+v, %v", two, err)
 	}
-	testwait.Until(t, "notes are found by meaning too", func() bool { // words may find all that is waited for above
+	testwait.Until(t, "notes are found by meaning too", func() bool { // words alone may satisfy the waits above
 		if one, err = page(s, "grobble soup", ""); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +126,7 @@ func TestPagesAreOfOneOrder(t *testing.T) {
 	}
 }
 
-// Words find as before where the endpoint fails, and vectors are made later.
+// If the endpoint fails, words are found as before, and vectors are created later.
 func TestSearchWithoutAnEndpoint(t *testing.T) {
 	t.Parallel()
 	e, store := embedtest.Serve(t), openStore(t)
@@ -142,7 +141,7 @@ func TestSearchWithoutAnEndpoint(t *testing.T) {
 		t.Errorf("car finds %v", got)
 	}
 	e.Fail(0)
-	first(t, understanding(t, store, e, "m"), "car", "a") // another process, which has not seen it fail
+	first(t, understanding(t, store, e, "m"), "car", "a") // another process, in which it did not fail
 	texts, _ := e.Sent()
 	if sent := strings.Join(texts, "\n"); strings.Contains(sent, "hunter2") || !strings.Contains(sent, "automobile") {
 		t.Errorf("sent %q", sent)

@@ -54,7 +54,7 @@ func TestProjectsKeepTheirNotes(t *testing.T) {
 				func() { call(t, billing.Clear, memory.ClearIn{Namespace: "default", Confirm: true}) },
 			} {
 				change()
-				wantValue(t, billing, "", "gotcha/ci", `"CI needs NODE_OPTIONS"`) // the only one, of the other project
+				wantValue(t, billing, "", "gotcha/ci", `"CI needs NODE_OPTIONS"`) // the only entry, of the other project
 				call(t, billing.Store, memory.StoreIn{Key: "gotcha/ci", Value: json.RawMessage(`1`), IfAbsent: true})
 				wantValue(t, shop, "", "gotcha/ci", `"CI needs NODE_OPTIONS"`)
 			}
@@ -111,7 +111,7 @@ func TestGetPrefersTheOwnWorkspace(t *testing.T) {
 	}
 }
 
-// Lists show the own workspace's notes first, on every page, and say what the others are.
+// Lists show notes of the own workspace first, on every page, and explain the other notes.
 func TestListsBeginWithTheOwnWorkspace(t *testing.T) {
 	t.Parallel()
 	in := projects(t, "a", "b")
@@ -155,7 +155,7 @@ func TestListsBeginWithTheOwnWorkspace(t *testing.T) {
 	equal(t, exported, []string{"k0", "k1", "k2", "ak0", "ak1", "ak2"})
 }
 
-// Entries of several workspaces go through export and import as they are.
+// Export and import keep the workspaces of entries.
 func TestImportKeepsWorkspaces(t *testing.T) {
 	t.Parallel()
 	in := projects(t, "a", "b")
@@ -192,7 +192,7 @@ func TestNotesOfCallers(t *testing.T) {
 	}
 }
 
-// A cursor of an earlier version is refused with the reason.
+// A cursor of an earlier version is rejected with the reason.
 func TestCursorOfAnEarlierVersion(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -202,7 +202,7 @@ func TestCursorOfAnEarlierVersion(t *testing.T) {
 	}
 }
 
-// Storing again without tags and ttlMs keeps them, and tells whose version it replaced.
+// Storing again without tags and ttlMs keeps them, and returns the author of the replaced version.
 func TestStoreAgainKeepsLabels(t *testing.T) {
 	t.Parallel()
 	s, now := clocked(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// aggregate computes a figure from the points of all series. It is NaN where
-// there are too few. The points may be reordered.
+// aggregate computes a figure from the points of all series, NaN if there are too few points. It
+// may reorder the points.
 func aggregate(kind, figure string, series []metric.Series) (float64, *Percentiles) {
 	switch {
 	case figure == "rate":
@@ -61,8 +61,8 @@ func aggregate(kind, figure string, series []metric.Series) (float64, *Percentil
 	return last.Value, nil
 }
 
-// rate returns the sum of the rates of the series that have two points at
-// different times: growth, change or points, per second.
+// rate returns the sum of the rates of all series with points at two different times: growth,
+// change or number of points, per second.
 func rate(kind string, series []metric.Series) float64 {
 	sum, any := 0.0, false
 	for _, s := range series {
@@ -87,7 +87,7 @@ func rate(kind string, series []metric.Series) float64 {
 	return sum
 }
 
-// maxFigures is the most figures of an answer.
+// maxFigures is the maximum number of figures in an answer.
 const maxFigures = 1000
 
 // maxGroups is the most labels by which figures are grouped.
@@ -166,13 +166,13 @@ func figures(kind, figure string, series []metric.Series, bucket time.Duration, 
 	return list, nil
 }
 
-// start returns when the bucket of a time begins, in microseconds since 1970.
+// start returns the start of the bucket of a time, in microseconds since 1970.
 func start(micros int64, bucket time.Duration) int64 {
 	length := bucket.Microseconds()
 	return micros - ((micros%length)+length)%length
 }
 
-// change returns what a rate is of: growth, change or points.
+// change returns the numerator of a rate: growth, change or number of points.
 func change(kind string, series []metric.Series) float64 {
 	sum := 0.0
 	for _, s := range series {
@@ -192,9 +192,9 @@ func change(kind string, series []metric.Series) float64 {
 	return sum
 }
 
-// percentiles returns nearest-rank percentiles, and the 95th. Of a million values
-// it copies and orders only values that are near one of them: one pass counts by
-// the first bits of their keys, a second gathers where the places fall.
+// percentiles returns nearest-rank percentiles, and the 95th. It copies and orders only the values
+// near a percentile: one pass counts values by the first bits of their keys, a second pass collects
+// the values with the keys of the percentiles.
 func percentiles(series []metric.Series) (float64, *Percentiles) {
 	counts := make([]int, 1<<keyBits)
 	total := 0
@@ -208,9 +208,9 @@ func percentiles(series []metric.Series) (float64, *Percentiles) {
 		return math.NaN(), nil
 	}
 	shares := [4]float64{0.50, 0.90, 0.95, 0.99}
-	var keys, within [4]int // of each place: its key, and the place among the values of that key
+	var keys, within [4]int // of each percentile: its key, and its rank among the values of that key
 	near := map[int][]float64{}
-	var selected [1 << keyBits / 64]uint64 // the keys of near, as bits
+	var selected [1 << keyBits / 64]uint64 // the keys to collect, as bits
 	before, next := 0, 0
 	for k, n := range counts {
 		for next < len(shares) {
@@ -244,8 +244,8 @@ func percentiles(series []metric.Series) (float64, *Percentiles) {
 // keyBits is the length of a key.
 const keyBits = 16
 
-// key returns a number that is never less for a greater value: the first bits of
-// its encoding, turned so that negative values come first. Zeros are one value.
+// key returns a number that grows with the value: the first bits of its encoding, ordered so that
+// negative values come first. Both zeros have one key.
 func key(value float64) int {
 	bits := math.Float64bits(value + 0)
 	if bits>>63 == 1 {
@@ -256,12 +256,12 @@ func key(value float64) int {
 	return int(bits >> (64 - keyBits))
 }
 
-// nth puts the values in such an order that the n-th stands where sorting would put
-// it, with none greater before it and none less behind it, and returns it.
+// nth returns the n-th smallest value. It reorders the values: no greater value is before it, and
+// no smaller value after it.
 func nth(values []float64, n int) float64 {
 	low, high := 0, len(values)-1
 	for low < high {
-		pivot := values[low+rand.IntN(high-low+1)] // no order of the values is a bad one
+		pivot := values[low+rand.IntN(high-low+1)] // random, so that no input is a worst case
 		i, j := low, high
 		for i <= j {
 			for values[i] < pivot {

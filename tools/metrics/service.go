@@ -16,16 +16,16 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// NotFound is the code for a metric that was never recorded.
+// NotFound is the code for an unknown metric.
 const NotFound = "METRIC_NOT_FOUND"
 
-// maxAnswer bounds the points of an answer, in bytes.
+// maxAnswer limits the points in an answer, in bytes.
 const maxAnswer = 900 << 10
 
-// maxValue bounds values, so that no sum of them becomes infinite.
+// maxValue limits values, so that a sum never becomes infinite.
 const maxValue = 1e300
 
-// trimEach is the time between deletions of what is no longer kept.
+// trimEach is the interval between deletions of expired points.
 const trimEach = time.Hour
 
 // Service runs the metrics actions. It is safe for concurrent use, and several
@@ -141,7 +141,7 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 		out.DataPoints = newest(series, in.Limit, skip)
 		if shown := skip + len(out.DataPoints); shown < out.Total && len(out.DataPoints) > 0 {
 			until := r.Until.UnixMicro()
-			if in.Cursor == "" { // points that come meanwhile would move the pages
+			if in.Cursor == "" { // new points would move the pages
 				until = out.DataPoints[len(out.DataPoints)-1].Timestamp.UnixMicro()
 			}
 			out.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.CursorOf(fmt.Sprintf("%d %d", until, shown))}
@@ -160,7 +160,7 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 	return out, nil
 }
 
-// span returns the range that a query names, within what is kept.
+// span returns the range of a query, within the retention.
 func (s *Service) span(in QueryIn) (metric.Range, error) {
 	now, r := s.now(), metric.Range{Name: in.MetricName, Labels: in.Labels}
 	var wrong, said []string
@@ -191,8 +191,8 @@ func (s *Service) span(in QueryIn) (metric.Range, error) {
 	return r, nil
 }
 
-// newest ends a range where the first page of a query did, and returns how many points the pages
-// before had.
+// newest ends the range at the end of the query's first page. It returns the number of points on
+// earlier pages.
 func (in QueryIn) newest(r *metric.Range) (skip int, err error) {
 	key, err := in.After("metrics.query")
 	if err != nil || key == "" {
@@ -210,7 +210,7 @@ func (in QueryIn) newest(r *metric.Range) (skip int, err error) {
 	return skip, nil
 }
 
-// current returns the newest value of the series; of counters their sum.
+// current returns the newest value of the series, or the sum of counters.
 func current(m metric.Metric, series []metric.Series) *float64 {
 	var value *float64
 	var last int64
@@ -225,8 +225,8 @@ func current(m metric.Metric, series []metric.Series) *float64 {
 	return value
 }
 
-// newest returns limit points of all series in time order, the newest without the last skip, and
-// fewer where their labels would make the answer too large.
+// newest returns the newest limit points of all series in time order, without the last skip points.
+// It returns fewer if their labels would exceed the limit of an answer.
 func newest(series []metric.Series, limit, skip int) []DataPoint {
 	points := []DataPoint{}
 	for _, s := range series {

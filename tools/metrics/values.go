@@ -86,15 +86,14 @@ type Figure struct {
 	Percentiles *Percentiles `json:"percentiles,omitempty" doc:"Of its points."`
 }
 
-// DataPoint is a point as metrics.query shows it.
+// DataPoint is a point in metrics.query.
 type DataPoint struct {
 	Value     float64           `json:"value" doc:"Value."`
 	Labels    map[string]string `json:"labels,omitempty" doc:"Labels of its series."`
 	Timestamp time.Time         `json:"timestamp" doc:"When it was recorded."`
 }
 
-// Percentiles are values that a share of the points does not exceed. Each was
-// recorded as it is.
+// Percentiles are nearest-rank percentiles: each is a recorded value.
 type Percentiles struct {
 	P50 float64 `json:"p50" doc:"Median."`
 	P90 float64 `json:"p90" doc:"90 % do not exceed it."`

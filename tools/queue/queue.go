@@ -41,7 +41,7 @@ var Family = toolfold.Family{
 			perProcess.With(toolfold.Added()), rate.With(toolfold.Min(0), toolfold.Added()),
 		},
 		Effect:  toolfold.Adds,
-		Once:    true, // what is there is refused
+		Once:    true, // an existing queue is an error
 		Example: `{"name": "deploys", "maxConcurrency": 1}`,
 		Related: []string{"task.submit", "queue.list"},
 		Run:     toolfold.Method((*Service).Create),

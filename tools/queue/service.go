@@ -20,7 +20,7 @@ const (
 	InUse    = "QUEUE_IN_USE"
 )
 
-// MaxQueues bounds how many queues a store has.
+// MaxQueues is the maximum number of queues in a store.
 const MaxQueues = 100
 
 // Service runs the queue actions. It is safe for concurrent use, and several
@@ -104,7 +104,7 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (Queue, error) {
 	return q, nil
 }
 
-// set sets a value where one is given.
+// set sets value if update is not nil.
 func set[V any](value, update *V) {
 	if update != nil {
 		*value = *update
@@ -132,7 +132,7 @@ func (s *Service) setPaused(ctx context.Context, idOrName string, paused bool) (
 	return q, nil
 }
 
-// Remove removes a queue all of whose tasks have ended. They stay as they are.
+// Remove removes a queue. All its tasks must have ended; they stay.
 func (s *Service) Remove(ctx context.Context, in QueueIn) (RemoveOut, error) {
 	if in.QueueID == work.DefaultQueue {
 		return RemoveOut{}, toolfold.Errorf(InUse, "the default queue cannot be removed").

@@ -7,7 +7,7 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Queue is a queue, also as a result.
+// Queue is a queue in the store and in results.
 type Queue struct {
 	ID              string    `json:"queueId" doc:"ID or name of the queue."`
 	Name            string    `json:"name" doc:"Name of the queue."`
@@ -20,40 +20,37 @@ type Queue struct {
 	CreatedAt       time.Time `json:"createdAt,omitzero" doc:"When it was made; absent for the default queue."` // UTC, whole microseconds
 }
 
-// Store keeps queues. The default queue is always there. All methods are safe
-// for concurrent use, also between processes.
+// Store stores queues. It always has the default queue. All methods are safe for concurrent use,
+// also between processes.
 type Store interface {
-	// Create keeps a new queue, unless its name is taken or there are limit
-	// queues already.
+	// Create stores a new queue, unless its name is in use or there are already limit queues.
 	Create(ctx context.Context, q Queue, limit int) (Creation, error)
 
-	// List returns queues in the order of their making.
+	// List returns queues, oldest first.
 	List(ctx context.Context, q Query) (Page, error)
 
-	// Update calls change on the queue with that id, or else that name, and
-	// stores the result. change must not modify ID, Name or CreatedAt, and may
-	// be called again.
+	// Update finds a queue by id or, if there is none, by name. It calls change and stores the
+	// result. Change must not modify ID, Name or CreatedAt, and may be called several times.
 	Update(ctx context.Context, idOrName string, change func(*Queue)) (q Queue, found bool, err error)
 
-	// SetPaused pauses or resumes the queue with that id, or else that name.
+	// SetPaused pauses or resumes a queue, found as in Update.
 	SetPaused(ctx context.Context, idOrName string, paused bool) (q Queue, found bool, err error)
 
-	// Remove removes a queue, by its id or else its name, unless tasks in it
-	// have not ended: open is their number.
+	// Remove removes a queue, found as in Update, if all its tasks have ended. Otherwise it stays,
+	// and open is the number of open tasks.
 	Remove(ctx context.Context, idOrName string) (q Queue, open int, found bool, err error)
 }
 
-// Creation is the outcome of a create. Its zero value means that the queue was
-// kept.
+// Creation is the outcome of Create. The zero value means that the queue was stored.
 type Creation struct {
 	Taken string // id of the queue that has the name
-	Full  bool   // there are too many queues
+	Full  bool   // the store has too many queues
 }
 
 // Query picks a part of the list.
 type Query struct {
 	Limit int
-	After *toolfold.Position // nil = from the first
+	After *toolfold.Position // nil = from the start
 }
 
 // Page is a part of the list.

@@ -12,7 +12,7 @@ type CreateIn struct {
 	RatePerMinute   int    `json:"ratePerMinute"`
 }
 
-// UpdateIn are the arguments of queue.update; nil = as it is.
+// UpdateIn are the arguments of queue.update. Nil members do not change.
 type UpdateIn struct {
 	QueueID         string  `json:"queueId"`
 	Description     *string `json:"description"`

@@ -1,6 +1,5 @@
-// Package refactor declares the refactor tool: places in the files of the
-// workspace where code can be better, found by analysers and rules, and changed
-// where a change is safe. No model is asked.
+// Package refactor declares the refactor tool: analysers and rules find possible improvements in
+// files of the workspace, and safe changes are applied. It asks no model.
 //
 // It is not a stable API: see docs/stability.md.
 package refactor

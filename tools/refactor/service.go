@@ -10,13 +10,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// NotFound is the code of a finding that is not there.
+// NotFound is the code for an unknown finding.
 const NotFound = "OPPORTUNITY_NOT_FOUND"
 
 // Service runs the refactor actions. It is safe for concurrent use.
 type Service struct{ bench *scan.Bench }
 
-// New returns a service that scans as the bench does.
+// New returns a service on a bench.
 func New(bench scan.Bench) *Service {
 	bench.Purpose, bench.Family, bench.NotFound = scan.Refactorings, "refactor", NotFound
 	return &Service{&bench}
@@ -48,10 +48,10 @@ type Brief struct {
 	Fixable       bool   `json:"fixable" doc:"Whether refactor.apply can do it."`
 }
 
-// maxBrief is the number of findings in the answer of a scan.
+// maxBrief is the maximum number of findings in the answer of a scan.
 const maxBrief = 5
 
-// Scan scans files and keeps what it finds.
+// Scan scans files and stores the findings.
 func (s *Service) Scan(ctx context.Context, in ScanIn) (ScanOut, error) {
 	request := in.Request()
 	request.Kinds, request.Level, request.MinConfidence = in.Types, in.MaxImpact, in.MinConfidence
@@ -84,8 +84,7 @@ type ApplyOut struct {
 	scan.Outcome
 }
 
-// Writes returns the files that improvements would be written to, their backups
-// aside.
+// Writes returns the files that the improvements would change, without their backups.
 func (s *Service) Writes(ctx context.Context, in ApplyIn) ([]string, error) {
 	return s.bench.Writes(ctx, in.choice(), in.FixIn)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// fakeStore keeps sessions in memory. The first conflicts saves give way to
-// another change.
+// fakeStore stores sessions in memory. The first saves, as many as conflicts, lose against another
+// change.
 type fakeStore struct {
 	mu        sync.Mutex
 	sessions  map[string]Session
@@ -72,7 +72,7 @@ func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 	return page, nil
 }
 
-// AddNote and Notes expect that there is one session.
+// AddNote and Notes expect a single session.
 func (f *fakeStore) AddNote(ctx context.Context, s Session, n Note) (bool, error) {
 	saved, err := f.Save(ctx, s)
 	if saved {

@@ -15,33 +15,33 @@ import (
 	"github.com/toolfold/toolfold/internal/system/clock"
 )
 
-// attempts bounds the attempts at a change that others get ahead of. Each time
-// one of the changes that meet succeeds, so 20 at once are sure to.
+// attempts limits the attempts at a change that collides with other changes. One of the colliding
+// changes succeeds each time, so 20 concurrent changes all succeed.
 const attempts = 20
 
-// maxJSON bounds metadata, and a failure with all that it has, in bytes.
+// maxJSON limits metadata, and a whole failure, in bytes.
 const maxJSON = 64 << 10
 
-// Service runs the session actions. It is safe for concurrent use, and
-// several may share a store.
+// Service runs the session actions. It is safe for concurrent use. Several services may share a
+// store.
 type Service struct {
 	store Store
 	now   func() time.Time
 	newID func() string
 
-	// Workspace is that of sessions whose creator names no other, and that of all callers. Folder is its
-	// path; empty if it has none.
+	// Workspace is the workspace of all callers, and of new sessions for which the creator names no
+	// other workspace. Folder is its path; empty if it has none.
 	Workspace, Folder string
 }
 
-// byUser reports whether this machine's user makes a call.
+// byUser reports whether the user of this machine makes the call.
 type byUser bool
 
-// ByUser marks a context as that of a session action called by this machine's user, from
-// the shell. It ends sessions of every workspace.
+// ByUser returns a context for a session action that the user of this machine calls from the shell.
+// Such calls may end sessions of every workspace.
 func ByUser(ctx context.Context) context.Context { return callctx.With[byUser](ctx, true) }
 
-// New returns a service on a store. newID makes UUIDs.
+// New returns a service on a store. newID returns a new UUID.
 func New(store Store, now func() time.Time, newID func() string) *Service {
 	return &Service{store: store, now: clock.Micros(now), newID: newID}
 }
@@ -67,8 +67,8 @@ func (s *Service) Create(ctx context.Context, in CreateIn) (CreateOut, error) {
 	}, nil
 }
 
-// workspaceOf returns the workspace that a call names: the one of the server also by its folder, and
-// by a path in it that leads to it, such as a dot.
+// workspaceOf returns the workspace that a call names. An empty name, the path of the server's
+// folder and a relative path to it, such as a dot, mean the server's workspace.
 func (s *Service) workspaceOf(given string) string {
 	path := given
 	if !filepath.IsAbs(path) && strings.HasPrefix(path, ".") {
@@ -122,8 +122,7 @@ func (s *Service) Status(ctx context.Context, in StatusIn) (StatusOut, error) {
 	return out, nil
 }
 
-// noteCursor returns the number of the last note of the page before, zero for
-// the first page.
+// noteCursor returns the number of the previous page's last note, or zero for the first page.
 func noteCursor(cursor string) (number int, err error) {
 	after, err := toolfold.Page{Cursor: cursor}.After("session.status")
 	if err != nil || after == "" {
@@ -171,7 +170,7 @@ func (s *Service) Note(ctx context.Context, in NoteIn) (NoteOut, error) {
 	return NoteOut{SessionID: session.ID, AgentID: in.AgentID, CreatedAt: session.UpdatedAt}, nil
 }
 
-// text is the hand-over as a note, which stays when it is taken up.
+// text returns the hand-over as a note, which stays after an agent takes it up.
 func (o HandOver) text() string {
 	text := o.Note
 	if o.To != "" {
@@ -264,11 +263,12 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
-// maxWords bounds the words of a query.
+// maxWords limits the words of a query.
 const maxWords = 10
 
-// page reads a page and one entry more: sessions of this workspace that were handed over, then its
-// others, then those of other workspaces. The id in a cursor begins with the number of the part.
+// page reads a page and one more entry. The parts of the list are: handed-over sessions of this
+// workspace, its other sessions, and sessions of other workspaces. The id in a cursor begins with
+// the number of the part.
 func (s *Service) page(ctx context.Context, in ListIn) (page Page, err error) {
 	after, err := in.Position("session.list")
 	if err != nil {
@@ -329,15 +329,14 @@ func (s *Service) find(ctx context.Context, id string) (Session, error) {
 	return session, nil
 }
 
-// change edits a session as it is stored now. When another change gets ahead,
-// it reads the session again and edits it anew: of two agents that take the
-// last place one is refused, and neither is lost. Failed is the code of the
-// error after too many attempts.
+// change reads, edits and saves a session. If another change was saved in between, it starts again:
+// so no change is lost, and if two agents take the last place, one of them gets an error. Failed is
+// the error code after too many attempts.
 func (s *Service) change(ctx context.Context, id, failed string, edit edit) (Session, error) {
 	return s.changeBy(ctx, id, failed, edit, s.store.Save)
 }
 
-// changeBy is change with another way to save than [Store.Save].
+// changeBy is change with another save function than [Store.Save].
 func (s *Service) changeBy(ctx context.Context, id, failed string, edit edit,
 	save func(context.Context, Session) (bool, error)) (Session, error) {
 	for range attempts {
@@ -357,7 +356,7 @@ func (s *Service) changeBy(ctx context.Context, id, failed string, edit edit,
 		if saved {
 			return session, nil
 		}
-		// Calls that collided try again at different times.
+		// Calls that collided try again after different delays.
 		select {
 		case <-ctx.Done():
 			return Session{}, ctx.Err()

@@ -1,9 +1,9 @@
 // Package session declares the session tool: a record of several agents at
 // work on one task. It is bookkeeping; no agent is started.
 //
-// A session is active until it is completed or failed, and both are final.
-// The agents that are in it have a role; leaving keeps their row, with the
-// time they left. They leave notes for each other, and for who takes over.
+// A session is active until it is completed or failed, and both are final. Its agents have a role.
+// An agent that leaves stays in the record, with the time it left. Agents write notes for each
+// other and for a successor.
 //
 // It is not a stable API: see docs/stability.md.
 package session
@@ -132,7 +132,7 @@ var Family = toolfold.Family{
 		Required: toolfold.Fields{sessionID, agentID},
 		Optional: toolfold.Fields{role.With(toolfold.Default(Collaborator))},
 		Effect:   toolfold.Adds,
-		Once:     true, // who is in stays in
+		Once:     true, // a second join changes nothing
 		Example:  `{"sessionId": "00000000-0000-4000-8000-000000000001", "agentId": "reviewer"}`,
 		Related:  []string{"session.leave", "session.list"},
 		Run:      toolfold.Method((*Service).Join),

@@ -18,8 +18,8 @@ import (
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
-// bench calls the actions the way a client does. Its clock goes on by a
-// second with each call, its ids by one with each session.
+// bench calls the actions the way a client does. Its clock advances by a second with each call, its
+// ids by one with each session.
 type bench struct {
 	toolfoldtest.Talk
 	t       *testing.T
@@ -45,7 +45,7 @@ func newBench(t *testing.T) *bench {
 
 func id(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
-// call answers with the content; $1 in args is the first session's id.
+// call returns the content; $1 in args is the first session's id.
 func (b *bench) call(action, args string) string {
 	b.t.Helper()
 	for n := 1; n <= b.ids; n++ {
@@ -56,7 +56,7 @@ func (b *bench) call(action, args string) string {
 	return strings.ReplaceAll(content, "00000000-0000-4000-8000-00000000000", "$")
 }
 
-// A session is of the workspace of its server, unless its creator names another.
+// A session belongs to its server's workspace unless its creator names another.
 func TestWorkspaceIsFilledIn(t *testing.T) {
 	t.Parallel()
 	s := New(newFakeStore(), time.Now, func() string { return id(1) })
@@ -90,8 +90,8 @@ func TestLifeOfASession(t *testing.T) {
 		`{"status":"completed","completedAt":"2026-03-01T11:00:04.123456Z","summary":"done"}`)
 }
 
-// A session is ended by its participants, by callers of its workspace and by the user of the
-// machine; nothing changes where another caller tries to.
+// Participants, callers of its workspace and the user of the machine can end a session. Attempts of
+// other callers change nothing.
 func TestWhoEnds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -313,7 +313,8 @@ func TestListPages(t *testing.T) {
 	}
 }
 
-// Sessions of this workspace come first, on whichever page; only others name theirs.
+// Sessions of this workspace come first, on any page. Only sessions of other workspaces show their
+// workspace.
 func TestListOfWorkspaces(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -425,8 +426,8 @@ func TestSizes(t *testing.T) {
 	b.Expect("join", `{"sessionId":"$1","agentId":"b7","include_fields":["agentId"]}`, `{"agentId":"b7"}`)
 }
 
-// A session is handed over: who takes it up finds it by its participant, reads the
-// notes from the latest on, and sees that nothing has happened for long.
+// A session is handed over: its successor finds it by its participant, reads the notes from the
+// latest on, and sees that it is stale.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -477,7 +478,7 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// What is handed over is listed first, marked, until another agent joins.
+// Handed-over sessions are listed first, with a mark, until another agent joins.
 func TestHandedOver(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -507,7 +508,7 @@ func TestHandedOver(t *testing.T) {
 	if notes := b.call("status", `{"sessionId":"$1"}`); !strings.Contains(notes, `"note":"for bob: half is done\n- tag it\n- tell all"`) {
 		t.Error(notes)
 	}
-	// Pages of one go through all parts.
+	// Pages of one session go through all parts.
 	var seen []string
 	for cursor := ""; ; {
 		var page struct {
@@ -528,7 +529,8 @@ func TestHandedOver(t *testing.T) {
 	if diff := cmp.Diff([]string{"$2 true", "$1 true", "$5 false", "$3 false", "$4 true"}, seen); diff != "" {
 		t.Error(diff)
 	}
-	// Who handed over does not take it up by joining; others do, also those who are in.
+	// The agent that handed over does not take it up by joining. Other agents do, even if they are
+	// in the session.
 	b.call("join", `{"sessionId":"$1","agentId":"ann"}`)
 	if list := b.call("list", `{"limit":2}`); !strings.Contains(list, "half is done") {
 		t.Error(list)

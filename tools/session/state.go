@@ -9,14 +9,14 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Bounds of a session.
+// Limits of a session.
 const (
-	MaxPresent = 10  // agents in it at once
-	MaxJoined  = 100 // agents that were ever in it
+	MaxPresent = 10  // agents present at once
+	MaxJoined  = 100 // agents that ever joined
 	MaxNotes   = 1000
 )
 
-// Codes of what sessions refuse.
+// Error codes of rejected changes.
 const (
 	MaxParticipants      = "SESSION_MAX_PARTICIPANTS"
 	AgentNotParticipant  = "SESSION_AGENT_NOT_PARTICIPANT"
@@ -24,7 +24,7 @@ const (
 	TooManyNotes         = "SESSION_TOO_MANY_NOTES"
 )
 
-// Codes of changes that gave way to others again and again.
+// Error codes of changes that collided with other changes too often.
 const (
 	completeFailed = "SESSION_COMPLETE_FAILED"
 	joinFailed     = "SESSION_JOIN_FAILED"
@@ -33,19 +33,18 @@ const (
 	noteFailed     = "SESSION_NOTE_FAILED"
 )
 
-// edit changes a session at a moment, or refuses. It is not changed when the
-// session already is as asked, so that there is nothing to save.
+// edit changes a session, or returns an error. Changed is false if there is nothing to save.
 type edit func(s *Session, now time.Time) (changed bool, err error)
 
 // ender is a caller that ends a session.
 type ender struct {
-	agent     string // empty = of the caller only the workspace is known
+	agent     string // empty = only the workspace is known
 	workspace string
-	anywhere  bool // it ends sessions of every workspace
+	anywhere  bool // it may end sessions of every workspace
 }
 
-// check refuses agents that are not in the session, and callers of other workspaces than its creator's
-// that name no agent. All callers end a session without any workspace.
+// check returns an error for agents that are not in the session, and for callers without an agent
+// whose workspace is not the creator's. All callers may end a session without any workspace.
 func (e ender) check(s *Session) error {
 	switch {
 	case e.agent != "":
@@ -60,7 +59,7 @@ func (e ender) check(s *Session) error {
 			strings.Join(s.agents(), ", "))
 }
 
-// end is the way from active to one of the final states.
+// end changes an active session to one of the final states.
 func end(by ender, state, summary string, failure *Failure) edit {
 	return func(s *Session, now time.Time) (bool, error) {
 		if err := s.mustBeActive(); err != nil {
@@ -74,8 +73,8 @@ func end(by ender, state, summary string, failure *Failure) edit {
 	}
 }
 
-// join adds an agent, or takes up the membership of one that left. It takes up what another
-// agent handed over.
+// join adds an agent, or renews the membership of one that left. It ends a hand-over of another
+// agent.
 func join(agent, role string) edit {
 	return func(s *Session, now time.Time) (bool, error) {
 		if err := s.mustBeActive(); err != nil {
@@ -124,8 +123,8 @@ func leave(agent string) edit {
 	}
 }
 
-// stay is the change of a session that gets a note: the agent has to be present. A hand-over that
-// is not nil replaces the one before.
+// stay is the edit for adding a note: the agent must be present. A hand-over that is not nil
+// replaces the previous one.
 func stay(agent string, over *HandOver) edit {
 	return func(s *Session, now time.Time) (bool, error) {
 		if err := s.mustBeActive(); err != nil {
@@ -147,7 +146,7 @@ func (s *Session) mustBeActive() error {
 	return work.EndedSession(s.Status)
 }
 
-// member returns an agent's membership for change, nil when it never joined.
+// member returns an agent's membership, which may be changed, or nil if the agent never joined.
 func (s *Session) member(agent string) *Participant {
 	for i := range s.Participants {
 		if s.Participants[i].AgentID == agent {
@@ -157,7 +156,7 @@ func (s *Session) member(agent string) *Participant {
 	return nil
 }
 
-// presentMember returns the membership of an agent that is present, for change.
+// presentMember is member for an agent that must be present.
 func (s *Session) presentMember(agent string) (*Participant, error) {
 	member := s.member(agent)
 	if member == nil || !member.LeftAt.IsZero() {
@@ -167,7 +166,7 @@ func (s *Session) presentMember(agent string) (*Participant, error) {
 	return member, nil
 }
 
-// agents lists the agents that are present.
+// agents lists the present agents.
 func (s *Session) agents() []string {
 	var list []string
 	for _, p := range s.Participants {

@@ -15,23 +15,23 @@ const (
 	Delegate     = "delegate"
 )
 
-// Session is a session as it is stored. Times are UTC in whole microseconds.
+// Session is a stored session. Times are UTC in whole microseconds.
 type Session struct {
 	ID, Initiator, Task, Status string
-	Workspace                   string          // that the session is about; may be empty
-	CreatorWorkspace            string          // of the caller that made it; its callers may end it
-	Metadata                    json.RawMessage // nil = none
+	Workspace                   string          // workspace of the session; may be empty
+	CreatorWorkspace            string          // workspace of the creator; its callers may end the session
+	Metadata                    json.RawMessage // nil = no metadata
 	Summary                     string          // of a completed session; may be empty
 	Failure                     *Failure        // of a failed session
 	CreatedAt, UpdatedAt        time.Time
 	EndedAt                     time.Time // zero while active
-	HandOver                    *HandOver // that no agent has taken up; nil for none
+	HandOver                    *HandOver // not taken up yet; nil = no hand-over
 
 	// Version counts how often the session was saved.
 	Version int
 
-	// Participants are in the order they first joined; each agent is there
-	// once, and the initiator is the first.
+	// Participants has each agent once, in the order of their first joining; the initiator is
+	// first.
 	Participants []Participant
 }
 
@@ -44,16 +44,16 @@ type Participant struct {
 	LeftAt   time.Time `json:"leftAt,omitzero" doc:"When the agent left."` // zero while present
 }
 
-// Note is a message of a participant to the others, also in the result of
+// Note is a message of a participant to the other participants, also in the result of
 // session.status.
 type Note struct {
-	Number  int       `json:"-"` // of the session's version that it made: later notes have higher ones
+	Number  int       `json:"-"` // session version after the note: later notes have higher numbers
 	AgentID string    `json:"agentId" doc:"Name of the agent."`
 	Text    string    `json:"note" doc:"Message to other agents."`
 	At      time.Time `json:"createdAt" doc:"When it was noted."`
 }
 
-// HandOver leaves a session to whoever goes on, also in the results of session.list and
+// HandOver leaves a session to a successor. It is also in the results of session.list and
 // session.status.
 type HandOver struct {
 	AgentID string    `json:"agentId" doc:"Name of the agent."`
@@ -71,54 +71,51 @@ type Failure struct {
 	Details json.RawMessage `json:"details,omitempty" doc:"Further data." type:"object"`
 }
 
-// Store keeps sessions. Methods are safe for concurrent use, also by several
-// processes.
+// Store stores sessions. Methods are safe for concurrent use, also by several processes.
 type Store interface {
-	// Create keeps a new session, at version 0.
+	// Create stores a new session, with version 0.
 	Create(ctx context.Context, s Session) error
 
-	// Get returns a session; found is false where there is none.
+	// Get returns a session; found is false if there is no such session.
 	Get(ctx context.Context, id string) (s Session, found bool, err error)
 
-	// Save replaces a session and raises its version, if the stored version
-	// still is s.Version; otherwise it changes nothing and saved is false.
-	// ID, Initiator, Task, both workspaces, Metadata and CreatedAt never change,
-	// and participants are never removed.
+	// Save replaces a session and increments its version if the stored version is s.Version.
+	// Otherwise it changes nothing, and saved is false. ID, Initiator, Task, both workspaces,
+	// Metadata and CreatedAt never change, and participants are never removed.
 	Save(ctx context.Context, s Session) (saved bool, err error)
 
-	// AddNote saves a session as Save does, and a note with the new version as its
-	// number.
+	// AddNote saves a session as Save does, and adds a note whose number is the new version.
 	AddNote(ctx context.Context, s Session, n Note) (saved bool, err error)
 
-	// Notes returns the notes of a session, the latest first, at most limit: those
-	// with a number below before, where that is not zero. total counts all.
+	// Notes returns at most limit notes of a session, latest first. If before is not zero, their
+	// numbers are below it. total counts all notes.
 	Notes(ctx context.Context, id string, before, limit int) (list []Note, total int, err error)
 
-	// List returns sessions, newest first, those of one moment by falling id.
+	// List returns sessions by descending creation time, then by descending id.
 	List(ctx context.Context, q Query) (Page, error)
 }
 
-// Query picks sessions. Empty texts do not filter.
+// Query selects sessions. Empty fields do not filter.
 type Query struct {
 	Status, Initiator string
-	AgentID           string // takes part and has not left
-	Workspace, Except string // of this workspace, of all but this one
-	HandedOver        *bool  // with a hand-over that no agent has taken up, or without; nil = all
+	AgentID           string // a present participant
+	Workspace, Except string // only this workspace; all workspaces except this one
+	HandedOver        *bool  // with or without a pending hand-over; nil = all
 
-	// Words are each in the task, the summary or a note; A to Z are equal to a to z.
+	// Words must each be in the task, the summary or a note. The letters A to Z match a to z.
 	Words []string
 
 	Limit int
-	After *toolfold.Position // nil = from the newest
+	After *toolfold.Position // nil = from the newest on
 }
 
 // Page is a part of a list.
 type Page struct {
 	Sessions []Listed
-	Total    int // of all sessions that the query picks, After and Limit aside
+	Total    int // all selected sessions, ignoring After and Limit
 }
 
-// Listed is a session as session.list shows it. The store leaves Stale out.
+// Listed is a session in session.list. The store does not set Stale.
 type Listed struct {
 	ID        string    `json:"sessionId" doc:"Session ID." format:"uuid"`
 	Initiator string    `json:"initiator" doc:"Agent that opened the session."`
@@ -130,8 +127,8 @@ type Listed struct {
 	Workspace string    `json:"workspace,omitempty" doc:"Workspace of the session, if it is another one."`
 	UpdatedAt time.Time `json:"-"`
 
-	// HandOver is nil for a session that is in the hands of its agents.
+	// HandOver is nil if no hand-over is pending.
 	HandOver *HandOver `json:"handover,omitempty" doc:"Handed over: session.join takes it up."`
 
-	part int // of the list that it is in
+	part int // index of its part of the list
 }

@@ -55,7 +55,7 @@ type StatusOut struct {
 	NextCursor string `json:"nextCursor,omitempty" doc:"Cursor of earlier notes."`
 }
 
-// BindCursor does what that of [toolfold.Paged] does.
+// BindCursor works like the method of [toolfold.Paged].
 func (s *StatusOut) BindCursor(bind func(cursor string) string) {
 	if s.NextCursor != "" {
 		s.NextCursor = bind(s.NextCursor)
@@ -68,7 +68,7 @@ type NoteIn struct {
 	AgentID   string `json:"agentId"`
 	Note      string `json:"note"`
 
-	// Each of these makes the note a hand-over.
+	// Each of these fields makes the note a hand-over.
 	HandOver bool     `json:"handover"`
 	Next     []string `json:"next"`
 	To       string   `json:"to"`

@@ -11,11 +11,11 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// cancelAtOnce bounds the tasks that one transaction cancels.
+// cancelAtOnce is the maximum number of tasks that one transaction cancels.
 const cancelAtOnce = 500
 
-// cancelAll ends the tasks of the workspace that filters pick, except schedules. What is
-// submitted meanwhile stays.
+// cancelAll ends the tasks of the workspace that match the filters, except schedules. Tasks
+// submitted meanwhile stay.
 func (s *Service) cancelAll(ctx context.Context, in CancelIn) (CancelOut, error) {
 	if i := slices.IndexFunc(in.Status, Final); i >= 0 {
 		return CancelOut{}, toolfold.Errorf(InvalidState, "tasks that are %s have ended", in.Status[i]).
@@ -79,7 +79,7 @@ func (s *Service) partly(ctx context.Context, asked []string, matched int, cause
 // partlyWait bounds how long a call that was cut off counts what it did.
 const partlyWait = 5 * time.Second
 
-// awaitEnds counts tasks once none of them runs, or when the time to wait is over.
+// awaitEnds waits until no task is running, or the wait is over, and counts the tasks by outcome.
 func (s *Service) awaitEnds(ctx context.Context, ids []string) (*CancelCounts, error) {
 	limited, done := context.WithTimeout(ctx, s.CancelWait)
 	defer done()
@@ -97,7 +97,7 @@ func (s *Service) awaitEnds(ctx context.Context, ids []string) (*CancelCounts, e
 	}
 }
 
-// countEnds counts tasks by what has become of them.
+// countEnds counts tasks by outcome.
 func (s *Service) countEnds(ctx context.Context, ids []string) (*CancelCounts, error) {
 	counts := &CancelCounts{Matched: len(ids)}
 	for chunk := range slices.Chunk(ids, cancelAtOnce) {

@@ -14,47 +14,47 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// CallsQueue is the id and the name of the queue of kept calls. It is made by the first
-// of them, so that one is not held up by tasks that were submitted.
+// CallsQueue is the id and name of the queue of deferred calls. The first deferred call creates it.
+// Deferred calls do not wait behind submitted tasks.
 const CallsQueue = "calls"
 
-// keptInput is the input of a task that is a kept call. What task.submit takes has no
-// member called.
+// keptInput is the input of a task for a deferred call. Inputs of task.submit have no member
+// called.
 type keptInput struct {
 	Call
-	Called *Call `json:"called"` // the call as its client made it; nil for what was submitted
+	Called *Call `json:"called"` // the client's call; nil for a submitted task
 
-	// Client says what the client can be asked; nil for nothing.
+	// Client has the client's capabilities for questions; nil if it cannot be asked.
 	Client json.RawMessage `json:"client,omitempty"`
 }
 
-// Question holds what a kept call has asked its client.
+// Question is a question of a deferred call to its client.
 type Question struct {
 	Key, Method string
 	Params      json.RawMessage
-	Answer      json.RawMessage // nil until there is one
+	Answer      json.RawMessage // nil until answered
 	AskedAt     time.Time
 }
 
-// ClientOf returns what the client of a kept call can be asked, by the input of its task;
-// nil for nothing.
+// ClientOf returns the client's capabilities from the input of a task for a deferred call; nil if
+// the client cannot be asked.
 func ClientOf(input json.RawMessage) json.RawMessage {
 	var kept keptInput
-	_ = json.Unmarshal(input, &kept) // of another form where an agent or a workflow is run
+	_ = json.Unmarshal(input, &kept) // fails for the input of an agent or workflow
 	return kept.Client
 }
 
-// IsKept reports whether the input of a task is that of a kept call.
+// IsKept reports whether the input belongs to a deferred call.
 func IsKept(input json.RawMessage) bool {
 	var kept keptInput
 	return json.Unmarshal(input, &kept) == nil && kept.Called != nil // of another form where an agent or a workflow is run
 }
 
-// Keep keeps a call, so that it runs whatever becomes of this process, and returns the id
-// of its task. The caller needs no right but that of the call. Called is the call as its
-// client made it, and client what that can be asked, nil for nothing. An [*toolfold.Error]
-// says that the call is none that a task can run: it is refused, or it may ask the model
-// that the client lends.
+// Keep stores a call as a task, so that it runs even if this process ends, and returns the task's
+// id. It requires only the rights of the call. Called is the call in the client's form. Client has
+// the client's capabilities for questions, nil if it cannot be asked. Keep returns an
+// [*toolfold.Error] if no task can run the call: it is rejected, or it may ask the client's own
+// model.
 func (s *Service) Keep(ctx context.Context, call, called Call, client json.RawMessage) (id string, err error) {
 	t, err := s.begin(ctx)
 	if err != nil {
@@ -88,8 +88,7 @@ func (s *Service) Keep(ctx context.Context, call, called Call, client json.RawMe
 	return t.ID, nil
 }
 
-// refuseLent refuses a task that may ask the model that its caller lends, and that a
-// worker has not: the call itself can.
+// refuseLent fails if the task may ask the model of its client, which a worker does not have.
 func (s *Service) refuseLent(ctx context.Context, t Task) error {
 	if callctx.SamplerOf(ctx) == nil || s.NoModel == nil {
 		return nil
@@ -114,12 +113,11 @@ func (s *Service) refuseLent(ctx context.Context, t Task) error {
 	return nil
 }
 
-// anyPrompts lists the providers of all that may ask a model in a definition, however deep
-// and under whatever condition: of prompts, and the default one for what an expression
-// names.
+// anyPrompts lists the providers of all prompts of a definition, nested and conditional ones too.
+// An agent named by an expression counts as the default provider.
 func anyPrompts(described json.RawMessage) (providers []string) {
 	var value any
-	_ = json.Unmarshal(described, &value) // it was encoded by agent.get or workflow.describe
+	_ = json.Unmarshal(described, &value) // encoded by agent.get or workflow.describe
 	var walk func(value any)
 	walk = func(value any) {
 		switch value := value.(type) {
@@ -148,17 +146,17 @@ func anyPrompts(described json.RawMessage) (providers []string) {
 	return providers
 }
 
-// Kept is a task as the client sees it that took it for an answer.
+// Kept is a task from the view of the client that took it instead of an answer.
 type Kept struct {
 	Task
-	Says   string // how far it is, or what it waits for; empty for nothing
-	Called *Call  // nil where the task is no kept call
+	Says   string // progress, or the reason for waiting; may be empty
+	Called *Call  // nil for a submitted task
 
-	Asks []Question // of a task that has not ended, those without an answer
+	Asks []Question // unanswered questions of an open task
 }
 
-// Kept returns a task. It is for callers that may see it: those with the rights under
-// which it was kept, see [Task.Rights], and those of task.status.
+// Kept returns a task to callers who may see it: with the rights in [Task.Rights], or with the
+// right to call task.status.
 func (s *Service) Kept(ctx context.Context, id string) (k Kept, found bool, err error) {
 	if k.Task, found, err = s.Store.Get(ctx, strings.ToLower(id)); err != nil {
 		return k, false, fmt.Errorf("reading task: %w", err)
@@ -199,8 +197,7 @@ func (s *Service) Kept(ctx context.Context, id string) (k Kept, found bool, err 
 	return k, true, nil
 }
 
-// Stop asks for the end of a task, and does not wait for it. One that has ended stays as
-// it is.
+// Stop requests the end of a task without waiting for it. An ended task stays unchanged.
 func (s *Service) Stop(ctx context.Context, id string) error {
 	_, _, err := s.Store.Cancel(ctx, Cancellation{TaskID: strings.ToLower(id), Reason: "cancelled by its client", At: s.now()})
 	if err != nil {
@@ -209,7 +206,7 @@ func (s *Service) Stop(ctx context.Context, id string) error {
 	return nil
 }
 
-// Answer keeps the answers of a client to what a kept call asks, by key.
+// Answer stores the client's answers to questions of a deferred call, by key.
 func (s *Service) Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error {
 	if err := s.Store.Answer(ctx, strings.ToLower(id), answers); err != nil {
 		return fmt.Errorf("answering a task: %w", err)
@@ -217,7 +214,7 @@ func (s *Service) Answer(ctx context.Context, id string, answers map[string]json
 	return nil
 }
 
-// Worked reports whether a process runs the tasks of the service's workspace.
+// Worked reports whether a process runs tasks of the service's workspace.
 func (s *Service) Worked(ctx context.Context) (bool, error) {
 	worked, err := s.Store.Worked(ctx, s.Workspace)
 	if err != nil {

@@ -4,13 +4,12 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// The types of a task. The legacy tool had them, and oldKinds, as labels without
-// effect.
+// The types of a task. In the legacy tool they and oldKinds were labels without effect.
 const (
 	Sequential = "sequential" // runs once
-	Retry      = "retry"      // tries several times
-	Timeout    = "timeout"    // has to have a time limit
-	Wait       = "wait"       // for other tasks or for a time
+	Retry      = "retry"      // several attempts
+	Timeout    = "timeout"    // requires a time limit
+	Wait       = "wait"       // waits for other tasks or for a time
 	Other      = "other"      // runs once
 )
 
@@ -19,12 +18,10 @@ var (
 	oldKinds = []string{Sequential, "parallel", "conditional", "loop", Retry, Timeout, Wait, "callback", Other}
 )
 
-// retryAttempts is the number of attempts of a task of type retry that sets no
-// other.
+// retryAttempts is the default number of attempts of a task of type retry.
 const retryAttempts = 3
 
-// applyKind checks the arguments that a type needs or excludes, and sets the
-// number of attempts.
+// applyKind checks the arguments that a type requires or excludes, and sets the number of attempts.
 func applyKind(in SubmitIn, t *Task) error {
 	t.MaxAttempts = max(1, in.MaxAttempts)
 	switch in.Type {

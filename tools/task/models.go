@@ -8,8 +8,8 @@ import (
 	"github.com/toolfold/toolfold/internal/run/work"
 )
 
-// defined is [Task.Define] for a task that is submitted: it refuses a definition
-// that asks a model in any case, where none can answer.
+// defined is [Task.Define] for a submitted task. It also fails if the definition certainly asks a
+// model and no provider can answer.
 func (s *Service) defined(ctx context.Context, t Task) (definition string, err error) {
 	definition, err = t.Define(ctx, s.Caller, s.Names)
 	root, found := t.reference(s.Names)
@@ -29,9 +29,9 @@ func (s *Service) defined(ctx context.Context, t Task) (definition string, err e
 	return definition, nil
 }
 
-// asks lists the providers that a run asks whatever its input is: not those of
-// conditional steps and loops, of steps whose failure lets others go on, and of
-// agents that an expression names. Empty is the default one.
+// asks lists the providers that every run asks. Conditional steps, loops, steps with
+// continueOnError, and agents named by an expression do not count. An empty name is the default
+// provider.
 func asks(set work.Pins, r work.Reference, within []work.Reference) (providers []string) {
 	described, found := set[r.String()]
 	if !found || slices.Contains(within, r) {
@@ -39,7 +39,7 @@ func asks(set work.Pins, r work.Reference, within []work.Reference) (providers [
 	}
 	steps := stepsOf(described)
 	if len(steps) == 0 && r.Kind == work.Agent {
-		return []string{""} // it is one prompt
+		return []string{""} // an agent without steps is one prompt
 	}
 	return asked(set, steps, append(within, r))
 }
@@ -50,7 +50,7 @@ func asked(set work.Pins, steps []work.Step, within []work.Reference) (providers
 			Provider string      `json:"provider"`
 			Steps    []work.Step `json:"steps"`
 		}
-		_ = json.Unmarshal(s.Config, &config) // what has another form is refused when it runs
+		_ = json.Unmarshal(s.Config, &config) // an invalid config fails when the step runs
 		switch {
 		case s.ContinueOnError:
 		case s.Type == "prompt":

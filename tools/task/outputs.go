@@ -22,22 +22,20 @@ import (
 // the dependencies by id and by name, each with its output.
 const outputs = "tasks"
 
-// refers matches what begins as a placeholder of the variable outputs does.
-// Other placeholders are data, such as the prompt of an agent to register.
+// refers matches the start of a placeholder of the variable outputs. Other placeholders are data,
+// for example in the prompt of an agent to register.
 var refers = regex.Lazy(`\{\{\s*` + outputs + `\s*[.?\[]`)
 
-// maxFilled bounds the values that placeholders of one input are replaced with,
-// in bytes.
+// maxFilled limits the total size of the values in the placeholders of one input, in bytes.
 const maxFilled = 4 << 20
 
-// Outcome is a task that another one depends on.
+// Outcome is a dependency of a task.
 type Outcome struct {
 	ID, Name string
 	Output   json.RawMessage
 }
 
-// piece is a part of a text: plain, or the expression of a placeholder that
-// refers to dependencies.
+// piece is a part of a text: plain, or the expression of a placeholder for dependencies.
 type piece struct {
 	plain  string
 	expr   *expression.Expression
@@ -70,8 +68,8 @@ func parseText(text string) (pieces []piece, err error) {
 	return append(pieces, piece{plain: text}), nil
 }
 
-// texts calls f for all texts in a value that refer to dependencies, with their
-// JSON pointers, and puts what it returns in their place.
+// texts calls f for each text in a value that refers to dependencies, with its JSON pointer, and
+// replaces the text by the result.
 func texts(value any, at string, f func(pointer, text string) (any, error)) (_ any, err error) {
 	switch v := value.(type) {
 	case string:
@@ -146,12 +144,11 @@ func (s *Service) checkReferences(ctx context.Context, t Task) (open map[string]
 // mostReferences bounds the references to no dependency that an error names.
 const mostReferences = 3
 
-// Refers reports whether the input of a task has placeholders for outputs of its
-// dependencies.
+// Refers reports whether the input has placeholders for outputs of dependencies.
 func (t Task) Refers() bool { return len(t.Dependencies) > 0 && refers().Match(t.Input) }
 
-// Fill returns the input of a task with its placeholders replaced by outputs of
-// dependencies. What it puts in is not looked at for placeholders.
+// Fill returns the input with its placeholders replaced by outputs of dependencies. Placeholders in
+// these outputs are not replaced.
 func (t Task) Fill(ctx context.Context, dependencies []Outcome) (json.RawMessage, error) {
 	byName := map[string]any{}
 	for _, d := range dependencies {

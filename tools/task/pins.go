@@ -18,11 +18,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// maxDefinition bounds the definitions that a task is stored with, in bytes.
+// maxDefinition limits the definition stored with a task, in bytes.
 const maxDefinition = 1 << 20
 
-// reference returns the agent or workflow that a task runs; false for none,
-// and where its input names it by an expression.
+// reference returns the agent or workflow that a task runs. Found is false if there is none, or if
+// the input names it by an expression.
 func (t Task) reference(names entry.Names) (r work.Reference, found bool) {
 	switch {
 	case t.AgentID != "":
@@ -37,11 +37,10 @@ func (t Task) reference(names entry.Names) (r work.Reference, found bool) {
 	return work.Called(names, call.Tool, call.Arguments)
 }
 
-// Define returns the definitions of the agent or workflow that a task runs, and
-// of all that these name, as they are at present. It is empty for a task of
-// neither. An agent or workflow that does not exist, must not run or is not
-// trusted is refused; where one that it names is not usable, it is left out and
-// the step that names it fails.
+// Define returns the current definitions of the agent or workflow that a task runs, and of all
+// agents and workflows that these name. It is empty for a task that runs neither. Define fails if
+// the agent or workflow does not exist, must not run or is not trusted. If a nested one is not
+// usable, it is omitted, and the step that names it will fail.
 func (t Task) Define(ctx context.Context, caller toolfold.Caller, names entry.Names) (definition string, err error) {
 	root, found := t.reference(names)
 	if !found {
@@ -83,9 +82,9 @@ func Pins(definition string) (set map[string]json.RawMessage, err error) {
 	return set, nil
 }
 
-// Lacking returns an agent or workflow of a file that the folder of a process
-// does not have, where set holds what a task was submitted with; empty for none.
-// Root is the error of [Task.Define] for what was to be looked up.
+// Lacking returns the first agent or workflow in set, the definitions of a submitted task, that is
+// defined by a file and missing in the folder of this process. It returns an empty text if all are
+// present. Root is the error of [Task.Define].
 func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.RawMessage, root error) (what string, err error) {
 	if refused, ok := absent(root); ok {
 		return refused.Message, nil
@@ -95,7 +94,7 @@ func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.Ra
 		var then struct {
 			Source string `json:"source"`
 		}
-		_ = json.Unmarshal(set[name], &then) // workflows are all files
+		_ = json.Unmarshal(set[name], &then) // workflows are always files
 		if kind == work.Agent && then.Source != workspace.InFile {
 			continue
 		}
@@ -110,7 +109,7 @@ func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.Ra
 	return "", nil
 }
 
-// absent returns the refusal that says that there is no such agent or workflow.
+// absent returns the error of an agent or workflow that does not exist.
 func absent(err error) (*toolfold.Error, bool) {
 	refused, ok := errors.AsType[*toolfold.Error](err)
 	return refused, ok && (refused.Code == "AGENT_NOT_FOUND" || refused.Code == "WORKFLOW_NOT_FOUND")
@@ -122,11 +121,11 @@ func stepsOf(described json.RawMessage) []work.Step {
 		Workflow []work.Step `json:"workflow"`
 		Steps    []work.Step `json:"steps"`
 	}
-	_ = json.Unmarshal(described, &holder) // steps of another form name nothing
+	_ = json.Unmarshal(described, &holder) // invalid steps name no agent
 	return slices.Concat(holder.Workflow, holder.Steps)
 }
 
-// describe returns the result of agent.get or workflow.describe. It refuses what
+// describe returns the result of agent.get or workflow.describe. It fails if the agent or workflow
 // must not run or is not trusted.
 func describe(ctx context.Context, caller toolfold.Caller, r work.Reference) (json.RawMessage, error) {
 	_, param := r.Action()
@@ -160,20 +159,19 @@ func describe(ctx context.Context, caller toolfold.Caller, r work.Reference) (js
 	return raw, nil
 }
 
-// decisive are the members of a description that decide what a run does.
+// decisive are the members of a description that change a run.
 var decisive = []string{
 	"displayName", "version", "description", "role", "expertise", "capabilities", "team", "tags",
 	"systemPrompt", "workflow", "orchestration", "inputSchema", "steps",
 }
 
-// changed lists the agents and workflows of a definition that are no more what
-// they were, or are gone.
+// changed lists the agents and workflows of a definition that have changed or no longer exist.
 func changed(then, now map[string]json.RawMessage) []string {
 	var list []string
 	for name, before := range then {
 		var a, b map[string]json.RawMessage
 		_ = json.Unmarshal(before, &a)
-		_ = json.Unmarshal(now[name], &b) // nil where it is gone
+		_ = json.Unmarshal(now[name], &b) // nil if it no longer exists
 		if b == nil || slices.ContainsFunc(decisive, func(member string) bool { return !bytes.Equal(a[member], b[member]) }) {
 			list = append(list, name)
 		}

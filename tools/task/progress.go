@@ -2,20 +2,20 @@ package task
 
 import "slices"
 
-// Progress says how far the run of a task is.
+// Progress is the progress of a task's run.
 type Progress struct {
 	Done  float64 // steps; a running one counts in part
 	Total float64 // 0 = the run has no steps
 	Lines []string
 }
 
-// Bounds of the lines that a run keeps.
+// Limits of the stored lines of a run.
 const (
 	MaxLines = 10
 	maxLine  = 200 // characters
 )
 
-// Say adds a line, and drops the first where there are too many.
+// Say adds a line. If there are too many, it drops the oldest.
 func (p *Progress) Say(line string) {
 	if runes := []rune(line); len(runes) > maxLine {
 		line = string(runes[:maxLine]) + "…"

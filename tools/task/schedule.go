@@ -11,22 +11,22 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// cronSyntax is that of five fields, so that a schedule is due once a minute at
-// most, and @daily and its like.
+// cronSyntax accepts five fields, so that a schedule is due at most once a minute, and descriptors
+// such as @daily.
 var cronSyntax = cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
 
-// every begins a schedule of an interval.
+// every is the prefix of an interval.
 const every = "@every "
 
-// Bounds of an interval.
+// Limits of an interval.
 const (
 	minEvery = time.Minute
 	maxEvery = 366 * 24 * time.Hour
 )
 
-// Next returns the first time of a schedule after a time. Without CRON_TZ= in
-// front its fields are UTC, whatever the zones of the machines are that share a
-// store. Intervals are counted from a time.
+// Next returns the first time of a schedule after the time after. Without the prefix CRON_TZ= its
+// fields are UTC, because machines in several zones may share a store. Intervals count from the
+// time from.
 func Next(schedule string, from, after time.Time) (time.Time, error) {
 	if text, ok := strings.CutPrefix(schedule, every); ok {
 		interval, err := time.ParseDuration(strings.TrimSpace(text))

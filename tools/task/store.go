@@ -8,140 +8,131 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Store keeps tasks. All methods are safe for concurrent use, also between
-// processes. Tasks are queued, and their dependents failed, as a side effect.
+// Store stores tasks. All methods are safe for concurrent use, also between processes. As a side
+// effect they queue ready tasks, and fail the dependents of failed ones.
 type Store interface {
 	// QueueID returns the id of a queue, given its id or its name.
 	QueueID(ctx context.Context, idOrName string) (id string, found bool, err error)
 
-	// AddQueue makes a queue whose name is its id, for calls that run beside each
-	// other, where there is none.
+	// AddQueue creates the queue of deferred calls, whose name is its id, if it does not exist.
 	AddQueue(ctx context.Context, id string, now time.Time) error
 
-	// Submit keeps a new task, unless its workspace has limit open tasks
-	// already or a dependency stands in its way. t.QueueID is the id or the
-	// name of a queue; an empty priority becomes that of the queue. An open task
-	// of the same key is returned instead.
+	// Submit stores a new task, unless its workspace already has limit open tasks or a dependency
+	// blocks it. t.QueueID is the id or name of a queue; an empty priority becomes the queue's. If
+	// there is an open task with the same key, Submit returns that task.
 	Submit(ctx context.Context, t Task, now time.Time, limit int) (Submission, error)
 
 	// Get returns a task with its input and output.
 	Get(ctx context.Context, id string) (t Task, found bool, err error)
 
-	// Outcomes returns those of the tasks that there are, with their output
-	// where it is asked for.
+	// Outcomes returns the existing tasks among ids, with their output if output is true.
 	Outcomes(ctx context.Context, ids []string, output bool) ([]Outcome, error)
 
-	// Progress returns how far the run of a turn of a task is.
+	// Progress returns the progress of a task's run in that turn.
 	Progress(ctx context.Context, id string, turn int) (p Progress, found bool, err error)
 
-	// Questions returns what a task has asked its client, in the order it was asked.
+	// Questions returns the questions of a task to its client, oldest first.
 	Questions(ctx context.Context, id string) ([]Question, error)
 
-	// Answer keeps the answers of a client to what a task asks, by key. A question that
-	// has one keeps it.
+	// Answer stores the client's answers by key. An answered question keeps its first answer.
 	Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error
 
-	// State returns the state of a task alone.
+	// State returns only the state of a task.
 	State(ctx context.Context, id string) (state string, found bool, err error)
 
-	// List returns tasks, newest first, those of one moment by falling id.
+	// List returns tasks, newest first; tasks of the same time by descending id.
 	List(ctx context.Context, q Query) (Page, error)
 
-	// Cancel ends a task, or asks its worker to stop it if it runs and force is
-	// false. A task that has ended stays as it is. Before is the state that
-	// it was in.
+	// Cancel ends a task. If the task runs and Force is false, it asks the worker to stop it. An
+	// ended task stays unchanged. Before is the state before Cancel.
 	Cancel(ctx context.Context, c Cancellation) (before string, found bool, err error)
 
-	// Open returns the ids of the tasks that a query picks and that have not ended, the
-	// newest first, so that a task comes before its dependencies. Schedules are left
-	// out; Limit and After do not count.
+	// Open returns the ids of the open tasks that match a query, newest first, so that a task
+	// precedes its dependencies. It omits schedules and ignores Limit and After.
 	Open(ctx context.Context, q Query) (ids []string, err error)
 
-	// CancelAll does what Cancel does for several tasks, in one transaction.
+	// CancelAll cancels several tasks in one transaction.
 	CancelAll(ctx context.Context, ids []string, c Cancellation) error
 
 	// States counts tasks by their state.
 	States(ctx context.Context, ids []string) (map[string]int, error)
 
-	// Retry starts a task anew that ended otherwise than completed. A task in
-	// another state stays as it is, as does a task whose dependencies are
-	// in its way: those are returned.
+	// Retry restarts a task that failed, timed out or was cancelled. Other tasks stay unchanged. So
+	// does a task with blocking dependencies, which are returned.
 	Retry(ctx context.Context, r Retrial) (t Task, blocked []Obstacle, err error)
 
-	// Lacking returns what workers of its workspace lack that have given a task
-	// back; empty where none has.
+	// Lacking returns the missing agent or workflow for which workers of the workspace returned the
+	// task; empty if no worker did.
 	Lacking(ctx context.Context, id string) (what string, err error)
 
-	// Change changes a task that has a schedule, by a function that is given it as
-	// it is, and returns it; false where there is no such task. An error of the
-	// function leaves it as it is.
+	// Change calls change on a task with a schedule and stores and returns the result. Found is
+	// false if there is no such task. An error of change is returned, and nothing is stored.
 	Change(ctx context.Context, id string, change func(*Task) error) (t Task, found bool, err error)
 
-	// Trigger makes a task of one with a schedule, unless one is open, which is
-	// returned as existing then; of another one that waits for its time alone, it
-	// is that time. Without a status, nothing was started.
+	// Trigger submits a task for a schedule, unless its previous task is open: then that task is
+	// returned as existing. Trigger starts a task at once that waits only for its time. An empty
+	// status means that nothing was started.
 	Trigger(ctx context.Context, id string, now time.Time) (Submission, error)
 
-	// Worked reports whether a process works a workspace at present.
+	// Worked reports whether a process currently runs tasks of a workspace.
 	Worked(ctx context.Context, workspace string) (bool, error)
 }
 
-// Submission is the outcome of a submit. The task was kept when Status is not
-// empty.
+// Submission is the outcome of Submit. The task was stored if Status is not empty.
 type Submission struct {
-	QueueID  string // empty = there is no such queue
+	QueueID  string // empty = the queue does not exist
 	Status   string
-	Position int // in the line of its queue, from 1; 0 when it is not in line
+	Position int // in its queue, from 1; 0 if it is not queued
 
-	TaskID    string    // that Trigger has started
-	Existing  string    // id of the open task of the key, which was not submitted now
-	CreatedAt time.Time // of that one
+	TaskID    string    // started by Trigger
+	Existing  string    // id of an earlier open task with the same key
+	CreatedAt time.Time // of the existing task
 
-	Blocked []Obstacle // dependencies that the task could not wait for
+	Blocked []Obstacle // dependencies that can no longer complete
 	Full    bool       // the workspace has too many open tasks
 }
 
-// Obstacle is a dependency that a task cannot wait for.
+// Obstacle is a dependency that can no longer complete.
 type Obstacle struct {
 	TaskID   string
-	Status   string // empty = there is no such task
-	Key      bool   // it is no dependency, but the open task of the same key
-	Schedule bool   // it has a schedule and so never completes
+	Status   string // empty = the task does not exist
+	Key      bool   // not a dependency, but the open task with the same key
+	Schedule bool   // a schedule, which never completes
 }
 
-// Cancellation asks for the end of a task, or of several.
+// Cancellation requests the end of tasks.
 type Cancellation struct {
 	TaskID, Reason string
 	Force          bool // do not wait for its worker
 	At             time.Time
 }
 
-// Retrial asks for another attempt.
+// Retrial requests another attempt.
 type Retrial struct {
 	TaskID string
 	Reset  bool // count attempts from 1 again
 	At     time.Time
 
-	// Workspace and Definition replace those of the task, where not empty. What
-	// was under way when a process died may be run again.
+	// Workspace and Definition replace the task's values if not empty. Steps that were interrupted
+	// may run again.
 	Workspace, Definition string
 }
 
-// Query picks tasks. What is empty does not filter.
+// Query filters tasks. Empty members do not filter.
 type Query struct {
 	Workspace                  *string // nil = any
 	QueueID, AgentID           string
 	ScheduleID                 string
 	Statuses, Priorities, Tags []string // any of them
 	Limit                      int
-	After                      *toolfold.Position // nil = from the newest
+	After                      *toolfold.Position // nil = from the newest task
 
-	// Input and Output load these members; otherwise only their sizes.
+	// Input and Output load these members instead of their sizes.
 	Input, Output bool
 }
 
 // Page is a part of a list.
 type Page struct {
 	Tasks []Task
-	Total int // of all tasks that the query picks, After and Limit aside
+	Total int // of all matching tasks, ignoring After and Limit
 }

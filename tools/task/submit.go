@@ -17,7 +17,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/work"
 )
 
-// Bounds of a task that its recorded legacy declaration does not have.
+// Limits of a task that the recorded legacy declaration lacks.
 const (
 	maxInput = 1 << 20 // bytes of compact JSON
 	maxTag   = 100     // characters
@@ -84,7 +84,7 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 		return SubmitOut{}, err
 	}
 	if t.Schedule != "" {
-		t.Definition = "" // it follows changes
+		t.Definition = "" // a schedule uses the current definition
 	}
 	submission, err := s.Store.Submit(ctx, t, t.CreatedAt, s.MaxOpen)
 	switch {
@@ -147,7 +147,7 @@ func problemTexts(e *toolfold.Error) string {
 	return strings.Join(texts, "; ")
 }
 
-// begin returns a new task of the caller, which may do what the caller may here.
+// begin returns a new task with the rights of the caller.
 func (s *Service) begin(ctx context.Context) (Task, error) {
 	t := Task{
 		ID: s.NewID(), Type: Sequential, Attempt: 1, MaxAttempts: 1, CreatedAt: s.now(), Workspace: s.Workspace,
@@ -164,8 +164,8 @@ func (s *Service) begin(ctx context.Context) (Task, error) {
 	return t, nil
 }
 
-// existing is the answer for the open task of a key, which says how it differs
-// from what was to be submitted.
+// existing returns the answer for an open task with the same key, with its differences from the
+// submitted one.
 func (s *Service) existing(ctx context.Context, in SubmitIn, submitted Task, submission Submission) (SubmitOut, error) {
 	out := SubmitOut{TaskID: submission.Existing, QueueID: submission.QueueID, Status: submission.Status, SubmittedAt: submission.CreatedAt,
 		Existing: true}
@@ -201,8 +201,7 @@ func (s *Service) existing(ctx context.Context, in SubmitIn, submitted Task, sub
 	return out, nil
 }
 
-// compact removes the spaces of an input and holds it to its limit. No input
-// is nil.
+// compact removes white space from an input and checks its size. It returns nil for no input.
 func compact(input json.RawMessage) (json.RawMessage, error) {
 	if len(input) == 0 {
 		return nil, nil
@@ -219,7 +218,7 @@ func compact(input json.RawMessage) (json.RawMessage, error) {
 	return buf.Bytes(), nil
 }
 
-// distinct drops repetitions, and is never nil.
+// distinct removes duplicates. The result is never nil.
 func distinct(texts []string) []string {
 	list := []string{}
 	for _, text := range texts {

@@ -1,5 +1,5 @@
-// Package task declares the task tool: work that is done later, by whichever
-// process works the queue, and outlives the one that asked for it.
+// Package task declares the task tool: work that runs later, in any process that serves the queue,
+// and survives the process that submitted it.
 //
 // It is not a stable API: see docs/stability.md.
 package task
@@ -40,8 +40,7 @@ var (
 	current     = toolfold.Bool{Name: "current", Doc: "Run it as defined now."}
 )
 
-// maxWait bounds the wait for a task, in milliseconds: many clients give a call
-// up after a minute.
+// maxWait limits the wait for a task, in milliseconds: many clients cancel a call after a minute.
 const maxWait = 50_000
 
 //go:embed asks.txt
@@ -73,7 +72,7 @@ var Family = toolfold.Family{
 		},
 		Either:  toolfold.Fields{agentID, workflowID, input},
 		Instead: toolfold.Fields{kind},
-		Effect:  toolfold.Runs, // later, but whatever it is given
+		Effect:  toolfold.Runs, // later, any action
 		Example: `{"name": "Nightly note", "input": {"tool": "memory.store", "arguments": {"key": "nightly", "value": {}}}}`,
 		Related: []string{"task.status"},
 		Run:     toolfold.Method((*Service).Submit),
@@ -112,7 +111,7 @@ var Family = toolfold.Family{
 		Doc:      "It runs with no more rights than all have who changed it.",
 		Required: toolfold.Fields{taskID},
 		Optional: toolfold.Fields{schedule, paused, name, description, input, priority, timeout, maxAttempts},
-		Effect:   toolfold.Runs, // later, what it is given
+		Effect:   toolfold.Runs, // later, the given action
 		Example:  `{"taskId": "22222222-2222-4222-8222-222222222222", "schedule": "0 7 * * 1-5"}`,
 		Related:  []string{"task.list", "task.cancel"},
 		Run:      toolfold.Method((*Service).Update),

@@ -8,8 +8,8 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// Update changes a schedule, or pauses it. It runs with no more rights than each
-// of those has who submitted or changed it.
+// Update changes or pauses a schedule. The schedule then runs with the rights that all callers who
+// submitted or changed it have in common.
 func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 	if in.Schedule == nil && in.Paused == nil && in.Name == nil && in.Description == nil && in.Input == nil && in.Priority == nil &&
 		in.TimeoutMs == nil && in.MaxAttempts == nil {
@@ -47,7 +47,7 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 	return UpdateOut{TaskID: after.ID, Status: after.Status, Schedule: after.Schedule, NextAt: maybe(after.NextAt)}, nil
 }
 
-// change changes a schedule as it is in the store.
+// change applies the update to the stored schedule.
 func (s *Service) change(ctx context.Context, in UpdateIn, t *Task, now time.Time) error {
 	if t.Schedule == "" {
 		return toolfold.Errorf(InvalidState, "the task has no schedule, and only schedules are changed").
@@ -86,15 +86,14 @@ func (s *Service) change(ctx context.Context, in UpdateIn, t *Task, now time.Tim
 	return err
 }
 
-// set changes a field to a value that is not nil.
+// set sets the field if value is not nil.
 func set[T any](field *T, value *T) {
 	if value != nil {
 		*field = *value
 	}
 }
 
-// Trigger makes a task of a schedule, beside those at its times, or starts a task
-// before its time.
+// Trigger submits an extra task for a schedule, or starts a waiting task before its time.
 func (s *Service) Trigger(ctx context.Context, in TriggerIn) (TriggerOut, error) {
 	t, err := s.find(ctx, in.TaskID)
 	if err != nil {

@@ -52,8 +52,7 @@ type WaitIn struct {
 	TimeoutMs int    `json:"timeoutMs"`
 }
 
-// Record is the result of task.status and task.wait: without Input, unless it
-// is asked for.
+// Record is the result of task.status and task.wait. Input is set only if requested.
 type Record struct {
 	Item
 	Progress *Steps   `json:"progress,omitempty" doc:"How far it is, or had come."`
@@ -62,7 +61,7 @@ type Record struct {
 	WaitsFor string   `json:"waitsFor,omitempty" doc:"Why the task does not start yet."`
 }
 
-// Waited is the result of task.wait. Waiting for a task that fails has failed.
+// Waited is the result of task.wait. It is a failure if the task failed.
 type Waited struct{ Record }
 
 // Failed implements [toolfold.Failing].
@@ -74,8 +73,8 @@ type Steps struct {
 	Total float64 `json:"total" doc:"Steps there are."`
 }
 
-// Item is a task as task.list shows it: without Input, Output, their sizes,
-// what is empty or by default, and when it ran, unless they are asked for.
+// Item is a task in task.list. Input, Output, sizes, times of the run, and empty or default members
+// are set only if requested.
 type Item struct {
 	Error        string          `json:"error,omitempty" doc:"Why the last attempt failed, or why it was cancelled."`
 	TaskID       string          `json:"taskId" doc:"Task ID." format:"uuid"`
@@ -109,8 +108,7 @@ type Item struct {
 	CreatedAt     time.Time  `json:"createdAt" doc:"When it was accepted."`
 }
 
-// item returns a task as a result. It names the workspace of tasks that run
-// elsewhere.
+// item returns a task as a result. Workspace is set for tasks of other workspaces.
 func (s *Service) item(t Task) Item {
 	i := Item{
 		TaskID: t.ID, QueueID: t.QueueID, Name: t.Name, Description: t.Description,
@@ -129,8 +127,8 @@ func (s *Service) item(t Task) Item {
 	return i
 }
 
-// brief leaves out of a task in a list what it is by default, and sizes and
-// times that its status says, but for members that the call names.
+// brief empties default members, and sizes and times that follow from the status, except members
+// that the call requests.
 func (i *Item) brief(ctx context.Context) {
 	i.Description = callctx.Brief(ctx, "tasks.description", i.Description)
 	i.Error = callctx.Brief(ctx, "tasks.error", i.Error)
@@ -150,8 +148,8 @@ func (i *Item) brief(ctx context.Context) {
 	}
 }
 
-// leaveOut empties a member of a task in a list that is silent, that is says
-// nothing worth its tokens, unless the call names it.
+// leaveOut empties a member if silent is true, which means that it is not worth its tokens, unless
+// the call requests the member.
 func leaveOut[T any](ctx context.Context, member string, value *T, silent bool) {
 	if silent && !callctx.Wants(ctx, "tasks."+member) {
 		var zero T
@@ -186,7 +184,7 @@ type ListOut struct {
 	toolfold.Paged
 }
 
-// UpdateIn are the arguments of task.update. What is nil stays as it is.
+// UpdateIn are the arguments of task.update. Nil members do not change.
 type UpdateIn struct {
 	TaskID      string          `json:"taskId"`
 	Schedule    *string         `json:"schedule"`
@@ -241,8 +239,8 @@ type CancelOut struct {
 	Message     string        `json:"message,omitempty" doc:"What to do next."`
 }
 
-// CancelCounts counts the tasks that a task.cancel with filters picked. Matched is the sum of
-// the others, except in a dry run.
+// CancelCounts counts the tasks that the filters of task.cancel matched. Matched is the sum of the
+// other counts, except in a dry run.
 type CancelCounts struct {
 	Matched   int `json:"matched" doc:"Tasks that matched and had not ended when the call came."`
 	Running   int `json:"running" doc:"Those that still run, asked to stop; in a dry run, those that run."`

@@ -16,19 +16,17 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
-// Actions knows what tasks may call. *call.Runner implements it.
+// Actions resolves the actions that tasks may call. *call.Runner implements it.
 type Actions interface {
 	entry.Names
 
-	// Refusal returns why a call would be refused before its action runs; nil
-	// where it would run. Paths of its problems begin with at; problems at
-	// paths for which open is true are left out.
+	// Refusal returns the error with which a call would fail before its action runs, or nil. Paths
+	// of its problems begin with at. Problems at paths for which open is true are omitted.
 	Refusal(ctx context.Context, name string, args json.RawMessage, at string, open func(path string) bool) *toolfold.Error
 }
 
-// checkWork refuses what could only fail later: an agent, a workflow or an
-// action that does not exist, and input that it does not take. It returns what
-// [Task.Define] does.
+// checkWork fails for tasks that could only fail later: an unknown agent, workflow or action, or an
+// invalid input. It returns the definition of [Task.Define].
 func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err error) {
 	open, references := s.checkReferences(ctx, t)
 	definition, err = s.checkCall(ctx, t, open)
@@ -39,7 +37,7 @@ func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err
 func (s *Service) checkCall(ctx context.Context, t Task, open map[string]bool) (definition string, err error) {
 	call, named := ParseCall(t.Input)
 	if t.AgentID != "" || t.WorkflowID != "" {
-		// An agent may have an input of its own that is called tool.
+		// The input of an agent may have a member tool of its own.
 		calls := named && (call.Arguments != nil || len(s.permitted(ctx, call.Tool)) > 0)
 		if calls || t.AgentID != "" && t.WorkflowID != "" {
 			return "", toolfold.Errorf(toolfold.InvalidInput, "a task runs one of agentId, workflowId and input.tool").
@@ -76,7 +74,7 @@ func (s *Service) checkCall(ctx context.Context, t Task, open map[string]bool) (
 	}
 	const at = "/input/arguments"
 	refused := s.Names.Refusal(ctx, call.Tool, call.Arguments, at, func(path string) bool { return open[path] })
-	if refused != nil && refused.Code == toolfold.UpstreamError { // its server offers no tools just now
+	if refused != nil && refused.Code == toolfold.UpstreamError { // its server has no tools at the moment
 		return "", refused
 	}
 	if len(s.permitted(ctx, call.Tool)) == 0 {
@@ -87,7 +85,7 @@ func (s *Service) checkCall(ctx context.Context, t Task, open map[string]bool) (
 		return "", err.WithHint("input.tool is the name of an action, such as memory.store")
 	}
 	if open[at] {
-		return "", nil // all of them are an output
+		return "", nil // the arguments are the output of a dependency
 	}
 	if refused != nil {
 		return "", refused
@@ -113,8 +111,7 @@ func (c Call) argument(name string) (value json.RawMessage, at string) {
 	return value, jsonx.Pointer(at, name)
 }
 
-// permitted returns the entries that a name stands for of actions that the
-// caller may run.
+// permitted returns the entries with that name whose actions the caller may run.
 func (s *Service) permitted(ctx context.Context, name string) []*entry.Entry {
 	rights := toolfold.OriginOf(ctx).Rights
 	return slices.DeleteFunc(slices.Clone(s.Names.Lookup(name)), func(e *entry.Entry) bool { return !rights.Allow(e.Action) })

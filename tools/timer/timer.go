@@ -1,5 +1,4 @@
-// Package timer declares the timer tool: it measures how long something takes,
-// across calls and restarts.
+// Package timer declares the timer tool, which measures durations across calls and restarts.
 //
 // It is not a stable API: see docs/stability.md.
 package timer
@@ -72,7 +71,7 @@ const (
 	NotFound = "TIMER_NOT_FOUND"
 )
 
-// MaxTimers bounds how many timers run at a time.
+// MaxTimers is the maximum number of running timers.
 const MaxTimers = 1000
 
 // Service runs the timer actions. It is safe for concurrent use, and several
@@ -106,7 +105,7 @@ func (s *Service) Start(ctx context.Context, in StartIn) (metric.Timer, error) {
 	return t, nil
 }
 
-// List lists the timers that run, a page at a time.
+// List lists running timers, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	after, err := in.Position("timer.list")
 	if err != nil {

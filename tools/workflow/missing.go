@@ -13,11 +13,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// asked are the members of a property that forms know too.
+// asked are the members of a property that forms support too.
 var asked = []string{"type", "title", "description", "enum", "default", "minimum", "maximum", "minLength", "maxLength"}
 
-// missing returns a form for the input that a run lacks; nil where something else is
-// wrong with it, or a person cannot type what is missing.
+// missing returns a form for the missing input of a run. It returns nil if the input has other
+// problems, or if a person cannot type the missing values.
 func (w workflow) missing(problems []toolfold.Problem) *ask.Form {
 	var schema struct{ Properties map[string]map[string]any }
 	if len(problems) == 0 || jsonx.Decode(w.InputSchema, &schema) != nil {
@@ -49,7 +49,7 @@ func (w workflow) missing(problems []toolfold.Problem) *ask.Form {
 	}
 }
 
-// complete asks the user for what the input of a run lacks, and returns the whole.
+// complete asks the user for the missing input of a run, and returns the completed input.
 func (w workflow) complete(ctx context.Context, input json.RawMessage, form ask.Form) (json.RawMessage, error) {
 	filled, err := ask.User(ctx, form)
 	if err == nil {

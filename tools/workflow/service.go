@@ -25,13 +25,13 @@ import (
 // Folder of the workspace holds workflow files.
 const Folder = ".toolfold/workflows"
 
-// Codes of what workflows refuse.
+// Codes of the workflow tool.
 const (
 	NotFound  = "WORKFLOW_NOT_FOUND"
 	NotActive = "WORKFLOW_NOT_ACTIVE"
 )
 
-// maxFileSize is the most bytes of a workflow file.
+// maxFileSize is the maximum size of a workflow file, in bytes.
 const maxFileSize = 128 << 10
 
 // Service runs the workflow actions. It is safe for concurrent use.
@@ -42,15 +42,15 @@ type Service struct {
 	tools  engine.Actions
 }
 
-// New returns the service for the workflows of a workspace. Known are the
-// tools that steps may call; nil is not checked before they run.
+// New returns the service for the workflows of a workspace. Known has the tools that steps may
+// call; if it is nil, tools are not checked before a run.
 func New(folder workspace.Folder, runner *engine.Runner, known engine.Actions) *Service {
 	files := workspace.NewFiles(folder.Dir, Folder, []string{".yaml", ".yml", ".json"}, maxFileSize, parseFile)
 	return &Service{folder, files, runner, known}
 }
 
-// workflow is a file that was read and checked, but for what can change while
-// the file stays as it is: the tools that there are, and the other files.
+// workflow is a checked file. Its tools and its references to other files are checked at each use,
+// because they change while the file stays the same.
 type workflow struct {
 	WorkflowID  string          `json:"workflowId"`
 	Name        string          `json:"name"`
@@ -61,7 +61,7 @@ type workflow struct {
 
 	file   string
 	steps  []engine.Step
-	schema workspace.Schema // of InputSchema, where there is one
+	schema workspace.Schema // of InputSchema, if it is set
 	uses   engine.ToolUses
 	places workspace.Document
 }
@@ -74,7 +74,7 @@ func (w workflow) reference() work.Reference {
 	return work.Reference{Kind: work.Workflow, ID: w.WorkflowID}
 }
 
-// parseFile makes a workflow of the text of a file.
+// parseFile parses the text of a file.
 func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
 	doc, broken := workspace.Parse(file, text)
 	if broken != nil {
@@ -91,8 +91,8 @@ func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
 	return w, nil
 }
 
-// read makes a workflow of a document, of which it checks everything but what the steps
-// say. Beside faults the workflow has what could be read.
+// read decodes a workflow and checks everything except the contents of the steps. With faults, the
+// workflow has its readable parts.
 func read(doc workspace.Document) (w workflow, faults engine.Faults) {
 	doc.Unquoted(version.Name)
 	faults = engine.CheckDocument(doc, fileRequired, fileOptional)
@@ -127,8 +127,7 @@ func wrong(path, why string) engine.Fault {
 	return engine.Fault{Problem: toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat}, Words: why}
 }
 
-// load returns all workflows, by id, and the files that cannot be used. The
-// first file of an id counts.
+// load returns all workflows, sorted by id, and the broken files. The first file with an id wins.
 func (s *Service) load(ctx context.Context) ([]workflow, []workspace.Broken, error) {
 	files, broken, err := s.files.Read(ctx)
 	if err != nil {
@@ -153,7 +152,7 @@ func (s *Service) load(ctx context.Context) ([]workflow, []workspace.Broken, err
 	return list, broken, nil
 }
 
-// find returns the workflow of an id.
+// find returns the workflow with an id.
 func (s *Service) find(ctx context.Context, id string) (workflow, error) {
 	list, broken, err := s.load(ctx)
 	if err != nil {
@@ -185,11 +184,11 @@ func (s *Service) find(ctx context.Context, id string) (workflow, error) {
 	return workflow{}, e.WithHint("there are %s", strings.Join(ids, ", "))
 }
 
-// sample is a workflow file that the example of workflow.run runs.
+// sample is the workflow file in the example of workflow.run.
 const sample = `{name: Count notes, steps: [{stepId: count, type: tool, config: {tool: memory.list,` +
 	` arguments: {prefix: "{{ input.prefix }}", limit: 1}}}]}`
 
-// fewIDs bounds the workflows that an error names.
+// fewIDs limits the workflows that an error names.
 const fewIDs = 5
 
 // List lists workflows, a page at a time.
@@ -243,8 +242,8 @@ func (s *Service) described(w workflow) DescribeOut {
 	return out
 }
 
-// Runnable returns the workflows that run, by id: the active ones of a workspace that the
-// user trusts.
+// Runnable returns the active workflows of a trusted workspace, sorted by id; other workspaces have
+// no runnable workflows.
 func (s *Service) Runnable(ctx context.Context) ([]DescribeOut, error) {
 	if !s.folder.IsTrusted() {
 		return nil, nil
@@ -259,8 +258,8 @@ func (s *Service) Runnable(ctx context.Context) ([]DescribeOut, error) {
 	return runnable, err
 }
 
-// Check reads a definition as the file of a workflow is read, and lists all that is
-// wrong with it, also what a run would meet only in a step. It saves nothing.
+// Check reads a definition like a workflow file and lists all its faults, including faults that a
+// run would meet only in a step. It stores nothing.
 func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 	text, isText := []byte(in.Definition), false
 	var written string
@@ -301,8 +300,8 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 
 const mendIt = "mend it and check it again"
 
-// judge returns all that is wrong with the steps of a workflow, the calls that cannot be
-// judged, and warnings about providers of models.
+// judge returns all faults in the steps of a workflow, the calls that cannot be checked, and
+// warnings about providers of models.
 func (s *Service) judge(ctx context.Context, w workflow) (faults engine.Faults, unjudged, warnings []string) {
 	verdict := engine.Judge(ctx, w.definition(), s.tools, s.runner.Caller, w.reference())
 	if len(verdict.Faults) == 0 {
@@ -331,9 +330,8 @@ func (s *Service) dryRun(ctx context.Context, w workflow) RunOut {
 	return RunOut{Success: len(faults) == 0, WorkflowID: w.WorkflowID, StepResults: []engine.StepResult{}, DryRun: dry}
 }
 
-// Run runs a workflow. What keeps it from starting is an error; a step that
-// fails is a result that says so, with the outputs of those before. A dry run
-// runs and stores nothing.
+// Run runs a workflow. A run that cannot start is an error. A failed step is a result with the
+// failure and the earlier outputs. A dry run neither runs nor stores anything.
 func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	w, raw, err := s.begin(ctx, in)
 	if err != nil {
@@ -372,14 +370,15 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 	return out, nil
 }
 
-// Complete returns what a run takes, with what its user adds to an input that lacks it.
+// Complete returns the arguments of a run. If the input is incomplete, the user adds the missing
+// values.
 func (s *Service) Complete(ctx context.Context, in RunIn) (RunIn, error) {
 	_, raw, err := s.begin(ctx, in)
 	in.Input = raw
 	return in, err
 }
 
-// begin returns the workflow of a run, and the input that it has.
+// begin returns the workflow of a run and its input.
 func (s *Service) begin(ctx context.Context, in RunIn) (w workflow, input json.RawMessage, err error) {
 	if w, err = s.findToRun(ctx, in.WorkflowID); err != nil {
 		return workflow{}, nil, err
@@ -394,15 +393,15 @@ func (s *Service) begin(ctx context.Context, in RunIn) (w workflow, input json.R
 			WithHint("set status: active in %s", w.file)
 	}
 	if in.DryRun {
-		ctx = callctx.WithoutUser(ctx) // an input that lacks something is an error
+		ctx = callctx.WithoutUser(ctx) // an incomplete input is an error
 	}
 	input, err = w.input(ctx, in.Input)
 	return w, input, err
 }
 
-// findToRun returns the workflow that a run uses. A task uses the one that it was
-// submitted with, for as long as there is one of its id; whether that is active
-// is asked of the present one, unless its file cannot be used at the moment.
+// findToRun returns the workflow for a run. A task uses the workflow at its submission, as long as
+// its id still exists. The current file decides whether it is active, unless that file is broken at
+// the moment.
 func (s *Service) findToRun(ctx context.Context, id string) (workflow, error) {
 	present, err := s.find(ctx, id)
 	definition, pinned := work.Pinned(ctx, work.Reference{Kind: work.Workflow, ID: id})
@@ -429,8 +428,8 @@ func (s *Service) findToRun(ctx context.Context, id string) (workflow, error) {
 	}, nil
 }
 
-// input checks an input against the schema, with the defaults that the schema
-// gives its outermost properties.
+// input validates an input by the schema, after adding the schema's defaults of outermost
+// properties.
 func (w workflow) input(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	args, problems, err := workspace.CheckInput(ctx, w.WorkflowID, w.schema, raw)
 	if form := w.missing(problems); err == nil && form != nil && ask.CanAsk(ctx) {
@@ -448,8 +447,8 @@ func (w workflow) input(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	return ordered.JSON(args)
 }
 
-// example is a call of the workflow with a value of the right type for each
-// property that the schema requires, where it says so in the plain way.
+// example returns a call of the workflow with a value for each required property, if the schema
+// declares its type in the plain way.
 func (w workflow) example() json.RawMessage {
 	var schema struct {
 		Properties map[string]struct {
@@ -464,7 +463,7 @@ func (w workflow) example() json.RawMessage {
 		byType := map[string]any{"string": "…", "integer": 1, "number": 1, "boolean": true, "array": []any{}, "object": map[string]any{}}
 		for _, name := range schema.Required {
 			p := schema.Properties[name]
-			kind, _ := p.Type.(string) // null stands for what may be of several types
+			kind, _ := p.Type.(string) // null if several types are possible
 			input[name] = byType[kind]
 			if p.Default != nil {
 				input[name] = p.Default

@@ -54,7 +54,7 @@ type ListOut struct {
 	Broken []workspace.Broken `json:"broken,omitempty" doc:"Files that cannot be used."`
 }
 
-// Item is a workflow as workflow.list shows it.
+// Item is a workflow in workflow.list.
 type Item struct {
 	ID        string `json:"id" doc:"Workflow ID."`
 	Name      string `json:"name" doc:"Title."`

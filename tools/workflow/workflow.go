@@ -1,6 +1,5 @@
-// Package workflow declares the workflow tool: steps that are written down in
-// files of the workspace's folder .toolfold/workflows, as YAML or JSON. They
-// run only in a workspace that the user trusts.
+// Package workflow declares the workflow tool: steps in files of the workspace's folder
+// .toolfold/workflows, as YAML or JSON. They run only in a trusted workspace.
 //
 // It is not a stable API: see docs/stability.md.
 package workflow
@@ -92,8 +91,8 @@ var Family = toolfold.Family{
 	}},
 }
 
-// fileRequired and fileOptional are the members of a file. The id is the
-// file's name unless it says otherwise; a file without status is active.
+// fileRequired and fileOptional are the members of a file. The id defaults to the file's name, and
+// the status to active.
 var (
 	fileRequired = toolfold.Fields{name, toolfold.Any{Name: "steps", Doc: "Steps."}}.Params()
 	fileOptional = toolfold.Fields{workflowID, version, description, status, inputSchema}.Params()

@@ -94,7 +94,8 @@ func within(s *jsonschema.Schema) []*jsonschema.Schema {
 	return present(list)
 }
 
-// schemas returns the schemas in a keyword that may also have other values.
+// schemas returns the schema or the list of schemas in a keyword's value; nil for other values,
+// such as a map.
 func schemas(value any) []*jsonschema.Schema {
 	switch value := value.(type) {
 	case *jsonschema.Schema:

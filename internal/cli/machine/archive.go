@@ -46,8 +46,8 @@ func ImportCommand() *cli.Command {
 	}
 }
 
-// archiveOf returns the file that the command names, the kinds of objects and the open store. The file is empty for an
-// import that only activates.
+// archiveOf returns the file and the kinds of objects from the command line, and opens the store.
+// The file is empty for an import that only activates.
 func archiveOf(c *cli.Context) (file string, kinds []string, db *storage.DB, err error) {
 	file = c.Args().First()
 	activates := c.NArg() == 0 && c.Bool("activate")
@@ -89,16 +89,17 @@ func archiveOf(c *cli.Context) (file string, kinds []string, db *storage.DB, err
 		return "", nil, nil, errors.New("there is no store yet: nothing was stored; " +
 			"toolfold status shows which store is used, --store names another")
 	case !exists && c.Bool("dry-run"):
-		url = "memory:" // as empty as the store would be
+		url = "memory:" // the store would be empty too
 	}
 	db, err = storage.Open(c.Context, url, o.StoreOptions()...)
 	return file, kinds, db, err
 }
 
-// shownEvery is how many objects a line of progress is shown for.
+// shownEvery is the number of objects between two lines of progress.
 const shownEvery = 100
 
-// progress shows a line on a terminal, which replaces the line before; with none it does nothing.
+// progress shows text on a terminal and replaces its previous line. Without a terminal it does
+// nothing.
 func progress(c *cli.Context, text string) {
 	if env.Of(c).ErrOnTerminal() {
 		fmt.Fprintf(env.Of(c).Err.Writer, "\r\x1b[K%s", text)

@@ -24,10 +24,11 @@ import (
 	"github.com/toolfold/toolfold/tools/guard"
 )
 
-// maxEvent bounds what a client tells its hook, in bytes: an edit has whole files.
+// maxEvent limits a client's input for its hook, in bytes. An edit contains whole files.
 const maxEvent = 64 << 20
 
-// exitBlocked tells Claude Code and Codex to show the model what a hook wrote to standard error.
+// exitBlocked is the exit code with which Claude Code and Codex show the standard error of a hook
+// to the model.
 const exitBlocked = 2
 
 // HookCommand returns the command hook.
@@ -67,7 +68,7 @@ func hookAction(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, ok := git.Top(workspace); ok { // else all of the files is judged
+		if _, ok := git.Top(workspace); ok { // otherwise the whole files are checked
 			args.Set("since", git.Uncommitted)
 		}
 		stop = exitBlocked
@@ -77,9 +78,9 @@ func hookAction(c *cli.Context) error {
 		return err
 	}
 	if _, err := storage.DefaultURL(); err != nil && o.Store == "" {
-		o.Store = "memory:" // git can run without HOME, and a check needs nothing that is stored
+		o.Store = "memory:" // git can run without HOME, and a check does not need stored data
 	}
-	o.Tier = toolfold.Extended.String() // what clients are served decides nothing about checks
+	o.Tier = toolfold.Extended.String() // checks do not depend on the tier of clients
 	b, err := workbench.New(o, nil)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func hookAction(c *cli.Context) error {
 		return nil
 	}
 	text := judgement(check)
-	if h.Event { // Codex shows this in place of the answer of its tool
+	if h.Event { // Codex shows this instead of its tool's result
 		text = "the edit is written; mend it. " + text
 	}
 	if check.Status != policy.Fail && failOn != "warn" {
@@ -109,7 +110,7 @@ func hookAction(c *cli.Context) error {
 	return cli.Exit(text, stop)
 }
 
-// judgement says what the gates that do not pass found, and what to do.
+// judgement describes the failures of the gates that do not pass, with suggestions.
 func judgement(check guard.CheckOut) string {
 	text := fmt.Sprintf("guard.check of policy %s: %s", check.PolicyID, check.Summary)
 	for _, gate := range check.Gates {
@@ -127,9 +128,9 @@ func judgement(check guard.CheckOut) string {
 	return text
 }
 
-// editedFiles reads what a client tells of a call of its editing tool: the folder that it works
-// in, and the files that it wrote, by the file_path of Claude Code's tools, and the headers of
-// the patch of Codex's. There are none where the call wrote none.
+// editedFiles reads a client's input about a call of its editing tool. It returns the client's
+// working folder and the written files: file_path or notebook_path of Claude Code's tools, and the
+// headers of Codex's patches. There are no files if the call wrote no files.
 func editedFiles(from io.Reader) (folder string, files []string, err error) {
 	raw, err := io.ReadAll(io.LimitReader(from, maxEvent+1))
 	if err != nil {
@@ -148,7 +149,7 @@ func editedFiles(from io.Reader) (folder string, files []string, err error) {
 	var input struct {
 		FilePath     string          `json:"file_path"`
 		NotebookPath string          `json:"notebook_path"`
-		Command      json.RawMessage `json:"command"` // a text, or the words of a command
+		Command      json.RawMessage `json:"command"` // a string, or the words of a command
 		Patch        string          `json:"patch"`
 	}
 	if len(event.Input) > 0 && event.Input[0] == '{' {

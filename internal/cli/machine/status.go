@@ -1,4 +1,5 @@
-// Package machine has the commands that look after this machine, and what is allowed on it: status, trust, token and hook.
+// Package machine has the commands for this machine, its store and its permissions: status, export,
+// import, trust, token and hook.
 package machine
 
 import (
@@ -42,42 +43,42 @@ func StatusCommand() *cli.Command {
 	}
 }
 
-// status holds the output of status --json.
+// status is the output of status --json.
 type status struct {
 	Version   string             `json:"version"`
-	List      *listStatus        `json:"list,omitempty"` // nil where the settings are wrong
+	List      *listStatus        `json:"list,omitempty"` // nil if the settings are invalid
 	Store     *storeStatus       `json:"store,omitempty"`
 	Rights    string             `json:"rights,omitempty"`
-	Data      string             `json:"data"` // folder of the default store and the list of trusted folders
+	Data      string             `json:"data"` // folder of the default store and of the list of trusted folders
 	Workspace workspaceStatus    `json:"workspace"`
-	Notebook  string             `json:"notebook"` // which notes of other workspaces memory holds
-	Files     []fileStatus       `json:"files"`    // of settings, the user's first
+	Notebook  string             `json:"notebook"` // whether memory shares its notes between workspaces
+	Files     []fileStatus       `json:"files"`    // settings files, the user's first
 	Settings  []settings.Setting `json:"settings,omitempty"`
 }
 
-// listStatus says what clients are listed, those of other servers included.
+// listStatus describes the tool list of clients, including other servers' tools.
 type listStatus struct {
 	Mode  surface.Mode `json:"mode"`
 	Level lazy.Level   `json:"level"`
 	doctor.Served
 	Upstreams int      `json:"upstreams,omitempty"`    // in the settings
-	Off       int      `json:"upstreamsOff,omitempty"` // of the upstreams, those that are switched off
-	Sets      []string `json:"sets,omitempty"`         // of upstreams, one of which each client may be served, sorted
+	Off       int      `json:"upstreamsOff,omitempty"` // number of switched-off upstreams
+	Sets      []string `json:"sets,omitempty"`         // sets of upstreams, sorted; a client may be limited to one
 	Advice    string   `json:"advice,omitempty"`       // if the list is long
 }
 
 type storeStatus struct {
 	URL     string `json:"url"` // without its password
 	State   string `json:"state,omitempty"`
-	Problem string `json:"problem,omitempty"` // why calls cannot use it
+	Problem string `json:"problem,omitempty"` // why calls fail to use it
 }
 
 type workspaceStatus struct {
 	Path        string `json:"path"`
 	From        string `json:"from"` // flag, environment or default
 	Trusted     bool   `json:"trusted"`
-	Replaced    string `json:"replaced,omitempty"`    // the trusted folder, where another one stands at its path since
-	Definitions string `json:"definitions,omitempty"` // what trust is about, such as "2 agents"
+	Replaced    string `json:"replaced,omitempty"`    // the trusted folder, if another folder has replaced it
+	Definitions string `json:"definitions,omitempty"` // definitions that trust enables, such as "2 agents"
 }
 
 type fileStatus struct {
@@ -153,10 +154,11 @@ func statusAction(c *cli.Context) error {
 	return err
 }
 
-// lookWithin bounds how long a store may take to say how it is.
+// lookWithin is the timeout for reading the state of a store.
 const lookWithin = 5 * time.Second
 
-// inForce adds what the settings come to: the list and its cost, the rights, the store. It starts no server.
+// inForce adds the effects of the settings: the list and its cost, the rights and the store. It
+// does not start servers.
 func (s *status) inForce(c *cli.Context) error {
 	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
@@ -192,7 +194,7 @@ func (s *status) inForce(c *cli.Context) error {
 	ctx, cancel := context.WithTimeout(c.Context, lookWithin)
 	defer cancel()
 	if s.Store.State, err = storage.Look(ctx, o.Store, o.StoreOptions()...); err != nil {
-		lines := strings.Split(err.Error(), "\n") // one for each address tried
+		lines := strings.Split(err.Error(), "\n") // one for each tried address
 		for i := range lines {
 			lines[i] = strings.TrimSpace(lines[i])
 		}

@@ -59,8 +59,8 @@ func TokenCommand() *cli.Command {
 	}
 }
 
-// editTokens replaces the text of a file with what edit makes of it. A new file
-// has mode 0600.
+// editTokens replaces the text of a file with the result of edit, under a lock. A new file has mode
+// 0600.
 func editTokens(c *cli.Context, path string, edit func(text string, list []permission.Token) (string, error)) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -110,7 +110,7 @@ func addToken(c *cli.Context) error {
 	rules := permission.Rules{ReadOnly: c.Bool("read-only"), Allow: patterns("allow"), Deny: patterns("deny")}
 	sets := patterns("set")
 	for flag, names := range map[string][]string{"allow": rules.Allow, "deny": rules.Deny, "set": sets} {
-		if c.IsSet(flag) && len(names) == 0 { // an empty allow would permit all
+		if c.IsSet(flag) && len(names) == 0 { // an empty allow would permit all tools
 			return env.UsageError("--%s names nothing", flag)
 		}
 	}
@@ -161,8 +161,8 @@ func addToken(c *cli.Context) error {
 // tokenRow is a token in the output of token list.
 type tokenRow struct {
 	Name             string   `json:"name"` // empty for a plain token
-	permission.Rules          // all empty = all that the server offers
-	Sets             []string `json:"sets,omitempty"` // that it is limited to; empty = no limit
+	permission.Rules          // all empty = everything that the server offers
+	Sets             []string `json:"sets,omitempty"` // sets that it is limited to; empty = no limit
 }
 
 func listTokens(c *cli.Context) error {

@@ -67,8 +67,7 @@ func UntrustCommand() *cli.Command {
 	}
 }
 
-// trustArguments returns the list of trusted folders, and the folder that a
-// command is about.
+// trustArguments returns the list of trusted folders and the folder of the command.
 func trustArguments(c *cli.Context) (folders *trust.Folders, dir string, err error) {
 	if c.NArg() > 1 {
 		return nil, "", env.UsageError("%s takes one directory", c.Command.Name)

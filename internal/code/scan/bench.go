@@ -208,7 +208,8 @@ func (b *Bench) ofRule(ctx context.Context, c Choice) ([]Finding, error) {
 	return findings, nil
 }
 
-// Fix shows or writes the fixes of findings. For a choice of one finding, it returns that finding.
+// Fix shows or writes the fixes of findings. For a choice by id it returns the finding too. If that
+// has no safe fix, the outcome has a note instead.
 func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *Applied, error) {
 	findings, err := b.chosen(ctx, c)
 	if err != nil {

@@ -19,31 +19,30 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// Definition holds the steps of an agent or a workflow.
+// Definition is the steps of an agent or a workflow, with their context.
 type Definition struct {
 	Steps []Step
 
-	// StepsAt is the JSON pointer of the steps in whatever holds them, such
-	// as /workflow: faults are found under it.
+	// StepsAt is the JSON pointer of the steps in the enclosing object, such as /workflow. Paths of
+	// faults begin with it.
 	StepsAt string
 
-	// System is the system prompt of prompt steps without one of their own,
-	// SystemAt its JSON pointer. It may have placeholders for input and agent.
+	// System is the system prompt of prompt steps that have none, and SystemAt its JSON pointer. It
+	// may have placeholders for input and agent.
 	System, SystemAt string
 
-	// AgentFields are the fields of the profile that expressions may read as
-	// agent. Nil where no agent runs the steps.
+	// AgentFields are the profile fields that expressions may read from agent. Nil if no agent runs
+	// the steps.
 	AgentFields []string
 
-	// InputSchema is the JSON Schema of the input, to which [Judge] holds what expressions read. Nil
-	// is any object.
+	// InputSchema is the JSON Schema of the input. [Judge] checks expressions against it. Nil
+	// allows any object.
 	InputSchema json.RawMessage
 
-	results entry.Names // of which the results are known; nil holds no expression to them
+	results entry.Names // actions with known results; nil = expressions are not checked against results
 }
 
-// Program is a definition that was checked, ready to run. It is safe for
-// concurrent use.
+// Program is a checked definition that can run. It is safe for concurrent use.
 type Program struct {
 	steps  *list
 	system text
@@ -55,11 +54,11 @@ type Program struct {
 // Limits of the expressions of a definition.
 const (
 	maxExpressions     = 1000
-	maxExpressionBytes = 64 << 10 // of their source, together
+	maxExpressionBytes = 64 << 10 // source of all expressions
 )
 
-// Compile checks a definition and makes a program of it, or returns all that
-// is wrong. Nil tools are not checked.
+// Compile checks a definition and returns its program, or all faults. If known is nil, tools are
+// not checked.
 func Compile(d Definition, known Names) (*Program, Faults) {
 	p, faults := compile(d)
 	if faults = append(faults, p.uses.Check(known)...); len(faults) > 0 {
@@ -68,15 +67,13 @@ func Compile(d Definition, known Names) (*Program, Faults) {
 	return p, nil
 }
 
-// Check checks a definition that is compiled later, but for the tools that it
-// uses, which it returns.
+// Check checks a definition that is compiled later, except its tools. It returns their uses.
 func Check(d Definition) (ToolUses, Faults) {
 	p, faults := compile(d)
 	return p.uses, faults
 }
 
-// compile checks everything but tools. The program runs only where there are
-// no faults.
+// compile checks everything except tools. The program must not run if there are faults.
 func compile(d Definition) (*Program, Faults) {
 	c := &compiler{seen: map[string]bool{}, kinds: map[string]string{}, agentFields: d.AgentFields, results: d.results,
 		shapes: map[string]*expression.Shape{}, input: ofInput(d.InputSchema)}
@@ -94,8 +91,8 @@ func compile(d Definition) (*Program, Faults) {
 	return p, c.faults
 }
 
-// ParseSteps reads a list of steps from JSON. What is wrong with their shape
-// is found below at; what they say is for [Compile] to check.
+// ParseSteps parses a list of steps from JSON and checks its structure. Paths of faults begin with
+// at. [Compile] checks the content of the steps.
 func ParseSteps(raw json.RawMessage, at string) ([]Step, Faults) {
 	var items []any
 	if err := jsonx.Decode(raw, &items); err != nil {
@@ -128,39 +125,39 @@ func ParseSteps(raw json.RawMessage, at string) ([]Step, Faults) {
 	return steps, nil
 }
 
-// compiler compiles one definition and gathers its faults.
+// compiler compiles one definition and collects its faults.
 type compiler struct {
 	agentFields []string
 	uses        ToolUses
 	asks        []promptUse
 	names       []nameUse
-	results     entry.Names                  // see Definition; nil judges no expression
-	shapes      map[string]*expression.Shape // of the outputs of steps that were compiled, by id
+	results     entry.Names                  // see Definition
+	shapes      map[string]*expression.Shape // of the outputs of compiled steps, by id
 	input       *expression.Shape
-	expressions int // how many were compiled, and the bytes of their source
+	expressions int // number compiled so far; sourceBytes is their size
 	sourceBytes int
 	all         []string          // every stepId of the definition
-	seen        map[string]bool   // ids that were compiled
+	seen        map[string]bool   // ids of compiled steps
 	kinds       map[string]string // types of steps by id
 	count       int
 	faults      Faults
 }
 
-// collect notes the ids of a list, so that faults can name near ones. Nested
-// ones are noted when their list is compiled.
+// collect records the ids of a list for suggestions in faults. Nested ids are recorded when their
+// list is compiled.
 func (c *compiler) collect(steps []Step) {
 	for _, s := range steps {
 		c.all = append(c.all, s.StepID)
 	}
 }
 
-// scope holds the names that the expressions of a step may use.
+// scope is the names that the expressions of a step may use.
 type scope struct {
 	names []string
 	steps map[string]bool // steps that run before it
-	depth int             // lists around it
+	depth int             // number of enclosing lists
 
-	shapes expression.Shapes // of the variables of loops around it
+	shapes expression.Shapes // of the variables of enclosing loops
 }
 
 func (s scope) with(steps ...string) scope {
@@ -258,7 +255,7 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 	return n
 }
 
-// config reads the config of a step as its type declares it.
+// config decodes the config of a step and checks it against the fields of the step's type.
 func (c *compiler) config(s Step, at string) (config map[string]any, ok bool) {
 	fields, known := configFields[s.Type]
 	if !known {
@@ -285,7 +282,7 @@ func (c *compiler) config(s Step, at string) (config map[string]any, ok bool) {
 	return config, len(problems) == 0
 }
 
-// mostPlaceholders bounds the faulty placeholders of one text that are spelt out.
+// mostPlaceholders limits the described faulty placeholders of one text.
 const mostPlaceholders = 5
 
 // text compiles a text with placeholders.
@@ -301,7 +298,7 @@ func (c *compiler) text(step, at, s string, sc scope) text {
 	return t
 }
 
-// expression compiles an expression and checks what it mentions.
+// expression compiles an expression and checks the steps and fields that it reads.
 func (c *compiler) expression(source string, sc scope) (*expression.Expression, error) {
 	c.expressions++
 	c.sourceBytes += len(source)
@@ -330,8 +327,8 @@ func (c *compiler) expression(source string, sc scope) (*expression.Expression, 
 	return compiled, nil
 }
 
-// unknownStep says why steps.<id> has no value: there is no such step, or it
-// does not run before.
+// unknownStep returns why steps.<id> has no value: there is no such step, or it does not run before
+// this one.
 func (c *compiler) unknownStep(id string, sc scope) error {
 	if slices.Contains(c.all, id) {
 		return fmt.Errorf("step %q does not run before this one", shorten.Quoted(id))

@@ -18,35 +18,34 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Actions judges calls before they are made. *call.Runner implements it.
+// Actions checks calls before they are made. *call.Runner implements it.
 type Actions interface {
 	Names
 
-	// Refusal returns why a call would be refused before its action runs; nil
-	// where it would run. Paths of its problems begin with at; problems at
-	// paths for which open is true are left out.
+	// Refusal returns the error that a call would get before its action runs, or nil if the action
+	// would run. Paths of its problems begin with at; problems at paths for which open returns true
+	// are dropped.
 	Refusal(ctx context.Context, name string, args json.RawMessage, at string, open func(path string) bool) *toolfold.Error
 }
 
-// Verdict is what can be said of a definition before it runs.
+// Verdict is the result of checking a definition before it runs.
 type Verdict struct {
-	// Faults are what is wrong with the definition whatever else there is.
+	// Faults are wrong whatever agents, workflows, queues and abilities exist.
 	Faults Faults
 
-	// Absent are the agents, workflows, queues and abilities that it names and that do
-	// not exist now, and inputs that workflows do not take now. They may by the time it runs.
+	// Absent are named agents, workflows, queues and abilities that do not exist now, and inputs
+	// that workflows do not accept now. Both may change before the definition runs.
 	Absent Faults
 
-	// Unjudged has a line for each tool whose calls cannot be judged, with the reason.
+	// Unjudged has a line for each tool whose calls cannot be checked, with the reason.
 	Unjudged []string
 }
 
-// Judge returns all that is wrong with a definition, also what only a check before a run
-// refuses: arguments that an action does not take, members that no input, result or
-// item has, and names of agents, workflows, queues and abilities that do not exist.
-// [Compile] leaves these to the steps, so that a stored definition runs as far as it did.
-// A placeholder counts as present, with any value. Itself is the agent or workflow that
-// the definition is of: it counts as existing.
+// Judge checks a definition more strictly than [Compile]. It also reports arguments that an action
+// does not accept, members that no input, result or item has, and names of agents, workflows,
+// queues and abilities that do not exist. [Compile] leaves these errors to the steps, so that
+// stored definitions still run as far as before. A placeholder counts as present, with any value.
+// Itself is the definition's own agent or workflow, which counts as existing.
 func Judge(ctx context.Context, d Definition, known Actions, caller toolfold.Caller, itself work.Reference) Verdict {
 	d.results = known
 	p, faults := compile(d)
@@ -65,13 +64,13 @@ func Judge(ctx context.Context, d Definition, known Actions, caller toolfold.Cal
 	return v
 }
 
-// nameUse is an agent, a workflow, a queue or an ability that a definition names in plain text.
+// nameUse is an agent, a workflow, a queue or an ability that a definition names.
 type nameUse struct {
 	step, at string // at is the JSON pointer of the name
 	work.Reference
 }
 
-// judging judges one definition.
+// judging is the check of one definition.
 type judging struct {
 	ctx     context.Context
 	known   Actions
@@ -79,16 +78,16 @@ type judging struct {
 	verdict *Verdict
 	found   map[work.Reference]finding
 	names   []nameUse
-	made    []string // kinds of which a step makes one, under a name that may be any
+	made    []string // kinds of which a step creates an object, whose name is not known
 }
 
-// finding is what was found under a name.
+// finding is the result of looking up a name.
 type finding struct {
-	absent    string          // why it leads nowhere; empty where it leads somewhere
-	described json.RawMessage // as its action reads it; nil for a queue, and where it cannot be read
+	absent    string          // why the name is unknown; empty if it exists
+	described json.RawMessage // result of the action that reads it; nil for a queue and if it cannot be read
 }
 
-// use judges a call of a tool.
+// use checks a call of a tool.
 func (j *judging) use(u toolUse) {
 	named, makes := u.named(j.known)
 	j.names, j.made = append(j.names, named...), append(j.made, makes)
@@ -108,7 +107,7 @@ func (j *judging) use(u toolUse) {
 	}
 	action := u.toAction(j.known)
 	switch {
-	case action == nil: // a placeholder names it
+	case action == nil: // a placeholder selects it
 	case action.Family.Category == callctx.Discovery && !action.Forwards():
 		j.verdict.Faults = append(j.verdict.Faults, Fault{Step: u.step, Problem: toolfold.Problem{
 			Path: u.toolPointer(), Kind: toolfold.ProblemFormat, Got: shorten.Quoted(u.name),
@@ -121,7 +120,7 @@ func (j *judging) use(u toolUse) {
 	}
 }
 
-// submitted judges what a call has run: the input of a workflow, and the call of a task.
+// submitted checks the run that a call starts: the input of a workflow, or the tool call of a task.
 func (j *judging) submitted(u toolUse, action *toolfold.Action) {
 	name := action.FullName()
 	if name != submitAction && kindOfRun(action) != work.Workflow {
@@ -130,7 +129,7 @@ func (j *judging) submitted(u toolUse, action *toolfold.Action) {
 	arguments, at := u.holder("input")
 	input, isObject := arguments["input"].(map[string]any)
 	if arguments["input"] != nil && !isObject {
-		return // a placeholder, or refused
+		return // a placeholder, or already a fault
 	}
 	names, _ := u.named(j.known)
 	for _, n := range names {
@@ -153,11 +152,11 @@ func (j *judging) submitted(u toolUse, action *toolfold.Action) {
 	j.use(inner)
 }
 
-// submitAction makes a task, which runs an agent, a workflow or a tool.
+// submitAction creates a task, which runs an agent, a workflow or a tool.
 const submitAction = "task.submit"
 
-// holder returns the object with the argument of a name, the arguments or params in them, and its
-// JSON pointer.
+// holder returns the object that contains the named argument, either the arguments or their params,
+// and its JSON pointer.
 func (u toolUse) holder(name string) (object map[string]any, at string) {
 	at = jsonx.Pointer(u.at, "arguments")
 	object, _ = u.arguments.(map[string]any)
@@ -168,7 +167,7 @@ func (u toolUse) holder(name string) (object map[string]any, at string) {
 	return object, at
 }
 
-// input judges the input of a workflow that a step runs.
+// input checks the input of a workflow that a step runs.
 func (j *judging) input(workflow nameUse, input map[string]any, at string) {
 	var declared struct {
 		InputSchema json.RawMessage `json:"inputSchema"`
@@ -178,7 +177,7 @@ func (j *judging) input(workflow nameUse, input map[string]any, at string) {
 	}
 	schema, err := workspace.BoundSchema(declared.InputSchema)
 	if err != nil {
-		return // a run reports it
+		return // the run reports it
 	}
 	if input == nil {
 		input = map[string]any{}
@@ -193,20 +192,21 @@ func (j *judging) input(workflow nameUse, input map[string]any, at string) {
 	}
 }
 
-// noToolsNow is why calls of a server whose list is not known are not judged.
+// noToolsNow is the reason why calls of a server without a known tool list are not checked.
 const noToolsNow = "its server offers no tools now"
 
-// arguments judges the arguments of a call.
+// arguments checks the arguments of a call.
 func (j *judging) arguments(u toolUse, action *toolfold.Action) {
 	at := jsonx.Pointer(u.at, "arguments")
 	places := placeholders(u.arguments, at)
 	params := jsonx.Pointer(at, callctx.ArgParams)
 	if slices.Contains(places, params) {
-		return // what stands beside it depends on what is in it
+		return // the other arguments depend on the value of params
 	}
 	open := func(path string) bool {
 		return slices.ContainsFunc(places, func(place string) bool {
-			// What is wrong around a placeholder may follow from it, in a schema that combines others.
+			// If a schema combines other schemas, the placeholder may cause a problem at an
+			// enclosing path.
 			return jsonx.Within(path, place) || action.Input != nil && jsonx.Within(place, path)
 		})
 	}
@@ -230,7 +230,7 @@ func (j *judging) arguments(u toolUse, action *toolfold.Action) {
 	}
 }
 
-// either judges whether a call has one of the parameters of which it needs one.
+// either checks that a call has one of the parameters of which the action requires at least one.
 func (j *judging) either(u toolUse, action *toolfold.Action) {
 	e := u.entry(j.known)
 	whole, _ := u.arguments.(map[string]any)
@@ -248,7 +248,7 @@ func (j *judging) either(u toolUse, action *toolfold.Action) {
 	}})
 }
 
-// placeholders lists the JSON pointers of texts in a value that have placeholders.
+// placeholders lists the JSON pointers of texts with placeholders in a value.
 func placeholders(value any, at string) (places []string) {
 	switch v := value.(type) {
 	case string:
@@ -273,7 +273,7 @@ func (j *judging) unjudged(tool, why string) {
 	}
 }
 
-// toAction returns the action that a use leads to; nil where that is not known.
+// toAction returns the action that a use calls, or nil if it is not known.
 func (u toolUse) toAction(known entry.Names) *toolfold.Action {
 	e := u.entry(known)
 	if e == nil {
@@ -294,8 +294,8 @@ func (u toolUse) entry(known entry.Names) *entry.Entry {
 	return nil
 }
 
-// existence says how to find out whether something exists: the action that reads one by its id, and
-// the code of its refusal. Makes is the action that makes one.
+// existence has the actions for a kind of object: reads reads one by its id and returns the error
+// code if there is no such object; makes creates one.
 type existence struct{ reads, code, makes string }
 
 var existences = map[string]existence{
@@ -305,8 +305,8 @@ var existences = map[string]existence{
 	"queue":       {"", work.QueueNotFound, "queue.create"},
 }
 
-// refers lists the parameters of actions that fail without what these name. Other actions
-// take names as labels or filters.
+// refers has the parameters, by action, that must name an existing object. Other actions use names
+// as labels or filters.
 var refers = map[string][]string{
 	"agent.run": {"agentId"}, "agent.get": {"agentId"}, "agent.update": {"agentId"},
 	"workflow.run": {"workflowId"}, "workflow.describe": {"workflowId"},
@@ -314,7 +314,8 @@ var refers = map[string][]string{
 	"queue.update": {"queueId"}, "queue.pause": {"queueId"}, "queue.resume": {"queueId"}, "queue.remove": {"queueId"},
 }
 
-// named lists the names in the arguments of a call, and the kind of thing that it makes; empty for none.
+// named returns the names in the arguments of a call, and the kind of object that the call creates,
+// empty if it creates no object.
 func (u toolUse) named(known entry.Names) (names []nameUse, makes string) {
 	e := u.entry(known)
 	if e == nil {
@@ -342,7 +343,7 @@ func (u toolUse) named(known entry.Names) (names []nameUse, makes string) {
 	return names, makes
 }
 
-// refer judges a name.
+// refer checks that a name exists.
 func (j *judging) refer(r nameUse) {
 	if strings.Contains(r.ID, expression.Opening) || slices.Contains(j.made, r.Kind) {
 		return
@@ -354,7 +355,7 @@ func (j *judging) refer(r nameUse) {
 	}
 }
 
-// find looks a name up, once.
+// find looks up a name and caches the result.
 func (j *judging) find(r work.Reference) finding {
 	found, known := j.found[r]
 	if !known {
@@ -364,7 +365,7 @@ func (j *judging) find(r work.Reference) finding {
 	return found
 }
 
-// lookUp looks a name up. What cannot be read counts as existing.
+// lookUp looks up a name. If it cannot be read for another reason, it counts as existing.
 func (j *judging) lookUp(r work.Reference) finding {
 	x := existences[r.Kind]
 	if x.reads == "" {
@@ -384,7 +385,8 @@ func (j *judging) lookUp(r work.Reference) finding {
 	return finding{absent: why}
 }
 
-// lookUpQueue says why the id or name of a queue leads nowhere; empty where it leads somewhere.
+// lookUpQueue returns why the id or name of a queue is unknown, or an empty string if the queue
+// exists or the queues cannot be listed.
 func (j *judging) lookUpQueue(id string) string {
 	cursor := ""
 	for {

@@ -17,7 +17,7 @@ import (
 // Plan describes a run before it starts.
 type Plan struct {
 	Steps      []PlannedStep
-	ModelCalls int      // at most; without meaning if Unknown has entries
+	ModelCalls int      // at most; invalid if Unknown has entries
 	Unknown    []string // why the number of model calls is unknown; nil if it is known
 }
 
@@ -25,30 +25,30 @@ type Plan struct {
 type PlannedStep struct {
 	StepID    string   `json:"stepId" doc:"Step."`
 	Type      string   `json:"type" doc:"Kind." enum:"prompt,tool,conditional,loop,parallel,delegate"`
-	DependsOn []string `json:"dependsOn,omitempty" doc:"Prerequisite steps."` // nil in a list that runs in order
+	DependsOn []string `json:"dependsOn,omitempty" doc:"Prerequisite steps."` // nil for steps that run in order
 	Tool      string   `json:"tool,omitempty" doc:"Action it calls."`
 	AgentID   string   `json:"agentId,omitempty" doc:"Agent it runs, as written."`
 	Attempts  int      `json:"attempts,omitempty" doc:"At most; absent for one."`
 
-	// Rounds is zero where the items of a loop are known only when it runs.
+	// Rounds is zero if the items of a loop are known only when it runs.
 	Rounds int `json:"rounds,omitempty" doc:"At most."`
 
-	// ModelCalls counts those of a prompt, all attempts included.
+	// ModelCalls counts the calls of a prompt in all its attempts.
 	ModelCalls int `json:"modelCalls,omitempty" doc:"At most, in one round."`
 
-	// Steps are those of a loop, of a parallel block, or of the agent or workflow that the
-	// step runs, which a plan shows once.
+	// Steps are the steps of a loop, a parallel block, or the agent or workflow that the step runs.
+	// A plan shows each agent and workflow once.
 	Steps []PlannedStep `json:"steps,omitempty" doc:"Steps within it."`
 	Then  []PlannedStep `json:"then,omitempty" doc:"Steps if the condition is true."`
 	Else  []PlannedStep `json:"else,omitempty" doc:"Steps if the condition is false."`
 }
 
-// mostModelCalls is the largest number of model calls that a plan counts.
+// mostModelCalls limits the model calls that a plan counts.
 const mostModelCalls = 1_000_000
 
-// Plan returns the plan of a run of the agent or workflow itself. It reads the agents and
-// workflows that steps run by calls of caller. Nil known counts no workflows and agents that
-// tool steps run.
+// Plan returns the plan of a run; itself is the agent or workflow of the program. It uses caller to
+// read the agents and workflows that steps run. If known is nil, it ignores agents and workflows
+// that tool steps run.
 func (p *Program) Plan(ctx context.Context, known Names, caller toolfold.Caller, itself work.Reference) Plan {
 	l := &planning{ctx: ctx, known: known, caller: caller, calls: map[work.Reference]int{}, open: []work.Reference{itself}}
 	var plan Plan
@@ -57,18 +57,18 @@ func (p *Program) Plan(ctx context.Context, known Names, caller toolfold.Caller,
 	return plan
 }
 
-// planning makes one plan.
+// planning is the state of one Plan call.
 type planning struct {
 	ctx     context.Context
 	known   Names
 	caller  toolfold.Caller
 	unknown []string
-	calls   map[work.Reference]int // model calls of the agents and workflows that are in the plan
-	open    []work.Reference       // the run, and the runs nested in it at this place
+	calls   map[work.Reference]int // model calls of the agents and workflows in the plan
+	open    []work.Reference       // the run and the nested runs at this place, innermost last
 }
 
-// list plans a list in the order in which its steps may start. The steps of an
-// agent or a workflow have its name as owner, the outermost ones none.
+// list plans a list in the order in which its steps may start. Owner is the name of the nested
+// agent or workflow, and empty for the steps of the program.
 func (l *planning) list(p *Program, steps *list, owner string) (planned []PlannedStep, calls int) {
 	if steps == nil {
 		return nil, 0
@@ -87,9 +87,9 @@ func (l *planning) list(p *Program, steps *list, owner string) (planned []Planne
 	return planned, calls
 }
 
-// order lists the indexes of the steps, each after those that it waits for.
+// order returns the indexes of the steps, each after the steps that it waits for.
 func (l *list) order() (order []int) {
-	for len(order) < len(l.nodes) { // compile refuses cycles
+	for len(order) < len(l.nodes) { // compile rejects cycles
 		for i, n := range l.nodes {
 			waits := slices.ContainsFunc(n.after, func(j int) bool { return !slices.Contains(order, j) })
 			if !waits && !slices.Contains(order, i) {
@@ -139,14 +139,14 @@ func (l *planning) step(p *Program, n *node, owner string) (step PlannedStep, ca
 	return step, l.bounded(calls*n.attempts, owner, n)
 }
 
-// prompt returns the most model calls of one attempt.
+// prompt returns the maximum number of model calls of one attempt.
 func (l *planning) prompt(a promptAction, n *node, owner string) int {
 	calls := 1
 	if len(a.tools) > 0 {
 		calls = a.maxTurns
 	}
 	if a.answer != nil {
-		calls++ // an answer of another shape is mended once
+		calls++ // a response that does not fit is corrected once
 	}
 	for _, action := range offerable(l.known) {
 		if kindOfRun(action) != "" && slices.ContainsFunc(a.tools, action.AllowedBy) {
@@ -180,9 +180,9 @@ func (l *planning) nested(r work.Reference, n *node, owner string) (steps []Plan
 	} else if err := json.Unmarshal(answer.Content, &definition); err != nil {
 		l.doubt(owner, n, "%s cannot be read", r)
 	} else if own := slices.Concat(definition.Steps, definition.Workflow); len(own) == 0 {
-		calls = 1 // an agent without steps asks a model once
+		calls = 1 // an agent without steps calls a model once
 	} else {
-		p, _ := compile(Definition{Steps: own}) // a run of it reports its faults
+		p, _ := compile(Definition{Steps: own}) // its run reports faults
 		l.open = append(l.open, r)
 		steps, calls = l.list(p, p.steps, r.String()+", ")
 		l.open = l.open[:len(l.open)-1]
@@ -191,7 +191,7 @@ func (l *planning) nested(r work.Reference, n *node, owner string) (steps []Plan
 	return steps, calls
 }
 
-// bounded returns a number of calls that a plan may count.
+// bounded limits calls to mostModelCalls and records an excess as unknown.
 func (l *planning) bounded(calls int, owner string, n *node) int {
 	if calls > mostModelCalls {
 		l.doubt(owner, n, "more than %d model calls", mostModelCalls)
@@ -205,29 +205,30 @@ func (l *planning) doubt(owner string, n *node, format string, args ...any) {
 	}
 }
 
-// started returns the agent or workflow that a tool step runs; false if it runs neither. The id is
-// empty, or has a placeholder, if it is known only when the step runs.
+// started returns the agent or workflow that a tool step runs, and false if it runs neither. If the
+// id is known only when the step runs, it is empty or has a placeholder.
 func (p *Program) started(step string, known Names) (r work.Reference, runs bool) {
 	at := slices.IndexFunc(p.uses, func(u toolUse) bool { return u.step == step && !u.offered })
 	if at < 0 || known == nil {
 		return work.Reference{}, false
 	}
 	u := p.uses[at]
-	later := u.open || strings.Contains(u.action, expression.Opening) // which action it is
+	later := u.open || strings.Contains(u.action, expression.Opening) // the action is known when the step runs
 	for _, e := range known.Lookup(u.name) {
 		if e.Action == nil || kindOfRun(e.Action) == "" || e.Selector != "" && e.Selector != u.action && !later {
 			continue
 		}
 		r.Kind = kindOfRun(e.Action)
 		if names, _ := u.named(known); len(names) > 0 {
-			r = names[0].Reference // the same in params is a fault
+			r = names[0].Reference // a second one in params is a fault
 		}
 		return r, true
 	}
 	return work.Reference{}, false
 }
 
-// kindOfRun is the kind of what an action runs at once, agent or workflow; empty for other actions.
+// kindOfRun returns the kind, agent or workflow, that an action runs directly, and an empty string
+// for other actions.
 func kindOfRun(a *toolfold.Action) string {
 	for _, kind := range []string{work.Agent, work.Workflow} {
 		if name, _ := (work.Reference{Kind: kind}).Action(); a.FullName() == name {
@@ -237,7 +238,7 @@ func kindOfRun(a *toolfold.Action) string {
 	return ""
 }
 
-// written is the text with its placeholders as they stand in it.
+// written returns the text with the source of its placeholders.
 func (t text) written() string {
 	var b strings.Builder
 	for _, p := range t.parts {

@@ -30,7 +30,7 @@ func closed(members map[string]*expression.Shape) *expression.Shape {
 	return &expression.Shape{Kind: toolfold.KindObject, Members: members, Closed: true}
 }
 
-// outputs is the shape of the outputs of lists of steps, by stepId.
+// outputs returns the shape of the outputs of lists of steps, by stepId.
 func (c *compiler) outputs(lists ...*list) *expression.Shape {
 	members := map[string]*expression.Shape{}
 	for _, l := range lists {
@@ -41,12 +41,12 @@ func (c *compiler) outputs(lists ...*list) *expression.Shape {
 	return closed(members)
 }
 
-// rounds is the shape of the outputs of a loop.
+// rounds returns the shape of the outputs of a loop.
 func (c *compiler) rounds(body *list) *expression.Shape {
 	return &expression.Shape{Kind: toolfold.KindArray, Item: c.outputs(body)}
 }
 
-// itemOf is the shape of an item of a list that an expression or a literal makes.
+// itemOf returns the shape of the items of an expression's list, or nil if it is unknown.
 func (c *compiler) itemOf(source any, sc scope) *expression.Shape {
 	text, ok := source.(string)
 	if !ok || c.results == nil {
@@ -58,7 +58,7 @@ func (c *compiler) itemOf(source any, sc scope) *expression.Shape {
 	return nil
 }
 
-// resultOf is the shape of the result of a call; nil where it may be anything.
+// resultOf returns the shape of the result of a call, or nil if it may be anything.
 func (c *compiler) resultOf(u toolUse) *expression.Shape {
 	action := u.toAction(c.results)
 	if action == nil || u.open || action.Input != nil || action.OpenResult() {
@@ -67,10 +67,10 @@ func (c *compiler) resultOf(u toolUse) *expression.Shape {
 	whole, _ := u.arguments.(map[string]any)
 	params, isObject := whole[callctx.ArgParams].(map[string]any)
 	if whole[callctx.ArgJQ] != nil || params[callctx.ArgJQ] != nil || whole[callctx.ArgParams] != nil && !isObject {
-		return nil // a filter makes something else of it
+		return nil // a jq filter changes the result
 	}
 	shape := ofMembers(action.Results())
-	if _, declared := shape.Members["warnings"]; !declared { // of the call
+	if _, declared := shape.Members["warnings"]; !declared { // calls add them
 		shape.Members["warnings"] = &expression.Shape{Kind: toolfold.KindArray, Item: ofText}
 	}
 	return shape
@@ -84,7 +84,7 @@ func ofMembers(params []toolfold.Param) *expression.Shape {
 	return closed(members)
 }
 
-// ofParam is the shape of a declared value.
+// ofParam returns the shape of a declared value.
 func ofParam(p toolfold.Param) *expression.Shape {
 	switch p.Kind {
 	case toolfold.KindString, toolfold.KindNumber, toolfold.KindBoolean:
@@ -108,11 +108,12 @@ func ofParam(p toolfold.Param) *expression.Shape {
 	return nil
 }
 
-// combining are the words of a JSON Schema by which other schemas say what its value is.
+// combining are the JSON Schema keywords that make the shape of a value depend on more than its
+// type, members and items.
 var combining = []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies",
 	"unevaluatedProperties", "unevaluatedItems", "enum", "const"}
 
-// ofSchema is the shape of a value that satisfies a JSON Schema.
+// ofSchema returns the shape of values that satisfy a JSON Schema, or nil if it is unknown.
 func ofSchema(schema any) *expression.Shape {
 	s, _ := schema.(map[string]any)
 	for _, word := range combining {
@@ -147,10 +148,10 @@ func ofSchema(schema any) *expression.Shape {
 	return nil
 }
 
-// ofInput is the shape of an input, which is an object whatever its schema says of types.
+// ofInput returns the shape of an input. If its schema has no type, it is an object.
 func ofInput(schema []byte) *expression.Shape {
 	var s map[string]any
-	if len(schema) == 0 || jsonx.Decode(schema, &s) != nil || s == nil { // null is no schema
+	if len(schema) == 0 || jsonx.Decode(schema, &s) != nil || s == nil { // null is not a schema
 		return nil
 	}
 	if s["type"] == nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// alone runs an expression with what the library bounds by itself: the nodes of its
-// tree, and the items of the lists and maps that the machine makes. The library takes
-// no context.
+// alone runs an expression with only the library's own limits: nodes of the tree, and items of
+// lists and maps that the machine creates. The library takes no context.
 func alone(b *testing.B, source string, input any) (any, error) {
 	b.Helper()
 	env := types.Map{"input": types.Any, "steps": types.TypeOf(map[string]any{})}
@@ -23,7 +22,7 @@ func alone(b *testing.B, source string, input any) (any, error) {
 	return machine.Run(program, map[string]any{"input": input, "steps": map[string]any{}})
 }
 
-// BenchmarkMetering prints what metering costs expressions as workflows have them.
+// BenchmarkMetering prints the cost of metering for usual expressions of workflows.
 func BenchmarkMetering(b *testing.B) {
 	input := map[string]any{"n": 3, "text": "release 1.2", "list": []any{1, 2, 3, 4, 5, 6, 7, 8}}
 	for _, source := range []string{
@@ -48,8 +47,8 @@ func BenchmarkMetering(b *testing.B) {
 	}
 }
 
-// BenchmarkBombs prints what small bombs take, which metering stops and the library
-// alone does not. Real ones are larger by factors of 100 and do not end.
+// BenchmarkBombs prints the cost of small bombs, which metering stops and the library alone does
+// not. Real ones are larger by factors of 100 and do not end.
 func BenchmarkBombs(b *testing.B) {
 	input := bombInput()
 	for _, source := range []string{

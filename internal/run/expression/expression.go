@@ -1,18 +1,16 @@
 // Package expression evaluates the conditions and placeholders of workflows:
 // expressions of expr-lang over JSON values.
 //
-// Expressions have no side effects, and their cost is bounded whatever the
-// values are: each operation whose work grows with its operands is charged to
-// a budget before it is done, and an evaluation ends with its context. Whole
-// numbers stay whole: what would round one is refused.
+// Expressions have no side effects, and their cost is limited for all values: each operation whose
+// work grows with its operands is charged to a budget before it runs, and an evaluation ends with
+// its context. Integers stay exact: an operation that would round one fails.
 //
-// The library has budgets of its own, for the nodes of a tree and the items that the
-// machine makes, and takes no context. They are not enough: a text doubled 26 times
-// takes 500 MB where metering stops at 17, a pattern matched with a text of 3 MB a
-// quarter of a second each time, larger expressions never end, and nothing ends a
-// goroutine that a deadline leaves behind. To compile and evaluate a usual expression
-// takes 0.1 ms with metering and 0.03 ms without. BenchmarkBombs and
-// BenchmarkMetering have the figures.
+// The library limits only the nodes of a tree and the items that its machine creates, and takes no
+// context. That is not enough. Doubling a text 26 times takes 500 MB; metering stops after 17.
+// Matching a pattern with a text of 3 MB takes a quarter of a second each time. Larger expressions
+// never end, and nothing stops a goroutine after its deadline. Compiling and evaluating a usual
+// expression takes 0.1 ms with metering and 0.03 ms without. BenchmarkBombs and BenchmarkMetering
+// have the figures.
 package expression
 
 import (
@@ -32,9 +30,9 @@ import (
 // Limits of one expression.
 const (
 	MaxLength    = 4000    // bytes of its source
-	MaxText      = 4 << 20 // bytes of a text that it makes
-	maxNodes     = 400     // of its syntax tree
-	memoryBudget = 200_000 // items of the lists and maps that it makes
+	MaxText      = 4 << 20 // bytes of a text that it creates
+	maxNodes     = 400     // nodes of its syntax tree
+	memoryBudget = 200_000 // items of the lists and maps that it creates
 )
 
 // ErrTooMuch is the error of an evaluation that takes too much work or makes
@@ -46,13 +44,12 @@ type Expression struct {
 	program *vm.Program
 }
 
-// Mentions are the members of variables that an expression names, such as
-// "notes" of steps for steps.notes and steps["notes"].
+// Mentions are the members that an expression reads, by variable: "notes" of steps for steps.notes
+// and steps["notes"].
 type Mentions map[string][]string
 
-// Compile compiles a text over variables with the given names. Objects are
-// the variables that are always objects; their members are nil where they are
-// missing.
+// Compile compiles an expression with variables of these names. Objects are the names of variables
+// that are always objects; a missing member of one is nil.
 func Compile(source string, variables, objects []string) (*Expression, Mentions, error) {
 	if len(source) > MaxLength {
 		return nil, nil, fmt.Errorf("more than %d characters", MaxLength)
@@ -75,14 +72,14 @@ func Compile(source string, variables, objects []string) (*Expression, Mentions,
 	return &Expression{program}, patch.mentions, nil
 }
 
-// inWords replaces names of Go and phrases of the library that do not say what is wrong.
+// inWords replaces unclear Go names and phrases in the library's errors.
 var inWords = strings.NewReplacer(
 	"json.Number", "a whole number beyond 64 bits",
 	"type nil has no field", "nil has no member",
 )
 
-// describe returns what is wrong with an expression in one line, with the
-// column of the fault, without the copy of the source that the library adds.
+// describe shortens an error of the library to one line with the position, without the copy of the
+// source.
 func describe(err error) error {
 	for _, plain := range []error{ErrTooMuch, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, plain) {
@@ -100,7 +97,7 @@ func describe(err error) error {
 		message = string(r[:240]) + "…"
 	}
 	message = inWords.Replace(message)
-	if strings.HasPrefix(message, "type unknown[") { // the library has no name for the type of nil
+	if strings.HasPrefix(message, "type unknown[") { // the library's name for the type of nil
 		message = "nil has no members and no items"
 	}
 	if located {
@@ -109,9 +106,9 @@ func describe(err error) error {
 	return errors.New(message)
 }
 
-// Eval evaluates the expression over variables with values of [Decode]. It
-// returns a value that JSON knows, and returns when the context ends, with its
-// error. The map env must not be used again; the values in it are only read.
+// Eval evaluates the expression with variables whose values come from [Decode]. It returns a value
+// of JSON types. When the context ends, it returns its error at once. The map env must not be used
+// again; its values are only read.
 func (e *Expression) Eval(ctx context.Context, env map[string]any) (any, error) {
 	type outcome struct {
 		value any
@@ -126,8 +123,7 @@ func (e *Expression) Eval(ctx context.Context, env map[string]any) (any, error) 
 	case o := <-done:
 		return o.value, o.err
 	case <-ctx.Done():
-		// One operation may still be at work. It is bounded, and the next one
-		// is not begun.
+		// One operation may still be running. It is limited, and the next one does not start.
 		return nil, ctx.Err()
 	}
 }
@@ -153,7 +149,7 @@ func (e *Expression) run(ctx context.Context, env map[string]any) (value any, er
 	return plain(value), nil
 }
 
-// True evaluates a condition.
+// True evaluates a condition. A result that is not a boolean is an error.
 func (e *Expression) True(ctx context.Context, env map[string]any) (bool, error) {
 	value, err := e.Eval(ctx, env)
 	if err != nil {
@@ -166,7 +162,7 @@ func (e *Expression) True(ctx context.Context, env map[string]any) (bool, error)
 	return yes, nil
 }
 
-// plain makes the lists and maps of the library ones that JSON knows.
+// plain converts lists and maps of the library to []any and map[string]any.
 func plain(value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -211,7 +207,7 @@ func plain(value any) any {
 	return value
 }
 
-// same reports whether plain left a value as it was.
+// same reports whether plain left a value unchanged.
 func same(a, b any) bool {
 	ra, rb := reflect.ValueOf(a), reflect.ValueOf(b)
 	if ra.Kind() != rb.Kind() || ra.IsValid() && ra.Type() != rb.Type() {

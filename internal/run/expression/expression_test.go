@@ -168,7 +168,7 @@ func TestExpressionsThatFail(t *testing.T) {
 	}
 }
 
-// Each function of the library is charged for, done here, or refused.
+// Each function of the library is charged, replaced or rejected.
 func TestEveryFunctionIsCharged(t *testing.T) {
 	t.Parallel()
 	for _, name := range builtin.Names {
@@ -188,8 +188,8 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// bombs are expressions that would run for hours, or grow without end. The
-// input has a text of 3 MB and lists of 60,000 items.
+// bombs are expressions that would run for hours or grow without limit. The input has a text of 3
+// MB and lists of 60,000 items.
 var bombs = []string{
 	`1..1000000000`,
 	`let a = 1..3000; count(a, count(a, count(a, # > 0) > 5000) > 5000)`,
@@ -263,8 +263,8 @@ func bombInput() any {
 	}
 }
 
-// Expressions that would run or grow without end are stopped, each by its
-// budget, and take a bounded amount of memory.
+// Expressions that would run or grow without limit are stopped by their budget and use limited
+// memory.
 func TestExpressionsAreBounded(t *testing.T) {
 	input := bombInput()
 	for _, source := range bombs {
@@ -285,7 +285,7 @@ func TestExpressionsAreBounded(t *testing.T) {
 	}
 }
 
-// An evaluation returns when its context ends, whatever it is at.
+// An evaluation returns when its context ends, in any operation.
 func TestEvaluationEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	input := bombInput()

@@ -6,22 +6,21 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// workName is the function that charges the budget and does the operations
-// that the library would not bound. No text can call it.
+// workName is the function that charges the budget and runs the operations that the library does
+// not limit. The source of an expression cannot call it.
 const workName = "__work"
 
-// The operations of the function workName, which stand as its first argument.
-// Passing charges for a value and returns it.
+// The operations of the function workName, which are its first argument. A pass operation charges
+// for a value and returns it.
 const (
 	passText  = iota // its text
-	passItems        // its text, and its items or members, not what is in them
-	passDeep         // all of it
-	passRound        // all of it, and a number of nodes: a round of a closure
-	passSort         // its items, as often as a sort looks at them
-	passZone         // its text and the reading of a time zone
+	passItems        // its text, and the number of its items or members
+	passDeep         // the whole value
+	passRound        // the whole value and a number of nodes, for each round of a closure
+	passSort         // its items, for each comparison of a sort
+	passZone         // its text, and loading a time zone
 
-	// Operations of the library whose result or work is not bounded by what
-	// they are charged for beforehand.
+	// Operations whose result or work can exceed a charge for their operands.
 	doAdd
 	doSubtract
 	doMultiply
@@ -42,7 +41,7 @@ const (
 	doFloat
 )
 
-// Operators and functions that are done by workName.
+// Operators and functions that workName runs.
 var (
 	operators = map[string]int{
 		"+": doAdd, "-": doSubtract, "*": doMultiply, "/": doDivide, "**": doPower, "^": doPower,
@@ -54,11 +53,10 @@ var (
 	}
 )
 
-// Functions of the library by what their arguments are charged. A function
-// that is in neither of these maps is refused, so that one which a later
-// version of the library adds is not free.
+// charges has the pass operation for the arguments of the library's functions. A function in
+// neither map is rejected, so that functions of later library versions are not free.
 var charges = map[string]int{
-	// These look at texts, or at nothing but one item.
+	// These read texts or a single item.
 	"len": passText, "type": passText, "abs": passText, "ceil": passText, "floor": passText, "round": passText,
 	"trim": passText, "trimPrefix": passText, "trimSuffix": passText, "upper": passText, "lower": passText,
 	"indexOf": passText, "lastIndexOf": passText, "hasPrefix": passText, "hasSuffix": passText,
@@ -68,13 +66,13 @@ var charges = map[string]int{
 	"bitand": passText, "bitor": passText, "bitxor": passText, "bitnand": passText, "bitnot": passText,
 	"bitshl": passText, "bitshr": passText, "bitushr": passText,
 
-	// These go over the items of a list or an object.
+	// These read the items of a list or an object.
 	"keys": passItems, "values": passItems, "toPairs": passItems, "fromPairs": passItems, "reverse": passItems, "concat": passItems,
 
-	// These go into items.
+	// These read nested values.
 	"string": passDeep, "flatten": passDeep, "min": passDeep, "max": passDeep, "mean": passDeep, "median": passDeep,
 
-	// Closures: the list is charged here, and each round where it ends.
+	// Closures: the list is charged here, and each round at its end.
 	"all": passItems, "none": passItems, "any": passItems, "one": passItems, "filter": passItems, "map": passItems,
 	"count": passItems, "sum": passItems, "find": passItems, "findIndex": passItems, "findLast": passItems, "findLastIndex": passItems,
 	"groupBy": passItems, "reduce": passItems, "sortBy": passSort,
@@ -84,7 +82,7 @@ var charges = map[string]int{
 // before outer ones.
 type patcher struct {
 	mentions Mentions
-	err      error // the first
+	err      error // the first error
 }
 
 func (p *patcher) refuse(format string, args ...any) {
@@ -162,7 +160,7 @@ func (p *patcher) builtin(node *ast.Node, n *ast.BuiltinNode) {
 		}
 	}
 	if n.Name == "sum" {
-		// The library's sum goes around beyond 64 bits in silence.
+		// The library's sum overflows 64 bits without an error.
 		var item ast.Node = &ast.PointerNode{}
 		if len(n.Arguments) == 2 {
 			item = n.Arguments[1].(*ast.PredicateNode).Node
@@ -181,7 +179,7 @@ func charged(op int, n ast.Node) ast.Node {
 	return call(n, op, n)
 }
 
-// call is a call of workName in the place of a node.
+// call returns a call of workName that replaces a node.
 func call(place ast.Node, op int, arguments ...ast.Node) ast.Node {
 	callee, number := &ast.IdentifierNode{Value: workName}, &ast.IntegerNode{Value: op}
 	n := &ast.CallNode{Callee: callee, Arguments: append([]ast.Node{number}, arguments...)}
@@ -191,8 +189,7 @@ func call(place ast.Node, op int, arguments ...ast.Node) ast.Node {
 	return n
 }
 
-// isLiteral reports whether a node is a number, a text, true, false or nil of
-// the source.
+// isLiteral reports whether a node is a literal number, text, true, false or nil.
 func isLiteral(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:

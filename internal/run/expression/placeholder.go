@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// The signs of a placeholder.
+// The delimiters of a placeholder.
 const (
 	Opening = "{{"
 	Closing = "}}"
 )
 
-// Placeholder finds the first placeholder of a text: the source of its
-// expression, and the text before and after it. Without one, before is the
-// whole text.
+// Placeholder finds the first placeholder of a text. It returns the source of its expression, and
+// the text before and after it. If there is no placeholder, before is the whole text.
 func Placeholder(text string) (before, source, after string, found bool, err error) {
 	before, rest, found := strings.Cut(text, Opening)
 	if !found {
@@ -26,8 +25,8 @@ func Placeholder(text string) (before, source, after string, found bool, err err
 	return before, strings.TrimSpace(rest[:end]), rest[end+len(Closing):], true, nil
 }
 
-// placeholderEnd finds where a placeholder closes, past braces and quotes of
-// its expression; -1 where it does not.
+// placeholderEnd returns the index of a placeholder's end, skipping braces and quotes of its
+// expression, or -1 if it is not closed.
 func placeholderEnd(s string) int {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(s); i++ {

@@ -11,22 +11,21 @@ import (
 	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
-// Shape is what is known of a value before it is there. Nil is a value of
-// which nothing is known, which may be anything.
+// Shape is the known type of a future value. Nil means that the value may be anything.
 type Shape struct {
 	Kind toolfold.Kind // object, array, string, number or boolean
 
 	Members map[string]*Shape // of an object, by name
 	Closed  bool              // the object has no other members
-	Others  *Shape            // of other members of an object that is not closed
+	Others  *Shape            // of the other members of an open object
 	Item    *Shape            // of a list
 }
 
 // Shapes has the shapes of variables by name.
 type Shapes map[string]*Shape
 
-// Absent lists the members that an expression reads and no value of the shapes
-// has, in words. A source that does not parse has none: [Compile] refuses it.
+// Absent describes the members that an expression reads but that its variables cannot have. It
+// returns nil for a source that does not parse, because [Compile] reports it.
 func Absent(source string, variables Shapes) []string {
 	tree, err := parser.Parse(source)
 	if err != nil {
@@ -37,8 +36,7 @@ func Absent(source string, variables Shapes) []string {
 	return r.faults
 }
 
-// ShapeOf returns the shape of the value of an expression; nil where nothing is known
-// of it.
+// ShapeOf returns the shape of an expression's value, or nil if it is unknown.
 func ShapeOf(source string, variables Shapes) *Shape {
 	tree, err := parser.Parse(source)
 	if err != nil {
@@ -48,14 +46,14 @@ func ShapeOf(source string, variables Shapes) *Shape {
 	return r.shape(tree.Node)
 }
 
-// reader goes through a syntax tree.
+// reader walks a syntax tree.
 type reader struct {
 	variables Shapes
-	items     []*Shape // of the closures around, the innermost last
+	items     []*Shape // of the enclosing closures, innermost last
 	faults    []string
 }
 
-// shape returns the shape of a node, and notes the members in it that no value has.
+// shape returns the shape of a node and records faults for members that cannot exist.
 func (r *reader) shape(node ast.Node) *Shape {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -126,7 +124,7 @@ func (r *reader) shape(node ast.Node) *Shape {
 	return nil
 }
 
-// all goes through nodes, of which some may be nil.
+// all walks nodes; some may be nil.
 func (r *reader) all(nodes ...ast.Node) {
 	for _, n := range nodes {
 		if n != nil {
@@ -166,7 +164,7 @@ func (r *reader) member(place ast.Node, holder *Shape, property ast.Node) *Shape
 	return holder.Others
 }
 
-// fault notes that there is nothing at a place, and why.
+// fault records that a member does not exist, and why.
 func (r *reader) fault(place ast.Node, why string) {
 	text := shortened(place.String()) + " does not exist" + why
 	if !slices.Contains(r.faults, text) {
@@ -174,7 +172,7 @@ func (r *reader) fault(place ast.Node, why string) {
 	}
 }
 
-// ofKind says why values that are no objects have no members.
+// ofKind explains why a value of a kind has no members.
 func ofKind(kind toolfold.Kind) string {
 	if kind == toolfold.KindArray {
 		return ": it would be a member of an array, whose items have an index, as in list[0]"
@@ -189,8 +187,8 @@ func shortened(source string) string {
 	return source
 }
 
-// either returns the shape of a value that has one of two. What stands for no
-// value, such as [] behind ??, counts for nothing.
+// either returns the shape of a value that has the shape a or b. Nil or [] as the second value does
+// not count.
 func either(a, b *Shape, second ast.Node) *Shape {
 	switch n := second.(type) {
 	case *ast.NilNode:

@@ -10,10 +10,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Decode reads JSON for expressions. Whole numbers of up to 64 bits are int
-// there. Longer ones stay [json.Number], which can be passed on and compared
-// for equality and not computed with. Other numbers are float64. No JSON is
-// nil.
+// Decode decodes JSON for expressions. Integers of up to 64 bits become int. Longer ones stay
+// [json.Number]: expressions can pass them on and compare them for equality, but not compute with
+// them. Other numbers become float64. Empty raw is nil.
 func Decode(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -25,8 +24,8 @@ func Decode(raw json.RawMessage) (any, error) {
 	return Value(v), nil
 }
 
-// Value makes a decoded JSON value one for expressions, as [Decode] does. It
-// changes lists and objects in place.
+// Value converts the numbers of a decoded JSON value as [Decode] does. It changes lists and objects
+// in place.
 func Value(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -49,7 +48,7 @@ func Value(v any) any {
 	return v
 }
 
-// Text writes a value into a text: a text as it is, anything else as JSON.
+// Text returns a value as text: a string unchanged, and any other value as JSON.
 func Text(value any) (string, error) {
 	if s, ok := value.(string); ok {
 		return s, nil
@@ -61,7 +60,7 @@ func Text(value any) (string, error) {
 	return string(raw), nil
 }
 
-// KindOf names the kind of a value in errors.
+// KindOf returns the name of a value's kind for errors.
 func KindOf(value any) string {
 	switch value.(type) {
 	case nil:

@@ -18,16 +18,16 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
-// budget bounds the work of one evaluation, in units. A unit is a round of a closure, a
-// value, or 16 bytes of text: 20 to 200 nanoseconds.
+// budget limits the work of one evaluation, in units. A unit is a round of a closure, a value, or
+// 16 bytes of text: 20 to 200 nanoseconds.
 const budget = 2_000_000
 
-// work does the operations of one evaluation that cost more than a moment. Its
-// methods panic with an error, which the library's machine returns.
+// work runs the costly operations of one evaluation. Its methods panic with an error, which the
+// library's machine returns.
 type work struct {
 	ctx       context.Context
 	left      int // of the budget
-	unchecked int // units since the context was looked at
+	unchecked int // units since the last check of the context
 }
 
 // charge takes units from the budget.
@@ -44,7 +44,7 @@ func (w *work) charge(units int) {
 	}
 }
 
-// text charges for a value that is looked at as a text, or as one item.
+// text charges for a value that is read as a text or as one item.
 func (w *work) text(value any) {
 	switch v := value.(type) {
 	case string:
@@ -67,12 +67,12 @@ func (w *work) items(value any) {
 	}
 }
 
-// deep charges for a value and all that is in it. It stops where the budget is
-// used up, so that values which share their parts cost no more than that.
+// deep charges for a value and all nested values. It stops when the budget is used up, so values
+// with shared parts cost no more than the budget.
 func (w *work) deep(value any) { w.indented(value, 0) }
 
-// indented charges for a value and all that is in it, and for text before
-// each value that grows with how deep it stands.
+// indented charges for a value, all nested values, and their indentation, which grows with the
+// depth.
 func (w *work) indented(value any, indent int) {
 	w.text(value)
 	w.charge(indent / 16)
@@ -106,7 +106,7 @@ func (w *work) indented(value any, indent int) {
 	}
 }
 
-// do is the function workName.
+// do implements the function workName.
 func (w *work) do(args ...any) any {
 	op, args := args[0].(int), args[1:]
 	switch op {
@@ -227,7 +227,7 @@ func number(function string, value any) int {
 	return n
 }
 
-// bounded returns a text that is not too long to be made.
+// bounded returns a text, or fails if it is longer than MaxText.
 func bounded(text string) string {
 	if len(text) > MaxText {
 		panic(ErrTooMuch)
@@ -251,10 +251,10 @@ func listOf(function string, value any) []any {
 	return list
 }
 
-// maxExact is the greatest whole number up to which float64 has all of them.
+// maxExact is the limit up to which float64 represents every integer exactly.
 const maxExact = 1 << 53
 
-// exact refuses a whole number that floating point would round.
+// exact fails for an integer that floating point would round.
 func exact(what string, value any) {
 	switch v := value.(type) {
 	case int:
@@ -266,8 +266,8 @@ func exact(what string, value any) {
 	}
 }
 
-// arithmetic does an operator on numbers, or joins two texts. It refuses whole
-// numbers that would go around or be rounded.
+// arithmetic applies an operator to numbers, or joins two texts. It fails if an integer would
+// overflow or be rounded.
 func (w *work) arithmetic(op int, a, b any) any {
 	w.text(a)
 	w.text(b)
@@ -333,7 +333,7 @@ func (w *work) matches(text, pattern any) any {
 	must(err)
 	program, err := syntax.Compile(parsed.Simplify())
 	must(err)
-	// Each byte may take a step of every instruction.
+	// Each byte may run every instruction once.
 	w.charge(8 * len(program.Inst))
 	w.charge(int(min(float64(len(s))*float64(len(program.Inst))/16, budget+1)))
 	matched, err := regexp.MatchString(p, s)
@@ -341,11 +341,11 @@ func (w *work) matches(text, pattern any) any {
 	return matched
 }
 
-// uniq leaves out items that equal an earlier one.
+// uniq drops items that equal an earlier one.
 func (w *work) uniq(value any) any {
 	w.deep(value)
 	distinct := []any{}
-	alike := map[any][]any{} // kept items by what equal ones have in common
+	alike := map[any][]any{} // kept items, by a key that equal items share
 	for _, item := range listOf("uniq", value) {
 		var key any
 		switch v := item.(type) {
@@ -399,8 +399,7 @@ func (w *work) sort(args []any) any {
 	return list
 }
 
-// split takes a text apart at a separator: at each, or into at most a number
-// of parts.
+// split splits a text at a separator, optionally into a maximum number of parts.
 func (w *work) split(op int, args []any) any {
 	if len(args) != 2 && len(args) != 3 {
 		fail("split takes 2 or 3 arguments, got %d", len(args))
@@ -428,8 +427,7 @@ func (w *work) split(op int, args []any) any {
 	return list
 }
 
-// join writes the items of a list one after another, with a text between
-// them. Items that are no texts are written as JSON.
+// join joins the items of a list with a separator. Items that are not texts are written as JSON.
 func (w *work) join(args []any) any {
 	if len(args) != 1 && len(args) != 2 {
 		fail("join takes 1 or 2 arguments, got %d", len(args))

@@ -87,7 +87,8 @@ func (r *yamlReader) read(n *yaml.Node, at string) (any, error) {
 	return yamlx.Scalar(n)
 }
 
-// foreign returns why a node that JSON does not have is rejected, or "".
+// foreign returns the reason for rejecting a node: an anchor, an alias, a merge or an explicit tag.
+// It is empty for other nodes.
 func foreign(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.AliasNode, n.Anchor != "", n.ShortTag() == "!!merge":

@@ -15,30 +15,30 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Bounds of what kept calls ask their clients.
+// Limits of questions of deferred calls to their clients.
 const (
-	maxQuestion  = 1 << 20   // bytes of the params of one
+	maxQuestion  = 1 << 20   // bytes of a question's params
 	maxQuestions = 100       // of a task
-	maxWaiting   = 32        // in a process at a time: a call that waits keeps its place in the queue
-	patience     = time.Hour // for an answer, from when it was first asked
+	maxWaiting   = 32        // waiting calls of a process; each keeps its place in the queue
+	patience     = time.Hour // wait for an answer, from the first time it was asked
 )
 
-// asking keeps what one run of a kept call asks its client. What an earlier run has asked
-// in the same words is not asked again: its answer counts, whether it has come or will.
+// asking stores the questions of one run of a deferred call to its client. A question that an
+// earlier run asked in the same words is not repeated: its answer is used when it arrives.
 type asking struct {
 	*working
 	run    Run
 	within context.Context // of the run
 
 	mu  sync.Mutex
-	met map[string]bool // keys of what this run has asked
+	met map[string]bool // keys of this run's questions
 }
 
 func (s *working) asking(within context.Context, t task.Task) *asking {
 	return &asking{working: s, run: Run{t.ID, t.Turn}, within: within, met: map[string]bool{}}
 }
 
-// ask returns the client's answer to a question, for as long as that may take.
+// ask returns the client's answer to a question. It waits for it.
 func (a *asking) ask(ctx context.Context, asked serve.Asked) (json.RawMessage, error) {
 	if len(asked.Params) > maxQuestion {
 		return nil, toolfold.Errorf(toolfold.LimitReached, "the question has %d bytes, and at most %d are kept with a task",
@@ -59,7 +59,7 @@ func (a *asking) ask(ctx context.Context, asked serve.Asked) (json.RawMessage, e
 	}
 	a.runs.note(a.run, func(p *task.Progress) { p.Say("waits for its client to answer " + q.Method) })
 	answer, err := a.await(ctx, q)
-	if err != nil && a.within.Err() == nil { // else the next run of the task may ask it again
+	if err != nil && a.within.Err() == nil { // otherwise the next run of the task may ask again
 		limited, done := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 		defer done()
 		if err := a.ledger.DropQuestion(limited, a.run, q.Key); err != nil {
@@ -69,7 +69,7 @@ func (a *asking) ask(ctx context.Context, asked serve.Asked) (json.RawMessage, e
 	return answer, err
 }
 
-// keep returns the question as it is kept: the one of an earlier run, or a new one.
+// keep returns the stored question: that of an earlier run, or a new one.
 func (a *asking) keep(ctx context.Context, asked serve.Asked) (q task.Question, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

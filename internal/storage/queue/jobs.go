@@ -18,32 +18,31 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 )
 
-// How River is set up.
+// River's settings.
 const (
 	slots       = 200         // runs of a process at once
-	poll        = time.Second // for notifications that were lost
-	jobsKept    = time.Minute // after they were done
-	connections = 4           // of a worker to PostgreSQL: one listens
+	poll        = time.Second // in case a notification is lost
+	jobsKept    = time.Minute // after their end
+	connections = 4           // of a worker to PostgreSQL; one of them listens
 )
 
 // Jobs is River on one database: it inserts jobs, and runs them.
 type Jobs struct {
 	inserter *river.Client[*sql.Tx]
 
-	// connect returns a client that runs jobs, and a function that releases
-	// what belongs to it.
+	// connect returns a client that runs jobs, and a function that releases its resources.
 	connect func(context.Context, *river.Config) (client, func(), error)
 }
 
-// client is a River client, whatever its transactions are.
+// client is a River client for any type of transaction.
 type client interface {
 	Start(context.Context) error
 	Stop(context.Context) error
 	StopAndCancel(context.Context) error
 }
 
-// workArgs are the arguments of a job: it stands for some task of the
-// workspace of its queue.
+// workArgs are the arguments of a job, which names no task: it announces that its queue's workspace
+// has a ready task.
 type workArgs struct{}
 
 // Kind implements [river.JobArgs].
@@ -62,8 +61,8 @@ func OnSQLite(pool *sql.DB) (*Jobs, error) {
 	}}, nil
 }
 
-// OnPostgres returns River on a PostgreSQL database. Jobs are inserted over
-// the pool; a worker opens connections of its own, as it listens on one.
+// OnPostgres returns River on a PostgreSQL database. Jobs are inserted over the pool. A worker
+// opens its own connections, because it listens on one of them.
 func OnPostgres(pool *sql.DB, config *pgx.ConnConfig) (*Jobs, error) {
 	inserter, err := river.NewClient(riverdatabasesql.New(pool), &river.Config{Logger: silent()})
 	if err != nil {
@@ -113,12 +112,10 @@ func migrate(ctx context.Context, migrator *rivermigrate.Migrator[*sql.Tx]) erro
 	return nil
 }
 
-// silent discards what River logs: a worker logs errors of the database
-// itself.
+// silent discards River's log: a worker logs errors of the database itself.
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// Insert writes n jobs for a workspace in a transaction, but no more than a
-// process runs at once.
+// Insert writes n jobs for a workspace in a transaction, at most slots.
 func (j *Jobs) Insert(ctx context.Context, tx *sql.Tx, workspace string, n int) error {
 	params := make([]river.InsertManyParams, min(n, slots))
 	for i := range params {
@@ -130,8 +127,8 @@ func (j *Jobs) Insert(ctx context.Context, tx *sql.Tx, workspace string, n int) 
 	return nil
 }
 
-// start runs do for each job of a workspace, until the client is stopped.
-// Release has to be called after that.
+// start runs do for each job of a workspace until the client is stopped. The caller must call
+// release afterwards.
 func (j *Jobs) start(ctx context.Context, worker, workspace string, do func(context.Context)) (c client, release func(), err error) {
 	workers := river.NewWorkers()
 	err = river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[workArgs]) error {
@@ -150,7 +147,7 @@ func (j *Jobs) start(ctx context.Context, worker, workspace string, do func(cont
 	if err != nil {
 		return nil, nil, err
 	}
-	// River must not see ctx end: it would stop without a grace.
+	// River must not see ctx end: it would stop without a grace period.
 	if err := c.Start(context.WithoutCancel(ctx)); err != nil {
 		release()
 		return nil, nil, err

@@ -20,11 +20,11 @@ type journal struct {
 
 	mu      sync.Mutex
 	records map[string]json.RawMessage // of finished steps, by path
-	before  map[string]bool            // steps that an earlier run began and did not finish
+	before  map[string]bool            // steps that an earlier run began but did not finish
 	begun   map[string]bool            // steps that this run has begun
 }
 
-// newJournal returns the journal of a run with what earlier runs have recorded.
+// newJournal returns the journal of a run, with the records of earlier runs.
 func newJournal(within context.Context, ledger Ledger, run Run, log *slog.Logger) (*journal, error) {
 	j := &journal{
 		ledger: ledger, run: run, within: within, log: log,
@@ -44,7 +44,7 @@ func newJournal(within context.Context, ledger Ledger, run Run, log *slog.Logger
 	return j, err
 }
 
-// used reports whether anything is recorded of the task.
+// used reports whether the task has recorded steps.
 func (j *journal) used() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -58,7 +58,7 @@ func (j *journal) Lookup(path string) (record json.RawMessage, begun bool) {
 	return j.records[path], j.before[path]
 }
 
-// errTaken ends a run whose task another process has.
+// errTaken ends a run whose task another process has taken.
 var errTaken = errors.New("another process has the task")
 
 // Begin implements [engine.Journal].
@@ -78,8 +78,8 @@ func (j *journal) Begin(ctx context.Context, path string) error {
 	return nil
 }
 
-// Finish implements [engine.Journal]. It takes as long as that may take: what a
-// step has made is not given up because the database is away.
+// Finish implements [engine.Journal]. It waits for an unreachable database, so that the output of a
+// step is not lost.
 func (j *journal) Finish(ctx context.Context, path string, record json.RawMessage) error {
 	for {
 		limited, done := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
@@ -109,8 +109,8 @@ func (j *journal) Finish(ctx context.Context, path string, record json.RawMessag
 	return nil
 }
 
-// Abandon implements [engine.Journal]. A step that was stopped with its worker
-// stays begun: whether it was done is not known.
+// Abandon implements [engine.Journal]. A step that was stopped with its worker stays begun, because
+// it may have been done.
 func (j *journal) Abandon(ctx context.Context, path string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -24,7 +24,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Why a run is stopped.
+// Causes for stopping a run.
 var (
 	errCancelled = errors.New("the task was cancelled")
 	errLeaseLost = errors.New("the lease ran out")
@@ -32,9 +32,9 @@ var (
 	errStopped   = errors.New("the worker stops")
 )
 
-// run runs a claimed task in the context of its run, and records how it ended
-// while ctx, that of the worker, lasts. It returns when the call has, so that
-// what goes on after its end was recorded keeps its slot.
+// run runs a claimed task in the context within, and records its end while ctx, the context of the
+// worker, lasts. It returns when the call returns, so that a call which continues after its
+// recorded end keeps its slot.
 func (s *working) run(ctx, within context.Context, t task.Task) {
 	if s.leaseLost() {
 		s.runs.stop(Run{t.ID, t.Turn}, errLeaseLost)
@@ -44,7 +44,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 		within, done = context.WithTimeoutCause(within, t.Timeout, errTimedOut)
 	}
 	defer done()
-	late := make(chan struct{}) // closed when the call goes on long after its time ran out
+	late := make(chan struct{}) // closed if the call continues long after its timeout
 	context.AfterFunc(within, func() {
 		if errors.Is(context.Cause(within), errTimedOut) {
 			time.AfterFunc(s.options.Yield, func() { close(late) })
@@ -63,7 +63,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 	steps, err := newJournal(within, s.ledger, run, s.options.Log)
 	if err != nil {
 		s.warn(ctx, "reading the steps of a task", err)
-		return // it is a stray now, which is given back
+		return // now a stray, which is given back
 	}
 	answered := make(chan toolfold.Answer, 1)
 	go func() {
@@ -79,7 +79,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 	}
 }
 
-// report records how far a run has come.
+// report records the progress of a run.
 func (s *working) report(ctx context.Context, run Run) {
 	if p, some := s.runs.progressOf(run); some {
 		if err := s.ledger.Report(ctx, run, p); err != nil {
@@ -88,7 +88,7 @@ func (s *working) report(ctx context.Context, run Run) {
 	}
 }
 
-// keepOutput records what a run had made that ended after its end was recorded.
+// keepOutput records the output of a run that ended after its recorded end.
 func (s *working) keepOutput(ctx context.Context, t task.Task, answer toolfold.Answer) {
 	if answer.Err != nil {
 		return
@@ -98,8 +98,8 @@ func (s *working) keepOutput(ctx context.Context, t task.Task, answer toolfold.A
 	}
 }
 
-// traced is call in a span. The call is not within the trace of the one that
-// submitted the task, which may have ended long ago.
+// traced runs call in a span. It begins a new trace: the trace of the submission may have ended
+// long ago.
 func (s *working) traced(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
 	label := cmp.Or(t.AgentID, t.WorkflowID)
 	if call, ok := task.ParseCall(t.Input); ok && label == "" {
@@ -125,15 +125,14 @@ func (s *working) traced(ctx context.Context, t task.Task, steps *journal) toolf
 	return answer
 }
 
-// lacking is the code of the answer of a run that has not begun, because the
-// worker's folder lacks what it runs. No caller sees it.
+// lacking is the code of a run that has not begun, because its agent or workflow is missing in the
+// worker's folder. Callers never see it.
 const lacking = "LACKING"
 
 // scopeName is the instrumentation scope of the spans of tasks.
 const scopeName = "github.com/toolfold/toolfold/internal/engine/queue"
 
-// call does what the task is for. A task that names nothing to run is done
-// when its turn comes.
+// call runs the task's agent, workflow or action. A task without any of these completes at once.
 func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer toolfold.Answer) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -200,8 +199,8 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 	return s.caller.Call(ctx, action, args)
 }
 
-// define returns the definitions that a run uses: those of the submission, else
-// the present ones, which later runs of the task use too.
+// define returns the definitions for a run: those of the submission, or else the current ones,
+// which later runs of the task use too.
 func (s *working) define(ctx context.Context, t task.Task) (work.Pins, error) {
 	if t.Definition == "" {
 		var err error
@@ -215,8 +214,8 @@ func (s *working) define(ctx context.Context, t task.Task) (work.Pins, error) {
 	return task.Pins(t.Definition)
 }
 
-// callAction calls the action that a task names. One that may not be called
-// twice is not, where an earlier run may have called it.
+// callAction calls the task's action, unless an earlier run may have called it and a second call is
+// not safe.
 func (s *working) callAction(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
 	call, ok := task.ParseCall(t.Input)
 	if !ok {
@@ -241,12 +240,11 @@ func (s *working) callAction(ctx context.Context, t task.Task, steps *journal) t
 	return answer
 }
 
-// maxOutput bounds the output of a task, in bytes.
+// maxOutput limits the output of a task, in bytes.
 const maxOutput = 4 << 20
 
-// record records the end of a run. A result counts whatever happened
-// meanwhile; a run that was stopped because another process has the task is
-// not recorded.
+// record records the end of a run. A result always counts. A run that was stopped because another
+// process has the task is not recorded.
 func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answer, recorded bool, stopped error) {
 	e := Ending{Run: Run{t.ID, t.Turn}, Output: outputOf(t, answer), Recorded: recorded}
 	if isLacking(answer) && stopped == nil {
@@ -270,21 +268,21 @@ func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answe
 		e.Status, e.Error = task.Failed, failure
 	}
 	if answer.Err != nil && e.Status != task.Failed {
-		e.Output = nil // it says no more than that the run was stopped
+		e.Output = nil // it only reports that the run was stopped
 	}
 	if retry && e.Status != task.Cancelled && t.Attempt < t.MaxAttempts {
-		// The pause doubles from one second to five minutes.
+		// The wait doubles from one second to five minutes.
 		e.RetryAt = s.options.Now().Add(min(5*time.Minute, time.Second<<min(t.Attempt-1, 20)))
 	}
 	s.options.Log.Info("a task ended", "task", t.ID, "name", t.Name, "status", e.Status, "error", e.Error, "again", !e.RetryAt.IsZero())
 	s.report(ctx, e.Run)
 	if !s.finish(ctx, e) {
-		s.keepOutput(ctx, t, answer) // it was cancelled by force
+		s.keepOutput(ctx, t, answer) // a forced cancellation
 	}
 }
 
-// outputOf returns what is kept of an answer: for the client of a kept call that of
-// another server as it came.
+// outputOf returns the stored output of an answer. For a deferred call of another server's tool it
+// is the server's result unchanged.
 func outputOf(t task.Task, answer toolfold.Answer) json.RawMessage {
 	if answer.Reply != nil && task.IsKept(t.Input) {
 		return bounded(answer.Reply)
@@ -292,8 +290,7 @@ func outputOf(t task.Task, answer toolfold.Answer) json.RawMessage {
 	return bounded(answer.Content)
 }
 
-// bounded returns an output that is kept, in its place a note where it is too
-// large.
+// bounded returns the output, or a note instead if it is too large.
 func bounded(output json.RawMessage) json.RawMessage {
 	if len(output) <= maxOutput {
 		return output
@@ -307,9 +304,8 @@ func outOfTime(t task.Task) string {
 
 func isLacking(answer toolfold.Answer) bool { return answer.Err != nil && answer.Err.Code == lacking }
 
-// failureOf returns why a call failed, empty for success, and whether another
-// attempt may help. A run of an agent or a workflow may answer, and say in the
-// answer that it failed.
+// failureOf returns the failure of a call, empty on success, and whether another attempt may help.
+// A run of an agent or workflow may report its failure in a result.
 func failureOf(answer toolfold.Answer) (text string, retry bool) {
 	if answer.Err != nil {
 		return answer.Err.Error(), answer.Err.Code != engine.Interrupted
@@ -327,9 +323,9 @@ func failureOf(answer toolfold.Answer) (text string, retry bool) {
 	return run.Error.Code + ": " + run.Error.Message, run.Error.Code != engine.Interrupted
 }
 
-// finish records an ending, for as long as that may take: a result is not
-// given up because the database is away. When the worker stops, it is: the
-// task is run again. It is false where the run is not the present one any more.
+// finish records an ending. It waits for an unreachable database, so that a result is not lost,
+// until the worker stops: then the task runs again. It returns false if the run is no longer the
+// current one.
 func (s *working) finish(ctx context.Context, e Ending) (finished bool) {
 	e.EndedAt = s.options.Now()
 	for {

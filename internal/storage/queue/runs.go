@@ -14,20 +14,20 @@ type runs struct {
 	mu     sync.Mutex
 	cancel map[Run]context.CancelCauseFunc
 
-	// progress is that of runs which have reported some; said holds the runs that
-	// have since it was taken last.
+	// progress has the progress of runs that reported it; said has the runs with news since the
+	// last call of news.
 	progress map[Run]*task.Progress
 	said     map[Run]bool
 
-	// asked and answered count claims, of which there is one at a time.
+	// asked and answered count claims. There is one claim at a time.
 	asked, answered int
 
-	// unknown are runs that the ledger has and this process does not. Each was
-	// seen first when so many claims had been asked for.
+	// unknown has runs that are in the ledger and not in this process, with the value of asked at
+	// their first sight.
 	unknown map[Run]int
 }
 
-// claiming notes that a claim is under way, until done is called.
+// claiming marks a claim as running until done is called.
 func (r *runs) claiming() (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +58,7 @@ func (r *runs) remove(run Run) {
 	delete(r.said, run)
 }
 
-// stop ends the context of a run, if there still is one.
+// stop ends the context of a run that is still running.
 func (r *runs) stop(run Run, cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *runs) note(run Run, change func(*task.Progress)) {
 	r.said[run] = true
 }
 
-// progressOf returns the progress of a run; false where it has reported none.
+// progressOf returns the progress of a run; some is false if it has not reported any.
 func (r *runs) progressOf(run Run) (p task.Progress, some bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,8 +93,7 @@ func (r *runs) progressOf(run Run) (p task.Progress, some bool) {
 	return p, true
 }
 
-// news takes the progress of the runs that have reported some since it was
-// called last.
+// news returns the progress of the runs that reported since the last call of news.
 func (r *runs) news() map[Run]task.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,10 +119,9 @@ func (r *runs) list() []Run {
 	return slices.Collect(maps.Keys(r.cancel))
 }
 
-// strays returns those of the runs that the ledger has for this process and
-// that it does not run: the answer to their claim was lost, or they were
-// stopped because the database was away. A run is not a stray while a claim is
-// under way that may be the one that started it.
+// strays returns the runs that the ledger assigns to this process but that it does not run: the
+// answer to their claim was lost, or they were stopped because the database was unreachable. A run
+// is not a stray while the claim that may have started it is running.
 func (r *runs) strays(holds []Hold) (strays []Run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

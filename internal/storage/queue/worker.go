@@ -20,53 +20,49 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Options are the settings of a worker. Zero values stand for the defaults.
+// Options are the settings of a worker. Zero values mean the defaults.
 type Options struct {
-	// Workspace names the workspace whose tasks the worker runs; it runs no
-	// others.
+	// Workspace names the workspace whose tasks the worker runs.
 	Workspace string
 
-	// Lease bounds how long tasks of a process that died wait for another;
-	// 15 s. Tasks are stopped when the database is out of reach for four
-	// fifths of it.
+	// Lease limits the time until another process takes the tasks of a dead one; default 15 s.
+	// Tasks are stopped if the database is unreachable for four fifths of it.
 	Lease time.Duration
 
-	// Tick is the interval at which a worker looks for cancellations and for
-	// tasks that are due; 500 ms.
+	// Tick is the interval between checks for cancellations and due tasks; default 500 ms.
 	Tick time.Duration
 
-	// Grace bounds how long running tasks may go on when the worker is to stop; 10 s.
+	// Grace limits the time that running tasks have when the worker stops; default 10 s.
 	Grace time.Duration
 
-	// Notice bounds how long they may then take to end, and the ledger to take that
-	// down; Grace.
+	// Notice limits the time after Grace for tasks to end and for the ledger to record it; default
+	// Grace.
 	Notice time.Duration
 
-	// Yield bounds how long a task may take to end after its time ran out before
-	// that is recorded all the same; 5 s. Its slot stays taken until it ends.
+	// Yield is the time after a task's timeout after which its end is recorded even if it still
+	// runs; default 5 s. It keeps its slot until it ends.
 	Yield time.Duration
 
-	// Again is the time for which a task is left to others that the worker gave
-	// back because its folder lacks what the task runs; 10 s.
+	// Again is the time for which the worker leaves a task to other workers because its agent or
+	// workflow is missing in this folder; default 10 s.
 	Again time.Duration
 
-	// Retention bounds how long tasks are kept after their end; zero = for ever.
+	// Retention limits the time that ended tasks are stored; zero = no limit.
 	Retention time.Duration
 
-	Tracer trace.TracerProvider // of the spans of tasks; nil = the global one
+	Tracer trace.TracerProvider // of the spans of tasks; nil = the global provider
 	Now    func() time.Time     // nil = time.Now
-	Log    *slog.Logger         // nil = none
+	Log    *slog.Logger         // nil = no log
 }
 
-// Worker runs the tasks of a workspace. Several may work the same store, in
-// one process or many.
+// Worker runs the tasks of a workspace. Several workers may share a store, in one process or many.
 type Worker struct {
 	open    Opener
 	caller  Caller
 	options Options
 }
 
-// Caller calls actions, and knows them by name. A *call.Runner implements it.
+// Caller calls and resolves actions. *call.Runner implements it.
 type Caller interface {
 	toolfold.Caller
 	entry.Names
@@ -101,30 +97,27 @@ type working struct {
 	runs     *runs
 	stopping atomic.Bool // no more tasks are claimed
 
-	// Claims are made one after the other. Each one claims a task for itself
-	// and for all jobs that wait; none was the start of the last one that found
-	// nothing.
+	// Claims run one at a time. Each one claims tasks for itself and for all waiting jobs. Field
+	// none has the start of the last claim that found no task.
 	claims  sync.Mutex
 	waiting atomic.Int32
 	claimed []claimed
 	none    time.Time
 
-	questions atomic.Int32 // that wait for clients
+	questions atomic.Int32 // waiting for clients
 
-	renewed atomic.Pointer[time.Time] // when the lease was last asked for
-	called  atomic.Bool               // a job has run since jobs were last inserted
+	renewed atomic.Pointer[time.Time] // time of the last request for the lease
+	called  atomic.Bool               // a job has run since the last insertion of jobs
 }
 
-// claimed is a task that no job has begun to run yet, with the context of its
-// run.
+// claimed is a claimed task that no job runs yet, with the context of its run.
 type claimed struct {
 	task.Task
 	within context.Context
 }
 
-// Work runs tasks until ctx ends. Then it takes no more, lets running ones go
-// on for the grace, stops the rest, and gives their tasks back. The error
-// is nil when ctx ended the work.
+// Work runs tasks until ctx ends. Then it claims no more, waits for running tasks up to the grace
+// period, stops the rest, and gives their tasks back. The error is nil if ctx ended the work.
 func (w *Worker) Work(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -184,7 +177,7 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 	return s.leave()
 }
 
-// work runs tasks, one after the other, until none can be claimed.
+// work runs tasks one after another, until no task can be claimed.
 func (s *working) work(ctx context.Context) {
 	s.called.Store(true)
 	for {
@@ -203,8 +196,8 @@ func (s *working) work(ctx context.Context) {
 	}
 }
 
-// claim returns a task to run. What a claim did not find that began later than
-// this call is not looked for again.
+// claim returns a task to run. It does not repeat a claim that began after this call and found no
+// task.
 func (s *working) claim(ctx context.Context) (c claimed, found bool, err error) {
 	arrived := time.Now()
 	s.waiting.Add(1)
@@ -244,16 +237,15 @@ func (s *working) enter(ctx context.Context) error {
 	return nil
 }
 
-// leaseLost reports whether the lease is over or about to be: a fifth of it is
-// left for tasks to stop in. It asks the clock of the process, and that of the
-// machine, which goes on while a laptop sleeps.
+// leaseLost reports whether the lease has expired or has less than a fifth left, the time that
+// tasks need to stop. It uses the clock of the process and the clock of the machine, which
+// continues while a laptop sleeps.
 func (s *working) leaseLost() bool {
 	sent, now := *s.renewed.Load(), time.Now()
 	return max(now.Sub(sent), now.Round(0).Sub(sent.Round(0))) > s.options.Lease*4/5
 }
 
-// keepLease renews the lease until ctx ends, and stops all runs when it is
-// lost.
+// keepLease renews the lease until ctx ends, and stops all runs if it is lost.
 func (s *working) keepLease(ctx context.Context) {
 	interval := s.options.Lease / 5
 	var watch sync.WaitGroup
@@ -284,13 +276,12 @@ func (s *working) keepLease(ctx context.Context) {
 	watch.Wait()
 }
 
-// stalls is the number of times in a row that jobs are inserted and not taken before River is
-// started again: a connection that is lost while it starts leaves it without the part
-// that fetches jobs, and it says nothing.
+// stalls is the number of consecutive insertions of jobs that River does not take before River is
+// restarted: a connection lost during its start leaves it without the part that fetches jobs, and
+// without an error.
 const stalls = 5
 
-// look does, until ctx ends, what has to be done again and again. Restart starts River
-// again.
+// look does the periodic work until ctx ends. Restart restarts River.
 func (s *working) look(ctx context.Context, restart func() error) {
 	tick, stalled := 0, 0
 	s.each(ctx, s.options.Tick, "comparing runs", func(ctx context.Context) error {
@@ -334,13 +325,13 @@ func (s *working) look(ctx context.Context, restart func() error) {
 	})
 }
 
-// rescue takes over tasks of processes that died. Other workers of the store may have
-// longer leases, but hardly four times as long.
+// rescue takes over tasks of dead processes. It assumes that leases of other workers are at most
+// four times as long.
 func (s *working) rescue(ctx context.Context, now time.Time) (int, error) {
 	return s.ledger.Rescue(ctx, now, 4*max(s.options.Lease, s.options.Again))
 }
 
-// count calls do until nothing is left to do, and returns the sum.
+// count calls do until it returns zero, and returns the sum.
 func (s *working) count(ctx context.Context, what string, do func(context.Context, time.Time) (int, error)) (sum int) {
 	for {
 		n, err := do(ctx, s.options.Now())
@@ -354,9 +345,8 @@ func (s *working) count(ctx context.Context, what string, do func(context.Contex
 	}
 }
 
-// compare compares the runs of this process with the ledger's: it stops runs
-// that were cancelled or given to others, and gives back tasks that it does not
-// run.
+// compare compares the runs of this process with the ledger. It stops runs that were cancelled or
+// assigned to another process, and gives back tasks that it does not run.
 func (s *working) compare(ctx context.Context) error {
 	running := s.runs.list()
 	holds, err := s.ledger.Held(ctx, s.id)
@@ -384,11 +374,10 @@ func (s *working) leave() error {
 	return s.ledger.Leave(ctx, s.id, s.options.Now())
 }
 
-// answerWithin bounds how long the ledger may take.
+// answerWithin limits the time of the ledger for an answer.
 const answerWithin = 30 * time.Second
 
-// each calls do at once and then at each interval, until ctx ends. It logs
-// errors and goes on.
+// each calls do at once and then at each interval, until ctx ends. It logs errors and continues.
 func (s *working) each(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
 	ticker := time.NewTicker(max(interval, time.Millisecond))
 	defer ticker.Stop()

@@ -127,8 +127,7 @@ func putAndGet(t *testing.T, db *storage.DB) {
 	}
 }
 
-// oddKeys are texts that quoting, encoding or comparing could trip over. They
-// are in the order of their bytes.
+// oddKeys returns keys that are difficult to quote, encode or compare, in byte order.
 func oddKeys() []string {
 	list := []string{
 		"\x00", "\x00\x00", " ", "  ", "%", "'", "' OR 1=1 --", "*", "?", "A", "Z", `\`, "_", "a", "a\x00b", "a:b", "a:b:c",
@@ -139,8 +138,7 @@ func oddKeys() []string {
 	return list
 }
 
-// manyRunes is a text of n different characters of four bytes, which no
-// database can compress.
+// manyRunes returns a text of n different four-byte characters, which no database can compress.
 func manyRunes(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -278,8 +276,8 @@ func deleteEntries(t *testing.T, db *storage.DB) {
 	equal(t, n, 6)
 }
 
-// storeAtOnce stores one key from many callers: one of them made it, and what
-// is there in the end was stored by one of them.
+// storeAtOnce stores one key from many callers: exactly one creates it, and the final value is one
+// caller's.
 func storeAtOnce(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	const callers, times = 8, 20
@@ -308,8 +306,8 @@ func storeAtOnce(t *testing.T, db *storage.DB) {
 	}
 }
 
-// importAtOnce has callers import the same entries in opposite orders while
-// others delete them.
+// importAtOnce has callers import the same entries in opposite orders while other callers delete
+// them.
 func importAtOnce(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	var list []memory.Entry
@@ -347,8 +345,7 @@ func reopen(t *testing.T, url string) {
 	}
 }
 
-// addEntries stores only what is not there, and counts what has expired as not
-// there.
+// addEntries stores only missing entries; expired ones count as missing.
 func addEntries(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	first := worded(entry("n", "k", `1`))[0]
@@ -379,7 +376,7 @@ func addEntries(t *testing.T, db *storage.DB) {
 	equal(t, made.Load(), int64(1))
 }
 
-// labels narrows lists, counts and searches to tags and workspaces.
+// labels limits lists, counts and searches to tags and workspaces.
 func labels(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	add := func(key, workspace string, tags ...string) memory.Entry {
@@ -421,7 +418,7 @@ func labels(t *testing.T, db *storage.DB) {
 			t.Fatalf("%+v: got %v, %d newest, %d matches, %d counted", test.scope, keys, len(latest), len(ids), n)
 		}
 	}
-	b.Tags = nil // an entry has the tags that it was last stored with
+	b.Tags = nil // an entry has the tags of its last store
 	put(t, s, b)
 	n, err := s.Count(t.Context(), memory.Scope{Tags: []string{"urgent"}})
 	noError(t, err)
@@ -433,7 +430,7 @@ func labels(t *testing.T, db *storage.DB) {
 	}
 }
 
-// workspaces identify entries, and narrow down what is listed and deleted.
+// workspaces are part of an entry's identity and limit lists and deletions.
 func workspaces(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	for _, w := range []string{"b", "a", manyRunes(125)} {
@@ -441,7 +438,7 @@ func workspaces(t *testing.T, db *storage.DB) {
 			e := entry("n", key, `1`)
 			e.Workspace, e.Author = w, "ann"
 			if key != "k" {
-				e.Namespace = manyRunes(100) // as long as names can be
+				e.Namespace = manyRunes(100) // the longest possible name
 			}
 			if put(t, s, e) {
 				t.Fatal("an entry of another workspace was replaced")
@@ -472,7 +469,7 @@ func workspaces(t *testing.T, db *storage.DB) {
 	equal(t, list(memory.Scope{Namespace: "n"}, memory.Page{}), []string{manyRunes(125)})
 }
 
-// newestFirst pages through entries by time, and those of one moment by id.
+// newestFirst pages through entries by time, then by id.
 func newestFirst(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	for i, at := range []int{3, 1, 2, 2, 2} {
@@ -495,8 +492,8 @@ func newestFirst(t *testing.T, db *storage.DB) {
 	equal(t, got, []string{"0", "4", "3", "2", "1"})
 }
 
-// expireEntries holds that an entry is gone for every reader from the moment on
-// at which it expires, also before it is removed.
+// expireEntries checks that an entry is gone for every reader once it expires, even before it is
+// removed.
 func expireEntries(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	stay := entry("n", "stay", `{"text":"word"}`)

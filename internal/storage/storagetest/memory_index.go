@@ -10,8 +10,8 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// match reads a condition: words separated by spaces, alternatives by |, and
-// a star after the beginning of a word.
+// match parses a condition: words separated by spaces, alternatives by |, and a star after a
+// prefix.
 func match(text string) memory.Match {
 	var m memory.Match
 	for group := range strings.FieldsSeq(text) {
@@ -75,7 +75,7 @@ func searchIndex(t *testing.T, db *storage.DB) {
 	equal(t, len(matching(t, s, "melt")), 0)
 }
 
-// searchScope narrows matches to keys with a prefix, in one namespace or all.
+// searchScope limits matches to keys with a prefix, in one namespace or all.
 func searchScope(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	for _, n := range []string{"a", "b"} {
@@ -105,7 +105,7 @@ func searchScope(t *testing.T, db *storage.DB) {
 	}
 }
 
-// searchLarge stores values of the greatest size that are hard to index.
+// searchLarge stores values of the maximum size that are hard to index.
 func searchLarge(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	random := rand.New(rand.NewSource(1))
@@ -125,7 +125,7 @@ func searchLarge(t *testing.T, db *storage.DB) {
 	equal(t, len(matching(t, s, strings.Repeat("x", 64))), 1)
 }
 
-// fill repeats part, as long as it fits into size bytes.
+// fill repeats part as often as it fits into size bytes.
 func fill(size int, part func() string) string {
 	var b strings.Builder
 	for b.Len() < size-30 {
@@ -134,7 +134,7 @@ func fill(size int, part func() string) string {
 	return b.String()
 }
 
-// searchLatest holds that a limit leaves the entries that were added last.
+// searchLatest checks that a limit keeps the entries that were added last.
 func searchLatest(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
 	for i := range 20 {

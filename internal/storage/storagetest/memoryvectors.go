@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// Vectors belong to what entries hold, to a model and to a scope, and go with their
+// Vectors belong to the content of an entry, a model and a scope, and are removed with their
 // entries.
 func vectors(t *testing.T, db *storage.DB) {
 	s := db.Memory(memory.History{})
@@ -47,14 +47,14 @@ func vectors(t *testing.T, db *storage.DB) {
 	equal(t, with(memory.Scope{}, "m"), []embed.Vector{{0, -127}, {1, -127}, {2, -127}})
 	equal(t, with(memory.Scope{Namespace: "n", Prefix: "b"}, "m"), []embed.Vector{{1, -127}})
 
-	// Another model's are not compared, and take their place.
+	// Vectors of another model are not compared, and replace these.
 	equal(t, without("m2"), []string{"c", "b", "a"})
 	equal(t, with(memory.Scope{}, "m2"), []embed.Vector(nil))
 	noError(t, s.PutVectors(t.Context(), "m2", made[:1]))
 	equal(t, with(memory.Scope{}, "m2"), []embed.Vector{{0, -127}})
 	equal(t, without("m"), []string{"c"})
 
-	// A change makes a vector out of date, also one that is made meanwhile.
+	// A change makes a vector outdated, even one that is created meanwhile.
 	changed := entry("n", "b", `22`)
 	changed.StoredAt = noon.Add(time.Second)
 	put(t, s, changed)

@@ -45,7 +45,7 @@ func Session() Suite {
 
 func sessionID(n int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", n) }
 
-// newSession is an active session, opened by ann n seconds after noon.
+// newSession returns an active session that ann opened n seconds after noon.
 func newSession(n int) session.Session {
 	at := noon.Add(time.Duration(n) * time.Second)
 	return session.Session{
@@ -116,7 +116,7 @@ func save(t *testing.T, s session.Store, changed session.Session, want bool) {
 	}
 }
 
-// saveAtOnce lets one of several changes to the same version through.
+// saveAtOnce checks that only one of several changes to the same version succeeds.
 func saveAtOnce(t *testing.T, db *storage.DB) {
 	s := db.Session()
 	create(t, s, newSession(1))
@@ -189,7 +189,7 @@ func listSessions(t *testing.T, db *storage.DB) {
 	}
 }
 
-// pageSessions pages through sessions of one moment, which go by id.
+// pageSessions pages through sessions with the same time, sorted by id.
 func pageSessions(t *testing.T, db *storage.DB) {
 	s := db.Session()
 	for n := 1; n <= 5; n++ {
@@ -214,8 +214,8 @@ func pageSessions(t *testing.T, db *storage.DB) {
 	equal(t, got, []string{sessionID(5), sessionID(4), sessionID(3), sessionID(2), sessionID(1)})
 }
 
-// joinAtOnce has agents join through two services that know nothing of each
-// other: every one is in or is told that the session is full.
+// joinAtOnce has agents join through two independent services: each agent joins or gets the error
+// that the session is full.
 func joinAtOnce(t *testing.T, a, b *storage.DB) {
 	create(t, a.Session(), newSession(1))
 	newID := func() string { return sessionID(2) }

@@ -24,7 +24,7 @@ const (
 	jsonFile format = iota
 	tomlFile
 	yamlFile // a mapping of servers by name
-	yamlList // a list of servers with names, which is not edited
+	yamlList // a list of servers with names; never edited
 	nothing  // the host has no such file
 )
 
@@ -35,7 +35,7 @@ type editor struct {
 	remove func(text []byte, path ...string) ([]byte, error)
 }
 
-// edit returns the editor of the host's file. TOML has none.
+// edit returns the editor of the host's JSON or YAML file. There is no editor for TOML.
 func (h *Host) edit() editor {
 	if h.format == yamlFile {
 		return editor{yamledit.Get, yamledit.Set, yamledit.Remove}
@@ -43,7 +43,7 @@ func (h *Host) edit() editor {
 	return editor{jsonedit.Get, jsonedit.Set, jsonedit.Remove}
 }
 
-// list returns the path of the list of servers in the host's file, and of a place in it.
+// list returns the path of the list of servers in the host's file, followed by inner.
 func (h *Host) list(inner ...string) []string {
 	if h.within != nil {
 		return slices.Concat(h.within, inner)
@@ -51,13 +51,13 @@ func (h *Host) list(inner ...string) []string {
 	return append([]string{h.key}, inner...)
 }
 
-// in returns the host with the layout that a text of its file has: the one with an entry of the server, or
-// else the last that is there.
+// in returns the host with the layout of its file's text: the layout with an entry of the server,
+// or otherwise the last layout that exists.
 func (h *Host) in(text []byte, server string) *Host {
 	if h.forms == nil {
 		return h
 	}
-	all, _ := settings(text, h.format) // who uses the layout finds the error
+	all, _ := settings(text, h.format) // callers find the error when they read the file
 	found := h
 	for _, f := range h.forms {
 		other := *h
@@ -71,11 +71,11 @@ func (h *Host) in(text []byte, server string) *Host {
 	return found
 }
 
-// errByHand refuses a file that could lose something.
+// errByHand is the error for an edit that could lose something.
 var errByHand = errors.New("its layout would not survive the edit: paste the entry by hand")
 
-// Handing returns the host with an entry that hands variables on to the server, where the host keeps
-// variables from servers.
+// Handing returns the host with an entry that passes variables to the server. A host that passes
+// all variables is returned unchanged.
 func (h *Host) Handing(variables []string) *Host {
 	if !h.Keeps() || len(variables) == 0 {
 		return h
@@ -87,14 +87,14 @@ func (h *Host) Handing(variables []string) *Host {
 	return &other
 }
 
-// Keeps reports whether the host keeps variables of its environment from servers.
+// Keeps reports whether the host does not pass all variables of its environment to servers.
 func (h *Host) Keeps() bool { return h.hand != nil }
 
-// Put returns the text of the host's file with the entry in it; all else stays
-// as it is, in an entry that is there everything but the command and its arguments. An
-// empty text is a new file. The same text comes back when the entry is there already.
-// It refuses what it cannot read, and an entry that is at a URL. A host that lists the servers it allows gets the
-// entry's name there.
+// Put returns the text of the host's file with the entry. An existing entry gets the command and
+// its arguments; everything else stays unchanged. If the entry is there already, the text is
+// unchanged. An empty text is a new file. Put returns an error for a file that it cannot read and
+// for an existing entry with a URL. If the host has a list of allowed servers, the entry's name is
+// added to it.
 func (h *Host) Put(text []byte, command string, args []string) ([]byte, error) {
 	with, err := h.put(text, command, args)
 	if err != nil {
@@ -129,7 +129,7 @@ func (h *Host) put(text []byte, command string, args []string) ([]byte, error) {
 	return h.edit().set(text, ordered.MustJSON(h.entry(command, args)), h.list(Server)...)
 }
 
-// putMembers puts members into the object at a path, and those of objects into theirs.
+// putMembers sets members of the object at a path. Members that are objects are set recursively.
 func (h *Host) putMembers(text []byte, members ordered.Map, path ...string) (_ []byte, err error) {
 	for _, m := range members {
 		to := append(slices.Clone(path), m.Key)
@@ -145,8 +145,8 @@ func (h *Host) putMembers(text []byte, members ordered.Map, path ...string) (_ [
 	return text, nil
 }
 
-// Restore returns the text of the host's file with the entry as a former text has it,
-// and without one where that has none or is empty.
+// Restore returns the text of the host's file with the entry from a former text, or without an
+// entry if the former text has no entry.
 func (h *Host) Restore(text, former []byte) ([]byte, error) {
 	h = h.in(text, Server)
 	had, err := h.Has(former, Server)
@@ -180,7 +180,7 @@ func (h *Host) Restore(text, former []byte) ([]byte, error) {
 	return h.edit().remove(without, h.list()...)
 }
 
-// newline returns how the lines of a text end.
+// newline returns the line ending of a text.
 func newline(text []byte) string {
 	if bytes.Contains(text, []byte("\r\n")) {
 		return "\r\n"
@@ -188,8 +188,8 @@ func newline(text []byte) string {
 	return "\n"
 }
 
-// ending returns the ends of lines behind the last line of a text with something on it; that of a text without such a line
-// ends one.
+// ending returns the line endings after the last line that is not empty, or a single one if all
+// lines are empty.
 func ending(text []byte) string {
 	filled := len(bytes.TrimRight(text, "\r\n"))
 	if filled == 0 {
@@ -198,8 +198,8 @@ func ending(text []byte) string {
 	return string(text[filled:])
 }
 
-// replaceInTable puts the command and its arguments into the entry's table, and refuses
-// where that would change anything else.
+// replaceInTable sets the command and its arguments in the entry's table. It returns an error if
+// anything else would change.
 func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byte, error) {
 	text, mark := unmarked(text)
 	var before, after, ours map[string]any
@@ -239,7 +239,7 @@ func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byt
 	return slices.Concat(mark, edited), nil
 }
 
-// Entry returns the entry in the text of the host's file; an empty one without.
+// Entry returns the entry in the text of the host's file, or an empty one if it has no entry.
 func (h *Host) Entry(text []byte) Entry {
 	h = h.in(text, Server)
 	all, err := settings(text, h.format)
@@ -250,8 +250,8 @@ func (h *Host) Entry(text []byte) Entry {
 	return h.read(Server, entry)
 }
 
-// Options lists the options of serve in the entry of the host's file, without the one
-// that says for which host it serves; nil without an entry.
+// Options lists the options of serve in the entry of the host's file, except --for. It is nil if
+// there is no entry.
 func (h *Host) Options(text []byte) []string {
 	words := h.Entry(text).Command
 	at := slices.Index(words, "serve")
@@ -270,8 +270,8 @@ func (h *Host) Options(text []byte) []string {
 	return options
 }
 
-// Remove returns the text of the host's file without the entry of a server; the
-// same text when it has none.
+// Remove returns the text of the host's file without the entry of a server. A text without this
+// entry stays unchanged.
 func (h *Host) Remove(text []byte, server string) ([]byte, error) {
 	has, err := h.Has(text, server)
 	if err != nil || !has {
@@ -300,25 +300,25 @@ func (h *Host) Has(text []byte, server string) (bool, error) {
 	return entry != nil, err
 }
 
-// server returns the entry of a server in a parsed TOML file; nil without one.
+// server returns the entry of a server in a parsed TOML file, or nil if there is no such entry.
 func (h *Host) server(all map[string]any, server string) any {
 	list, _ := all[h.key].(map[string]any)
 	return list[server]
 }
 
-// unmarked returns a text of TOML without its byte order mark, and the mark.
+// unmarked splits the byte order mark off a TOML text.
 func unmarked(text []byte) (bare, mark []byte) {
 	bare = bytes.TrimPrefix(text, []byte("\ufeff"))
 	return bare, text[:len(text)-len(bare)]
 }
 
-// cutTable takes out the lines of the entry's tables but comments behind its last setting, which are about what
-// follows. It returns the lines that are left and those that are not, and the header that follows. It refuses where
-// that would change anything else.
+// cutTable removes the lines of the entry's tables. Comments after the last setting stay, because
+// they belong to the next table. It returns the remaining lines, the removed lines and the next
+// header, or an error if anything else would change.
 func (h *Host) cutTable(text []byte, server string) (rest []byte, cut, next string, err error) {
 	ours := h.tableHeader(server)
 	var result, removed strings.Builder
-	inside, comments := false, "" // comments: behind the last setting of our tables
+	inside, comments := false, "" // comments after the last setting of our tables
 	for line := range strings.Lines(string(text)) {
 		trimmed := strings.TrimSpace(line)
 		switch isHeader := strings.HasPrefix(trimmed, "["); {
@@ -338,7 +338,7 @@ func (h *Host) cutTable(text []byte, server string) (rest []byte, cut, next stri
 			comments = ""
 		}
 	}
-	if inside { // a line was put before the entry, too
+	if inside { // the empty line before the entry goes too
 		stretches := []string{strings.TrimRight(result.String(), "\r\n"), strings.TrimRight(comments, "\r\n")}
 		stretches = slices.DeleteFunc(stretches, func(stretch string) bool { return stretch == "" })
 		if result.Reset(); len(stretches) > 0 {
@@ -353,7 +353,7 @@ func (h *Host) cutTable(text []byte, server string) (rest []byte, cut, next stri
 	if toml.Unmarshal([]byte(result.String()), &after) != nil {
 		return nil, "", "", errByHand
 	}
-	for _, all := range []map[string]any{before, after} { // the list has a table of its own in some files
+	for _, all := range []map[string]any{before, after} { // in some files the list has its own table
 		if len(object(all, h.key)) == 0 {
 			delete(all, h.key)
 		}

@@ -1,6 +1,6 @@
-// Package hosts holds what the programs that start MCP servers want to know of
-// one: where they keep their list of servers, how an entry looks, how calls are
-// approved there. The pages docs/clients.md, docs/clients and docs/hosts.md and the command setup come from it.
+// Package hosts describes the programs that start MCP servers: the file with their list of servers,
+// the form of an entry, and how calls are approved. The pages docs/clients.md, docs/clients and
+// docs/hosts.md and the command setup are based on it.
 package hosts
 
 import (
@@ -23,44 +23,45 @@ const Server = "toolfold"
 
 // Host is a program that starts MCP servers.
 type Host struct {
-	Name    string   // as setup takes it
-	Aliases []string // other names that setup takes
+	Name    string   // name for setup
+	Aliases []string // other names for setup
 	Title   string
 	Program string // its command; empty = its name
 
-	// Paths has the user's file with the list of servers. If it is empty, setup cannot
-	// write the file, and Manual says what the user does instead.
+	// Paths has the user's file with the list of servers. If it is empty, setup cannot write the
+	// file, and Manual has instructions for the user.
 	Paths  Paths
 	Manual string
 
-	// Path returns the file of Paths on this machine: the newest that is there, or else the
-	// newest. It is nil without Paths.
+	// Path returns the file of Paths on this machine: the newest that exists, or the newest if no
+	// file exists. It is nil without Paths.
 	Path func() (string, error)
 
 	// Project are its files in a workspace, by path in it.
 	Project []string
 
 	format format
-	key    string // of the list of servers
+	key    string // member with the list of servers
 	entry  func(command string, args []string) ordered.Map
-	forms  []form   // other layouts of the file; key and entry are those of a new one
+	forms  []form   // other layouts of the file; key and entry are for a new file
 	within []string // path of the list of servers in another layout; nil = key
 
-	// hand returns the member of an entry by which the server gets variables that the host keeps from
-	// servers; nil where it gets those of the host. It was tried with the version that Sends names.
+	// hand returns the member of an entry that passes variables to the server. It is nil if servers
+	// get all variables of the host. It was tested with the version in Sends.
 	hand func(variables []string) ordered.Member
 
-	// allow is the path to the list of the servers that the host starts, in its file; nil if it has no such list.
+	// allow is the path, in the host's file, path of the list of servers that may start; nil if
+	// there is no such list.
 	allow []string
 
-	// process is the name by which the host's program runs; empty = its command.
+	// process is the process name of the host; empty = its command.
 	process string
 
-	Add     string // the host's own command for an entry; empty without one
-	Approve string // how calls are approved, with and without a person
-	Rules   string // what its permission rules can say about actions
-	Note    string // what else is different there; may be empty
-	Sends   *Sends // nil where it was not seen
+	Add     string // the host's own command that adds the entry; empty if there is no such command
+	Approve string // how calls are approved, interactively and headless
+	Rules   string // what its permission rules can select
+	Note    string // other differences; may be empty
+	Sends   *Sends // nil if not recorded
 }
 
 // form is another layout of a host's file.
@@ -100,7 +101,7 @@ var Hosts = located([]Host{{
 	},
 }, {
 	Name: "gemini", Title: "Gemini CLI", key: "mcpServers", entry: plain,
-	hand: func(variables []string) ordered.Member { // it keeps those back whose names are of secrets
+	hand: func(variables []string) ordered.Member { // it does not pass variables whose names look like secrets
 		var env ordered.Map
 		for _, name := range variables {
 			env.Set(name, "$"+name)
@@ -270,7 +271,7 @@ var Hosts = located([]Host{{
 		"`--allowed-hosts`.",
 }})
 
-// located gives each host with Paths its Path.
+// located sets Path for each host with Paths.
 func located(hosts []Host) []Host {
 	for i := range hosts {
 		if paths := hosts[i].Paths; len(paths.Linux) > 0 {
@@ -280,7 +281,7 @@ func located(hosts []Host) []Host {
 	return hosts
 }
 
-// desktop returns the name of a program with windows: as Linux has it, or as macOS and Windows do.
+// desktop returns the process name of a desktop program, for Linux or for macOS and Windows.
 func desktop(linux, elsewhere string) string {
 	if runtime.GOOS == "linux" {
 		return linux
@@ -288,7 +289,7 @@ func desktop(linux, elsewhere string) string {
 	return elsewhere
 }
 
-// Find returns the host of a name; nil when there is none.
+// Find returns the host with a name or alias, or nil if there is no such host.
 func Find(name string) *Host {
 	for i := range Hosts {
 		if Hosts[i].Name == name || slices.Contains(Hosts[i].Aliases, name) {
@@ -298,7 +299,7 @@ func Find(name string) *Host {
 	return nil
 }
 
-// OfFile returns the host that a file was read as, see [Owner]; nil when there is none of that name.
+// OfFile returns the host with the name of a result of [Owner], or nil if there is no such host.
 func OfFile(name string) *Host {
 	if name == anybody.Name {
 		return &anybody
@@ -306,8 +307,8 @@ func OfFile(name string) *Host {
 	return Find(name)
 }
 
-// Args returns the arguments of the program in the host's entry: the surface is
-// left to the program, so that the entry stays right when a release knows better.
+// Args returns the arguments of the program in the host's entry. They do not select a surface, so
+// that a later release can choose a better one.
 func (h *Host) Args() []string { return []string{"serve", "--for=" + h.Name} }
 
 // Names lists the names of the hosts.
@@ -319,8 +320,8 @@ func Names() []string {
 	return names
 }
 
-// Installed reports whether the host seems to be installed: its file is there, or the
-// folder that it made for it, or its program.
+// Installed reports whether the host seems to be installed: its file, the folder of the file or its
+// program exists.
 func (h *Host) Installed() bool {
 	if h.Path == nil {
 		return false
@@ -376,8 +377,8 @@ func extension(command string, args []string) ordered.Map {
 		{Key: "cmd", Value: command}, {Key: "args", Value: plain(command, args)[1].Value}}
 }
 
-// Snippet returns what a user pastes into the host's file; empty for a host
-// that has none.
+// Snippet returns the text to paste into the host's file, or an empty string if the host has no
+// file.
 func (h *Host) Snippet(command string, args []string) string {
 	switch h.format {
 	case tomlFile:
@@ -395,7 +396,7 @@ func (h *Host) Snippet(command string, args []string) string {
 	case nothing:
 		return ""
 	}
-	text, _ := jsonedit.Set([]byte("{}"), ordered.MustJSON(h.entry(command, args)), h.list(Server)...) // an empty object takes any
+	text, _ := jsonedit.Set([]byte("{}"), ordered.MustJSON(h.entry(command, args)), h.list(Server)...) // this never fails for an empty object
 	return string(text) + "\n"
 }
 
@@ -410,8 +411,7 @@ func (h *Host) Syntax() string {
 	return "json"
 }
 
-// table returns the entry in TOML. Its strings are written as JSON has them,
-// which is TOML too.
+// table returns the entry in TOML. Strings are in JSON syntax, which is valid TOML.
 func (h *Host) table(command string, args []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[%s.%s]\n", h.key, Server)

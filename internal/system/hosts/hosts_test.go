@@ -22,7 +22,7 @@ const binary = `/opt/my tools/toolfold`
 
 var args = []string{"serve", `--listing=full`}
 
-// Every host has all that the page of clients says.
+// Every host has all data of the page of clients.
 func TestHosts(t *testing.T) {
 	t.Parallel()
 	for _, h := range Hosts {
@@ -38,7 +38,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// others are files that a host may have, with what must stay in them.
+// others are files of a host with content that must stay.
 var others = map[format][]string{
 	jsonFile: {
 		"", "{}", "{\n  \"theme\": \"dark\",\n  \"big\": 12345678901234567890\n}\n",
@@ -59,7 +59,7 @@ var others = map[format][]string{
 	},
 }
 
-// What is put into a file can be taken out again, and nothing else changes.
+// An entry can be put into a file and removed again, and nothing else changes.
 func TestPutAndRemove(t *testing.T) {
 	t.Parallel()
 	for i := range Hosts {
@@ -105,8 +105,8 @@ func TestPutAndRemove(t *testing.T) {
 	}
 }
 
-// A host that keeps variables from servers hands on those that its entry names, and the entry is
-// otherwise as ever.
+// A host that does not pass all variables passes the ones in its entry. The rest of the entry is
+// unchanged.
 func TestHanding(t *testing.T) {
 	t.Setenv("HOSTS_SET", "value")
 	for i := range Hosts {
@@ -131,7 +131,7 @@ func TestHanding(t *testing.T) {
 	}
 }
 
-// parsed returns what a host reads in a file, without an empty list of servers.
+// parsed returns a parsed file of a host, without an empty list of servers.
 func parsed(t *testing.T, h *Host, text string) map[string]any {
 	t.Helper()
 	values := map[string]any{}
@@ -179,7 +179,7 @@ func TestSnippets(t *testing.T) {
 	}
 }
 
-// A file that cannot be edited safely is refused.
+// A file that cannot be edited safely is rejected.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	gemini, codex := Find("gemini"), Find("codex")
@@ -199,8 +199,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What stands in an entry beside the command and its arguments stays, with its comments,
-// and so does what belongs to the table behind it.
+// Put keeps the other members of an entry with their comments, and the comments of the next table.
 func TestPutKeepsEntry(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string][3]string{
@@ -229,7 +228,7 @@ func TestPutKeepsEntry(t *testing.T) {
 	}
 }
 
-// The options of an entry are known also while it is switched off.
+// Options returns the options of a switched-off entry too.
 func TestOptionsOfEntrySwitchedOff(t *testing.T) {
 	t.Parallel()
 	text := []byte(`{"mcpServers": {"toolfold": {"command": "x", "args": ["serve", "--read-only"], "disabled": true}}}`)
@@ -241,7 +240,7 @@ func TestOptionsOfEntrySwitchedOff(t *testing.T) {
 	}
 }
 
-// What setup writes into a file of each client, and what it takes out again.
+// The file of each client after setup, and after the removal of the entry.
 func TestClientsFiles(t *testing.T) {
 	t.Parallel()
 	for i := range Hosts {

@@ -19,15 +19,16 @@ import (
 	"github.com/toolfold/toolfold/internal/text/yamledit"
 )
 
-// Part is the entry of a server as a host's file has it, so that [Host.Give] can put it back after [Host.Take].
+// Part is the text of a server's entry that [Host.Take] removed from a file, so that [Host.Give]
+// can put it back.
 type Part struct {
-	jsonedit.Member          // in TOML, Text has the lines of its tables, and After is empty; in YAML its lines
+	jsonedit.Member          // in TOML, Text is the lines of its tables, and After is empty; in YAML, Text is its lines
 	List            []string `json:"list,omitempty"` // path of the list of servers that it was in
-	Next            string   `json:"next,omitempty"` // in TOML, the header of the table that followed; empty if none did
+	Next            string   `json:"next,omitempty"` // in TOML, the header of the next table; empty if it was last
 }
 
-// Take takes the entry of a server out of the text of the host's file, with the comments that belong to it: the
-// lines directly above it, and the rest of its line. It refuses where that would change anything else.
+// Take removes the entry of a server from the text of the host's file, with its comments: the lines
+// directly above it and the rest of its line. It returns an error if anything else would change.
 func (h *Host) Take(text []byte, server string) (rest []byte, p Part, err error) {
 	switch h = h.in(text, server); h.format {
 	case jsonFile:
@@ -71,8 +72,9 @@ func (h *Host) tableHeader(server string) *regexp.Regexp {
 	return regexp.MustCompile(`^\s*\[\s*` + h.key + `\s*\.\s*["']?` + regexp.QuoteMeta(server) + `["']?\s*[.\]]`)
 }
 
-// Give puts an entry that [Host.Take] returned back into the text of the host's file: where it was, or at the end if
-// its neighbour is gone. An empty text is a new file. It refuses where the file has an entry of that name.
+// Give puts an entry that [Host.Take] returned back into the text of the host's file: at its old
+// place, or at the end if its neighbour is gone. An empty text is a new file. If the file has an
+// entry with this name, Give returns an error.
 func (h *Host) Give(text []byte, p Part) ([]byte, error) {
 	if p.List == nil {
 		p.List = h.list()
@@ -112,9 +114,10 @@ func (h *Host) Give(text []byte, p Part) ([]byte, error) {
 	return slices.Concat(mark, []byte(given)), nil
 }
 
-// splitAtHeader splits a text at the one line that is a header, with the comments directly above it.
+// splitAtHeader splits a text before the comments directly above the line of a header. Found is
+// false unless exactly one line is the header.
 func splitAtHeader(text, header string) (before, behind string, found bool) {
-	start, lead := 0, 0 // of the line, and of the comments above it
+	start, lead := 0, 0 // of the line and of the comments above it
 	for line := range strings.Lines(text) {
 		switch rest := strings.TrimSpace(line); {
 		case rest == header && header != "":
@@ -132,8 +135,7 @@ func splitAtHeader(text, header string) (before, behind string, found bool) {
 	return before, behind, found
 }
 
-// Value returns what the entry of a server says, as JSON with its members in the order of their names; nil without an
-// entry.
+// Value returns the entry of a server as JSON with sorted members, or nil if there is no entry.
 func (h *Host) Value(text []byte, server string) (json.RawMessage, error) {
 	all, err := settings(text, h.format)
 	if err != nil {
@@ -146,7 +148,7 @@ func (h *Host) Value(text []byte, server string) (json.RawMessage, error) {
 	return ordered.MustJSON(value), nil
 }
 
-// ValueOf returns what a part says, as [Host.Value] does.
+// ValueOf returns the value of a part, as [Host.Value] does.
 func (h *Host) ValueOf(p Part) (json.RawMessage, error) {
 	text, err := h.Give(nil, p)
 	if err != nil {
@@ -155,14 +157,14 @@ func (h *Host) ValueOf(p Part) (json.RawMessage, error) {
 	return h.Value(text, p.Key)
 }
 
-// Admits reports whether the host starts a server by the text of its file: those it allows are listed there, or it
-// allows all.
+// Admits reports whether the text of the host's file allows a server: the list of allowed servers
+// has it, or is missing or empty.
 func (h *Host) Admits(text []byte, server string) (bool, error) {
 	allowed, err := h.allowed(text)
 	return len(allowed) == 0 || slices.Contains(allowed, server), err
 }
 
-// allowed lists the servers that the host allows; without one it allows all.
+// allowed lists the servers that the host allows. If it is empty, the host allows all.
 func (h *Host) allowed(text []byte) ([]string, error) {
 	if h.allow == nil || len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -172,7 +174,7 @@ func (h *Host) allowed(text []byte) ([]string, error) {
 	return names, err
 }
 
-// admit puts the entry's name into the list of the servers that the host allows, if it has one.
+// admit adds the entry's name to the list of allowed servers if there is such a list.
 func (h *Host) admit(text []byte) ([]byte, error) {
 	if admits, err := h.Admits(text, Server); admits || err != nil {
 		return text, err
@@ -180,7 +182,7 @@ func (h *Host) admit(text []byte) ([]byte, error) {
 	return jsonedit.Append(text, ordered.MustJSON(Server), h.allow...)
 }
 
-// Dismiss takes the entry's name out of the list of the servers that the host allows.
+// Dismiss removes the entry's name from the list of allowed servers.
 func (h *Host) Dismiss(text []byte) ([]byte, error) {
 	allowed, err := h.allowed(text)
 	if i := slices.Index(allowed, Server); i >= 0 && err == nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// laidOut are files with servers as people write them, by format. KEY is the host's list.
+// laidOut are hand-written files with servers, by format. KEY is the host's list.
 var laidOut = map[format][]string{
 	jsonFile: {
 		"{\n  \"numStartups\": 412,\n  \"KEY\": {\n" +
@@ -38,7 +38,8 @@ var laidOut = map[format][]string{
 	},
 }
 
-// What import takes comes back where it was, with its comments, and so does what a host allows.
+// Entries that import takes come back to their old place, with their comments. The list of allowed
+// servers is restored too.
 func TestTakeAndGive(t *testing.T) {
 	t.Parallel()
 	for i := range Hosts {
@@ -80,7 +81,7 @@ func TestTakeAndGive(t *testing.T) {
 					t.Errorf("%s: %s is %s (%v), want %s", h.Name, p.Key, got, err, want)
 				}
 			}
-			for _, other := range []string{"", string(rest)} { // its neighbours may be gone
+			for _, other := range []string{"", string(rest)} { // also without its neighbours
 				back := giveBack(t, h, []byte(other), parts)
 				for _, p := range parts {
 					if value, err := h.Value(back, p.Key); value == nil || err != nil {
@@ -92,7 +93,7 @@ func TestTakeAndGive(t *testing.T) {
 	}
 }
 
-// A server of Codex that has no table of its own stays, and the error says how to write it.
+// A server of Codex without its own table stays, and the error explains how to write it.
 func TestTakeOfNoTable(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"[mcp_servers]\na = {command = \"x\"}\n", "mcp_servers.a.command = \"x\"\n"} {
@@ -156,7 +157,7 @@ func TestTakeFromClientsFiles(t *testing.T) {
 	}
 }
 
-// A file that a host cannot read is named with the place of its fault.
+// The error for an invalid file has the position of the fault.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for path, texts := range map[string][2]string{
@@ -175,7 +176,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A client's file names folders, some with servers of their own.
+// A client's file has folders, some with their own servers.
 func TestFolders(t *testing.T) {
 	t.Parallel()
 	text := []byte(`{"projects": {"/home/me/shop": {"mcpServers": {"a": {"command": "x"}}}, "/none": {"mcpServers": {}}}}`)
@@ -185,7 +186,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// A TOML file ends as it did once what came is out and what went is back.
+// The end of a TOML file is unchanged after entries were added and removed, or removed and added.
 func TestEndsOfTOML(t *testing.T) {
 	t.Parallel()
 	codex := Find("codex")
@@ -216,7 +217,7 @@ func TestEndsOfTOML(t *testing.T) {
 	}
 }
 
-// The servers for a folder are edited where they stand, and no other.
+// Edits of a folder's servers change only these.
 func TestWithin(t *testing.T) {
 	t.Parallel()
 	text := []byte(`{

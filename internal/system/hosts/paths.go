@@ -12,11 +12,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// Paths has the files in which a host may keep the user's list of servers, by system, the newest
-// first. ~ is the user's home, and ${NAME:-folder} the folder that a variable names, or else the folder.
+// Paths has the files that may contain the user's list of servers, by system, newest first. ~ is
+// the user's home, and ${NAME:-folder} is the folder in a variable, or folder if it is not set.
 type Paths struct{ Linux, MacOS, Windows []string }
 
-// Folders for settings.
+// Folders of settings.
 const (
 	xdgConfig   = "${XDG_CONFIG_HOME:-~/.config}"
 	appSupport  = "~/Library/Application Support"
@@ -26,7 +26,7 @@ const (
 // everywhere returns files whose paths are the same on every system.
 func everywhere(files ...string) Paths { return Paths{files, files, files} }
 
-// inConfig returns a file in the folder that each system has for the settings of programs.
+// inConfig returns a file in each system's folder for settings of programs.
 func inConfig(file string) Paths {
 	return apart(xdgConfig+"/"+file, appSupport+"/"+file, roamingData+"/"+file)
 }
@@ -35,12 +35,12 @@ func apart(linux, macOS, windows string) Paths {
 	return Paths{[]string{linux}, []string{macOS}, []string{windows}}
 }
 
-// or returns the paths with older ones behind them.
+// or appends older paths.
 func (p Paths) or(older Paths) Paths {
 	return Paths{slices.Concat(p.Linux, older.Linux), slices.Concat(p.MacOS, older.MacOS), slices.Concat(p.Windows, older.Windows)}
 }
 
-// of returns the files of a system, which is named as Go names it.
+// of returns the files of a system. System is a value of GOOS.
 func (p Paths) of(system string) []string {
 	switch system {
 	case "darwin":
@@ -54,7 +54,7 @@ func (p Paths) of(system string) []string {
 // variable matches ${NAME:-folder}.
 var variable = regex.Lazy(`\$\{([A-Z_]+):-([^}]*)\}`)
 
-// Files lists the files of a system, with slashes, the newest first.
+// Files lists the files of a system, with slashes, newest first.
 func (p Paths) Files(system, home string, getenv func(string) string) []string {
 	var files []string
 	for _, file := range p.of(system) {
@@ -83,7 +83,7 @@ func (p Paths) here() ([]string, error) {
 	return files, nil
 }
 
-// existing returns the first file that is there, or else the first.
+// existing returns the first file that exists, or the first if no file exists.
 func (p Paths) existing() (string, error) {
 	files, err := p.here()
 	if err != nil {
@@ -97,7 +97,7 @@ func (p Paths) existing() (string, error) {
 	return files[0], nil
 }
 
-// Shown returns the files of a system as its documentation writes them, in Markdown.
+// Shown returns the files of a system in Markdown, in the system's own notation.
 func (p Paths) Shown(system string) string {
 	var list []string
 	for _, file := range p.of(system) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The files of each client on each system, with and without the variables that move them.
+// The files of each client on each system, with and without the variables that change their folder.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 	none := func(string) string { return "" }
@@ -64,7 +64,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// The newest file that is there is the file of the host; without any, the newest.
+// The file of the host is the newest one that exists, or the newest if no file exists.
 func TestNewestFile(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

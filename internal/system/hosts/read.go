@@ -24,14 +24,14 @@ import (
 	"github.com/toolfold/toolfold/internal/text/yamlx"
 )
 
-// Entry is a server as a host's settings name it.
+// Entry is a server in a host's settings.
 type Entry struct {
 	Name    string
-	Problem string // why it cannot be started or reached; empty = it can, as far as is known
+	Problem string // why it cannot be started or reached; empty = no known problem
 
-	Command []string // program and arguments; nil = it is at URL
-	Dir     string   // that the program starts in; empty = any; relative ones start at the workspace
-	Env     []string // NAME=value, besides the environment
+	Command []string // program and arguments; nil = reached at URL
+	Dir     string   // working folder of the program; empty = any; relative to the workspace
+	Env     []string // NAME=value, in addition to the environment
 
 	URL    string
 	Header map[string]string
@@ -39,28 +39,29 @@ type Entry struct {
 
 	Off bool // the settings switch it off
 
-	Own bool // it is of the user's own settings of toolfold, where ${keyring:NAME} is a secret of the system's keyring
+	Own bool // from the user's own toolfold settings, where ${keyring:NAME} is a secret in the system's keyring
 
-	Timeout time.Duration  // of a call; 0 = the host's
-	Unread  map[string]any // members of the entry that are not read here
+	Timeout time.Duration  // of a call; 0 = the host's default
+	Unread  map[string]any // members of the entry that this package does not read
 
-	Only, Except []string // names of tools that the settings let through, and do not; without Only all but Except; * stands for any characters
+	Only, Except []string // names of included and excluded tools; empty Only = all tools; * matches any characters
 
-	// Approvals has the tools whose calls need no question, by the member that names them. * stands for any characters.
+	// Approvals has the tools whose calls run without asking, by the member that names them. *
+	// matches any characters.
 	Approvals map[string][]string
 
-	Asks []string // tools for which the host always asks, whatever Approvals has; * stands for any characters
+	Asks []string // tools for which the host always asks, in spite of Approvals; * matches any characters
 
-	Unrevealed *Unrevealed // of an entry that was filled in, and refers to secrets; nil = it refers to none
+	Unrevealed *Unrevealed // set if Filled found references to secrets
 }
 
-// Unrevealed is an entry as it was before [Entry.Filled], which reads no secrets.
+// Unrevealed is an entry before [Entry.Filled], which does not read secrets.
 type Unrevealed struct {
 	Entry     Entry
 	Workspace string
 }
 
-// Approved reports whether the settings let calls of a tool pass without a question.
+// Approved reports whether calls of a tool run without asking.
 func (e Entry) Approved(tool string) bool {
 	if matches(e.Asks, tool) {
 		return false
@@ -73,25 +74,24 @@ func (e Entry) Approved(tool string) bool {
 	return false
 }
 
-// Shows reports whether the settings let a tool of the server through.
+// Shows reports whether the settings include a tool of the server.
 func (e Entry) Shows(tool string) bool {
 	return (len(e.Only) == 0 || matches(e.Only, tool)) && !matches(e.Except, tool)
 }
 
-// matches reports whether a list has the name of a tool, or a pattern that matches it.
+// matches reports whether a pattern of a list matches the name of a tool.
 func matches(list []string, tool string) bool {
 	return slices.ContainsFunc(list, func(text string) bool { return pattern.Pattern(text).Match(tool) })
 }
 
-// Servers lists the servers in the text of one of the host's files, by name,
-// without those switched off. Variables in it stay as they are written: see
-// [Entry.Filled]. JSON may have comments.
+// Servers lists the servers in the text of one of the host's files, by name, except the
+// switched-off ones. Variables are not filled in, see [Entry.Filled]. JSON may have comments.
 func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
 	entries, err := h.Named(text, workspace)
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Off }), err
 }
 
-// Named lists the servers as [Host.Servers] does, with those switched off.
+// Named is [Host.Servers] including switched-off servers.
 func (h *Host) Named(text []byte, workspace string) (entries []Entry, err error) {
 	if absolute, err := filepath.Abs(workspace); h.hasFolders() && err == nil {
 		if entries, err = h.Within(absolute).List(text); err != nil {
@@ -107,18 +107,18 @@ func (h *Host) Named(text []byte, workspace string) (entries []Entry, err error)
 	return entries, err
 }
 
-// hasFolders reports whether the host has servers for single folders in the user's file.
+// hasFolders reports whether the user's file of the host has servers for single folders.
 func (h *Host) hasFolders() bool { return h.Name == "claude-code" }
 
-// Within returns the host with the list of servers that its file has for a folder, see [Host.Folders].
+// Within returns the host with the list of servers for a folder in its file, see [Host.Folders].
 func (h *Host) Within(folder string) *Host {
 	other := *h
 	other.within = []string{"projects", folder, h.key}
 	return &other
 }
 
-// List lists the servers of the host's own list in the text of its file, or of the folder's that [Host.Within] chose, with
-// those switched off.
+// List lists the servers in the host's main list in the text of its file, or in the list that
+// [Host.Within] selected, including switched-off servers.
 func (h *Host) List(text []byte) ([]Entry, error) {
 	all, err := settings(text, h.format)
 	if err != nil {
@@ -144,7 +144,7 @@ func (h *Host) servers(all map[string]any) map[string]any {
 		if list == nil || isServer(list) {
 			continue
 		}
-		if f.path[0] == h.key { // besides the list, that has other settings too
+		if f.path[0] == h.key { // the list of the first layout has other settings too
 			maps.DeleteFunc(servers, func(_ string, value any) bool { entry, _ := value.(map[string]any); return !isServer(entry) })
 		}
 		if servers == nil {
@@ -152,7 +152,7 @@ func (h *Host) servers(all map[string]any) map[string]any {
 		}
 		maps.Copy(servers, list)
 	}
-	if h.Name == "goose" { // the rest is part of it
+	if h.Name == "goose" { // other extensions are built in
 		maps.DeleteFunc(servers, func(_ string, value any) bool {
 			entry, _ := value.(map[string]any)
 			return entry["cmd"] == nil && entry["uri"] == nil
@@ -161,7 +161,8 @@ func (h *Host) servers(all map[string]any) map[string]any {
 	return servers
 }
 
-// isServer reports whether an object says how a server is started or reached.
+// isServer reports whether an object has a command, a URL or a type, so it is the entry of a
+// server.
 func isServer(entry map[string]any) bool {
 	for _, member := range []string{"command", "url", "type"} {
 		switch entry[member].(type) {
@@ -172,11 +173,10 @@ func isServer(entry map[string]any) bool {
 	return false
 }
 
-// likeGemini reports whether the host reads its settings as Gemini CLI does.
+// likeGemini reports whether the host has settings in the form of Gemini CLI.
 func (h *Host) likeGemini() bool { return h.Name == "gemini" || h.Name == "qwen" }
 
-// Readable lists the names of the hosts whose files name servers that can be
-// read.
+// Readable lists the names of the hosts whose files can be read.
 func Readable() []string {
 	var names []string
 	for _, h := range Hosts {
@@ -187,16 +187,16 @@ func Readable() []string {
 	return names
 }
 
-// anybody is the host of files that name servers as many hosts do, and are the own file of none.
+// anybody is the host for files with the common member mcpServers that belong to no known host.
 var anybody = Host{Name: "mcpServers", Title: "A file with mcpServers", key: "mcpServers", entry: plain}
 
-// Plain returns the host of files that name servers as most clients do.
+// Plain returns the host for files with the common member mcpServers.
 func Plain() *Host { return &anybody }
 
-// Owner returns the host that a file belongs to by its path and its text: of the hosts that
-// name servers as the text does, the host whose own file ends most alike. A name that several
-// have for their files, such as mcp.json, tells nothing without its folder. It is nil where
-// no host names servers so.
+// Owner returns the host that a file belongs to by its path and text. Among the hosts whose list of
+// servers has the form of the text, it is the one whose file has the longest common end with path.
+// A file name that several hosts use, such as mcp.json, does not count without its folder. Owner
+// returns nil if no host has this form.
 func Owner(path string, text []byte) *Host {
 	var owner *Host
 	most := -1
@@ -209,7 +209,7 @@ func Owner(path string, text []byte) *Host {
 		if err != nil || h.in(text, "").inside(all) == nil {
 			continue
 		}
-		files, _ := h.Paths.here() // without a home it has none
+		files, _ := h.Paths.here() // without a home directory there are no files
 		own := slices.Concat(h.Project, files)
 		alike := 0
 		for _, file := range own {
@@ -225,7 +225,7 @@ func Owner(path string, text []byte) *Host {
 	return owner
 }
 
-// formatOf returns the format of a file by the end of its name.
+// formatOf returns the format of a file by its extension.
 func formatOf(path string) format {
 	switch filepath.Ext(path) {
 	case ".toml":
@@ -236,12 +236,12 @@ func formatOf(path string) format {
 	return jsonFile
 }
 
-// sharedName reports whether files of more than one host can have a name.
+// sharedName reports whether several hosts use a file name.
 func sharedName(name string) bool {
 	return slices.Contains([]string{"mcp.json", "settings.json", "mcp_config.json", "mcp_settings.json"}, name)
 }
 
-// sameEnd counts the names at the end of two paths that are the same.
+// sameEnd counts the equal names at the end of two paths.
 func sameEnd(a, b string) (n int) {
 	for filepath.Base(a) == filepath.Base(b) && filepath.Dir(a) != a && filepath.Dir(b) != b {
 		a, b = filepath.Dir(a), filepath.Dir(b)
@@ -266,7 +266,7 @@ func settings(text []byte, format format) (map[string]any, error) {
 			return nil, err
 		}
 		dec := json.NewDecoder(bytes.NewReader(jsonedit.Plain(text)))
-		dec.UseNumber() // so that they are written as they stand
+		dec.UseNumber() // so that numbers are written unchanged
 		if err := dec.Decode(&all); err != nil {
 			return nil, errors.New("it is no JSON object") // the error itself could quote a secret
 		}
@@ -286,7 +286,7 @@ func settings(text []byte, format format) (map[string]any, error) {
 	return all, nil
 }
 
-// tomlFault returns a fault of TOML with its place.
+// tomlFault returns a TOML error with its position.
 func tomlFault(err error) error {
 	var fault *toml.DecodeError
 	if !errors.As(err, &fault) {
@@ -297,7 +297,7 @@ func tomlFault(err error) error {
 	return &jsonedit.SyntaxError{Line: line, Column: column, Reason: reason}
 }
 
-// yamlFault returns a fault of YAML with its place.
+// yamlFault returns a YAML error with its position.
 func yamlFault(err error) error {
 	var fault *yamlx.Error
 	if !errors.As(err, &fault) {
@@ -306,11 +306,11 @@ func yamlFault(err error) error {
 	return &jsonedit.SyntaxError{Line: fault.Line, Column: fault.Column, Reason: "it cannot be read as YAML: " + fault.Reason}
 }
 
-// Check returns the first fault of syntax of the text of the host's file, as a [jsonedit.SyntaxError]; nil if there is
-// none.
+// Check returns the first syntax error of the text of the host's file, as a [jsonedit.SyntaxError],
+// or nil if it is valid.
 func (h *Host) Check(text []byte) error { return check(text, h.format) }
 
-// Check does the same for a file of which the host is not known: its name says in which format it is.
+// Check is [Host.Check] for a file of an unknown host. The format follows from its name.
 func Check(path string, text []byte) error { return check(text, formatOf(path)) }
 
 func check(text []byte, format format) error {
@@ -321,7 +321,8 @@ func check(text []byte, format format) error {
 	return err
 }
 
-// Folders returns the folders that the host's file knows, sorted, and among them those with servers of their own.
+// Folders returns the folders in the host's file, sorted, and the ones among them that have their
+// own servers.
 func (h *Host) Folders(text []byte) (known, withServers []string) {
 	all, err := settings(text, h.format)
 	if err != nil || !h.hasFolders() {
@@ -346,14 +347,14 @@ func (h *Host) entries(servers map[string]any) []Entry {
 	return list
 }
 
-// readMembers are the members of entries that are read, or say nothing that matters here.
+// readMembers are the members of entries that are read or may be ignored.
 var readMembers = strings.Fields(`command args env environment env_vars envFile cwd url httpUrl serverUrl type transport
 	headers http_headers env_http_headers bearer_token_env_var headersHelper disabled enabled
 	cmd envs env_keys uri working_directory source remote bundled display_name
 	includeTools excludeTools enabled_tools disabled_tools disabledTools available_tools tools
 	autoApprove alwaysAllow autoAllow trust default_tools_approval_mode name description`)
 
-// bareVariable matches a variable as shells write it, which Gemini CLI and Qwen Code fill in.
+// bareVariable matches a variable in the form of shells, which Gemini CLI and Qwen Code fill in.
 var bareVariable = regex.Lazy(`\$([A-Za-z_][A-Za-z0-9_]*)`)
 
 // read returns the entry of a server.
@@ -373,26 +374,26 @@ func (h *Host) read(name string, entry map[string]any) Entry {
 		Only:   allTexts(entry, "includeTools", "enabled_tools", "available_tools", "tools"),
 		Except: allTexts(entry, "excludeTools", "disabled_tools", "disabledTools"),
 	}
-	e.Command = texts(entry["command"]) // OpenCode: with the arguments
+	e.Command = texts(entry["command"]) // OpenCode: includes the arguments
 	if program := cmp.Or(text("command"), text("cmd")); program != "" {
 		e.Command = append([]string{program}, texts(entry["args"])...)
 	}
 	for _, member := range []string{"env", "environment", "envs"} {
 		variables := object(entry, member)
 		for _, name := range slices.Sorted(maps.Keys(variables)) {
-			if variables[name] != nil { // null: VS Code takes it out
+			if variables[name] != nil { // null: VS Code removes it
 				e.Env = append(e.Env, name+"="+fmt.Sprint(variables[name]))
 			}
 		}
 	}
-	for _, variable := range texts(entry["env_vars"]) { // Codex: passed on where they are set
+	for _, variable := range texts(entry["env_vars"]) { // Codex: passed on if set
 		e.Env = append(e.Env, fmt.Sprintf("%s=${%s:-}", variable, variable))
 	}
-	for _, variable := range texts(entry["env_keys"]) { // Goose: its keyring or the environment has them
+	for _, variable := range texts(entry["env_keys"]) { // Goose: from its keyring or the environment
 		e.Env = append(e.Env, fmt.Sprintf("%s=${%s}", variable, variable))
 	}
 	if e.URL = cmp.Or(text("httpUrl"), text("serverUrl"), text("url"), text("uri")); text("serverUrl") != "" {
-		e.Command = nil // Antigravity reaches a server that has both
+		e.Command = nil // Antigravity prefers the URL
 	}
 	kind := text("type")
 	e.SSE = kind == "sse" || h.Name == "gemini" && kind == "" && entry["httpUrl"] == nil && e.URL != ""
@@ -435,7 +436,7 @@ func (h *Host) read(name string, entry map[string]any) Entry {
 	return e
 }
 
-// limit returns the member with the time limit of calls of a server, and its unit.
+// limit returns the member with the timeout of a server's calls, and its unit.
 func (h *Host) limit() (member string, unit time.Duration) {
 	switch h.Name {
 	case "claude-code", "gemini", "qwen":
@@ -448,7 +449,7 @@ func (h *Host) limit() (member string, unit time.Duration) {
 	return "", 0
 }
 
-// mapTexts returns a value with each text in it replaced.
+// mapTexts returns a value with replace applied to each text in it.
 func mapTexts(value any, replace func(string) string) any {
 	switch v := value.(type) {
 	case string:
@@ -469,7 +470,7 @@ func mapTexts(value any, replace func(string) string) any {
 	return value
 }
 
-// mentions reports whether a text in a value has a part.
+// mentions reports whether a text in a value contains part.
 func mentions(value any, part string) (found bool) {
 	mapTexts(value, func(s string) string {
 		found = found || strings.Contains(s, part)
@@ -478,7 +479,7 @@ func mentions(value any, part string) (found bool) {
 	return found
 }
 
-// approvals reads what an entry says of calls that need no question, as any host has it.
+// approvals reads the tools that may be called without asking, in the form of any host.
 func approvals(entry map[string]any) map[string][]string {
 	found := map[string][]string{}
 	for _, member := range []string{"autoApprove", "alwaysAllow", "autoAllow", "trust"} {
@@ -501,11 +502,10 @@ func approvals(entry map[string]any) map[string][]string {
 	return found
 }
 
-// Filled returns the entry with its variables filled in as hosts do, from the
-// environment. Problem says which cannot be. The user's other settings that have
-// servers mean the same by ${NAME}, ${NAME:-default} and ${workspaceFolder}, and by $NAME where
-// that is the whole value of a variable or of a header. References to secrets of the keyring stay:
-// see [Entry.Revealed].
+// Filled returns the entry with its variables filled in from the environment, as hosts do. Problem
+// names a variable that cannot be filled in. The user's other settings with servers also use
+// ${NAME}, ${NAME:-default} and ${workspaceFolder}, and $NAME if it is the whole value of a
+// variable or of a header. References to secrets of the keyring stay, see [Entry.Revealed].
 func (e Entry) Filled(workspace string) Entry {
 	x := expander{workspace: workspace, own: e.Own}
 	filled := x.filled(e)
@@ -515,11 +515,12 @@ func (e Entry) Filled(workspace string) Entry {
 	return filled
 }
 
-// HasSecrets reports whether an entry that was filled in has references to secrets of the keyring.
+// HasSecrets reports whether a filled-in entry has references to secrets of the keyring.
 func (e Entry) HasSecrets() bool { return e.Unrevealed != nil }
 
-// Revealed returns an entry that was filled in with its secrets in place of the references, and the
-// secrets. It fills the entry in once more: a variable whose value looks like a reference is none.
+// Revealed returns a filled-in entry with secrets in place of the references, and the secrets. It
+// fills in the original entry again, so that a variable whose value looks like a reference is not
+// taken for one.
 func (e Entry) Revealed(read func(name string) (string, error)) (revealed Entry, secrets []string, err error) {
 	if e.Unrevealed == nil {
 		return e, nil, nil
@@ -533,8 +534,7 @@ func (e Entry) Revealed(read func(name string) (string, error)) (revealed Entry,
 	return revealed, secrets, x.failed
 }
 
-// Secrets lists the names of the secrets of the keyring that the entry has references to, in the order of the
-// alphabet.
+// Secrets lists the names of the keyring secrets that the entry refers to, sorted.
 func (e Entry) Secrets() []string {
 	x := expander{own: e.Own}
 	x.filled(e)
@@ -542,8 +542,8 @@ func (e Entry) Secrets() []string {
 	return slices.Compact(x.secrets)
 }
 
-// Variables lists the variables of the environment that [Entry.Filled] fills in, and the ones that lead to
-// the keyring where it has secrets, as far as they are set, in the order of the alphabet.
+// Variables lists the environment variables that [Entry.Filled] fills in and that are set, sorted.
+// If the entry has secrets, it includes the variables that the keyring needs.
 func (e Entry) Variables() []string {
 	x := expander{own: e.Own}
 	x.filled(e)
@@ -557,10 +557,10 @@ func (e Entry) Variables() []string {
 // Input is a value of an entry for which the host asks its user.
 type Input struct {
 	ID          string
-	Env, Header string // the variable or the header that it is part of; both empty elsewhere
+	Env, Header string // the variable or header that contains it; both empty if it is elsewhere
 }
 
-// input matches the place of such a value, as VS Code writes it.
+// input matches a reference to such a value, in the form of VS Code.
 var input = regex.Lazy(`\$\{input:([^}]*)\}`)
 
 // Inputs lists the values of the entry for which the host asks its user.
@@ -584,7 +584,8 @@ func (e Entry) Inputs() (list []Input) {
 	return list
 }
 
-// WithInputs returns a text of an entry with what replace returns in the place of each value that the host asks for.
+// WithInputs returns a text of an entry with each value that the host asks for replaced by the
+// result of replace.
 func WithInputs(text string, replace func(id string) string) string {
 	return input().ReplaceAllStringFunc(text, func(match string) string {
 		return replace(strings.TrimSuffix(strings.TrimPrefix(match, "${input:"), "}"))
@@ -612,13 +613,13 @@ func (x *expander) filled(e Entry) Entry {
 	return filled
 }
 
-// object returns a member that is an object; nil when there is none.
+// object returns a member that is an object, or nil if there is no such member.
 func object(value map[string]any, member string) map[string]any {
 	inner, _ := value[member].(map[string]any)
 	return inner
 }
 
-// inside returns the object at a path of members; nil if there is none.
+// inside returns the object at a path of members, or nil if there is no such object.
 func inside(value map[string]any, path ...string) map[string]any {
 	for _, member := range path {
 		value = object(value, member)
@@ -646,20 +647,20 @@ func texts(value any) []string {
 	return list
 }
 
-// expander fills in variables as hosts do. problem says which it could not, and found names
-// those of the environment.
+// expander fills in variables as hosts do. problem describes one that it could not fill in, and
+// found has the names of filled-in environment variables.
 type expander struct {
 	workspace string
 	problem   string
 	found     []string
 
 	own     bool     // the entry may have references to secrets; see [Entry]
-	secrets []string // the names in the references
+	secrets []string // names in the references
 	read    func(name string) (string, error)
-	failed  error // of read; nil = none
+	failed  error // error of read
 }
 
-// secret returns the secret of a reference, or the reference where secrets are not read.
+// secret returns the secret of a reference, or the reference if read is nil.
 func (x *expander) secret(name, reference string) string {
 	switch {
 	case !x.own:
@@ -679,14 +680,14 @@ func (x *expander) secret(name, reference string) string {
 }
 
 // placeholder matches ${NAME}, ${NAME:-default}, ${env:NAME}, ${keyring:NAME}, ${input:id} and
-// {env:NAME}, which OpenCode has.
+// OpenCode's {env:NAME}.
 var placeholder = regex.Lazy(`\$\{([^}]*)\}|\{(env:[^}]*)\}`)
 
-// environment matches a variable of the environment as only some clients spell it.
+// environment matches an environment variable in the spelling of some clients.
 var environment = regex.Lazy(`\$?\{env:([^}]*)\}`)
 
-// Respelled returns the entry with variables of the environment as ${NAME}, which clients spell ${env:NAME}, {env:NAME}
-// and, as a whole value of env or headers, $NAME.
+// Respelled returns the entry with environment variables as ${NAME}. Some clients spell them
+// ${env:NAME}, {env:NAME} or, as a whole value of env or headers, $NAME.
 func (e Entry) Respelled() Entry {
 	plain := func(text string) string { return environment().ReplaceAllString(text, "$${$1}") }
 	e.URL, e.Dir = plain(e.URL), plain(e.Dir)
@@ -705,12 +706,11 @@ func (e Entry) Respelled() Entry {
 	return e
 }
 
-// HasVariable reports whether a value of the environment or of a header has a variable that is
-// filled in.
+// HasVariable reports whether a value of env or of a header has a variable that is filled in.
 func HasVariable(value string) bool { return placeholder().MatchString(braced(value)) }
 
-// braced returns a value of the environment or of a header that is $NAME as ${NAME}. Elsewhere that
-// is for the program: of arguments, shells fill it in.
+// braced replaces a whole value $NAME of env or of a header by ${NAME}. In other places $NAME is
+// left to the program; in arguments, shells fill it in.
 func braced(value string) string {
 	if at := bareVariable().FindString(value); at != "" && at == value {
 		return "${" + at[1:] + "}"
@@ -723,7 +723,7 @@ func (x *expander) text(text string) string {
 		name := strings.Trim(strings.TrimPrefix(match, "$"), "{}")
 		switch name {
 		case "workspaceFolder":
-			absolute, _ := filepath.Abs(x.workspace) // fails only without a current folder
+			absolute, _ := filepath.Abs(x.workspace) // fails only without a working folder
 			return absolute
 		case "userHome":
 			home, _ := os.UserHomeDir()

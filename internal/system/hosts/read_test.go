@@ -56,7 +56,8 @@ func TestServers(t *testing.T) {
 		}},
 		{"cursor", ``, nil}, {"cursor", `{"other":1}`, nil},
 
-		// What hosts have besides: variables of other forms, time limits, files and programs that only they read and run.
+		// Further features of hosts: variables of other forms, timeouts, and files and programs
+		// that only they read and run.
 		{"claude-code", `{"mcpServers":{"a":{"command":"a","env":{"K":"$HOSTS_SET","L":"a$HOSTS_SET"},"timeout":90000},` +
 			`"h":{"url":"https://x","headersHelper":"/bin/token"}}}`, []Entry{
 			{Name: "a", Command: []string{"a"}, Env: []string{"K=value", "L=a$HOSTS_SET"}, Timeout: 90 * time.Second},
@@ -154,7 +155,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// Servers that the settings switch off are named as such.
+// Named includes switched-off servers and marks them.
 func TestNamed(t *testing.T) {
 	t.Parallel()
 	for host, text := range map[string]string{
@@ -168,7 +169,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// What Put writes, Servers reads.
+// Servers reads the entry that Put writes.
 func TestServersOfOurEntry(t *testing.T) {
 	t.Parallel()
 	for _, name := range Readable() {
@@ -221,12 +222,12 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// What a client lets pass without a question is read in the words of each.
+// Approvals are read in the form of each client.
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		host, text string
-		approved   []string // of the tools get, put and drop
+		approved   []string // among the tools get, put and drop
 	}{
 		{"cline", `{"mcpServers":{"a":{"command":"x","autoApprove":["get","put"]}}}`, []string{"get", "put"}},
 		{"cline", `{"mcpServers":{"a":{"command":"x","alwaysAllow":["get"],"autoApprove":[]}}}`, []string{"get"}},

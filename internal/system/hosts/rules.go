@@ -15,7 +15,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// ruleFiles has the files in which Claude Code has permission rules for all folders: the user's, and an administrator's.
+// ruleFiles has Claude Code's files with permission rules for all folders: the user's and the
+// administrator's.
 var ruleFiles = []Paths{
 	everywhere("${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"),
 	apart("/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -24,15 +25,16 @@ var ruleFiles = []Paths{
 
 // Rule is a permission rule for the tools of a server, in a settings file of the host.
 type Rule struct {
-	Text string // as the file has it
+	Text string // as in the file
 	File string
 	Kind string // deny, ask or allow
 
-	text string // behind mcp__, as the host writes names; deny and ask rules may have * in it
+	text string // after mcp__, in the host's spelling; deny and ask rules may contain *
 }
 
-// ToolRules returns the rules of the host's settings that name tools of servers: those for all folders, or with a folder
-// those of its own files. Only Claude Code has such rules outside of its entries. A missing file has no rules.
+// ToolRules returns the rules for tools of servers in the host's settings. If folder is empty, it
+// returns the rules for all folders, otherwise the rules in the folder's own files. Only Claude
+// Code has such rules outside of its entries. A missing file has no rules.
 func (h *Host) ToolRules(folder string) (list []Rule, err error) {
 	if !h.hasFolders() {
 		return nil, nil
@@ -61,7 +63,7 @@ func (h *Host) ToolRules(folder string) (list []Rule, err error) {
 		}
 		all, err := settings(text, h.format)
 		if err != nil {
-			return nil, fmt.Errorf("reading permission rules: %s: %v", file, err) // its place is in that file, not in the servers' one
+			return nil, fmt.Errorf("reading permission rules: %s: %v", file, err) // not %w: the position is in this file, not in the servers'
 		}
 		for _, kind := range []string{"deny", "ask", "allow"} {
 			for _, rule := range texts(object(all, "permissions")[kind]) {
@@ -74,10 +76,10 @@ func (h *Host) ToolRules(folder string) (list []Rule, err error) {
 	return list, nil
 }
 
-// maxSettings bounds a settings file in bytes.
+// maxSettings limits a settings file, in bytes.
 const maxSettings = 1 << 20
 
-// readSettings reads a settings file, which may be a link to one elsewhere.
+// readSettings reads a settings file, which may be a symbolic link.
 func readSettings(file string) ([]byte, error) {
 	path, err := filepath.EvalSymlinks(file)
 	if err != nil {
@@ -94,7 +96,7 @@ func readSettings(file string) ([]byte, error) {
 // unfitInRule matches characters that Claude Code replaces in names of servers and tools.
 var unfitInRule = regex.Lazy(`[^A-Za-z0-9_-]`)
 
-// fitting returns the name of a server or tool as rules have it.
+// fitting returns the name of a server or tool in the spelling of rules.
 func fitting(name string) string { return unfitInRule().ReplaceAllString(name, "_") }
 
 // Names reports whether the rule is for tools of a server.
@@ -106,12 +108,12 @@ func (r Rule) Denies(server, tool string) bool {
 		slices.ContainsFunc(r.tools(server), func(p string) bool { return pattern.Pattern(p).Match(fitting(tool)) })
 }
 
-// Narrow reports whether the rule is for some arguments of a tool only, which stand in parentheses. No rule of
-// toolfold does the same.
+// Narrow reports whether the rule is only for some arguments of a tool, in parentheses. No toolfold
+// rule has the same effect.
 func (r Rule) Narrow() bool { return strings.Contains(r.text, "(") }
 
-// Restrict puts rules of the host into an entry: denied tools are left out of it, and approvals stand beside those of
-// the entry. A server whose every tool is denied is switched off. Narrow rules are left to the caller.
+// Restrict applies rules of the host to an entry: it excludes denied tools and adds asks and
+// approvals. A server whose tools are all denied is switched off. It skips narrow rules.
 func (e *Entry) Restrict(rules []Rule) {
 	for _, r := range rules {
 		if r.Narrow() {
@@ -136,12 +138,13 @@ func (e *Entry) Restrict(rules []Rule) {
 	}
 }
 
-// tools returns patterns of the tools of a server that the rule is for; nil if it is not for the server. A name of a
-// server may have __ in it, so each __ may be where it ends: mcp__a__b__c is for b__c of a, and for c of a__b.
+// tools returns patterns for the tools of a server that the rule applies to, or nil if it does not
+// apply. The name of a server may contain __, so it may end at each __: mcp__a__b__c is for tool
+// b__c of server a, and for tool c of server a__b.
 func (r Rule) tools(server string) (list []string) {
 	text, _, _ := strings.Cut(r.text, "(")
 	is := func(name string) bool {
-		if r.Kind == "allow" { // the host takes no * for a server that it allows
+		if r.Kind == "allow" { // the host accepts no * for the server in allow rules
 			return name == fitting(server)
 		}
 		return pattern.Pattern(name).Match(fitting(server))

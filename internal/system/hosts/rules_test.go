@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A rule of a settings file restricts the entries of the servers that it may be for.
+// A rule of a settings file restricts the entries of all servers that it may be for.
 func TestRulesRestrictEntries(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -45,7 +45,8 @@ func TestRulesRestrictEntries(t *testing.T) {
 	}
 }
 
-// Settings may be a link to a file elsewhere. What is no plain file, or is too large, is refused.
+// Settings may be a link to another file. A file that is not a regular file or is too large is
+// rejected.
 func TestRulesAreReadSafely(t *testing.T) {
 	t.Parallel()
 	folder, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "dotfiles.json")

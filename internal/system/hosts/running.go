@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// Processes are the names of the programs that run.
+// Processes are the names of running programs.
 type Processes []string
 
-// Running lists the programs of this user that run; on Windows those of all users. It is empty if the system does not
-// show them.
+// Running lists the running programs of this user, or of all users on Windows. It is empty if the
+// system does not show them.
 func Running(ctx context.Context) Processes {
 	if runtime.GOOS == "linux" {
 		return readProc("/proc", os.Getuid())
@@ -40,14 +40,15 @@ func readProc(folder string, user int) (list Processes) {
 	for _, file := range files {
 		line, err := os.ReadFile(file)
 		status, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
-		if err == nil && bytes.Contains(status, fmt.Appendf(nil, "\nUid:\t%d\t", user)) { // else it has ended, or is another user's
+		if err == nil && bytes.Contains(status, fmt.Appendf(nil, "\nUid:\t%d\t", user)) { // otherwise it has ended or is another user's
 			list = append(list, program(strings.Split(string(line), "\x00")))
 		}
 	}
 	return list
 }
 
-// readLines reads command lines, one a line. A path with a blank in it is not known.
+// readLines parses a list of command lines. Programs whose path contains a space are not
+// recognized.
 func readLines(list []byte) (found Processes) {
 	for line := range strings.Lines(string(list)) {
 		found = append(found, program(strings.Fields(line)))
@@ -64,7 +65,8 @@ func readTasks(list []byte) (found Processes) {
 	return found
 }
 
-// program returns the name of the program that a command line starts: that of the script if the program runs scripts.
+// program returns the name of the program that a command line starts, or of the script if the
+// program runs scripts.
 func program(line []string) string {
 	line = append(line, "", "")
 	if name := filepath.Base(line[0]); !slices.Contains([]string{"node", "bun", "deno"}, name) || line[1] == "" {
@@ -73,8 +75,8 @@ func program(line []string) string {
 	return filepath.Base(line[1])
 }
 
-// Has reports whether the host runs. Names differ in their letters' case: Claude is the desktop's program, and claude
-// Claude Code.
+// Has reports whether the host runs. Names are case-sensitive: Claude is the desktop program, and
+// claude is Claude Code.
 func (list Processes) Has(h *Host) bool {
 	return h.Path != nil && slices.Contains(list, cmp.Or(h.process, h.Program, h.Name))
 }

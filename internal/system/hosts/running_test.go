@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The programs of a user are read from any system's list, scripts by their own name.
+// The programs of a user are read from the list of any system. Scripts have their own name.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -8,33 +8,33 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// Sends says how a host rewrites a server's tools before a model sees them, as
-// one version of it was seen to do. The counts that the definitions
-// lead to were compared with requests of that version.
+// Sends describes how a host rewrites a server's tools for a model, as recorded from one version.
+// The resulting token counts were compared with requests of this version.
 type Sends struct {
 	Version      string
 	Instructions bool   // a model is shown the server's instructions
 	MaxText      int    // characters of a description or of instructions, cut beyond; 0 = no limit
-	Also         string // what else it does; may be empty
+	Also         string // other changes; may be empty
 
 	name       func(server, tool string) string
-	schema     func(*ordered.Map) // edits a schema; nil = it stays as it is
+	schema     func(*ordered.Map) // edits a schema; nil = unchanged
 	definition func(name, description string, schema json.RawMessage) ordered.Map
-	line       func(name, description string) string // of a tool that waits to be searched for; nil = it has none
+	line       func(name, description string) string // of a deferred tool; nil = no line
 
-	// serverLine is the line of a server, all of whose tools wait; nil = each tool has its own.
+	// serverLine returns the line of a server whose tools are all deferred; nil = each tool has its
+	// own line.
 	serverLine func(server, instructions string) string
 
-	// searches reports whether the version knows of a model that it can search for tools; nil = all models can. It sends
-	// every definition to the others.
+	// searches reports whether the host knows that a model can search for tools; nil = all models
+	// can. Other models get every definition.
 	searches func(model string) bool
 }
 
-// Defers reports whether the host, unless told otherwise, shows a line for
-// each tool, or for each server, until a model searches for it.
+// Defers reports whether the host, by default, shows a line for each tool or each server until a
+// model searches for it.
 func (s *Sends) Defers() bool { return s.line != nil || s.serverLine != nil }
 
-// ByServer reports whether the host shows a line for each server, in place of lines for tools.
+// ByServer reports whether the host shows a line for each server instead of each tool.
 func (s *Sends) ByServer() bool { return s.serverLine != nil }
 
 // Line returns the line for a tool of a host that defers.
@@ -47,8 +47,8 @@ func (s *Sends) ServerLine(server, instructions string) string {
 	return s.serverLine(server, instructions)
 }
 
-// For returns the host as it serves a model: one that it does not know to search is sent every definition. An empty model
-// is the host's default, which searches.
+// For returns the host as it treats a model: a model that it does not know to search gets every
+// definition. An empty model is the host's default, which searches.
 func (h *Host) For(model string) *Host {
 	if model == "" || h.Sends == nil || h.Sends.searches == nil || h.Sends.searches(model) {
 		return h
@@ -60,26 +60,27 @@ func (h *Host) For(model string) *Host {
 	return &other
 }
 
-// Model returns the model that the text of the host's file names; empty if it names none, or the host asks for none there.
+// Model returns the model in the text of the host's file. It is empty if there is no model, or if
+// the host treats all models alike.
 func (h *Host) Model(text []byte) string {
 	if h.Sends == nil || h.Sends.searches == nil {
 		return ""
 	}
-	all, _ := settings(text, h.format) // who reads the servers finds the error
+	all, _ := settings(text, h.format) // reading the servers returns the error
 	model, _ := all["model"].(string)
 	return model
 }
 
-// notInNames matches what hosts replace in the names of servers.
+// notInNames matches characters that hosts replace in names of servers.
 var notInNames = regex.Lazy(`[^a-zA-Z0-9_-]`)
 
-// Name returns the name of a server's tool that a model is shown.
+// Name returns the name of a server's tool for models.
 func (s *Sends) Name(server, tool string) string {
 	return s.name(notInNames().ReplaceAllString(server, "_"), tool)
 }
 
-// Definition returns the definition of a tool as the host sends it. The schema
-// is compact JSON; nil stands for none.
+// Definition returns the definition of a tool as the host sends it. The schema is compact JSON, or
+// nil if there is no schema.
 func (s *Sends) Definition(server, tool, description string, schema json.RawMessage) (json.RawMessage, error) {
 	var parsed ordered.Map
 	if s.schema != nil && json.Unmarshal(schema, &parsed) == nil {
@@ -92,7 +93,7 @@ func (s *Sends) Definition(server, tool, description string, schema json.RawMess
 	return ordered.JSON(s.definition(s.Name(server, tool), s.Cut(description), schema))
 }
 
-// Cut returns as much of a text as a model is shown.
+// Cut cuts a text to MaxText characters.
 func (s *Sends) Cut(text string) string {
 	if runes := []rune(text); s.MaxText > 0 && len(runes) > s.MaxText {
 		return string(runes[:s.MaxText])
@@ -105,7 +106,7 @@ func joined(prefix, separator string) func(server, tool string) string {
 	return func(server, tool string) string { return prefix + server + separator + tool }
 }
 
-// alone leaves the name of a tool as it is.
+// alone returns the name of a tool unchanged.
 func alone(_, tool string) string { return tool }
 
 // The lines of hosts that defer.
@@ -119,7 +120,8 @@ func boldName(name, description string) string {
 	return "- **" + name + "**: " + description
 }
 
-// namespace is Codex's: a line for a server, with at most 250 characters of the first line of its instructions.
+// namespace is Codex's line for a server, with at most 250 characters of the first line of its
+// instructions.
 func namespace(server, instructions string) string {
 	line := "- mcp__" + strings.ReplaceAll(notInNames().ReplaceAllString(server, "_"), "-", "_")
 	first, _, _ := strings.Cut(strings.TrimSpace(instructions), "\n")
@@ -132,11 +134,12 @@ func namespace(server, instructions string) string {
 	return line + ": " + first
 }
 
-// codexModel matches models of which Codex 0.171.0 knows that they search: its list of models and their longer names.
+// codexModel matches the models that Codex 0.171.0 knows to search: its list of models, and names
+// that begin with them.
 var codexModel = regex.Lazy(`^([^/]*/)?(gpt-5\.5|gpt-5\.6-(sol|terra|luna)|gpt-6-(astra|sol|luna)|gpt-6\.1-(sol|terra)|` +
 	`gpt-6\.2-(sol|astra)|gpt-daybreak-(blue|red)-latest|codex-auto-review)`)
 
-// The forms in which the interfaces of models take definitions.
+// The forms of definitions in the APIs of models.
 
 func anthropic(name, description string, schema json.RawMessage) ordered.Map {
 	return ordered.Map{{Key: "name", Value: name}, {Key: "description", Value: description}, {Key: "input_schema", Value: schema}}
@@ -161,10 +164,10 @@ func gemini(name, description string, schema json.RawMessage) ordered.Map {
 
 // Edits of schemas.
 
-// closed is OpenCode's: no members that are not declared.
+// closed is OpenCode's edit: no undeclared members.
 func closed(schema *ordered.Map) { schema.Set("additionalProperties", false) }
 
-// waiting is Gemini CLI's: a parameter that says whether calls wait for others.
+// waiting is Gemini CLI's edit: a parameter for whether a call waits for previous calls.
 func waiting(schema *ordered.Map) {
 	properties := member(*schema, "properties")
 	properties.Set("wait_for_previous", ordered.Map{{Key: "type", Value: "boolean"},
@@ -173,7 +176,7 @@ func waiting(schema *ordered.Map) {
 	schema.Set("properties", properties)
 }
 
-// bare is Codex's: schemas without formats and bounds, objects with properties.
+// bare is Codex's edit: no formats and bounds, and every object has properties.
 func bare(schema *ordered.Map) {
 	members := ordered.Map{}
 	for _, m := range *schema {
@@ -208,7 +211,7 @@ func bareOf(value any) any {
 	return schema
 }
 
-// member returns a member that is an object; nil when there is none.
+// member returns a member that is an object, or nil if there is no such member.
 func member(object ordered.Map, key string) ordered.Map {
 	value, _ := object.Get(key)
 	raw, _ := value.(json.RawMessage)

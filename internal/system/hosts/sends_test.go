@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What hosts send was recorded from their requests.
+// The expected definitions were recorded from requests of hosts.
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	const schema = `{"$schema":"s","type":"object","properties":{"n":{"type":"integer","minimum":1},"o":{"type":"object"},` +
@@ -54,8 +54,8 @@ func TestLinesOfDeferredTools(t *testing.T) {
 	}
 }
 
-// Codex defers the tools of all servers behind a line for each, to the models that it knows. What it sent was recorded from
-// its requests.
+// Codex sends known models a line for each server and defers all tools. The expected lines were
+// recorded from its requests.
 func TestLinesOfServers(t *testing.T) {
 	t.Parallel()
 	codex := Find("codex")

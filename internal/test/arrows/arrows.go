@@ -1,5 +1,5 @@
-// Package arrows holds the rules of who may import whom, and the test that
-// keeps them. They hold for both modules, the product and e2e.
+// Package arrows has the rules for imports between packages, and their test. They apply to both
+// modules, the product and e2e.
 package arrows
 
 import (
@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// module is the path of the product's module, with which that of e2e begins.
+// module is the path of the product's module, and the beginning of e2e's path.
 const module = "github.com/toolfold/toolfold"
 
-// mayImport lists the packages of this module that a package may import. A name
-// stands for the package and, with a slash at its end, for all below it; "." is
-// the root, the language. Rules of a package win over those of its folder.
+// mayImport lists the packages of this module that a package may import. A name with a slash at its
+// end includes all packages below it; "." is the root package. A rule for a package overrides the
+// rule for its folder.
 var mayImport = map[string][]string{
 	".": {
 		"internal/call/callctx", "internal/call/judge", "internal/text/jsonx", "internal/text/ordered", "internal/text/pattern",
@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"examples/": {".", "ask", "content", "gateway", "serve", "upstream"},
 	"cmd/":      {"internal/cli"},
 
-	// A module of its own, which tests and measures.
+	// A separate module, which tests and measures.
 	"e2e/":            {"e2e/product"},
 	"e2e/attack":      {".", "e2e/product", "entry", "internal/", "internal/app", "internal/storage", "serve", "tools/"},
 	"e2e/bench":       {"e2e/bench/plain", "e2e/product", "internal/text/regex"},
@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"e2e/folds":       {"doctor", "gateway", "gateway/fold", "lazy", "surface", "upstream"},
 	"e2e/planted":     {"e2e/product", "internal/code/scan"},
 
-	// What lies under the families, from the lowest folder up.
+	// Packages under the families, lowest first.
 	"internal/text/":         {"internal/text/"},
 	"internal/system/":       {"internal/system/", "internal/text/"},
 	"internal/call/":         {".", "internal/call/", "internal/system/", "internal/text/"},
@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 	"internal/test/workbench": {".", "entry", "internal/", "internal/app", "internal/storage", "internal/storage/queue", "surface",
 		"tools/"},
 
-	// The rooms of the program itself, above the families, see [application].
+	// Packages of the program itself, above the families, see [application].
 	"internal/app":           {".", "call", "internal/", "internal/app/", "internal/storage", "lazy", "permission", "serve", "tools/"},
 	"internal/app/offer":     {".", "call", "content", "internal/", "lazy", "serve", "tools/"},
 	"internal/app/telemetry": {".", "call", "entry", "internal/", "tools/queue", "tools/trace"},
@@ -73,7 +73,8 @@ var mayImport = map[string][]string{
 	"internal/storage/":      {".", "internal/", "internal/storage", "internal/storage/queue", "tools/"},
 	"internal/storage/queue": {".", "entry", "internal/", "permission", "serve", "tools/task"},
 
-	// The commands: what several of them need, from the lowest up, and the groups, which do not import each other.
+	// The commands: first shared packages, lowest first, then the groups, which do not import each
+	// other.
 	"internal/cli/screen":     {"internal/text/ordered"},
 	"internal/cli/env":        {".", "internal/", "internal/cli/screen"},
 	"internal/cli/heap":       {"internal/"},
@@ -115,14 +116,15 @@ var mayImport = map[string][]string{
 	"tools/design/": {".", "internal/", "tools/design/text"},
 }
 
-// application lists the folders of the program itself, and of what tests share. They stand under internal so
-// that tests of families, and modules beside this one, can import them. The rule "internal/" does not allow
-// them: only the command may import each, and they what their own rules name.
+// application lists the folders of the program itself and of shared test packages. They are under
+// internal so that tests of families and the module e2e can import them. The rule "internal/" does
+// not include them: only the command may import each of them. Their own imports are in their own
+// rules.
 var application = []string{"internal/app", "internal/cli", "internal/storage", "internal/test"}
 
-// overApplication lists the packages whose tests may import internal/app or the workbench:
-// each of these test binaries links the whole program. A slash at the end stands for all below.
-// Tests of other packages open what they test alone, or with toolfoldtest.
+// overApplication lists the packages whose tests may import internal/app or the workbench, because
+// each such test binary links the whole program. A slash at the end includes all packages below.
+// Tests of other packages open only the tested code, or use toolfoldtest.
 var overApplication = []string{
 	"call", "consolidate", "doctor", "lazy", "legacy", "migration", "migration/files", "permission", // what they make of our families
 	"tools/memory", // export and import through the answers that clients get
@@ -130,10 +132,9 @@ var overApplication = []string{
 	"internal/cli", "internal/cli/", "e2e/attack", // they link it anyway
 }
 
-// runsOn lists the families whose services, arguments and results have types of what
-// they run on, by the name of the package under internal. Such a family is the
-// command's own; others have plain data in all their signatures. The stores of both
-// are written by internal/storage.
+// runsOn lists the families whose services, arguments and results have types of the package under
+// internal that they run on. Only the command uses these families. All other families have plain
+// data in their signatures. internal/storage has the stores of both.
 var runsOn = map[string][]string{
 	"tools/ability":   {"workspace"},
 	"tools/agent":     {"engine", "workspace"},
@@ -146,10 +147,10 @@ var runsOn = map[string][]string{
 	"tools/workflow":  {"engine", "workspace"},
 }
 
-// plain has the servers that benchmarks compare with; no server links it.
+// plain has servers for comparison in benchmarks. No server links it.
 const plain = "e2e/bench/plain"
 
-// onlyIn names the one package that may import a library, beside [plain].
+// onlyIn has the only package, apart from [plain], that may import a library.
 var onlyIn = map[string]string{
 	"github.com/mark3labs/mcp-go":        "serve",    // the protocol stays in one place
 	"github.com/modelcontextprotocol":    "upstream", // a client, which no server needs
@@ -157,8 +158,8 @@ var onlyIn = map[string]string{
 	"go.opentelemetry.io/otel/exporters": "internal/app/telemetry",
 }
 
-// keptOut lists, for packages that others build on, what these must not depend
-// on, be it by way of others: it would be part of every program that uses them.
+// keptOut lists forbidden dependencies, also indirect ones, of packages for other programs, because
+// they would be part of every such program.
 var keptOut = map[string][]string{
 	"serve":        {engine, "github.com/expr-lang/expr", "go.yaml.in/yaml", "github.com/sashabaranov/go-openai"},
 	"tools/config": {engine},
@@ -177,7 +178,7 @@ func allowed(from, to string) (ok, known bool) {
 		dir = path.Dir(dir)
 		rules, known = mayImport[dir+"/"]
 	}
-	if strings.HasPrefix(to, "internal/test/") { // for tests, which have no rules; others name it whole
+	if strings.HasPrefix(to, "internal/test/") { // for tests, which have no rules; a package needs the exact name in its rule
 		return slices.Contains(rules, to), known
 	}
 	return slices.ContainsFunc(rules, func(rule string) bool {

@@ -15,7 +15,7 @@ import (
 
 const root = "../../.."
 
-// Tests may import what they like, except the whole application: see [overApplication].
+// Tests may import any package except the whole application, see [overApplication].
 func TestArrows(t *testing.T) {
 	t.Parallel()
 	checked, used := 0, map[string]bool{}
@@ -56,7 +56,8 @@ func checkFile(t *testing.T, path string) {
 	}
 }
 
-// checkTest fails if a test is over the application and may not be, and notes in used the rule that lets it.
+// checkTest fails if a test imports the application without permission, and records in used the
+// rule that allows it.
 func checkTest(t *testing.T, path string, used map[string]bool) {
 	t.Helper()
 	from, imports := importsOf(t, path)
@@ -75,7 +76,7 @@ func checkTest(t *testing.T, path string, used map[string]bool) {
 	}
 }
 
-// importsOf returns the folder of a file, from the root of the module, and what the file imports.
+// importsOf returns the folder of a file, relative to the root of the module, and its imports.
 func importsOf(t *testing.T, path string) (dir string, imports []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)

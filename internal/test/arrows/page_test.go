@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// pageLines is a page of declarations: what an author of a family has to know of.
+// pageLines limits the declarations that an author of a family must know: one page.
 const pageLines = 70
 
-// What only our own rooms need of each other stands under internal, or is a method.
+// Declarations that only our own packages need are under internal or methods.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "doc", "-short", module).Output()

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// What others can import has no type in its signatures that they cannot name, but for
-// families whose values are those of what they run on, see [runsOn].
+// Signatures of importable packages have no types that importers cannot name. Families that use the
+// types of their internal package are exempt, see [runsOn].
 func TestSignatures(t *testing.T) {
 	t.Parallel()
 	checked := 0
@@ -69,7 +69,7 @@ func TestSignatures(t *testing.T) {
 // stable lists the packages that docs/stability.md promises.
 var stable = []string{".", "ask", "content", "serve", "toolfoldtest"}
 
-// Each other package that can be imported says in its comment that it promises nothing.
+// The comment of every other importable package states that it is not stable.
 func TestStable(t *testing.T) {
 	t.Parallel()
 	comments := map[string]string{} // by folder
@@ -139,8 +139,8 @@ import "example.com/internal/text/jsonx"
 	}
 }
 
-// leaks lists the exported declarations of a file whose signature has a type of
-// a package of this module below a folder called internal.
+// leaks lists the exported declarations of a file that have a type of an internal package of this
+// module in their signature.
 func leaks(file *ast.File) []string {
 	l := leaking{internal: map[string]bool{}}
 	for _, spec := range file.Imports {
@@ -167,7 +167,7 @@ func leaks(file *ast.File) []string {
 	return l.found
 }
 
-// leaking gathers what [leaks] finds.
+// leaking collects the results of [leaks].
 type leaking struct {
 	internal map[string]bool // names of imported packages
 	found    []string
@@ -215,8 +215,8 @@ func (l *leaking) spec(spec ast.Spec) {
 	}
 }
 
-// typeOf returns the part of an expression that says its type; an empty
-// identifier where none does.
+// typeOf returns the part of an expression that states its type, or an empty identifier if no part
+// does.
 func typeOf(value ast.Expr) ast.Node {
 	switch v := value.(type) {
 	case *ast.UnaryExpr:
@@ -229,8 +229,7 @@ func typeOf(value ast.Expr) ast.Node {
 	return &ast.Ident{}
 }
 
-// check finds types of internal packages in a type, but for members that are
-// not exported.
+// check finds types of internal packages in a type. It skips unexported members.
 func (l *leaking) check(name string, typ ast.Node) {
 	ast.Inspect(typ, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -249,8 +248,7 @@ func (l *leaking) check(name string, typ ast.Node) {
 	})
 }
 
-// isMember reports whether a field is one of a struct or an interface, not a
-// parameter.
+// isMember reports whether a field belongs to a struct or an interface and is not a parameter.
 func isMember(typ ast.Node, field *ast.Field) bool {
 	found := false
 	ast.Inspect(typ, func(n ast.Node) bool {

@@ -12,10 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxColumns is the most characters of a line of Go, a tab counted as one.
+// maxColumns limits a line of Go, in characters; a tab counts as one.
 const maxColumns = 140
 
-// A struct tag cannot be broken; files that a program wrote are read by nobody.
+// Lines have at most maxColumns characters, except struct tags, which cannot be broken, and
+// generated files.
 func TestWidth(t *testing.T) {
 	t.Parallel()
 	checked := 0

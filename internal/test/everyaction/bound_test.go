@@ -11,8 +11,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Whatever is in the store, no answer to a client exceeds the limit, also not
-// where a call asks for as much as it may, and every answer that is cut says so.
+// No answer to a client exceeds the limit, whatever the store contains and however much a call asks
+// for. Every cut answer has a note.
 func TestAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	const limit = 12_000
@@ -32,8 +32,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// demanding are the example of an action, and the same with the highest limit
-// and every result field by name.
+// demanding returns the example of an action, and the same with the highest limit and every result
+// field by name.
 func demanding(a *toolfold.Action) map[string]json.RawMessage {
 	var args ordered.Map
 	if err := json.Unmarshal([]byte(a.Example), &args); err != nil {

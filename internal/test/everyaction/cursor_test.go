@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A cursor that no list has issued is refused by every action that takes one,
-// not answered with an empty page.
+// Every action with a cursor rejects a cursor that no list issued. It does not return an empty
+// page.
 func TestGarbageCursors(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
@@ -43,9 +43,8 @@ func TestGarbageCursors(t *testing.T) {
 	}
 }
 
-// A cursor leads on in the list that issued it, with the filters that it was
-// issued for. Every other list refuses it, and so does the same with others: what
-// follows there is not what follows here.
+// A cursor works in the list that issued it, with the same filters. All other lists reject it, and
+// so does the same list with other filters, because another page would follow.
 func TestCursorsBelongToTheirList(t *testing.T) {
 	t.Parallel()
 	b := workbench.Crammed(t, surface.Options{})

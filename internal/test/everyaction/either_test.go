@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// What lists show as get(key|keys) is so: the example has one of them, and without
-// it the call is refused by an error that names one.
+// A listed get(key|keys) is true: the example has one of the parameters, and without it the error
+// names one.
 func TestOneOfSeveralIsNeeded(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})

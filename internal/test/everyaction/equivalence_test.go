@@ -21,8 +21,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Every example gives the same result through the legacy surface and through
-// the consolidated one, each really served, and succeeds: examples are true.
+// Every example succeeds, with the same result, on the legacy surface and on the consolidated one.
+// Both are really served.
 func TestSurfacesAreEquivalent(t *testing.T) {
 	t.Parallel()
 	for _, spec := range workbench.New(t, surface.Options{}).Families() {
@@ -38,7 +38,7 @@ func TestSurfacesAreEquivalent(t *testing.T) {
 				if diff := cmp.Diff(string(now.content(t)), string(old.content(t))); diff != "" {
 					t.Errorf("legacy and consolidated differ (-consolidated +legacy):\n%s", diff)
 				}
-				kept := a.Apart || a.Legacy[0].Name == a.FullName() // the name is today's too
+				kept := a.Apart || a.Legacy[0].Name == a.FullName() // the name is the current one too
 				if (old.Meta["toolfold/deprecated"] == nil) != kept || now.Meta["toolfold/deprecated"] != nil {
 					t.Errorf("deprecation: legacy %s, consolidated %s", old.Meta["toolfold/deprecated"], now.Meta["toolfold/deprecated"])
 				}
@@ -47,9 +47,8 @@ func TestSurfacesAreEquivalent(t *testing.T) {
 	}
 }
 
-// world is an action's example and what has to happen before it: the examples
-// that the family declares before it, or, where one of these ends what the
-// example needs, only those that add something.
+// world is an action's example and the calls that must run before it: the previous examples of the
+// family, or only the adding ones if another would remove what the example needs.
 type world struct {
 	before []*toolfold.Action
 	action *toolfold.Action
@@ -92,8 +91,8 @@ func (w world) run(t *testing.T, mode surface.Mode) toolResult {
 	return last
 }
 
-// mode is the mode to serve in. What discovery answers is about the surface
-// itself, so for its names to be comparable the surface has to be one.
+// mode returns the mode to serve in. Discovery describes the surface itself, so its results are
+// comparable only on the same surface.
 func (w world) mode(m surface.Mode) surface.Mode {
 	if w.action.Family.Category == callctx.Discovery {
 		return surface.Consolidated
@@ -108,7 +107,7 @@ func TestMigrationRoundTrip(t *testing.T) {
 	rewriter := migration.NewRewriter(b.Families())
 	for _, e := range b.Entries() {
 		want := entry.Select(e.Action)
-		if e.Selector == "" && e.Tool != want.Tool && !e.Action.Apart { // else it is no legacy call
+		if e.Selector == "" && e.Tool != want.Tool && !e.Action.Apart { // otherwise it is not a legacy call
 			want = want.In(entry.FormObject)
 		}
 		got, _, err := rewriter.Rewrite(migration.Call{Name: e.Tool, Arguments: e.Example()})
@@ -122,8 +121,8 @@ func TestMigrationRoundTrip(t *testing.T) {
 	}
 }
 
-// What only a legacy tool took is listed, and taken with a warning, under its name
-// alone; rewritten calls leave it out, and say so.
+// Parameters that only a legacy tool had are listed, and accepted with a warning, only under its
+// name. Rewritten calls drop them with a note.
 func TestObsoleteValues(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
@@ -168,8 +167,7 @@ func TestObsoleteValues(t *testing.T) {
 	}
 }
 
-// Every field that a result really has is declared, and each declared field
-// can be kept alone.
+// Every field of a real result is declared, and each declared field can be selected alone.
 func TestProjection(t *testing.T) {
 	t.Parallel()
 	for _, spec := range workbench.New(t, surface.Options{}).Families() {

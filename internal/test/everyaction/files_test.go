@@ -18,7 +18,7 @@ import (
 	"github.com/toolfold/toolfold/tools/guard"
 )
 
-// filesOf are the texts of the files in a workspace, by path.
+// filesOf returns the texts of the files in a workspace, by path.
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -37,8 +37,8 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return texts
 }
 
-// writing is the example of an action with what makes it write a file, where
-// it takes that.
+// writing returns the example of an action, with the argument that makes it write a file if it has
+// one.
 func writing(t *testing.T, a *toolfold.Action) json.RawMessage {
 	t.Helper()
 	args := map[string]any{}
@@ -66,11 +66,10 @@ func writing(t *testing.T, a *toolfold.Action) json.RawMessage {
 	return raw
 }
 
-// nothing is a policy that lets nothing be written.
+// nothing is a policy that forbids all writes.
 const nothing = "gates: [path_violation]\nforbiddenPaths: [\"**\"]\n"
 
-// What writes files declares which, and writes none in a session whose policy
-// forbids them.
+// Actions that write files declare them, and do not write in a session whose policy forbids it.
 func TestActionsThatWriteFiles(t *testing.T) {
 	t.Parallel()
 	written := 0

@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Every action takes a filter: what leaves all as it is answers the same, and one that
-// is none is refused before anything is done.
+// Every action accepts a filter. The identity returns the same result, and an invalid filter is
+// rejected before the action runs.
 func TestEveryActionTakesAFilter(t *testing.T) {
 	t.Parallel()
 	plain, filtered := workbench.New(t, surface.Options{}), workbench.New(t, surface.Options{})
@@ -30,7 +30,7 @@ func TestEveryActionTakesAFilter(t *testing.T) {
 				args.Set(callctx.ArgJQ, filter)
 				return ordered.MustJSON(args)
 			}
-			if a.WritesFiles() || f.Name == "telemetry" || f.Name == "metrics" { // the other bench has files and counts of its own
+			if a.WritesFiles() || f.Name == "telemetry" || f.Name == "metrics" { // the other bench has its own files and counts
 				continue
 			}
 			wrong := filtered.Runner.Call(t.Context(), a.FullName(), with(".a | }"))
@@ -50,7 +50,7 @@ func TestEveryActionTakesAFilter(t *testing.T) {
 	}
 }
 
-// anyID replaces ids, of which the store makes some.
+// anyID replaces ids, because the store generates some.
 func anyID(content json.RawMessage) json.RawMessage {
 	return regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAll(content, []byte("id"))
 }

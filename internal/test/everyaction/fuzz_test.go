@@ -8,8 +8,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Whatever is called with whatever arguments, the answer is a result object
-// or an error with a code.
+// Every call, with any name and arguments, returns a result object or an error with a code.
 func FuzzCall(f *testing.F) {
 	b := workbench.New(f, surface.Options{})
 	for _, e := range b.Entries() {

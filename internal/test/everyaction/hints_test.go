@@ -18,15 +18,15 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// The hints are true: what only reads changes nothing that can be read, and
-// what is idempotent changes nothing when it is done again. Where a second call
-// changes nothing although the hint says it may, the hint is too weak.
+// The hints are true: a read-only action changes nothing that can be read, and a second call of an
+// idempotent action changes nothing. If a second call of another action changes nothing, its hint
+// is too weak.
 func TestHintsAreTrue(t *testing.T) {
 	t.Parallel()
 	for _, spec := range workbench.New(t, surface.Options{}).Families() {
 		for i, a := range spec.Actions {
 			if a.Forwards() {
-				continue // it does what another action does
+				continue // it forwards to another action
 			}
 			t.Run(a.FullName(), func(t *testing.T) {
 				t.Parallel()
@@ -55,8 +55,7 @@ func TestHintsAreTrue(t *testing.T) {
 	}
 }
 
-// readEverything returns what all actions that only read answer to their
-// examples.
+// readEverything returns the answers of all reading actions to their examples.
 func readEverything(t *testing.T, b *workbench.Bench) string {
 	t.Helper()
 	var all strings.Builder
@@ -75,9 +74,8 @@ func readEverything(t *testing.T, b *workbench.Bench) string {
 	return all.String()
 }
 
-// Nothing that a tool which is said to read can be asked changes anything, in
-// any mode and fold, whatever action is named to it. Loading adds to the list of
-// a session, which is what tells the client.
+// A tool with the read-only hint changes nothing, in any mode and fold and with any action name.
+// Loading changes only the list of a session, and the client is notified.
 func TestToolsThatReadOnlyRead(t *testing.T) {
 	t.Parallel()
 	tried := 0
@@ -115,8 +113,8 @@ func TestToolsThatReadOnlyRead(t *testing.T) {
 	}
 }
 
-// readsAs reports whether a tool without an action argument took a call as that
-// of its one action, which reads.
+// readsAs reports whether a tool without an action argument took a call as one of its only action,
+// which reads.
 func readsAs(b *workbench.Bench, tool entry.Tool, args map[string]any) bool {
 	entries := b.Client.Lookup(tool.Name)
 	return len(entries) == 1 && entries[0].Selector == "" && entries[0].Action.Effect == toolfold.Reads

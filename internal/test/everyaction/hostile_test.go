@@ -19,15 +19,13 @@ import (
 
 const hostileSize = 1 << 20 // bytes of a hostile body
 
-// maxAllocated bounds what one hostile body may make the server allocate in
-// all, from the bytes of the arguments to those of the answer; much of it is
-// free again before the end, and the race detector adds to it.
+// maxAllocated limits the total allocation of one call with a hostile body, in bytes, including the
+// arguments and the answer. Much of it is freed before the end, and the race detector adds to it.
 const maxAllocated = 50 << 20
 
-// One request of a megabyte costs a bounded amount of memory, whatever the
-// action and whatever is wrong with its arguments, and its answer is short.
-// Allocation stands for work here: quadratic work shows in it, and unlike a
-// clock it does not depend on what else the machine does.
+// A request of a megabyte allocates limited memory, for every action and every fault of its
+// arguments, and its error is short. Allocation measures work here: it shows quadratic work, and
+// unlike a clock it does not depend on other load of the machine.
 func TestHostileBodiesAreCheap(t *testing.T) {
 	b := workbench.New(t, surface.Options{})
 	for _, f := range b.Families() {
@@ -37,7 +35,7 @@ func TestHostileBodiesAreCheap(t *testing.T) {
 				t.Fatalf("%s: %s", e.Title(), reason.Content)
 			}
 			for how, args := range hostile(e) {
-				// The smallest of some runs: caches fill, others run beside.
+				// The smallest of some runs, because caches fill and other tests run in parallel.
 				least := uint64(1 << 62)
 				for range 3 {
 					var before, after runtime.MemStats
@@ -75,8 +73,8 @@ var hostileValues = func() map[string]json.RawMessage {
 	}
 }()
 
-// hostile lists bodies of about a megabyte: a third of the parameters with too
-// much of what they take or of what they do not, unknown names and fields.
+// hostile returns bodies of about a megabyte: huge valid or invalid values for a third of the
+// parameters, and unknown names and fields.
 func hostile(e *entry.Entry) map[string]json.RawMessage {
 	bodies := map[string]json.RawMessage{}
 	with := func(name, how string) {
@@ -87,7 +85,7 @@ func hostile(e *entry.Entry) map[string]json.RawMessage {
 		args.Set(name, hostileValues[how])
 		bodies[name+" as "+how] = ordered.MustJSON(args)
 	}
-	// Over all actions every kind of value meets every kind of parameter.
+	// Over all actions, every kind of value is passed to every kind of parameter.
 	kinds := slices.Sorted(maps.Keys(hostileValues))
 	for i, p := range e.Params() {
 		if i%3 == len(e.Title())%3 {
@@ -100,7 +98,7 @@ func hostile(e *entry.Entry) map[string]json.RawMessage {
 	return bodies
 }
 
-// Twice as much of a thing costs about twice as much.
+// Cost grows linearly with the size of a value.
 func TestCostGrowsLinearly(t *testing.T) {
 	b := workbench.New(t, surface.Options{})
 	cost := func(args json.RawMessage) float64 {

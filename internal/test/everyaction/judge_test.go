@@ -18,9 +18,9 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Arguments are judged by the declared fields, and hosts read the schema that is
-// computed from the same fields: what the one refuses, the other does. A schema
-// does not say which members are unknown, nor that a text must not be empty.
+// Arguments are checked by the declared fields, and hosts read the schema that is computed from the
+// same fields. Both reject the same arguments. A schema does not reject unknown members or empty
+// texts.
 func TestFieldsAgreeWithSchemas(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
@@ -85,14 +85,14 @@ func object(t *testing.T, text []byte) map[string]any {
 	return members
 }
 
-// mutate sets, replaces or takes out a member of an object, or of one within it.
+// mutate sets, replaces or removes a member of an object or of a nested object.
 func mutate(random *rand.Rand, params []toolfold.Param, object map[string]any) {
 	if len(params) == 0 {
 		return
 	}
 	p := params[random.IntN(len(params))]
 	if p.Loose || p.Items != nil && p.Items.Loose {
-		return // its service judges it
+		return // its service checks it
 	}
 	inner, isObject := object[p.Name].(map[string]any)
 	list, _ := object[p.Name].([]any)
@@ -113,7 +113,7 @@ func mutate(random *rand.Rand, params []toolfold.Param, object map[string]any) {
 	}
 }
 
-// anything returns a value that may or may not be one of a parameter.
+// anything returns a value that may be valid or invalid for a parameter.
 func anything(random *rand.Rand, p toolfold.Param) any {
 	pool := []any{
 		"", "x", strings.Repeat("é", 65), "2026-01-31", "2026-01-31T10:00:00Z", "2026-01-31T10:00:00", "00000000-0000-4000-8000-000000000001",

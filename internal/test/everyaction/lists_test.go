@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// notPaged are the lists in results of actions that read without a cursor, with what
-// bounds each or reads it on.
+// notPaged are lists without a cursor in results of reading actions, with their limit or the way to
+// read on.
 var notPaged = map[string]string{
 	"memory.get.entries":               "one for each of keys, of which left has those that do not fit",
 	"memory.get.missing":               "as many as keys at most",
@@ -66,8 +66,7 @@ var notPaged = map[string]string{
 	"tools.list.tools":                 "one line for each tool; category narrows it",
 }
 
-// Every list that an answer to a read holds is read on by a cursor, or there is a
-// reason why it need not be.
+// Every list in the result of a reading action has a cursor, or a reason why it does not need one.
 func TestGrowingAnswersHaveCursors(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
@@ -96,7 +95,7 @@ func TestGrowingAnswersHaveCursors(t *testing.T) {
 	}
 }
 
-// lists calls f with every action that reads pages without requiring anything, and the
+// lists calls f with every action that reads pages and has no required parameters, and with the
 // name of its list.
 func lists(b *workbench.Bench, f func(a *toolfold.Action, list string)) {
 	for _, family := range b.Families() {
@@ -110,8 +109,8 @@ func lists(b *workbench.Bench, f func(a *toolfold.Action, list string)) {
 	}
 }
 
-// kept are members of items that are there also where they are false, zero or what
-// a parameter of the family is by default.
+// kept are members of items that are present even if they are false, zero or the default of a
+// parameter of the family.
 var kept = map[string]string{
 	"ability.list.abilities.enabled":      "recorded",
 	"ability.list.abilities.priority":     "recorded",
@@ -134,7 +133,7 @@ var kept = map[string]string{
 	"trace.get.spans.result.tokens":       "a size",
 }
 
-// Items of lists leave out what is empty, false, zero or by default.
+// Items of lists omit empty, false, zero and default values.
 func TestListsAreBrief(t *testing.T) {
 	t.Parallel()
 	b := workbench.Crammed(t, surface.Options{})
@@ -191,8 +190,7 @@ func isDefault(f *toolfold.Family, name, text string) bool {
 	})
 }
 
-// A list of what is not there, a filter that matches nothing and a search without a
-// hit say what to do next.
+// Empty lists, filters without matches and searches without hits return a next step.
 func TestNothingFoundSaysWhatNext(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
@@ -228,9 +226,8 @@ func TestNothingFoundSaysWhatNext(t *testing.T) {
 	}
 }
 
-// otherTotals are lists that tell how much there is in another word than total, as
-// was recorded of the tools before consolidation or because total would be taken for
-// something else.
+// otherTotals are lists whose count has another name than total, because legacy tools had this name
+// or total would be misunderstood.
 var otherTotals = map[string]string{
 	"memory.export":  "count of the page, as recorded; memory.list has the total",
 	"memory.stats":   "totalEntries and namespaceCount, as recorded",
@@ -238,11 +235,11 @@ var otherTotals = map[string]string{
 	"trace.get":      "spanCount: the result is a trace, not a list",
 }
 
-// Results of all families have the same words for the same thing: total, hasMore and
-// nextCursor, metricName, and removed or deleted after the action.
+// Results of all families use the same words for the same thing: total, hasMore, nextCursor and
+// metricName, and removed or deleted as the action is called.
 func TestResultsUseTheSameWords(t *testing.T) {
 	t.Parallel()
-	usual := map[string]string{ // words that others have for it
+	usual := map[string]string{ // other words for it
 		"totalCount": "total", "size": "total", "length": "total", "number": "count", "results_count": "count", "metric": "metricName",
 		"more": "hasMore", "next": "nextCursor", "next_cursor": "nextCursor", "cursor": "nextCursor", "msg": "message", "errorMessage": "error",
 		"created": "createdAt", "updated_at": "updatedAt", "duration": "durationMs", "session": "sessionId", "agent": "agentId",

@@ -18,11 +18,11 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// maxErrorTokens is the most that an error may cost the model that made it.
+// maxErrorTokens limits the cost of an error for a model, in tokens.
 const maxErrorTokens = 200
 
-// Every example, broken in every way, is mended from the error alone: apply
-// what its problems say, with values from its example.
+// Every example, broken in every way, can be corrected from the error alone: by its problems and
+// values of its example.
 func TestErrorsMendCalls(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
@@ -34,7 +34,7 @@ func TestErrorsMendCalls(t *testing.T) {
 				case e.Legacy == (mode == surface.Legacy) && (e.Legacy || e.Selector != ""):
 					shown = e.In(form)
 				case form != entry.FormFlat || mode == surface.Legacy:
-					continue // as in the other benches
+					continue // as in the other tests
 				}
 				t.Run(fmt.Sprint(mode, " ", form, " ", e.Title(), " as ", e.Tool), func(t *testing.T) {
 					t.Parallel()
@@ -48,7 +48,7 @@ func TestErrorsMendCalls(t *testing.T) {
 	}
 }
 
-// nest writes flat arguments the way calls of an entry are shown.
+// nest converts flat arguments to the form in which calls of an entry are shown.
 func nest(e *entry.Entry, args map[string]any) map[string]any {
 	if !e.Nests() {
 		return args
@@ -80,7 +80,7 @@ func checkRepair(t *testing.T, b *workbench.Bench, e *entry.Entry, broken breaka
 	}
 	mended := mend(t, broken.args, answer.Content)
 	again := b.Call(e, ordered.MustJSON(mended))
-	for last := answer; last.Err.Hint != "" && isAboutArguments(again); { // more was wrong than one error tells
+	for last := answer; last.Err.Hint != "" && isAboutArguments(again); { // one error does not report all faults
 		last = again
 		mended = mend(t, mended, again.Content)
 		again = b.Call(e, ordered.MustJSON(mended))
@@ -95,7 +95,7 @@ func isAboutArguments(a toolfold.Answer) bool {
 	return a.Err != nil && len(a.Err.Problems) > 0
 }
 
-// breakage is an example with something wrong in it.
+// breakage is an example with a fault.
 type breakage struct {
 	how  string
 	args map[string]any
@@ -147,7 +147,7 @@ func withoutAction(e *entry.Entry) []breakage {
 	return []breakage{{"without the action", missing}, {"misspelt action", unknown}}
 }
 
-// wrongValues are values that a parameter cannot be.
+// wrongValues returns invalid values of a parameter.
 func wrongValues(p toolfold.Param) []any {
 	var list []any
 	switch {
@@ -183,7 +183,7 @@ func wrongValues(p toolfold.Param) []any {
 	return list
 }
 
-// strayParam is a parameter of a sibling that the action does not have.
+// strayParam returns a parameter of a sibling that the action does not have.
 func strayParam(e *entry.Entry) (name string, ok bool) {
 	own := e.Params()
 	for _, sibling := range e.Action.Family.Actions {
@@ -196,7 +196,7 @@ func strayParam(e *entry.Entry) (name string, ok bool) {
 	return "", false
 }
 
-// mend applies an error to the call that it answers.
+// mend corrects a call by its error.
 func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string]any {
 	t.Helper()
 	var told struct {
@@ -230,8 +230,7 @@ func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string
 	return mended
 }
 
-// paramsOf decodes a copy of the params of a call, and reports whether they are
-// text.
+// paramsOf returns a decoded copy of the params of a call, and whether they were text.
 func paramsOf(args map[string]any) (params map[string]any, isText bool) {
 	params = map[string]any{}
 	switch value := args[callctx.ArgParams].(type) {

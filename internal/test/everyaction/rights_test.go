@@ -22,9 +22,9 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// What is not permitted is absent, in each mode and at each level: from the
-// list with its enums, signatures and schemas, from find, describe and load,
-// from suggestions and from dispatch, under every name.
+// Actions that are not permitted are absent in each mode and at each level: from the list with its
+// enums, signatures and schemas, from find, describe and load, from suggestions and from dispatch,
+// under every name.
 func TestWhatIsNotPermittedIsAbsent(t *testing.T) {
 	t.Parallel()
 	onlyReads := &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.Effect == toolfold.Reads || a.Forwards() }}
@@ -60,7 +60,7 @@ func shows(list []lazy.Listed, e *entry.Entry) bool {
 			continue
 		}
 		for signature := range strings.FieldsSeq(strings.TrimPrefix(l.Description, e.Action.Family.Summary+":")) {
-			verbs, _, _ := strings.Cut(signature, "(") // several that require the same
+			verbs, _, _ := strings.Cut(signature, "(") // several with the same parameters
 			verbs, _, _ = strings.Cut(verbs, "=")
 			if slices.Contains(strings.Split(verbs, "|"), e.Action.Name) {
 				return true
@@ -131,8 +131,8 @@ func checkSilent(t *testing.T, how, name string, err *toolfold.Error) {
 	}
 }
 
-// Should a name of an action that is not permitted resolve all the same, the
-// call is refused before its arguments are looked at.
+// If the name of a forbidden action resolves anyway, the call is rejected before its arguments are
+// read.
 func TestPermissionsAreASecondLine(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
@@ -149,8 +149,8 @@ func TestPermissionsAreASecondLine(t *testing.T) {
 	}
 }
 
-// A denied action is denied whatever name the rule has, whatever name it is
-// called by, and whoever calls: tools.call, a task, a workflow or an agent.
+// A denied action is denied under every name, in the rule and in the call, and for all callers:
+// tools.call, tasks, workflows and agents.
 func TestDeniedEverywhere(t *testing.T) {
 	t.Parallel()
 	everything := workbench.New(t, surface.Options{})
@@ -184,10 +184,9 @@ func TestDeniedEverywhere(t *testing.T) {
 	}
 }
 
-// The rights of a caller hold on one server beside others who have more: what is
-// denied is neither listed, found, described, loaded nor called under any name,
-// nor run by tools.call, a workflow, an agent or a task, also not by one that a
-// worker runs when the caller is gone.
+// The rights of a caller hold on a server whose other callers have more rights. A denied action is
+// not listed, found, described, loaded or called under any name. tools.call, workflows, agents and
+// tasks do not run it either, even if a worker runs the task after the caller is gone.
 func TestRightsOfCallers(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
@@ -221,8 +220,8 @@ func TestRightsOfCallers(t *testing.T) {
 	}
 }
 
-// checkTask submits a task that runs an agent with the rights of ctx, and wants it
-// to be refused or to fail: the worker that runs it has all rights.
+// checkTask submits a task that runs an agent with the rights of ctx, and expects it to be rejected
+// or to fail. The worker has all rights.
 func checkTask(t *testing.T, ctx context.Context, b *workbench.Bench, agent string) {
 	t.Helper()
 	submitted := b.Runner.Call(ctx, "task.submit", fmt.Appendf(nil, `{"name":"x","agentId":%q}`, agent))
@@ -244,8 +243,8 @@ func checkTask(t *testing.T, ctx context.Context, b *workbench.Bench, agent stri
 	}
 }
 
-// checkDenied calls an entry in every way and wants none to run it. The agent and
-// the workflow that call it are there as id.
+// checkDenied calls an entry in every way and expects that it does not run. An agent and a workflow
+// with this id call it.
 func checkDenied(t *testing.T, ctx context.Context, b *workbench.Bench, e *entry.Entry, id string) {
 	t.Helper()
 	step := ordered.MustJSON([]any{map[string]any{
@@ -267,7 +266,7 @@ func checkDenied(t *testing.T, ctx context.Context, b *workbench.Bench, e *entry
 	} {
 		answer := b.Runner.Call(ctx, call.name, json.RawMessage(call.args))
 		var run struct{ Success *bool }
-		_ = json.Unmarshal(answer.Content, &run) // results of runs only
+		_ = json.Unmarshal(answer.Content, &run) // only results of runs have it
 		if answer.Err == nil && (run.Success == nil || *run.Success) {
 			t.Errorf("%s, called %s, is run by %s: %s", e.Action.FullName(), e.Title(), how, answer.Content)
 		}

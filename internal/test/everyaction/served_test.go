@@ -40,7 +40,7 @@ const modern = `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},` +
 	`"io.modelcontextprotocol/clientCapabilities":{}}}}`
 
-// toolResult is a tools/call result as a client sees it.
+// toolResult is a tools/call result for a client.
 type toolResult struct {
 	Content           []struct{ Type, Text string } `json:"content"`
 	StructuredContent json.RawMessage               `json:"structuredContent"`

@@ -15,9 +15,9 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A parameter of a sibling is refused by every action that changes anything,
-// also where its value says nothing: it may be the safe value that the caller
-// relies on. Null is absent. Actions that read take it with a warning.
+// Every action that changes something rejects a parameter of a sibling, even with an empty value,
+// because the caller may rely on it as the safe value. Null counts as absent. Reading actions
+// accept it with a warning.
 func TestNoParameterOfASiblingIsDropped(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Full})
@@ -46,7 +46,7 @@ func TestNoParameterOfASiblingIsDropped(t *testing.T) {
 	}
 }
 
-// A read says which parameters of siblings it ignored, whatever they hold.
+// A reading action names the ignored parameters of siblings, whatever their values.
 func TestReadsNameWhatTheyIgnore(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Full})
@@ -89,8 +89,7 @@ func TestReadsNameWhatTheyIgnore(t *testing.T) {
 	}
 }
 
-// Hosts that fill in every parameter of the listed tool are understood, as long
-// as the strange ones say nothing.
+// Hosts may fill in every parameter of the listed tool, if the parameters of siblings are empty.
 func TestFilledInCalls(t *testing.T) {
 	t.Parallel()
 	for _, fold := range []consolidate.Fold{consolidate.ByFamily, consolidate.ByEffect} {
@@ -132,8 +131,7 @@ func TestFilledInCalls(t *testing.T) {
 	}
 }
 
-// holdsAll reports whether a call has every parameter of a family, as where a
-// host has filled them in.
+// holdsAll reports whether a call has every parameter of a family, as if a host filled them in.
 func holdsAll(args map[string]any, f *toolfold.Family) bool {
 	for _, a := range f.Actions {
 		for _, p := range a.Params() {
@@ -145,8 +143,7 @@ func holdsAll(args map[string]any, f *toolfold.Family) bool {
 	return true
 }
 
-// strangeValues are the parameters that only siblings of an action have, with
-// values for each.
+// strangeValues returns the parameters that only siblings of an action have, with values for each.
 func strangeValues(a *toolfold.Action) map[string]map[string]any {
 	strange := map[string]map[string]any{}
 	for _, sibling := range a.Family.Actions {
@@ -163,7 +160,7 @@ func strangeValues(a *toolfold.Action) map[string]map[string]any {
 	return strange
 }
 
-// dangerous is the value of a parameter by which its own action does the most.
+// dangerous returns the value of a parameter with the greatest effect on its own action.
 func dangerous(p toolfold.Param) any {
 	switch {
 	case p.Kind == toolfold.KindBoolean:
@@ -180,7 +177,7 @@ func dangerous(p toolfold.Param) any {
 	return "*"
 }
 
-// filling is what strict hosts fill a parameter with.
+// filling returns the value with which strict hosts fill a parameter.
 func filling(p toolfold.Param) any {
 	switch {
 	case p.Default != nil:

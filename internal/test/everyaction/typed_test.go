@@ -19,9 +19,8 @@ import (
 // typed is a surface of tools that list output schemas.
 var typed = surface.Options{Fold: consolidate.None, Level: lazy.Full}
 
-// Where a tool is one action and its whole schema is listed, it lists the schema of its
-// answers too, and they fit it: of an empty workbench, of one that is full, and as
-// examples leave it.
+// A tool that is one action and lists its whole schema also lists an output schema. Its answers
+// fit: on an empty workbench, on a full one, and after all examples.
 func TestAnswersFitOutputSchemas(t *testing.T) {
 	t.Parallel()
 	for name, b := range map[string]*workbench.Bench{"empty": workbench.New(t, typed), "full": workbench.Crammed(t, typed)} {
@@ -72,7 +71,7 @@ func TestAnswersFitOutputSchemas(t *testing.T) {
 	}
 }
 
-// withoutOptional is the example of an action without what may be left out.
+// withoutOptional returns the example of an action with only the required parameters.
 func withoutOptional(a *toolfold.Action) string {
 	var args map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(a.Example), &args); err != nil {
@@ -105,7 +104,7 @@ func compiled(t *testing.T, name string, schema json.RawMessage) *jsonschema.Sch
 	return s
 }
 
-// Every value in an output schema that has a shape says it.
+// Every value in an output schema declares its shape if it has one.
 func TestOutputSchemasHaveShapes(t *testing.T) {
 	t.Parallel()
 	for _, l := range workbench.New(t, typed).Discovery.List(t.Context()) {
@@ -121,14 +120,14 @@ func TestOutputSchemasHaveShapes(t *testing.T) {
 	}
 }
 
-// anyValues are result fields that hold what callers stored or gave, what a run answered, or
-// what has a schema of its own.
+// anyValues are result fields with data of callers, results of runs, or values with a schema of
+// their own.
 var anyValues = map[string]bool{
 	"value": true, "oldValue": true, "newValue": true, "metadata": true, "details": true, "input": true, "output": true, "answer": true,
 	"config": true, "inputSchema": true, "tools": true, "definitions": true, "got": true,
 }
 
-// nested are lists of steps within steps, whose shape is that of the list around them.
+// nested are lists of steps within steps, which have the shape of the enclosing list.
 var nested = map[string]bool{
 	"workflow_run.dryRun.plan.steps": true, "workflow_run.dryRun.plan.then": true, "workflow_run.dryRun.plan.else": true,
 }
@@ -152,7 +151,7 @@ func shapeless(path string, schema any, report func(path string)) {
 	shapeless(path, s["additionalProperties"], report)
 }
 
-// A tool that lists an output schema answers all of it, or says how to read on.
+// A tool with an output schema returns all of its answer, or how to read on.
 func TestTypedAnswersAreWhole(t *testing.T) {
 	t.Parallel()
 	o := typed

@@ -22,15 +22,14 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// The environment of TestRandomAnswersFitOutputSchemas: how many calls it makes of each
-// surface, and the file that it writes the answers to with what they were held against,
-// for another validator (e2e).
+// Environment variables of TestRandomAnswersFitOutputSchemas: the number of calls on each surface,
+// and the file for answers and their schemas, which another validator (e2e) checks.
 const (
 	typedCalls   = "TOOLFOLD_TYPED_CALLS"
 	typedAnswers = "TOOLFOLD_TYPED_ANSWERS"
 )
 
-// typedSample is the number of calls where the environment has none.
+// typedSample is the default number of calls.
 const typedSample = 300
 
 // judged is one line of the file of answers.
@@ -41,8 +40,8 @@ type judged struct {
 	Answer  json.RawMessage `json:"answer,omitempty"`
 }
 
-// Random calls of all actions, most of them right, are answered with what the listed
-// output schema says, or with an error that has no structured content.
+// Random calls of all actions, most of them valid, return results that fit the listed output
+// schema, or errors without structured content.
 func TestRandomAnswersFitOutputSchemas(t *testing.T) {
 	t.Parallel()
 	calls := typedSample
@@ -78,7 +77,7 @@ func TestRandomAnswersFitOutputSchemas(t *testing.T) {
 		}
 		names, right := slices.Sorted(maps.Keys(tools)), map[string]int{}
 		for i := range calls {
-			tool := names[i%len(names)] // each as often as the others
+			tool := names[i%len(names)] // all equally often
 			result := s.callTool(t, tool, ordered.MustJSON(g.arguments(tools[tool])))
 			if result.IsError {
 				if result.StructuredContent != nil {
@@ -112,7 +111,7 @@ func TestRandomAnswersFitOutputSchemas(t *testing.T) {
 // typedTool is a tool that lists an output schema.
 type typedTool struct {
 	params   []toolfold.Param // as the tool spells them
-	required int              // of them, the first
+	required int              // number of required params, which are first
 	example  json.RawMessage
 	schema   json.RawMessage
 }
@@ -143,14 +142,14 @@ func (s *served) typedTools(t *testing.T, name string, write func(judged)) map[s
 	return tools
 }
 
-// typedCaller makes arguments that are right as far as declarations say, with ids and
-// names that answers had before.
+// typedCaller generates arguments that are valid by their declarations, with ids and names from
+// earlier answers.
 type typedCaller struct {
 	*rand.Rand
-	learned map[string][]any // by the name of the member
+	learned map[string][]any // by member name
 }
 
-// arguments begin with the example, or with nothing but what is required.
+// arguments returns arguments based on the example or on the required parameters only.
 func (g *typedCaller) arguments(tool typedTool) map[string]any {
 	args := map[string]any{}
 	if g.IntN(3) > 0 {
@@ -171,7 +170,7 @@ func (g *typedCaller) arguments(tool typedTool) map[string]any {
 	return args
 }
 
-// value returns a value that a parameter allows.
+// value returns a valid value of a parameter.
 func (g *typedCaller) value(p toolfold.Param) any {
 	switch {
 	case len(p.Enum) > 0:
@@ -220,7 +219,7 @@ func (g *typedCaller) value(p toolfold.Param) any {
 	return []string{"alpha", "team/rules", "Ünïcode ✓", "a longer text with several words"}[g.IntN(4)]
 }
 
-// learn keeps the texts of an answer by the name of their member, the newest few.
+// learn stores the texts of an answer by member name and keeps the newest few.
 func (g *typedCaller) learn(value any) {
 	switch v := value.(type) {
 	case []any:

@@ -8,7 +8,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// A start does not validate the families: they are valid here.
+// The families are valid. A start does not validate them.
 func TestFamiliesAreValid(t *testing.T) {
 	t.Parallel()
 	families := workbench.New(t, surface.Options{}).Families()
@@ -22,7 +22,7 @@ func TestFamiliesAreValid(t *testing.T) {
 	}
 }
 
-// What restrains itself where only reading is permitted does not merely read elsewhere.
+// An action that restrains itself if only reading is permitted does more than read otherwise.
 func TestRestrainingActionsDoMore(t *testing.T) {
 	t.Parallel()
 	for _, f := range workbench.New(t, surface.Options{}).Families() {

@@ -1,5 +1,5 @@
-// Package golden compares what a test made with files that lie in the
-// repository, and writes them when the test runs with -update.
+// Package golden compares results of tests with files of the repository, and writes these files if
+// the test runs with -update.
 package golden
 
 import (

@@ -1,5 +1,5 @@
-// Package mcptest talks to a server in tests: line by line over stdio, or by POST
-// over HTTP, in both eras of the protocol.
+// Package mcptest is a client for tests of servers: line by line over stdio or by POST over HTTP,
+// in both eras of the protocol.
 package mcptest
 
 import (
@@ -21,7 +21,7 @@ type Server interface {
 	Handler(token string, hosts ...string) http.Handler
 }
 
-// ModernMeta is the metadata that every request of 2026-07-28 carries.
+// ModernMeta is the metadata of every request of 2026-07-28.
 const ModernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
 
@@ -29,8 +29,8 @@ const ModernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-
 const Initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 	`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-// Stdio sends lines over stdio one by one, each once the last one's answer is
-// there, and returns the answers.
+// Stdio sends lines over stdio one by one, each after the answer to the previous one, and returns
+// the answers.
 func Stdio(t *testing.T, s Server, lines ...string) []string {
 	t.Helper()
 	in, write := io.Pipe()
@@ -63,20 +63,20 @@ func Stdio(t *testing.T, s Server, lines ...string) []string {
 	return answers
 }
 
-// HTTP does the same over HTTP: every line is a POST.
+// HTTP is a client over HTTP, where every line is a POST.
 type HTTP struct {
 	t       *testing.T
 	URL     string
 	Session string // Mcp-Session-Id of 2025-11-25
 }
 
-// Connect talks to what a server serves without a token.
+// Connect serves s over HTTP without a token, and returns a client of it.
 func Connect(t *testing.T, s Server) *HTTP {
 	t.Helper()
 	return ConnectTo(t, s.Handler(""))
 }
 
-// ConnectTo talks to what another handler of a server serves.
+// ConnectTo serves a handler over HTTP and returns a client of it.
 func ConnectTo(t *testing.T, handler http.Handler) *HTTP {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -84,12 +84,12 @@ func ConnectTo(t *testing.T, handler http.Handler) *HTTP {
 	return Started(t, server)
 }
 
-// Started talks to a server that runs.
+// Started returns a client of a running server.
 func Started(t *testing.T, server *httptest.Server) *HTTP {
 	return To(t, server.URL+"/mcp")
 }
 
-// To talks to the server at an address.
+// To returns a client of the server at a URL.
 func To(t *testing.T, url string) *HTTP { return &HTTP{t: t, URL: url} }
 
 // Send sends a request without a body to a path of the server.
@@ -111,8 +111,8 @@ func (h *HTTP) Send(method, path string, headers ...string) *http.Response {
 	return response
 }
 
-// Post sends a message with extra headers, given as names and values in turns, and
-// follows the session that an answer begins.
+// Post sends a message with extra headers, as alternating names and values, and joins the session
+// that an answer starts.
 func (h *HTTP) Post(body string, headers ...string) (answer string, status int) {
 	h.t.Helper()
 	request, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.URL, strings.NewReader(body))

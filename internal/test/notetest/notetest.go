@@ -1,4 +1,4 @@
-// Package notetest has a family for tests of the mechanisms: it has a bit of everything.
+// Package notetest has a family with a bit of everything, for tests of mechanisms.
 package notetest
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold"
 )
 
-// The vocabulary of [Family].
+// The parameters and results of [Family].
 var (
 	id       = toolfold.UUID("id", "Note ID.")
 	text     = toolfold.String{Name: "text", Doc: "Text of the note.", MinLen: 1, MaxLen: 20}
@@ -62,7 +62,7 @@ type listOut struct {
 	Count int     `json:"count" doc:"How many."`
 }
 
-// GetIn holds the arguments of note.get.
+// GetIn are the arguments of note.get.
 type GetIn struct {
 	ID string `json:"id"`
 }
@@ -72,8 +72,7 @@ type Service struct{}
 
 var errDisk = errors.New("disk /dev/sda1 is gone")
 
-// Save answers with its arguments; the texts "boom" and "disk" make it panic
-// and fail.
+// Save returns its arguments; the texts "boom" and "disk" make it panic and fail.
 func (*Service) Save(_ context.Context, in saveIn) (saveOut, error) {
 	switch in.Text {
 	case "boom":
@@ -84,7 +83,7 @@ func (*Service) Save(_ context.Context, in saveIn) (saveOut, error) {
 	return saveOut{Meta: in.Meta, Text: in.Text, Tags: in.Tags, Owner: in.Owner}, nil
 }
 
-// List answers with two notes, and its limit as count.
+// List returns two notes, and its limit as count.
 func (*Service) List(_ context.Context, in listIn) (listOut, error) {
 	all := []entry{
 		{ID: "1", Text: "one", Meta: json.RawMessage(`{"a":{"b":1},"c":2}`)},
@@ -93,7 +92,7 @@ func (*Service) List(_ context.Context, in listIn) (listOut, error) {
 	return listOut{Notes: all, Count: in.Limit}, nil
 }
 
-// Get fails: there is no note.
+// Get always fails, because there is no note.
 func (*Service) Get(_ context.Context, in GetIn) (entry, error) {
 	return entry{}, toolfold.Errorf("NOTE_NOT_FOUND", "there is no note %s", in.ID).WithHint("list shows the notes")
 }

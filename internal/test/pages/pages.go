@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Read returns the Markdown pages below the root of the repository, by path with slashes. Data of tests, installed
-// packages, output of builds and hidden folders are left out.
+// Read returns the Markdown pages below the root of the repository, by path with slashes. It skips
+// test data, installed packages, build output and hidden folders.
 func Read(t testing.TB, root string) map[string]string {
 	t.Helper()
 	pages := map[string]string{}

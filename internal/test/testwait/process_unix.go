@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Processes waits for a file with the ids of processes, between spaces, and returns
-// them. The file has to appear at once with all of them: under its name by a rename.
+// Processes waits for a file with process ids, separated by spaces, and returns them. The file must
+// be complete when it appears, so it must be renamed to its name.
 func Processes(t testing.TB, file string) (pids []int) {
 	t.Helper()
 	Until(t, "the processes have written their ids", func() bool { _, err := os.Stat(file); return err == nil })
@@ -31,7 +31,7 @@ func Processes(t testing.TB, file string) (pids []int) {
 	return pids
 }
 
-// Alive reports whether a process runs. One that ended does not, even if its parent has
+// Alive reports whether a process runs. A process that ended does not run, even if its parent has
 // not waited for it.
 func Alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {

@@ -1,6 +1,6 @@
-// Package testwait waits in tests for events that are sure to come: generously, so that a
-// busy machine fails no test, and with an end, so that a failure names what is missing.
-// Tests within one process that wait for time to pass use testing/synctest.
+// Package testwait waits in tests for events that must come. The limit is generous, so that no test
+// fails on a busy machine, and the failure names the missing event. Tests that wait for time to
+// pass within one process use testing/synctest instead.
 package testwait
 
 import (
@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Limit bounds every wait, also the timeouts that tests hand to what they test.
+// Limit is the timeout of every wait, also of timeouts that tests pass to the tested code.
 const Limit = 2 * time.Minute
 
-// pause is the longest time between two looks at a condition; the first follow sooner.
+// pause is the longest time between two checks of a condition; the first checks follow sooner.
 const pause = 20 * time.Millisecond
 
-// Until returns when a condition holds, and stops the test if it does not within [Limit].
-// What is the event, as a sentence: "the server ends".
+// Until returns when a condition holds, and stops the test after [Limit]. The argument what
+// describes the event in a sentence: "the server ends".
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	end := time.Now().Add(Limit)
@@ -28,8 +28,8 @@ func Until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// Receive returns the next value of a channel, the zero value if it is closed, and stops
-// the test if nothing comes within [Limit]. What is as for [Until].
+// Receive returns the next value of a channel, or the zero value if it is closed. It stops the test
+// after [Limit]. The argument what is as for [Until].
 func Receive[T any](t testing.TB, what string, c <-chan T) T {
 	t.Helper()
 	late := time.NewTimer(Limit)
@@ -43,7 +43,7 @@ func Receive[T any](t testing.TB, what string, c <-chan T) T {
 	}
 }
 
-// Context is that of the test, and ends after [Limit].
+// Context returns the test's context with the timeout [Limit].
 func Context(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), Limit)
 	t.Cleanup(cancel)

@@ -10,7 +10,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// failing keeps the words of a failure in place of failing.
+// failing records the message of a failure instead of failing.
 type failing struct {
 	testing.TB
 	words string
@@ -23,7 +23,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// What comes is waited for up to the limit, and what does not come is named.
+// A wait lasts up to the limit, and its failure names the missing event.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	for what, wait := range map[string]func(t testing.TB, after time.Duration){

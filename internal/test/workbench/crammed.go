@@ -9,10 +9,10 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// CrammedEntries is how many of each thing are in a crammed workbench.
+// CrammedEntries is the number of objects of each kind in a crammed workbench.
 const CrammedEntries = 22
 
-// Crammed returns a workbench in which everything that can be long is.
+// Crammed returns a workbench whose data is as long as possible everywhere.
 func Crammed(t *testing.T, o surface.Options) *Bench {
 	t.Helper()
 	b := New(t, o)

@@ -1,5 +1,5 @@
-// Package workbench opens the whole application for tests: every family over a store
-// in memory, in a workspace of its own, with a clock that stands and counted ids.
+// Package workbench opens the whole application for tests: every family over a store in memory, in
+// its own workspace, with a fixed clock and counted ids.
 package workbench
 
 import (
@@ -30,24 +30,23 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// What the declared examples of actions refer to is there from the start.
+// Objects that declared examples of actions refer to. They exist from the start.
 const (
 	Session       = "11111111-1111-4111-8111-111111111111"
 	Schedule      = "22222222-2222-4222-8222-222222222222"
-	WorkspaceName = "example" // that tasks belong to
+	WorkspaceName = "example" // the workspace of tasks
 )
 
-// Bench is a workbench. Declared examples use its first id: in declared order they
-// make sense together.
+// Bench is a workbench. Declared examples use its first id, so they fit together in declared order.
 type Bench struct {
 	*surface.Surface
 	Workspace string // a copy of the workspace that declared examples refer to
-	Settings  string // the path of the user's file; it does not exist
+	Settings  string // path of the user's settings file, which does not exist
 	store     *storage.LazyDB
-	jumped    atomic.Int64 // nanoseconds by which the clock was set forward
+	jumped    atomic.Int64 // nanoseconds by which the clock is ahead of its start
 }
 
-// New returns a workbench that lists and permits what o says. It logs nothing.
+// New returns a workbench with the surface of o. It does not log.
 func New(t testing.TB, o surface.Options) *Bench {
 	t.Helper()
 	store := storage.Lazy("memory:")
@@ -89,7 +88,7 @@ func New(t testing.TB, o surface.Options) *Bench {
 	return b
 }
 
-// openExample makes the session and the schedule.
+// openExample creates the session and the schedule.
 func openExample(store *storage.LazyDB) error {
 	db, err := store.Open(context.Background())
 	if err != nil {
@@ -140,8 +139,7 @@ func workspace(t testing.TB) string {
 	return dir
 }
 
-// Root returns the folder of the module, for tests, which run in the folder of their
-// package.
+// Root returns the folder of the module. Tests run in the folder of their package.
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -181,7 +179,7 @@ func Arguments(e *entry.Entry) map[string]any {
 	return args
 }
 
-// Call answers within the process, in full.
+// Call runs a call within the process and returns the whole answer.
 func (b *Bench) Call(e *entry.Entry, args json.RawMessage) toolfold.Answer {
 	return b.Runner.Call(context.Background(), e.Tool, args)
 }

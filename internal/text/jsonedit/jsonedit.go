@@ -293,7 +293,8 @@ func (d document) items(l object) []json.RawMessage {
 	return items
 }
 
-// broken returns a [SyntaxError] for an error in a range of the text, if its place is known.
+// broken returns a [SyntaxError] for an error in a range of the text. If its position is unknown,
+// it returns an error without one.
 func (d document) broken(in span, err error) error {
 	if fault := Check(d.text); fault != nil {
 		return fault

@@ -7,40 +7,39 @@ import (
 	"sync"
 )
 
-// What relevance is made of. Each value is in the middle of a range in which
-// BenchmarkSets changes little.
+// Parts of relevance. Each value is in the middle of a range in which BenchmarkSets changes little.
 const (
 	nameBonus     = 1.0  // for a name that the query covers
-	sentenceBonus = 0.7  // for the best sentence against the whole query
-	inPassage     = 0.5  // weight of a word of a passage, which makes no document longer
+	sentenceBonus = 0.7  // for the best sentence, relative to the whole query
+	inPassage     = 0.5  // weight of a word of a passage; passages do not count as length
 	passageBonus  = 0.2  // for the best passage
-	evenEvidence  = 0.3  // evidence times coverage that gives a Score of one half
-	leastCoverage = 0.01 // of a hit by words that stand together for those of the query
+	evenEvidence  = 0.3  // product of evidence and coverage for a Score of one half
+	leastCoverage = 0.01 // of a hit that matches only pairs
 )
 
-// evidence weighs how often a word occurs in a document.
+// evidence weighs the count of a word in a document.
 var evidence = BM25{Saturation: 1.0, LengthShare: 0.9}
 
-// Bounds of the documents that are compared with the query: a third of all, within these.
+// Limits of the candidates, which are a third of all documents within these limits.
 const (
 	minCandidates = 24
 	maxCandidates = 100
 )
 
-// finder answers one query under the index's lock. Its lists are kept for the next.
+// finder runs one query under the index's lock. The next query reuses its lists.
 type finder struct {
 	x *Index
 
 	asked   []asked
 	byTerm  []int32            // by term: 1 + the index of asked; zero between queries
-	strange map[string]int32   // words that no document has, of asked
-	byPair  map[[2]int32]int32 // pairs of asked, of asked
-	sources []source           // those of one asked after those of another
+	strange map[string]int32   // by word that no document has: index of asked
+	byPair  map[[2]int32]int32 // by pair of indexes of asked: index of the pair in asked
+	sources []source           // grouped by asked
 	words   []string           // terms of a sentence
 	text    []byte             // scratch
-	columns []int32            // of asked: what candidates are compared by
-	parts   []int32            // what each sentence asks for, of asked
-	ends    []int32            // of the sentences, among parts
+	columns []int32            // indexes of asked that candidates are compared by
+	parts   []int32            // indexes of asked, sentence by sentence
+	ends    []int32            // of the sentences, in parts
 	wants   float64            // rarity of all words together
 	guessed int
 
@@ -57,29 +56,29 @@ type finder struct {
 	found      []found
 }
 
-// cell holds the match of a candidate with one thing that is asked.
+// cell is the match of a candidate with one word or pair.
 type cell struct {
 	value float64 // worth of the best source
-	named float64 // the same of the name
+	named float64 // the same for the name, summed up
 	share float64 // of the best source
 }
 
-// meeting holds the match of a candidate with two terms side by side.
+// meeting is the match of a candidate with two terms side by side.
 type meeting struct {
 	round  int32 // in which the candidate has the first term
 	weight float32
 	inName uint16
 }
 
-// tally adds up what a passage is worth.
+// tally adds up the worth of a passage.
 type tally struct {
 	sum  float64
-	last float64 // of it, for what was asked last
-	asks int32   // 1 + what was asked last
+	last float64 // part of sum, for the last asked
+	asks int32   // 1 + index of the last asked
 	meet int32   // round in which the passage has the first of two terms
 }
 
-// found is a candidate that is worth something.
+// found is a candidate with a worth above zero.
 type found struct {
 	slot            int32
 	worth, coverage float64
@@ -111,8 +110,7 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// choose makes the documents that share the most with the query the candidates,
-// in no order.
+// choose selects the documents that share the most with the query as candidates, unordered.
 func (f *finder) choose(limit int, keep func(id string) bool) {
 	x := f.x
 	f.scores = zeroed(f.scores, len(x.docs))
@@ -164,7 +162,7 @@ func (f *finder) choose(limit int, keep func(id string) bool) {
 	f.candidates = heap
 }
 
-// gather compares the candidates with what is asked for.
+// gather compares the candidates with the words and pairs of the query.
 func (f *finder) gather() {
 	x := f.x
 	f.place = zeroed(f.place, len(x.docs))
@@ -231,7 +229,7 @@ func (f *finder) meet(s *source) {
 	}
 }
 
-// credit notes that a candidate has a source.
+// credit records that a candidate has a source.
 func (f *finder) credit(candidate int32, s *source, weight float32, inName uint16) {
 	w, plain := float64(weight), 1.0
 	if f.x.plain[f.candidates[candidate]] {
@@ -243,7 +241,7 @@ func (f *finder) credit(candidate int32, s *source, weight float32, inName uint1
 	at.share = max(at.share, plain*s.share)
 }
 
-// tally notes that a passage has a source. Of what is asked the best source counts.
+// tally records that a passage has a source. Only the best source of each asked counts.
 func (f *finder) tally(passage int32, s *source) {
 	t := &f.tallies[passage]
 	if t.asks == 0 {
@@ -268,7 +266,7 @@ func (f *finder) ratePassages() {
 	}
 }
 
-// hits returns the best candidates that are worth something.
+// hits returns the best candidates with a worth above zero.
 func (f *finder) hits(limit int) []Hit {
 	f.found = f.found[:0]
 	for i, slot := range f.candidates {
@@ -288,15 +286,14 @@ func (f *finder) hits(limit int) []Hit {
 		shown := one.worth / asked * max(one.coverage, leastCoverage)
 		score := shown / (shown + evenEvidence)
 		if i > 0 {
-			score = min(score, list[i-1].Score) // one that has more of the words, but is worth less
+			score = min(score, list[i-1].Score) // it may have more of the words but less worth
 		}
 		list[i] = Hit{ID: f.x.docs[one.slot].id, Worth: one.worth, Coverage: one.coverage, Score: score}
 	}
 	return list
 }
 
-// rate returns what a candidate is worth to the query, and how much of the query
-// it has.
+// rate returns the worth of a candidate, and the share of the query that it covers.
 func (f *finder) rate(candidate int) (worth, coverage float64) {
 	cells := f.cells[candidate*len(f.columns):][:len(f.columns)]
 	nameRarity := f.x.nameRarity(&f.x.docs[f.candidates[candidate]])
@@ -328,7 +325,7 @@ func (f *finder) rate(candidate int) (worth, coverage float64) {
 	return worth + sentenceBonus*bestPart + passageBonus*f.best[candidate], has / max(f.wants, 1e-9)
 }
 
-// withName returns what a match is worth, more where it covers the name.
+// withName returns the worth of a match, increased by the share of the name that it covers.
 func withName(value, named, nameRarity float64) float64 {
 	if nameRarity > 0 {
 		value *= 1 + nameBonus*min(1, named/nameRarity)

@@ -8,47 +8,46 @@ import (
 // nameWeight is the weight of a word of a document's name.
 const nameWeight = 2
 
-// commonCount is the number of documents from which on a term's rarity is not
-// looked up but computed.
+// commonCount is the number of documents from which a term's rarity is computed instead of looked
+// up.
 const commonCount = 128
 
-// term is a word that documents have.
+// term is a word of the documents.
 type term struct {
 	text     string
 	postings []posting // in no order
-	passages []int32   // that have the term, each once, in no order
+	passages []int32   // with the term, each once, in no order
 }
 
 // posting is a document that has a term.
 type posting struct {
 	slot       int32
-	weight     float32 // times the term occurs, each by the weight of its part; passages count once
-	evidence   float32 // the same, but each time in a passage counts inPassage
+	weight     float32 // sum of part weights over occurrences; passages raise it to 1
+	evidence   float32 // the same, but each occurrence in a passage counts inPassage
 	inName     uint16  // times
 	inPassages uint16  // times
 }
 
-// span is the place of a passage: in the document of a slot, from one term to another.
+// span is the place of a passage: its document's slot and its range of terms.
 type span struct {
 	slot, begin, end int32
 	rarity           float64 // of its terms together
 }
 
-// shape has the properties that a misspelt word shares with the one meant: the first byte and,
-// give or take one, the length.
+// shape has the properties that a misspelt word shares with the intended one: the first byte, and
+// the length up to a difference of one.
 type shape struct {
 	first byte
 	size  uint8
 }
 
-// entry is a document as the index keeps it: the terms of its parts, one part
-// after the other.
+// entry is an indexed document: the terms of its parts in sequence.
 type entry struct {
 	id       string
 	order    int32
 	parts    []part
 	terms    []int32
-	passages []int32 // numbers of those among the parts
+	passages []int32 // numbers of its passages
 }
 
 // part is a text of a document.
@@ -56,10 +55,10 @@ type part struct {
 	end    int32 // of its terms
 	weight float32
 	kind   kind
-	loose  bool // the terms have no neighbours, as the whole of a word with parts has not
+	loose  bool // the terms have no neighbours, because they are whole compounds
 }
 
-// kind is the role of a part. Passages come last.
+// kind is the role of a part. Passages come last in a document.
 type kind uint8
 
 const (
@@ -68,7 +67,7 @@ const (
 	passage
 )
 
-// draft is a document that is analysed and not yet in the index.
+// draft is an analysed document that is not yet in the index.
 type draft struct {
 	id     string
 	length float32
@@ -104,7 +103,7 @@ func analyse(doc Document) draft {
 	return d
 }
 
-// put adds d, in the place of the document with the same ID if there is one.
+// put adds d and replaces a document with the same ID.
 func (x *Index) put(d *draft) {
 	e := entry{id: d.id, order: x.added, parts: slices.Clone(d.parts), terms: make([]int32, len(d.terms))}
 	if slot, ok := x.slots[d.id]; ok {
@@ -132,8 +131,8 @@ func (x *Index) put(d *draft) {
 	x.length += float64(d.length)
 }
 
-// add counts an occurrence in a part of a document, the last that has postings; number
-// is that of a passage.
+// add counts an occurrence in a part of a document, which must be the last that was added. Number
+// is the passage's number, if the part is a passage.
 func (t *term) add(slot int32, p part, number int32) {
 	if last := len(t.postings) - 1; last < 0 || t.postings[last].slot != slot {
 		t.postings = append(t.postings, posting{slot: slot})
@@ -166,7 +165,7 @@ func (x *Index) addPassage(s span) int32 {
 	return int32(len(x.passages) - 1)
 }
 
-// number returns the number of a term, a new one where it has none.
+// number returns the number of a term and assigns one to a new term.
 func (x *Index) number(text string) int32 {
 	n, ok := x.numbers[text]
 	if ok {
@@ -233,7 +232,7 @@ func (x *Index) remove(id string) {
 	delete(x.slots, id)
 }
 
-// setRarities follows a change of the number of documents.
+// setRarities recomputes rarities after a change of the number of documents.
 func (x *Index) setRarities() {
 	for count := range x.rarities {
 		x.rarities[count] = Rarity(float64(count), float64(len(x.slots)))
@@ -257,7 +256,7 @@ func (x *Index) rarity(count int) float64 {
 // count returns the number of documents that have a term.
 func (x *Index) count(number int32) int { return len(x.terms[number].postings) }
 
-// rarityOf returns how rare terms are together.
+// rarityOf returns the sum of the rarities of terms.
 func (x *Index) rarityOf(terms []int32) (sum float64) {
 	for _, n := range terms {
 		sum += x.rarity(x.count(n))
@@ -265,7 +264,7 @@ func (x *Index) rarityOf(terms []int32) (sum float64) {
 	return sum
 }
 
-// nameRarity returns how rare the words of a document's name are together.
+// nameRarity returns the sum of the rarities of the words of a document's name.
 func (x *Index) nameRarity(e *entry) float64 {
 	if len(e.parts) == 0 || e.parts[0].kind != name || e.parts[0].loose {
 		return 0
@@ -293,8 +292,8 @@ func (x *Index) sideBySide(first, second int32) (list []posting) {
 	return list
 }
 
-// sideBySide returns how often two terms are next to each other, but for passages: by
-// the weights of the parts, and in the name.
+// sideBySide counts how often two terms are next to each other outside passages: weighted by part,
+// and unweighted in the name.
 func (e *entry) sideBySide(first, second int32) (weight float32, inName uint16) {
 	begin := int32(0)
 	for _, p := range e.parts {

@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// rankShare is the constant of reciprocal rank fusion: the greater it is, the less a
-// first place says against a second.
+// rankShare is the constant of reciprocal rank fusion. The greater it is, the less a first place
+// differs from a second.
 const rankShare = 60
 
-// Merge returns the items of two lists, each best first, by the sum of the
-// reciprocals of their ranks; equals in the order of the first list. No item is twice
-// in a list.
+// Merge merges two lists, each best first and without duplicates, by the sum of the reciprocals of
+// their ranks. Ties keep the order of the first list.
 func Merge[T comparable](first, second []T) []T {
 	worth := map[T]float64{}
 	all := slices.Clone(first)

@@ -9,46 +9,44 @@ import (
 // Bounds of a query.
 const (
 	longestQuery = 16 << 10 // bytes
-	maxAsked     = 128      // terms and pairs
+	maxAsked     = 128      // terms and pairs, the rarest
 	maxSentences = 16
 	minGuessed   = 5 // bytes of a stem that may be misspelt
-	maxGuessed   = 8 // words that are guessed at
+	maxGuessed   = 8 // words to guess
 )
 
-// What stands for a word counts less than the word. A document without passages has
-// only its author's words: synonyms count more for it, and neighbours less.
+// A substitute counts less than the word itself. A document without passages has only its author's
+// words, so synonyms count more for it and neighbours less.
 const (
 	synonymShare      = 0.2
 	plainSynonymShare = 0.5
 	guessShare        = 0.5 // of a word one slip away
-	pairShare         = 0.9 // of neighbours against a word as rare
+	pairShare         = 0.9 // of neighbours, relative to a word of the same rarity
 	plainPairShare    = 0.6
 )
 
-// asked is a word of the query, or two that stand side by side, with all that
-// may stand for it.
+// asked is a word of the query, or a pair of neighbouring words.
 type asked struct {
 	key    string
 	second string  // of a pair
-	term   int32   // of a word; noTerm where no document has it
-	rarity float64 // of the word; of a pair, of the rarer of its words
+	term   int32   // of a word; noTerm if no document has it
+	rarity float64 // of the word, or of the rarer word of a pair
 	worth  float64 // of a perfect match
 	isPair bool
-	found  bool  // there are sources
-	column int32 // in which candidates are compared; noColumn where they are not
+	found  bool  // it has sources
+	column int32 // for comparing candidates; noColumn = not compared
 }
 
-// source is a term, or two side by side, that a document may have for what is
-// asked.
+// source is a term, or a pair of neighbouring terms, that matches an asked.
 type source struct {
 	asked    int32 // index
-	first    int32 // term; noTerm for a single one
+	first    int32 // first term of a pair; noTerm for a single term
 	term     int32
 	worth    float64 // of a perfect match
 	name     float64 // of a match in a name
-	share    float64 // of a match against the word itself
+	share    float64 // of a match, relative to the word itself
 	synonym  bool    // it is not what was asked, but means the same
-	plain    float64 // what these count for a document without passages, against one with them
+	plain    float64 // factor of these for a document without passages
 	postings []posting
 }
 
@@ -78,7 +76,7 @@ func (f *finder) parse(query string) {
 	f.keepRarest()
 }
 
-// ask adds a word to what is asked for, once, and returns its index.
+// ask adds a word to asked, unless it is there, and returns its index.
 func (f *finder) ask(key string) int32 {
 	n, known := f.x.numbers[key]
 	if !known {
@@ -109,7 +107,7 @@ func (f *finder) ask(key string) int32 {
 	return i
 }
 
-// askPair adds two words that were asked for side by side to what is asked for.
+// askPair adds a pair of neighbouring words to asked, unless it is there, and returns its index.
 func (f *finder) askPair(first, second int32) int32 {
 	key := [2]int32{first, second}
 	if i, ok := f.byPair[key]; ok {
@@ -134,12 +132,12 @@ func (f *finder) askPair(first, second int32) int32 {
 	return i
 }
 
-// addTerm adds a term that stands for what is asked.
+// addTerm adds a term as a source of asked i.
 func (f *finder) addTerm(i, n int32, share float64, synonym bool) {
 	f.addList(i, noTerm, n, f.x.terms[n].postings, share, synonym)
 }
 
-// addPair adds two terms that stand side by side for what is asked.
+// addPair adds a pair of neighbouring terms as a source of asked i.
 func (f *finder) addPair(i int32, first, second string, share float64, synonym bool) {
 	a, ok := f.x.numbers[first]
 	b, also := f.x.numbers[second]
@@ -184,8 +182,8 @@ func (f *finder) addSynonyms(i int32, list []string) {
 	}
 }
 
-// guess looks for what may be meant by a word that no document has: two words
-// that it joins, as in testrun, or else words that are one slip away.
+// guess adds substitutes for a word that no document has: two words that it joins, as in testrun,
+// or otherwise words that differ by one slip.
 func (f *finder) guess(i int32) {
 	word := f.asked[i].key
 	for at := 2; at < len(word)-1; at++ {
@@ -208,8 +206,8 @@ func (f *finder) guess(i int32) {
 	}
 }
 
-// shapeOf returns the shape of a word that may be misspelt, or be meant by a
-// misspelt one. A digit never is a slip.
+// shapeOf returns the shape of a word. It returns false for words that are too short, too long or
+// have digits, which are never guessed.
 func shapeOf(word string) (s shape, ok bool) {
 	if len(word) < minGuessed-1 || len(word) > 100 || strings.ContainsAny(word, "0123456789") {
 		return shape{}, false
@@ -217,9 +215,8 @@ func shapeOf(word string) (s shape, ok bool) {
 	return shape{word[0], uint8(len(word))}, true
 }
 
-// isSlip reports whether two words of near shapes differ by one letter, which
-// is missing, too many or another, or by two neighbours that are swapped. The
-// first letter is taken as right.
+// isSlip reports whether two words of near shapes, so with the same first byte, differ by one
+// missing, additional or wrong letter, or by two swapped neighbours.
 func isSlip(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -235,8 +232,8 @@ func isSlip(a, b string) bool {
 	return a[rest:] == b[rest:] || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
-// keepRarest gives columns to what is asked for and may be found, at most maxAsked,
-// and forgets all else.
+// keepRarest assigns columns to the rarest asked that have sources, at most maxAsked, and drops all
+// other sources.
 func (f *finder) keepRarest() {
 	f.columns = f.columns[:0]
 	for i, a := range f.asked {

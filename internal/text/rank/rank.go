@@ -1,21 +1,17 @@
-// Package rank is an in-memory full-text index for short documents, such as
-// the actions of tools or abilities, that finds them by words their authors did
-// not use.
+// Package rank is an in-memory full-text index for short documents, such as actions of tools. It
+// also finds documents by words that their authors did not use.
 //
-// A query may be a few words or a page. Identifiers are split, English words
-// are stemmed, stop words dropped, and usual synonyms (remove, delete, erase)
-// count half of the word itself, less where a document has passages. Find chooses candidates by the words
-// that they share with the query and then compares these closer: relevance is BM25
-// over weighted fields; neighbouring words count again where the document has
-// them side by side; a document whose name the query covers counts more, and so
-// does one that answers a single sentence of a long query well. Passages, such
-// as example requests, are compared with the query one by one, and the best one
-// counts.
+// A query may be a few words or a page. Identifiers are split, English words are stemmed and stop
+// words are dropped. Synonyms (remove, delete, erase) count half of the word itself, and less if
+// the document has passages. Find chooses candidates by the words that they share with the query
+// and ranks them. Relevance is BM25 over weighted fields. Neighbouring words count again if the
+// document has them side by side. A document counts more if the query covers its name, or if it
+// matches one sentence of a long query well. Passages, such as example requests, are compared with
+// the query one by one, and the best one counts.
 //
-// Limits: only English is stemmed and has synonyms. Scripts written without
-// spaces are matched rune by rune, all others by whole words; accents matter.
-// Words that no document has are guessed at, when they are one slip away from
-// one that some have, or join two. Everything is kept in memory.
+// Limits: only English is stemmed and has synonyms. Scripts written without spaces are matched rune
+// by rune, all others by whole words. A word that no document has is guessed if it differs from an
+// indexed word by one slip, or joins two indexed words. Everything is kept in memory.
 package rank
 
 import (
@@ -26,56 +22,53 @@ import (
 // Field is a text of a document.
 type Field struct {
 	Text string
-	// Weight says how much a word of Text counts, where 1 is usual and a word
-	// of a document's name counts 2. Zero means 1; it must not be negative.
+	// Weight is the weight of each word of Text; a word of the name has weight 2. Zero means 1. It
+	// must not be negative.
 	Weight float64
 }
 
-// Document is an item of an Index. Texts that are empty do no harm.
+// Document is an item of an Index. Texts may be empty.
 type Document struct {
 	// ID is unique in an Index. It is not searched.
 	ID string
 	// Name is the short name or title: note.create, getWeather, Holiday rules.
 	Name   string
 	Fields []Field
-	// Passages are short texts of which the best one counts.
+	// Passages are short texts; only the best match counts.
 	Passages []string
 }
 
-// Query asks for documents.
+// Query is a search for documents.
 type Query struct {
 	Text string
-	// Limit is the most hits; there are none where it is zero or less.
+	// Limit is the maximum number of hits. If it is zero or less, there are no hits.
 	Limit int
-	// Keep reports whether a document may be a hit. Nil keeps all.
+	// Keep reports whether a document may be a hit. Nil means all.
 	Keep func(id string) bool
 }
 
 // Hit is a document that shares at least one word or synonym with a query.
 type Hit struct {
 	ID string
-	// Worth is the relevance by which hits are ordered. It can be compared
-	// within a query only.
+	// Worth is the relevance that orders hits. It is comparable only within a query.
 	Worth float64
-	// Coverage is the share of what the query asks for that the document has,
-	// between 0 and 1: rare words count more, words that requests of any subject
-	// have count less, and words that no document has count most.
+	// Coverage is the share of the query's words that the document has, between 0 and 1. Rare words
+	// count more, and words that no document has count most.
 	Coverage float64
-	// Score is between 0 and 1 and can be compared between queries and indexes:
-	// below one half a hit is more likely unrelated than right.
+	// Score is between 0 and 1 and comparable between queries and indexes. A hit below one half is
+	// more likely unrelated than right.
 	Score float64
 }
 
-// Index holds documents. Use New to make one. All methods may be called
-// concurrently. A Put or Remove is seen by a Find as a whole or not at all.
+// Index is a set of searchable documents. Use New to create one. All methods may be called
+// concurrently, and each Put and Remove is atomic.
 //
-// A lock guards it, in place of snapshots: a reader holds it for a few
-// milliseconds at most, and a writer changes a few lists instead of copying
-// the index.
+// A lock guards it instead of snapshots: a reader holds it for a few milliseconds at most, and a
+// writer changes a few lists instead of copying the index.
 type Index struct {
 	mu      sync.RWMutex
 	slots   map[string]int32 // by document ID
-	docs    []entry          // by slot; those of free slots are zero
+	docs    []entry          // by slot; zero in free slots
 	lengths []float32        // by slot
 	plain   []bool           // by slot: the document has no passages
 	free    []int32
@@ -85,12 +78,12 @@ type Index struct {
 	numbers map[string]int32  // of terms
 	terms   []term            // by number
 	unused  []int32           // numbers
-	near    map[shape][]int32 // terms that may be meant by a misspelt word, by their shape
+	near    map[shape][]int32 // terms that a misspelt word may mean, by shape
 
 	passages       []span // by number
 	unusedPassages []int32
 
-	rarities [commonCount]float64 // by count of documents, as many as there are
+	rarities [commonCount]float64 // by number of documents with a term
 }
 
 // New returns an index of docs.
@@ -100,8 +93,8 @@ func New(docs ...Document) *Index {
 	return x
 }
 
-// Put adds documents. A document replaces the one with the same ID and takes
-// its place among equals.
+// Put adds documents. A document replaces the one with the same ID and keeps its position among
+// ties.
 func (x *Index) Put(docs ...Document) {
 	drafts := make([]draft, len(docs))
 	for i, d := range docs {
@@ -132,9 +125,9 @@ func (x *Index) Len() int {
 	return len(x.slots)
 }
 
-// Find returns the documents that match a query, best first; equals are in the
-// order in which they were added. A query without words has no hits. Of a very
-// long query only the rarest words of the first 16 kB are used.
+// Find returns the documents that match a query, best first; ties are in the order in which they
+// were added. A query without words has no hits. Only the first 16 kB of a query are used, and of
+// these only the 128 rarest words and pairs.
 func (x *Index) Find(q Query) []Hit {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -150,8 +143,7 @@ func (x *Index) Find(q Query) []Hit {
 	return f.hits(q.Limit)
 }
 
-// background is the number of documents that a small index is thought to be
-// part of.
+// background is the number of further documents that every index is assumed to have.
 const background = 1000
 
 // Rarity returns BM25's idf of a term that count of total documents have.
@@ -160,19 +152,19 @@ func Rarity(count, total float64) float64 {
 	return math.Log(1 + (total-count+0.5)/(count+0.5))
 }
 
-// BM25 weighs how often a word occurs in a text.
+// BM25 weighs the count of a word in a text.
 type BM25 struct {
-	Saturation  float64 // k1: the smaller it is, the more the first occurrence says
+	Saturation  float64 // k1: the smaller it is, the more the first occurrence counts
 	LengthShare float64 // b: how far a longer text needs more occurrences
 }
 
-// Share returns what count occurrences in a text of a length say, where texts have
-// a mean length: between 0 and 1.
+// Share returns the weight, between 0 and 1, of count occurrences in a text of this length. Mean is
+// the mean length of texts.
 func (b BM25) Share(count, length, mean float64) float64 {
 	return count / (count + b.norm(length/mean))
 }
 
-// norm returns the count that says half, for a length against the mean.
+// norm returns the count that has weight one half. Length is relative to the mean.
 func (b BM25) norm(length float64) float64 {
 	return b.Saturation * (1 - b.LengthShare + b.LengthShare*length)
 }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// sentences yields the sentences of a text, which end where a sentence or a line
-// does. The last of at most limit sentences holds all the rest.
+// sentences yields the sentences of a text, at most limit. The end of a line ends a sentence too.
+// The last sentence contains all the rest.
 func sentences(text string, limit int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start, n := 0, 1

@@ -9,27 +9,27 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// Each line is a group of words of one meaning; a_b is the pair "a b". A word
-// may be in several groups, which stay apart. A line that begins with # names
-// the trade of the groups that follow.
+// Each line is a group of words with the same meaning; a_b is the pair "a b". A word may be in
+// several groups, which stay separate. A line that begins with # is a comment with the trade of the
+// next groups.
 //
 //go:embed synonyms.txt
 var synonymText string
 
-// Each line is a subject: a word, and then words that are said of it and cannot
-// stand for it. The file is read as synonymText is, and has no pairs.
+// Each line is a subject: a word, and related words that cannot replace it. The format is that of
+// synonymText, without pairs.
 //
 //go:embed related.txt
 var relatedText string
 
 var (
-	// synonyms returns the terms that may stand for each term.
+	// synonyms returns the terms that may replace each term.
 	synonyms = sync.OnceValue(func() map[string][]string { return parseGroups(synonymText) })
 	// related returns the terms of the subjects of each term.
 	related = sync.OnceValue(func() map[string][]string { return parseGroups(relatedText) })
 )
 
-// parseGroups returns for each term of a list the terms of its groups.
+// parseGroups returns the other terms of each term's groups.
 func parseGroups(text string) map[string][]string {
 	all := map[string][]string{}
 	for line := range strings.Lines(text) {
@@ -56,7 +56,7 @@ func termOf(member string) string {
 	return strings.Join(stems, " ")
 }
 
-// union adds group to terms, but for except and what is there.
+// union adds the terms of group to terms, except duplicates and except itself.
 func union(terms, group []string, except string) []string {
 	for _, g := range group {
 		if g != except && !slices.Contains(terms, g) {
@@ -66,10 +66,10 @@ func union(terms, group []string, except string) []string {
 	return terms
 }
 
-// Synonyms returns the stems that may stand for a stem; two stems with a space
-// between them are a pair of words side by side.
+// Synonyms returns the stems that may replace a stem. Two stems with a space between them are a
+// pair of neighbouring words.
 func Synonyms(stem string) []string { return synonyms()[stem] }
 
-// Related returns the stems of the subjects that a stem belongs to: of dentist,
-// tooth and molar. They say less than synonyms.
+// Related returns the stems of the subjects that a stem belongs to: tooth and molar for dentist.
+// They are weaker than synonyms.
 func Related(stem string) []string { return related()[stem] }

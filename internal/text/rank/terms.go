@@ -6,18 +6,18 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// courtesies are words of requests that say nothing about a tool.
+// courtesies are words of requests that do not help to find a tool.
 var courtesies = words.Set("want wants need needs like wish know let lets please kindly " +
 	"able possible help assist thanks thank hi hello hey using based")
 
-// particles make a verb of their own with the word before: log in, look up.
+// particles make a new verb with the word before them: log in, look up.
 var particles = words.Set("back down in off on out up")
 
-// appendTerms appends the terms of text in order, the stems of its words, and
-// to whole the terms that are written in several: compounds such as GitHub, of
-// which the order has the parts, and hyphened words in one.
+// appendTerms appends the terms of text, which are the stems of its words, to order. Compounds such
+// as GitHub and hyphenated words have their parts in order, and their unsplit stems are appended to
+// whole.
 func appendTerms(order, whole []string, text string) ([]string, []string) {
-	before := "" // the word before, in case a particle follows
+	before := "" // previous word, if a particle may follow
 	previous := ""
 	for w := range withVerbs(text) {
 		if w.Hyphened {
@@ -36,7 +36,7 @@ func appendTerms(order, whole []string, text string) ([]string, []string) {
 	return order, whole
 }
 
-// withVerbs yields the words of a text, with one verb in place of each phrase that means it.
+// withVerbs yields the words of a text. Each phrase that means a verb is replaced by the verb.
 func withVerbs(text string) iter.Seq[words.Word] {
 	return func(yield func(words.Word) bool) {
 		var room [32]words.Word
@@ -63,9 +63,8 @@ func withVerbs(text string) iter.Seq[words.Word] {
 	}
 }
 
-// appendWord appends the term of a word, unless it is one of grammar or
-// courtesy. A particle changes the word before. It returns what may be the word
-// before the next.
+// appendWord appends the term of a word, unless it is grammar or courtesy. A particle changes the
+// term of the word before it. It returns the value of before for the next word.
 func appendWord(order []string, word, before string) ([]string, string) {
 	if joined, ok := phrasal(before, word); ok {
 		order[len(order)-1] = joined
@@ -77,8 +76,8 @@ func appendWord(order []string, word, before string) ([]string, string) {
 	return append(order, words.Stem(word)), word
 }
 
-// phrasal returns the term of a verb and its particle, where they mean
-// something of their own.
+// phrasal returns the term of a verb with its particle. It returns false unless the term has
+// synonyms.
 func phrasal(verb, particle string) (term string, ok bool) {
 	if verb == "" || !particles[particle] {
 		return "", false
@@ -87,8 +86,8 @@ func phrasal(verb, particle string) (term string, ok bool) {
 	return term, len(synonyms()[term]) > 0
 }
 
-// appendAsked appends the terms of a query's text. A compound like GitHub gives its
-// parts, or itself if documents have it or it has synonyms, as k8s has.
+// appendAsked appends the terms of a query's text. A compound such as k8s is one term if it is
+// indexed or has synonyms; otherwise its parts are appended.
 func (x *Index) appendAsked(order []string, text string) []string {
 	before := ""
 	for w := range withVerbs(text) {

@@ -13,8 +13,7 @@ import (
 // longestStem is the length in bytes above which a word is not stemmed.
 const longestStem = 32
 
-// Each line of irregular.txt is a word and the forms of it that no rule of
-// English leads back to it, among them British spellings.
+// Each line of irregular.txt is a word and its irregular forms, including British spellings.
 //
 //go:embed irregular.txt
 var irregularText string
@@ -30,14 +29,14 @@ var irregular = sync.OnceValue(func() map[string]string {
 	return forms
 })
 
-// recent remembers stems by a sum of their words, because finding one takes
-// microseconds. A word displaces another of the same place.
+// recent caches stems by the hash of the word, because stemming takes microseconds. A word replaces
+// another one with the same hash.
 var recent [1 << 14]atomic.Pointer[[2]string]
 
 var recentSeed = maphash.MakeSeed()
 
-// Stem returns the stem of a folded word: deploys, deployed and deploying have
-// that of deploy. A word that is not English is its own stem.
+// Stem returns the stem of a folded word: deploys, deployed and deploying have the same stem as
+// deploy. Words longer than 32 bytes or not in ASCII are their own stems.
 func Stem(word string) string {
 	if len(word) > longestStem || !isASCII(word) {
 		return word
@@ -69,8 +68,7 @@ var stopWordText string
 
 var stopWords = Set(stopWordText)
 
-// IsStop reports whether a folded word is English grammar, such as "the" and
-// "where", that says nothing about a subject.
+// IsStop reports whether a folded word is English grammar, such as "the" and "where".
 func IsStop(word string) bool { return stopWords[word] }
 
 //go:embed common.txt
@@ -78,8 +76,8 @@ var commonText string
 
 var common = Set(commonText)
 
-// IsCommon reports whether a folded word occurs in requests about any subject,
-// as "make", "first" and "customer" do.
+// IsCommon reports whether a folded word occurs in requests about any subject, such as "make",
+// "first" and "customer".
 func IsCommon(word string) bool { return common[word] }
 
 // Set returns the words of a text separated by spaces.

@@ -17,7 +17,7 @@ type phrase struct {
 	verb string
 }
 
-// phrases has the phrases by the stem of their first word, the longer before the shorter.
+// phrases has the phrases by the stem of their first word, longer ones first.
 var phrases = sync.OnceValue(func() map[string][]phrase {
 	byFirst := map[string][]phrase{}
 	for line := range strings.Lines(verbText) {
@@ -46,15 +46,15 @@ var seconds = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// objects may stand inside a phrase of two words: throw it away.
+// objects are pronouns that may be inside a phrase of two words: throw it away.
 var objects = Set("it them this that these those him her")
 
-// Verb returns the verb that a phrase means, as "get rid of" means remove, and the number of its words: 0 if the
-// text does not begin with a phrase. Word returns the folded words of the text by their place, and an empty one
-// behind its end.
+// Verb returns the verb that a phrase means, such as remove for "get rid of", and the number of its
+// words. The number is 0 if the text does not begin with a phrase. Word returns the folded word at
+// an index, and an empty string after the end.
 func Verb(word func(i int) string) (verb string, n int) {
 	second := word(1)
-	if !seconds()[second] && !objects[second] { // few words are, and a stem costs more
+	if !seconds()[second] && !objects[second] { // few words are, and stemming costs more
 		return "", 0
 	}
 	for _, p := range phrases()[Stem(word(0))] {

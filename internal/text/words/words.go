@@ -16,8 +16,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWord is the most characters of a word that count. An encoded image is one
-// word, and databases limit the length of words.
+// maxWord limits a word, in characters: an encoded image is one word, and databases limit the
+// length of words.
 const maxWord = 64
 
 // Word is a word of a text.
@@ -39,8 +39,8 @@ type Word struct {
 	Hyphened bool
 }
 
-// Split yields the words of a text in order. Everything that is not a letter,
-// digit or symbol such as an emoji only separates words.
+// Split yields the words of a text in order. All characters except letters, digits and symbols such
+// as emoji only separate words.
 func Split(text string) iter.Seq[Word] {
 	return func(yield func(Word) bool) {
 		text := norm.NFKC.String(text)
@@ -125,8 +125,8 @@ func kindOf(r rune, before kind) kind {
 	return separator
 }
 
-// parts splits a word where its letters change case and between letters and
-// digits, and folds the parts. Nil for a word in one piece.
+// parts splits a word where its case changes and between letters and digits, and folds the parts.
+// It returns nil if there is only one part.
 func parts(word string) []string {
 	if inOnePiece(word) {
 		return nil
@@ -153,8 +153,7 @@ func parts(word string) []string {
 	return append(all, Fold(string(chars[start:])))
 }
 
-// inOnePiece reports whether a word is seen at a glance not to be a compound, as most
-// are.
+// inOnePiece is a fast check for words that are not compounds. It may return false for such a word.
 func inOnePiece(word string) bool {
 	for i := 1; i < len(word); i++ {
 		if word[i] < 'a' || 'z' < word[i] {
@@ -167,9 +166,8 @@ func inOnePiece(word string) bool {
 // strokes are letters whose stroke or ligature has no decomposition.
 var strokes = strings.NewReplacer("ø", "o", "ł", "l", "đ", "d", "ħ", "h", "ı", "i", "æ", "ae", "œ", "oe", "ð", "d", "þ", "th")
 
-// Fold makes words equal that differ in case or accents, and cuts a long word
-// to 64 characters. Marks that are letters of their own, such as the vowel
-// signs of Indic scripts, stay.
+// Fold removes differences in case and accents, and cuts a long word to 64 characters. Marks that
+// are letters, such as the vowel signs of Indic scripts, stay.
 func Fold(word string) string {
 	if isASCII(word) {
 		word = strings.ToLower(word)

@@ -35,20 +35,20 @@ func Methods() []string {
 type Model struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
-	BaseURL     string     `json:"baseUrl"` // empty = not said
+	BaseURL     string     `json:"baseUrl"` // empty = unknown
 	Version     string     `json:"version"`
 	Endpoints   []Endpoint `json:"endpoints"`
 
-	Schemas  json.RawMessage `json:"schemas"`  // object of JSON Schemas by name, to which $ref leads; nil = none
-	Security []string        `json:"security"` // names of [Securities], any of which lets a caller in; empty = not said
+	Schemas  json.RawMessage `json:"schemas"`  // object of JSON Schemas by name, the targets of $ref; nil = no schemas
+	Security []string        `json:"security"` // names of [Securities], any of which is enough; empty = unknown
 }
 
-// Securities lists the ways to say who calls.
+// Securities lists the ways of authentication.
 func Securities() []string { return []string{"bearer", "basic", "apiKey"} }
 
-// Endpoint is one operation. RequestBody and ResponseBody are JSON Schemas;
-// nil = there is none. Responses is an object of such schemas by status, {} for an answer
-// without a body, beside the body of 200. Public endpoints need no security.
+// Endpoint is one operation. RequestBody and ResponseBody are JSON Schemas, nil if there is no
+// body. Responses is an object of further schemas by status, {} for an answer without a body.
+// Public endpoints need no security.
 type Endpoint struct {
 	Path         string          `json:"path"`
 	Method       string          `json:"method"`
@@ -62,7 +62,7 @@ type Endpoint struct {
 	Public       bool            `json:"public"`
 }
 
-// Where a parameter is.
+// The locations of a parameter.
 const (
 	InPath   = "path"
 	InQuery  = "query"
@@ -75,10 +75,9 @@ var (
 	parameterTypes = []string{"string", "integer", "number", "boolean", "array"}
 )
 
-// Parameter is a value beside the body. In is query, path, header or cookie;
-// empty = path for a name in the path, else query. Type is string, integer,
-// number, boolean or array, of texts; empty = string. Those in the path are
-// always required.
+// Parameter is a value outside the body. In is query, path, header or cookie; if empty, a name in
+// the path is in path, any other name in query. Type is string, integer, number, boolean, or array
+// (of strings); empty = string. Parameters in the path are always required.
 type Parameter struct {
 	Name        string `json:"name"`
 	In          string `json:"in"`
@@ -87,8 +86,8 @@ type Parameter struct {
 	Required    bool   `json:"required"`
 }
 
-// Generate writes a model in a format, as YAML or else JSON. Problems have
-// paths into the model; there is no text then.
+// Generate writes a model in a format, as YAML or JSON. With problems, which have paths into the
+// model, the text is empty.
 func Generate(m Model, format string, asYAML bool) (string, []toolfold.Problem) {
 	var document ordered.Map
 	r, problems := resolve(m, format)
@@ -111,26 +110,26 @@ func Generate(m Model, format string, asYAML bool) (string, []toolfold.Problem) 
 	return writeJSON(document), nil
 }
 
-// resolved is a model that makes sense in its format.
+// resolved is a model that is valid in its format.
 type resolved struct {
 	Model
-	base       *url.URL // nil where it is not said
+	base       *url.URL // nil if unknown
 	schemas    ordered.Map
 	operations []operation
 }
 
-// operation is an endpoint with an id, and all parameters of its path.
+// operation is an endpoint with an id and all parameters of its path.
 type operation struct {
 	Endpoint
 	id              string
-	request, answer any         // schemas; nil = there is none
-	responses       ordered.Map // schemas by status, in the order of the statuses; nil for no body
+	request, answer any         // schemas; nil = no body
+	responses       ordered.Map // schemas by status, in order of status; nil = no body
 }
 
-// faults gathers what is wrong with a model.
+// faults collects the faults of a model.
 type faults []toolfold.Problem
 
-// refuse notes that what is at a path should be something else.
+// refuse adds the fault that the value at a path should be a want.
 func (f *faults) refuse(path, want string) {
 	*f = append(*f, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want})
 }
@@ -150,7 +149,7 @@ func resolve(m Model, format string) (resolved, faults) {
 	}
 	ids := text.NewScope()
 	taken := map[string]bool{}
-	spelt := map[string]string{} // paths by what they are whatever their parameters are called
+	spelt := map[string]string{} // paths by their form without names of parameters
 	for i, e := range m.Endpoints {
 		e.Path = colonNames().ReplaceAllString(e.Path, "$1{$2}")
 		at := fmt.Sprintf("/endpoints/%d", i)
@@ -190,7 +189,7 @@ func resolve(m Model, format string) (resolved, faults) {
 // maxURL limits the address of a server, in bytes.
 const maxURL = 2000
 
-// parseBase reads the address of a server.
+// parseBase parses the address of a server.
 func parseBase(found *faults, address, format string) *url.URL {
 	base, err := url.Parse(address)
 	switch {
@@ -214,8 +213,8 @@ var (
 	token      = regex.Lazy("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // a header's or cookie's name
 )
 
-// resolveParameters checks the path and returns its parameters, in the order
-// they stand there and declared or not, before those of other places.
+// resolveParameters checks the path and returns its parameters in order, declared or not, followed
+// by the other parameters.
 func resolveParameters(found *faults, e Endpoint, at string) []Parameter {
 	rest := templates().ReplaceAllString(e.Path, "")
 	if e.Path == "" || strings.ContainsAny(rest, "{}?#\\\"<>^`| ") || text.Line(e.Path) != e.Path {
@@ -301,7 +300,7 @@ func asciiWords(s string) []string {
 	}, s))
 }
 
-// schema is the JSON Schema of a parameter.
+// schema returns the JSON Schema of a parameter.
 func (p Parameter) schema() ordered.Map {
 	schema := ordered.Map{{Key: "type", Value: p.Type}}
 	if p.Type == "array" {
@@ -310,7 +309,7 @@ func (p Parameter) schema() ordered.Map {
 	return schema
 }
 
-// setText adds a member for a text that is not blank.
+// setText adds a member unless its text is blank.
 func setText(m *ordered.Map, key, value string) {
 	if lines := text.Lines(value); len(lines) > 0 {
 		m.Set(key, strings.Join(lines, "\n"))
@@ -341,7 +340,7 @@ func pointerKey(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-// unique drops what was there before.
+// unique removes duplicates.
 func unique(list []string) []string {
 	var distinct []string
 	for _, s := range list {

@@ -8,13 +8,12 @@ import (
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
-// isHTTP reports whether messages travel over HTTP, so that operations have
-// methods, queries and headers there.
+// isHTTP reports whether messages use HTTP, so that operations have methods, queries and headers.
 func isHTTP(base *url.URL) bool {
 	return base != nil && (base.Scheme == "http" || base.Scheme == "https")
 }
 
-// refuseInAsyncAPI finds what an AsyncAPI document cannot say of an endpoint.
+// refuseInAsyncAPI adds faults for the parts of an endpoint that AsyncAPI cannot express.
 func refuseInAsyncAPI(found *faults, op operation, base *url.URL, at string) {
 	if op.Method == "HEAD" || op.Method == "OPTIONS" {
 		found.refuse(at+"/method", "GET for what is sent, or POST, PUT, PATCH, DELETE for what is received: asyncapi has no "+op.Method)
@@ -31,9 +30,9 @@ func refuseInAsyncAPI(found *faults, op operation, base *url.URL, at string) {
 	}
 }
 
-// asyncAPI writes an AsyncAPI 3.0 document. What is at a path is a channel.
-// The application sends what GET gets, and receives what other methods bring;
-// the response to these is a reply in the same channel.
+// asyncAPI writes an AsyncAPI 3.0 document. Each path is a channel. The application sends the
+// response of GET and receives the request of other methods; the response to these is a reply in
+// the same channel.
 func (r resolved) asyncAPI() ordered.Map {
 	info := ordered.Map{{Key: "title", Value: text.Line(r.Name)}, {Key: "version", Value: text.Line(r.Version)}}
 	setText(&info, "description", r.Description)
@@ -88,7 +87,7 @@ func channelKey(path string) string {
 	return "root"
 }
 
-// channel is a path without its messages.
+// channel returns the channel of a path without its messages.
 func channel(op operation) ordered.Map {
 	out := ordered.Map{{Key: "address", Value: op.Path}, {Key: "messages", Value: ordered.Map{}}}
 	parameters := ordered.Map{}
@@ -105,7 +104,7 @@ func channel(op operation) ordered.Map {
 	return out
 }
 
-// asyncAPI writes an operation, and the messages that it needs in its channel.
+// asyncAPI returns an operation and its messages in the channel.
 func (op operation) asyncAPI(channel string, http bool) (out, messages ordered.Map) {
 	action, main, reply := "receive", op.request, op.answer
 	if op.Method == "GET" {
@@ -158,8 +157,8 @@ func (op operation) asyncAPI(channel string, http bool) (out, messages ordered.M
 	return out, messages
 }
 
-// fields is the JSON Schema of an object that holds the parameters of a place;
-// nil where there are none.
+// fields returns the JSON Schema of an object with the parameters of a location; nil if there are
+// no parameters.
 func fields(parameters []Parameter, in string) ordered.Map {
 	properties := ordered.Map{}
 	var required []string

@@ -18,15 +18,15 @@ import (
 // MaxDepth limits the nesting of objects and lists in a body's schema.
 const MaxDepth = 20
 
-// bodies reads the JSON Schemas of bodies. They may refer to named ones, and to nothing else.
+// bodies reads the JSON Schemas of bodies. They may refer only to named schemas.
 type bodies struct {
 	found  *faults
 	format string
-	named  ordered.Map // read, with references as the document has them
+	named  ordered.Map // parsed, with references in the document's form
 }
 
-// references begin a reference to a named schema, as the document has it and as it is often
-// written for the call.
+// references are the prefixes of a reference to a named schema: the document's form, and a form
+// that is common in calls.
 var references = []string{"#/components/schemas/", "#/schemas/"}
 
 // newBodies reads the named schemas.
@@ -55,10 +55,9 @@ func newBodies(found *faults, schemas json.RawMessage, format string) *bodies {
 
 var component = regex.Lazy(`^[A-Za-z0-9._-]+$`)
 
-// parse reads the JSON Schema of a body, and keeps the order of its
-// members. It returns nil for none, and for one that is refused: one that is
-// too deep, is no schema of the draft that the format uses, or refers to
-// anything but a named schema, since that would mean another place in the document.
+// parse reads the JSON Schema of a body and keeps the order of its members. It returns nil if there
+// is no schema, or if it is invalid: too deep, not valid in the draft of the format, or with a
+// reference to anything except a named schema, which would have another meaning in the document.
 func (b *bodies) parse(raw json.RawMessage, at string) any {
 	if len(raw) == 0 {
 		return nil
@@ -70,7 +69,8 @@ func (b *bodies) parse(raw json.RawMessage, at string) any {
 	return value
 }
 
-// read reads a schema without looking at what its keywords say; nil for one that is refused.
+// read reads a schema. It checks the names of its keywords, not their values, and returns nil if it
+// is invalid.
 func (b *bodies) read(raw json.RawMessage, at string) any {
 	value, problem := b.value(raw, 0)
 	if problem != "" {
@@ -88,10 +88,10 @@ func (b *bodies) read(raw json.RawMessage, at string) any {
 	return value
 }
 
-// compile reports whether what is at a place of the document is a schema, and else refuses it.
+// compile reports whether body is a valid schema. If it is not, it adds a fault.
 func (b *bodies) compile(place string, body any, at string) bool {
 	compiler := jsonschema.NewCompiler()
-	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // of no scheme: reads nothing
+	compiler.UseLoader(jsonschema.SchemeURLLoader{}) // without schemes: it loads nothing
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	draft := "2020-12"
 	if b.format == AsyncAPI {
@@ -143,8 +143,8 @@ func (b *bodies) responses(e Endpoint, at string) (list ordered.Map) {
 	return list
 }
 
-// keywords are the members that a body's schema may have: those of the drafts, and of OpenAPI. Any
-// other would mean nothing there, as the members of an example do.
+// keywords are the members of a body's schema: the keywords of the drafts and of OpenAPI. Other
+// members, for example from an example value, would have no meaning.
 var keywords = sync.OnceValue(func() []string {
 	return strings.Fields(`$comment $defs $ref allOf anyOf oneOf not if then else dependentSchemas prefixItems items contains properties
 		patternProperties additionalProperties propertyNames unevaluatedItems unevaluatedProperties type enum const multipleOf maximum
@@ -153,8 +153,8 @@ var keywords = sync.OnceValue(func() []string {
 		contentEncoding contentMediaType contentSchema definitions dependencies additionalItems discriminator xml externalDocs example`)
 })
 
-// value reads a JSON value whose objects keep the order of their members.
-// The problem is empty or says what is wanted in its place.
+// value reads a JSON value whose objects keep the order of their members. Problem is empty, or
+// names the value that is wanted instead.
 func (b *bodies) value(raw json.RawMessage, depth int) (value any, problem string) {
 	if depth > MaxDepth {
 		return nil, fmt.Sprintf("schema of at most %d levels", MaxDepth)
@@ -201,7 +201,7 @@ func (b *bodies) value(raw json.RawMessage, depth int) (value any, problem strin
 	return value, ""
 }
 
-// reference returns a reference as the document has it.
+// reference returns a reference in the document's form.
 func (b *bodies) reference(raw json.RawMessage) (ref, problem string) {
 	written, _ := ordered.Text(raw)
 	for _, begin := range references {

@@ -43,7 +43,8 @@ func (r resolved) openAPI() ordered.Map {
 	return document
 }
 
-// components has what both formats refer to; nil for nothing. The type of a key differs.
+// components returns the targets of references in both formats; nil if there are none. KeyType is
+// the format's type of an API key.
 func (r resolved) components(keyType string) (components ordered.Map) {
 	if len(r.schemas) > 0 {
 		components.Set("schemas", r.schemas)
@@ -90,8 +91,8 @@ func (op operation) openAPI() ordered.Map {
 	return out
 }
 
-// answers writes the responses of an operation: 200, where nothing else is said of success, and
-// those with a status of their own.
+// answers writes the responses of an operation: 200 unless another success is declared, and the
+// responses with a status of their own.
 func (op operation) answers() ordered.Map {
 	answers := ordered.Map{}
 	succeeds := slices.ContainsFunc(op.responses, func(m ordered.Member) bool { return m.Key[0] == '2' || m.Key[0] == '3' })

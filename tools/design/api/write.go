@@ -10,7 +10,7 @@ import (
 
 func writeJSON(document ordered.Map) string {
 	var b bytes.Buffer
-	// What was encoded can be indented.
+	// Encoded JSON can always be indented.
 	_ = json.Indent(&b, ordered.MustJSON(document), "", "  ")
 	b.WriteByte('\n')
 	return b.String()

@@ -1,7 +1,6 @@
-// Package architecture draws the components of a system and what they depend
-// on, as Mermaid, PlantUML or C4 source, and documents them in Markdown. The
-// same model gives the same text. No name or description of the model can end
-// the label that it stands in: diagrams use ids of their own.
+// Package architecture draws the components of a system and their dependencies as Mermaid, PlantUML
+// or C4 source, and documents them in Markdown. The same model gives the same text. Names and
+// descriptions cannot end their label: they are escaped, and diagrams use ids of their own.
 //
 // It is not a stable API: see docs/stability.md.
 package architecture
@@ -33,7 +32,7 @@ type Model struct {
 	Pattern     string      `json:"pattern"`
 	Components  []Component `json:"components"`
 
-	read *reading // what was found in the files that it was read from; nil where it was given
+	read *reading // findings in the files of the system; nil for a given model
 }
 
 // Component is a part of a system. Dependencies are ids of components.
@@ -47,14 +46,13 @@ type Component struct {
 
 // Drawing is a model as text.
 type Drawing struct {
-	Diagram       string // in the format; Mermaid where that is Markdown
+	Diagram       string // in the format; Mermaid if the format is Markdown
 	Documentation string // a Markdown page that shows a Mermaid diagram
 	Breaks        []Break
-	Notes         []string // what was read, and what was not; of folders
+	Notes         []string // files that were read or left out; for folders only
 }
 
-// Generate draws a model. Problems have paths into it; there is no drawing
-// then.
+// Generate draws a model. With problems, which have paths into the model, there is no drawing.
 func Generate(m Model, format string) (Drawing, []toolfold.Problem) {
 	s, problems := resolve(m)
 	if len(problems) > 0 {
@@ -73,15 +71,14 @@ func Generate(m Model, format string) (Drawing, []toolfold.Problem) {
 	return d, nil
 }
 
-// system is a model whose arrows lead to components, each of which is named by
-// its place. Templates are filled with it.
+// system is a model for templates. Its arrows are pairs of indexes of components.
 type system struct {
 	Model
 	Groups []group
 	Arrows [][2]int // from, to
 }
 
-// group is the components of one kind, in the order they came.
+// group has the components of one kind, in the model's order.
 type group struct {
 	kind
 	ID      string
@@ -91,8 +88,8 @@ type group struct {
 // part is a component in a drawing.
 type part struct {
 	Component
-	ID    string   // inside the drawing
-	Needs []string // the names of what it depends on
+	ID    string   // in the drawing
+	Needs []string // names of its dependencies
 }
 
 // Label is the name of a part, on one line.
@@ -128,7 +125,7 @@ func resolve(m Model) (system, []toolfold.Problem) {
 			switch {
 			case !known:
 				refuse("id of one of the components", "/components/%d/dependencies/%d", i, j)
-			case !slices.Contains(c.Dependencies[:j], id): // named twice is one arrow
+			case !slices.Contains(c.Dependencies[:j], id): // a duplicate is one arrow
 				s.Arrows = append(s.Arrows, [2]int{i, to})
 			}
 		}
@@ -157,16 +154,16 @@ func resolve(m Model) (system, []toolfold.Problem) {
 // kind is a type of component.
 type kind struct {
 	name, Title string
-	Open, Close string // brackets of Mermaid, which are the shape
-	PlantUML    string // keyword, which is the shape
+	Open, Close string // Mermaid's brackets for the shape
+	PlantUML    string // keyword for the shape
 	C4          string // macro
 }
 
-// Outside reports whether components of the kind are no part of the system.
+// Outside reports whether components of the kind are outside the system.
 func (k kind) Outside() bool { return k.name == "external" }
 
-// kinds are the types of components, in the order in which groups stand: from
-// what users see to what is outside.
+// kinds are the types of components in the order of groups: from the user interface to external
+// systems.
 var kinds = []kind{
 	{"presentation", "Presentation", "[", "]", "component", "Container"},
 	{"application", "Application", "[", "]", "component", "Container"},
@@ -189,11 +186,11 @@ func Types() []string {
 	}
 }
 
-// pattern is a way to put a system together.
+// pattern is an architecture pattern.
 type pattern struct {
 	name, Title string
-	Across      bool   // drawn from left to right, as things flow through it
-	Rule        string // what it asks of the dependencies
+	Across      bool   // drawn from left to right
+	Rule        string // its rule for dependencies
 }
 
 var patterns = []pattern{
@@ -221,8 +218,7 @@ func Patterns() []string {
 	return list
 }
 
-// Shape returns the pattern of the system; one without a title where it has
-// none that is known.
+// Shape returns the pattern of the system; its title is empty if the pattern is unknown.
 func (s system) Shape() pattern {
 	for _, p := range patterns {
 		if p.name == s.Pattern {
@@ -241,13 +237,13 @@ func (s system) Title() string {
 	return name
 }
 
-// id returns the name of the component at a place inside a diagram.
+// id returns the id of a component in a diagram, by its index.
 func id(place int) string { return fmt.Sprintf("c%d", place+1) }
 
 // maxLabel limits the characters of a description in a diagram.
 const maxLabel = 120
 
-// Brief is a component's description as far as a diagram has room for it.
+// Brief returns a component's description, cut to maxLabel.
 func (c Component) Brief() string {
 	line := []rune(text.Line(c.Description))
 	if len(line) > maxLabel {

@@ -13,22 +13,22 @@ import (
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
-// drawing is the units of folders as components that are drawn.
+// drawing has the units of folders as drawn components.
 type drawing struct {
 	folders *folders
 	nodes   map[string]*node
 	place   map[*unit]*node
 	arrows  map[[2]*node]*use
-	folded  string // what was put together; empty = nothing
+	folded  string // the merged folders in words; empty = nothing merged
 }
 
-// node is a component that is drawn, of one unit or several.
+// node is a drawn component of one or several units.
 type node struct {
 	id    string
 	units []*unit
 }
 
-// draw puts folders into those above them until there are few enough.
+// draw merges folders into their parents until at most maxDrawn are left.
 func (r *folders) draw() *drawing {
 	if len(r.units) <= maxDrawn {
 		return r.group(func(u *unit) string { return u.id })
@@ -53,7 +53,7 @@ func (r *folders) draw() *drawing {
 	return d
 }
 
-// branch is a folder, and what is in and below it but for what the caller has named.
+// branch is a folder with the units in and below it, except those that the caller has named.
 type branch struct {
 	files int
 	own   bool            // whether it has files of its own
@@ -61,8 +61,9 @@ type branch struct {
 	below []string
 }
 
-// open returns the folders that are drawn, and whether those below each are drawn apart: the
-// outermost, opened as long as there is room, those of several types first, then the largest.
+// open returns the drawn folders, and whether the folders below each are drawn separately. It
+// begins with the outermost folders and opens folders while there is room: folders with several
+// types first, then the largest.
 func (r *folders) open() map[string]bool {
 	branches, room := map[string]*branch{}, maxDrawn
 	for _, id := range slices.Sorted(maps.Keys(r.units)) {
@@ -136,7 +137,7 @@ func (r *folders) open() map[string]bool {
 	}
 }
 
-// downwards yields the folders that lead to one, the outermost first, and itself.
+// downwards yields the parents of a folder, the outermost first, and the folder itself.
 func downwards(folder string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i, c := range folder {
@@ -150,7 +151,7 @@ func downwards(folder string) func(yield func(string) bool) {
 
 func inFolder(u *unit) string { return u.folder }
 
-// group puts the units together that have the same name.
+// group merges the units with the same name.
 func (r *folders) group(name func(*unit) string) *drawing {
 	d := &drawing{folders: r, nodes: map[string]*node{}, place: map[*unit]*node{}, arrows: map[[2]*node]*use{}}
 	for _, id := range slices.Sorted(maps.Keys(r.units)) {
@@ -185,7 +186,7 @@ func (n *node) files() (total int) {
 	return total
 }
 
-// kind is the type that all units of a node have; empty where they differ.
+// kind returns the common type of a node's units; empty if they differ.
 func (n *node) kind() string {
 	for _, u := range n.units[1:] {
 		if u.kind != n.units[0].kind {
@@ -200,7 +201,7 @@ func (d *drawing) sorted() []*node {
 	return slices.SortedFunc(maps.Values(d.nodes), byID)
 }
 
-// components returns the nodes as a model has them.
+// components returns the nodes as components of a model.
 func (d *drawing) components() (list []Component) {
 	nodes := d.sorted()
 	for _, n := range nodes {
@@ -227,12 +228,12 @@ func (d *drawing) components() (list []Component) {
 	return list
 }
 
-// maxWay limits how much of a cycle is shown, in characters.
+// maxWay limits the shown part of a cycle, in characters.
 const maxWay = 400
 
-// cycles returns an arrow of each group of folders that all lead to each other: the one of the
-// fewest imports, with the shortest way back. Arrows that are named already do not count, nor do
-// those between a folder and one below it, which is a part of it.
+// cycles returns one arrow of each group of folders that depend on each other: the arrow with the
+// fewest imports, with the shortest way back. It ignores arrows in named, and arrows between a
+// folder and its own subfolders.
 func (d *drawing) cycles(named []Break) (found []Break) {
 	skip := map[[2]*node]bool{}
 	for _, b := range named {
@@ -274,8 +275,8 @@ func (d *drawing) cycles(named []Break) (found []Break) {
 	return found
 }
 
-// rings returns the groups of several nodes that all lead to each other, as Tarjan finds them, in
-// the order of their first nodes.
+// rings returns the strongly connected groups of at least two nodes (Tarjan's algorithm), in the
+// order of their first nodes.
 func rings(nodes []*node, next map[*node][]*node) (found [][]*node) {
 	number, low, open := map[*node]int{}, map[*node]int{}, map[*node]bool{}
 	var stack []*node

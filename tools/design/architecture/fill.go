@@ -24,14 +24,14 @@ var formats = sync.OnceValue(func() *template.Template {
 // fill fills in the template of a format.
 func (s system) fill(format string) string {
 	var b strings.Builder
-	// The templates and what fills them are our own.
+	// The templates and their data are our own.
 	if err := formats().ExecuteTemplate(&b, format, s); err != nil {
 		panic(fmt.Sprintf("architecture: %v", err))
 	}
 	return b.String()
 }
 
-// About is the description, line by line.
+// About returns the lines of the description.
 func (s system) About() []string {
 	lines := text.Lines(s.Description)
 	for i := range lines {
@@ -40,7 +40,7 @@ func (s system) About() []string {
 	return lines
 }
 
-// Notes say what was read of folders, and what was not; nil of a system that was given.
+// Notes returns the notes on files that were read or left out; nil for a given model.
 func (s system) Notes() []string {
 	if s.read == nil {
 		return nil
@@ -48,8 +48,8 @@ func (s system) Notes() []string {
 	return s.read.notes
 }
 
-// mermaidLabel writes a text between double quotes. What could end it, start
-// Markdown or be HTML becomes a code that Mermaid shows as the character.
+// mermaidLabel writes a text between double quotes. Characters that could end it, start Markdown or
+// be HTML become codes that Mermaid shows as the character.
 func mermaidLabel(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -62,15 +62,14 @@ func mermaidLabel(s string) string {
 	return b.String()
 }
 
-// plantLabel writes a text between double quotes. Everything that PlantUML
-// could take for markup, for a function of its preprocessor or for the end of
-// the text becomes a code that it shows as the character.
+// plantLabel writes a text between double quotes. Characters that PlantUML could read as markup, a
+// preprocessor function or the end of the text become codes that it shows as the character.
 func plantLabel(s string) string {
 	var b strings.Builder
 	before := ' '
 	for _, r := range s {
 		plain := unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == ' ' || r == '…' ||
-			strings.ContainsRune(".,:-", r) && r != before // twice may be markup
+			strings.ContainsRune(".,:-", r) && r != before // two in a row may be markup
 		before = r
 		if !plain {
 			fmt.Fprintf(&b, "<U+%04X>", r)
@@ -81,8 +80,8 @@ func plantLabel(s string) string {
 	return b.String()
 }
 
-// markdownText writes a text so that Markdown shows it as it is: no markup, no
-// HTML, no cell of a table ends.
+// markdownText escapes a text so that Markdown shows it literally, also in HTML and in cells of
+// tables.
 func markdownText(s string) string {
 	var b strings.Builder
 	for i, r := range s {

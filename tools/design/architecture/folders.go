@@ -16,23 +16,24 @@ import (
 	"github.com/toolfold/toolfold/internal/text/english"
 )
 
-// maxDrawn is the most components that are drawn of folders.
+// maxDrawn is the maximum number of components drawn from folders.
 const maxDrawn = 50
 
-// maxBreaks is the most arrows of folders that are said to break a pattern.
+// maxBreaks is the maximum number of reported breaks of a pattern.
 const maxBreaks = 50
 
-// Layer is a type of component that the names of folders tell.
+// Layer is a type of component recognized by the names of folders.
 type Layer struct {
 	Type  string
-	Names []string // of one of its kind, in lower case, without hyphens, underlines and "layer"
+	Names []string // names of its folders, in lower case, without hyphens, underscores and "layer"
 
-	// Shared says that in the layered pattern those below may use it too: records that they keep.
+	// Shared is true if, in the layered pattern, lower layers may use it too, such as the records
+	// that they store.
 	Shared bool
 }
 
-// Layers lists the names of folders that tell a layer, the most telling first: a folder is of the
-// first that it or one above it has. One that has a more telling name below it only holds others.
+// Layers lists the layers, the most specific first. A folder belongs to the first layer whose name
+// it or one of its parents has. A folder with a more specific name below it is only a container.
 func Layers() []Layer { return layers }
 
 var layers = []Layer{
@@ -54,13 +55,13 @@ var layers = []Layer{
 	{Type: "domain", Names: []string{"core"}},
 }
 
-// Names of the layers' own, and names that mean a layer only beside one of these.
+// Names specific to a layer, and names that mean a layer only beside one of these.
 const (
 	ownNames = 6
 	vague    = 2
 )
 
-// rankOf returns the place of a folder's name among the layers; their number for other names.
+// rankOf returns the index of a folder's name among the layers, or their number for other names.
 func rankOf(name string) int {
 	name = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
 	if short := strings.TrimSuffix(name, "layer"); short != "" {
@@ -80,30 +81,29 @@ func singular(name string) string {
 	return strings.TrimSuffix(name, "s")
 }
 
-// unit is a folder with sources, or the files of one that are named after a layer.
+// unit is a folder with sources, or the files of a folder that are named after a layer.
 type unit struct {
-	id     string // the folder's path below the one that is read, or a pattern of files there
+	id     string // the path below the folder that is read, or a pattern of files there
 	folder string
-	kind   string // empty = no layer that is known
-	said   bool   // by the caller
+	kind   string // empty = no known layer
+	said   bool   // named by the caller
 	files  int
-	main   bool // a Go program's main package, which puts the others together
-	shared bool // data that those who keep it know too, where layers stand on each other
+	main   bool // main package of a Go program, which connects the other packages
+	shared bool // data that lower layers may use too, in the layered pattern
 }
 
-// isOf puts a unit into the layer of a rank.
+// isOf assigns a unit to the layer of a rank.
 func (u *unit) isOf(rank int) {
 	if rank < len(layers) {
 		u.kind, u.shared = layers[rank].Type, layers[rank].Shared
 	}
 }
 
-// ErrEmpty is the error of a folder without sources that are read.
+// ErrEmpty is the error of a folder without readable sources.
 var ErrEmpty = errors.New("the folder has no sources")
 
-// Read returns a model whose components are the folders below one of the workspace at dir, and whose
-// dependencies follow the imports of their files. The components of the model given say the types of
-// folders, whose paths are their ids.
+// Read returns a model of the folders below folder in the workspace dir, with their imports as
+// dependencies. The components of m set the types of folders; their ids are paths of folders.
 func Read(ctx context.Context, m Model, dir, folder string) (Model, []toolfold.Problem, error) {
 	graph, err := imports.Read(ctx, dir, folder)
 	if err != nil {
@@ -159,15 +159,15 @@ func fromImports(m Model, g *imports.Graph) (Model, []toolfold.Problem) {
 	return m, nil
 }
 
-// reading holds what was found in files of the workspace.
+// reading has the findings in files of the workspace.
 type reading struct {
 	drawn   *drawing
-	breaks  []Break // of patterns that rank types
-	checked bool    // whether types tell what the pattern asks for
+	breaks  []Break // breaks of patterns that rank types
+	checked bool    // whether types are enough to check the pattern
 	notes   []string
 }
 
-// at returns the first import that an arrow stands for; empty where it was not read.
+// at returns the first import of an arrow; empty if it is not from files.
 func (s system) at(from, to string) string {
 	if s.read == nil {
 		return ""
@@ -180,20 +180,20 @@ type folders struct {
 	graph  *imports.Graph
 	said   map[string]Component // by folder
 	all    []string             // folders of the files
-	ranks  map[string]int       // of each folder by its own name, where it holds no other layers
+	ranks  map[string]int       // by folder, from its own name, if it contains no other layers
 	units  map[string]*unit
 	byFile map[string]*unit
 	uses   []*use // by the names of their units
 }
 
-// use counts what the files of one unit import of another.
+// use counts the imports from one unit to another.
 type use struct {
 	from, to *unit
 	imports  int
-	at       string // the first of them, file:line
+	at       string // the first import, file:line
 }
 
-// local returns a path of the workspace as one below the folder that is read.
+// local returns a path of the workspace relative to the folder that is read.
 func (r *folders) local(name string) string {
 	if name == r.graph.Folder {
 		return "."
@@ -204,12 +204,12 @@ func (r *folders) local(name string) string {
 	return strings.TrimPrefix(name, r.graph.Folder+"/")
 }
 
-// within reports whether a folder is another or below it.
+// within reports whether folder is other or below it.
 func within(folder, other string) bool {
 	return other == "." || folder == other || strings.HasPrefix(folder, other+"/")
 }
 
-// above yields a folder and those above it, without the one that is read.
+// above yields a folder and its parents, without the folder that is read.
 func above(folder string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for ; folder != "." && yield(folder); folder = path.Dir(folder) {
@@ -217,17 +217,17 @@ func above(folder string) func(yield func(string) bool) {
 	}
 }
 
-// rank finds the folders whose names tell a layer.
+// rank finds the folders with names of layers.
 func (r *folders) rank() {
 	r.ranks = map[string]int{}
 	none := len(layers)
-	siblings := map[string]bool{} // of folders with names of the layers' own, by the folder above
+	siblings := map[string]bool{} // folders whose subfolders have specific names
 	for i, folder := range r.all {
 		for folder := range above(folder) {
 			name := path.Base(folder)
 			rank := rankOf(name)
 			if isScript(r.graph.Files[i].Name) && slices.Contains([]string{"store", "stores"}, strings.ToLower(name)) {
-				rank = none // of what is shown, not of what is kept
+				rank = none // views of a user interface, not of a database
 			}
 			if r.ranks[folder] = rank; rank < ownNames {
 				siblings[path.Dir(folder)] = true
@@ -239,7 +239,7 @@ func (r *folders) rank() {
 			r.ranks[folder] = none
 		}
 	}
-	foremost := map[string]int{} // of all below a folder
+	foremost := map[string]int{} // of all folders below
 	for _, folder := range slices.SortedFunc(maps.Keys(r.ranks), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
 		rank, below := r.ranks[folder], none
 		if telling, some := foremost[folder]; some {
@@ -255,7 +255,7 @@ func (r *folders) rank() {
 	}
 }
 
-// layer returns the rank of a folder's layer; the number of layers for none.
+// layer returns the rank of a folder's layer, or the number of layers if it has no layer.
 func (r *folders) layer(folder string) int {
 	rank := len(layers)
 	for folder := range above(folder) {
@@ -268,8 +268,8 @@ func isScript(name string) bool {
 	return !slices.Contains([]string{".go", ".py", ".pyi"}, path.Ext(name))
 }
 
-// named returns the folder that the caller has named and that another is or is below. The one
-// that is read stands for the files in it only.
+// named returns the folder named by the caller that is or contains the given folder. The folder
+// that is read stands only for the files directly in it.
 func (r *folders) named(folder string) (name string, said bool) {
 	if folder == "." {
 		_, said = r.said[folder]
@@ -283,7 +283,7 @@ func (r *folders) named(folder string) (name string, said bool) {
 	return folder, false
 }
 
-// unit returns the unit of a folder, or of the files there that match a pattern.
+// unit returns the unit of a folder, or of its files that match a pattern.
 func (r *folders) unit(folder, files string) *unit {
 	folder, said := r.named(folder)
 	id := path.Join(folder, files)
@@ -298,7 +298,7 @@ func (r *folders) unit(folder, files string) *unit {
 	return u
 }
 
-// sort puts the files into units.
+// sort assigns the files to units.
 func (r *folders) sort() {
 	for _, f := range r.graph.Files {
 		folder := path.Dir(r.local(f.Name))
@@ -324,12 +324,12 @@ func (r *folders) sort() {
 	}
 }
 
-// fileNames are the names of the table that a whole file is named after: others are too common.
+// fileNames are the layer names that count as file names; other names are too common.
 var fileNames = []string{"model", "view", "controller", "route", "router", "handler", "service", "repository", "entity", "usecase",
 	"database", "db"}
 
-// layerOfFile returns the pattern of files that have the same word for a layer in their names,
-// models.py or *.controller.ts, and the rank of the word.
+// layerOfFile returns the pattern of files with the same layer name, such as models.py or
+// *.controller.ts, and the rank of the name.
 func layerOfFile(file string) (pattern string, rank int) {
 	ending := path.Ext(file)
 	stem := strings.TrimSuffix(file, ending)
@@ -342,7 +342,7 @@ func layerOfFile(file string) (pattern string, rank int) {
 	return file, rankOf(stem)
 }
 
-// arrows counts what units import of each other.
+// arrows counts the imports between units.
 func (r *folders) arrows() {
 	uses := map[[2]*unit]*use{}
 	for _, a := range r.graph.Arrows {
@@ -375,7 +375,7 @@ func (r *folders) breaks(pattern string) (found []Break) {
 	return found
 }
 
-// notes say what was read, and what was not or only in part.
+// notes returns notes on files that were read, left out, or read in part.
 func (r *folders) notes(m Model) (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	untyped := 0

@@ -10,8 +10,8 @@ type Break struct {
 	At   string `json:"at,omitempty" doc:"An import, as file:line."`
 }
 
-// ranks are, by pattern, how far inside or below each type stands; dependencies lead to the
-// same rank or a larger one. Types that a pattern says nothing of are in none.
+// ranks are the ranks of types by pattern: inner or lower layers have larger ranks, and
+// dependencies lead to the same or a larger rank. A type without a rank may depend on any other.
 var ranks = map[string]map[string]int{
 	"layered": {"presentation": 0, "application": 1, "service": 1, "domain": 2, "port": 2, "adapter": 3, "infrastructure": 3,
 		"database": 4, "queue": 4, "cache": 4, "external": 4},
@@ -24,8 +24,8 @@ var ranks = map[string]map[string]int{
 var inwards = map[string]int{"presentation": 0, "adapter": 0, "infrastructure": 0, "database": 0, "queue": 0, "cache": 0, "external": 0,
 	"application": 1, "service": 1, "port": 2, "domain": 2}
 
-// breaks returns the arrows that the pattern forbids, and whether types of components tell that
-// at all: of event-driven, cqrs, mvc, mvvm and pipe-filter they do not.
+// breaks returns the arrows that the pattern forbids. Checked is false if types are not enough to
+// check the pattern: event-driven, cqrs, mvc, mvvm and pipe-filter.
 func (s system) breaks() (found []Break, checked bool) {
 	if s.Pattern == "microservices" {
 		return s.shared(), s.read == nil || s.read.checked
@@ -43,8 +43,8 @@ func (s system) breaks() (found []Break, checked bool) {
 	return found, checked
 }
 
-// forbids returns why a pattern forbids an arrow between components of two types; empty where
-// it does not.
+// forbids returns the reason for which a pattern forbids an arrow between two types; empty if it
+// permits the arrow.
 func forbids(pattern, from, to string) string {
 	above, ranked := ranks[pattern][from]
 	below, also := ranks[pattern][to]
@@ -73,13 +73,13 @@ func (s system) shared() []Break {
 	return found
 }
 
-// verdict holds the words of a page of documentation on the pattern's rule.
+// verdict is the text about the pattern's rule in the documentation.
 type verdict struct {
 	Said   string
 	Breaks []Break
 }
 
-// Verdict returns what is said of the pattern's rule; nil where types of components do not tell.
+// Verdict returns the text about the pattern's rule; nil if types are not enough to check it.
 func (s system) Verdict() *verdict {
 	found, checked := s.breaks()
 	switch {

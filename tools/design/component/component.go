@@ -1,6 +1,6 @@
-// Package component writes the interface of a component and the skeleton of
-// its implementation in a programming language. The two texts, one after the
-// other, are a source file that compiles. The same model gives the same text.
+// Package component writes the interface of a component and the skeleton of its implementation in a
+// programming language. Together, the two texts are a source file that compiles. The same model
+// gives the same text.
 //
 // It is not a stable API: see docs/stability.md.
 package component
@@ -27,7 +27,7 @@ type Model struct {
 	Patterns     []string `json:"patterns"`
 }
 
-// Input is a value that a component takes.
+// Input is an input value of a component.
 type Input struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
@@ -35,7 +35,7 @@ type Input struct {
 	Required    *bool  `json:"required"` // nil = true
 }
 
-// Output is a value that a component gives.
+// Output is an output value of a component.
 type Output struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
@@ -46,10 +46,10 @@ type Output struct {
 type Code struct {
 	Interface, Implementation string
 
-	gap string // what stands between the two
+	gap string // text between interface and implementation
 }
 
-// File is the whole source file.
+// File returns the whole source file.
 func (c Code) File() string { return c.Interface + c.gap + c.Implementation }
 
 // The types of a component decide its form: a function, a namespace with a
@@ -84,17 +84,17 @@ const (
 	object   form = iota // an interface with methods, and a class
 	function             // a function and its type
 	module               // a function called run in a namespace
-	element              // of a page, as its framework has them
+	element              // an element of a page, in the form of its framework
 )
 
 // method is an action of an object.
 type method struct {
 	words       []string
-	takes       bool // the inputs
-	takesOutput bool // what another method gives
-	gives       bool // the outputs
-	orNothing   bool // gives them or nothing
-	waits       bool // for something outside of the process
+	takes       bool // takes the inputs
+	takesOutput bool // takes the result of another method
+	gives       bool // returns the outputs
+	orNothing   bool // returns the outputs or nothing
+	waits       bool // waits for an external event
 }
 
 // Types lists the types of a component.
@@ -106,14 +106,13 @@ func Types() []string {
 	return list
 }
 
-// Languages lists the languages of a component. Other has no generator and is
-// refused.
+// Languages lists the languages of a component. Other has no generator and is rejected.
 func Languages() []string {
 	return []string{"typescript", "javascript", "python", "go", "rust", "java", "other"}
 }
 
-// Generate writes a component in a language. Problems say what the language
-// cannot hold, with paths into the model; there is no code then.
+// Generate writes a component in a language. Problems name the parts that the language cannot
+// express, with paths into the model; then there is no code.
 func Generate(m Model, in string) (Code, []toolfold.Problem) {
 	lang, known := languages()[in]
 	if !known {
@@ -136,14 +135,13 @@ func Generate(m Model, in string) (Code, []toolfold.Problem) {
 	return lang.render(v), nil
 }
 
-// view is a component in the words of a language: every name is an identifier
-// there, free in its place, and every type is spelt out. Templates are filled
-// with it.
+// view is a component for the template of a language: every name is an unused identifier of the
+// language, and every type is in its syntax.
 type view struct {
 	Doc     []string // description, type and patterns
-	Package string   // a lower-case name of the whole
+	Package string   // lower-case name of the component
 
-	Opaque []opaque // types that are declared elsewhere
+	Opaque []opaque // types declared elsewhere
 	Input  *recordView
 	Output *recordView
 	Deps   []depView
@@ -153,22 +151,22 @@ type view struct {
 	// Of an object.
 	Impl    string // the class
 	Methods []methodView
-	Shared  string // the function that returns the one instance; empty = none
-	Create  string // the function that makes one; empty = none
-	Inner   bool   // the first dependency is another one, which the methods ask
+	Shared  string // function that returns the single instance; empty = no such function
+	Create  string // factory function; empty = no such function
+	Inner   bool   // the first dependency is a wrapped component of the same type, to which methods delegate
 
 	// Of a function or module.
 	Func      string
-	FuncClass string      // where functions stand in classes
-	Module    string      // the namespace; empty = none
-	DepsType  *recordView // the record of the dependencies; nil = none
+	FuncClass string      // class of the function, in languages without free functions
+	Module    string      // namespace; empty = no namespace
+	DepsType  *recordView // record of the dependencies; nil = no record
 
-	Message string // of the error until a function is written
+	Message string // text of the error in the unwritten function
 
-	uses map[shape]bool // shapes of the types, for imports
+	uses map[shape]bool // shapes of all types, for imports
 }
 
-// Params lists what a function takes.
+// Params lists the parameters of a function.
 func (v *view) Params() []depView {
 	var params []depView
 	if v.Input != nil {
@@ -180,7 +178,7 @@ func (v *view) Params() []depView {
 	return params
 }
 
-// Uses reports whether some type is of a shape, by name, for templates.
+// Uses reports whether a type has the shape with that name, for templates.
 func (v *view) Uses(name string) bool {
 	return v.uses[map[string]shape{
 		"any": anything, "callback": callback, "moment": moment, "list": list, "set": set, "dict": dict, "maybe": maybe,
@@ -190,14 +188,14 @@ func (v *view) Uses(name string) bool {
 type opaque struct {
 	Name string
 	Doc  []string
-	Dep  bool // something to depend on, not a value
+	Dep  bool // a dependency, not a value
 }
 
 type recordView struct {
 	Name   string
 	Fields []fieldView
 
-	taken text.Scope // names of its fields
+	taken text.Scope // used names of fields
 }
 
 type fieldView struct {
@@ -206,13 +204,13 @@ type fieldView struct {
 	Doc             []string
 }
 
-// Tag is the Go struct tag that keeps the name that the caller gave; empty
-// where a tag cannot hold it, and in records that nothing encodes. It leaves functions out.
+// Tag returns the Go struct tag with the caller's name of the field. It is empty if a tag cannot
+// contain the name, for records that are never encoded, and for functions.
 func (f fieldView) Tag() string {
 	if !tagged().MatchString(f.Key) {
 		return ""
 	}
-	if strings.HasPrefix(f.Type, "func(") { // which no encoder takes
+	if strings.HasPrefix(f.Type, "func(") { // functions cannot be encoded
 		return " `json:\"-\"`"
 	}
 	option := ""
@@ -230,15 +228,15 @@ type depView struct {
 
 type methodView struct {
 	Name     string
-	Arg      string // name of the parameter; empty = none
+	Arg      string // name of the parameter; empty = no parameter
 	ArgType  string
-	Result   string // type; empty = none
+	Result   string // type; empty = no result
 	Optional bool
 	Waits    bool
-	Message  string // of the error until it is written
+	Message  string // text of the error in the unwritten method
 }
 
-// view checks a model and puts it into the words of the language.
+// view checks a model and converts it to the names and types of the language.
 func (l language) view(m Model) (*view, []toolfold.Problem) {
 	words := l.words(m.Name)
 	at := slices.IndexFunc(kinds, func(k kind) bool { return k.name == m.Type })
@@ -255,7 +253,7 @@ func (l language) view(m Model) (*view, []toolfold.Problem) {
 	if l.framework != "" {
 		w.kind = kind{name: w.kind.name, form: element}
 	}
-	// The component claims its names first, so that they stay as asked for.
+	// The component claims its names first, so that they stay unchanged.
 	w.nameIt(words)
 	given, made, properties := "Input", "Output", len(m.Inputs)
 	if w.kind.form == element {
@@ -296,18 +294,18 @@ func (l language) view(m Model) (*view, []toolfold.Problem) {
 	return w.view, w.problems
 }
 
-// noLetters says what a name must be that becomes an identifier.
+// noLetters is the requirement for a name that becomes an identifier.
 const noLetters = "name with letters a-z, to make an identifier of"
 
-// writer fills a view.
+// writer builds a view.
 type writer struct {
 	language
 	*view
 	kind kind
 	base string // the component's name as a type name
 
-	types    text.Scope        // what is declared beside each other
-	opaques  map[string]string // types of the caller's, by how they were named
+	types    text.Scope        // declared types
+	opaques  map[string]string // placeholder types by the caller's name
 	problems []toolfold.Problem
 }
 
@@ -315,7 +313,7 @@ func (w *writer) refuse(path, want string) {
 	w.problems = append(w.problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want})
 }
 
-// nameIt claims the names of what is made.
+// nameIt claims the names of the component's declarations.
 func (w *writer) nameIt(words []string) {
 	if w.kind.name == "hook" && !strings.EqualFold(words[0], "use") {
 		words = append([]string{"use"}, words...)
@@ -359,7 +357,7 @@ func (w *writer) addField(r *recordView, path string, f Output, optional bool) {
 	}
 	id := w.field(words)
 	if slices.Contains(w.reserved, id) && !w.freeFields {
-		id += "_" // which no name becomes otherwise
+		id += "_" // a suffix that no other name gets
 	}
 	if r.taken[id] {
 		w.refuse(path+"/name", fmt.Sprintf("name other than %s, which another one becomes in %s", id, w.title))
@@ -388,14 +386,14 @@ func (w *writer) addField(r *recordView, path string, f Output, optional bool) {
 func (w *writer) addEvent(path string, out Output) {
 	before := len(w.Input.Fields)
 	w.addField(w.Input, path, Output{"on " + out.Name, out.Type, out.Description}, false)
-	for i := range w.Input.Fields[before:] { // none where it was refused
+	for i := range w.Input.Fields[before:] { // empty if the field was rejected
 		f := &w.Input.Fields[before+i]
 		f.Type, f.Optional = w.event(f.Type, f.Optional), true
 	}
 }
 
-// spellOut writes a type. Types of the caller's are declared as placeholders,
-// each once.
+// spellOut returns a type in the language's syntax. Types of the caller are declared once as
+// placeholders.
 func (w *writer) spellOut(t typ) string {
 	w.uses[t.shape] = true
 	of := make([]string, len(t.of))
@@ -421,11 +419,11 @@ func standIn(declared, name string, dep bool) opaque {
 	return opaque{Name: declared, Doc: []string{"Stands for " + name + ": import it in place of this."}, Dep: dep}
 }
 
-// addMembers adds what an object has, or a function is given: methods, then
-// what it depends on. They share a scope.
+// addMembers adds the methods and then the dependencies of an object or function. They share a
+// scope.
 func (w *writer) addMembers(dependencies []string) {
 	members := text.NewScope(w.takenMembers...)
-	if w.kind.form == element && w.Input != nil { // which has what it depends on too
+	if w.kind.form == element && w.Input != nil { // its inputs include the dependencies
 		members = w.Input.taken
 	}
 	for _, method := range w.kind.methods {
@@ -447,7 +445,7 @@ func (w *writer) addMembers(dependencies []string) {
 		w.Deps = append(w.Deps, depView{w.claim(members, w.member([]string{"inner"})), w.referTo(w.Name)})
 	}
 	named := w.member
-	if w.kind.form != object { // what a function depends on is in a record
+	if w.kind.form != object { // dependencies of a function are in a record
 		named = w.field
 	}
 	seen := map[string]bool{}
@@ -481,8 +479,8 @@ func (w *writer) addMembers(dependencies []string) {
 	}
 }
 
-// applyPatterns applies the patterns that change the code of an object, and
-// returns all of them, for the comment.
+// applyPatterns applies the patterns that change the code of an object. It returns all patterns,
+// for the comment.
 func (w *writer) applyPatterns(list, words []string) []string {
 	var named []string
 	for _, p := range list {

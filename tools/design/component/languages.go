@@ -12,35 +12,35 @@ import (
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
-// language holds the rules of a language; its template says the rest.
+// language has the rules of a language; its template has the rest.
 type language struct {
 	title     string
-	framework string // whose template overrules that of the title; empty = none
+	framework string // framework whose template replaces the language's; empty = no framework
 
-	reserved      []string // words that nothing can be called
-	freeFields    bool     // but fields of records
+	reserved      []string // words that are not allowed as names
+	freeFields    bool     // reserved words are allowed as fields of records
 	takenTypes    []string // names of types, functions and variables that the templates use
-	takenMembers  []string // names of members that objects have anyway
+	takenMembers  []string // names of members that every object has
 	takenPackages []string
-	keptFields    []string // names that no property may have
-	initials      []string // words that names have in capitals throughout
+	keptFields    []string // names that are not allowed for properties
+	initials      []string // words written in capitals in names
 
 	field     func(words []string) string // a member of a record
 	member    func(words []string) string // a variable or parameter
 	function  func(words []string) string
-	namespace func(words []string) string // nil = the file itself is the namespace
+	namespace func(words []string) string // nil = the file is the namespace
 
-	spell     map[shape]string                           // types; $1 and $2 are those in them
-	optional  func(spelt string, t typ) string           // a field that may be absent, and what may be nothing
-	event     func(spelt string, maybe bool) string      // of a property that is called with an output; nil = outputs are a record
-	reference string                                     // the type of something to depend on, which is $1; empty = its name
+	spell     map[shape]string                           // syntax of types; $1 and $2 are their type parameters
+	optional  func(spelt string, t typ) string           // an optional field or value
+	event     func(spelt string, maybe bool) string      // a property called with an output; nil = outputs are a record
+	reference string                                     // type of a dependency $1; empty = its name
 	escape    *strings.Replacer                          // of lines in comments
 	remark    func(indent string, lines []string) string // a comment
 	gap       string                                     // between interface and implementation
-	finish    func(code string) string                   // nil = as it is
+	finish    func(code string) string                   // nil = unchanged
 }
 
-// words splits a name into its words, as [text.Words] does.
+// words splits a name into words like [text.Words].
 func (l language) words(name string) []string {
 	words := text.Words(name)
 	for i, w := range words {
@@ -51,12 +51,12 @@ func (l language) words(name string) []string {
 	return words
 }
 
-// comment splits a text into lines that can stand in a comment.
+// comment splits a text into lines for a comment.
 func (l language) comment(doc string) []string {
 	return text.Lines(l.escape.Replace(doc))
 }
 
-// claim takes a name in a scope; a reserved word gets an underscore.
+// claim claims a name in a scope. A reserved word gets an underscore.
 func (l language) claim(scope text.Scope, name string) string {
 	if slices.Contains(l.reserved, name) {
 		name += "_"
@@ -67,14 +67,14 @@ func (l language) claim(scope text.Scope, name string) string {
 //go:embed templates
 var templates embed.FS
 
-// typeOf spells a type, of spelt parts.
+// typeOf returns a type in the language's syntax, given its type parameters.
 func (l language) typeOf(t typ, of []string) string {
 	form := t.shape
 	if form == dict && t.of[0].shape == boolean && l.spell[booleanDict] != "" {
 		form = booleanDict
 	}
 	spelling, known := l.spell[form]
-	if !known { // it may be nothing
+	if !known { // an optional type
 		return l.optional(of[0], t.of[0])
 	}
 	for i, part := range of {
@@ -97,7 +97,7 @@ func (l language) render(v *view) Code {
 	}
 	part := func(name string) string {
 		var b strings.Builder
-		// The templates and what fills them are our own.
+		// The templates and their data are our own.
 		if err := t.ExecuteTemplate(&b, name, v); err != nil {
 			panic(fmt.Sprintf("component: %v", err))
 		}
@@ -110,7 +110,7 @@ func (l language) render(v *view) Code {
 	return Code{Interface: part("interface"), Implementation: part("implementation"), gap: l.gap}
 }
 
-// starred writes a comment of the kind that JavaDoc has.
+// starred writes a comment in the form of JavaDoc.
 func starred(indent string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -145,8 +145,8 @@ func docstring(indent string, lines []string) string {
 	return indent + `"""` + body + `"""` + "\n"
 }
 
-// languages returns the languages by name, and frameworks those of components of pages by framework and
-// name. They are made when they are first used: who designs no component does not wait for them.
+// languages returns the languages by name. frameworks returns the languages of page components by
+// framework and name. Both are built at their first use.
 var languages = sync.OnceValue(func() map[string]language {
 	return map[string]language{
 		"typescript": script("TypeScript"),
@@ -227,7 +227,7 @@ var languages = sync.OnceValue(func() map[string]language {
 				moment: "Instant", bytes: "byte[]",
 				list: "List<$1>", set: "Set<$1>", dict: "Map<$1, $2>",
 			},
-			// A backslash before u would be read as the character of that code.
+			// A backslash before u would start a Unicode escape.
 			optional: asIs, escape: strings.NewReplacer("*/", "*&#47;", `\`, "&#92;", "@", "&#64;"), gap: "\n", remark: starred,
 		},
 	}
@@ -245,7 +245,7 @@ func script(title string, also ...string) language {
 		reserved: slices.Concat(text.ScriptWords, strings.Fields("any unknown never string number boolean object symbol bigint")),
 		takenTypes: strings.Fields("Promise Record Array Set Date Error Uint8Array Object Symbol Function String Number Boolean Map " +
 			"sharedInstance input deps"),
-		// What objects have anyway cannot be a field of a class.
+		// Members of every object cannot be fields of a class.
 		takenMembers: strings.Fields("constructor prototype toString valueOf sharedInstance"),
 		field:        text.Camel, member: text.Camel, function: text.Camel, namespace: text.Camel, freeFields: true,
 		spell: map[shape]string{
@@ -279,7 +279,7 @@ func frameworksOf(m Model, in string) (list []language) {
 
 // framed returns a script in which components are those of a framework.
 func framed(title, framework string) language {
-	l := script(title, "</", `<\/`) // which would end the script of a file of Vue
+	l := script(title, "</", `<\/`) // this would end the script of a Vue file
 	l.framework, l.keptFields = framework, []string{"key", "ref"}
 	switch {
 	case framework == "react":
@@ -290,7 +290,7 @@ func framed(title, framework string) language {
 			}
 			return "(value: " + spelt + ") => void"
 		}
-	case title == "JavaScript": // what made a property is checked as the page runs
+	case title == "JavaScript": // properties are checked at run time
 		l.spell = map[shape]string{
 			anything: "null", callback: "Function", texts: "String", integer: "Number", number: "Number", boolean: "Boolean", moment: "Date",
 			bytes: "Uint8Array", list: "Array", set: "Set", dict: "Object", booleanDict: "Map", maybe: "$1",

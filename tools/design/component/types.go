@@ -7,7 +7,7 @@ import (
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
-// shape is the kind of a type, in whatever language.
+// shape is the kind of a type in every language.
 type shape int
 
 const (
@@ -22,23 +22,22 @@ const (
 	list
 	set
 	dict
-	booleanDict // a dict by booleans, for languages that spell it otherwise
-	maybe       // or nothing
-	named       // a type of the caller's
+	booleanDict // a dict by booleans, for languages with another syntax
+	maybe       // an optional type
+	named       // a type named by the caller
 )
 
 // typ is the type of an input or output.
 type typ struct {
 	shape shape
-	of    []typ    // of lists, sets and maybes: what they hold; of dicts: key and value
+	of    []typ    // type parameters: the element of lists, sets and optionals; key and value of dicts
 	words []string // of a named type
 }
 
 // maxTypeDepth limits the nesting of types.
 const maxTypeDepth = 8
 
-// bases are the names of types that are known without a declaration, as people
-// write them in one language or another.
+// bases are the names of predefined types in various languages.
 var bases = byName(map[shape]string{
 	anything: "any unknown object json mixed",
 	callback: "function callback func fn lambda closure",
@@ -50,7 +49,7 @@ var bases = byName(map[shape]string{
 	bytes:    "bytes binary buffer blob",
 })
 
-// generics are the names of types that hold others.
+// generics are the names of types with type parameters.
 var generics = byName(map[shape]string{
 	list:  "list array vec slice sequence iterable",
 	set:   "set hashset",
@@ -68,9 +67,8 @@ func byName(names map[shape]string) map[string]shape {
 	return shapes
 }
 
-// parseType reads a type as people write it: a known name or one of the
-// caller's, list<T>, map<K, V>, set<T>, T[], []T, T?, T | null. A promise of a
-// type is that type. An error says what is wrong with it.
+// parseType reads a type as people write it: a known name or one of the caller's, list<T>, map<K,
+// V>, set<T>, T[], []T, T?, T | null. A promise of a type is that type.
 func parseType(s string) (typ, error) {
 	p := typeParser{rest: s}
 	t, err := p.parse(0)
@@ -128,7 +126,7 @@ func (p *typeParser) parse(depth int) (typ, error) {
 	return t, err
 }
 
-// orNothing is a type or nothing; once is enough.
+// orNothing returns the optional type; an optional type stays as it is.
 func orNothing(t typ) typ {
 	if t.shape == maybe {
 		return t
@@ -172,7 +170,7 @@ func (p *typeParser) parseNamed(depth int) (typ, error) {
 	return compose(strings.ToLower(name), words, of)
 }
 
-// compose makes a type of its name and what it holds.
+// compose returns a type by its name and type parameters.
 func compose(name string, words []string, of []typ) (typ, error) {
 	any := typ{shape: anything}
 	switch generic, isGeneric := generics[name]; {

@@ -9,7 +9,7 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Break is a difference that breaks those who use the older document.
+// Break is a difference that breaks users of the older document.
 type Break struct {
 	Rule    string `json:"rule" doc:"Kind of change."`
 	Where   string `json:"where" doc:"Operation and part."`
@@ -18,21 +18,20 @@ type Break struct {
 	Why     string `json:"why" doc:"Who is broken, and how."`
 }
 
-// comparison collects what breaks. Callers send what operations take; what they give goes to
-// callers.
+// comparison collects breaks. Callers send the input of operations and receive their output.
 type comparison struct {
 	old, new *Document
 	breaks   []Break
-	seen     map[string]bool // pairs of schemas that were compared
+	seen     map[string]bool // compared pairs of schemas
 	pairs    int
 }
 
-// maxPairs bounds the schemas that are compared.
+// maxPairs limits the compared pairs of schemas.
 const maxPairs = 50_000
 
-// Compare returns what the newer document breaks for those who use the older one, and whether
-// the documents are too large for all to be compared. A schema that several operations share
-// is judged where it is used first.
+// Compare returns the breaks of the newer document for users of the older one. Partly is true if
+// the documents are too large to compare completely. A schema that several operations share is
+// judged at its first use.
 func Compare(older, newer *Document) (breaks []Break, partly bool, err error) {
 	if older.Spec != newer.Spec {
 		return nil, false, fmt.Errorf("one is %s and the other %s", older.Spec, newer.Spec)
@@ -46,7 +45,7 @@ func Compare(older, newer *Document) (breaks []Break, partly bool, err error) {
 	return c.breaks, c.pairs > maxPairs, nil
 }
 
-// add notes a break at pointers, of which an empty one stands for nowhere.
+// add adds a break. An empty pointer means no position.
 func (c *comparison) add(rule, where, oldAt, newAt, format string, args ...any) {
 	b := Break{Rule: rule, Where: shorten.To(where, 200), Why: shorten.To(fmt.Sprintf(format, args...), 300)}
 	if oldAt != "" {
@@ -58,7 +57,7 @@ func (c *comparison) add(rule, where, oldAt, newAt, format string, args ...any) 
 	c.breaks = append(c.breaks, b)
 }
 
-// paths compares the operations of OpenAPI documents. Names in braces may change.
+// paths compares the operations of OpenAPI documents. Names in braces may differ.
 func (c *comparison) paths() {
 	newer := map[string]node{}
 	all := node{c.new.root["paths"], "/paths"}
@@ -92,7 +91,7 @@ func (c *comparison) paths() {
 	}
 }
 
-// servers compares the addresses that calls go to.
+// servers compares the addresses of servers.
 func (c *comparison) servers() {
 	now := map[string]bool{}
 	for _, s := range (node{c.new.root["servers"], "/servers"}).items() {
@@ -105,8 +104,7 @@ func (c *comparison) servers() {
 	}
 }
 
-// parametersOf returns the parameters of an operation by place and name, those of its path
-// included.
+// parametersOf returns the parameters of an operation and its path, by location and name.
 func parametersOf(d *Document, item, op node) map[string]node {
 	found := map[string]node{}
 	for _, holder := range []node{item, op} {
@@ -128,7 +126,7 @@ func (c *comparison) parameters(name string, item, op, otherItem, now node) {
 		p, where := before[key], name+" "+key
 		q, there := after[key]
 		switch {
-		case !there && p.text("in") == "path": // it may have another name
+		case !there && p.text("in") == "path": // its name may have changed
 		case !there:
 			c.add("parameter-removed", where, p.at, "", "callers that send it are ignored or refused")
 		default:
@@ -146,7 +144,7 @@ func (c *comparison) parameters(name string, item, op, otherItem, now node) {
 	}
 }
 
-// valueOf returns the schema of a parameter or a header, which may stand under a media type.
+// valueOf returns the schema of a parameter or header, which may be under a media type.
 func valueOf(p node) node {
 	content := p.child("content")
 	if names := content.names(); len(names) > 0 {
@@ -217,8 +215,8 @@ func (c *comparison) responses(name string, op, now node) {
 	}
 }
 
-// security compares what callers may prove themselves by: each way of the older document must
-// still be enough.
+// security compares the ways of authentication: each way of the older document must still be
+// enough.
 func (c *comparison) security(name string, op, now node) {
 	ways := func(d *Document, op node) []node {
 		security := op.child("security")
@@ -257,7 +255,7 @@ func (c *comparison) security(name string, op, now node) {
 	}
 }
 
-// scheme compares a security scheme that operations ask for.
+// scheme compares a required security scheme.
 func (c *comparison) scheme(name string) {
 	find := func(d *Document) node {
 		return d.resolve(node{d.root["components"], "/components"}.child("securitySchemes").child(name))
@@ -275,14 +273,15 @@ func (c *comparison) scheme(name string) {
 	}
 }
 
-// flow holds what goes over a channel of an AsyncAPI document in one direction.
+// flow has the messages of a channel of an AsyncAPI document in one direction.
 type flow struct {
 	at       string
 	messages map[string]node
 }
 
-// flowsOf returns the flows of a document by direction and address. In AsyncAPI 2 others
-// subscribe to what the application sends. A channel that no operation names counts for both.
+// flowsOf returns the flows of a document by direction and address. In AsyncAPI 2, clients
+// subscribe to the messages that the application sends. A channel without operations counts for
+// both directions.
 func flowsOf(d *Document) map[string]flow {
 	flows := map[string]flow{}
 	put := func(direction, address, at string, messages map[string]node) {
@@ -378,7 +377,7 @@ func (c *comparison) flows() {
 		for _, name := range slices.Sorted(maps.Keys(f.messages)) {
 			m, where := f.messages[name], key+" message "+name
 			other, there := now.messages[name]
-			if !there && len(f.messages) == 1 && len(now.messages) == 1 { // it has another name
+			if !there && len(f.messages) == 1 && len(now.messages) == 1 { // its name has changed
 				for _, other = range now.messages {
 					there = true
 				}
@@ -404,7 +403,7 @@ func (c *comparison) flows() {
 	}
 }
 
-// texts returns the texts of a list, or a text alone.
+// texts returns the strings of a list, or a single string as a list.
 func texts(v any) []string {
 	var found []string
 	switch v := v.(type) {

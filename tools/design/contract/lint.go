@@ -22,11 +22,11 @@ import (
 
 // The severities of findings.
 const (
-	Error   = "error"   // tools that read the document fail or misread it
-	Warning = "warning" // valid, but hardly meant
+	Error   = "error"   // tools fail on the document or misread it
+	Warning = "warning" // valid, but probably not intended
 )
 
-// Finding is something wrong in a document.
+// Finding is a fault in a document.
 type Finding struct {
 	Severity string `json:"severity" doc:"How bad." enum:"error,warning"`
 	Rule     string `json:"rule" doc:"The rule that it breaks."`
@@ -80,13 +80,13 @@ func once(name string) func() (*jsonschema.Schema, error) {
 type linter struct {
 	*Document
 	found    []Finding
-	outside  int             // references that lead out of the document
-	targets  map[string]bool // pointers that references lead to
-	bySchema map[string]bool // pointers at which the official schema finds something
+	outside  int             // references to other documents
+	targets  map[string]bool // targets of references
+	bySchema map[string]bool // pointers with a finding of the official schema
 }
 
-// Lint returns what is wrong in a document, in the order of lines, and how many references
-// lead out of it and were not followed.
+// Lint returns the findings in a document, sorted by line. Outside is the number of references to
+// other documents, which are not followed.
 func Lint(d *Document) (found []Finding, outside int, err error) {
 	l := &linter{Document: d, targets: map[string]bool{}, bySchema: map[string]bool{}}
 	if err := l.official(); err != nil {
@@ -107,8 +107,8 @@ func (l *linter) add(severity, rule, at, format string, args ...any) {
 	l.found = append(l.found, Finding{severity, rule, at, l.line(at), shorten.To(fmt.Sprintf(format, args...), 300)})
 }
 
-// official holds the document to the schema of its version. AsyncAPI 2.0 to 2.5 are held to that
-// of 2.6, which takes what they have.
+// official validates the document by the official schema of its version. For AsyncAPI 2.0 to 2.5 it
+// uses the schema of 2.6, which accepts them.
 func (l *linter) official() error {
 	schema, err := compiled(l.schema())
 	if err != nil {
@@ -123,7 +123,7 @@ func (l *linter) official() error {
 	return nil
 }
 
-// violations adds what a schema finds in the value at a pointer.
+// violations adds the violations of a schema in the value at a pointer.
 func (l *linter) violations(err error, base string) {
 	violation, ok := err.(*jsonschema.ValidationError)
 	if !ok {
@@ -143,8 +143,8 @@ func (l *linter) violations(err error, base string) {
 	}
 }
 
-// leaves returns the violations that say most. Of alternatives it takes those of the one that
-// comes nearest: whose violations lie deepest, and are the fewest.
+// leaves returns the most specific violations. Among alternatives it uses the nearest: the one with
+// the deepest and fewest violations.
 func leaves(v *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(v.Causes) == 0 {
 		return []*jsonschema.ValidationError{v}
@@ -178,7 +178,7 @@ func leaves(v *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return all
 }
 
-// worded says what a violation is about; empty where others of the same value say it.
+// worded returns the text of a violation; empty if other violations of the same value cover it.
 func worded(v *jsonschema.ValidationError) string {
 	switch k := v.ErrorKind.(type) {
 	case *kind.Required:
@@ -195,18 +195,18 @@ func worded(v *jsonschema.ValidationError) string {
 	return v.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 }
 
-// named are the members whose own members are names that the author chose.
+// named are the members whose own members have freely chosen names.
 var named = map[string]bool{
 	"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "schemas": true, "responses": true,
 	"parameters": true, "requestBodies": true, "headers": true, "securitySchemes": true, "links": true, "callbacks": true, "paths": true,
 	"pathItems": true, "channels": true, "messages": true, "operations": true, "servers": true, "dependentSchemas": true, "webhooks": true,
 }
 
-// data are the members that hold values and no description of any.
+// data are the members that contain values, not descriptions.
 var data = map[string]bool{"example": true, "examples": true, "default": true, "enum": true, "const": true, "mapping": true}
 
-// walk follows references and looks at schemas wherever they stand. Within is the member that
-// the value belongs to.
+// walk checks references and schemas everywhere. Within is the name of the member that contains the
+// value.
 func (l *linter) walk(v any, at, within string) {
 	if list, ok := v.([]any); ok {
 		for i, item := range list {
@@ -231,7 +231,7 @@ func (l *linter) walk(v any, at, within string) {
 			l.walk(object[name], pointer, "")
 		case strings.HasPrefix(name, "x-"):
 		case data[name]:
-			if name == "examples" { // of a media type they are objects, which may be references
+			if name == "examples" { // for a media type they are objects, which may be references
 				for key, example := range members(object[name]) {
 					if target, ok := members(example)["$ref"].(string); ok {
 						l.reference(target, jsonx.Pointer(pointer, key), nil)
@@ -279,8 +279,8 @@ func (l *linter) enum(object map[string]any, values []any, at string) {
 	}
 }
 
-// required looks for required properties that a schema does not declare. One that is put
-// together of others may have them there.
+// required checks that a schema declares its required properties. A composed schema may declare
+// them in its parts.
 func (l *linter) required(object map[string]any, at string) {
 	names, _ := object["required"].([]any)
 	properties, there := object["properties"].(map[string]any)
@@ -297,8 +297,8 @@ func (l *linter) required(object map[string]any, at string) {
 	}
 }
 
-// unused looks for schemas that nothing refers to. Where something leads out of the document,
-// something may lead into it.
+// unused finds schemas without a reference. If the document refers to other documents, these may
+// refer back to it.
 func (l *linter) unused() {
 	if l.outside > 0 || len(l.targets) == 0 {
 		return
@@ -400,8 +400,8 @@ func (l *linter) operationID(op node, byID map[string]string) {
 	byID[id] = op.at
 }
 
-// operation holds the parameters of an operation to the names in its path, and its security to
-// the schemes that are declared.
+// operation checks the parameters of an operation by the names in its path, and its security by the
+// declared schemes.
 func (l *linter) operation(item, op node, names []string) {
 	declared, unknown := map[string]bool{}, false
 	for _, holder := range []node{item, op} {
@@ -414,7 +414,7 @@ func (l *linter) operation(item, op node, names []string) {
 			name, _ := param["name"].(string)
 			in, _ := param["in"].(string)
 			if in == "" {
-				unknown = true // in another file, or broken
+				unknown = true // in another file, or a broken reference
 				continue
 			}
 			if own[in+" "+name] {
@@ -438,7 +438,7 @@ func (l *linter) operation(item, op node, names []string) {
 	l.securities(members(op.v)["security"], jsonx.Pointer(op.at, "security"))
 }
 
-// securities looks for requirements of schemes that are not declared.
+// securities finds required schemes that are not declared.
 func (l *linter) securities(v any, at string) {
 	schemes, _ := l.at("/components/securitySchemes")
 	list, _ := v.([]any)
@@ -453,8 +453,8 @@ func (l *linter) securities(v any, at string) {
 
 func (l *linter) major() string { return l.Version[:1] }
 
-// schemaObjects holds the schemas of OpenAPI 3.1, which the official schema leaves out, to
-// JSON Schema 2020-12, unless the document says that they are of another dialect.
+// schemaObjects validates the schemas of OpenAPI 3.1, which the official schema omits, by JSON
+// Schema 2020-12, unless the document declares another dialect.
 func (l *linter) schemaObjects() {
 	if _, other := l.root["jsonSchemaDialect"]; other || l.schema() != "openapi-3.1" {
 		return

@@ -35,7 +35,7 @@ func (n node) names() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "x-") })
 }
 
-// unescaped returns a pointer that was the fragment of a reference.
+// unescaped returns the pointer in the fragment of a reference.
 func unescaped(fragment string) string {
 	if plain, err := url.PathUnescape(fragment); err == nil {
 		return plain
@@ -71,8 +71,8 @@ func (d *Document) at(pointer string) (any, bool) {
 	return v, true
 }
 
-// resolve follows references within the document. What leads nowhere, out of it or in a circle
-// stays as it is.
+// resolve follows references within the document. A reference that is broken, external or circular
+// is returned unresolved.
 func (d *Document) resolve(n node) node {
 	for range 20 {
 		pointer, local := strings.CutPrefix(n.text("$ref"), "#/")
@@ -89,7 +89,7 @@ func (d *Document) resolve(n node) node {
 	return n
 }
 
-// canonical returns a value as JSON with its members in order.
+// canonical returns a value as JSON with sorted members.
 func canonical(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

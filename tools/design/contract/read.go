@@ -1,6 +1,6 @@
-// Package contract judges OpenAPI and AsyncAPI documents that exist: what is wrong in one,
-// and what a newer one breaks for those who use the older. It reads texts and nothing else:
-// references that lead out of a document are named, not followed.
+// Package contract checks existing OpenAPI and AsyncAPI documents: it finds faults in a document,
+// and breaks between an older and a newer one. It reads texts only: references to other documents
+// are reported, not followed.
 //
 // It is not a stable API: see docs/stability.md.
 package contract
@@ -24,7 +24,7 @@ import (
 // Limits of a document.
 const (
 	MaxBytes   = 4 << 20
-	maxValues  = 200_000 // members and items, those of aliases each time
+	maxValues  = 200_000 // members and items; aliases count at each use
 	maxNesting = 100
 )
 
@@ -34,7 +34,7 @@ const (
 	AsyncAPI = "asyncapi"
 )
 
-// Document is a text that was read.
+// Document is a parsed document.
 type Document struct {
 	Spec    string // OpenAPI or AsyncAPI
 	Version string // such as 3.1.0
@@ -43,8 +43,8 @@ type Document struct {
 	lines map[string]int // by JSON pointer
 }
 
-// Read reads a document: JSON where its text begins with a brace, else YAML. The error says
-// what cannot be read, with its line.
+// Read parses a document: JSON if its text begins with a brace, otherwise YAML. Its errors have the
+// line.
 func Read(text []byte) (*Document, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("it is not UTF-8")
@@ -82,7 +82,8 @@ func Read(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// schema returns the name of the official schema of the document's version; empty for none.
+// schema returns the name of the official schema for the document's version; empty if there is
+// none.
 func (d *Document) schema() string {
 	major, minor, _ := strings.Cut(d.Version, ".")
 	minor, _, _ = strings.Cut(minor, ".")
@@ -109,14 +110,14 @@ func (d *Document) line(pointer string) int {
 	}
 }
 
-// reader makes values of a text, with their lines.
+// reader decodes a text into values with lines.
 type reader struct {
 	lines  map[string]int
 	values int
 
 	text    []byte // of JSON
-	counted int64  // where the count of lines has come to
-	newline int    // line breaks before
+	counted int64  // offset up to which lines are counted
+	newline int    // line breaks before counted
 }
 
 func (r *reader) note(at string, line, depth int) error {
@@ -271,7 +272,7 @@ func (r *reader) yaml(n *yaml.Node, at string, depth int) (any, error) {
 	return yamlx.Scalar(n)
 }
 
-// members returns the members of an object, nil of anything else.
+// members returns the members of an object; nil for other values.
 func members(v any) map[string]any {
 	object, _ := v.(map[string]any)
 	return object

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// shape holds what a schema says, its references followed and its parts in allOf put together.
+// shape has the constraints of a schema, with references resolved and allOf merged.
 type shape struct {
 	types        []string // empty = any
 	enum         []string // as JSON; nil = any
 	properties   map[string]node
 	required     map[string]bool
 	items        node
-	additional   node // of other members
-	closed       bool // to other members
+	additional   node // for undeclared members
+	closed       bool // undeclared members are not allowed
 	format       string
 	pattern      string
 	bounds       map[string]float64
 	alternatives map[string]node // of oneOf and anyOf
 }
 
-// lower and upper are the bounds; of lower ones a larger is narrower.
+// lower and upper are the keywords of bounds. A larger lower bound is narrower.
 var (
 	lower = []string{"minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"}
 	upper = []string{"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"}
@@ -97,7 +97,7 @@ func (s *shape) put(d *Document, n node, depth int) {
 				some = append(some, alternative)
 			}
 		}
-		if len(some) == 1 { // or null
+		if len(some) == 1 { // a type or null
 			s.put(d, some[0], depth+1)
 			if len(list) > 1 && len(s.types) > 0 && !slices.Contains(s.types, "null") {
 				s.types = append(slices.Clone(s.types), "null")
@@ -117,8 +117,8 @@ func (s *shape) put(d *Document, n node, depth int) {
 	}
 }
 
-// schemas compares what a value may be. Of input every value that went before must go still;
-// of output every value that comes now must have been possible before.
+// schemas compares the possible values. Every earlier value of an input must still be accepted.
+// Every new value of an output must have been possible before.
 func (c *comparison) schemas(where string, old, now node, input bool) {
 	before, after := c.old.resolve(old), c.new.resolve(now)
 	key := fmt.Sprint(before.at, "\x00", after.at, "\x00", input)
@@ -137,12 +137,12 @@ func (c *comparison) schemas(where string, old, now node, input bool) {
 		}
 		c.add(rule, where, before.at, newAt, format, args...)
 	}
-	// narrow has to accept all that wide accepts.
+	// narrow must accept every value that wide accepts.
 	wide, narrow := a, b
 	if !input {
 		wide, narrow = b, a
 	}
-	severalForms := len(wide.types) == 0 && len(wide.alternatives) > 0 // whose types are in them
+	severalForms := len(wide.types) == 0 && len(wide.alternatives) > 0 // their types are in the alternatives
 	if !severalForms && !admits(narrow.types, wide.types) {
 		if input {
 			differs("type", "was %s and takes only %s now", listed(a.types), listed(b.types))
@@ -182,7 +182,7 @@ func (c *comparison) schemas(where string, old, now node, input bool) {
 	c.alternatives(where, a, b, before, after, input)
 }
 
-// orAny returns a node, or one that takes anything in the place of one that is not there.
+// orAny returns the node, or a schema for any value if the node is missing.
 func orAny(n, holder node) node {
 	if n.v == nil {
 		return node{map[string]any{}, holder.at + "/items"}
@@ -190,7 +190,7 @@ func orAny(n, holder node) node {
 	return n
 }
 
-// admits reports whether a value of each of some types is one of others.
+// admits reports whether each type in narrow is covered by a type in wide.
 func admits(narrow, wide []string) bool {
 	if len(narrow) == 0 {
 		return true
@@ -255,8 +255,8 @@ func (c *comparison) properties(where string, a, b shape, before, after node, in
 	}
 }
 
-// alternatives compares oneOf and anyOf by the names of what they refer to. What stands in
-// place without a name is compared in order.
+// alternatives compares oneOf and anyOf by the names of what they refer to. Inline schemas without
+// a name are compared in order.
 func (c *comparison) alternatives(where string, a, b shape, before, after node, input bool) {
 	if len(a.alternatives) == 0 && len(b.alternatives) == 0 {
 		return
