@@ -15,7 +15,7 @@ import (
 )
 
 // Arguments that another server accepts are passed on unchanged. Wrong formats cause a warning.
-func TestWhatOtherServersTake(t *testing.T) {
+func TestArgumentsOfOtherServers(t *testing.T) {
 	t.Parallel()
 	property := func(schema string) string {
 		return `{"type":"object","properties":{"a":` + schema + `},"required":["a"]}`
@@ -86,7 +86,7 @@ func TestRefusalsNameTheDemand(t *testing.T) {
 
 // A description reports the parts of its schema that are not checked, also after a text without a
 // full stop.
-func TestDescriptionsSayWhatIsNotChecked(t *testing.T) {
+func TestDescriptionsNameUncheckedParts(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
 		`{"type":"object","properties":{"a":{"type":"int"}}}`:                              `"D. Its schema does not compile`,

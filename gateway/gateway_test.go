@@ -508,7 +508,7 @@ func TestLearnsLater(t *testing.T) {
 
 // The stored list is offered at once and starts nothing. Later changes are held back until they are
 // approved.
-func TestKeptLists(t *testing.T) {
+func TestStoredLists(t *testing.T) {
 	t.Parallel()
 	first := `{"tools":[{"name":"get_a","description":"A.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
 		`{"name":"get_b","description":"B. ` + long + `","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
@@ -568,7 +568,7 @@ func TestKeptLists(t *testing.T) {
 
 // The stored record is read back byte for byte, also from a file of an older version. A damaged file is
 // ignored, and the server's new list is held back.
-func TestKeptFile(t *testing.T) {
+func TestStoredFile(t *testing.T) {
 	t.Parallel()
 	schema := `{ "type":"object", "properties":{ "a":{"type" : "string"} } }`
 	u, file := playing(t, "srv", `{"tools":[{"name":"get","description":"A.\u000aB.","inputSchema":`+schema+`}]}`)

@@ -16,7 +16,7 @@ import (
 )
 
 // A server over HTTP reports changes of a watched resource and of its prompts.
-func TestHTTPTells(t *testing.T) {
+func TestHTTPNotifies(t *testing.T) {
 	t.Parallel()
 	s := mcp.NewServer(&mcp.Implementation{Name: "srv", Version: "1"}, &mcp.ServerOptions{
 		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },

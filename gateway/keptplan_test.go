@@ -11,7 +11,7 @@ import (
 )
 
 // A plan is read back unchanged, for any tool names.
-func TestKeptPlan(t *testing.T) {
+func TestStoredPlan(t *testing.T) {
 	t.Parallel()
 	var tools []fold.Tool
 	for i := range 60 {

@@ -17,7 +17,7 @@ import (
 
 // The client's _meta reaches a server, except for members of the connection, and so does the trace.
 // Names in any script are encoded in headers as the revision requires.
-func TestWhatGoesWithCalls(t *testing.T) {
+func TestMembersSentWithCalls(t *testing.T) {
 	t.Parallel()
 	const tool = "résumé_取得"
 	headers, metas := make(chan string, 10), make(chan string, 10)

@@ -62,7 +62,7 @@ func invisibleStrings(value any) (found []string) {
 }
 
 // No list and no description of a tool contains invisible characters, except in its original schema.
-func TestListsAreSeen(t *testing.T) {
+func TestListsHaveNoInvisibleCharacters(t *testing.T) {
 	t.Parallel()
 	u, _ := playing(t, "srv", hiddenTools())
 	dir := t.TempDir()
@@ -266,7 +266,7 @@ func TestPromptArgumentsAreSeen(t *testing.T) {
 }
 
 // A tool whose schema is listed without parameters is reported to the user.
-func TestBareSchemasAreSaid(t *testing.T) {
+func TestBareSchemasAreReported(t *testing.T) {
 	t.Parallel()
 	f := &fixed{list: upstream.Answer{Tools: []json.RawMessage{
 		json.RawMessage(`{"name":"fine","inputSchema":{"type":"object","properties":{"a":{"type":"int"}}}}`),

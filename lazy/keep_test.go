@@ -27,7 +27,7 @@ func withDiscovery(t *testing.T) *surface.Surface {
 
 // A kept answer is there for an hour, however many others are kept meanwhile, as long as they
 // fit.
-func TestKeptForAnHour(t *testing.T) {
+func TestAnswerStoredForAnHour(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := withDiscovery(t).Discovery
@@ -54,7 +54,7 @@ func TestKeptForAnHour(t *testing.T) {
 }
 
 // What is kept again takes no more room, has its first id, and is there for an hour from then.
-func TestKeptAgain(t *testing.T) {
+func TestAnswerStoredAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := withDiscovery(t).Discovery
@@ -179,7 +179,7 @@ func TestNamedWhileAbsent(t *testing.T) {
 }
 
 // What can be called again makes room for what cannot.
-func TestKeptWhatCannotBeCalledAgain(t *testing.T) {
+func TestUnrepeatableAnswersAreKeptLonger(t *testing.T) {
 	t.Parallel()
 	d := withDiscovery(t).Discovery
 	long := func(n int) json.RawMessage { return fmt.Appendf(nil, `"%d%s"`, n, strings.Repeat("x", 5<<20)) }
@@ -197,7 +197,7 @@ func TestKeptWhatCannotBeCalledAgain(t *testing.T) {
 }
 
 // An answer is read on with the token and the rights of the call that was answered, by no other caller.
-func TestKeptForAToken(t *testing.T) {
+func TestAnswerStoredForItsCaller(t *testing.T) {
 	t.Parallel()
 	d := withDiscovery(t).Discovery
 	one := callctx.With(t.Context(), toolfold.Origin{Token: "one"})

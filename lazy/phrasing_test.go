@@ -56,7 +56,7 @@ func TestFindLearnsPhrasing(t *testing.T) {
 
 // When the tools of one of many servers change, those of the others are not
 // indexed again.
-func TestCatalogueIndexesWhatChanged(t *testing.T) {
+func TestCatalogueIndexesChanges(t *testing.T) {
 	t.Parallel()
 	indexed := map[string]int{}
 	server := func(name string, tools ...string) (families []*toolfold.Family) {

@@ -165,7 +165,7 @@ func TestFindOrdersAlikeAtEveryLimit(t *testing.T) {
 }
 
 // What scans look for and policies check is found in the words of their rules.
-func TestFindKnowsWhatIsLookedFor(t *testing.T) {
+func TestFindKnowsScanRules(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
 	find := finder(b)
@@ -189,7 +189,7 @@ func TestFindKnowsWhatIsLookedFor(t *testing.T) {
 }
 
 // Of requests that nothing answers most are told so, of right first answers few.
-func TestFindSaysThatNothingFits(t *testing.T) {
+func TestFindReportsNoFit(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
 	find := finder(b)

@@ -18,7 +18,7 @@ import (
 
 // Actions that the server forbids are reported as not permitted, with the reason, under every name.
 // No other action is suggested.
-func TestNotPermittedIsSaid(t *testing.T) {
+func TestMissingRightIsReported(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		rules permission.Rules
@@ -91,7 +91,7 @@ func TestCallersLearnNothingOfNames(t *testing.T) {
 }
 
 // The list of tools names forbidden actions if asked.
-func TestListSaysWhatIsRefused(t *testing.T) {
+func TestListNamesRejectedEntries(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy,
 		Rights: permission.Rules{ReadOnly: true, Deny: []string{"queue"}}.Rights()})

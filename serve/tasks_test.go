@@ -310,7 +310,7 @@ func TestTasksAnswerLikeCalls(t *testing.T) {
 }
 
 // A truncated answer links to the same resource at every request for its task.
-func TestTasksLinkWhatIsCut(t *testing.T) {
+func TestTasksLinkTruncatedAnswers(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
 	call := `{"action":"bake","cake":"` + strings.Repeat("x", 5000) + `"}`
@@ -330,7 +330,7 @@ func TestTasksLinkWhatIsCut(t *testing.T) {
 }
 
 // If the store cannot be read, a kept call is still answered with its task, because it runs.
-func TestKeptWhileTheStoreIsAway(t *testing.T) {
+func TestDeferredWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
 	b.away = true
@@ -653,7 +653,7 @@ func TestTasksAsk(t *testing.T) {
 
 // Clients that follow a task are notified of its questions and its end. A task that asks can be
 // cancelled.
-func TestFollowWhatTasksAsk(t *testing.T) {
+func TestFollowQuestionsOfTasks(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
 	b.bake(askingToo, "oven", `{"action":"bake","cake":""}`)

@@ -176,7 +176,7 @@ func TestExternalTools(t *testing.T) {
 
 // Forbidden actions are not listed, found, described, loaded or called. list shows them with the
 // reason if asked.
-func TestRefusedToolsAreNotSeen(t *testing.T) {
+func TestRejectedToolsAreHidden(t *testing.T) {
 	t.Parallel()
 	s := live(t, surface.Options{Rights: &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.FullName() != "weather_report" }}})
 	for _, l := range s.Discovery.List(t.Context()) {

@@ -211,7 +211,7 @@ func TestLogInElsewhere(t *testing.T) {
 	}
 }
 
-func TestLogInWhereNoneIsWanted(t *testing.T) {
+func TestLoginWithoutNeed(t *testing.T) {
 	t.Parallel()
 	open := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server(1) }, nil))
 	defer open.Close()

@@ -157,7 +157,7 @@ func TestJudge(t *testing.T) {
 }
 
 // mend uses only what the error contains.
-func TestMendGoesByTheError(t *testing.T) {
+func TestRepairFollowsTheError(t *testing.T) {
 	t.Parallel()
 	const usage = "memory(action: 'store', params: {key: string, value: any})"
 	memory := app.Families()[0]

@@ -117,7 +117,7 @@ func TestStreamsAreWrapped(t *testing.T) {
 }
 
 // A shell argument that is not UTF-8 is not stored as another text.
-func TestCallRefusesWhatIsNotUTF8(t *testing.T) {
+func TestCallRejectsInvalidUTF8(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	for _, args := range [][]string{

@@ -240,7 +240,7 @@ func archiveTargets(t *testing.T, test func(t *testing.T, name goose.Dialect)) {
 }
 
 // An archive goes from SQLite to each database and back, byte for byte; again it changes nothing.
-func TestArchiveGoesRound(t *testing.T) {
+func TestArchiveRoundTrip(t *testing.T) {
 	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
 		first := archiveStore(t, goose.DialectSQLite3)
 		random := rand.New(rand.NewPCG(7, 0))

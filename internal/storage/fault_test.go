@@ -382,7 +382,7 @@ func TestAmbientCredentials(t *testing.T) {
 }
 
 // Nothing is acknowledged that goes into a file which nobody will find: one that was removed, or replaced.
-func TestFileThatIsGone(t *testing.T) {
+func TestMissingFile(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that is open cannot be removed")

@@ -204,7 +204,7 @@ func TestInjectForTask(t *testing.T) {
 }
 
 // A result gives the reason for each ability, and lists those that nearly fit.
-func TestInjectSaysWhy(t *testing.T) {
+func TestInjectGivesReasons(t *testing.T) {
 	t.Parallel()
 	gc, base := simple("go-concurrency", "Every goroutine has an owner. Run the tests with the race detector."), simple("base", "Be brief.")
 	gc.Requires = []string{"base"}
@@ -225,7 +225,7 @@ func TestInjectSaysWhy(t *testing.T) {
 }
 
 // A fitting text is left out beside one that fits far better, with that reason.
-func TestInjectSaysThatOthersFitBetter(t *testing.T) {
+func TestInjectReportsBetterFits(t *testing.T) {
 	t.Parallel()
 	s, _ := newService(t, simple("sql-tuning", "Tune slow SQL queries: read the execution plan, add the missing index."),
 		simple("reports", "Reports hold slow queries, then totals."))

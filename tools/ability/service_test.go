@@ -80,7 +80,7 @@ func TestRegisterRefuses(t *testing.T) {
 
 // A registered ability takes precedence over a file with its id, which is visible again after
 // removal. Every answer shows which of the two it is about.
-func TestRegisteredGoesBeforeFile(t *testing.T) {
+func TestRegisteredWinsOverFile(t *testing.T) {
 	t.Parallel()
 	s, dir := newService(t)
 	writeFile(t, dir, "both.md", "filed")

@@ -88,7 +88,7 @@ func TestRunWithoutAModel(t *testing.T) {
 }
 
 // An agent's requirements may be gone when it runs.
-func TestRunOfWhatBecameInvalid(t *testing.T) {
+func TestRunInvalidAgent(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.withAbilities()

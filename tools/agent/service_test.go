@@ -233,7 +233,7 @@ func TestDocumentedFile(t *testing.T) {
 }
 
 // A registered agent takes precedence over a file of the same id. Every answer names the source.
-func TestRegisteredGoesBeforeFile(t *testing.T) {
+func TestRegisteredWinsOverFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.file("both.yaml", "description: filed\nworkflow: [{stepId: a, type: prompt, config: {prompt: filed}}]\n")

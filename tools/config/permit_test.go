@@ -197,7 +197,7 @@ func TestOptionsMatchSettings(t *testing.T) {
 
 // config.set rejects values that would prevent the next start, and allows fixing a file value by
 // value.
-func TestSetRefusesWhatStopsAStart(t *testing.T) {
+func TestSetRejectsValuesThatPreventAStart(t *testing.T) {
 	t.Parallel()
 	files := tempFiles(t)
 	files.Check = func(o Options) error {

@@ -45,7 +45,7 @@ func TestUnset(t *testing.T) {
 }
 
 // Merged returns the effective settings with their sources.
-func TestMergedSaysItsSources(t *testing.T) {
+func TestMergedNamesItsSources(t *testing.T) {
 	t.Parallel()
 	files := nestedFiles(t)
 	files.Flags, files.Env = map[string]any{"on": true}, map[string]any{"count": json.Number("4"), "on": false}
@@ -73,7 +73,7 @@ func TestMergedSaysItsSources(t *testing.T) {
 }
 
 // Invalid providers and an unknown default are rejected; existing faults can be fixed one by one.
-func TestProvidersThatCannotBeAsked(t *testing.T) {
+func TestUnusableProviders(t *testing.T) {
 	t.Parallel()
 	const whole = `{"path":"providers.a","value":{"type":"openai","baseURL":"http://127.0.0.1:1/v1"}}`
 	for _, test := range []struct{ before, action, args, want string }{

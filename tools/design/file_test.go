@@ -62,7 +62,7 @@ func TestOwnFilesAreReplaced(t *testing.T) {
 	b.expectFile("a.ts", userText+"// mine\n")
 }
 
-func TestFilesOfOthersStay(t *testing.T) {
+func TestForeignFilesStay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.write("a.ts", "mine")
@@ -154,7 +154,7 @@ func TestWritingAtOnce(t *testing.T) {
 }
 
 // A file that somebody else makes after toolfold looked stays.
-func TestNewFilesOfOthersStay(t *testing.T) {
+func TestNewForeignFilesStay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	target, err := New(b.store, b.workspace, b.now).open(t.Context(), Output{OutputPath: "a/b.ts"})

@@ -120,7 +120,7 @@ func TestExamplesAreTrue(t *testing.T) {
 	}
 }
 
-func TestDesignsAreKeptAndReadBack(t *testing.T) {
+func TestDesignsAreStoredAndReadBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	made := b.get("schema", user(""))

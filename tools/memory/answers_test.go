@@ -106,7 +106,7 @@ func mustCall(t *testing.T, b *workbench.Bench, name string, args map[string]any
 }
 
 // Import rejects a value that a response cut at any place.
-func TestImportRefusesWhatWasCut(t *testing.T) {
+func TestImportRejectsTruncatedFiles(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
 	for _, value := range []any{workbench.LongText(1, 60_000), map[string]any{"a": []any{1, workbench.LongText(2, 60_000)}}} {

@@ -92,7 +92,7 @@ func TestLifeOfASession(t *testing.T) {
 
 // Participants, callers of its workspace and the user of the machine can end a session. Attempts of
 // other callers change nothing.
-func TestWhoEnds(t *testing.T) {
+func TestWhoMayEndASession(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, workspace, creator, agent string // creator's workspace; empty = workspace

@@ -443,7 +443,7 @@ steps: [{stepId: s, type: tool, config: {tool: memory.store, arguments: {key: k,
 }
 
 // Broken files are told on the first page only.
-func TestBrokenFilesAreToldOnce(t *testing.T) {
+func TestBrokenFilesAreReportedOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.file("a.yaml", one)

@@ -142,7 +142,7 @@ func deletes(t *testing.T, user attended) {
 func plainText(text string) string { return strings.ReplaceAll(text, `\`, "") }
 
 // For hosts without a user, the call is done or refused, as in earlier versions.
-func TestNobodyToAsk(t *testing.T) {
+func TestNoClientToAsk(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "memory:", permission.Rules{}, 0)
 	for i := range 3 {
@@ -162,7 +162,7 @@ func TestNobodyToAsk(t *testing.T) {
 }
 
 // A run of a workflow asks for missing input if a person can type it. Steps do not ask.
-func TestMissingInputIsAsked(t *testing.T) {
+func TestMissingInputIsRequested(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "memory:", permission.Rules{}, 0)
 	user := modernUser(t, m)

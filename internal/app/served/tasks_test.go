@@ -249,7 +249,7 @@ func stable(result map[string]any) string {
 
 // A kept call has the same answer as a plain one: whole or in part, cut, under an old name, as the
 // error of the run, or as the refusal of a call that cannot run.
-func TestKeptCallsAnswerLikeCalls(t *testing.T) {
+func TestDeferredCallsAnswerLikeCalls(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 3000)
 		m.call(mcptest.ModernMeta, "memory", `{"action":"store","key":"note","value":{}}`) // both runs replace it
@@ -282,7 +282,7 @@ func TestKeptCallsAnswerLikeCalls(t *testing.T) {
 
 // A kept call continues in another process if its process is gone, under the same id, and the task
 // family knows it.
-func TestKeptCallsMoveOn(t *testing.T) {
+func TestDeferredCallsMoveOn(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newHasty(t, store, permission.Rules{})
 		created := first.call(takes(""), "workflow", `{"action":"run","workflowId":"slow"}`)
@@ -307,7 +307,7 @@ func TestKeptCallsMoveOn(t *testing.T) {
 }
 
 // Cancelling a task ends its run and its steps.
-func TestCancelKeptCall(t *testing.T) {
+func TestCancelDeferredCall(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newHasty(t, store, permission.Rules{})
 		id := m.call(takes(""), "workflow", `{"action":"run","workflowId":"slow"}`)["taskId"].(string)
@@ -358,7 +358,7 @@ func TestLentModelsKeepCallsPlain(t *testing.T) {
 }
 
 // A kept call has at most the rights of the server that took it, wherever it runs.
-func TestKeptCallsHaveTheServersRights(t *testing.T) {
+func TestDeferredCallsHaveTheServersRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newMachine(t, store, permission.Rules{}, 0) // its worker may take the row
 		limited := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear", "task.*"}}, 0)
@@ -387,7 +387,7 @@ func TestKeptCallsHaveTheServersRights(t *testing.T) {
 
 // Work that a server leaves to a worker, or to other callers, has at most the server's rights,
 // wherever it runs.
-func TestWhatIsLeftHasTheServersRights(t *testing.T) {
+func TestRemainingTasksHaveTheServersRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newMachine(t, store, permission.Rules{}, 0)
 		limited := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear"}}, 0)
@@ -425,7 +425,7 @@ func TestWhatIsLeftHasTheServersRights(t *testing.T) {
 
 // A kept call is visible to callers with the rights that it was kept with, or with the right to see
 // tasks. They, and callers with the right to end tasks, can cancel it.
-func TestKeptCallsBelongToTheirRights(t *testing.T) {
+func TestDeferredCallsBelongToTheirRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newHasty(t, store, permission.Rules{})
 		stranger := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear", "task.status", "task.cancel"}}, 0)
@@ -459,7 +459,7 @@ func TestKeptCallsBelongToTheirRights(t *testing.T) {
 
 // A kept call of an action outside of a set does not exist for callers who are served the set,
 // whatever their rights to tasks.
-func TestKeptCallsStayInTheirSet(t *testing.T) {
+func TestDeferredCallsStayInTheirSet(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		order := func() *toolfold.Family {
 			f := shop(t, toolfold.Reads, "Which ")
@@ -525,7 +525,7 @@ func (m machine) tells(id, key, content string) string {
 
 // The questions and answers of a kept call are stored with it: another process continues with both,
 // asks nothing twice, and accepts answers even while no process runs the task.
-func TestKeptCallsAsk(t *testing.T) {
+func TestDeferredCallsAsk(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
 		created := first.call(takes(`,"elicitation":{}`), "order", `{}`)
@@ -563,7 +563,7 @@ func TestKeptCallsAsk(t *testing.T) {
 
 // A call that may not be repeated ends with its process, also while it asks. A question that cannot
 // be stored is not asked.
-func TestKeptCallsThatCannotAsk(t *testing.T) {
+func TestUnrepeatableDeferredCalls(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, strings.Repeat("x", 1<<20)))
 		large := stable(first.call(takes(`,"elicitation":{}`), "order", `{}`))
@@ -584,7 +584,7 @@ func TestKeptCallsThatCannotAsk(t *testing.T) {
 
 // A kept call that was lost with its workers fails with the reason, and does not count as
 // cancelled.
-func TestLostKeptCall(t *testing.T) {
+func TestLostDeferredCall(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
 		id := m.call(takes(`,"elicitation":{}`), "order", `{}`)["taskId"].(string)

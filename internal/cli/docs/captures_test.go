@@ -11,7 +11,7 @@ import (
 
 // The table of lists matches the captures: each captured host, and each kind over all of its hosts, has
 // the list with the fewest rounds, then the fewest bytes.
-func TestTargetsAreWhatCapturesSay(t *testing.T) {
+func TestTargetsMatchCaptures(t *testing.T) {
 	t.Parallel()
 	all, err := captures()
 	if err != nil {

@@ -58,7 +58,7 @@ func TestScreens(t *testing.T) {
 }
 
 // For every member of a list, a table shows the cell or names the column as left out.
-func TestTablesSayWhatTheyLeaveOut(t *testing.T) {
+func TestTablesNameHiddenColumns(t *testing.T) {
 	t.Parallel()
 	var row []string
 	for i := range 30 {

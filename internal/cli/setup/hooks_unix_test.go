@@ -64,7 +64,7 @@ func foreignEdit(t *testing.T, h *hooks.Hook, text string, n int) string {
 
 // After any writes, with edits by other programs in between, one undo keeps those edits. Without edits
 // it restores the file.
-func TestUndoLeavesWhatOthersWrote(t *testing.T) {
+func TestUndoLeavesForeignChanges(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {

@@ -237,7 +237,7 @@ import queue
 	}
 }
 
-func TestWhatIsNotRead(t *testing.T) {
+func TestUnreadFiles(t *testing.T) {
 	t.Parallel()
 	dir := unpack(t, `
 -- .gitignore --

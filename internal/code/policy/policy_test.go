@@ -383,7 +383,7 @@ func TestNamedFiles(t *testing.T) {
 
 // A named file that is missing counts as gone if the last commit has it. Other missing files are
 // reported as not read.
-func TestNamedFilesThatAreGone(t *testing.T) {
+func TestNamedFilesThatAreMissing(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t, map[string]string{"a.txt": "x\n", "b.txt": "x\n", "here.txt": "x\n"})
 	if err := os.Remove(filepath.Join(r.Dir, "a.txt")); err != nil {

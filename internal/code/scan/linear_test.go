@@ -33,7 +33,7 @@ func TestReadingGrowsLinearly(t *testing.T) {
 
 // The JavaScript lexer gives up after lex.MaxUnread unreadable places, because it searches the line
 // of each from the start. Then no fix is offered.
-func TestUnreadableScriptIsGivenUp(t *testing.T) {
+func TestUnreadableScriptGetsNoFix(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"'\n", "\u202e\u2066 var a = 1\n"} {
 		s := newSource("a.js", strings.Repeat(line, 40_000))

@@ -10,7 +10,7 @@ import (
 
 // Correct code of real repositories that looks faulty has no finding above low severity, and no
 // fix, except on lines that expect a rule.
-func TestWhatIsRight(t *testing.T) {
+func TestCorrectCode(t *testing.T) {
 	t.Parallel()
 	s, want := Scanner{Dir: t.TempDir()}, []string{}
 	for name, text := range map[string]string{

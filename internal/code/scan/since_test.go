@@ -42,7 +42,7 @@ func TestSince(t *testing.T) {
 }
 
 // Changes in a nested repository are unknown, which is reported.
-func TestSinceTellsOfRepositoriesBelow(t *testing.T) {
+func TestSinceReportsNestedRepositories(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{"a.py": "yaml.load(a)\n"})
 	below := gittest.Repo{T: t, Dir: filepath.Join(r.Dir, "src/below")}

@@ -19,7 +19,7 @@ func client(e *embedtest.Endpoint) *embed.Client {
 	return embed.New(embed.Settings{BaseURL: e.URL, Model: "m"}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 }
 
-func TestVectorsSayWhatTextsMean(t *testing.T) {
+func TestVectorsReflectMeaning(t *testing.T) {
 	t.Parallel()
 	e := embedtest.Serve(t)
 	v, err := client(e).Embed(t.Context(), []string{"the red car", "a red automobile", "soup with noodles", ""})
@@ -35,7 +35,7 @@ func TestVectorsSayWhatTextsMean(t *testing.T) {
 }
 
 // Sent texts are bounded and have no secrets.
-func TestWhatIsSent(t *testing.T) {
+func TestSentTexts(t *testing.T) {
 	t.Parallel()
 	e := embedtest.Serve(t)
 	long := strings.Repeat("word ", 1000)

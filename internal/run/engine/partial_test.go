@@ -25,7 +25,7 @@ func failOn(n float64) *fakeCaller {
 }
 
 // What a block had done when it failed is in the outputs, at every depth.
-func TestFailuresKeepWhatWasMade(t *testing.T) {
+func TestFailuresHavePartialOutputs(t *testing.T) {
 	t.Parallel()
 	caller := failOn(3)
 	caller.tools["agent.run"] = func(context.Context, map[string]any) (any, error) {

@@ -190,7 +190,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-func TestOpenAIGone(t *testing.T) {
+func TestOpenAIUnreachable(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
 	e.Close()

@@ -12,7 +12,7 @@ import (
 )
 
 // What a list of steps may hold and what is kept of it are the same members.
-func TestStepsAreKeptWhole(t *testing.T) {
+func TestStepsAreRecordedWhole(t *testing.T) {
 	t.Parallel()
 	retry, _ := reflect.TypeFor[Step]().FieldByName("Retry")
 	i := slices.IndexFunc(stepFields, func(f toolfold.Field) bool { return f.Param().Name == "retry" })

@@ -66,7 +66,7 @@ const stepsOfTest = `[
 
 // No finished step runs again after an attempt or a task.retry. Its results are available as if the
 // run had never ended.
-func TestFinishedStepsAreKept(t *testing.T) {
+func TestFinishedStepsAreRecorded(t *testing.T) {
 	eachStore(t, func(e env) {
 		a, b := e.count("a", nil), e.count("b", nil)
 		c := e.count("c", func(n int32) bool { return n == 1 || n == 3 || n == 4 })
@@ -153,7 +153,7 @@ func TestStepsUnderWay(t *testing.T) {
 }
 
 // A task that times out or is cancelled, also by force, keeps its results and shows its progress.
-func TestStoppedTasksKeepWhatTheyMade(t *testing.T) {
+func TestStoppedTasksHavePartialOutputs(t *testing.T) {
 	eachStore(t, func(e env) {
 		e.count("a", nil)
 		var stuck atomic.Int32

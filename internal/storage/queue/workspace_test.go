@@ -339,7 +339,7 @@ func TestLargeOutput(t *testing.T) {
 
 // A worker whose folder lacks a task's file gives the task back and leaves it to other workers for
 // a while. The task shows what it waits for.
-func TestWorkersGiveBackWhatTheyLack(t *testing.T) {
+func TestWorkersGiveBackTasksTheyCannotRun(t *testing.T) {
 	eachStore(t, func(e env) {
 		described := func(source string) func(context.Context, json.RawMessage) toolfold.Answer {
 			return func(context.Context, json.RawMessage) toolfold.Answer {

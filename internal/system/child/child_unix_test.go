@@ -214,7 +214,7 @@ func TestStoppedRunEnds(t *testing.T) {
 }
 
 // Processes that a successful program leaves behind end with it, and do not delay its result.
-func TestWhatIsLeftBehindEnds(t *testing.T) {
+func TestLeftoverProcessesEnd(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pids")
 	var out bytes.Buffer

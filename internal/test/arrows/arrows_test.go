@@ -112,7 +112,7 @@ func checkImport(t *testing.T, from, imported string) {
 	}
 }
 
-func TestKeptOut(t *testing.T) {
+func TestForbiddenDependencies(t *testing.T) {
 	t.Parallel()
 	for from, libraries := range keptOut {
 		out, err := exec.Command("go", "list", "-deps", module+"/"+from).Output()

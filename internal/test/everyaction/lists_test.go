@@ -191,7 +191,7 @@ func isDefault(f *toolfold.Family, name, text string) bool {
 }
 
 // Empty lists, filters without matches and searches without hits return a next step.
-func TestNothingFoundSaysWhatNext(t *testing.T) {
+func TestEmptyFindSuggestsNextStep(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
 	tried := 0

@@ -25,7 +25,7 @@ import (
 // Actions that are not permitted are absent in each mode and at each level: from the list with its
 // enums, signatures and schemas, from find, describe and load, from suggestions and from dispatch,
 // under every name.
-func TestWhatIsNotPermittedIsAbsent(t *testing.T) {
+func TestForbiddenActionsAreAbsent(t *testing.T) {
 	t.Parallel()
 	onlyReads := &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.Effect == toolfold.Reads || a.Forwards() }}
 	everything := workbench.New(t, surface.Options{})

@@ -47,7 +47,7 @@ func TestNoParameterOfASiblingIsDropped(t *testing.T) {
 }
 
 // A reading action names the ignored parameters of siblings, whatever their values.
-func TestReadsNameWhatTheyIgnore(t *testing.T) {
+func TestReadsNameIgnoredParameters(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Full})
 	answered := 0

@@ -124,7 +124,7 @@ func TestTypesOfFolders(t *testing.T) {
 }
 
 // A folder that the caller names is one component with those below it, of the type that is said.
-func TestTypesThatAreSaid(t *testing.T) {
+func TestTypesOfNamedFolders(t *testing.T) {
 	t.Parallel()
 	g := graph("ports/http/a.go ports/grpc/a.go app/a.go lib/deep/a.go lib/a.go", "ports/http/a.go>app", "app/a.go>lib/deep")
 	m := Model{Name: "x", Pattern: "clean", Components: []Component{
