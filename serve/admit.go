@@ -125,7 +125,8 @@ func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
 	return nil
 }
 
-// onAdmission is called by mcp-go for every request that it admits, before it handles it.
+// onAdmission is called by mcp-go for every request that it admits, before it handles it. It records
+// the terms of the admission.
 func onAdmission(ctx context.Context, _ any, _ mcp.MCPMethod, _ any) {
 	if r := requestOf(ctx); r != nil && r.ownMethod != nil {
 		r.admission = &admission{info: server.RequestProtocolInfoFromContext(ctx)}

@@ -31,7 +31,7 @@ var (
 	next    = toolfold.List{Name: "next", Doc: "Next steps.", Of: toolfold.String{MinLen: 1, MaxLen: 500}, MaxItems: 20}
 	to      = toolfold.String{Name: "to", Doc: "Who is to go on.", MaxLen: 50}
 	over    = toolfold.Bool{Name: "handover", Doc: "Hand the session over."}
-	words   = toolfold.String{Name: "query", Doc: "Words in task, summary and notes, at most 10.", MaxLen: 200}
+	words   = toolfold.String{Name: "query", Doc: "Words in task, summary and notes.", MaxLen: 200}
 	failure = toolfold.Object{
 		Name: "error", Doc: "Why it failed.", OfText: map[string]any{"code": "FAILED", "message": nil},
 		Required: toolfold.Fields{

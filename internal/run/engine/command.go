@@ -128,8 +128,8 @@ func (c command) arguments(p callctx.Prompt) (argv []string, input string, err e
 	return argv, input, nil
 }
 
-// limited stores up to left bytes, and calls full at the first write beyond. Only one goroutine writes to it. The buffer is not embedded: its
-// ReadFrom would read past the limit.
+// limited stores up to left bytes, and calls full at the first write beyond. Only one goroutine
+// writes to it. The buffer is not embedded: its ReadFrom would read past the limit.
 type limited struct {
 	kept bytes.Buffer
 	left int
