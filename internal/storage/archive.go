@@ -149,7 +149,7 @@ var archiveKinds = []struct {
 	{"sessions", archiveTable{name: "sessions", key: []string{"id"},
 		values: map[string]domain{
 			"status":   {oneOf: []string{work.SessionActive, work.SessionCompleted, work.SessionFailed}},
-			"metadata": anyObject, "failure": {like: failureRow{}},
+			"metadata": anyObject, "failure": {like: failureRow{}}, "handover": {like: handOverRow{}},
 		},
 		absent: map[string]any{"creator_workspace": copyOf("workspace")},
 		children: []archiveTable{

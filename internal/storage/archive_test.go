@@ -532,14 +532,15 @@ func TestImportRefusesUnfitObjects(t *testing.T) {
 			{"notes", func(first, second map[string]any) { maps.Copy(second, first) }, " is there twice"},
 			{"queues", func(first, second map[string]any) { second["name"] = first["name"] }, " has the name of the one in line "},
 			{"tasks", func(first, second map[string]any) {
-				first["status"], second["status"] = "pending", "running"
-				second["workspace"], second["dedup_key"] = first["workspace"], first["dedup_key"]
+				second["workspace"], second["dedup_key"], second["status"] = first["workspace"], "same", "running"
 			}, " has the key of the one in line "},
 		} {
 			var first map[string]any
 			archive := edited(t, whole, func(kind string, o map[string]any) bool {
 				if kind == c.kind && first == nil {
-					first = o
+					if first = o; kind == "tasks" {
+						o["status"], o["dedup_key"] = "pending", "same"
+					}
 				} else if kind == c.kind {
 					c.edit(first, o)
 				}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/toolfold/toolfold/tools/session"
 )
@@ -23,22 +24,40 @@ type failureRow struct {
 	Details json.RawMessage `json:"details,omitempty"`
 }
 
-// failureText returns the JSON of a failure, or nil if f is nil.
-func failureText(f *session.Failure) (any, error) {
-	if f == nil {
+// handOverRow is the JSON of a hand-over.
+type handOverRow struct {
+	AgentID string    `json:"agentId"`
+	To      string    `json:"to,omitempty"`
+	Note    string    `json:"note"`
+	Next    []string  `json:"next,omitempty"`
+	At      time.Time `json:"createdAt"`
+}
+
+// rowText returns the JSON of a row, or nil if row is nil.
+func rowText[R any](row *R) (any, error) {
+	if row == nil {
 		return nil, nil
 	}
-	text, err := json.Marshal(failureRow(*f))
+	text, err := json.Marshal(row)
 	if err != nil {
-		return nil, fmt.Errorf("encoding failure: %w", err)
+		return nil, fmt.Errorf("encoding %T: %w", *row, err)
 	}
 	return text, nil
 }
 
+// rowsOf returns the JSON of the failure and the hand-over of a session, each nil if it is absent.
+func rowsOf(s session.Session) (failure, handOver any, err error) {
+	if failure, err = rowText((*failureRow)(s.Failure)); err == nil {
+		handOver, err = rowText((*handOverRow)(s.HandOver))
+	}
+	return failure, handOver, err
+}
+
 const (
 	insertSession = `INSERT INTO sessions
-		(id, status, created_at, updated_at, ended_at, initiator, task, workspace, creator_workspace, summary, metadata, failure)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		(id, status, created_at, updated_at, ended_at, initiator, task, workspace, creator_workspace, summary, metadata, failure,
+		handover)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// A change is stored only if it was made to the current version.
 	updateSession = `UPDATE sessions SET status = ?, updated_at = ?, ended_at = ?, summary = ?, failure = ?, handover = ?,
 		version = version + 1
@@ -56,7 +75,7 @@ const (
 )
 
 func (s sessionStore) Create(ctx context.Context, created session.Session) error {
-	failure, err := failureText(created.Failure)
+	failure, handOver, err := rowsOf(created)
 	if err != nil {
 		return err
 	}
@@ -64,8 +83,7 @@ func (s sessionStore) Create(ctx context.Context, created session.Session) error
 		_, err := t.exec(ctx, insertSession, created.ID, created.Status,
 			created.CreatedAt.UnixMicro(), created.UpdatedAt.UnixMicro(), maybeMicros(created.EndedAt),
 			[]byte(created.Initiator), []byte(created.Task), []byte(created.Workspace), []byte(created.CreatorWorkspace),
-			[]byte(created.Summary),
-			maybeText(created.Metadata), failure)
+			[]byte(created.Summary), maybeText(created.Metadata), failure, handOver)
 		if err != nil {
 			return err
 		}
@@ -83,21 +101,13 @@ func (s sessionStore) AddNote(ctx context.Context, changed session.Session, n se
 
 // save stores a session and a note, which may be nil.
 func (s sessionStore) save(ctx context.Context, changed session.Session, note *session.Note) (saved bool, err error) {
-	failure, err := failureText(changed.Failure)
+	failure, handOver, err := rowsOf(changed)
 	if err != nil {
 		return false, err
 	}
-	var over any
-	if changed.HandOver != nil {
-		text, err := json.Marshal(changed.HandOver)
-		if err != nil {
-			return false, fmt.Errorf("encoding hand-over: %w", err)
-		}
-		over = text
-	}
 	err = s.db.transact(ctx, func(t executor) error {
 		n, err := t.exec(ctx, updateSession, changed.Status,
-			changed.UpdatedAt.UnixMicro(), maybeMicros(changed.EndedAt), []byte(changed.Summary), failure, over,
+			changed.UpdatedAt.UnixMicro(), maybeMicros(changed.EndedAt), []byte(changed.Summary), failure, handOver,
 			changed.ID, changed.Version)
 		saved = n > 0
 		if err != nil || !saved {
@@ -156,11 +166,13 @@ func (s sessionStore) Get(ctx context.Context, id string) (found session.Session
 func scanSession(rows *sql.Rows) (s session.Session, err error) {
 	var p session.Participant
 	var failure *failureRow
+	var handOver *handOverRow
 	err = rows.Scan(&s.ID, &s.Status, micros{&s.CreatedAt}, micros{&s.UpdatedAt}, micros{&s.EndedAt}, &s.Version,
 		&s.Initiator, &s.Task, &s.Workspace, &s.CreatorWorkspace, &s.Summary, (*[]byte)(&s.Metadata), fromJSON{&failure},
-		fromJSON{&s.HandOver},
+		fromJSON{&handOver},
 		&p.AgentID, &p.Role, micros{&p.JoinedAt}, micros{&p.LeftAt})
-	s.Participants, s.Failure = []session.Participant{p}, (*session.Failure)(failure)
+	s.Participants = []session.Participant{p}
+	s.Failure, s.HandOver = (*session.Failure)(failure), (*session.HandOver)(handOver)
 	return s, err
 }
 
@@ -198,9 +210,12 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 		picked = picked.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
 	list := sqlf(selectListed).with(picked).and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit)
-	page.Sessions, err = all(ctx, s.db.reader(), list, into(func(l *session.Listed) []any {
-		return []any{&l.ID, &l.Initiator, &l.Task, &l.Status, micros{&l.CreatedAt}, micros{&l.UpdatedAt}, &l.Workspace, fromJSON{&l.HandOver},
-			&l.Present}
-	}))
+	page.Sessions, err = all(ctx, s.db.reader(), list, func(rows *sql.Rows) (l session.Listed, err error) {
+		var handOver *handOverRow
+		err = rows.Scan(&l.ID, &l.Initiator, &l.Task, &l.Status, micros{&l.CreatedAt}, micros{&l.UpdatedAt}, &l.Workspace,
+			fromJSON{&handOver}, &l.Present)
+		l.HandOver = (*session.HandOver)(handOver)
+		return l, err
+	})
 	return page, err
 }
