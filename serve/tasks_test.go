@@ -330,7 +330,7 @@ func TestTasksLinkTruncatedAnswers(t *testing.T) {
 }
 
 // If the store cannot be read, a kept call is still answered with its task, because it runs.
-func TestDeferredWhileTheStoreIsAway(t *testing.T) {
+func TestKeptWhileTheStoreIsAway(t *testing.T) {
 	t.Parallel()
 	b := newBaker(t, lazy.Lazy)
 	b.away = true

@@ -14,11 +14,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// CallsQueue is the id and name of the queue of deferred calls. The first deferred call creates it.
-// Deferred calls do not wait behind submitted tasks.
+// CallsQueue is the id and name of the queue of kept calls. The first kept call creates it.
+// Kept calls do not wait behind submitted tasks.
 const CallsQueue = "calls"
 
-// keptInput is the input of a task for a deferred call. Inputs of task.submit have no member
+// keptInput is the input of a task for a kept call. Inputs of task.submit have no member
 // called.
 type keptInput struct {
 	Call
@@ -28,7 +28,7 @@ type keptInput struct {
 	Client json.RawMessage `json:"client,omitempty"`
 }
 
-// Question is a question of a deferred call to its client.
+// Question is a question of a kept call to its client.
 type Question struct {
 	Key, Method string
 	Params      json.RawMessage
@@ -36,7 +36,7 @@ type Question struct {
 	AskedAt     time.Time
 }
 
-// ClientOf returns the client's capabilities from the input of a task for a deferred call; nil if
+// ClientOf returns the client's capabilities from the input of a task for a kept call; nil if
 // the client cannot be asked.
 func ClientOf(input json.RawMessage) json.RawMessage {
 	var kept keptInput
@@ -44,7 +44,7 @@ func ClientOf(input json.RawMessage) json.RawMessage {
 	return kept.Client
 }
 
-// IsKept reports whether the input belongs to a deferred call.
+// IsKept reports whether the input belongs to a kept call.
 func IsKept(input json.RawMessage) bool {
 	var kept keptInput
 	return json.Unmarshal(input, &kept) == nil && kept.Called != nil // of another form where an agent or a workflow is run
@@ -206,7 +206,7 @@ func (s *Service) Stop(ctx context.Context, id string) error {
 	return nil
 }
 
-// Answer stores the client's answers to questions of a deferred call, by key.
+// Answer stores the client's answers to questions of a kept call, by key.
 func (s *Service) Answer(ctx context.Context, id string, answers map[string]json.RawMessage) error {
 	if err := s.Store.Answer(ctx, strings.ToLower(id), answers); err != nil {
 		return fmt.Errorf("answering a task: %w", err)

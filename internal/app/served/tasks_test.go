@@ -249,7 +249,7 @@ func stable(result map[string]any) string {
 
 // A kept call has the same answer as a plain one: whole or in part, cut, under an old name, as the
 // error of the run, or as the refusal of a call that cannot run.
-func TestDeferredCallsAnswerLikeCalls(t *testing.T) {
+func TestKeptCallsAnswerLikeCalls(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 3000)
 		m.call(mcptest.ModernMeta, "memory", `{"action":"store","key":"note","value":{}}`) // both runs replace it
@@ -282,7 +282,7 @@ func TestDeferredCallsAnswerLikeCalls(t *testing.T) {
 
 // A kept call continues in another process if its process is gone, under the same id, and the task
 // family knows it.
-func TestDeferredCallsMoveOn(t *testing.T) {
+func TestKeptCallsMoveOn(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newHasty(t, store, permission.Rules{})
 		created := first.call(takes(""), "workflow", `{"action":"run","workflowId":"slow"}`)
@@ -307,7 +307,7 @@ func TestDeferredCallsMoveOn(t *testing.T) {
 }
 
 // Cancelling a task ends its run and its steps.
-func TestCancelDeferredCall(t *testing.T) {
+func TestCancelKeptCall(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newHasty(t, store, permission.Rules{})
 		id := m.call(takes(""), "workflow", `{"action":"run","workflowId":"slow"}`)["taskId"].(string)
@@ -358,7 +358,7 @@ func TestLentModelsKeepCallsPlain(t *testing.T) {
 }
 
 // A kept call has at most the rights of the server that took it, wherever it runs.
-func TestDeferredCallsHaveTheServersRights(t *testing.T) {
+func TestKeptCallsHaveTheServersRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newMachine(t, store, permission.Rules{}, 0) // its worker may take the row
 		limited := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear", "task.*"}}, 0)
@@ -425,7 +425,7 @@ func TestRemainingTasksHaveTheServersRights(t *testing.T) {
 
 // A kept call is visible to callers with the rights that it was kept with, or with the right to see
 // tasks. They, and callers with the right to end tasks, can cancel it.
-func TestDeferredCallsBelongToTheirRights(t *testing.T) {
+func TestKeptCallsBelongToTheirRights(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		all := newHasty(t, store, permission.Rules{})
 		stranger := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear", "task.status", "task.cancel"}}, 0)
@@ -459,7 +459,7 @@ func TestDeferredCallsBelongToTheirRights(t *testing.T) {
 
 // A kept call of an action outside of a set does not exist for callers who are served the set,
 // whatever their rights to tasks.
-func TestDeferredCallsStayInTheirSet(t *testing.T) {
+func TestKeptCallsStayInTheirSet(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		order := func() *toolfold.Family {
 			f := shop(t, toolfold.Reads, "Which ")
@@ -525,7 +525,7 @@ func (m machine) tells(id, key, content string) string {
 
 // The questions and answers of a kept call are stored with it: another process continues with both,
 // asks nothing twice, and accepts answers even while no process runs the task.
-func TestDeferredCallsAsk(t *testing.T) {
+func TestKeptCallsAsk(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
 		created := first.call(takes(`,"elicitation":{}`), "order", `{}`)
@@ -563,7 +563,7 @@ func TestDeferredCallsAsk(t *testing.T) {
 
 // A call that may not be repeated ends with its process, also while it asks. A question that cannot
 // be stored is not asked.
-func TestUnrepeatableDeferredCalls(t *testing.T) {
+func TestUnrepeatableKeptCalls(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		first := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, strings.Repeat("x", 1<<20)))
 		large := stable(first.call(takes(`,"elicitation":{}`), "order", `{}`))
@@ -584,7 +584,7 @@ func TestUnrepeatableDeferredCalls(t *testing.T) {
 
 // A kept call that was lost with its workers fails with the reason, and does not count as
 // cancelled.
-func TestLostDeferredCall(t *testing.T) {
+func TestLostKeptCall(t *testing.T) {
 	eachDurable(t, func(t *testing.T, store string) {
 		m := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
 		id := m.call(takes(`,"elicitation":{}`), "order", `{}`)["taskId"].(string)

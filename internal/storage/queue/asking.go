@@ -15,7 +15,7 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Limits of questions of deferred calls to their clients.
+// Limits of questions of kept calls to their clients.
 const (
 	maxQuestion  = 1 << 20   // bytes of a question's params
 	maxQuestions = 100       // of a task
@@ -23,7 +23,7 @@ const (
 	patience     = time.Hour // wait for an answer, from the first time it was asked
 )
 
-// asking stores the questions of one run of a deferred call to its client. A question that an
+// asking stores the questions of one run of a kept call to its client. A question that an
 // earlier run asked in the same words is not repeated: its answer is used when it arrives.
 type asking struct {
 	*working

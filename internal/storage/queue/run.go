@@ -281,7 +281,7 @@ func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answe
 	}
 }
 
-// outputOf returns the stored output of an answer. For a deferred call of another server's tool it
+// outputOf returns the stored output of an answer. For a kept call of another server's tool it
 // is the server's result unchanged.
 func outputOf(t task.Task, answer toolfold.Answer) json.RawMessage {
 	if answer.Reply != nil && task.IsKept(t.Input) {
