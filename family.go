@@ -135,9 +135,10 @@ type Action struct {
 	// see serve.Options.Tasks. The call then runs even if the server ends in between.
 	BecomesTask bool
 
-	// Previews names a boolean parameter. A call in which it is true only shows what the action would
-	// do: it never becomes a task. Empty = there is no such parameter.
+	// Previews names a boolean parameter. A call with the value true only shows the effect of the
+	// action and never becomes a task. Empty = there is no such parameter.
 	Previews string
+
 	// Completes returns the arguments of a call before it becomes a task, including the client's
 	// answers to its questions. An error rejects the call. Questions asked here do not need a task.
 	// It is made by [Method], of a method with the arguments of Run. Zero = nothing is asked.
