@@ -62,7 +62,7 @@ type Family struct {
 	// instructions to the model. Both are empty for families of this program.
 	Server, Instructions string
 
-	// Also is another name of the family. Its tools can be called by names with Also in place of
+	// Also is another name of a family of another server. Its tools can be called by names with Also in place of
 	// Name, unless these names are taken. Empty = no other name.
 	Also string
 

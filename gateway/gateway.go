@@ -38,11 +38,11 @@ type Upstream struct {
 	// that it listed before stay listed, and calls fail with this reason.
 	Problem string
 
-	// Off is set if the user has switched the server off: it is not started or reached, and its tools
-	// are not offered. Its plan and the accepted digests stay.
+	// Off is set if the user has switched the server off: it is not started or reached, and nothing
+	// that it listed is offered. Its plan and the accepted digests stay.
 	Off bool
 
-	// Include and Exclude are patterns of [path.Match] for tools, prompts (prompt:NAME) and resources
+	// Include and Exclude are patterns of [path.Match], in which the * of Exclude also matches /, for tools, prompts (prompt:NAME) and resources
 	// (resource:URI, in which * also matches slashes). A kind without a pattern in Include is offered
 	// whole, except for matches of Exclude.
 	Include, Exclude []string

@@ -129,27 +129,27 @@ func (l *link) planned() fold.Plan {
 
 // shows reports whether the user's patterns allow a tool, prompt or resource; kind is empty for tools.
 func (l *link) shows(kind, name string) bool {
+	whole := func(s string) string { return strings.ReplaceAll(s, "/", " ") } // so that * matches slashes
 	text := func(s string) string {
-		if kind == resourceKind { // * also matches slashes
-			return strings.ReplaceAll(s, "/", " ")
+		if kind == resourceKind {
+			return whole(s)
 		}
 		return s
 	}
-	of := func(patterns []string) (own []string) {
+	of := func(patterns []string, text func(string) string) (own []string) {
 		for _, pattern := range patterns {
 			before, after, named := strings.Cut(pattern, ":")
 			switch named = named && (before == promptKind || before == resourceKind); {
 			case named && before == kind:
 				own = append(own, text(after))
 			case !named && kind == "":
-				own = append(own, pattern)
+				own = append(own, text(pattern))
 			}
 		}
 		return own
 	}
-	include := of(l.Include)
-	name = text(name)
-	return (len(include) == 0 || matches(include, name)) && !matches(of(l.Exclude), name)
+	include := of(l.Include, text)
+	return (len(include) == 0 || matches(include, text(name))) && !matches(of(l.Exclude, whole), whole(name))
 }
 
 // matches reports whether a pattern matches a name.

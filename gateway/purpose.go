@@ -156,7 +156,7 @@ func withoutSmallEnd(text string) string {
 }
 
 // distinction returns the folder or host that distinguishes the server from another one of the same
-// kind; empty if there is no such server. It never contains a flag, environment, header, URL path or
+// kind; empty if there is no such server, or if no folder or host differs. It never contains a flag, environment, header, URL path or
 // query: these may hold secrets.
 func (l *link) distinction() string {
 	mine := l.places()

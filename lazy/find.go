@@ -258,7 +258,7 @@ type serverName struct {
 
 // Words that mark the word next to them as a server name: with fetch, the fetch server.
 var (
-	beforeServer = words.Set("with use using via through on")
+	beforeServer = words.Set("with use using via through")
 	behindServer = words.Set("server servers mcp tool tools")
 )
 

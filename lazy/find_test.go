@@ -145,7 +145,6 @@ func TestFindKnowsNamesFromWords(t *testing.T) {
 		"fetch: crates":                     "crate_reader",
 		"crates with fetch":                 "crate_reader",
 		"use fetch for the crates":          "crate_reader",
-		"crates on Time":                    "crate_clock",
 		"crates with the time tools":        "crate_clock",
 		"fetch crates via everything":       "crate_echo",
 		"fetch acme crates":                 "crate_maker",

@@ -127,6 +127,8 @@ func TestJudge(t *testing.T) {
 	}{
 		"a success may hold anything":  {got: reply{status: 200, raw: []byte(`"SELECT 1 tools.Error"`)}},
 		"an error for the model":       {got: reply{status: 200, code: "INVALID_INPUT", raw: []byte(`memory.store: key is missing`)}},
+		"a format of ours":             {got: reply{status: 200, code: "INVALID_INPUT", raw: []byte(`format?: sql|sqlite, records?`)}},
+		"a driver":                     {got: reply{status: 200, code: "X", raw: []byte(`database is locked (5) (SQLITE_BUSY)`)}, want: "leaks"},
 		"a status":                     {got: reply{status: http.StatusBadGateway}, want: "not 200"},
 		"no answer to the message":     {got: reply{status: 200, broken: true}, want: "not JSON-RPC"},
 		"an error of ours":             {got: reply{status: 200, code: "INTERNAL_ERROR"}, want: "INTERNAL_ERROR"},

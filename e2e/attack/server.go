@@ -391,7 +391,7 @@ func (c *client) call(ctx context.Context, tool string, arguments any) (*reply, 
 var faults = []string{"hangs", "broken connections", "not 200", "not JSON-RPC", "INTERNAL_ERROR", "leaks"}
 
 var leaking = regex.Lazy(`SQLSTATE|SQL logic|constraint failed|no such (table|column)|\b(SELECT|INSERT INTO|DELETE FROM) |` +
-	`\bpgx\b|\bsqlite|runtime error|goroutine \d|\.go:\d|Go (struct|value)|interface \{\}|map\[string\]|` +
+	`\bpgx\b|\bsqlite[3_:.]|SQLITE_|runtime error|goroutine \d|\.go:\d|Go (struct|value)|interface \{\}|map\[string\]|` +
 	`\b(json|mcp|server|tools|call|storage|engine|memory|session|task|agent|queue|workflow|ability)\.[A-Z]\w`)
 
 // judge counts the faults of an answer. It reports whether the call was answered.

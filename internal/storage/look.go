@@ -106,13 +106,25 @@ func (d dialect) state(ctx context.Context, pool *sql.DB, has bool) (string, err
 	if !has {
 		return "answers, and is empty", nil
 	}
-	var step, latest int64
-	if err := pool.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM `+schemaTable).Scan(&step); err != nil {
+	step, latest, err := d.steps(ctx, pool)
+	switch {
+	case err != nil:
 		return "", err
+	case step < latest:
+		return fmt.Sprintf("answers; its first use upgrades it from schema step %d to %d", step, latest), nil
+	}
+	return "answers", nil
+}
+
+// steps returns the schema step of a database, and the latest one. A newer step than this program
+// knows is an error.
+func (d dialect) steps(ctx context.Context, pool *sql.DB) (step, latest int64, err error) {
+	if err := pool.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM `+schemaTable).Scan(&step); err != nil {
+		return 0, 0, err
 	}
 	files, err := fs.ReadDir(schema, d.schema)
 	if err != nil {
-		return "", err
+		return 0, 0, err
 	}
 	for _, file := range files {
 		number, _, _ := strings.Cut(file.Name(), "_")
@@ -120,12 +132,28 @@ func (d dialect) state(ctx context.Context, pool *sql.DB, has bool) (string, err
 			latest = max(latest, n)
 		}
 	}
-	switch {
-	case step > latest:
-		return "", fmt.Errorf("it was written by a newer toolfold (schema step %d, this one knows %d): use that one, or another store",
+	if step > latest {
+		return 0, 0, fmt.Errorf("it was written by a newer toolfold (schema step %d, this one knows %d): use that one, or another store",
 			step, latest)
-	case step < latest:
-		return fmt.Sprintf("answers; its first use upgrades it from schema step %d to %d", step, latest), nil
 	}
-	return "answers", nil
+	return step, latest, nil
+}
+
+// CheckCurrent returns an error if opening the store at a URL would upgrade it. It changes nothing.
+func CheckCurrent(ctx context.Context, at string, options ...Option) error {
+	where, err := parseURL(at)
+	if err != nil || where.kind == kindMemory {
+		return err
+	}
+	_, err = look(ctx, at, where, options, func(d dialect, pool *sql.DB, has bool) error {
+		if !has {
+			return nil
+		}
+		step, latest, err := d.steps(ctx, pool)
+		if err == nil && step < latest {
+			err = fmt.Errorf("the store has schema step %d, and its first use upgrades it to %d", step, latest)
+		}
+		return err
+	})
+	return err
 }

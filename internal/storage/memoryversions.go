@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/toolfold/toolfold/tools/memory"
@@ -113,7 +114,7 @@ func (s memoryStore) Restore(ctx context.Context, place memory.Place, number int
 	if number > 0 {
 		pick = pick.and(`AND version = ?`, number)
 	}
-	pick = pick.and(`ORDER BY version DESC LIMIT 1`)
+	pick = pick.and(`ORDER BY version DESC`)
 	err = s.db.transact(ctx, func(t executor) error {
 		for {
 			r = memory.Restored{}
@@ -135,14 +136,17 @@ func (s memoryStore) Restore(ctx context.Context, place memory.Place, number int
 					return nil
 				}
 			}
-			version, known, err := first(ctx, t, pick, scanEntry)
-			if err != nil || !known {
+			versions, err := all(ctx, t, pick, scanEntry)
+			if err != nil || len(versions) == 0 {
 				return err
 			}
-			r.From = version.Version
-			if r.Current != nil && r.Current.Same(version) {
+			r.From = versions[0].Version
+			i := slices.IndexFunc(versions, func(v memory.Entry) bool { return r.Current == nil || !r.Current.Same(v) })
+			if i < 0 {
 				return nil
 			}
+			version := versions[i]
+			r.From = version.Version
 			if r.Current != nil {
 				if r.Current.Version, err = s.keepOne(ctx, t, *r.Current, by.Now); err != nil {
 					return err

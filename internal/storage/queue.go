@@ -32,7 +32,7 @@ func queueByName(columns, idOrName string) query {
 		idOrName, []byte(idOrName), idOrName)
 }
 
-// On PostgreSQL, concurrent calls of Create may exceed the limit by a few queues.
+// Create may exceed the limit by a few queues on PostgreSQL if calls are concurrent.
 func (s queueStore) Create(ctx context.Context, q queue.Queue, limit int) (created queue.Creation, err error) {
 	n, err := s.db.writer().exec(ctx, `INSERT INTO queues (`+queueColumns+`)
 		SELECT ?, ?, ?, ?, ?, ?, 0, ?, ? WHERE (SELECT count(*) FROM queues) < ? ON CONFLICT DO NOTHING`,

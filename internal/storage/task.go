@@ -234,8 +234,8 @@ func (t *transition) openOfKey(ctx context.Context, workspace, key string) (subm
 	}))
 }
 
-// dependencies counts the tasks that have not completed yet, and lists those that never will. It
-// locks them until the transaction ends.
+// dependencies counts the tasks that have not completed yet, and lists those that never will.
+// They cannot end before the transaction does.
 func (t *transition) dependencies(ctx context.Context, ids []string) (waiting int, blocked []task.Obstacle, err error) {
 	if len(ids) == 0 {
 		return 0, nil, nil

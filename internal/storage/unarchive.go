@@ -447,6 +447,9 @@ func (u *unarchive) compareObject(ctx context.Context, o archiveObject) error {
 			u.equal[o.line] = true
 			return nil
 		}
+		if o.table.name == "tasks" && rows[0].values["status"] == task.Running { // its worker would go on with the replaced task
+			counts.Conflicts = append(counts.Conflicts, nameOf(o.table, o.row)+": it is running in the store: cancel it or wait for its end")
+		}
 		if counts.Different++; len(counts.Names) < maxNamed {
 			counts.Names = append(counts.Names, nameOf(o.table, o.row))
 		}

@@ -27,12 +27,18 @@ func previous(e *Entry) *Previous {
 // days returns the retention time of versions in words.
 func (h History) days() string { return english.Count(int(h.Age/(24*time.Hour)), "day", "days") }
 
-// undo returns the end of a deletion's message: how to restore.
-func (s *Service) undo() string {
-	if !s.History.On() {
+// undo returns the way to restore deleted entries of a workspace; empty if there is none. Only the
+// workspace itself can restore them.
+func (s *Service) undo(ctx context.Context, workspace string) string {
+	switch own := s.own(ctx); {
+	case !s.History.On():
 		return ""
+	case workspace == own:
+		return "memory.restore brings back deleted entries for " + s.History.days()
+	case workspace == User:
+		return "memory.restore with scope user brings back deleted entries for " + s.History.days()
 	}
-	return fmt.Sprintf("; memory.restore brings it back for %s", s.History.days())
+	return fmt.Sprintf("workspace %s can restore deleted entries for %s", workspace, s.History.days())
 }
 
 // Restore makes an earlier version of an entry the current one. Without a version number, an entry
@@ -55,7 +61,7 @@ func (s *Service) Restore(ctx context.Context, in RestoreIn) (RestoreOut, error)
 	out := RestoreOut{Restored: r.Done, Key: at.Key, Namespace: at.Namespace, Workspace: foreign(own, at.Workspace), Version: r.From}
 	switch {
 	case !r.Done && in.Version == 0:
-		out.Message = "it was restored before and not stored since: nothing changed; version names another version"
+		out.Message = "nothing changed: an earlier version is what is stored now; version names another one"
 	case !r.Done:
 		out.Message = "that is what is stored now: nothing changed"
 	default:
@@ -104,6 +110,8 @@ func (s *Service) noVersion(ctx context.Context, at Place, number int, now time.
 	}
 	if len(list) > 0 && list[0].Workspace == User {
 		return failure.WithHint("workspace user has earlier versions: scope user restores them")
+	} else if len(list) > 0 && list[0].Workspace == s.own(ctx) {
+		return failure.WithHint("this workspace has earlier versions: scope workspace restores them")
 	} else if len(list) > 0 {
 		return failure.WithHint("workspace %s has earlier versions, and only it can restore them; memory.get with workspace and "+
 			"version reads them", list[0].Workspace)

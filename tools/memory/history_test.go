@@ -150,7 +150,7 @@ func TestDeletionSaysHowLongItCanBeUndone(t *testing.T) {
 	services, _ := remembering(t, "shop")
 	s := services["shop"]
 	store(t, s, "", "k", `1`)
-	equal(t, call(t, s.Delete, memory.DeleteIn{Key: "k"}).Message, "deleted; memory.restore brings it back for 30 days")
+	equal(t, call(t, s.Delete, memory.DeleteIn{Key: "k"}).Message, "deleted; memory.restore brings back deleted entries for 30 days")
 	purged := call(t, s.Delete, memory.DeleteIn{Key: "k", Purge: true})
 	equal(t, []any{purged.Deleted, purged.Purged}, []any{false, 1})
 	off := setup(t)

@@ -423,10 +423,13 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 		if len(found) > 0 {
 			out.Message = "exists; nothing was deleted"
 		}
+		if in.Purge {
+			out.Message = strings.TrimPrefix(out.Message+"; without dryRun, purge removes earlier versions too", "; ")
+		}
 	case len(found) > 0:
 		out.Deleted, out.Message = true, "deleted"
-		if !in.Purge {
-			out.Message += s.undo()
+		if undo := s.undo(ctx, at.Workspace); undo != "" && !in.Purge {
+			out.Message += "; " + undo
 		}
 	}
 	if in.Purge && !in.DryRun {
@@ -449,22 +452,28 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 }
 
 // confirmDeletion asks the user whether to delete keys, or everything in a scope if keys is empty.
-// It asks only if these are more than some entries and the client can ask its user.
+// Purge deletes earlier versions too, also of entries that were deleted before. It asks only if
+// these are more than some entries and versions, and the client can ask its user.
 func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []string, some int, purge bool) (err error) {
 	if !ask.CanAsk(ctx) {
 		return nil
 	}
-	count, which := 0, "all of them"
-	if len(keys) > 0 {
+	count, versions, which := 0, 0, "all of them"
+	switch {
+	case len(keys) > 0 && purge:
+		count, which = len(keys), fmt.Sprintf("%q", keys[:min(len(keys), maxAsked)])
+	case len(keys) > 0:
 		keys, err = s.store.Existing(ctx, scope, keys)
 		count, which = len(keys), fmt.Sprintf("%q", keys[:min(len(keys), maxAsked)])
-	} else {
-		count, err = s.store.Count(ctx, scope)
+	default:
+		if count, err = s.store.Count(ctx, scope); err == nil && purge {
+			versions, err = s.store.CountVersions(ctx, scope)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("counting entries: %w", err)
 	}
-	if count <= some {
+	if count+versions <= some {
 		return nil
 	}
 	if scope.Prefix != "" {
@@ -473,14 +482,19 @@ func (s *Service) confirmDeletion(ctx context.Context, scope Scope, keys []strin
 	if len(keys) > maxAsked {
 		which += " and others"
 	}
-	place, undo := fmt.Sprintf("namespace %q of memory", scope.Namespace), "This cannot be undone."
+	what, place, undo := fmt.Sprintf("%d entries", count), fmt.Sprintf("namespace %q of memory", scope.Namespace), "This cannot be undone."
 	if scope.Workspace != "" {
 		place += fmt.Sprintf(" in workspace %q", scope.Workspace)
 	}
-	if s.History.On() && !purge {
-		undo = fmt.Sprintf("memory.restore can bring them back for %s.", s.History.days())
+	switch way := s.undo(ctx, scope.Workspace); {
+	case purge && len(keys) > 0:
+		what += " and all their earlier versions"
+	case purge:
+		what += fmt.Sprintf(" and %d earlier versions", versions)
+	case way != "":
+		undo = strings.ToUpper(way[:1]) + way[1:] + "."
 	}
-	return ask.Confirm(ctx, fmt.Sprintf("Delete %d entries from %s, %s? %s", count, place, which, undo), "deleted")
+	return ask.Confirm(ctx, fmt.Sprintf("Delete %s from %s, %s? %s", what, place, which, undo), "deleted")
 }
 
 // BulkDelete removes entries by key or by prefix, all of them or none.
@@ -530,6 +544,9 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 	}
 	if in.DryRun {
 		out.WouldDelete, out.Keys, out.Message = &found, first, "nothing was deleted"
+		if in.Purge {
+			out.Message += "; without dryRun, purge removes earlier versions too"
+		}
 		return out, nil
 	}
 	out.Deleted, out.DeletedKeys = found, first

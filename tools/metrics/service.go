@@ -105,6 +105,7 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 				WithHint("give a length such as 5m, 1h or 1d")
 		}
 	}
+	in.GroupBy = slices.DeleteFunc(in.GroupBy, func(label string) bool { return label == "" })
 	split := bucket > 0 || len(in.GroupBy) > 0
 	if split && in.Aggregation == "" {
 		return QueryOut{}, toolfold.Errorf(toolfold.InvalidInput, "bucket and groupBy need a figure: aggregation is missing").

@@ -73,7 +73,7 @@ var Family = toolfold.Family{
 		Name:     "note",
 		Summary:  "Leave a note for who goes on.",
 		Words:    "hand over, handoff, tell the others, message, comment, progress so far, pass on, brief, log entry, write to colleagues",
-		Doc:      "next, to or handover make it a hand-over: session.list shows the session first until another agent joins it.",
+		Doc:      "next, to or handover make it a hand-over: session.list shows the session first until an agent joins it.",
 		Required: toolfold.Fields{sessionID, agentID, text},
 		Optional: toolfold.Fields{next, to, over.With(toolfold.Default(false))},
 		Effect:   toolfold.Adds,

@@ -529,10 +529,10 @@ func TestHandedOver(t *testing.T) {
 	if diff := cmp.Diff([]string{"$2 true", "$1 true", "$5 false", "$3 false", "$4 true"}, seen); diff != "" {
 		t.Error(diff)
 	}
-	// The agent that handed over does not take it up by joining. Other agents do, even if they are
-	// in the session.
+	// Joining takes it up, also for agents that are in the session and for the next conversation of
+	// the same name.
 	b.call("join", `{"sessionId":"$1","agentId":"ann"}`)
-	if list := b.call("list", `{"limit":2}`); !strings.Contains(list, "half is done") {
+	if list := b.call("list", `{"limit":2}`); strings.Contains(list, "half is done") {
 		t.Error(list)
 	}
 	b.call("join", `{"sessionId":"$1","agentId":"bob"}`)

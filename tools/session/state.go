@@ -73,14 +73,14 @@ func end(by ender, state, summary string, failure *Failure) edit {
 	}
 }
 
-// join adds an agent, or renews the membership of one that left. It ends a hand-over of another
-// agent.
+// join adds an agent, or renews the membership of one that left. It ends a hand-over, also of an
+// agent of the same name: the next conversation of a client has the same name.
 func join(agent, role string) edit {
 	return func(s *Session, now time.Time) (bool, error) {
 		if err := s.mustBeActive(); err != nil {
 			return false, err
 		}
-		member, taken := s.member(agent), s.HandOver != nil && s.HandOver.AgentID != agent
+		member, taken := s.member(agent), s.HandOver != nil
 		if taken {
 			s.HandOver = nil
 		}

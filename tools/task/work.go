@@ -92,23 +92,40 @@ func (s *Service) checkCall(ctx context.Context, t Task, open map[string]bool) (
 	}
 	definition, err = s.defined(ctx, t)
 	if r, runs := t.reference(s.Names); err == nil && runs && r.Kind == work.Workflow {
-		input, place := call.argument("input")
-		if place = "/input" + place; !open[place] {
+		input, place, known := call.argument("input")
+		if place = "/input" + place; known && !open[place] {
 			err = s.checkInput(ctx, t, definition, input, place, open)
 		}
 	}
 	return definition, err
 }
 
-// argument returns an argument of a call, which stands among them or in params, and its JSON pointer.
-func (c Call) argument(name string) (value json.RawMessage, at string) {
-	var args, params map[string]json.RawMessage
-	_ = json.Unmarshal(c.Arguments, &args)               // nil for nothing
-	_ = json.Unmarshal(args[callctx.ArgParams], &params) // nil for a text
+// argument returns an object among the arguments of a call or in params, and its JSON pointer. Value
+// is nil if the argument is absent or null. Known is false if only the run can tell: params or the
+// argument is an expression.
+func (c Call) argument(name string) (value json.RawMessage, at string, known bool) {
+	var args, params, object map[string]json.RawMessage
+	_ = json.Unmarshal(plain(c.Arguments), &args) // nil for nothing
+	inner := plain(args[callctx.ArgParams])
+	known = inner == nil || json.Unmarshal(inner, &params) == nil
 	if value, at = args[name], "/arguments"; params[name] != nil {
 		value, at = params[name], jsonx.Pointer(at, callctx.ArgParams)
 	}
-	return value, jsonx.Pointer(at, name)
+	value = plain(value)
+	known = known && (value == nil || json.Unmarshal(value, &object) == nil)
+	return value, jsonx.Pointer(at, name), known
+}
+
+// plain returns a value, or the JSON in it if it is a text; nil for null and for nothing.
+func plain(raw json.RawMessage) json.RawMessage {
+	var text *string
+	switch err := json.Unmarshal(raw, &text); {
+	case err == nil && text == nil, len(raw) == 0:
+		return nil
+	case err == nil:
+		return json.RawMessage(*text)
+	}
+	return raw
 }
 
 // permitted returns the entries with that name whose actions the caller may run.

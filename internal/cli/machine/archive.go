@@ -90,6 +90,10 @@ func archiveOf(c *cli.Context) (file string, kinds []string, db *storage.DB, err
 			"toolfold status shows which store is used, --store names another")
 	case !exists && c.Bool("dry-run"):
 		url = "memory:" // the store would be empty too
+	case c.Bool("dry-run"):
+		if err := storage.CheckCurrent(c.Context, o.Store, o.StoreOptions()...); err != nil {
+			return "", nil, nil, fmt.Errorf("%w: a dry run does not upgrade it; start this version of toolfold on it first", err)
+		}
 	}
 	db, err = storage.Open(c.Context, url, o.StoreOptions()...)
 	return file, kinds, db, err
@@ -155,6 +159,11 @@ func exportStore(c *cli.Context) (err error) {
 }
 
 func importStore(c *cli.Context) error {
+	if name := c.Args().First(); name != "" && name != "-" {
+		if _, err := os.Stat(name); err != nil {
+			return err // before a store is made
+		}
+	}
 	name, kinds, db, err := archiveOf(c)
 	if err != nil {
 		return err

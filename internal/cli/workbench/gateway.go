@@ -36,6 +36,7 @@ func (b *Workbench) openGateway(o *settings.Options, others []gateway.Upstream) 
 		if b.server.Load() == nil { // only serve asks servers for their first list
 			for _, name := range b.gateway.Unknown() {
 				absent[name] += ": toolfold upstream check " + name + " asks it"
+				delete(idle, name)
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(absent)) {

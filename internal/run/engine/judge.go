@@ -126,6 +126,11 @@ func (j *judging) submitted(u toolUse, action *toolfold.Action) {
 	if name != submitAction && kindOfRun(action) != work.Workflow {
 		return
 	}
+	if outer, _ := u.arguments.(map[string]any); outer[callctx.ArgParams] != nil {
+		if _, isObject := outer[callctx.ArgParams].(map[string]any); !isObject {
+			return // a placeholder, or already a fault
+		}
+	}
 	arguments, at := u.holder("input")
 	input, isObject := arguments["input"].(map[string]any)
 	if arguments["input"] != nil && !isObject {
@@ -174,6 +179,9 @@ func (j *judging) input(workflow nameUse, input map[string]any, at string) {
 	}
 	if found := j.find(workflow.Reference); found.described == nil || json.Unmarshal(found.described, &declared) != nil {
 		return
+	}
+	if len(declared.InputSchema) == 0 || string(declared.InputSchema) == "null" {
+		return // any input
 	}
 	schema, err := workspace.BoundSchema(declared.InputSchema)
 	if err != nil {

@@ -24,6 +24,9 @@ func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.
 		if err := jsonx.Decode(raw, &input); err != nil {
 			return nil, nil, fmt.Errorf("decoding input: %w", err)
 		}
+		if input == nil { // null
+			input = map[string]any{}
+		}
 	}
 	if len(schema.Text) == 0 {
 		return input, nil, nil

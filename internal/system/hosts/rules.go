@@ -32,6 +32,9 @@ type Rule struct {
 	text string // after mcp__, in the host's spelling; deny and ask rules may contain *
 }
 
+// mcp is the prefix of the names of tools of servers: mcp__SERVER__TOOL.
+const mcp = "mcp__"
+
 // ToolRules returns the rules for tools of servers in the host's settings. If folder is empty, it
 // returns the rules for all folders, otherwise the rules in the folder's own files. Only Claude
 // Code has such rules outside of its entries. A missing file has no rules.
@@ -51,6 +54,11 @@ func (h *Host) ToolRules(folder string) (list []Rule, err error) {
 				return nil, err
 			}
 			files = append(files, file)
+			more, err := filepath.Glob(filepath.Join(filepath.Dir(file), "managed-settings.d", "*.json"))
+			if err != nil {
+				return nil, fmt.Errorf("reading permission rules: %w", err)
+			}
+			files = append(files, more...)
 		}
 	}
 	for _, file := range files {
@@ -67,7 +75,11 @@ func (h *Host) ToolRules(folder string) (list []Rule, err error) {
 		}
 		for _, kind := range []string{"deny", "ask", "allow"} {
 			for _, rule := range texts(object(all, "permissions")[kind]) {
-				if text, ok := strings.CutPrefix(rule, "mcp__"); ok {
+				text, ok := strings.CutPrefix(rule, mcp)
+				if front, _, hasStar := strings.Cut(rule, "*"); kind != "allow" && hasStar {
+					ok = ok || strings.HasPrefix(mcp, front)
+				}
+				if ok {
 					list = append(list, Rule{Text: rule, File: file, Kind: kind, text: text})
 				}
 			}
@@ -143,18 +155,32 @@ func (e *Entry) Restrict(rules []Rule) {
 // b__c of server a, and for tool c of server a__b.
 func (r Rule) tools(server string) (list []string) {
 	text, _, _ := strings.Cut(r.text, "(")
-	is := func(name string) bool {
-		if r.Kind == "allow" { // the host accepts no * for the server in allow rules
-			return name == fitting(server)
+	if r.Kind == "allow" { // the host accepts no * for the server in allow rules
+		if text == fitting(server) {
+			return []string{"*"}
 		}
-		return pattern.Pattern(name).Match(fitting(server))
+		if tool, ok := strings.CutPrefix(text, fitting(server)+"__"); ok {
+			return []string{cmp.Or(tool, "*")}
+		}
+		return nil
 	}
-	if is(text) {
+	// A * may stand for a part of the server's name and of the tool's: the rule is split at each
+	// place where its front matches the whole prefix of the server's tools.
+	full, _, _ := strings.Cut(r.Text, "(")
+	prefix := mcp + fitting(server)
+	if pattern.Pattern(full).Match(prefix) {
 		list = append(list, "*")
 	}
-	for at := range len(text) {
-		if strings.HasPrefix(text[at:], "__") && is(text[:at]) {
-			list = append(list, cmp.Or(text[at+2:], "*"))
+	for at := range len(full) + 1 {
+		if !pattern.Pattern(full[:at]).Match(prefix + "__") {
+			continue
+		}
+		tool := full[at:]
+		if strings.HasSuffix(full[:at], "*") {
+			tool = "*" + strings.TrimLeft(tool, "*")
+		}
+		if tool = cmp.Or(tool, "*"); !slices.Contains(list, tool) {
+			list = append(list, tool)
 		}
 	}
 	return list
