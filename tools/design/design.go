@@ -78,8 +78,9 @@ var Family = toolfold.Family{
 		Summary: "Write records as SQL, Zod, JSON Schema, TypeScript, Prisma or Drizzle.",
 		Words:   "data model, entity, table, type, validation, fields, database, orm, record, ddl, columns, postgres, sqlite, migration",
 		Doc: "enum needs enumValues, ref needs refSchema (a name); array takes either, for its items. sql is PostgreSQL; columns are " +
-			"snake_case. Tables get a missing id. notes list details left out.",
+			"snake_case. Tables get a missing id. zod is Zod 4. notes list what is left out; design.get lacks them.",
 		Changed: "Every format is written. " + writesFile + "Fields are optional unless required is true. " +
+			"Drizzle columns are snake_case; a field ID is the primary key. " +
 			"Adds sql, sqlite, records, refSchema and details of fields. " + sameDesign,
 		Required: toolfold.Fields{name, fields},
 		Optional: toolfold.Fields{

@@ -280,7 +280,7 @@ func TestSchemasOfSeveralRecords(t *testing.T) {
 			t.Errorf("%s is not in\n%s", part, content)
 		}
 	}
-	if notes, _ := made["notes"].([]any); len(notes) != 1 || !strings.Contains(fmt.Sprint(notes), "PRAGMA foreign_keys") {
+	if notes, _ := made["notes"].([]any); len(notes) != 2 || !strings.Contains(fmt.Sprint(notes), "PRAGMA foreign_keys") {
 		t.Errorf("the notes are %v", notes)
 	}
 	for records, want := range map[string]string{
@@ -298,5 +298,34 @@ func TestSchemasOfSeveralRecords(t *testing.T) {
 	got := b.call("schema", orders("zod", `[{"name":"User","fields":[{"name":"a","type":"string"}]}]`))
 	if !strings.Contains(got, "format sql or sqlite") {
 		t.Errorf("records in Zod: %s", got)
+	}
+}
+
+// A long schema with many notes fits into an answer. Each note has its reason once, and the number of names left out.
+func TestSchemaNotesAreShort(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"sql", "sqlite", "zod", "typescript", "prisma", "drizzle"} {
+		b := newBench(t)
+		var fields []string
+		for i := range 20 {
+			long := strings.Repeat("日", 93) + fmt.Sprint(i)
+			if format == "prisma" { // which has no such names
+				long = strings.Repeat("n", 93) + fmt.Sprint(i)
+			}
+			fields = append(fields,
+				fmt.Sprintf(`{"name":"%s a","type":"string","pattern":"^a{300}$","min":1,"max":999,"unique":true,"index":true}`, long),
+				fmt.Sprintf(`{"name":"%s b","type":"array","enumValues":["x"],"min":1,"max":9}`, long),
+				fmt.Sprintf(`{"name":"%s c","type":"array","refSchema":"long%d","onDelete":"cascade","min":%d}`, long, i, i%2),
+				fmt.Sprintf(`{"name":"%s d","type":"url"},{"name":"%[1]s e","type":"email"}`, long))
+		}
+		content := b.call("schema", `{"name":"Some Name","format":"`+format+`","fields":[`+strings.Join(fields, ",")+`]}`)
+		if len(content) > 28_000 {
+			t.Errorf("%s: the answer has %d bytes", format, len(content))
+		}
+		var out SchemaOut
+		err := json.Unmarshal([]byte(content), &out)
+		if err != nil || !out.Truncated || !strings.Contains(strings.Join(out.Notes, "\n"), " more") {
+			t.Errorf("%s: %v %q in %.900s", format, err, out.Notes, content)
+		}
 	}
 }

@@ -72,7 +72,7 @@ type SchemaIn struct {
 // SchemaOut is the result of design.schema.
 type SchemaOut struct {
 	TextOut
-	Notes []string `json:"notes,omitempty" doc:"Details left out, by field."`
+	Notes []string `json:"notes,omitempty" doc:"What is left out, by reason; not kept for design.get."`
 }
 
 // ArchitectureIn are the arguments of design.architecture.

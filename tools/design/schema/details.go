@@ -55,20 +55,20 @@ var lacks = map[string]struct {
 	Drizzle:    {"Drizzle", []string{"min", "max", "pattern"}},
 }
 
-// missing returns a note for each field with details that the format cannot express.
-func (r record) missing(format string) (notes []string) {
+// missing notes the details that the format cannot express.
+func (r record) missing(format string) []string {
 	lack := lacks[format]
+	var missing notes
 	for _, f := range r.Fields {
-		names := slices.DeleteFunc(f.given(), func(name string) bool {
+		for _, name := range f.given() {
 			inList := name == "onDelete" && f.Type == Array // of ids, or a relation of many to many
 			now := name == "default" && f.isNow() && format == JSONSchema
-			return !slices.Contains(lack.names, name) && !inList && !now
-		})
-		if len(names) > 0 {
-			notes = append(notes, fmt.Sprintf("%s: left out in %s: %s", f.Name, lack.title, strings.Join(names, ", ")))
+			if slices.Contains(lack.names, name) || inList || now {
+				missing.add(lack.title+" leaves out "+name, f.Name)
+			}
 		}
 	}
-	return notes
+	return missing.texts()
 }
 
 // otherSyntax finds syntax that JavaScript lacks or reads differently from Go.

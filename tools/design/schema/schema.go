@@ -93,7 +93,7 @@ const MaxValues = 200
 // Text is a model in a format.
 type Text struct {
 	Content string
-	Notes   []string // details that the format cannot express, by field
+	Notes   []string // what the format cannot express, a note for each reason
 }
 
 // Generate writes a model in a format. If the model is invalid, or the format

@@ -26,7 +26,7 @@ type sqlWriter struct {
 	tables   []*sqlTable
 	byType   map[string]*sqlTable
 	names    text.Scope // of tables and indexes, which share one namespace
-	notes    []string
+	notes    notes
 	problems []toolfold.Problem
 }
 
@@ -144,9 +144,9 @@ func (w *sqlWriter) write() Text {
 	}
 	content := strings.TrimSuffix(b.String(), "\n")
 	if w.sqlite && strings.Contains(content, "REFERENCES") {
-		w.notes = append(w.notes, "SQLite checks foreign keys only on connections that ran PRAGMA foreign_keys = ON")
+		w.notes.add("SQLite checks foreign keys only on connections that ran PRAGMA foreign_keys = ON", "")
 	}
-	return Text{content, w.notes}
+	return Text{content, w.notes.texts()}
 }
 
 // standIns writes a placeholder table for each record that a field refers to and the model does not contain.
@@ -164,7 +164,7 @@ func (w *sqlWriter) standIns(b *strings.Builder) {
 			}
 			fmt.Fprintf(b, "-- Stands for the table of %s: put it in place of this.\n", o.TypeName)
 			fmt.Fprintf(b, "CREATE TABLE IF NOT EXISTS %s (\n  \"id\" %s PRIMARY KEY\n)%s;\n\n", name(other.name), kind, strict)
-			w.notes = append(w.notes, fmt.Sprintf("the table %s stands for %s, which is not in records", other.name, o.TypeName))
+			w.notes.add("a table stands for each that is not in records", o.TypeName)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func (w *sqlWriter) columns(t *sqlTable) (later []string) {
 				parts = append(parts, key)
 			}
 		}
-		for _, check := range w.checks(f, name(column)) {
+		for _, check := range w.checks(f, name(column), t.name+"."+column) {
 			parts = append(parts, "CHECK ("+check+")")
 		}
 		t.lines = append(t.lines, sqlLine{column, w.comment(f), strings.Join(parts, " ")})
@@ -336,7 +336,7 @@ func (w *sqlWriter) writeList(b *strings.Builder, t *sqlTable, f field) {
 	if f.Min != nil || f.Max != nil {
 		lost += ", min and max"
 	}
-	w.notes = append(w.notes, fmt.Sprintf("%s is stored in the table %s, without %s", f.Name, table, lost))
+	w.notes.add("arrays are stored in tables, without "+lost, table)
 }
 
 // ending closes a table. SQLite checks the types of values in strict tables only.
@@ -440,8 +440,8 @@ func (w *sqlWriter) standard(f field) string {
 	return w.text(jsonText(f.value))
 }
 
-// checks lists the CHECK conditions of a column. NULL passes all of them.
-func (w *sqlWriter) checks(f field, column string) (checks []string) {
+// checks lists the CHECK conditions of a column, which notes call about. NULL passes all of them.
+func (w *sqlWriter) checks(f field, column, about string) (checks []string) {
 	add := func(check string, args ...any) { checks = append(checks, fmt.Sprintf(check, args...)) }
 	size := column
 	switch {
@@ -449,7 +449,7 @@ func (w *sqlWriter) checks(f field, column string) (checks []string) {
 		size = "json_array_length(" + column + ")"
 		add("json_valid(%[1]s) AND json_type(%[1]s) = 'array'", column)
 		if len(f.EnumValues) > 0 {
-			w.notes = append(w.notes, f.Name+": SQLite does not check the items of arrays")
+			w.notes.add("SQLite does not check the items of arrays", about)
 		}
 	case f.Type == Array && len(f.EnumValues) > 0:
 		size = "cardinality(" + column + ")"
@@ -473,8 +473,10 @@ func (w *sqlWriter) checks(f field, column string) (checks []string) {
 		add(sqliteIsTime, column)
 	case f.Type == Email:
 		add("%s LIKE '_%%@_%%'", column)
+		w.notes.add("only @ with text around it is checked of emails", about)
 	case f.Type == URL:
 		add("%s LIKE '_%%:_%%'", column)
+		w.notes.add("only : with text around it is checked of URLs", about)
 	}
 	if f.Type == String || f.Type == Email || f.Type == URL {
 		size = "char_length(" + column + ")"
@@ -494,9 +496,9 @@ func (w *sqlWriter) checks(f field, column string) (checks []string) {
 		if expression, ok := postgresPattern(f.Pattern); ok && !w.sqlite {
 			add("%s ~ %s", column, w.text(expression))
 		} else if w.sqlite {
-			w.notes = append(w.notes, f.Name+": SQLite has no regular expressions to check pattern")
+			w.notes.add("SQLite has no regular expressions to check pattern", about)
 		} else {
-			w.notes = append(w.notes, f.Name+": PostgreSQL cannot check pattern")
+			w.notes.add("PostgreSQL cannot check pattern", about)
 		}
 	}
 	return checks
@@ -523,10 +525,7 @@ func (w *sqlWriter) fit(long string) string {
 		start = start[:len(start)-1]
 	}
 	short := start + end
-	note := fmt.Sprintf("%s is called %s: PostgreSQL has names of at most %d bytes", long, short, maxSQLName)
-	if !slices.Contains(w.notes, note) {
-		w.notes = append(w.notes, note)
-	}
+	w.notes.add(fmt.Sprintf("longer names are shortened to PostgreSQL's %d bytes", maxSQLName), short)
 	return short
 }
 
