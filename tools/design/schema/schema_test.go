@@ -300,6 +300,8 @@ func TestRefusals(t *testing.T) {
 		"a system table of PostgreSQL":    {schema.SQL, func(m *schema.Model) { m.Name = "PgClass" }, "/name"},
 		"a ref to one":                    {schema.SQL, func(m *schema.Model) { m.Fields[14].RefSchema = "pg class" }, "/fields/14/refSchema"},
 		"a system table of SQLite":        {schema.SQLite, func(m *schema.Model) { m.Name = "sqlite schema" }, "/name"},
+		"names of SQLite's indexes":       {schema.SQLite, func(m *schema.Model) { m.Name = "Sqlite" }, "/name"},
+		"a ref to such a name":            {schema.SQLite, func(m *schema.Model) { m.Fields[14].RefSchema = "sqlite" }, "/fields/14/refSchema"},
 		"a NUL":                           {schema.SQL, func(m *schema.Model) { m.Fields[9].EnumValues = []string{"a\x00"} }, "/fields/9"},
 		"two records of one name": {schema.SQL, func(m *schema.Model) {
 			m.Records = []schema.Model{{Name: "UserAccount", Fields: m.Fields[:1]}}

@@ -81,7 +81,7 @@ func (w *sqlWriter) add(m Model, path string) {
 	switch {
 	case w.byType[r.TypeName] != nil || w.names[t.name]:
 		w.refuse(path+"/name", "name that no other record has")
-	case w.sqlite && strings.HasPrefix(t.name, "sqlite_"):
+	case w.sqlite && strings.HasPrefix(t.name+"_", "sqlite_"): // so do the names of its indexes and lists
 		w.refuse(path+"/name", "name that does not begin with sqlite, as SQLite's own tables do")
 	case !w.sqlite && strings.HasPrefix(t.name, "pg_"):
 		w.refuse(path+"/name", "name that does not begin with pg, as PostgreSQL's own tables do")
@@ -99,7 +99,7 @@ func (w *sqlWriter) add(m Model, path string) {
 		}
 		if target := text.Snake(text.Words(f.RefSchema)); f.ref != "" && !w.sqlite && strings.HasPrefix(target, "pg_") {
 			w.refuse("%s/fields/%d/refSchema", "name that does not begin with pg, as PostgreSQL's own tables do", path, i)
-		} else if f.ref != "" && w.sqlite && strings.HasPrefix(target, "sqlite_") {
+		} else if f.ref != "" && w.sqlite && strings.HasPrefix(target+"_", "sqlite_") {
 			w.refuse("%s/fields/%d/refSchema", "name that does not begin with sqlite, as SQLite's own tables do", path, i)
 		}
 	}
@@ -156,7 +156,12 @@ func (w *sqlWriter) standIns(b *strings.Builder) {
 			if w.byType[o.TypeName] != nil {
 				continue
 			}
-			other := &sqlTable{name: w.names.Claim(w.fit(o.Table())), keyType: UUID, written: true}
+			table := w.fit(o.Table())
+			if known := w.byName(table); known != nil { // HTTPServer and HttpServer have one table
+				w.byType[o.TypeName] = known
+				continue
+			}
+			other := &sqlTable{name: w.names.Claim(table), keyType: UUID, written: true}
 			w.byType[o.TypeName] = other
 			kind, strict := "uuid", ""
 			if w.sqlite {
@@ -167,6 +172,16 @@ func (w *sqlWriter) standIns(b *strings.Builder) {
 			w.notes.add("a table stands for each that is not in records", o.TypeName)
 		}
 	}
+}
+
+// byName returns a table, nil if there is none of this name.
+func (w *sqlWriter) byName(name string) *sqlTable {
+	for _, t := range w.byType {
+		if t.name == name {
+			return t
+		}
+	}
+	return nil
 }
 
 // order sorts the tables so that each comes after the tables that it refers to. A cycle starts at one of its tables.
@@ -251,7 +266,7 @@ func (w *sqlWriter) columns(t *sqlTable) (later []string) {
 		}
 		t.lines = append(t.lines, sqlLine{column, w.comment(f), strings.Join(parts, " ")})
 		if f.Index && !f.Unique && !f.isKey() { // unique columns and keys have an index
-			index := w.names.Claim(w.fit(t.name + "_" + column + "_idx"))
+			index := w.claim(t.name + "_" + column + "_idx")
 			t.indexes = append(t.indexes, fmt.Sprintf("CREATE INDEX %s ON %s (%s);", name(index), name(t.name), name(column)))
 		}
 	}
@@ -302,7 +317,7 @@ func (w *sqlWriter) writeTable(b *strings.Builder, t *sqlTable) {
 // writeList writes the table of an array of references.
 func (w *sqlWriter) writeList(b *strings.Builder, t *sqlTable, f field) {
 	target := w.byType[f.ref]
-	table := w.names.Claim(w.fit(t.name + "_" + f.column()))
+	table := w.claim(t.name + "_" + f.column())
 	own, other := w.fit(t.name+"_id"), w.fit(target.name+"_id")
 	if own == other {
 		other = w.fit(f.column() + "_id")
@@ -506,11 +521,20 @@ func (w *sqlWriter) checks(f field, column, about string) (checks []string) {
 
 // constraint spells the name of a constraint if the name that the database would choose is taken or too long.
 func (w *sqlWriter) constraint(usual string) string {
-	claimed := w.names.Claim(w.fit(usual))
+	claimed := w.claim(usual)
 	if w.sqlite || claimed == usual {
 		return ""
 	}
 	return "CONSTRAINT " + name(claimed) + " "
+}
+
+// claim takes a name of a table, index or constraint. A number that makes it free counts for its length.
+func (w *sqlWriter) claim(usual string) string {
+	claimed := w.names.Claim(w.fit(usual))
+	for w.fit(claimed) != claimed {
+		claimed = w.names.Claim(w.fit(claimed))
+	}
+	return claimed
 }
 
 // fit shortens a name that PostgreSQL would truncate. The end becomes a hash of the whole name.

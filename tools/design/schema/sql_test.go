@@ -654,3 +654,37 @@ func TestTablesAreInOrder(t *testing.T) {
 		}
 	}
 }
+
+// A reference finds the table of a record that is written in another case.
+func TestTablesAreFoundByName(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, format string, db *sql.DB) {
+		ref := func(name, to string) schema.Field { return schema.Field{Name: name, Type: schema.Ref, RefSchema: to} }
+		m := schema.Model{Name: "HTTPServer", Fields: []schema.Field{ref("peer", "httpServer"), ref("a", "URLPath"), ref("b", "urlPath")}}
+		made := generate(t, m, format)
+		try(t, db, format, made, func(r trial) {
+			r.must(made)
+			if diff := cmp.Diff([]string{"url_path", "http_server"}, r.tables()); diff != "" {
+				t.Errorf("%s\n%s", diff, made)
+			}
+		})
+	})
+}
+
+// A name that gets a number is still short enough for PostgreSQL.
+func TestTablesNumberLongNames(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, format string, db *sql.DB) {
+		long := strings.Repeat("a", 57) // the index t_aaa_idx has 63 bytes
+		m := schema.Model{Name: "t", Fields: []schema.Field{
+			{Name: long, Type: schema.String, Details: schema.Details{Index: true}}, {Name: long + "_idx", Type: schema.Array, RefSchema: "t"},
+		}}
+		made := generate(t, m, format)
+		try(t, db, format, made, func(r trial) {
+			r.must(made)
+			if tables := r.tables(); len(tables) != 2 || !strings.Contains(made, `"`+tables[1]+`"`) {
+				t.Errorf("the tables are %q\n%s", tables, made)
+			}
+		})
+	})
+}
