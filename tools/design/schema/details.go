@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold/internal/call/judge"
-	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
 
@@ -71,9 +70,6 @@ func (r record) missing(format string) []string {
 	return missing.texts()
 }
 
-// otherSyntax finds syntax that JavaScript lacks or reads differently from Go.
-var otherSyntax = regex.Lazy(`\\[AzQECapPx]|\(\?[^:]|\[\[?\^?\[?:`)
-
 // check calls refuse for each detail that does not fit the field, and returns the decoded default, nil if there is none.
 func (f Field) check(refuse func(member, want string)) (value any) {
 	plain := f.Type == String && len(f.EnumValues) == 0
@@ -98,11 +94,12 @@ func (f Field) check(refuse func(member, want string)) (value any) {
 	}
 	if f.Pattern != "" {
 		_, err := regexp.Compile(f.Pattern)
-		switch {
-		case !plain:
+		if !plain {
 			refuse("pattern", "type string without enumValues, as there is a pattern")
-		case err != nil || otherSyntax().MatchString(f.Pattern):
-			refuse("pattern", "regular expression that JavaScript and RE2 read alike: no lookaround, back references, flags or classes by name")
+		} else if err != nil {
+			refuse("pattern", "regular expression that JavaScript and RE2 read alike: no lookaround, back references or errors")
+		} else if want := divergence(f.Pattern); want != "" {
+			refuse("pattern", want+", so that JavaScript and RE2 read the pattern alike")
 		}
 	}
 	column := f.Type != Array && f.Type != Object && f.Type != Null

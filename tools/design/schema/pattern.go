@@ -13,6 +13,12 @@ const (
 	maxPattern = 2000 // bytes; classes of whole scripts are longer
 )
 
+// Word boundaries as RE2 has them, for which only ASCII characters are parts of words. PostgreSQL's \y depends on the locale.
+const (
+	boundary   = `(?:(?<![0-9A-Za-z_])(?=[0-9A-Za-z_])|(?<=[0-9A-Za-z_])(?![0-9A-Za-z_]))`
+	noBoundary = `(?:(?<=[0-9A-Za-z_])(?=[0-9A-Za-z_])|(?<![0-9A-Za-z_])(?![0-9A-Za-z_]))`
+)
+
 // postgresPattern translates a regular expression of RE2 to PostgreSQL. ok is false if PostgreSQL cannot express it.
 func postgresPattern(pattern string) (expression string, ok bool) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
@@ -54,9 +60,9 @@ func writePattern(b *strings.Builder, e *syntax.Regexp) bool {
 	case syntax.OpEndText:
 		b.WriteString(`\Z`)
 	case syntax.OpWordBoundary:
-		b.WriteString(`\y`)
+		b.WriteString(boundary)
 	case syntax.OpNoWordBoundary:
-		b.WriteString(`\Y`)
+		b.WriteString(noBoundary)
 	case syntax.OpCapture:
 		return group(b, e.Sub[0])
 	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:

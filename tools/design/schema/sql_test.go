@@ -131,7 +131,7 @@ func keyOf(m schema.Model) string {
 
 // patterns are regular expressions with a text that fits each, of nine characters, and one that does not.
 var patterns = [][3]string{
-	{`^[A-Z]{2}-\d{6}$`, "AB-123456", "AB-12345x"}, {`^\w+@[^@\s]+$`, "a_b@c.com", "a_b@c com"}, {`^(?:ab|c)+$`, "abcabccab", "abcabcca"},
+	{`^[A-Z]{2}-\d{6}$`, "AB-123456", "AB-12345x"}, {`^\w+@[^@ ]+$`, "a_b@c.com", "a_b@c com"}, {`^(?:ab|c)+$`, "abcabccab", "abcabcca"},
 	{`^'\\"\$[äß].*x?$`, `'\"$äabcx`, `'\"$aabcx`}, {`\bword\b`, "a word, b", "swordfish"}, {`^[Aa][^b-y]{8}$`, "a12345zZA", "ab2345zZA"},
 }
 
@@ -555,15 +555,15 @@ func TestTablesHoldHostileTexts(t *testing.T) {
 func TestTablesHoldPatterns(t *testing.T) {
 	t.Parallel()
 	texts := []string{"", "a", "A", "ab", "aab", "b", "1", "a1", "a-b", "a b", "\n", "a\nb", "ä", "日本", "🎉", `\`, `a\`, "'", "]", "^",
-		"x.y", "xzy", "{2}", "aa", "K", "\u212a", "_", "."}
+		"x.y", "xzy", "{2}", "aa", "K", "\u212a", "_", ".", "éb", "bé", "b_", "éé"}
 	databases(t, func(t *testing.T, format string, db *sql.DB) {
 		if format == schema.SQLite {
 			t.Skip("SQLite has no regular expressions")
 		}
 		for _, pattern := range append([]string{
-			`a`, `^a$`, `^[^a]$`, `^a*b+$`, `^(a|b)?1$`, `^\w$`, `^\W$`, `^\d+$|^ä`, `\s`, `^\S+$`, `^.$`, `^[\s\S]$`, `^a{2}$`, `^a{1,}b?$`,
+			`a`, `^a$`, `^[^a]$`, `^a*b+$`, `^(a|b)?1$`, `^\w$`, `^\W$`, `^\d+$|^ä`, `[ \t]`, `^[^ ]+$`, `^.$`, `^[\s\S]$`, `^a{2}$`, `^a{1,}b?$`,
 			`^(?:a|ab)(?:b)$`, `^[\]\\^]$`,
-			`^[a-]`, `\bb`, `\Bb`, `^[^\n]+$`, `^[日-本]+$`, `^🎉$`, `^x\.y$`, `\{2\}`, `^$`, `^[kK]$`, `^[^\x00-\x7f]+$`, `^a|b$`, `(a(b)?)+`,
+			`^[a-]`, `\bb`, `\Bb`, `b\b`, `^\B.`, `.\B$`, `^[^\n]+$`, `^[日-本]+$`, `^🎉$`, `^x\.y$`, `\{2\}`, `^$`, `^[kK]$`, `^[^\x00-\x7f]+$`, `^a|b$`, `(a(b)?)+`,
 			`a+?`, `^(|a)$`,
 		}, patterns[0][0], patterns[3][0]) {
 			m := schema.Model{Name: "a", Fields: []schema.Field{{Name: "x", Type: schema.String, Details: schema.Details{Pattern: pattern}}}}
