@@ -83,7 +83,8 @@ func recordsOf(list []json.RawMessage) (records []schema.Model, problems []toolf
 		}
 		var m schema.Model
 		if err := json.Unmarshal(raw, &m); err != nil && len(found) == 0 {
-			return nil, []toolfold.Problem{{Path: fmt.Sprintf("/records/%d", i), Kind: toolfold.ProblemType, Want: err.Error()}}
+			return nil, []toolfold.Problem{{Path: fmt.Sprintf("/records/%d", i), Kind: toolfold.ProblemType,
+				Want: "number of at most 64 bits"}} // the rest was checked
 		}
 		records = append(records, m)
 	}

@@ -329,3 +329,12 @@ func TestSchemaNotesAreShort(t *testing.T) {
 		}
 	}
 }
+
+// A number that is too large is refused in words of the caller.
+func TestSchemaRecordsRefuseLargeNumbers(t *testing.T) {
+	t.Parallel()
+	_, problems := recordsOf([]json.RawMessage{json.RawMessage(`{"name":"B","fields":[{"name":"b","type":"number","min":1e999}]}`)})
+	if len(problems) != 1 || problems[0].Path != "/records/0" || problems[0].Want != "number of at most 64 bits" {
+		t.Errorf("%+v", problems)
+	}
+}

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/judge"
 	"github.com/toolfold/toolfold/tools/design/text"
 )
@@ -70,6 +72,28 @@ func (r record) missing(format string) []string {
 	return missing.texts()
 }
 
+// maxSafe is the greatest integer that a number of 64 bits does not share with the next one.
+const maxSafe = 1<<53 - 1
+
+// refuseIntegers returns a problem for each default of an integer that the type of the format cannot hold.
+func (r record) refuseIntegers(format string) (problems []toolfold.Problem) {
+	least, most := int64(math.MinInt64), int64(math.MaxInt64)
+	switch format {
+	case Zod, JSONSchema:
+		least, most = -maxSafe, maxSafe
+	case Prisma, Drizzle:
+		least, most = math.MinInt32, math.MaxInt32
+	}
+	for i, f := range r.Fields {
+		number, _ := f.value.(json.Number)
+		if n, err := number.Int64(); f.Type == Integer && err == nil && (n < least || n > most) {
+			problems = append(problems, toolfold.Problem{Path: fmt.Sprintf("/fields/%d/default", i), Kind: toolfold.ProblemFormat,
+				Want: fmt.Sprintf("whole number from %d to %d, which integers of %s hold", least, most, lacks[format].title)})
+		}
+	}
+	return problems
+}
+
 // check calls refuse for each detail that does not fit the field, and returns the decoded default, nil if there is none.
 func (f Field) check(refuse func(member, want string)) (value any) {
 	plain := f.Type == String && len(f.EnumValues) == 0
@@ -84,9 +108,9 @@ func (f Field) check(refuse func(member, want string)) (value any) {
 		case !length && f.Type != Number && f.Type != Integer:
 			refuse(name, "type string, email, url, number, integer or array, which can have bounds")
 		case f.Type != Number && *bound != math.Trunc(*bound) || length && (*bound < 0 || *bound > math.MaxInt32):
-			refuse(name, "whole number; not negative for a length")
-		case math.Abs(*bound) > math.MaxInt64 && f.Type == Integer:
-			refuse(name, "number of at most 64 bits")
+			refuse(name, "whole number; a length is 0 to 2147483647")
+		case f.Type == Integer && math.Abs(*bound) > maxSafe:
+			refuse(name, fmt.Sprintf("whole number from -%d to %[1]d, which is not rounded", maxSafe))
 		}
 	}
 	if f.Min != nil && f.Max != nil && *f.Min > *f.Max {
@@ -158,6 +182,9 @@ func (f Field) defaultValue() (value any, want string) {
 			}
 			return nil, want
 		}
+		if want := f.storable(s); want != "" {
+			return nil, want
+		}
 	case f.Type == String:
 		if !isText {
 			return nil, "string"
@@ -168,6 +195,11 @@ func (f Field) defaultValue() (value any, want string) {
 		}
 	case f.Type == Number && !isNumber:
 		return nil, "number"
+	case f.Type == Number:
+		digits, _, _ := strings.Cut(strings.ToLower(string(number)), "e")
+		if n, _ := number.Float64(); n == 0 && strings.ContainsAny(digits, "123456789") {
+			return nil, "number that 64 bits can tell from 0"
+		}
 	case f.Type == Array:
 		if !isList || slices.ContainsFunc(list, func(item any) bool {
 			of, isText := item.(string)
@@ -186,6 +218,33 @@ func (f Field) defaultValue() (value any, want string) {
 		return nil, "value within min, max and pattern"
 	}
 	return value, ""
+}
+
+// storable names what to write in place of a valid default that databases refuse. It returns an empty string for other texts.
+func (f Field) storable(value string) (want string) {
+	switch f.Type {
+	case Date:
+		if strings.HasPrefix(value, "0000") {
+			return "date from 0001-01-01"
+		}
+	case DateTime:
+		at, err := time.Parse(time.RFC3339, value)
+		_, offset := at.Zone()
+		year := at.UTC().Year()
+		switch {
+		case err != nil || strings.Contains(value, ","):
+			return "date-time with a point before the fraction of a second"
+		case max(offset, -offset) > 14*60*60:
+			return "date-time with an offset of at most 14:00"
+		case min(year, at.Year()) < 1 || year > 9999:
+			return "date-time from year 0001 to 9999 in UTC"
+		}
+	case URL:
+		if strings.IndexByte(value, ':') == len(value)-1 {
+			return "url with text after its scheme"
+		}
+	}
+	return ""
 }
 
 // isNow reports whether the default of a field is the time when a record is created.

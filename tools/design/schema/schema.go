@@ -107,7 +107,7 @@ func Generate(m Model, format string) (Text, []toolfold.Problem) {
 		problems = append(problems, toolfold.Problem{Path: "/records", Kind: toolfold.ProblemRefused,
 			Want: "format sql or sqlite, or a call for each record"})
 	}
-	if len(problems) > 0 {
+	if problems = append(problems, r.refuseIntegers(format)...); len(problems) > 0 {
 		return Text{}, problems
 	}
 	content := ""

@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -333,9 +334,27 @@ func TestRefusals(t *testing.T) {
 			"/fields/3/default"},
 		"a default off the pattern": {schema.Zod, func(m *schema.Model) { m.Fields[2].Pattern, m.Fields[2].Default = "a", raw(`"b"`) },
 			"/fields/2/default"},
-		"a default with a NUL":  {schema.SQL, func(m *schema.Model) { m.Fields[11].Default = raw(`{"a":["\u0000"]}`) }, "/fields/11/default"},
-		"a default without end": {schema.SQL, func(m *schema.Model) { m.Fields[12].Default = raw(`[1e999]`) }, "/fields/12/default"},
-		"a default of null":     {schema.SQL, func(m *schema.Model) { m.Fields[2].Default = raw(`null`) }, "/fields/2/default"},
+		"a default with a NUL": {schema.SQL, func(m *schema.Model) { m.Fields[11].Default = raw(`{"a":["\u0000"]}`) },
+			"/fields/11/default"},
+		"a default without end":      {schema.SQL, func(m *schema.Model) { m.Fields[12].Default = raw(`[1e999]`) }, "/fields/12/default"},
+		"a year that databases lack": {schema.SQL, func(m *schema.Model) { m.Fields[6].Default = raw(`"0000-01-01"`) }, "/fields/6/default"},
+		"a time before year 1": {schema.SQL, func(m *schema.Model) { m.Fields[7].Default = raw(`"0000-05-01T00:00:00Z"`) },
+			"/fields/7/default"},
+		"a time after year 9999": {schema.SQLite, func(m *schema.Model) { m.Fields[7].Default = raw(`"9999-12-31T23:00:00-02:00"`) },
+			"/fields/7/default"},
+		"an offset of no zone": {schema.SQLite, func(m *schema.Model) { m.Fields[7].Default = raw(`"2026-01-01T00:00:00+14:01"`) },
+			"/fields/7/default"},
+		"a decimal comma": {schema.SQL, func(m *schema.Model) { m.Fields[7].Default = raw(`"2026-01-01T00:00:00,5Z"`) },
+			"/fields/7/default"},
+		"a url of a scheme alone":          {schema.SQL, func(m *schema.Model) { m.Fields[8].Default = raw(`"a:"`) }, "/fields/8/default"},
+		"a number too near zero":           {schema.SQL, func(m *schema.Model) { m.Fields[4].Default = raw(`-1e-400`) }, "/fields/4/default"},
+		"an integer bound that is rounded": {schema.SQL, func(m *schema.Model) { m.Fields[3].Max = new(9007199254740993.0) }, "/fields/3/max"},
+		"a default that JavaScript rounds": {schema.Zod, func(m *schema.Model) { m.Fields[3].Default = raw(`9007199254740992`) },
+			"/fields/3/default"},
+		"one in JSON":       {schema.JSONSchema, func(m *schema.Model) { m.Fields[3].Default = raw(`-9007199254740992`) }, "/fields/3/default"},
+		"33 bits, prisma":   {schema.Prisma, func(m *schema.Model) { m.Fields[3].Default = raw(`3000000000`) }, "/fields/3/default"},
+		"33 bits, drizzle":  {schema.Drizzle, func(m *schema.Model) { m.Fields[3].Default = raw(`-2147483649`) }, "/fields/3/default"},
+		"a default of null": {schema.SQL, func(m *schema.Model) { m.Fields[2].Default = raw(`null`) }, "/fields/2/default"},
 	} {
 		m := user()
 		test.change(&m)
@@ -349,6 +368,57 @@ func TestRefusals(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{test.path}, paths); diff != "" {
 			t.Errorf("%s: %s %+v", what, diff, problems)
+		}
+	}
+}
+
+// Defaults at the limits are written, and their databases take them.
+func TestDefaultsAtTheLimits(t *testing.T) {
+	t.Parallel()
+	databases(t, func(t *testing.T, format string, db *sql.DB) {
+		field := func(name, kind, value string) schema.Field {
+			return schema.Field{Name: name, Type: kind, Details: schema.Details{Default: raw(value)}}
+		}
+		made := generate(t, schema.Model{Name: "a", Fields: []schema.Field{
+			field("b", schema.Date, `"0001-01-01"`), field("c", schema.DateTime, `"2026-01-01T00:00:00.5+14:00"`),
+			field("d", schema.DateTime, `"2026-01-01T00:00:00-14:00"`), field("e", schema.URL, `"a:b"`), field("f", schema.Number, `0e-400`),
+			field("g", schema.Number, `1e-300`), field("h", schema.Integer, `9223372036854775807`),
+		}}, format)
+		try(t, db, format, made, func(r trial) {
+			r.must(made)
+			r.must("INSERT INTO a DEFAULT VALUES")
+		})
+	})
+	for format, value := range map[string]string{
+		schema.Zod: `9007199254740991`, schema.JSONSchema: `-9007199254740991`, schema.Prisma: `2147483647`, schema.Drizzle: `-2147483648`,
+	} {
+		m := schema.Model{Name: "a", Fields: []schema.Field{
+			{Name: "b", Type: schema.Integer, Details: schema.Details{Default: raw(value), Min: new(-9007199254740991.0)}},
+		}}
+		if made := generate(t, m, format); !strings.Contains(made, value) {
+			t.Errorf("%s lacks %s\n%s", format, value, made)
+		}
+	}
+}
+
+// A refusal of a length names its limits.
+func TestLengthsHaveLimits(t *testing.T) {
+	t.Parallel()
+	m := schema.Model{Name: "a", Fields: []schema.Field{{Name: "b", Type: schema.String, Details: schema.Details{Max: new(2147483648.0)}}}}
+	_, problems := schema.Generate(m, schema.Zod)
+	if len(problems) != 1 || problems[0].Want != "whole number; a length is 0 to 2147483647" {
+		t.Errorf("%+v", problems)
+	}
+}
+
+// Zod takes the ids that databases and JSON Schema take, and counts characters in patterns as RE2 does.
+func TestZodIsNoStricter(t *testing.T) {
+	t.Parallel()
+	made := generate(t, schema.Model{Name: "a", Fields: []schema.Field{{Name: "id", Type: schema.UUID, Required: true},
+		{Name: "b", Type: schema.String, Required: true, Details: schema.Details{Pattern: "^.$"}}}}, schema.Zod)
+	for _, want := range []string{"id: z.guid(),", `b: z.string().regex(new RegExp("^.$", "u")),`} {
+		if !strings.Contains(made, want) {
+			t.Errorf("lacks %s\n%s", want, made)
 		}
 	}
 }

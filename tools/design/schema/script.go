@@ -44,7 +44,7 @@ var zod = notation{
 	types: map[string]string{
 		String: "z.string()", Number: "z.number()", Integer: "z.int()", Boolean: "z.boolean()",
 		Object: "z.record(z.string(), z.unknown())", Null: "z.null()",
-		Date: "z.iso.date()", DateTime: "z.iso.datetime({ offset: true })", UUID: "z.uuid()", Email: "z.email()", URL: "z.url()",
+		Date: "z.iso.date()", DateTime: "z.iso.datetime({ offset: true })", UUID: "z.guid()", Email: "z.email()", URL: "z.url()",
 	},
 	own: "%sSchema", other: "%sSchema", choice: "z.enum([%s])", separator: ", ", list: "z.array(%s)", any: "z.unknown()",
 	nullable: "%s.nullable()", optional: "%s.optional()", bounds: zodBounds, standard: zodDefault,
@@ -59,7 +59,7 @@ func zodBounds(f field) string {
 		bounds += ".max(" + number(*f.Max) + ")"
 	}
 	if f.Pattern != "" {
-		bounds += ".regex(new RegExp(" + text.Quote(f.Pattern) + "))"
+		bounds += ".regex(new RegExp(" + text.Quote(f.Pattern) + `, "u"))`
 	}
 	return bounds
 }
