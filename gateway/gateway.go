@@ -42,9 +42,9 @@ type Upstream struct {
 	// that it listed is offered. Its plan and the accepted digests stay.
 	Off bool
 
-	// Include and Exclude are patterns of [path.Match], in which the * of Exclude also matches /, for tools, prompts (prompt:NAME) and resources
-	// (resource:URI, in which * also matches slashes). A kind without a pattern in Include is offered
-	// whole, except for matches of Exclude.
+	// Include and Exclude are patterns of [path.Match] for tools, prompts (prompt:NAME) and resources
+	// (resource:URI). In patterns of resources and of Exclude, * also matches slashes. A kind without a
+	// pattern in Include is offered whole, except for matches of Exclude.
 	Include, Exclude []string
 
 	Repeat         []string // patterns of tools that may be repeated if it is unknown whether a call was done
