@@ -186,12 +186,16 @@ func (o Offer) outputs() serve.Resource {
 
 // noteURI returns the URI of an entry of memory. It escapes the names.
 func noteURI(workspace, namespace, key string) string {
-	return scheme + "memory/" + url.PathEscape(workspace) + "/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
+	return scheme + "memory/" + segment(workspace) + "/" + segment(namespace) + "/" + segment(key)
 }
+
+// segment escapes a value of a URI template, which matches unreserved and escaped characters only:
+// also the colon of a workspace such as host:/folder.
+func segment(value string) string { return strings.ReplaceAll(url.QueryEscape(value), "+", "%20") }
 
 // oldNoteURI returns the URI of an entry of the caller's workspace in the form of earlier versions.
 func oldNoteURI(namespace, key string) string {
-	return scheme + "memory/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
+	return scheme + "memory/" + segment(namespace) + "/" + segment(key)
 }
 
 func (o Offer) notes() serve.Resource {

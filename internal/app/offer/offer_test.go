@@ -230,7 +230,7 @@ func TestResources(t *testing.T) {
 	b.call("design.schema", `{"name":"user","fields":[{"name":"id","type":"string"}]}`)
 	b.call("design.architecture", `{"name":"shop","description":"A shop.","pattern":"layered",`+
 		`"components":[{"id":"web","name":"web","type":"service"}]}`)
-	for _, key := range []string{"plain", "a/b c?#%é", `quo"te`} {
+	for _, key := range []string{"plain", "a/b c?#%é", "host:/a@b&c=d+e;f,g$h", `quo"te`} {
 		args, _ := json.Marshal(map[string]any{"key": key, "namespace": "team x/y", "value": map[string]string{"is": key}})
 		b.call("memory.store", string(args))
 	}
