@@ -267,8 +267,8 @@ func TestResources(t *testing.T) {
 			read++
 		}
 	}
-	if read != 6 {
-		t.Errorf("%d of 6 were listed", read)
+	if read != 7 {
+		t.Errorf("%d of 7 were listed", read)
 	}
 	if got, err := resources[2].Complete["namespace"](t.Context(), "te", nil); err != nil || !slices.Equal(got, []string{"team x/y"}) {
 		t.Errorf("te is completed to the namespaces %q, %v", got, err)
