@@ -21,7 +21,7 @@ inputSchema: {type: object, properties: {kind: {enum: [red, green]}}, required: 
 steps: [{stepId: count, type: tool, config: {tool: memory.list, arguments: {limit: 1}}}]
 `;
 const freeze = 'no release on Friday the 13th';
-const note = 'toolfold://memory/default/rules';
+const note = 'toolfold://memory/demo/default/rules';
 
 // What the prompt tells the model to call, and what it then calls.
 const asked = /Call workflow \{"action":"run","params":\{"workflowId":"pick","input":\{"kind":"red"\}\}\}/;
@@ -49,7 +49,7 @@ async function prepare(t, calls) {
   });
   mkdirSync(join(dir, '.toolfold/workflows'), { recursive: true });
   writeFileSync(join(dir, '.toolfold/workflows/pick.yaml'), workflow);
-  const place = ['--workspace', dir, '--store', `sqlite://${join(dir, 't.db')}`];
+  const place = ['--workspace', dir, '--workspace-name', 'demo', '--store', `sqlite://${join(dir, 't.db')}`];
   for (const key of ['rules', 'russet']) {
     await run({ program: binary }, ['call', ...place, 'memory.store', JSON.stringify({ key, value: { freeze } })], dir, {});
   }
@@ -90,7 +90,7 @@ if (!claude || !hasTerminal) {
     const terminal = new Terminal([process.execPath, programOf(agents.claude), '--mcp-config', 'mcp.json', '--strict-mcp-config'], dir, env);
     t.after(() => terminal.close());
     await terminal.shows('? for shortcuts');
-    await terminal.type('@toolfold:toolfold://memory/d');
+    await terminal.type('@toolfold:toolfold://memory/demo/d');
     await terminal.shows('default');
     await terminal.type('efault/r');
     await terminal.shows('russet');
