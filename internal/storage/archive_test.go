@@ -365,6 +365,25 @@ func TestImportPausesTasks(t *testing.T) {
 	})
 }
 
+// A task that runs in the store is not replaced: its worker would go on with the replaced one.
+func TestImportLeavesRunningTasks(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		db := archiveStore(t, name)
+		fillRandom(t, db, rand.New(rand.NewPCG(6, 0)), 3, "queues", "tasks")
+		archive := exported(t, db)
+		if _, err := db.writer().exec(t.Context(), `UPDATE tasks SET status = 'running', turn = turn + 1`); err != nil {
+			t.Fatal(err)
+		}
+		before := exported(t, db)
+		if _, err := imports(t, db, archive, Import{Replace: true}); !errors.Is(err, ErrConflict) {
+			t.Errorf("got %v, want a conflict", err)
+		}
+		if !bytes.Equal(before, exported(t, db)) {
+			t.Error("a rejected import wrote")
+		}
+	})
+}
+
 // A store with a different object of the same name stays as it is, and the object is named, unless it is to be replaced.
 func TestImportNamesDifferent(t *testing.T) {
 	archiveTargets(t, func(t *testing.T, name goose.Dialect) {

@@ -40,6 +40,9 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	look(path("real.db"), "answers; its first use upgrades it from schema step ")
+	if err := CheckCurrent(t.Context(), path("real.db")); err == nil || !strings.Contains(err.Error(), "its first use upgrades it to ") {
+		t.Errorf("a store of an earlier version: %v", err)
+	}
 	if _, err := db.write.Exec(`INSERT INTO ` + schemaTable + ` (version_id, is_applied) VALUES (9999, 1)`); err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +87,9 @@ func TestExists(t *testing.T) {
 		}
 		if got, err := Exists(t.Context(), at); err != nil || !got {
 			t.Errorf("an opened store does not exist: %v", err)
+		}
+		if err := CheckCurrent(t.Context(), at); err != nil {
+			t.Errorf("a store of this version: %v", err)
 		}
 	})
 }

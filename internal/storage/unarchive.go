@@ -52,8 +52,8 @@ var (
 	ErrDifferent = errors.New("the store has other objects of the same names; nothing is written")
 
 	// ErrConflict is the error of an import with unique values that belong to objects of the store
-	// outside the archive.
-	ErrConflict = errors.New("the archive has names that belong to other objects of the store; nothing is written")
+	// outside the archive, or with tasks that run in the store.
+	ErrConflict = errors.New("the archive has objects that conflict with the store; nothing is written")
 )
 
 // Import imports an archive, either all of it or nothing. It checks the archive against its
@@ -438,6 +438,7 @@ func (u *unarchive) compareObject(ctx context.Context, o archiveObject) error {
 		return err
 	}
 	if len(rows) > 0 {
+		runs := o.table.name == "tasks" && rows[0].values["status"] == task.Running // object changes the state
 		there, err := u.archive.object(ctx, o.table, rows[0])
 		if err != nil {
 			return err
@@ -447,7 +448,7 @@ func (u *unarchive) compareObject(ctx context.Context, o archiveObject) error {
 			u.equal[o.line] = true
 			return nil
 		}
-		if o.table.name == "tasks" && rows[0].values["status"] == task.Running { // its worker would go on with the replaced task
+		if runs { // its worker would go on with the replaced task
 			counts.Conflicts = append(counts.Conflicts, nameOf(o.table, o.row)+": it is running in the store: cancel it or wait for its end")
 		}
 		if counts.Different++; len(counts.Names) < maxNamed {

@@ -102,6 +102,32 @@ func TestRestore(t *testing.T) {
 	equal(t, versionsOf(t, s, memory.ListIn{}), []string{})
 }
 
+// A restore without a version skips versions that are equal to the entry.
+func TestRestoreSkipsEqualVersions(t *testing.T) {
+	t.Parallel()
+	services, pass := remembering(t, "shop")
+	s := services["shop"]
+	for _, value := range []string{`"b"`, `"a"`} {
+		store(t, s, "", "k", value)
+		pass(time.Second)
+	}
+	call(t, s.Delete, memory.DeleteIn{Key: "k"})
+	store(t, s, "", "k", `"a"`)
+	if out := call(t, s.Restore, memory.RestoreIn{Key: "k"}); !out.Restored {
+		t.Errorf("got %+v", out)
+	}
+	wantValue(t, s, "", "k", `"b"`)
+}
+
+// Only the workspace of an entry can restore it, and the message names that workspace.
+func TestDeletionNamesWhoCanRestore(t *testing.T) {
+	t.Parallel()
+	services, _ := remembering(t, "shop", "billing")
+	store(t, services["billing"], "", "k", `1`)
+	equal(t, call(t, services["shop"].Delete, memory.DeleteIn{Key: "k", Workspace: "billing"}).Message,
+		"deleted; workspace billing can restore deleted entries for 30 days")
+}
+
 // Every deleted entry can be restored, unless it is purged.
 func TestRestoreDeleted(t *testing.T) {
 	t.Parallel()

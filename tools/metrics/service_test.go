@@ -112,6 +112,7 @@ func TestFigures(t *testing.T) {
 	figures(`"bucket":"3s"`, `{"aggregatedValue":21,"figures":[{"from":"2026-01-31T12:00:00Z","points":2,"value":3},`+
 		`{"from":"2026-01-31T12:00:03Z","points":3,"value":12},{"from":"2026-01-31T12:00:06Z","points":1,"value":6}]}`)
 	figures(`"groupBy":"tool"`, `{"aggregatedValue":21,"figures":[{"group":"a","points":3,"value":9},{"group":"b","points":3,"value":12}]}`)
+	figures(`"groupBy":""`, `{"aggregatedValue":21}`)
 	figures(`"groupBy":"none"`, `"figures":[{"group":"","points":6,"value":21}]`)
 	figures(`"bucket":"1h","groupBy":"tool","since":"today"`, `"from":"2026-01-31T12:00:00Z","group":"b","points":3,"value":12}`)
 	b.answers("metrics.query", `{"metricName":"tool_calls","aggregation":"rate","bucket":"3s"}`, `"points":3,"value":4}`)

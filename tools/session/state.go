@@ -130,12 +130,14 @@ func stay(agent string, over *HandOver) edit {
 		if err := s.mustBeActive(); err != nil {
 			return false, err
 		}
+		if _, err := s.presentMember(agent); err != nil {
+			return false, err
+		}
 		if over != nil {
 			over.At = now
 			s.HandOver = over
 		}
-		_, err := s.presentMember(agent)
-		return err == nil, err
+		return true, nil
 	}
 }
 

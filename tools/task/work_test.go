@@ -117,6 +117,13 @@ func TestWorkIsChecked(t *testing.T) {
 			`"path":"/input/arguments/input/to","kind":"missing"`},
 		{`{"input":{"tool":"workflow","arguments":{"action":"run","params":{"workflowId":"deploy","input":{"to":1}}}}}`,
 			`"path":"/input/arguments/params/input/to"`},
+		{`{"input":{"tool":"workflow.run","arguments":{"workflowId":"deploy","input":"{\"to\":\"here\"}"}}}`, `"status":"queued"`},
+		{`{"input":{"tool":"workflow.run","arguments":{"workflowId":"deploy","input":"{\"to\":\"away\"}"}}}`,
+			`"path":"/input/arguments/input/to","kind":"enum"`},
+		{`{"input":{"tool":"workflow.run","arguments":{"workflowId":"deploy","input":null}}}`,
+			`"path":"/input/arguments/input/to","kind":"missing"`},
+		{`{"input":{"tool":"workflow","arguments":{"action":"run","params":"{\"workflowId\":\"deploy\",\"input\":{\"to\":\"here\"}}"}}}`,
+			`"status":"queued"`},
 		// All at once.
 		{`{"queueId":"nowhere","workflowId":"deploi"}`, `there is no queue \"nowhere\"; there is no workflow \"deploi\"`},
 		{`{"queueId":"nowhere","workflowId":"deploy","input":{"to":"away","fast":[]}}`, `"path":"/input/fast","kind":"type"`},
@@ -140,7 +147,7 @@ func TestWorkIsChecked(t *testing.T) {
 		}
 	}
 	list := string(s.Runner.Call(t.Context(), "task.list", json.RawMessage(`{}`)).Content)
-	if want := fmt.Sprintf(`"total":%d`, 16); !strings.Contains(list, want) {
+	if want := fmt.Sprintf(`"total":%d`, 18); !strings.Contains(list, want) {
 		t.Errorf("what was refused left tasks behind: %s, want %s", list, want)
 	}
 }

@@ -123,6 +123,8 @@ func deletes(t *testing.T, user attended) {
 		{`{"action":"clear","namespace":"default","confirm":true}`, declines, ``, `\"cleared\":7`, 0},
 		{`{"action":"clear","namespace":"default","confirm":false}`, declines, `all of them`, `nothing was deleted`, 7},
 		{`{"action":"clear","namespace":"default","confirm":false}`, agrees, `Delete 7 entries`, `\"cleared\":7`, 0},
+		{`{"action":"clear","namespace":"default","confirm":false,"purge":true}`, declines, ` earlier versions from namespace`,
+			`nothing was deleted`, 7},
 	} {
 		fill()
 		question, answer := user("memory", c.arguments, c.reply)

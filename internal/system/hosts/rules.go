@@ -53,12 +53,11 @@ func (h *Host) ToolRules(folder string) (list []Rule, err error) {
 			if err != nil {
 				return nil, err
 			}
-			files = append(files, file)
-			more, err := filepath.Glob(filepath.Join(filepath.Dir(file), "managed-settings.d", "*.json"))
+			more, err := managedFiles(file)
 			if err != nil {
 				return nil, fmt.Errorf("reading permission rules: %w", err)
 			}
-			files = append(files, more...)
+			files = append(append(files, file), more...)
 		}
 	}
 	for _, file := range files {
@@ -83,6 +82,25 @@ func (h *Host) ToolRules(folder string) (list []Rule, err error) {
 					list = append(list, Rule{Text: rule, File: file, Kind: kind, text: text})
 				}
 			}
+		}
+	}
+	return list, nil
+}
+
+// managedFiles returns the files in the folder managed-settings.d beside an administrator's
+// managed-settings.json. It returns nil for other files and if there is no folder.
+func managedFiles(file string) (list []string, err error) {
+	front, ok := strings.CutSuffix(file, "managed-settings.json")
+	if !ok {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(front + "managed-settings.d")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".json") {
+			list = append(list, filepath.Join(front+"managed-settings.d", e.Name()))
 		}
 	}
 	return list, nil

@@ -50,6 +50,31 @@ func TestRulesRestrictEntries(t *testing.T) {
 	}
 }
 
+// An administrator's rules are also in the folder beside the file. A folder that cannot be read is an error, not an
+// empty one.
+func TestManagedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "managed-settings.json")
+	if list, err := managedFiles(file); err != nil || len(list) > 0 {
+		t.Errorf("without a folder: %v, %v", list, err)
+	}
+	want := filepath.Join(dir, "managed-settings.d", "10-tools.json")
+	write(t, want, "{}")
+	write(t, filepath.Join(dir, "managed-settings.d", "README"), "")
+	if list, err := managedFiles(file); err != nil || !slices.Equal(list, []string{want}) {
+		t.Errorf("got %v, %v", list, err)
+	}
+	if list, err := managedFiles(filepath.Join(dir, "settings.json")); err != nil || len(list) > 0 {
+		t.Errorf("beside a user's settings: %v, %v", list, err)
+	}
+	broken := filepath.Join(dir, "other", "managed-settings.json")
+	write(t, filepath.Join(dir, "other", "managed-settings.d"), "no folder")
+	if _, err := managedFiles(broken); err == nil {
+		t.Error("a file in place of the folder is accepted")
+	}
+}
+
 // Settings may be a link to another file. A file that is not a regular file or is too large is
 // rejected.
 func TestRulesAreReadSafely(t *testing.T) {
