@@ -1,0 +1,17 @@
+package workbench
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/storage"
+)
+
+// Activity counts the recorded calls since a time, by hour and action. It opens the store.
+func (b *Workbench) Activity(ctx context.Context, since time.Time) ([]storage.Activity, error) {
+	db, err := b.store.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return db.Activity(ctx, since, time.Now())
+}

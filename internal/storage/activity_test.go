@@ -1,0 +1,57 @@
+package storage
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pressly/goose/v3"
+
+	"github.com/toolfold/toolfold/tools/trace"
+)
+
+func TestActivityCountsByHourAndLabel(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		db := archiveStore(t, name)
+		noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		now := noon.Add(2 * time.Hour)
+		span := func(id string, label string, start time.Time, took time.Duration, status string) trace.Span {
+			s := trace.Span{TraceID: id, ID: "0000000000000001", Root: true, Label: label, Kind: trace.Call, Status: status, Start: start}
+			if status != trace.Running {
+				s.End = start.Add(took)
+			}
+			return s
+		}
+		heard := noon.Add(time.Hour)
+		for _, put := range []struct {
+			at    time.Time
+			spans []trace.Span
+		}{
+			{heard, []trace.Span{
+				span("a1", "a", noon.Add(-time.Microsecond), time.Second, trace.Success), // before the time asked for
+				span("a2", "a", noon, time.Second, trace.Success),
+				span("a3", "a", noon.Add(59*time.Minute), 3*time.Second, trace.Failure),
+				span("b1", "b", noon.Add(time.Minute), time.Millisecond, trace.Success),
+				span("b2", "b", noon.Add(time.Hour), 0, trace.Running), // its process was silent since
+			}},
+			{now, []trace.Span{span("b3", "b", now, 0, trace.Running)}},
+		} {
+			if err := db.Trace().Put(t.Context(), put.spans, put.at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := db.Activity(t.Context(), noon, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []Activity{
+			{noon, "a", 2, 1, 4 * time.Second, 3 * time.Second},
+			{noon, "b", 1, 0, time.Millisecond, time.Millisecond},
+			{noon.Add(time.Hour), "b", 1, 1, 0, 0},
+			{now, "b", 1, 0, 0, 0},
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the activity is %v, want %v", got, want)
+		}
+	})
+}
