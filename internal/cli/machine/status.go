@@ -129,19 +129,11 @@ func statusAction(c *cli.Context) error {
 		s.Files = append(s.Files, f)
 	}
 	if layers != nil {
-		applies := layers.Redacted()
-		applies["store"] = settings.StoreOf(layers)
-		if err := s.inForce(c); err != nil {
+		o, err := s.inForce(c)
+		if err != nil {
 			return err
 		}
-		for name, value := range map[string]any{"toolMode": s.List.Mode, "listing": s.List.Level} {
-			if applies[name] == nil {
-				applies[name] = value
-			}
-		}
-		for _, p := range config.Params(config.Settings) {
-			s.Settings = append(s.Settings, settings.Setting{Name: p.Name, Value: applies[p.Name], From: layers.From(p.Name)})
-		}
+		s.Settings = o.List()
 	}
 	if c.Bool(env.JSONFlag.Name) {
 		err = env.PrintJSON(c, s)
@@ -159,17 +151,17 @@ const lookWithin = 5 * time.Second
 
 // inForce adds the effects of the settings: the list and its cost, the rights and the store. It
 // does not start servers.
-func (s *status) inForce(c *cli.Context) error {
+func (s *status) inForce(c *cli.Context) (*settings.Options, error) {
 	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer g.Close()
 	offer, families := o.SurfaceOptions(), o.Families()
 	permitted := o.Rules().Rights().Filter(families)
 	served, err := servers.Served(o, g)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.List = &listStatus{
 		Mode: offer.Mode, Level: offer.Level, Served: served, Upstreams: len(o.Upstreams), Sets: slices.Sorted(maps.Keys(o.Sets)),
@@ -200,7 +192,7 @@ func (s *status) inForce(c *cli.Context) error {
 		}
 		s.Store.State, s.Store.Problem = "", strings.Join(slices.Compact(lines), " ")
 	}
-	return nil
+	return o, nil
 }
 
 func (s status) print(c *cli.Context) error {

@@ -24,15 +24,21 @@ type connecting = func(context.Context, gateway.Upstream, upstream.Client) (gate
 
 // NewGateway returns a gateway to servers, with their records on this machine.
 func NewGateway(o gateway.Options) (*gateway.Gateway, error) {
-	dir, err := storage.DataDir()
+	dir, err := Records()
 	if err != nil {
 		return nil, err
 	}
-	return newGateway(o, filepath.Join(dir, upstreamLists))
+	return newGateway(o, dir)
 }
 
 // upstreamLists is the folder of the lists of upstreams, in the user's data folder.
 const upstreamLists = "upstreams"
+
+// Records returns the folder with the lists, accepted definitions and logs of upstreams.
+func Records() (string, error) {
+	dir, err := storage.DataDir()
+	return filepath.Join(dir, upstreamLists), err
+}
 
 func newGateway(o gateway.Options, dir string) (*gateway.Gateway, error) {
 	o.Dir, o.Ours, o.Version = dir, app.Families(), env.Version()
@@ -41,11 +47,11 @@ func newGateway(o gateway.Options, dir string) (*gateway.Gateway, error) {
 
 // RemoveJournal removes the log of a server that is no longer an upstream.
 func RemoveJournal(server string) error {
-	dir, err := storage.DataDir()
+	dir, err := Records()
 	if err != nil {
 		return err
 	}
-	return gateway.RemoveJournal(filepath.Join(dir, upstreamLists), server)
+	return gateway.RemoveJournal(dir, server)
 }
 
 // OpenGateway returns a gateway to the servers of the settings and of a client's file; path may be

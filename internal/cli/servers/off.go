@@ -1,12 +1,15 @@
 package servers
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"os"
 	"sync"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/tools/config"
 )
 
@@ -37,6 +40,21 @@ func SwitchedOff(o *settings.Options) func() map[string]bool {
 		off = offOf(o)
 		return maps.Clone(off)
 	}
+}
+
+// Switch switches an upstream on or off in the user's settings. A serve that runs applies it within a few
+// seconds.
+func Switch(ctx context.Context, o *settings.Options, name string, on bool) (err error) {
+	service, path := config.New(o.Files, nil), "upstreams."+name+".disabled"
+	if on {
+		_, err = service.Unset(config.ByUser(ctx), config.UnsetIn{Path: path, Scope: config.Global})
+	} else {
+		_, err = service.Set(config.ByUser(ctx), config.SetIn{Path: path, Value: ordered.MustJSON(true), Scope: config.Global})
+	}
+	if err != nil {
+		return fmt.Errorf("switching %s %s: %w", name, map[bool]string{true: "on", false: "off"}[on], err)
+	}
+	return nil
 }
 
 // offOf returns the names of the upstreams that settings switch off.

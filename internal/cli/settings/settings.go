@@ -484,6 +484,21 @@ type Setting struct {
 	From  string `json:"from"`            // see [config.Layers.From]
 }
 
+// List returns every setting in the order of their declaration, without secrets.
+func (o *Options) List() (list []Setting) {
+	values, shown := o.Layers.Redacted(), o.SurfaceOptions()
+	values["store"] = StoreOf(o.Layers)
+	for name, value := range map[string]any{"toolMode": shown.Mode, "listing": shown.Level} {
+		if values[name] == nil {
+			values[name] = value
+		}
+	}
+	for _, p := range config.Params(config.Settings) {
+		list = append(list, Setting{Name: p.Name, Value: values[p.Name], From: o.Layers.From(p.Name)})
+	}
+	return list
+}
+
 // WorkspaceOf returns the workspace's path and its source.
 func WorkspaceOf(c *cli.Context) (path, from string, err error) {
 	dir := cmp.Or(c.String(WorkspaceFlag), ".")

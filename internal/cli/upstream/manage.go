@@ -6,9 +6,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
-	"github.com/toolfold/toolfold/internal/text/ordered"
-	"github.com/toolfold/toolfold/tools/config"
 )
 
 // switchCommands returns the commands enable and disable.
@@ -42,14 +41,8 @@ func switchUpstream(c *cli.Context, disabled bool) error {
 		_, err := fmt.Fprintf(c.App.Writer, "%s is switched %s already\n", name, state)
 		return err
 	}
-	service, path := config.New(o.Files, nil), "upstreams."+name+".disabled"
-	if disabled {
-		_, err = service.Set(config.ByUser(c.Context), config.SetIn{Path: path, Value: ordered.MustJSON(true), Scope: config.Global})
-	} else {
-		_, err = service.Unset(config.ByUser(c.Context), config.UnsetIn{Path: path, Scope: config.Global})
-	}
-	if err != nil {
-		return fmt.Errorf("switching %s %s: %w", name, state, err)
+	if err := servers.Switch(c.Context, o, name, !disabled); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "switched %s %s; a serve that runs applies it within a few seconds\n", name, state)
 	return err

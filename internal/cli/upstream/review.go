@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
@@ -210,15 +208,6 @@ func printHeld(out io.Writer, h gateway.HeldTool) error {
 
 // printChange prints the differing lines of two definitions, with invisible characters escaped.
 func printChange(out io.Writer, was, now json.RawMessage) error {
-	lines := func(definition json.RawMessage) []byte {
-		var text bytes.Buffer
-		if definition != nil && json.Indent(&text, definition, "", "  ") == nil {
-			text.WriteByte('\n')
-		}
-		return text.Bytes()
-	}
-	_, changes, _ := strings.Cut(string(diff.Diff("was", lines(was), "now", lines(now))), "\n@@")
-	_, changes, _ = strings.Cut(changes, "\n")
-	_, err := io.WriteString(out, unseen.Escaped(changes))
+	_, err := io.WriteString(out, unseen.Escaped(servers.Difference(was, now)))
 	return err
 }

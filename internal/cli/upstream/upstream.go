@@ -11,8 +11,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -195,7 +193,7 @@ func loginUpstream(c *cli.Context) error {
 	login := upstream.Login{Server: s, ClientID: c.String("client-id"), Scopes: strings.Fields(c.String("scope")), Show: func(address string) {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: open this address in a browser:\n%s\n", address)
 		if !c.Bool("paste") {
-			browse(address)
+			env.Browse(address)
 		}
 	}}
 	if variable := c.String("client-secret-env"); variable != "" {
@@ -220,15 +218,6 @@ func loginUpstream(c *cli.Context) error {
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "logged in at %s\n", name)
 	return err
-}
-
-// browse opens an address in the user's browser, if there is one.
-func browse(address string) {
-	opener := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
-	if opener == nil {
-		opener = []string{"xdg-open"}
-	}
-	go func() { _ = exec.Command(opener[0], append(opener[1:], address)...).Run() }() // the address is also printed
 }
 
 func logoutUpstream(c *cli.Context) error {
