@@ -73,3 +73,7 @@ e2e: build ## drive the binary with the official clients from npm
 	TOOLFOLD_TYPED_ANSWERS=$(CURDIR)/e2e/answers.jsonl go test -count 1 ./internal/test/everyaction -run RandomAnswers
 	cd e2e && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../toolfold TOOLFOLD_TYPED_ANSWERS=answers.jsonl npm test
 	cd e2e/designs && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../../toolfold npm test
+
+.PHONY: page
+page: build ## try the page in Chromium
+	cd e2e/page && npm ci --no-audit --no-fund && TOOLFOLD_BIN=../../toolfold npm test

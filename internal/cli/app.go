@@ -13,6 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/machine"
 	"github.com/toolfold/toolfold/internal/cli/migrate"
+	"github.com/toolfold/toolfold/internal/cli/page"
 	"github.com/toolfold/toolfold/internal/cli/scaffold"
 	"github.com/toolfold/toolfold/internal/cli/serve"
 	"github.com/toolfold/toolfold/internal/cli/settings"
@@ -31,7 +32,7 @@ func newApp(e *env.Env) *cli.App {
 	app.Commands = slices.Concat(
 		group("Your MCP servers, folded", upstream.Command(), upstream.SecretCommand(), setup.Command(), serve.Command(),
 			machine.TokenCommand()),
-		group("Measure", doctor.Command(), call.ToolsCommand(), machine.StatusCommand()),
+		group("Measure", page.Command(), doctor.Command(), call.ToolsCommand(), machine.StatusCommand()),
 		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand()),
 		group("The workbench", serve.WorkerCommand(), machine.TrustCommand(), machine.UntrustCommand(), machine.HookCommand(),
 			machine.ExportCommand(), machine.ImportCommand()),

@@ -64,13 +64,14 @@ func fenced(page, text string) (found []example) {
 // fence.
 func notRun() map[string]string {
 	return map[string]string{
-		"go test ./...":                                                "it runs this test",
-		"e2e/README.md":                                                "the gate runs its commands",
-		"docs/first-hour.md":                                           "TestFirstHour runs it",
-		"toolfold upstream login github":                               "it opens a browser; tests of upstream hold it",
-		"toolfold secret set github-token":                             "it needs a keyring; TestGnomeKeyring has one",
-		"toolfold secret remove github-token":                          "it needs a keyring; TestGnomeKeyring has one",
-		"toolfold upstream search forge issues":                        "it asks a registry; TestRegistry has one",
+		"go test ./...":                         "it runs this test",
+		"e2e/README.md":                         "the gate runs its commands",
+		"docs/first-hour.md":                    "TestFirstHour runs it",
+		"toolfold page":                         "it opens a browser and runs until Ctrl-C; TestPageApprovesAndSwitches runs it",
+		"toolfold upstream login github":        "it opens a browser; tests of upstream hold it",
+		"toolfold secret set github-token":      "it needs a keyring; TestGnomeKeyring has one",
+		"toolfold secret remove github-token":   "it needs a keyring; TestGnomeKeyring has one",
+		"toolfold upstream search forge issues": "it asks a registry; TestRegistry has one",
 		"toolfold upstream add --from-registry io.github.owner/server": "it asks a registry; TestRegistry has one",
 		"toolfold upstream add forge --from-registry io.github.owner/server@1.2.0 --package npm --env 'FORGE_TOKEN=${FORGE_TOKEN}' --yes": "" +
 			"it asks a registry; TestRegistry has one",

@@ -101,6 +101,8 @@ var mayImport = map[string][]string{
 		"surface"},
 	"internal/cli/migrate": {"internal/", "internal/app", "internal/cli/docs", "internal/cli/env", "consolidate",
 		"migration", "migration/files"},
+	"internal/cli/page": {".", "internal/", "internal/cli/env", "internal/cli/servers", "internal/cli/settings",
+		"internal/cli/workbench", "internal/storage", "tools/config", "tools/session", "tools/task", "tools/trace", "doctor", "gateway"},
 	"internal/cli/scaffold": {"examples", "internal/cli/env"},
 	"internal/cli/serve": {"internal/", "internal/cli/env", "internal/cli/heap", "internal/cli/settings",
 		"internal/cli/workbench", "serve", "surface"},

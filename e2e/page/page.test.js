@@ -1,0 +1,188 @@
+// The page in a real browser: each view at two widths and in both colour schemes, with texts of every hostile kind,
+// and what a user does there. PAGE_SCREENSHOTS names a folder for pictures of the views.
+
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import { chromium } from 'playwright-core';
+
+import { Place, run, start } from '../lib/server.js';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const require = createRequire(import.meta.url);
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)>"\' \u001b[31m\u202e' + 'long'.repeat(2500);
+const program = (name) => join(dirname(require.resolve(`@modelcontextprotocol/${name}/package.json`)), 'dist/index.js');
+
+let place, browser, running, link, tools;
+
+/** Runs toolfold in the place. */
+function toolfold(...args) {
+  return run({ command: process.env.TOOLFOLD_BIN, args, env: place.env, cwd: place.workspace });
+}
+
+async function call(action, args) {
+  const { code, stdout, stderr } = await toolfold('call', action, JSON.stringify(args));
+  assert.equal(code, 0, `${action}: ${stdout} ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+/** Starts the page and returns its link. */
+async function openPage() {
+  running?.kill('SIGTERM');
+  running = start({ command: process.env.TOOLFOLD_BIN, args: ['page', '--print'], env: place.env, cwd: place.workspace });
+  for await (const chunk of running.stdout) return String(chunk).trim();
+}
+
+before(async () => {
+  place = new Place();
+  place.env.TOOLFOLD_STORE = place.store;
+  tools = join(place.dir, 'tools.json');
+  const tool = (name, description) => ({ name, description, inputSchema: { type: 'object', properties: { path: { type: 'string' } } } });
+  writeFileSync(tools, JSON.stringify([tool('read_item', 'Read an item.'), tool('write_item', 'Write an item.')]));
+  await toolfold('upstream', 'add', 'changing', '--', process.execPath, join(here, 'server.js'), tools);
+  await toolfold('upstream', 'add', 'everything', '--', process.execPath, program('server-everything'));
+  await toolfold('upstream', 'add', 'memories', '--', process.execPath, program('server-memory'));
+  await toolfold('upstream', 'sets', 'work', 'changing', 'memories');
+  writeFileSync(tools, JSON.stringify([tool('read_item', `Read an item. ${hostile}`), tool('write_item', 'Write an item.'), tool('drop_item', 'Drop it.')]));
+  await toolfold('upstream', 'check', 'changing');
+  await toolfold('upstream', 'add', 'broken', '--', 'false');
+  await call('memory.store', { key: 'plan', value: { steps: ['one', 'two'] } });
+  await call('memory.store', { key: 'plan', value: { steps: ['one', 'two', 'three'] } });
+  await call('memory.store', { key: hostile.slice(0, 200), value: hostile });
+  await call('session.create', { initiator: 'lead', task: `Port the parser ${hostile.slice(0, 300)}` });
+  await call('task.submit', { name: 'Nightly figures', input: { tool: 'memory.stats', arguments: {} }, schedule: '0 3 * * *' });
+  await call('task.submit', { name: hostile.slice(0, 60), input: { tool: 'memory.stats', arguments: {} }, scheduledAt: '2099-01-01T00:00:00Z' });
+  for (let i = 0; i < 30; i++) await call(i % 3 ? 'memory.get' : 'memory.search', i % 3 ? { key: `k${i}` } : { query: 'steps' });
+  await toolfold('call', 'memory.get', '{"keys": 3}');
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+});
+
+after(async () => {
+  await browser?.close();
+  running?.kill('SIGTERM');
+  place?.remove();
+});
+
+/** A tab that has entered the page. It fails the test for what the browser reports, such as a breach of the policy. */
+async function tab(t) {
+  link = await openPage();
+  const context = await browser.newContext();
+  t.after(() => context.close());
+  const page = await context.newPage();
+  const reports = [];
+  page.on('console', (message) => reports.push(message.text()));
+  page.on('pageerror', (error) => reports.push(String(error)));
+  page.on('dialog', (dialog) => { reports.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on('request', (request) => { if (new URL(request.url()).origin !== new URL(link).origin) reports.push(`request to ${request.url()}`); });
+  await page.goto(link);
+  return { page, reports, at: (path) => new URL(path, link).href };
+}
+
+test('each view, at two widths and in both colour schemes', async (t) => {
+  const { page, reports, at } = await tab(t);
+  const first = async (list) => {
+    await page.goto(at(list));
+    return page.getAttribute('td.name a', 'href');
+  };
+  const views = {
+    overview: '/', servers: '/servers', server: '/servers/changing', everything: '/servers/everything', broken: '/servers/broken',
+    calls: '/calls', trace: await first('/calls'), tasks: '/tasks', task: await first('/tasks'), notes: '/notes', found: '/notes?query=steps',
+    note: '/note?key=plan&namespace=default', hostile: await first('/notes'), sessions: '/sessions', session: await first('/sessions'),
+    settings: '/settings', absent: '/nothing',
+  };
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [360, 1280, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const [name, path] of Object.entries(views)) {
+        const where = `${name}, ${width} px, ${colorScheme}`;
+        const { status } = await page.goto(at(path)).then((answer) => ({ status: answer.status() }));
+        assert.equal(status, name === 'absent' ? 404 : 200, where);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        assert.ok(wide <= 0, `${where} is ${wide} px wider than the window`);
+        const found = await page.evaluate(`${axe}; axe.run().then((r) => r.violations.map((v) => v.id + ': ' + v.nodes[0].html.slice(0, 200)))`);
+        assert.deepEqual(found, [], where);
+        if (process.env.PAGE_SCREENSHOTS && width === 1280) {
+          await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, `page-${name}-${colorScheme}.png`) });
+        }
+      }
+    }
+  }
+  assert.deepEqual(reports.filter((line) => !line.includes('404')), []);
+});
+
+test('a held tool is approved, and the server switched off and on', async (t) => {
+  const { page, reports, at } = await tab(t);
+  await page.goto(at('/'));
+  await page.click('text=changing');
+  assert.match(await page.textContent('main'), /Held back/);
+  await page.click('button:has-text("approve drop_item")');
+  assert.equal(await page.locator('button:has-text("approve drop_item")').count(), 0);
+  assert.equal(await page.locator('button:has-text("approve read_item")').count(), 1);
+  assert.match((await toolfold('upstream', 'approve', 'changing', '--dry-run')).stdout, /changed {2}read_item/);
+  await page.click('button:has-text("disable")');
+  await page.click('button:has-text("enable")');
+  assert.equal(await page.locator('button:has-text("disable")').count(), 1);
+  assert.deepEqual(reports, []);
+});
+
+test('a note is edited, deleted and restored, a task cancelled and retried', async (t) => {
+  const { page, reports, at } = await tab(t);
+  await page.goto(at('/notes'));
+  await page.click('a:text-is("plan")');
+  await page.click('summary');
+  await page.fill('textarea', '{"steps": ["four"]}');
+  await page.click('button:has-text("store")');
+  assert.deepEqual((await call('memory.get', { key: 'plan' })).value, { steps: ['four'] });
+  await page.click('button:has-text("delete")');
+  assert.match(await page.textContent('main'), /There is no such note now/);
+  await page.click('button:has-text("restore") >> nth=0');
+  assert.deepEqual((await call('memory.get', { key: 'plan' })).value, { steps: ['four'] });
+  await page.goto(at('/tasks?status=pending'));
+  await page.click('text=Nightly figures');
+  await page.click('button:has-text("cancel")');
+  await page.goto(at('/tasks?status=cancelled'));
+  assert.match(await page.textContent('main'), /Nightly figures/);
+  assert.deepEqual(reports, []);
+});
+
+test('the keyboard reaches everything', async (t) => {
+  const { page, at } = await tab(t);
+  await page.goto(at('/'));
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'skip to the content');
+  const reached = new Set();
+  for (let i = 0; i < 60; i++) {
+    await page.keyboard.press('Tab');
+    reached.add(await page.evaluate(() => document.activeElement.getAttribute('href') ?? document.activeElement.tagName));
+  }
+  for (const path of ['/', '/servers', '/calls', '/tasks', '/notes', '/sessions', '/settings', '/servers/broken']) {
+    assert.ok(reached.has(path), `${path} of ${[...reached]}`);
+  }
+});
+
+test('the link works once, and another site can do nothing', async (t) => {
+  const { page, at } = await tab(t);
+  const other = await browser.newContext();
+  t.after(() => other.close());
+  const thief = await other.newPage();
+  assert.equal((await thief.goto(link)).status(), 403);
+  assert.equal((await thief.goto(at('/notes'))).status(), 403);
+
+  // A page of another origin in the browser that has the cookie.
+  await page.route('http://evil.example/', (route) => route.fulfill({
+    contentType: 'text/html', body: `<form method="post" action="${at('/do/memory.delete')}"><input name="key" value="plan"></form>`,
+  }));
+  await page.goto('http://evil.example/');
+  const [answer] = await Promise.all([page.waitForResponse(at('/do/memory.delete')), page.evaluate(() => document.forms[0].submit())]);
+  assert.equal(answer.status(), 403);
+  assert.equal((await call('memory.get', { key: 'plan' })).found, true);
+  await page.route('http://evil.example/', (route) => route.fulfill({ contentType: 'text/html', body: '' }));
+  await page.goto('http://evil.example/');
+  assert.equal(await page.evaluate((url) => fetch(url, { credentials: 'include' }).then((r) => r.text(), () => 'refused'), at('/notes')), 'refused');
+});

@@ -1,0 +1,258 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/toolfold/toolfold/internal/text/ordered"
+)
+
+// result is the result of an action.
+type result = map[string]any
+
+// ask calls an action and decodes its result. It returns the action's error.
+func (p *Page) ask(ctx context.Context, action string, arguments result) (answer result, err error) {
+	content, err := p.call(ctx, action, ordered.MustJSON(arguments))
+	if err != nil {
+		return nil, conflict{err}
+	}
+	return answer, json.Unmarshal(content, &answer)
+}
+
+// list is the data of a view that shows the result of a listing action.
+type list struct {
+	Filter map[string]string // of the form, by parameter
+	Result result            // nil if there is no store yet
+	Next   string            // link to the next page; empty on the last
+}
+
+// pageLength is how many entries a page of a list has.
+const pageLength = 50
+
+// listing declares a view that lists: the action, the filters that its form has, by parameter, and the arguments
+// that every call has.
+type listing struct {
+	action  string
+	filters []string
+	fixed   result
+}
+
+var (
+	callsListing = listing{"trace.list", []string{"label", "status", "caller", "workspace", "error", "taskId", "sessionId"},
+		result{"include_fields": []string{"traces", "traces.caller", "total", "nextCursor"}}}
+	tasksListing    = listing{"task.list", []string{"status", "queueId", "scheduleId"}, nil}
+	notesListing    = listing{"memory.list", []string{"prefix", "namespace", "workspace"}, result{"order": "newest"}}
+	foundListing    = listing{"memory.search", []string{"query", "prefix", "namespace", "workspace"}, nil}
+	sessionsListing = listing{"session.list", []string{"query", "status", "workspace"}, nil}
+)
+
+// list calls an action with the filters in the query of a request, and pages on.
+func (p *Page) list(r *http.Request, l listing) (v list, err error) {
+	query := r.URL.Query()
+	v.Filter = map[string]string{}
+	arguments := result{"limit": pageLength}
+	maps.Copy(arguments, l.fixed)
+	for _, name := range append(slices.Clone(l.filters), "cursor") {
+		text := strings.TrimSpace(query.Get(name))
+		if text == "" {
+			continue
+		}
+		v.Filter[name], arguments[name] = text, text
+		if name == "status" && l.action == tasksListing.action {
+			arguments[name] = []string{text} // task.list takes several
+		}
+	}
+	if !p.stored() {
+		return v, nil
+	}
+	if v.Result, err = p.ask(r.Context(), l.action, arguments); err != nil {
+		return v, err
+	}
+	if next, _ := v.Result["nextCursor"].(string); next != "" {
+		query.Set("cursor", next)
+		v.Next = "?" + query.Encode()
+	}
+	return v, nil
+}
+
+func (p *Page) calls(r *http.Request) (any, error)    { return p.list(r, callsListing) }
+func (p *Page) sessions(r *http.Request) (any, error) { return p.list(r, sessionsListing) }
+
+// notes lists the notes, newest first, or those that have the words of a query, best first.
+func (p *Page) notes(r *http.Request) (any, error) {
+	if strings.TrimSpace(r.URL.Query().Get("query")) != "" {
+		return p.list(r, foundListing)
+	}
+	return p.list(r, notesListing)
+}
+
+// tasks is the data of the page of tasks and queues.
+type tasks struct {
+	list
+	Queues result // nil if there is no store yet
+}
+
+func (p *Page) tasks(r *http.Request) (any, error) {
+	l, err := p.list(r, tasksListing)
+	v := tasks{list: l}
+	if err == nil && p.stored() {
+		v.Queues, err = p.ask(r.Context(), "queue.list", result{"limit": 100})
+	}
+	return v, err
+}
+
+// one returns a view that shows one thing, whose id is in the path.
+func (p *Page) one(action, param string, limit int) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		if !p.stored() {
+			return nil, errNotFound
+		}
+		arguments := result{param: r.PathValue("id")}
+		if limit > 0 {
+			arguments["limit"] = limit
+		}
+		return p.ask(r.Context(), action, arguments)
+	}
+}
+
+// note is the data of the page of one note.
+type note struct {
+	Result   result
+	Versions []any // earlier ones, newest first
+	Text     string
+	IsText   bool // the value is a string, not other JSON
+	Own      bool // the note belongs to this workspace, so that it can be changed
+}
+
+func (p *Page) note(r *http.Request) (any, error) {
+	if !p.stored() {
+		return nil, errNotFound
+	}
+	query := r.URL.Query()
+	arguments := result{"key": query.Get("key")}
+	for _, name := range []string{"namespace", "workspace"} {
+		if text := query.Get(name); text != "" {
+			arguments[name] = text
+		}
+	}
+	answer, err := p.ask(r.Context(), "memory.get", arguments)
+	if err != nil {
+		return nil, err
+	}
+	n := note{Result: answer}
+	if n.Text, n.IsText = answer["value"].(string); !n.IsText {
+		text, err := json.MarshalIndent(answer["value"], "", "  ")
+		if err != nil {
+			return nil, err
+		}
+		n.Text = string(text)
+	}
+	_, foreign := answer["workspace"]
+	n.Own = !foreign
+	delete(arguments, "key")
+	arguments["history"], arguments["prefix"] = true, query.Get("key")
+	earlier, err := p.ask(r.Context(), "memory.list", arguments)
+	if err != nil {
+		return nil, err
+	}
+	versions, _ := earlier["keys"].([]any) // earliest first
+	slices.Reverse(versions)
+	for _, version := range versions {
+		if v, _ := version.(result); v["key"] == query.Get("key") {
+			n.Versions = append(n.Versions, v)
+		}
+	}
+	return n, nil
+}
+
+// changes are the actions that forms may call, with the parameters that the forms have.
+var changes = map[string][]string{
+	"task.cancel":    {"taskId"},
+	"task.retry":     {"taskId"},
+	"task.trigger":   {"taskId"},
+	"queue.pause":    {"queueId"},
+	"queue.resume":   {"queueId"},
+	"memory.store":   {"key", "namespace", "value"},
+	"memory.delete":  {"key", "namespace"},
+	"memory.restore": {"key", "namespace", "version"},
+}
+
+// do calls the action that a form names, with the form's parameters.
+func (p *Page) do(r *http.Request) error {
+	action := r.PathValue("action")
+	params, known := changes[action]
+	if !known {
+		return errNotFound
+	}
+	arguments := result{}
+	for _, name := range params {
+		text := r.PostFormValue(name)
+		switch {
+		case name == "value" && r.PostFormValue("kind") != "text":
+			var value any
+			if err := json.Unmarshal([]byte(text), &value); err != nil {
+				return conflict{fmt.Errorf("the value is not JSON: %w; go back to mend it", err)}
+			}
+			arguments[name] = value
+		case name == "value":
+			arguments[name] = strings.ReplaceAll(text, "\r\n", "\n") // as browsers send line ends
+		case text == "":
+		case name == "version":
+			n, err := strconv.Atoi(text)
+			if err != nil {
+				return conflict{fmt.Errorf("the version: %w", err)}
+			}
+			arguments[name] = n
+		default:
+			arguments[name] = text
+		}
+	}
+	_, err := p.ask(r.Context(), action, arguments)
+	return err
+}
+
+// button is a form with one button, which calls an action.
+type button struct {
+	Token, Action, Label, Back string
+	Arguments                  map[string]string
+}
+
+// buttonOf returns a button. pairs are names and values of arguments.
+func buttonOf(token, action, label, back string, pairs ...any) button {
+	b := button{Token: token, Action: action, Label: label, Back: back, Arguments: map[string]string{}}
+	for pair := range slices.Chunk(pairs, 2) {
+		b.Arguments[pair[0].(string)] = fmt.Sprint(pair[1])
+	}
+	return b
+}
+
+// local returns the path to return to after a form: only one of this page.
+func local(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Host != "" || u.Scheme != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(path, "//") ||
+		strings.Contains(path, `\`) {
+		return "/"
+	}
+	return path
+}
+
+// members returns the names and values of a result, sorted, that are not objects or lists.
+func members(r result) (rows [][2]string) {
+	for _, name := range slices.Sorted(maps.Keys(r)) {
+		switch value := r[name].(type) {
+		case nil, map[string]any, []any:
+		case float64:
+			rows = append(rows, [2]string{name, strconv.FormatFloat(value, 'f', -1, 64)})
+		default:
+			rows = append(rows, [2]string{name, fmt.Sprint(value)})
+		}
+	}
+	return rows
+}

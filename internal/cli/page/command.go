@@ -1,0 +1,89 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/tools/session"
+)
+
+// Command returns the command page.
+func Command() *cli.Command {
+	return &cli.Command{
+		Name:  "page",
+		Usage: "show costs, servers, held tools and calls in the browser",
+		Description: "The page is served to this machine only, until Ctrl-C. Its link works once. It shows what the\n" +
+			"settings, the records of your servers and the store have, whichever client wrote them.",
+		Flags: append(settings.Flags(append(settings.RunSettings, "store", "workspaceName")...), settings.TrustFlag,
+			&cli.IntFlag{Name: "port", Usage: "port of 127.0.0.1; 0 takes a free one"},
+			&cli.BoolFlag{Name: "print", Usage: "only print the link, and open no browser"}),
+		Action: pageAction,
+	}
+}
+
+func pageAction(c *cli.Context) error {
+	if port := c.Int("port"); port < 0 || port > 65535 {
+		return env.UsageError("--port must be 0 to 65535, got %d", port)
+	}
+	o, err := settings.Load(c)
+	if err != nil {
+		return err
+	}
+	o.Tier = toolfold.Extended.String() // the page reads with every action of the user
+	o.TraceCalls = false                // its own calls are not what the user's agents called
+	b, err := workbench.Open(c, o)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Int("port"))))
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	p := &Page{
+		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
+		log: env.Of(c).Log(), now: time.Now,
+		stored: func() bool { return storage.MayHold(o.Store) }, activity: b.Activity,
+	}
+	p.routes()
+	defer p.machine.close()
+	ctx, done := env.UntilSignal(c, env.StopGrace)
+	defer done()
+	fmt.Fprintf(c.App.Writer, "%s\n", p.access.address())
+	fmt.Fprintln(c.App.ErrWriter, "the link works once, in one browser; Ctrl-C ends the page")
+	if !c.Bool("print") {
+		env.Browse(p.access.address())
+	}
+	web := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	go func() { <-ctx.Done(); _ = web.Close() }()
+	if err := web.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving the page: %w", err)
+	}
+	return nil
+}
+
+// caller calls actions with the user's rights.
+func caller(b *workbench.Workbench) func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
+	return func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error) {
+		ctx = session.ByUser(callctx.With(ctx, toolfold.Origin{Client: "the page"}))
+		answer := b.Runner.Call(ctx, action, arguments)
+		if answer.Err != nil {
+			return nil, answer.Err
+		}
+		return answer.Content, nil
+	}
+}

@@ -1,0 +1,172 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/toolfold/toolfold/doctor"
+	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+// overview is the data of the first page.
+type overview struct {
+	Attention []attention
+	Costs     []cost // of all servers, then of each set
+	Day       day
+}
+
+// attention is something that needs the user.
+type attention struct {
+	Path, Name string // where to look, and its text
+	Why, Text  string
+	Bad        bool // it fails, rather than waits
+}
+
+// cost compares the tokens of a list with those of the servers as they are.
+type cost struct {
+	Name        string
+	Before, Now int
+	Servers     int
+}
+
+// costOf returns the cost of a list. Before counts toolfold's own tools too, because they would be listed
+// whether or not the others are folded.
+func costOf(name string, s doctor.Served) cost {
+	c := cost{Name: name, Now: s.Tokens, Before: s.Own.Tokens, Servers: s.Servers}
+	if s.Raw != nil {
+		c.Before += s.Raw.Tokens
+	}
+	return c
+}
+
+// Saved returns the percentage of tokens that folding saves.
+func (c cost) Saved() int {
+	if c.Before == 0 {
+		return 0
+	}
+	return 100 * (c.Before - c.Now) / c.Before
+}
+
+// day counts the calls of the last 24 hours.
+type day struct {
+	Calls, Failed int
+	Hours         []hour // 24, the present one last
+	Most          int    // calls of the busiest hour
+	Actions       []action
+}
+
+// hour counts the calls that began in one hour.
+type hour struct {
+	At            time.Time
+	Calls, Failed int
+}
+
+// action counts the calls of one action.
+type action struct {
+	Label         string
+	Calls, Failed int
+	Mean, Longest time.Duration
+	total         time.Duration
+}
+
+func (p *Page) overview(r *http.Request) (any, error) {
+	s, err := p.machine.read()
+	if err != nil {
+		return nil, err
+	}
+	o := overview{Costs: []cost{costOf("all servers", s.Served)}}
+	for _, set := range s.Sets {
+		o.Costs = append(o.Costs, costOf("set "+set.Set, set))
+	}
+	for _, server := range s.Servers {
+		path := "/servers/" + url.PathEscape(server.Name)
+		if len(server.Held) > 0 {
+			o.Attention = append(o.Attention, attention{path, server.Name, "has tools that are held back", heldNames(server.Held), false})
+		}
+		if server.State == stateFails || server.State == stateUnknown {
+			o.Attention = append(o.Attention, attention{path, server.Name, server.State, server.Problem, server.State == stateFails})
+		}
+	}
+	now := p.now().UTC().Truncate(time.Hour)
+	var counts []storage.Activity
+	if p.stored() {
+		if counts, err = p.activity(r.Context(), now.Add(-23*time.Hour)); err != nil {
+			return nil, err
+		}
+		waiting, err := p.waiting(r.Context())
+		if err != nil {
+			return nil, err
+		}
+		o.Attention = append(o.Attention, waiting...)
+	}
+	o.Day = dayOf(now, counts)
+	return o, nil
+}
+
+// mostWaiting is how many tasks and hand-overs are named.
+const mostWaiting = 10
+
+// waiting lists paused tasks, and sessions that were handed over.
+func (p *Page) waiting(ctx context.Context) (all []attention, err error) {
+	for _, q := range []struct {
+		action, of, id, name, path, why string
+		arguments                       result
+	}{
+		{"task.list", "tasks", "taskId", "name", "/tasks/", "is paused", result{"status": []string{task.Paused}, "limit": mostWaiting}},
+		{"session.list", "sessions", "sessionId", "task", "/sessions/", "was handed over",
+			result{"status": work.SessionActive, "limit": mostWaiting}},
+	} {
+		answer, err := p.ask(ctx, q.action, q.arguments)
+		if err != nil {
+			return nil, err
+		}
+		list, _ := answer[q.of].([]any)
+		for _, one := range list {
+			entry, _ := one.(result)
+			if entry["handover"] == nil && q.of == "sessions" {
+				continue
+			}
+			all = append(all, attention{Path: q.path + shown(entry[q.id]), Name: shown(entry[q.name]), Why: q.why})
+		}
+	}
+	return all, nil
+}
+
+// dayOf sums the counts of the 24 hours up to the hour of now.
+func dayOf(now time.Time, counts []storage.Activity) day {
+	d := day{Hours: make([]hour, 24)}
+	for i := range d.Hours {
+		d.Hours[i].At = now.Add(time.Duration(i-23) * time.Hour)
+	}
+	actions := map[string]action{}
+	for _, count := range counts {
+		i := int(count.Hour.Sub(d.Hours[0].At) / time.Hour)
+		if i < 0 || i >= len(d.Hours) {
+			continue
+		}
+		d.Hours[i].Calls += count.Calls
+		d.Hours[i].Failed += count.Failed
+		d.Calls += count.Calls
+		d.Failed += count.Failed
+		a := actions[count.Label]
+		a.Label = count.Label
+		a.Calls += count.Calls
+		a.Failed += count.Failed
+		a.total += count.Total
+		a.Longest = max(a.Longest, count.Longest)
+		a.Mean = a.total / time.Duration(a.Calls)
+		actions[count.Label] = a
+		d.Most = max(d.Most, d.Hours[i].Calls)
+	}
+	d.Actions = slices.SortedFunc(maps.Values(actions), func(a, b action) int {
+		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Label, b.Label))
+	})
+	return d
+}

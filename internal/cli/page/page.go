@@ -1,0 +1,132 @@
+// Package page serves the user's page: what the tools cost, which servers work, and what was called.
+// Everything that an action can answer is asked of the action, with the user's rights; what only commands
+// do, such as approving tools, calls the functions behind the commands.
+package page
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/storage"
+)
+
+//go:embed templates style.css icon.svg
+var files embed.FS
+
+// templates are parsed once, by the first request.
+var templates = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("page").Funcs(functions).ParseFS(files, "templates/*.tmpl")
+})
+
+// Page is the handler of the page.
+type Page struct {
+	access   *access
+	machine  *machine
+	stored   func() bool // reports whether there may be a store; reading must not make one
+	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
+	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
+	version  string
+	log      *slog.Logger
+	now      func() time.Time
+	handler  http.Handler
+}
+
+// routes sets the handler of all paths.
+func (p *Page) routes() {
+	mux := http.NewServeMux()
+	mux.Handle("GET /style.css", http.FileServerFS(files))
+	mux.Handle("GET /icon.svg", http.FileServerFS(files))
+	mux.HandleFunc("GET /{$}", p.show("overview", p.overview))
+	mux.HandleFunc("GET /servers", p.show("servers", p.servers))
+	mux.HandleFunc("GET /servers/{name}", p.show("server", p.server))
+	mux.HandleFunc("POST /servers/{name}/switch", p.change(p.switchServer))
+	mux.HandleFunc("POST /servers/{name}/approve", p.change(p.approve))
+	mux.HandleFunc("GET /calls", p.show("calls", p.calls))
+	mux.HandleFunc("GET /calls/{id}", p.show("trace", p.one("trace.get", "traceId", 1000)))
+	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))
+	mux.HandleFunc("GET /tasks/{id}", p.show("task", p.one("task.status", "taskId", 0)))
+	mux.HandleFunc("GET /notes", p.show("notes", p.notes))
+	mux.HandleFunc("GET /note", p.show("note", p.note))
+	mux.HandleFunc("GET /sessions", p.show("sessions", p.sessions))
+	mux.HandleFunc("GET /sessions/{id}", p.show("session", p.one("session.status", "sessionId", 100)))
+	mux.HandleFunc("GET /settings", p.show("settings", p.servers))
+	mux.HandleFunc("POST /do/{action}", p.change(p.do))
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.fail(w, errNotFound) })
+	p.handler = p.access.guard(mux)
+}
+
+// ServeHTTP implements [http.Handler].
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
+
+// view is the data of every template.
+type view struct {
+	Name    string // of the template
+	Version string
+	Form    string // token of the page's forms
+	Data    any
+}
+
+// show returns the handler of a view that only reads.
+func (p *Page) show(name string, read func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		data, err := read(r)
+		if err != nil {
+			p.fail(w, err)
+			return
+		}
+		p.write(w, http.StatusOK, name, data)
+	}
+}
+
+// change returns the handler of a form. After the change the browser goes to the path in the form.
+func (p *Page) change(do func(*http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := do(r); err != nil {
+			p.fail(w, err)
+			return
+		}
+		http.Redirect(w, r, local(r.PostFormValue("back")), http.StatusSeeOther)
+	}
+}
+
+// errNotFound reports that nothing has the requested name.
+var errNotFound = errors.New("there is no such page, server or trace")
+
+// conflict is an error that the user can mend by looking again.
+type conflict struct{ error }
+
+// fail shows an error in place of a view.
+func (p *Page) fail(w http.ResponseWriter, err error) {
+	status := http.StatusInternalServerError
+	switch {
+	case errors.Is(err, errNotFound):
+		status = http.StatusNotFound
+	case errors.As(err, &conflict{}):
+		status = http.StatusConflict
+	}
+	p.write(w, status, "error", err.Error())
+}
+
+func (p *Page) write(w http.ResponseWriter, status int, name string, data any) {
+	all, err := templates()
+	var text bytes.Buffer
+	if err == nil {
+		err = all.ExecuteTemplate(&text, name, view{Name: name, Version: p.version, Form: p.access.form(), Data: data})
+	}
+	if err != nil {
+		p.log.Error("showing "+name, "err", err)
+		http.Error(w, "toolfold could not show this: its log has the reason", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // fails only if the browser is gone
+}

@@ -1,0 +1,171 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/cli/servers"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+)
+
+func (p *Page) servers(*http.Request) (any, error) { return p.machine.read() }
+
+// serverView is the data of one server's page.
+type serverView struct {
+	server
+	Changes []change
+	Log     []string
+}
+
+// change is a held tool beside its accepted definition.
+type change struct {
+	Name   string // empty for the title and instructions of the server
+	New    bool
+	Flags  []string
+	Lines  []pair
+	Digest string // of what is shown; approving names it
+}
+
+// pair is one line of the accepted definition beside one of the new definition. Lines that only one of
+// them has stand alone or beside the line that replaced them.
+type pair struct {
+	Was, Now string
+	Same     bool
+	Gap      bool // lines are left out here
+}
+
+func (p *Page) server(r *http.Request) (any, error) {
+	s, err := p.find(r)
+	if err != nil {
+		return nil, err
+	}
+	v := serverView{server: s}
+	for _, h := range s.Held {
+		v.Changes = append(v.Changes, change{
+			Name: h.Name, New: h.Was == nil, Flags: h.Flags, Lines: pairs(servers.Difference(h.Was, h.Now)),
+			Digest: gateway.DigestOf([]gateway.HeldTool{h}),
+		})
+	}
+	err = p.machine.use(func(_ *state, _ *settings.Options, g *gateway.Gateway) (err error) {
+		v.Log, err = g.Journal(s.Name, journalLines)
+		return err
+	})
+	return v, err
+}
+
+const journalLines = 50
+
+// find returns the server that a request names.
+func (p *Page) find(r *http.Request) (server, error) {
+	s, err := p.machine.read()
+	if err != nil {
+		return server{}, err
+	}
+	for _, one := range s.Servers {
+		if one.Name == r.PathValue("name") {
+			return one, nil
+		}
+	}
+	return server{}, errNotFound
+}
+
+// pairs puts the lines of a difference side by side.
+func pairs(difference string) (lines []pair) {
+	var was, now []string
+	flush := func() {
+		for i := range max(len(was), len(now)) {
+			var line pair
+			if i < len(was) {
+				line.Was = was[i]
+			}
+			if i < len(now) {
+				line.Now = now[i]
+			}
+			lines = append(lines, line)
+		}
+		was, now = nil, nil
+	}
+	for line := range strings.Lines(difference) {
+		text := strings.TrimSuffix(line[1:], "\n")
+		switch line[0] {
+		case '-':
+			was = append(was, text)
+		case '+':
+			now = append(now, text)
+		case '@':
+			flush()
+			lines = append(lines, pair{Gap: true})
+		default:
+			flush()
+			lines = append(lines, pair{Was: text, Now: text, Same: true})
+		}
+	}
+	flush()
+	return lines
+}
+
+// switchServer switches a server on or off.
+func (p *Page) switchServer(r *http.Request) error {
+	s, err := p.find(r)
+	if err != nil {
+		return err
+	}
+	return p.machine.use(func(_ *state, o *settings.Options, _ *gateway.Gateway) error {
+		return servers.Switch(r.Context(), o, s.Name, r.PostFormValue("to") == "on")
+	})
+}
+
+// approve accepts one held tool, if its definition is still the one that was shown.
+func (p *Page) approve(r *http.Request) error {
+	s, err := p.find(r)
+	if err != nil {
+		return err
+	}
+	return p.machine.use(func(_ *state, _ *settings.Options, g *gateway.Gateway) error {
+		held, err := g.Held(s.Name)
+		if err != nil {
+			return err
+		}
+		for _, h := range held {
+			shown := []gateway.HeldTool{h}
+			if h.Name == r.PostFormValue("tool") && gateway.DigestOf(shown) == r.PostFormValue("digest") {
+				_, err := g.Approve(s.Name, shown...)
+				return err
+			}
+		}
+		return conflict{fmt.Errorf("nothing is approved: %s has changed since, or is not held back any more; look at %s again",
+			cmp.Or(r.PostFormValue("tool"), "the text of the server"), s.Name)}
+	})
+}
+
+// heldNames lists the names of held tools.
+func heldNames(held []gateway.HeldTool) string {
+	var names []string
+	for _, h := range held {
+		names = append(names, cmp.Or(h.Name, "title and instructions"))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// Tools returns the number of actions of a server.
+func (s server) Tools() (n int) {
+	for _, f := range s.Families {
+		n += len(f.Actions)
+	}
+	return n
+}
+
+// original returns the name of a folded action's tool at its server.
+func original(a *toolfold.Action) string {
+	if len(a.Aliases) == 0 {
+		return ""
+	}
+	_, name, _ := strings.Cut(a.Aliases[0], ".")
+	return name
+}

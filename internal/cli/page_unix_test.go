@@ -1,0 +1,190 @@
+//go:build unix
+
+package cli
+
+import (
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/test/testwait"
+	"github.com/toolfold/toolfold/internal/text/regex"
+)
+
+// browser is a browser that entered the page of a running command.
+type browser struct {
+	t    *testing.T
+	base string
+	http.Client
+}
+
+// opened starts the page of a sandbox, and enters it.
+func opened(t *testing.T, m sandbox, args ...string) (*browser, process) {
+	t.Helper()
+	p := start(t, m.command(t, append([]string{"page", "--print"}, args...)...), nil)
+	testwait.Until(t, "the page prints its link", func() bool { return strings.Contains(p.stdout.String(), "\n") })
+	link := strings.TrimSpace(p.stdout.String())
+	base, _, _ := strings.Cut(link, "/enter/")
+	b := &browser{t: t, base: base}
+	b.Jar, _ = cookiejar.New(nil)
+	b.get(strings.TrimPrefix(link, base), http.StatusOK)
+	return b, p
+}
+
+func (b *browser) get(path string, status int) string {
+	b.t.Helper()
+	answer, err := b.Get(b.base + path)
+	return b.read(answer, err, path, status)
+}
+
+func (b *browser) read(answer *http.Response, err error, path string, status int) string {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != status {
+		b.t.Fatalf("%s: %d, want %d: %s %v", path, answer.StatusCode, status, text, err)
+	}
+	return string(text)
+}
+
+var inputs = regex.Lazy(`name="(\w+)" value="([^"]*)"`)
+
+// press sends the form of a page whose text includes a label, with more fields, and returns the next page.
+func (b *browser) press(page, label string, more url.Values, status int) string {
+	b.t.Helper()
+	for form := range strings.SplitSeq(page, "<form ") {
+		form, _, _ = strings.Cut(form, "</form>")
+		if !strings.Contains(form, ">"+label+"</button>") {
+			continue
+		}
+		fields := url.Values{}
+		for _, input := range inputs().FindAllStringSubmatch(form, -1) {
+			fields.Set(input[1], html.UnescapeString(input[2]))
+		}
+		for name, values := range more {
+			fields[name] = values
+		}
+		_, action, _ := strings.Cut(form, `action="`)
+		action, _, _ = strings.Cut(action, `"`)
+		answer, err := b.PostForm(b.base+action, fields)
+		return b.read(answer, err, action, status)
+	}
+	b.t.Fatalf("no form has the button %s: %s", label, page)
+	return ""
+}
+
+func (b *browser) shows(page string, texts ...string) {
+	b.t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(page, text) {
+			b.t.Errorf("the page lacks %s: %s", text, page)
+		}
+	}
+}
+
+// TestPageApprovesAndSwitches reads, approves and switches servers as the commands do.
+func TestPageApprovesAndSwitches(t *testing.T) {
+	m := newSandbox(t)
+	config := filepath.Join(m.home, "config", "toolfold", "config.json")
+	m.write(t, config, `{"upstreams":{"small":{"command":"small-mcp","args":["one"]},"broken":{"command":"false"}},"sets":{"work":["small"]}}`)
+	if out, err := m.command(t, "upstream", "check").CombinedOutput(); err == nil { // broken fails
+		t.Fatalf("every server works: %s", out)
+	}
+	b, p := opened(t, m)
+
+	page := b.get("/", http.StatusOK)
+	b.shows(page, "set work", `<a href="/servers/broken">broken</a>`, "fails", "No call is recorded")
+	b.shows(b.get("/servers", http.StatusOK), "ready", "small")
+	b.shows(b.get("/servers/small", http.StatusOK), "get_item", "Get an item of one.", "disable")
+	b.get("/calls", http.StatusOK)
+	b.get("/notes", http.StatusOK)
+	b.get("/tasks", http.StatusOK)
+	b.get("/servers/nothing", http.StatusNotFound)
+	if _, err := os.Stat(filepath.Join(m.home, "data", "toolfold", "toolfold.db")); err == nil {
+		t.Error("looking at the page made a store")
+	}
+
+	m.write(t, config, `{"upstreams":{"small":{"command":"small-mcp","args":["two"]}}}`)
+	m.learn(t)
+	b.shows(b.get("/", http.StatusOK), "has tools that are held back</span>: get_item")
+	page = b.get("/servers/small", http.StatusOK)
+	b.shows(page, "Get an item of one.", "Get an item of two.")
+	b.shows(b.press(page, "approve get_item", url.Values{"digest": {strings.Repeat("0", 32)}}, http.StatusConflict), "nothing is approved")
+	page = b.press(page, "approve get_item", nil, http.StatusOK)
+	if strings.Contains(page, "approve get_item") {
+		t.Errorf("the approved tool is still held back: %s", page)
+	}
+	out, err := m.command(t, "upstream", "approve", "small", "--dry-run").CombinedOutput()
+	if err != nil || strings.Contains(string(out), "get_item") {
+		t.Errorf("approve --dry-run after the page approved: %s %v", out, err)
+	}
+
+	page = b.press(page, "disable", nil, http.StatusOK)
+	b.shows(page, "enable")
+	if text, _ := os.ReadFile(config); !strings.Contains(strings.ReplaceAll(string(text), " ", ""), `"disabled":true`) {
+		t.Errorf("the settings after disable: %s", text)
+	}
+	b.shows(b.press(page, "enable", nil, http.StatusOK), "disable")
+
+	p.signal(t, syscall.SIGTERM)
+	<-p.ended
+	if p.ProcessState.ExitCode() != 0 {
+		t.Errorf("the page ended with %v: %s", p.ProcessState, p.stderr)
+	}
+}
+
+// TestPageOfNotesAndTasks changes notes and tasks by the page, and reads what the shell called.
+func TestPageOfNotesAndTasks(t *testing.T) {
+	m := newSandbox(t)
+	call := func(args ...string) (result map[string]any) {
+		t.Helper()
+		out, err := m.command(t, append([]string{"call"}, args...)...).Output()
+		if err != nil {
+			t.Fatalf("call %v: %s %v", args, out, err)
+		}
+		if err := json.Unmarshal(out, &result); err != nil {
+			t.Fatalf("call %v: %s %v", args, out, err)
+		}
+		return result
+	}
+	call("memory.store", "key=plan/<b>", "value=the first text")
+	call("session.create", "initiator=lead", "task=port the parser")
+	call("task.submit", "name=nightly", `input:={"tool":"memory.stats","arguments":{}}`, "schedule=0 3 * * *")
+	b, _ := opened(t, m)
+
+	b.shows(b.get("/", http.StatusOK), "memory.store", "3 calls")
+	b.shows(b.get("/notes?query=first", http.StatusOK), "plan/&lt;b&gt;")
+	note := "/note?key=" + url.QueryEscape("plan/<b>") + "&namespace=default"
+	page := b.press(b.get(note, http.StatusOK), "store", url.Values{"value": {"the second\r\ntext"}}, http.StatusOK)
+	b.shows(page, "the second\ntext", "version 2", "the shell")
+	if got := call("memory.get", "key=plan/<b>"); got["value"] != "the second\ntext" {
+		t.Errorf("the note is %v after the edit", got)
+	}
+	page = b.press(page, "delete", nil, http.StatusOK)
+	b.shows(page, "There is no such note now")
+	page = b.press(page, "restore", nil, http.StatusOK)
+	if got := call("memory.get", "key=plan/<b>"); got["value"] != "the second\ntext" {
+		t.Errorf("the note is %v after delete and restore; the page: %s", got, page)
+	}
+
+	b.shows(b.get("/sessions", http.StatusOK), "port the parser")
+	b.shows(b.press(b.get("/tasks", http.StatusOK), "cancel", nil, http.StatusOK), "cancelled", "retry")
+	b.shows(b.get("/calls?label=session.", http.StatusOK), "session.create", "the shell")
+	b.shows(b.get("/settings", http.StatusOK), "toolMode", "default")
+	for _, trace := range call("trace.list", "limit:=100")["traces"].([]any) {
+		if trace := trace.(map[string]any); trace["label"] == "task.list" || trace["label"] == "memory.list" {
+			t.Errorf("a view of the page was recorded as a call: %v", trace)
+		}
+	}
+}
