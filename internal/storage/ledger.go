@@ -54,38 +54,33 @@ func (l ledger) Leave(ctx context.Context, worker string, now time.Time) error {
 const busySlots = `(SELECT count(*) FROM tasks r WHERE r.queue_id = q.id AND r.workspace = ? AND r.status = 'running'
 	AND (q.per_process = 0 OR r.worker_id = ?))`
 
-// rateWindow is the period of a queue's rate.
-const rateWindow = time.Minute
+// rateWindow is the period of a queue's rate in SQL, in microseconds.
+const rateWindow = `60000000`
 
 // unusedRate is the number of tasks that a queue q may start at present by its rate,
-// beyond every concurrency where it has none. It takes the time in microseconds.
-// Starts that another clock dates less than a minute later count; later ones are of a
-// clock that is wrong, and would hold the queue until their time.
-const unusedRate = `(CASE WHEN q.rate_per_minute = 0 THEN 1000000 ELSE q.rate_per_minute -
-	(SELECT CAST(COALESCE(sum(s.tasks), 0) AS bigint) FROM queue_starts s
-		WHERE s.queue_id = q.id AND abs(s.at - CAST(? AS bigint)) < 60000000) END)`
+// beyond every concurrency if it has none. Starts are dated by the clock of the database,
+// because clocks of workers differ. A start that is dated a minute ahead or more does not
+// count: that clock was set back, and the start would hold the queue until its time.
+func (d dialect) unusedRate() string {
+	return `(CASE WHEN q.rate_per_minute = 0 THEN 1000000 ELSE q.rate_per_minute -
+		(SELECT CAST(COALESCE(sum(s.tasks), 0) AS bigint) FROM queue_starts s
+			WHERE s.queue_id = q.id AND abs(s.at - ` + d.clock + `) < ` + rateWindow + `) END)`
+}
 
 // noteStarts notes that tasks of a queue with a rate start now. The caller holds the
-// lock of the queue. Starts are dated no earlier than the last, so that a worker
-// whose clock is behind does not let a queue exceed its rate.
-func noteStarts(ctx context.Context, e executor, queueID string, tasks int, now time.Time) error {
+// lock of the queue. Starts are dated no earlier than the last, so that the queue keeps
+// its rate after the clock was set back a little.
+func noteStarts(ctx context.Context, e executor, queueID string, tasks int) error {
 	limited, err := scalar[int](ctx, e, sqlf(`SELECT count(*) FROM queues WHERE id = ? AND rate_per_minute > 0`, queueID))
 	if err != nil || limited == 0 || tasks == 0 {
 		return err
 	}
-	present := now.UnixMicro()
-	late := present + rateWindow.Microseconds()
-	last, err := scalar[int64](ctx, e, sqlf(`SELECT CAST(COALESCE(max(at), 0) AS bigint) FROM queue_starts
-		WHERE queue_id = ? AND at < ?`, queueID, late))
-	if err != nil {
+	clock := e.dialect.clock
+	if _, err := e.exec(ctx, `DELETE FROM queue_starts WHERE queue_id = ? AND abs(at - `+clock+`) >= `+rateWindow, queueID); err != nil {
 		return err
 	}
-	at := max(present, last)
-	if _, err := e.exec(ctx, `DELETE FROM queue_starts WHERE queue_id = ? AND (at <= ? OR at >= ?)`, queueID, at-rateWindow.Microseconds(),
-		late); err != nil {
-		return err
-	}
-	_, err = e.exec(ctx, `INSERT INTO queue_starts (queue_id, at, tasks) VALUES (?, ?, ?)`, queueID, at, tasks)
+	_, err = e.exec(ctx, `INSERT INTO queue_starts (queue_id, at, tasks) SELECT ?, CASE WHEN latest > present THEN latest ELSE present END, ?
+		FROM (SELECT `+clock+` AS present, (SELECT max(at) FROM queue_starts WHERE queue_id = ?) AS latest) AS times`, queueID, tasks, queueID)
 	return err
 }
 
@@ -107,8 +102,8 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 		// Times are less than 10^16.
 		id, some, err := first(ctx, l.db.reader(), sqlf(`SELECT h.id FROM (
 				SELECT q.id, (SELECT n.priority * 10000000000000000 + n.created_at `+ready+` AND n.queue_id = q.id`+inLine+` LIMIT 1) AS head
-				FROM queues q WHERE q.paused = 0 AND `+busySlots+` < q.max_concurrency AND `+unusedRate+` > 0) h
-			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, worker, place, worker, now.UnixMicro()), only[string])
+				FROM queues q WHERE q.paused = 0 AND `+busySlots+` < q.max_concurrency AND `+l.db.dialect.unusedRate()+` > 0) h
+			WHERE h.head IS NOT NULL ORDER BY h.head, h.id LIMIT 1`, place, worker, place, worker), only[string])
 		if err != nil || !some {
 			return nil, err
 		}
@@ -120,8 +115,8 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 			}
 			claimed = nil
 			var unused int
-			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+`, `+unusedRate+`
-				FROM queues q WHERE q.id = ? AND q.paused = 0`, place, worker, now.UnixMicro(), id),
+			room, found, err := first(ctx, e, sqlf(`SELECT q.max_concurrency - `+busySlots+`, `+l.db.dialect.unusedRate()+`
+				FROM queues q WHERE q.id = ? AND q.paused = 0`, place, worker, id),
 				into(func(room *int) []any { return []any{room, &unused} }))
 			if room = min(room, unused); err != nil || !found || room <= 0 {
 				return err
@@ -133,7 +128,7 @@ func (l ledger) Claim(ctx context.Context, worker, workspace string, limit int, 
 			if err != nil {
 				return err
 			}
-			return noteStarts(ctx, e, id, len(claimed), now)
+			return noteStarts(ctx, e, id, len(claimed))
 		})
 		if err != nil || len(claimed) > 0 {
 			slices.SortFunc(claimed, func(a, b task.Task) int {
@@ -452,11 +447,11 @@ func (l ledger) Prune(ctx context.Context, before time.Time) (n int, err error) 
 	return n, err
 }
 
-func (l ledger) Wake(ctx context.Context, worker, workspace string, now time.Time) (n int, err error) {
+func (l ledger) Wake(ctx context.Context, worker, workspace string) (n int, err error) {
 	place := []byte(workspace)
-	startable, err := all(ctx, l.db.reader(), sqlf(`SELECT q.max_concurrency - `+busySlots+`, `+unusedRate+`,
+	startable, err := all(ctx, l.db.reader(), sqlf(`SELECT q.max_concurrency - `+busySlots+`, `+l.db.dialect.unusedRate()+`,
 			(SELECT count(*) FROM (SELECT 1 `+l.db.dialect.readyTasks()+` AND n.queue_id = q.id LIMIT 100) w)
-		FROM queues q WHERE q.paused = 0`, place, worker, now.UnixMicro(), place, worker),
+		FROM queues q WHERE q.paused = 0`, place, worker, place, worker),
 		func(rows *sql.Rows) (int, error) {
 			var room, unused, waiting int
 			err := rows.Scan(&room, &unused, &waiting)

@@ -226,7 +226,7 @@ var historyTriggers = map[string][]string{
 
 func keepHistory(t *testing.T, address, driver string) history {
 	t.Helper()
-	pool := rawPool(t, address, driver)
+	pool := storagetest.Raw(t, address)
 	for _, statement := range historyTriggers[driver] {
 		if _, err := pool.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)

@@ -141,5 +141,5 @@ type Ledger interface {
 
 	// Wake inserts a job for each task of a workspace that could start now, because its own job was
 	// lost or the rate of its queue delayed it. It returns their number.
-	Wake(ctx context.Context, worker, workspace string, now time.Time) (int, error)
+	Wake(ctx context.Context, worker, workspace string) (int, error)
 }

@@ -300,7 +300,7 @@ func (s *working) look(ctx context.Context, restart func() error) {
 			}
 		}
 		if tick%4 == 2 {
-			n, err := s.ledger.Wake(ctx, s.id, s.options.Workspace, s.options.Now())
+			n, err := s.ledger.Wake(ctx, s.id, s.options.Workspace)
 			if err != nil {
 				s.warn(ctx, "inserting jobs", err)
 			}

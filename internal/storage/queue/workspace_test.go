@@ -2,7 +2,6 @@ package queue_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -200,21 +199,6 @@ func TestLimitOfSeveralWorkers(t *testing.T) {
 	})
 }
 
-// rawPool opens the database of a store directly.
-func rawPool(t *testing.T, address, driver string) *sql.DB {
-	t.Helper()
-	source := address
-	if driver == "sqlite" {
-		source = "file:" + strings.TrimPrefix(address, "sqlite://") + "?_pragma=busy_timeout(10000)"
-	}
-	pool, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pool.Close() })
-	return pool
-}
-
 // Lost jobs of dead processes hide no tasks.
 func TestLostJobs(t *testing.T) {
 	t.Parallel()
@@ -227,7 +211,7 @@ func TestLostJobs(t *testing.T) {
 			for range 40 {
 				ids = append(ids, e.submit("a", task.SubmitIn{}))
 			}
-			pool := rawPool(t, address, driver)
+			pool := storagetest.Raw(t, address)
 			if _, err := pool.ExecContext(t.Context(), `UPDATE river_job SET state = 'running', attempt = 1,`+
 				` attempted_at = CURRENT_TIMESTAMP`); err != nil {
 				t.Fatal(err)
@@ -251,7 +235,7 @@ func TestJobsOfDeadProcesses(t *testing.T) {
 			held := e.submit("held", task.SubmitIn{Input: json.RawMessage(`{"tool":"t","arguments":{"task":"held","ms":-1}}`)})
 			dying := startWorker(t, address, log, time.Second)
 			e.await(held, task.Running)
-			pool := rawPool(t, address, driver)
+			pool := storagetest.Raw(t, address)
 			running := func() (n int) {
 				t.Helper()
 				if err := pool.QueryRowContext(t.Context(), `SELECT count(*) FROM river_job WHERE state = 'running'`).Scan(&n); err != nil {
@@ -288,7 +272,7 @@ func TestIdleQueuesCostNothing(t *testing.T) {
 			e.await(e.submit("a", task.SubmitIn{QueueID: "7"}), task.Completed)
 			e.await(e.submit("a", task.SubmitIn{QueueID: "98"}), task.Completed)
 			var producers int
-			if err := rawPool(t, address, driver).QueryRowContext(t.Context(), `SELECT count(*) FROM river_queue`).Scan(&producers); err != nil {
+			if err := storagetest.Raw(t, address).QueryRowContext(t.Context(), `SELECT count(*) FROM river_queue`).Scan(&producers); err != nil {
 				t.Fatal(err)
 			}
 			if producers != 1 {

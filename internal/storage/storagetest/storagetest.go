@@ -3,6 +3,7 @@ package storagetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"reflect"
 	"slices"
@@ -83,6 +84,21 @@ func Open(t testing.TB, url string) *storage.DB {
 	}
 	t.Cleanup(func() { db.Close() }) // some tests close it during calls
 	return db
+}
+
+// Raw opens the database of a store without its schema's checks. It is closed after the test.
+func Raw(t testing.TB, address string) *sql.DB {
+	t.Helper()
+	driver, source := "pgx", address
+	if path, is := strings.CutPrefix(address, "sqlite://"); is {
+		driver, source = "sqlite", "file:"+path+"?_pragma=busy_timeout(10000)"
+	}
+	pool, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	return pool
 }
 
 // openAtOnce opens a store without a schema several times at once.

@@ -244,7 +244,7 @@ func giveBack(t *testing.T, db *storage.DB) {
 func wakeWorkspace(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	wake := func(workspace string) int {
-		n, err := b.ledger.Wake(t.Context(), worker, workspace, noon)
+		n, err := b.ledger.Wake(t.Context(), worker, workspace)
 		noError(t, err)
 		return n
 	}
