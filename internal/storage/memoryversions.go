@@ -162,12 +162,26 @@ func (s memoryStore) Restore(ctx context.Context, place memory.Place, number int
 	return r, err
 }
 
-// Purge removes a version also if it is too old or has expired.
-func (s memoryStore) Purge(ctx context.Context, scope memory.Scope, keys []string) (removed int, err error) {
-	q := under(scope)
+// Purge removes a version also if it is too old or has expired. Entries go without a copy.
+func (s memoryStore) Purge(ctx context.Context, scope memory.Scope, keys []string, naming int) (p memory.Purged, err error) {
+	which := under(scope)
 	if keys != nil {
-		q = q.and(`AND`).with(among("key", bytesOf(keys)))
+		which = which.and(`AND`).with(among("key", bytesOf(keys)))
 	}
-	q = sqlf(`DELETE FROM memory_versions`).with(q)
-	return s.db.writer().exec(ctx, q.text, q.args...)
+	s.history = memory.History{}
+	err = s.db.transact(ctx, func(t executor) (err error) {
+		p = memory.Purged{Keys: []string{}}
+		p.Entries, err = s.remove(ctx, t, alive(which, scope.Now), scope.Now, func(key string) {
+			if len(p.Keys) < naming {
+				p.Keys = append(p.Keys, key)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		versions := sqlf(`DELETE FROM memory_versions`).with(which)
+		p.Versions, err = t.exec(ctx, versions.text, versions.args...)
+		return err
+	})
+	return p, err
 }

@@ -414,6 +414,13 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 	if in.DryRun {
 		remove = s.store.Existing
 	}
+	if in.Purge && !in.DryRun {
+		remove = func(ctx context.Context, scope Scope, keys []string) ([]string, error) {
+			purged, err := s.store.Purge(ctx, scope, keys, 1)
+			out.Purged = purged.Versions
+			return purged.Keys, err
+		}
+	}
 	found, err := remove(ctx, Scope{Namespace: at.Namespace, Workspace: at.Workspace, Now: now}, []string{in.Key})
 	switch {
 	case err != nil:
@@ -430,12 +437,6 @@ func (s *Service) Delete(ctx context.Context, in DeleteIn) (DeleteOut, error) {
 		out.Deleted, out.Message = true, "deleted"
 		if undo := s.undo(ctx, at.Workspace); undo != "" && !in.Purge {
 			out.Message += "; " + undo
-		}
-	}
-	if in.Purge && !in.DryRun {
-		out.Purged, err = s.store.Purge(ctx, Scope{Namespace: at.Namespace, Workspace: at.Workspace}, []string{in.Key})
-		if err != nil {
-			return DeleteOut{}, fmt.Errorf("removing earlier versions: %w", err)
 		}
 	}
 	s.expire(ctx, now)
@@ -517,6 +518,10 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 		return out, toolfold.Errorf(toolfold.InvalidInput, "keys and prefix are both given, and one of them is meant").
 			About(toolfold.ProblemRefused, "keys", "prefix").
 			WithHint("give keys to delete just these, or prefix to delete all keys that start with it")
+	case (len(keys) > 0 || in.Prefix != "") && in.Purge && !in.DryRun:
+		purged, failed := s.store.Purge(ctx, scope, keys, maxNamed)
+		found, first, out.Purged, err = purged.Entries, purged.Keys, purged.Versions, failed
+		out.NotFound = max(0, len(keys)-found)
 	case len(keys) > 0:
 		remove := s.store.Delete
 		if in.DryRun {
@@ -550,14 +555,6 @@ func (s *Service) BulkDelete(ctx context.Context, in BulkDeleteIn) (BulkDeleteOu
 		return out, nil
 	}
 	out.Deleted, out.DeletedKeys = found, first
-	if in.Purge {
-		if len(keys) == 0 {
-			keys = nil // all keys with the prefix
-		}
-		if out.Purged, err = s.store.Purge(ctx, scope, keys); err != nil {
-			return BulkDeleteOut{}, fmt.Errorf("removing earlier versions: %w", err)
-		}
-	}
 	s.expire(ctx, now)
 	return out, nil
 }
@@ -575,13 +572,14 @@ func (s *Service) Clear(ctx context.Context, in ClearIn) (ClearOut, error) {
 	}
 	out := ClearOut{Namespace: in.Namespace, ClearedAt: scope.Now}
 	var err error
-	if out.Cleared, _, err = s.store.DeleteAll(ctx, scope, 0); err != nil {
-		return ClearOut{}, fmt.Errorf("clearing namespace: %w", err)
-	}
 	if in.Purge {
-		if out.Purged, err = s.store.Purge(ctx, scope, nil); err != nil {
-			return ClearOut{}, fmt.Errorf("removing earlier versions: %w", err)
-		}
+		purged, failed := s.store.Purge(ctx, scope, nil, 0)
+		out.Cleared, out.Purged, err = purged.Entries, purged.Versions, failed
+	} else {
+		out.Cleared, _, err = s.store.DeleteAll(ctx, scope, 0)
+	}
+	if err != nil {
+		return ClearOut{}, fmt.Errorf("clearing namespace: %w", err)
 	}
 	s.expire(ctx, scope.Now)
 	rest, err := s.store.Count(ctx, Scope{Namespace: in.Namespace, Except: scope.Workspace, Now: scope.Now})

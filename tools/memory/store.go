@@ -82,6 +82,12 @@ type Restored struct {
 	Current *Entry // the replaced entry; nil = there was no entry
 }
 
+// Purged is the outcome of [Store.Purge].
+type Purged struct {
+	Entries, Versions int      // removed
+	Keys              []string // of the first removed entries, sorted
+}
+
 // User is the workspace of entries that belong to all workspaces.
 const User = "user"
 
@@ -217,10 +223,10 @@ type Store interface {
 	// since.
 	Restore(ctx context.Context, at Place, number int, by Restorer) (Restored, error)
 
-	// Purge removes the earlier versions of keys in the namespace and workspace of a scope. If keys
-	// is nil, it removes versions of all keys with the scope's prefix. It returns the number of
-	// removed versions.
-	Purge(ctx context.Context, scope Scope, keys []string) (removed int, err error)
+	// Purge removes the entries in the namespace and workspace of a scope and all their earlier
+	// versions, also of entries that were deleted before: those with keys or, if keys is nil, those
+	// whose keys start with the scope's prefix. It names the first keys, at most naming.
+	Purge(ctx context.Context, scope Scope, keys []string, naming int) (Purged, error)
 
 	// Expire removes up to limit entries and versions that have expired or are older than the
 	// history, and returns their number.

@@ -42,7 +42,8 @@ func Memory() Suite {
 			"restore at once":       restoreAtOnce,
 		},
 		Durabilities: map[string]func(*testing.T, string){
-			"reopen": reopen,
+			"purge whole": purgeWhole,
+			"reopen":      reopen,
 		},
 	}
 }

@@ -169,12 +169,12 @@ func historyOfDeleted(t *testing.T, db *storage.DB) {
 	noError(t, err)
 	equal(t, []int{get(t, s, "n", "b").Version, get(t, s, "n", "c").Version}, []int{4, 3})
 
-	removed, err := s.Purge(t.Context(), memory.Scope{Namespace: "n"}, []string{"a", "none"})
+	purged, err := s.Purge(t.Context(), memory.Scope{Namespace: "n"}, []string{"a", "none"}, 9)
 	noError(t, err)
-	equal(t, removed, 2)
-	removed, err = s.Purge(t.Context(), memory.Scope{Namespace: "n", Prefix: "b"}, nil)
+	equal(t, purged, memory.Purged{Entries: 1, Versions: 2, Keys: []string{"a"}})
+	purged, err = s.Purge(t.Context(), memory.Scope{Namespace: "n", Prefix: "b"}, nil, 9)
 	noError(t, err)
-	equal(t, removed, 3)
+	equal(t, purged, memory.Purged{Entries: 1, Versions: 3, Keys: []string{"b"}})
 	equal(t, versions(t, s, memory.Scope{}, false), []string{"c@1=12", "c@2=1"})
 
 	// What expires leaves no version, and a version goes when it expires.
@@ -225,6 +225,49 @@ func historyIsBounded(t *testing.T, db *storage.DB) {
 	_, err = db.Memory(memory.History{}).Expire(t.Context(), noon.Add(time.Hour), 9) // off
 	noError(t, err)
 	equal(t, versions(t, s, memory.Scope{Now: noon}, true), []string{})
+}
+
+// purgeWhole checks that a purge removes an entry together with its earlier versions: if the
+// versions cannot be removed, the entry stays.
+func purgeWhole(t *testing.T, url string) {
+	db := Open(t, url)
+	service := memory.New(db.Memory(lastTen), func() time.Time { return noon })
+	for _, value := range []string{`"old"`, `"new"`} {
+		_, err := service.Store(t.Context(), memory.StoreIn{Namespace: "n", Key: "k", Value: json.RawMessage(value)})
+		noError(t, err)
+	}
+	refuse := []string{`CREATE TRIGGER refuse BEFORE DELETE ON memory_versions BEGIN SELECT RAISE(ABORT, 'refused'); END`}
+	if strings.HasPrefix(url, "postgres") {
+		refuse = []string{
+			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`,
+			`CREATE TRIGGER refuse BEFORE DELETE ON memory_versions FOR EACH ROW EXECUTE FUNCTION refuse()`,
+		}
+	}
+	for _, statement := range refuse {
+		_, err := Raw(t, url).ExecContext(t.Context(), statement)
+		noError(t, err)
+	}
+	for name, purge := range map[string]func() error{
+		"delete": func() error {
+			_, err := service.Delete(t.Context(), memory.DeleteIn{Namespace: "n", Key: "k", Purge: true})
+			return err
+		},
+		"bulk_delete": func() error {
+			_, err := service.BulkDelete(t.Context(), memory.BulkDeleteIn{Namespace: "n", Prefix: "k", Purge: true})
+			return err
+		},
+		"clear": func() error {
+			_, err := service.Clear(t.Context(), memory.ClearIn{Namespace: "n", Confirm: true, Purge: true})
+			return err
+		},
+	} {
+		if err := purge(); err == nil {
+			t.Errorf("%s removed the versions", name)
+		}
+		e, err := service.Get(t.Context(), memory.GetIn{Namespace: "n", Key: "k"})
+		noError(t, err)
+		equal(t, []any{name, string(e.Value)}, []any{name, `"new"`})
+	}
 }
 
 // restoreAtOnce holds that callers who store, delete and restore one entry at the same time lose no version.
