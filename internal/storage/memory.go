@@ -348,8 +348,10 @@ func (s memoryStore) remove(ctx context.Context, t executor, condition query, no
 	return len(ids), err
 }
 
-// Expire reads before it takes the writer's lock: usually there is nothing to remove.
+// Expire reads before it takes the writer's lock: usually there is nothing to remove. Without a
+// history, it leaves versions until they expire: other processes of the store may keep them.
 func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (removed int, err error) {
+	const tooOld = "replaced_at <= ?"
 	micros := now.UnixMicro()
 	for _, gone := range []struct {
 		table, condition string
@@ -357,8 +359,11 @@ func (s memoryStore) Expire(ctx context.Context, now time.Time, limit int) (remo
 	}{
 		{"memory", "expires_at <= ?", micros},
 		{"memory_versions", "expires_at <= ?", micros},
-		{"memory_versions", "replaced_at <= ?", s.history.Since(now).UnixMicro()},
+		{"memory_versions", tooOld, s.history.Since(now).UnixMicro()},
 	} {
+		if gone.condition == tooOld && !s.history.On() {
+			continue
+		}
 		ids, err := all(ctx, s.db.reader(), sqlf(`SELECT id FROM `+gone.table+` WHERE `+gone.condition+` LIMIT ?`, gone.until, limit-removed),
 			only[int64])
 		if err != nil {

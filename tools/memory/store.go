@@ -31,7 +31,8 @@ func (e Entry) Same(other Entry) bool {
 }
 
 // History limits the earlier versions that a store keeps of an entry, also of a deleted one. The
-// zero value keeps no versions. Versions are not kept after they expire.
+// zero value keeps no versions, and leaves those of other processes. Versions are not kept after
+// they expire.
 type History struct {
 	Versions int           // latest versions of an entry
 	Age      time.Duration // since a version was replaced or deleted
