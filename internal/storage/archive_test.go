@@ -315,19 +315,77 @@ func TestImportKeepsVersionsOfNotes(t *testing.T) {
 		archive := exported(t, db)
 		store(other, "1", "2", "30", "40", "50")
 		for _, to := range []*DB{other, empty} {
-			if _, err := imports(t, to, archive, Import{Replace: true}); err != nil {
+			if _, err := imports(t, to, archive, Import{Replace: true, History: history, At: fromMicros(8)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if diff := cmp.Diff([]string{"1=1", "2=2", "now 3=3"}, versions(empty)); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]string{"1=1", "2=2", "3=30", "4=40", "now 5=3"}, versions(other)); diff != "" {
+		if diff := cmp.Diff([]string{"1=1", "2=2", "3=30", "4=40", "5=50", "now 6=3"}, versions(other)); diff != "" {
 			t.Error(diff)
 		}
-		store(other, "6")
-		if diff := cmp.Diff([]string{"1=1", "2=2", "3=30", "4=40", "5=3", "now 6=6"}, versions(other)); diff != "" {
+		store(other, "7")
+		if diff := cmp.Diff([]string{"1=1", "2=2", "3=30", "4=40", "5=50", "6=3", "now 7=7"}, versions(other)); diff != "" {
 			t.Error(diff)
+		}
+
+		// The number of a replaced value is one of another version in the archive, or the archive has the value already.
+		store(other, "8")
+		later := exported(t, other)
+		for _, c := range []struct{ stored, want []string }{
+			{[]string{"1", "2"}, []string{"1=1", "2=2", "3=30", "4=40", "5=50", "6=3", "7=7", "now 8=8"}},
+			{[]string{"1", "20"}, []string{"1=1", "2=2", "3=30", "4=40", "5=50", "6=3", "7=7", "8=20", "now 9=8"}},
+		} {
+			earlier := archiveStore(t, name)
+			store(earlier, c.stored...)
+			if _, err := imports(t, earlier, later, Import{Replace: true, History: history, At: fromMicros(8)}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, versions(earlier)); diff != "" {
+				t.Error(diff)
+			}
+		}
+	})
+}
+
+// A note that is stored while an import compares it stays: the import waits for it, or it for the import.
+func TestImportWaitsForWriters(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		from, db := archiveStore(t, goose.DialectSQLite3), archiveStore(t, name)
+		history := memory.History{Versions: 10, Age: time.Hour}
+		put := func(db *DB, value string) error {
+			e := memory.Entry{Namespace: "n", Key: "k", Workspace: "w", Value: []byte(value), StoredAt: fromMicros(1)}
+			_, err := db.Memory(history).Put(context.WithoutCancel(t.Context()), e, nil)
+			return err
+		}
+		if err := errors.Join(put(from, "2"), put(db, "1")); err != nil {
+			t.Fatal(err)
+		}
+		stored := make(chan error, 1)
+		begun := false
+		_, err := imports(t, db, exported(t, from), Import{Replace: true, History: history, At: fromMicros(2), Progress: func(done, all int) {
+			if begun || 2*done < all {
+				return
+			}
+			begun = true
+			go func() { stored <- put(db, "3") }()
+			for waits := 0; name == goose.DialectPostgres && waits == 0 && len(stored) == 0; {
+				var err error
+				if waits, err = scalar[int](t.Context(), db.reader(),
+					sqlf(`SELECT count(*) FROM pg_locks WHERE relation = 'memory'::regclass AND NOT granted`)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}})
+		if err := errors.Join(err, <-stored); err != nil {
+			t.Fatal(err)
+		}
+		list, err := all(t.Context(), db.reader(), sqlf(`SELECT value FROM memory_versions ORDER BY version`), only[string])
+		e, _, failed := db.Memory(history).Get(t.Context(), memory.Place{Namespace: "n", Key: "k", Workspace: "w"}, fromMicros(3))
+		if list = append(list, string(e.Value)); err != nil || failed != nil || !slices.Equal(list, []string{"1", "2", "3"}) {
+			t.Errorf("stored %v: %v, %v", list, err, failed)
 		}
 	})
 }

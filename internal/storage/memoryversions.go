@@ -16,7 +16,7 @@ func (s memoryStore) keep(ctx context.Context, t executor, condition query, now 
 	if !s.history.On() {
 		return nil
 	}
-	q := copyVersions(condition, now)
+	q := copyVersions(nextNumber, condition, now)
 	if n, err := t.exec(ctx, q.text, q.args...); err != nil || n == 0 {
 		return err
 	}
@@ -28,20 +28,21 @@ func (s memoryStore) keepOne(ctx context.Context, t executor, e memory.Entry, no
 	if !s.history.On() {
 		return e.Version, nil
 	}
-	version, err = scalar[int](ctx, t, copyVersions(at(placeOf(e)), now).and(`RETURNING version`))
+	version, err = scalar[int](ctx, t, copyVersions(nextNumber, at(placeOf(e)), now).and(`RETURNING version`))
 	if err != nil {
 		return 0, err
 	}
 	return version, s.trim(ctx, t, at(placeOf(e)))
 }
 
-// copyVersions copies the entries of a condition into the history.
-func copyVersions(condition query, now time.Time) query {
+// nextNumber is the number of an entry's version: its own, or the next one if that is taken.
+const nextNumber = `(SELECT CASE WHEN memory.revision > coalesce(max(v.version), 0) THEN memory.revision ELSE max(v.version) + 1 END
+	FROM memory_versions AS v WHERE v.namespace = memory.namespace AND v.key = memory.key AND v.workspace = memory.workspace)`
+
+// copyVersions copies the entries of a condition into the history, under the number of an expression.
+func copyVersions(number string, condition query, now time.Time) query {
 	return sqlf(`INSERT INTO memory_versions (namespace, key, workspace, version, stored_at, replaced_at, expires_at, author, tags, value)
-		SELECT namespace, key, workspace,
-			(SELECT CASE WHEN memory.revision > coalesce(max(v.version), 0) THEN memory.revision ELSE max(v.version) + 1 END
-				FROM memory_versions AS v WHERE v.namespace = memory.namespace AND v.key = memory.key AND v.workspace = memory.workspace),
-			stored_at, ?, expires_at, author, tags, value FROM memory`, now.UnixMicro()).with(condition)
+		SELECT namespace, key, workspace, `+number+`, stored_at, ?, expires_at, author, tags, value FROM memory`, now.UnixMicro()).with(condition)
 }
 
 // trim removes the oldest versions of the entries of a condition that are too many or too large.

@@ -3,6 +3,7 @@ package storage
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/base64"
@@ -14,9 +15,13 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/pressly/goose/v3"
+
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -26,6 +31,11 @@ type Import struct {
 	Replace  bool     // replace objects of the store that are different
 	DryRun   bool     // do not change the store
 	Activate bool     // let tasks and schedules run, also those that earlier imports left paused
+
+	// The history gets the value of a replaced note as a version of that time, unless the archive
+	// has the value too. The zero value keeps no versions.
+	History memory.History
+	At      time.Time
 
 	// Progress is called after each object of each pass, with the total of all passes. It may be
 	// nil.
@@ -70,7 +80,9 @@ func (db *DB) Import(ctx context.Context, r io.ReadSeeker, in Import) (map[strin
 		return nil, fmt.Errorf("importing an archive: %w", db.dialect.explain(err))
 	}
 	u.executor = newExecutor(tx, db.dialect)
-	err = u.compare(ctx)
+	if err = u.lock(ctx); err == nil {
+		err = u.compare(ctx)
+	}
 	if err == nil && !in.DryRun {
 		if err = u.write(ctx); err == nil {
 			if err := tx.Commit(); err != nil {
@@ -91,6 +103,32 @@ func (db *DB) importing(ctx context.Context, dry bool) (*sql.Tx, error) {
 		return db.moment(ctx)
 	}
 	return db.write.BeginTx(ctx, nil)
+}
+
+// lock makes other writers of the tables wait until the import ends, so that it replaces nothing
+// that it has not compared. On SQLite, its transaction does so already.
+func (u *unarchive) lock(ctx context.Context) error {
+	if u.DryRun || u.dialect.name != goose.DialectPostgres {
+		return nil
+	}
+	var names []string
+	var add func(archiveTable)
+	add = func(t archiveTable) {
+		names = append(names, t.name)
+		for _, child := range t.children {
+			add(child)
+		}
+	}
+	for _, kind := range archiveKinds {
+		if u.found[kind.name] != nil {
+			add(kind.archiveTable)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	_, err := u.exec(ctx, `LOCK TABLE `+strings.Join(names, ", ")+` IN EXCLUSIVE MODE`)
+	return err
 }
 
 // Activate lets all tasks and schedules run that imports left paused, and returns their number.
@@ -120,6 +158,7 @@ type unarchive struct {
 type replaced struct {
 	table archiveTable
 	key   []any
+	value bool // a note whose value or tags differ
 }
 
 // archiveObject is an object of an archive, with its line.
@@ -262,12 +301,31 @@ func (u *unarchive) check(ctx context.Context) (err error) {
 		}
 		return nil
 	})
+	if err == nil {
+		err = u.lacking()
+	}
 	for kind := range u.manifest {
 		if slices.Contains(ArchiveKinds(), kind) && (u.Kinds == nil || slices.Contains(u.Kinds, kind)) {
 			u.found[kind] = &Imported{}
 		}
 	}
 	return err
+}
+
+// lacking returns an error if the archive was written without a kind of the import.
+func (u *unarchive) lacking() error {
+	var has []string
+	for _, kind := range ArchiveKinds() {
+		if u.manifest[kind].Objects > 0 {
+			has = append(has, kind)
+		}
+	}
+	for _, kind := range u.Kinds {
+		if _, written := u.manifest[kind]; !written {
+			return fmt.Errorf("it has no %s: it has %s", kind, cmp.Or(strings.Join(has, ", "), "no objects"))
+		}
+	}
+	return nil
 }
 
 // claim returns a map key for values of objects of a kind.
@@ -454,7 +512,8 @@ func (u *unarchive) compareObject(ctx context.Context, o archiveObject) error {
 		if counts.Different++; len(counts.Names) < maxNamed {
 			counts.Names = append(counts.Names, nameOf(o.table, o.row))
 		}
-		u.replaced = append(u.replaced, replaced{o.table, key})
+		value := o.table.name == "memory" && !bytes.Equal(ordered.MustJSON(there.values(noteValue)), ordered.MustJSON(o.row.values(noteValue)))
+		u.replaced = append(u.replaced, replaced{o.table, key, value})
 	} else {
 		counts.New++
 	}
@@ -465,6 +524,9 @@ func (u *unarchive) compareObject(ctx context.Context, o archiveObject) error {
 	}
 	return err
 }
+
+// noteValue are the columns of a note that make a version of it, see [memory.Entry.Same].
+var noteValue = []string{"value", "tags"}
 
 // same reports whether an object is equal in the store and in the archive. The creation times of
 // the server's own queues are ignored.
@@ -508,6 +570,13 @@ func keyed(t archiveTable, key []any) query {
 // write writes the objects that compare found new or different.
 func (u *unarchive) write(ctx context.Context) error {
 	for _, r := range u.replaced {
+		if r.value && u.History.On() {
+			q := copyVersions(`-revision`, sqlf(`WHERE`).with(keyed(r.table, r.key)).and(`AND (expires_at IS NULL OR expires_at > ?)`,
+				u.At.UnixMicro()), u.At)
+			if _, err := u.exec(ctx, q.text, q.args...); err != nil {
+				return err
+			}
+		}
 		if err := u.remove(ctx, r.table, keyed(r.table, r.key)); err != nil {
 			return err
 		}
@@ -523,14 +592,30 @@ func (u *unarchive) write(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err == nil {
-		_, err = u.exec(ctx, afterVersions)
+	for _, statement := range []string{dropTwice, numberVersions, afterVersions} {
+		if err == nil {
+			_, err = u.exec(ctx, statement)
+		}
 	}
 	if err == nil && u.Activate {
 		_, err = u.exec(ctx, activate, heldByImport)
 	}
 	return err
 }
+
+// The versions of replaced notes have negative numbers until the versions of the archive are there.
+const (
+	// dropTwice removes those whose value the archive has too.
+	dropTwice = `DELETE FROM memory_versions WHERE version < 0 AND EXISTS (SELECT 1 FROM memory_versions AS v
+		WHERE v.version > 0 AND ` + samePlace + ` AND v.value = memory_versions.value AND v.tags IS NOT DISTINCT FROM memory_versions.tags)`
+
+	// numberVersions gives the others their own number, or the next one if that is taken.
+	numberVersions = `UPDATE memory_versions SET version = (SELECT CASE WHEN -memory_versions.version > coalesce(max(v.version), 0)
+			THEN -memory_versions.version ELSE max(v.version) + 1 END
+		FROM memory_versions AS v WHERE v.version > 0 AND ` + samePlace + `) WHERE version < 0`
+
+	samePlace = `v.namespace = memory_versions.namespace AND v.key = memory_versions.key AND v.workspace = memory_versions.workspace`
+)
 
 // afterVersions gives notes numbers after those of their earlier versions, if the store and the
 // archive had different histories of a note.

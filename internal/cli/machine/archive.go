@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -46,57 +47,61 @@ func ImportCommand() *cli.Command {
 	}
 }
 
-// archiveOf returns the file and the kinds of objects from the command line, and opens the store.
-// The file is empty for an import that only activates.
-func archiveOf(c *cli.Context) (file string, kinds []string, db *storage.DB, err error) {
+// archiveOf returns the file and the kinds of objects from the command line. The file is empty for
+// an import that only activates.
+func archiveOf(c *cli.Context) (file string, kinds []string, err error) {
 	file = c.Args().First()
 	activates := c.NArg() == 0 && c.Bool("activate")
 	switch {
 	case c.NArg() == 1 && file == "" && c.Command.Name == "export":
-		return "", nil, nil, env.UsageError("the name of the file is empty: name a file to write, such as backup.jsonl")
+		return "", nil, env.UsageError("the name of the file is empty: name a file to write, such as backup.jsonl")
 	case c.NArg() == 1 && file == "":
-		return "", nil, nil, env.UsageError("the name of the file is empty: name a file that toolfold export wrote")
+		return "", nil, env.UsageError("the name of the file is empty: name a file that toolfold export wrote")
 	case c.NArg() > 1 || c.NArg() == 0 && !activates || file == "-":
-		return "", nil, nil, env.UsageError("%s takes the name of one file", c.Command.Name)
+		return "", nil, env.UsageError("%s takes the name of one file", c.Command.Name)
 	}
 	for _, name := range []string{"replace", "dry-run", onlyFlag.Name} {
 		if activates && c.IsSet(name) {
-			return "", nil, nil, env.UsageError("--%s needs a file: without one, import --activate lets all imported tasks and schedules run", name)
+			return "", nil, env.UsageError("--%s needs a file: without one, import --activate lets all imported tasks and schedules run", name)
 		}
 	}
 	for _, list := range c.StringSlice(onlyFlag.Name) {
 		for _, kind := range strings.Split(list, ",") {
 			if kind = strings.TrimSpace(kind); !slices.Contains(storage.ArchiveKinds(), kind) {
-				return "", nil, nil, env.UsageError("--only: unknown kind %q: one of %s", kind, strings.Join(storage.ArchiveKinds(), ", "))
+				return "", nil, env.UsageError("--only: unknown kind %q: one of %s", kind, strings.Join(storage.ArchiveKinds(), ", "))
 			}
 			kinds = append(kinds, kind)
 		}
 	}
-	o, err := settings.Load(c)
-	if err != nil {
-		return "", nil, nil, err
+	return file, kinds, nil
+}
+
+// openStore opens the store of an export or import, with the settings.
+func openStore(c *cli.Context) (db *storage.DB, o *settings.Options, err error) {
+	if o, err = settings.Load(c); err != nil {
+		return nil, o, err
 	}
 	if o.Store == "memory:" {
-		return "", nil, nil, errors.New("the store memory: ends with its process: name another one with --store")
+		return nil, o, errors.New("the store memory: ends with its process: name another one with --store")
 	}
 	exists, err := storage.Exists(c.Context, o.Store, o.StoreOptions()...)
 	if err != nil {
-		return "", nil, nil, err
+		return nil, o, err
 	}
 	url := o.Store
 	switch {
-	case !exists && (c.Command.Name == "export" || activates):
-		return "", nil, nil, errors.New("there is no store yet: nothing was stored; " +
+	case !exists && (c.Command.Name == "export" || c.NArg() == 0):
+		return nil, o, errors.New("there is no store yet: nothing was stored; " +
 			"toolfold status shows which store is used, --store names another")
 	case !exists && c.Bool("dry-run"):
 		url = "memory:" // the store would be empty too
 	case c.Bool("dry-run"):
 		if err := storage.CheckCurrent(c.Context, o.Store, o.StoreOptions()...); err != nil {
-			return "", nil, nil, fmt.Errorf("%w: a dry run does not upgrade it; start this version of toolfold on it first", err)
+			return nil, o, fmt.Errorf("%w: a dry run does not upgrade it; start this version of toolfold on it first", err)
 		}
 	}
 	db, err = storage.Open(c.Context, url, o.StoreOptions()...)
-	return file, kinds, db, err
+	return db, o, err
 }
 
 // shownEvery is the number of objects between two lines of progress.
@@ -118,7 +123,11 @@ func bar(done, all int) string {
 }
 
 func exportStore(c *cli.Context) (err error) {
-	name, kinds, db, err := archiveOf(c)
+	name, kinds, err := archiveOf(c)
+	if err != nil {
+		return err
+	}
+	db, _, err := openStore(c)
 	if err != nil {
 		return err
 	}
@@ -159,34 +168,26 @@ func exportStore(c *cli.Context) (err error) {
 }
 
 func importStore(c *cli.Context) error {
-	if name := c.Args().First(); name != "" && name != "-" {
-		if _, err := os.Stat(name); err != nil {
-			return err // before a store is made
-		}
-	}
-	name, kinds, db, err := archiveOf(c)
+	name, kinds, err := archiveOf(c)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	if name == "" {
-		n, err := db.Activate(c.Context)
-		if err != nil {
-			return err
-		}
-		if c.Bool(env.JSONFlag.Name) {
-			return env.PrintJSON(c, map[string]any{"activated": n})
-		}
-		_, err = fmt.Fprintf(c.App.Writer, "activated %d tasks and schedules\n", n)
-		return err
+		return activateStore(c)
 	}
-	file, err := os.Open(name)
+	file, err := os.Open(name) // before a store is made
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	db, o, err := openStore(c)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
 	found, err := db.Import(c.Context, file, storage.Import{
 		Kinds: kinds, Replace: c.Bool("replace"), DryRun: c.Bool("dry-run"), Activate: c.Bool("activate"),
+		History: o.NoteHistory(), At: time.Now(),
 		Progress: func(done, all int) {
 			if done%shownEvery == 0 {
 				progress(c, bar(done, all))
@@ -197,13 +198,36 @@ func importStore(c *cli.Context) error {
 	if err != nil && !errors.Is(err, storage.ErrDifferent) && !errors.Is(err, storage.ErrConflict) {
 		return err
 	}
+	return printImport(c, found, err)
+}
+
+// activateStore lets the tasks and schedules of earlier imports run.
+func activateStore(c *cli.Context) error {
+	db, _, err := openStore(c)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	n, err := db.Activate(c.Context)
+	if err != nil {
+		return err
+	}
+	if c.Bool(env.JSONFlag.Name) {
+		return env.PrintJSON(c, map[string]any{"activated": n})
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "activated %d tasks and schedules\n", n)
+	return err
+}
+
+// printImport prints the counts of an import and returns its error.
+func printImport(c *cli.Context, found map[string]*storage.Imported, err error) error {
 	if c.Bool(env.JSONFlag.Name) {
 		return cmp.Or(env.PrintJSON(c, map[string]any{"kinds": found, "written": err == nil && !c.Bool("dry-run")}), err)
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "kind\tnew\tequal\tdifferent")
 	for _, kind := range storage.ArchiveKinds() {
-		if k := found[kind]; k != nil && k.New+k.Equal+k.Different > 0 {
+		if k := found[kind]; k != nil && (k.New+k.Equal+k.Different > 0 || c.IsSet(onlyFlag.Name)) {
 			fmt.Fprintf(w, "%s\t%d\t%d\t%d\n", kind, k.New, k.Equal, k.Different)
 		}
 	}

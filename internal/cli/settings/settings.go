@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/urfave/cli/v2"
@@ -298,6 +299,11 @@ func flagText(c *cli.Context, setting string) string {
 		return strings.Join(c.StringSlice(FlagName(setting)), ",")
 	}
 	return fmt.Sprint(c.Value(FlagName(setting)))
+}
+
+// NoteHistory returns the limits of earlier versions of notes.
+func (o *Options) NoteHistory() memory.History {
+	return memory.History{Versions: o.MemoryVersions, Age: time.Duration(o.MemoryVersionDays) * 24 * time.Hour}
 }
 
 // StoreOptions are the options of every store. Ambient credentials are allowed, because only the user

@@ -29,7 +29,6 @@ import (
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/ability"
-	"github.com/toolfold/toolfold/tools/memory"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -131,7 +130,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	b.Surface = surface.New(shown)
 	host := app.Host{
 		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
-		NoteHistory: memory.History{Versions: o.MemoryVersions, Age: time.Duration(o.MemoryVersionDays) * 24 * time.Hour},
+		NoteHistory: o.NoteHistory(),
 		MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
 		Trusted: o.Trusted, Vectors: vectors, Rights: shown.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
