@@ -423,6 +423,59 @@ func TestImportPausesTasks(t *testing.T) {
 	})
 }
 
+// A task that was asked to end while it ran ends as cancelled once it is activated, and what depends on it fails.
+func TestImportKeepsCancellation(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		from, db := archiveStore(t, goose.DialectSQLite3), archiveStore(t, name)
+		now := time.UnixMicro(1_700_000_000_000_000).UTC()
+		submit := func(id string, on ...string) {
+			made := task.Task{ID: id, QueueID: task.DefaultQueue, Name: id, Priority: task.Medium, Type: task.Sequential, Workspace: "w",
+				CreatedAt: now, MaxAttempts: 1, Dependencies: on}
+			if _, err := from.Task().Submit(t.Context(), made, now, 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		submit("first")
+		submit("second", "first")
+		worked, _, err := from.Work()
+		if err == nil {
+			err = worked.Enter(t.Context(), "worker", "w", time.Hour)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if claimed, err := worked.Claim(t.Context(), "worker", "w", 1, now); err != nil || len(claimed) != 1 {
+			t.Fatalf("claimed %v: %v", claimed, err)
+		}
+		if _, _, err := from.Task().Cancel(t.Context(), task.Cancellation{TaskID: "first", Reason: "a mistake", At: now}); err != nil {
+			t.Fatal(err)
+		}
+		archive := exported(t, from)
+		if _, err := imports(t, db, archive, Import{}); err != nil {
+			t.Fatal(err)
+		}
+		if again := exported(t, db); !bytes.Equal(again, archive) {
+			t.Errorf("the archive of the copy is different:\n%s", cmp.Diff(string(archive), string(again)))
+		}
+		if _, err := db.Activate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ledger, _, err := db.Work()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ledger.Release(t.Context(), now); err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string][2]string{"first": {task.Cancelled, "a mistake"}, "second": {task.Failed, ""}} {
+			got, _, err := db.Task().Get(t.Context(), id)
+			if err != nil || got.Status != want[0] || want[1] != "" && got.Error != want[1] {
+				t.Errorf("%s is %s with error %q: %v", id, got.Status, got.Error, err)
+			}
+		}
+	})
+}
+
 // A task that runs in the store is not replaced: its worker would go on with the replaced one.
 func TestImportLeavesRunningTasks(t *testing.T) {
 	archiveTargets(t, func(t *testing.T, name goose.Dialect) {

@@ -307,9 +307,15 @@ func (l ledger) Release(ctx context.Context, now time.Time) (n int, err error) {
 		return 0, err
 	}
 	err = l.db.transition(ctx, func(t *transition) error {
-		n, err = t.queue(ctx, sqlf(`status = 'pending' AND id IN (SELECT id `+due+` AND schedule = '' ORDER BY due_at, id LIMIT ?)`,
-			now.UnixMicro(), releasedAtOnce))
+		these := sqlf(`status = 'pending' AND id IN (SELECT id `+due+` AND schedule = '' ORDER BY due_at, id LIMIT ?)`,
+			now.UnixMicro(), releasedAtOnce)
+		// An archive has them of tasks that ran when it was written.
+		cancelled, err := t.end(ctx, task.Cancelled, sqlf(`error = cancel`), these.and(`AND cancel IS NOT NULL`), now)
 		if err != nil {
+			return err
+		}
+		queued, err := t.queue(ctx, these)
+		if n = cancelled + queued; err != nil {
 			return err
 		}
 		// Under the lock of the row, a time of a schedule is due once for all processes.

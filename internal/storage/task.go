@@ -33,9 +33,11 @@ const (
 	// import until that is activated.
 	heldByUser   = 1
 	heldByImport = 2
+)
 
+var (
 	// taskImported is 1 for a task that an import holds.
-	taskImported = `CASE WHEN status = 'pending' AND held = 2 THEN 1 ELSE 0 END`
+	taskImported = fmt.Sprintf(`CASE WHEN status = 'pending' AND held = %d THEN 1 ELSE 0 END`, heldByImport)
 
 	// taskColumns are read by scanTask.
 	taskColumns = taskListed + `, definition, input, output`
