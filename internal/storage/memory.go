@@ -167,13 +167,26 @@ func (s memoryStore) put(ctx context.Context, t executor, e memory.Entry, merge 
 // write inserts an entry, or replaces the one that was seen in its place. It reports false if
 // another caller stored one meanwhile.
 func (s memoryStore) write(ctx context.Context, t executor, e memory.Entry, restored int, replace bool) (done bool, err error) {
-	action := ` DO NOTHING`
-	if replace {
-		action = replaceOld
+	if !replace {
+		return s.place(ctx, t, insert(e, restored).with(s.onConflict(` DO NOTHING`)), placeOf(e))
 	}
-	q := insert(e, restored).with(s.onConflict(action))
+	q := insert(e, restored).with(s.onConflict(replaceOld))
 	n, err := t.exec(ctx, q.text, q.args...)
 	return n > 0, err
+}
+
+// place inserts an entry and reports whether it did. On PostgreSQL an insert that waited while
+// another caller deleted the entry of its place has not seen the version that this left: the new
+// entry gets a number after it.
+func (s memoryStore) place(ctx context.Context, t executor, q query, place memory.Place) (done bool, err error) {
+	n, err := t.exec(ctx, q.text, q.args...)
+	if err != nil || n == 0 || t.dialect.lock == "" {
+		return n > 0, err
+	}
+	q = sqlf(`UPDATE memory SET revision = 1 + last FROM (SELECT max(version) AS last FROM memory_versions`).with(at(place)).
+		and(`) AS v`).with(at(place)).and(`AND revision <= last`)
+	_, err = t.exec(ctx, q.text, q.args...)
+	return err == nil, err
 }
 
 func placeOf(e memory.Entry) memory.Place {
@@ -186,10 +199,12 @@ func at(p memory.Place) query {
 }
 
 func (s memoryStore) Add(ctx context.Context, e memory.Entry) (added bool, err error) {
-	now := e.StoredAt.UnixMicro()
-	q := insert(e, 0).with(s.onConflict(replaceExpired, now))
-	n, err := s.db.writer().exec(ctx, q.text, q.args...)
-	return n > 0, err
+	q := insert(e, 0).with(s.onConflict(replaceExpired, e.StoredAt.UnixMicro()))
+	err = s.db.transact(ctx, func(t executor) (err error) {
+		added, err = s.place(ctx, t, q, placeOf(e))
+		return err
+	})
+	return added && err == nil, err
 }
 
 func (s memoryStore) Get(ctx context.Context, place memory.Place, now time.Time) (e memory.Entry, found bool, err error) {
@@ -228,12 +243,11 @@ func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwri
 				stored++
 				continue
 			}
-			q := insert(e, 0).with(conflict)
-			n, err := t.exec(ctx, q.text, q.args...)
+			done, err := s.place(ctx, t, insert(e, 0).with(conflict), placeOf(e))
 			if err != nil {
 				return err
 			}
-			stored += n
+			stored += number(done)
 		}
 		return nil
 	})
