@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,17 +120,25 @@ func (s *Service) noVersion(ctx context.Context, at Place, number int, now time.
 	return failure.WithHint("memory.list with history lists the earlier versions of all keys")
 }
 
+// maxVersionsRead limits the versions in which getVersion looks for other workspaces.
+const maxVersionsRead = 100
+
 // getVersion reads a version of an entry. Without a workspace it tries the caller's own, then
-// workspace user, then the only other workspace that has the key.
+// workspace user, then the only other workspace that has the key or earlier versions of it.
 func (s *Service) getVersion(ctx context.Context, in GetIn, out GetOut, now time.Time) (GetOut, error) {
 	own := s.own(ctx)
 	places := []string{own, User}
+	var others []string
 	if in.Workspace != "" {
 		places = []string{s.workspace(ctx, in.Workspace, "")}
-	} else if e, found, _, err := s.find(ctx, Place{out.Namespace, in.Key, ""}, now); err != nil {
+	} else if e, found, holders, err := s.find(ctx, Place{out.Namespace, in.Key, ""}, now); err != nil {
 		return GetOut{}, err
 	} else if found {
 		places = append(places, e.Workspace)
+	} else if others, err = s.withVersions(ctx, Scope{Namespace: out.Namespace, Key: in.Key, Except: own, Now: now}, holders); err != nil {
+		return GetOut{}, err
+	} else if len(others) == 1 {
+		places = append(places, others[0])
 	}
 	for _, workspace := range places {
 		at := Place{out.Namespace, in.Key, workspace}
@@ -146,7 +155,19 @@ func (s *Service) getVersion(ctx context.Context, in GetIn, out GetOut, now time
 		}
 	}
 	out.Message = "no such version; memory.list with history and the key as prefix lists the versions there are"
+	if len(others) > 1 {
+		out.Message = noSuchKey(others)
+	}
 	return out, nil
+}
+
+// withVersions adds the workspaces of the latest earlier versions of a scope to others, sorted.
+func (s *Service) withVersions(ctx context.Context, scope Scope, others []string) ([]string, error) {
+	list, err := s.store.Versions(ctx, scope, true, VersionPosition{}, maxVersionsRead)
+	for _, v := range list {
+		others = append(others, v.Workspace)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(others))), wrap(err, "listing versions")
 }
 
 // listVersions lists the earlier versions of the entries of a scope.

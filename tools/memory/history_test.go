@@ -222,6 +222,32 @@ func TestHistoryOfWorkspaces(t *testing.T) {
 	equal(t, versionsOf(t, site, memory.ListIn{}), []string{"shop:k@1", "user:u@1"})
 }
 
+// A version of a key that only other workspaces have is the right one, or they are named.
+func TestVersionOfOtherWorkspaces(t *testing.T) {
+	t.Parallel()
+	services, pass := remembering(t, "shop", "site", "till")
+	for _, name := range []string{"site", "till"} {
+		for _, value := range []string{`"one of %s"`, `"two of %s"`} {
+			store(t, services[name], "", "both", fmt.Sprintf(value, name))
+			pass(time.Second)
+		}
+	}
+	store(t, services["site"], "", "gone", `"gone"`)
+	call(t, services["site"].Delete, memory.DeleteIn{Key: "gone"})
+	shop := services["shop"]
+	out := call(t, shop.Get, memory.GetIn{Key: "both", Version: 1})
+	equal(t, []any{out.Found, out.Message}, []any{false,
+		"no such key in this workspace; name one of these, which have it, as workspace: site, till"})
+	equal(t, string(call(t, shop.Get, memory.GetIn{Key: "both", Version: 1, Workspace: "till"}).Value), `"one of till"`)
+	gone := call(t, shop.Get, memory.GetIn{Key: "gone", Version: 1})
+	equal(t, []any{string(gone.Value), gone.Workspace}, []any{`"gone"`, "site"})
+	store(t, services["till"], "", "gone", `"here"`)
+	call(t, services["till"].Delete, memory.DeleteIn{Key: "gone"})
+	out = call(t, shop.Get, memory.GetIn{Key: "gone", Version: 1})
+	equal(t, []any{out.Found, out.Message}, []any{false,
+		"no such key in this workspace; name one of these, which have it, as workspace: site, till"})
+}
+
 // An import with overwrite keeps the replaced entries as earlier versions.
 func TestImportKeepsVersions(t *testing.T) {
 	t.Parallel()
