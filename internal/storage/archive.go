@@ -106,9 +106,9 @@ var (
 	anyObject = domain{like: map[string]any{}}
 	anyJSON   = domain{like: json.RawMessage{}}
 
-	// moments are microseconds since 1970 in the years 1 to 9999, which JSON can represent.
+	// moments are microseconds since 1970 in the years 0 to 9999, which JSON can represent.
 	moments = domain{
-		min: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
+		min: time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(),
 		max: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() - 1,
 	}
 )

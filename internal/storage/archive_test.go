@@ -618,7 +618,7 @@ func TestImportRefusesUnfitObjects(t *testing.T) {
 			{"tasks", "priority", 9, "priority is 9: from 1 to 5"},
 			{"tasks", "turn", "x", "turn has the unfit value x"},
 			{"tasks", "turn", 1.5, "turn has the unfit value 1.5"},
-			{"tasks", "created_at", json.Number("9223372036854775807"), "created_at is 9223372036854775807: from"},
+			{"tasks", "created_at", json.Number("9223372036854775807"), "created_at is 9223372036854775807, no time in the years 0 to 9999"},
 			{"tasks", "tags", `{"a":1}`, "tags is not the JSON that it should be"},
 			{"tasks", "input", "", "input is not the JSON that it should be"},
 			{"tasks", "name", nil, "tasks lacks name"},
@@ -844,6 +844,44 @@ func (c *changing) Seek(int64, int) (int64, error) {
 	c.Reader = bytes.NewReader(c.contents[0])
 	c.contents = c.contents[1:]
 	return 0, nil
+}
+
+// Times of all years that JSON has go into an archive and back. Others are refused by their line, and stop no import that
+// leaves their kind out.
+func TestImportOfDistantTimes(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		from := archiveStore(t, goose.DialectSQLite3)
+		for _, year := range []int{0, 9999} {
+			at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+			made := task.Task{ID: at.Format(time.DateOnly), QueueID: task.DefaultQueue, Priority: task.Medium, Type: task.Sequential,
+				Workspace: "w", CreatedAt: time.UnixMicro(1), ScheduledAt: at, MaxAttempts: 1}
+			if _, err := from.Task().Submit(t.Context(), made, made.CreatedAt, 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+		archive := exported(t, from)
+		db := archiveStore(t, name)
+		if _, err := imports(t, db, archive, Import{}); err != nil {
+			t.Fatal(err)
+		}
+		if again := exported(t, db); !bytes.Equal(again, archive) {
+			t.Errorf("the archive of the copy is different:\n%s", cmp.Diff(string(archive), string(again)))
+		}
+		late := edited(t, archive, func(_ string, o map[string]any) bool {
+			if o["id"] == "9999-01-01" {
+				o["due_at"] = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+			}
+			return true
+		})
+		_, err := imports(t, archiveStore(t, name), late, Import{})
+		if err == nil || !strings.Contains(err.Error(), "line 4: tasks: 9999-01-01: due_at is 253402300800000000, no time in the years 0 to 9999: "+
+			"leave tasks out with --only; nothing is written") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := imports(t, archiveStore(t, name), late, Import{Kinds: []string{"queues"}}); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A file that changes between two readings is refused, also if each reading fits its manifest.

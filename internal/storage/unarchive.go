@@ -266,8 +266,8 @@ func (u *unarchive) readAgain(ctx context.Context, do func(archiveObject) error)
 	return err
 }
 
-// check reads the archive for the first time. It rejects objects that do not fit the store's tables
-// and objects with the same key or unique values.
+// check reads the archive for the first time. It rejects objects to import that do not fit the
+// store's tables, and those with the same key or unique values.
 func (u *unarchive) check(ctx context.Context) (err error) {
 	u.keys = map[string]bool{}
 	claims := map[string]int{} // line by claim
@@ -284,8 +284,11 @@ func (u *unarchive) check(ctx context.Context) (err error) {
 		}
 		return nil
 	}, func(o archiveObject) error {
+		if !u.wants(o.kind) {
+			return nil
+		}
 		if err := u.complete(ctx, o.table, o.row); err != nil {
-			return fmt.Errorf("%s: %w", nameOf(o.table, o.row), err)
+			return fmt.Errorf("%s: %w: leave %s out with --only", nameOf(o.table, o.row), err, o.kind)
 		}
 		name, key := nameOf(o.table, o.row), claim(o.kind, o.row.values(o.table.key))
 		if u.keys[key] {
@@ -305,12 +308,15 @@ func (u *unarchive) check(ctx context.Context) (err error) {
 		err = u.lacking()
 	}
 	for kind := range u.manifest {
-		if slices.Contains(ArchiveKinds(), kind) && (u.Kinds == nil || slices.Contains(u.Kinds, kind)) {
+		if slices.Contains(ArchiveKinds(), kind) && u.wants(kind) {
 			u.found[kind] = &Imported{}
 		}
 	}
 	return err
 }
+
+// wants reports whether the objects of a kind are to be imported.
+func (u *unarchive) wants(kind string) bool { return u.Kinds == nil || slices.Contains(u.Kinds, kind) }
 
 // lacking returns an error if the archive was written without a kind of the import.
 func (u *unarchive) lacking() error {
@@ -428,6 +434,8 @@ func (c column) fits(shown any, d domain) error {
 		return fmt.Errorf("%s has the character NUL", c.name)
 	case d.oneOf != nil && !slices.Contains(d.oneOf, text):
 		return fmt.Errorf("%s is %q: one of %s", c.name, text, strings.Join(d.oneOf, ", "))
+	case isNumber && d.max == moments.max && (number < d.min || number > d.max):
+		return fmt.Errorf("%s is %d, no time in the years 0 to 9999", c.name, number)
 	case isNumber && d.max != 0 && (number < d.min || number > d.max):
 		return fmt.Errorf("%s is %d: from %d to %d", c.name, number, d.min, d.max)
 	}

@@ -23,10 +23,13 @@ const TypeOr = " or "
 
 // Formats check the formats that a field can declare.
 var Formats = map[string]func(string) bool{
-	"date":      func(text string) bool { _, err := time.Parse(time.DateOnly, text); return err == nil },
-	"date-time": func(text string) bool { _, err := time.Parse(time.RFC3339, text); return err == nil },
-	"email":     func(text string) bool { a, err := mail.ParseAddress(text); return err == nil && a.Address == text },
-	"ipv4":      func(text string) bool { a, err := netip.ParseAddr(text); return err == nil && a.Is4() },
+	"date": func(text string) bool { _, err := time.Parse(time.DateOnly, text); return err == nil },
+	"date-time": func(text string) bool { // JSON can represent the same years in UTC
+		t, err := time.Parse(time.RFC3339, text)
+		return err == nil && t.UTC().Year() >= 0 && t.UTC().Year() <= 9999
+	},
+	"email": func(text string) bool { a, err := mail.ParseAddress(text); return err == nil && a.Address == text },
+	"ipv4":  func(text string) bool { a, err := netip.ParseAddr(text); return err == nil && a.Is4() },
 	"ipv6": func(text string) bool {
 		a, err := netip.ParseAddr(text)
 		return err == nil && a.Is6() && a.Zone() == ""
@@ -40,12 +43,16 @@ func WantedFormat(format, text string) string {
 	if format != "date-time" {
 		return format
 	}
+	const example = "2026-01-31T12:00:00Z"
+	if _, err := time.Parse(time.RFC3339, text); err == nil {
+		return "date-time in the years 0 to 9999 of UTC, such as " + example
+	}
 	for _, layout := range []string{"2006-01-02T15:04:05.999999999", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return "date-time with its zone, such as " + t.Format(time.RFC3339)
 		}
 	}
-	return "date-time such as 2026-01-31T12:00:00Z"
+	return "date-time such as " + example
 }
 
 // Got returns a value in the form for errors: scalars shortened, other values by type.
