@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -192,7 +193,11 @@ func (j *judging) input(workflow nameUse, input map[string]any, at string) {
 	}
 	problems, err := workspace.CheckWritten(j.ctx, workflow.ID, schema, ordered.MustJSON(input), placeholders(input, "/input"))
 	if err != nil {
-		j.unjudged(workflow.String(), "its input is too large to be checked")
+		reason := err.Error()
+		if refusal, is := errors.AsType[*toolfold.Error](err); is {
+			reason = refusal.Message
+		}
+		j.unjudged(workflow.String(), reason)
 	}
 	for _, p := range problems {
 		p.Path = at + strings.TrimPrefix(p.Path, "/input")

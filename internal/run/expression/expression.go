@@ -52,7 +52,7 @@ type Mentions map[string][]string
 // that are always objects; a missing member of one is nil.
 func Compile(source string, variables, objects []string) (*Expression, Mentions, error) {
 	if len(source) > MaxLength {
-		return nil, nil, fmt.Errorf("more than %d characters", MaxLength)
+		return nil, nil, fmt.Errorf("more than %d bytes", MaxLength)
 	}
 	env := types.Map{workName: types.TypeOf(func(...any) any { return nil })}
 	for _, name := range variables {

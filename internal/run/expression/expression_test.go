@@ -160,7 +160,8 @@ func TestExpressionsThatFail(t *testing.T) {
 		`9007199254740993 / 1`:               `/: 9007199254740993 has more digits`,
 		`float(9007199254740993)`:            `float: 9007199254740993 has more digits`,
 		strings.Repeat("1+", 300) + "1":      `exceeds maximum allowed nodes`,
-		strings.Repeat(" ", MaxLength) + "1": `more than 4000 characters`,
+		strings.Repeat(" ", MaxLength) + "1": `more than 4000 bytes`,
+		`"` + strings.Repeat("é", MaxLength/2) + `"`: `more than 4000 bytes`,
 	} {
 		if value, err := evalText(t, source, `{"text":"a","big":12345678901234567890}`); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.50s is %v, %v; want an error with %q", source, value, err, want)
