@@ -65,7 +65,7 @@ func (s *Service) Keep(ctx context.Context, call, called Call, client json.RawMe
 		return "", err
 	}
 	if t.Definition, err = s.checkWork(ctx, t); err != nil {
-		return "", err
+		return "", together(err)
 	}
 	if err := s.refuseLent(ctx, t); err != nil {
 		return "", err

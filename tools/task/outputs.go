@@ -138,11 +138,8 @@ func (s *Service) checkReferences(ctx context.Context, t Task) (open map[string]
 		}
 		return text, nil
 	})
-	return open, together(refused[:min(len(refused), mostReferences)]...)
+	return open, errors.Join(refused...)
 }
-
-// mostReferences bounds the references to no dependency that an error names.
-const mostReferences = 3
 
 // Refers reports whether the input has placeholders for outputs of dependencies.
 func (t Task) Refers() bool { return len(t.Dependencies) > 0 && refers().Match(t.Input) }

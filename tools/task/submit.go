@@ -107,36 +107,62 @@ func (s *Service) Submit(ctx context.Context, in SubmitIn) (SubmitOut, error) {
 	}, nil
 }
 
-// together makes one error of all refusals; nil if there are none. What is no refusal goes first.
+// maxTogether is the room for the messages of several refusals, and for their hints, in bytes: an
+// error has about 200 tokens, with its problems and example.
+const maxTogether = 250
+
+// together makes one error of all refusals, also of those that [errors.Join] joined; nil if there
+// are none. It counts the messages without room. An error that is no refusal goes first.
 func together(all ...error) error {
 	var whole *toolfold.Error
-	for _, err := range all {
+	more := 0
+	for _, err := range flat(errors.Join(all...)) {
 		e, refusal := errors.AsType[*toolfold.Error](err)
-		switch {
-		case err == nil:
-		case !refusal:
+		if !refusal {
 			return err
-		case whole == nil:
+		}
+		if whole == nil {
 			whole = new(*e)
+			continue
+		}
+		if whole.Message = cmp.Or(whole.Message, problemTexts(whole)); e.Code != whole.Code {
+			whole.Code = toolfold.InvalidInput
+		}
+		whole.Problems = slices.Concat(whole.Problems, e.Problems)
+		message := cmp.Or(e.Message, problemTexts(e))
+		if more > 0 || len(whole.Message)+len(message) > maxTogether {
+			more++
+			continue
+		}
+		whole.Message += "; " + message
+		switch {
+		case strings.Contains(whole.Hint, e.Hint) || len(whole.Hint)+len(e.Hint) > maxTogether: // one for all, or no room
+		case whole.Hint == "":
+			whole.Hint = e.Hint
 		default:
-			if whole.Message, e = cmp.Or(whole.Message, problemTexts(whole)), new(*e); e.Code != whole.Code {
-				whole.Code = toolfold.InvalidInput
-			}
-			whole.Message += "; " + cmp.Or(e.Message, problemTexts(e))
-			whole.Problems = slices.Concat(whole.Problems, e.Problems)
-			switch {
-			case strings.Contains(whole.Hint, e.Hint): // one for all
-			case whole.Hint == "":
-				whole.Hint = e.Hint
-			default:
-				whole.Hint += "; " + e.Hint
-			}
+			whole.Hint += "; " + e.Hint
 		}
 	}
 	if whole == nil {
 		return nil
 	}
+	if more > 0 {
+		whole.Message += fmt.Sprintf("; … and %d more", more)
+	}
 	return whole
+}
+
+// flat returns the errors that [errors.Join] joined.
+func flat(err error) []error {
+	joined, is := err.(interface{ Unwrap() []error })
+	if !is {
+		return []error{err}
+	}
+	var list []error
+	for _, inner := range joined.Unwrap() {
+		list = append(list, flat(inner)...)
+	}
+	return list
 }
 
 func problemTexts(e *toolfold.Error) string {

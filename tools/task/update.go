@@ -33,7 +33,7 @@ func (s *Service) Update(ctx context.Context, in UpdateIn) (UpdateOut, error) {
 		changed := before
 		changed.Input = in.Input
 		if _, err := s.checkWork(ctx, changed); err != nil {
-			return UpdateOut{}, err
+			return UpdateOut{}, together(err)
 		}
 	}
 	now := s.now()

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,11 +27,12 @@ type Actions interface {
 }
 
 // checkWork fails for tasks that could only fail later: an unknown agent, workflow or action, or an
-// invalid input. It returns the definition of [Task.Define].
+// invalid input. It returns the definition of [Task.Define]. Its error joins all refusals, for
+// [together].
 func (s *Service) checkWork(ctx context.Context, t Task) (definition string, err error) {
 	open, references := s.checkReferences(ctx, t)
 	definition, err = s.checkCall(ctx, t, open)
-	return definition, together(references, err)
+	return definition, errors.Join(references, err)
 }
 
 // checkCall is checkWork for an input of which the values at the JSON pointers open are not known yet.

@@ -72,6 +72,10 @@ func TestWorkIsChecked(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &before); err != nil {
 		t.Fatal(err)
 	}
+	references := ""
+	for i := range 12 {
+		references += fmt.Sprintf(`"%s%d":"{{ tasks.%s%d.output }}",`, strings.Repeat("a", 80), i, strings.Repeat("b", 60), i)
+	}
 	for _, test := range []struct{ args, want string }{
 		{`{"input":{"tool":"memory.store","arguments":{"key":"a","value":{}}}}`, `"status":"queued"`},
 		{`{"input":{"tool":"memory","arguments":{"action":"store","key":"a","value":{}}}}`, `"status":"queued"`},
@@ -130,6 +134,9 @@ func TestWorkIsChecked(t *testing.T) {
 		{`{"queueId":"nowhere","workflowId":"deploy","input":{"to":"away","fast":[]}}`, `there is no queue \"nowhere\"; input/fast must be`},
 		{`{"workflowId":"deploy","input":{"to":"{{ tasks.a.output }}","x":"{{ tasks.b.output }}","fast":[]}}`,
 			`\"b\", which is the name or id of no dependency; `},
+		// As many as about 200 tokens have room for.
+		{`{"queueId":"` + strings.Repeat("nowhere", 9) + `","workflowId":"deploy","input":{` + references + `"fast":[]}}`,
+			`which is the name or id of no dependency; … and 12 more"`},
 		{`{"workflowId":"deploi","input":{}}`, `did you mean \"deploy\"?`},
 		{`{"workflowId":"named"}`, `"status":"queued"`},
 		{`{"workflowId":"may"}`, `"status":"queued"`},
@@ -142,7 +149,7 @@ func TestWorkIsChecked(t *testing.T) {
 	} {
 		args := strings.ReplaceAll(strings.Replace(test.args, "{", `{"name":"n",`, 1), "ID", before.TaskID)
 		answer := string(s.Runner.Call(t.Context(), "task.submit", json.RawMessage(args)).Content)
-		if !strings.Contains(answer, test.want) || len(answer) > 700 {
+		if !strings.Contains(answer, test.want) || len(answer) > 640 {
 			t.Errorf("%s answered %s, want %s", args, answer, test.want)
 		}
 	}
