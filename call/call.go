@@ -246,6 +246,7 @@ type pager interface {
 // invoke runs the action and returns its result, or the call that it forwards to.
 func (c *Call) invoke(ctx context.Context) (json.RawMessage, *callctx.Forward, error) {
 	ctx = callctx.WithFields(ctx, plainPaths(c.input.fields))
+	ctx = callctx.With(ctx, callctx.Warning(func(text string) { c.input.warn("%s", text) }))
 	if c.target.pages {
 		room := max(0, c.bound.Bytes-forWarnings)
 		if c.input.filter != "" {

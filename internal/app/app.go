@@ -5,6 +5,9 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	oteltrace "go.opentelemetry.io/otel/trace"
@@ -12,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/code/policy"
 	"github.com/toolfold/toolfold/internal/code/scan"
 	"github.com/toolfold/toolfold/internal/run/embed"
 	"github.com/toolfold/toolfold/internal/run/engine"
@@ -54,6 +58,10 @@ type Host struct {
 
 	// MemoryScope is the default scope of stored notes; empty means workspace.
 	MemoryScope string
+
+	// NotesFolder is the folder of the workspace that has notes as files; empty means no folder. NotesLock is
+	// the path of its lock file.
+	NotesFolder, NotesLock string
 
 	// NoteHistory limits the earlier versions of notes; zero stores no versions.
 	NoteHistory memory.History
@@ -108,6 +116,10 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		service.ForAll, service.History = h.MemoryScope == memory.User, h.NoteHistory
 		if h.Vectors != nil {
 			service.Vectors = h.Vectors
+		}
+		if h.NotesFolder != "" {
+			id := workspace.Name(h.Files.Workspace, "", false)
+			service.Files = memory.NewFiles(h.Files.Workspace, h.NotesFolder, id, h.NotesLock, h.noNotesFolder)
 		}
 		return service
 	}))
@@ -181,6 +193,24 @@ func (h Host) Stored(ctx context.Context, workspace, namespace, key string) (tim
 // OwnNotes returns the name of the workspace for a caller's notes.
 func (h Host) OwnNotes(ctx context.Context) string {
 	return memory.Own(ctx, h.WorkspaceName, h.NotesByCaller)
+}
+
+// noNotesFolder returns why notes are not files now, or an empty text. Definitions are not notes: a note
+// that a caller stores must not become one.
+func (h Host) noNotesFolder() string {
+	name := filepath.ToSlash(filepath.Clean(h.NotesFolder))
+	isDefinitions := slices.ContainsFunc([]string{agent.Folder, ability.Folder, workflow.Folder, policy.Folder}, func(folder string) bool {
+		return name == folder || strings.HasPrefix(name, folder+"/") || strings.HasPrefix(folder, name+"/")
+	})
+	switch {
+	case h.NotesByCaller:
+		return "this server has no workspace; start it with a workspace that the user trusts"
+	case !h.folder().IsTrusted():
+		return h.folder().HowToTrust()
+	case !filepath.IsLocal(h.NotesFolder) || name == "." || isDefinitions:
+		return "it must name a folder of its own inside the workspace, such as .toolfold/notes"
+	}
+	return ""
 }
 
 func (h Host) folder() workspace.Folder {

@@ -206,6 +206,7 @@ var archiveKinds = []struct {
 // unarchived are the tables that are not archived, with the reason.
 var unarchived = map[string]string{
 	"memory_vectors":  "made again from the notes",
+	"memory_files":    "compares notes with files of this machine",
 	"memory_outdated": "lists notes whose words are to be made again: all that are imported",
 	"task_workers":    "processes that run now",
 	"task_refusals":   "tasks that processes of now cannot run",

@@ -255,7 +255,7 @@ func (s memoryStore) Import(ctx context.Context, entries []memory.Entry, overwri
 }
 
 const (
-	selectHeading = `SELECT id, namespace, key, stored_at, expires_at, workspace, tags, length(value) FROM memory`
+	selectHeading = `SELECT id, namespace, key, stored_at, expires_at, workspace, tags, length(value), revision FROM memory`
 	entryColumns  = `namespace, key, stored_at, expires_at, workspace, author, tags, revision, value`
 	selectEntry   = `SELECT ` + entryColumns + ` FROM memory`
 )
@@ -273,7 +273,7 @@ func (s memoryStore) Newest(ctx context.Context, scope memory.Scope, after memor
 }
 
 var scanHeading = into(func(h *memory.Heading) []any {
-	return []any{&h.ID, &h.Namespace, &h.Key, micros{&h.StoredAt}, micros{&h.ExpiresAt}, &h.Workspace, fromJSON{&h.Tags}, &h.Size}
+	return []any{&h.ID, &h.Namespace, &h.Key, micros{&h.StoredAt}, micros{&h.ExpiresAt}, &h.Workspace, fromJSON{&h.Tags}, &h.Size, &h.Version}
 })
 
 func (s memoryStore) Entries(ctx context.Context, scope memory.Scope, page memory.Page) ([]memory.Entry, error) {

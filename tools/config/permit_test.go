@@ -25,7 +25,7 @@ var samples = map[string]any{
 	"resources": "all", "resultLimit": 9000, "store": "sqlite:///elsewhere.db", "http": "127.0.0.1:1", "testCommand": []any{"go", "test"},
 	"httpTokenFile": "/token", "allowedHosts": "example.com", "maxBodyBytes": 2048, "maxSessions": 2,
 	"maxConnections": 2, "maxCalls": 2, "drainMs": 2, "upstreamMegabytes": 16, "upstreamWaitMs": 2, "instructionTokens": 2,
-	"workspaceName": "x", "memoryNamespace": "x", "memoryScope": "user", "memoryVersions": 2, "memoryVersionDays": 2, "worker": false,
+	"workspaceName": "x", "memoryNamespace": "x", "memoryScope": "user", "memoryVersions": 2, "memoryVersionDays": 2, "notesFolder": "x", "worker": false,
 	"traceArguments": true, "traceCalls": false, "traceDays": 2, "traceMegabytes": 2, "metricDays": 2, "taskRetentionDays": 2,
 	"maxInterruptions": 2, "metricPoints": 2000, "defaultProvider": "x",
 	"set": "x", "readOnly": true, "allow": []any{"memory.*"}, "deny": []any{"*.delete"},

@@ -135,6 +135,11 @@ var Settings = append([]Setting{
 		With(toolfold.Default(10)), User},
 	{toolfold.Int{Name: "memoryVersionDays", Doc: "Days to keep earlier versions of notes, and deleted notes; 0 keeps none.", Max: 3650}.
 		With(toolfold.Default(30)), User},
+	{toolfold.String{
+		Name: "notesFolder", Doc: "Folder in the workspace that has its notes as Markdown files too, such as .toolfold/notes, if the " +
+			"workspace is trusted.",
+		MinLen: 1, MaxLen: 200,
+	}, Trusted},
 	{toolfold.Bool{Name: "traceArguments", Doc: "Keep arguments and results of calls in traces, shortened and without secrets."}.
 		With(toolfold.Default(false)), User},
 	{toolfold.Bool{Name: "traceCalls", Doc: "Record calls in traces. Runs and tasks are always recorded."}.With(toolfold.Default(true)), User},
@@ -296,6 +301,7 @@ type Options struct {
 	MemoryScope       string                     `json:"memoryScope"`
 	MemoryVersions    int                        `json:"memoryVersions"`
 	MemoryVersionDays int                        `json:"memoryVersionDays"`
+	NotesFolder       string                     `json:"notesFolder"` // empty = no files
 	TraceArguments    bool                       `json:"traceArguments"`
 	TraceCalls        bool                       `json:"traceCalls"`
 	TraceDays         int                        `json:"traceDays"`

@@ -44,7 +44,7 @@ var Family = toolfold.Family{
 		Effect:  toolfold.Sets,
 		Example: `{"key": "team/rules", "value": {"freeze": "Friday"}}`,
 		Related: []string{"memory.get", "memory.search"},
-		Run:     toolfold.Method((*Service).Store),
+		Run:     toolfold.Method(withFiles((*Service).Store)),
 	}, {
 		Name:    "get",
 		Legacy:  toolfold.OldNames{{Name: "memory_retrieve", Required: toolfold.Fields{key}}},
@@ -56,7 +56,7 @@ var Family = toolfold.Family{
 		Effect:  toolfold.Reads,
 		Example: `{"key": "team/rules"}`,
 		Related: []string{"memory.search", "memory.list"},
-		Run:     toolfold.Method((*Service).Get),
+		Run:     toolfold.Method(withFiles((*Service).Get)),
 	}, {
 		Name:    "search",
 		Legacy:  toolfold.Was("memory_search"),
@@ -76,7 +76,7 @@ var Family = toolfold.Family{
 		Effect:  toolfold.Reads,
 		Example: `{"query": "deploy freeze"}`,
 		Related: []string{"memory.list", "memory.get"},
-		Run:     toolfold.Method((*Service).Search),
+		Run:     toolfold.Method(withFiles((*Service).Search)),
 	}, {
 		Name:    "list",
 		Legacy:  toolfold.Was("memory_list"),
@@ -91,7 +91,7 @@ var Family = toolfold.Family{
 		Effect:  toolfold.Reads,
 		Example: `{"prefix": "team/"}`,
 		Related: []string{"memory.search", "memory.stats"},
-		Run:     toolfold.Method((*Service).List),
+		Run:     toolfold.Method(withFiles((*Service).List)),
 	}, {
 		Name:     "delete",
 		Legacy:   toolfold.Was("memory_delete"),
@@ -103,7 +103,7 @@ var Family = toolfold.Family{
 		Effect:  toolfold.Deletes,
 		Example: `{"key": "team/rules"}`,
 		Related: []string{"memory.restore", "memory.bulk_delete"},
-		Run:     toolfold.Method((*Service).Delete),
+		Run:     toolfold.Method(withFiles((*Service).Delete)),
 	}, {
 		Name:    "restore",
 		Summary: "Bring back an earlier version.",
@@ -115,7 +115,7 @@ var Family = toolfold.Family{
 		Effect:   toolfold.Sets,
 		Example:  `{"key": "team/rules"}`,
 		Related:  []string{"memory.list", "memory.get"},
-		Run:      toolfold.Method((*Service).Restore),
+		Run:      toolfold.Method(withFiles((*Service).Restore)),
 	}, {
 		Name:    "export",
 		Legacy:  toolfold.Was("memory_export"),
@@ -132,7 +132,7 @@ var Family = toolfold.Family{
 		Effect:  toolfold.Reads,
 		Example: `{"namespace": "default", "prefix": "team/"}`,
 		Related: []string{"memory.import"},
-		Run:     toolfold.Method((*Service).Export),
+		Run:     toolfold.Method(withFiles((*Service).Export)),
 	}, {
 		Name:    "import",
 		Legacy:  toolfold.OldNames{{Name: "memory_import", Required: toolfold.Fields{entriesWith(object).With(toolfold.AtMost(maxImport))}}},
@@ -146,7 +146,7 @@ var Family = toolfold.Family{
 		Effect:   toolfold.Sets,
 		Example:  `{"data": [{"key": "team/rules", "value": {"freeze": "Friday"}, "namespace": "default"}], "overwrite": true}`,
 		Related:  []string{"memory.export"},
-		Run:      toolfold.Method((*Service).Import),
+		Run:      toolfold.Method(withFiles((*Service).Import)),
 	}, {
 		Name:    "stats",
 		Legacy:  toolfold.Was("memory_stats"),
@@ -160,7 +160,7 @@ var Family = toolfold.Family{
 		Effect:  toolfold.Reads,
 		Example: `{"detailed": true}`,
 		Related: []string{"memory.list"},
-		Run:     toolfold.Method((*Service).Stats),
+		Run:     toolfold.Method(withFiles((*Service).Stats)),
 	}, {
 		Name:    "bulk_delete",
 		Legacy:  toolfold.Was("memory_bulk_delete"),
@@ -176,7 +176,7 @@ var Family = toolfold.Family{
 		Effect:  toolfold.Deletes,
 		Example: `{"keys": ["team/rules", "team/motto"]}`,
 		Related: []string{"memory.delete", "memory.clear"},
-		Run:     toolfold.Method((*Service).BulkDelete),
+		Run:     toolfold.Method(withFiles((*Service).BulkDelete)),
 	}, {
 		Name:     "clear",
 		Legacy:   toolfold.Was("memory_clear"),
@@ -187,6 +187,6 @@ var Family = toolfold.Family{
 		Effect:   toolfold.Deletes,
 		Example:  `{"namespace": "scratch", "confirm": true}`,
 		Related:  []string{"memory.stats", "memory.bulk_delete"},
-		Run:      toolfold.Method((*Service).Clear),
+		Run:      toolfold.Method(withFiles((*Service).Clear)),
 	}},
 }

@@ -75,6 +75,9 @@ type Service struct {
 	// by words only.
 	Vectors Embedder
 
+	// Files has the notes of the own workspace as files; nil = only the store has notes.
+	Files *Files
+
 	store    Store
 	now      func() time.Time
 	complete atomic.Bool  // every entry had its vector at the last check, and this process has stored no entry since

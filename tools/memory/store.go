@@ -100,6 +100,7 @@ type Heading struct {
 	Workspace           string
 	StoredAt, ExpiresAt time.Time
 	Size                int // bytes of the value
+	Version             int // of the entry; lists of versions have their Number instead
 }
 
 // Scope selects the entries of an operation. The zero value means all entries.
@@ -161,6 +162,7 @@ type Totals struct {
 // entries changes none of them if it returns an error.
 type Store interface {
 	Index
+	Marks
 
 	// Put stores an entry and returns the replaced one as old, or nil. If merge is not nil, Put
 	// stores the result of merge for the new and the replaced entry. Merge may be called several

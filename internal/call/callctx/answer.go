@@ -71,3 +71,13 @@ func Notify(ctx context.Context, line string) {
 		notice(line)
 	}
 }
+
+// Warning receives a warning about a call for its caller. The answer has it beside the result.
+type Warning func(text string)
+
+// Warn passes a text to the [Warning] of a call, if it has one.
+func Warn(ctx context.Context, text string) {
+	if warn := Of[Warning](ctx); warn != nil {
+		warn(text)
+	}
+}

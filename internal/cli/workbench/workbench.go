@@ -5,6 +5,7 @@ package workbench
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,7 +132,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	host := app.Host{
 		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
 		NoteHistory: o.NoteHistory(),
-		MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
+		NotesFolder: o.NotesFolder, NotesLock: notesLock(), MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
 		Trusted: o.Trusted, Vectors: vectors, Rights: shown.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, GatewayOnly: o.GatewayOnly(),
@@ -164,6 +165,16 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	}
 	b.printOff(o, len(others))
 	return b, nil
+}
+
+// notesLock returns the path of the lock file for notes as files. It is empty if there is no data directory: then
+// only calls of this process take turns.
+func notesLock() string {
+	dir, err := storage.DataDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "notes.lock")
 }
 
 // holds reports whether the store is open, or may have content.

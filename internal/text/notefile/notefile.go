@@ -13,6 +13,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -329,4 +331,17 @@ func unfenced(body string) string {
 		return strings.TrimSuffix(rest, codeFence)
 	}
 	return trimmed
+}
+
+// Reason returns the reason of a failure to read or write a file, without its path.
+func Reason(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		err = link.Err
+	}
+	return err.Error()
 }

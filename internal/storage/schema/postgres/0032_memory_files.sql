@@ -1,0 +1,13 @@
+-- +goose Up
+
+-- What a note and its file in a folder had in common when they were last the same:
+-- whichever differs from it was changed since. folder is a hash of machine, path and
+-- workspace.
+CREATE TABLE memory_files (
+    folder    bytea NOT NULL,
+    namespace bytea NOT NULL,
+    key       bytea NOT NULL,
+    digest    text NOT NULL, -- of value, tags and expiry
+    stamp     text NOT NULL, -- of the note with this digest
+    PRIMARY KEY (folder, namespace, key)
+);
