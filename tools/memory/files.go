@@ -68,7 +68,7 @@ type Marks interface {
 
 const (
 	fullPause     = time.Minute     // between comparisons of all notes, for changes by other machines and expiry
-	maxWrites     = 500             // files in one call
+	maxWrites     = 200             // files in one call
 	maxFiles      = 40_000          // entries of the folder
 	maxNews       = 4               // in an answer
 	fileAuthor    = "file"          // author of notes from files

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -397,7 +398,8 @@ func (run *fileSync) free(n noteName) string {
 			return ""
 		}
 	}
-	run.faults = append(run.faults, fmt.Sprintf("%s: the note %q has no file, because others have its names", run.folder, shorten.Quoted(n.key)))
+	run.faults = append(run.faults, fmt.Sprintf("%s: the note %q has no file, because other files have its names", run.folder,
+		shorten.Quoted(n.key)))
 	return ""
 }
 
@@ -469,7 +471,11 @@ func (run *fileSync) take(n noteName, name, stored string, other *Entry) error {
 
 // entry returns the note of a file as an entry to store. It checks it as an entry to import.
 func (run *fileSync) entry(n notefile.Note) (Entry, error) {
-	members := ordered.Map{{Key: key.Name, Value: n.Key}, {Key: value.Name, Value: n.Value}, {Key: namespace.Name, Value: n.Namespace}}
+	checked := n.Value
+	if string(checked) == "null" { // in an entry to import, it counts as absent
+		checked = json.RawMessage("0")
+	}
+	members := ordered.Map{{Key: key.Name, Value: n.Key}, {Key: value.Name, Value: checked}, {Key: namespace.Name, Value: n.Namespace}}
 	if len(n.Tags) > 0 {
 		members.Set(tags.Name, n.Tags)
 	}
@@ -480,7 +486,7 @@ func (run *fileSync) entry(n notefile.Note) (Entry, error) {
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(run.now) {
 		return Entry{}, errors.New("it has expired")
 	}
-	e.ExpiresAt, e.Workspace, e.StoredAt, e.Author = n.ExpiresAt, run.own, run.now, fileAuthor
+	e.Value, e.ExpiresAt, e.Workspace, e.StoredAt, e.Author = n.Value, n.ExpiresAt, run.own, run.now, fileAuthor
 	e.Words = IndexText(e)
 	return e, nil
 }

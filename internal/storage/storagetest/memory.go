@@ -40,6 +40,7 @@ func Memory() Suite {
 			"history of deleted":    historyOfDeleted,
 			"history is bounded":    historyIsBounded,
 			"restore at once":       restoreAtOnce,
+			"marks of files":        marksOfFiles,
 		},
 		Durabilities: map[string]func(*testing.T, string){
 			"purge whole": purgeWhole,

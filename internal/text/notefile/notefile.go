@@ -221,7 +221,7 @@ func (n *Note) readFront(front string) (format string, err error) {
 	if node := anchored(root); node != nil {
 		return "", yamlx.At(node, "anchors and aliases are not taken")
 	}
-	read, seen := n.members(&format), map[string]bool{}
+	seen := map[string]bool{}
 	extra := &yaml.Node{Kind: yaml.MappingNode}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		name, value := root.Content[i], root.Content[i+1]
@@ -229,11 +229,10 @@ func (n *Note) readFront(front string) (format string, err error) {
 			return "", yamlx.At(name, "%q stands there twice", name.Value)
 		}
 		seen[name.Value] = true
-		member := read[name.Value]
-		if member == nil {
+		if known, must := n.set(name.Value, value, &format); must != "" {
+			return "", yamlx.At(value, "%s must be %s", name.Value, must)
+		} else if !known {
 			extra.Content = append(extra.Content, name, value)
-		} else if why := member(value); why != "" {
-			return "", yamlx.At(value, "%s must be %s", name.Value, why)
 		}
 	}
 	if len(extra.Content) > 0 {
@@ -256,60 +255,60 @@ func anchored(n *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// members returns a reader for each known member. A reader returns what the value must be, or an
-// empty text if it is that. Null counts as absent.
-func (n *Note) members(format *string) map[string]func(*yaml.Node) string {
-	into := func(to *string, must string) func(*yaml.Node) string {
-		return func(node *yaml.Node) string {
-			text, ok := scalarText(node)
-			if !ok {
-				return must
-			}
-			*to = text
+// set reads a known member. It returns what the value must be if it is not that. Null counts as
+// absent.
+func (n *Note) set(name string, value *yaml.Node, format *string) (known bool, must string) {
+	text, isText := scalarText(value)
+	if !isText {
+		must = "a text"
+	}
+	switch name {
+	case memberNamespace:
+		n.Namespace = text
+	case memberKey:
+		n.Key = text
+	case memberFormat:
+		if *format, must = text, ""; text != formatText && text != formatJSON {
+			must = formatText + " or " + formatJSON
+		}
+	case memberTags:
+		must = n.setTags(value)
+	case memberExpires:
+		must = n.setExpires(value)
+	default:
+		return false, ""
+	}
+	return true, must
+}
+
+func (n *Note) setTags(value *yaml.Node) (must string) {
+	if value.ShortTag() == "!!null" {
+		return ""
+	}
+	isList := value.Kind == yaml.SequenceNode
+	for _, item := range value.Content {
+		text, isText := scalarText(item)
+		n.Tags, isList = append(n.Tags, text), isList && isText
+	}
+	if !isList {
+		return "a list of texts"
+	}
+	slices.Sort(n.Tags)
+	n.Tags = slices.Compact(n.Tags)
+	return ""
+}
+
+func (n *Note) setExpires(value *yaml.Node) (must string) {
+	if value.ShortTag() == "!!null" {
+		return ""
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if at, err := time.Parse(layout, value.Value); err == nil && value.Kind == yaml.ScalarNode && !at.IsZero() {
+			n.ExpiresAt = at.UTC().Truncate(time.Microsecond)
 			return ""
 		}
 	}
-	return map[string]func(*yaml.Node) string{
-		memberNamespace: into(&n.Namespace, "a text"),
-		memberKey:       into(&n.Key, "a text"),
-		memberFormat: func(node *yaml.Node) string {
-			if text, ok := scalarText(node); ok && (text == formatText || text == formatJSON) {
-				*format = text
-				return ""
-			}
-			return formatText + " or " + formatJSON
-		},
-		memberTags: func(node *yaml.Node) string {
-			if node.ShortTag() == "!!null" {
-				return ""
-			}
-			if node.Kind != yaml.SequenceNode {
-				return "a list of texts"
-			}
-			for _, item := range node.Content {
-				text, ok := scalarText(item)
-				if !ok {
-					return "a list of texts"
-				}
-				n.Tags = append(n.Tags, text)
-			}
-			slices.Sort(n.Tags)
-			n.Tags = slices.Compact(n.Tags)
-			return ""
-		},
-		memberExpires: func(node *yaml.Node) string {
-			if node.ShortTag() == "!!null" {
-				return ""
-			}
-			for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-				if at, err := time.Parse(layout, node.Value); err == nil && node.Kind == yaml.ScalarNode && !at.IsZero() {
-					n.ExpiresAt = at.UTC().Truncate(time.Microsecond)
-					return ""
-				}
-			}
-			return "a time such as 2026-01-31T12:00:00Z"
-		},
-	}
+	return "a time such as 2026-01-31T12:00:00Z"
 }
 
 // scalarText returns a scalar as a text: numbers and other words as they are written, null as an

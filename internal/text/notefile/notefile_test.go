@@ -13,15 +13,16 @@ import (
 )
 
 var texts = []string{
-	"x", "", "a\n", "a\n\n", "\n", "\n\na", "---", "---\n", "---\na\n---\nb", "\ufeffa", "a\r\nb", "a\rb", "a\r\n", "\x00", "\x7f", "a\tb", "```json\n1\n```",
+	"x", "", "a\n", "a\n\n", "\n", "\n\na", "---", "---\n", "---\na\n---\nb", "\ufeffa", "a\r\nb", "a\rb", "a\r\n", "\x00", "\x7f", "a\tb",
+	"```json\n1\n```",
 	"\u0085\u2028", "\ufffd", "{\"a\": 1}", "key: b", "é", "e\u0301", "🎉", "\ufffe", "  a  ", "\v\f", "# Heading\n\n- item\n",
 }
 
 // TestRoundTrip holds that every value comes back as it was.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	values := []string{`1`, `1.50`, `-0`, `1e400`, `true`, `null`, `[]`, `{}`, `{"b":[1,{"a":null}],"a":"é\n"}`, `"\ud800"`, `"\u00e9"`, `"\/"`, `"a\ud83d"`,
-		strings.Repeat("[", 500) + strings.Repeat("]", 500), `["` + strings.Repeat("x", 300_000) + `"]`, "{\"```\":\"---\"}"}
+	values := []string{`1`, `1.50`, `-0`, `1e400`, `true`, `null`, `[]`, `{}`, `{"b":[1,{"a":null}],"a":"é\n"}`, `"\ud800"`, `"\u00e9"`,
+		`"\/"`, `"a\ud83d"`, strings.Repeat("[", 500) + strings.Repeat("]", 500), `["` + strings.Repeat("x", 300_000) + `"]`, "{\"```\":\"---\"}"}
 	for _, text := range texts {
 		values = append(values, string(ordered.MustJSON(text)))
 	}
@@ -44,7 +45,8 @@ func roundTrip(t *testing.T, n Note) {
 	}
 	name := Name(n.Namespace, n.Key)
 	for how, file := range map[string]string{
-		"as written": string(file), "with a byte order mark": "\ufeff" + string(file), "with CRLF": strings.ReplaceAll(string(file), "\n", "\r\n"),
+		"as written": string(file), "with a byte order mark": "\ufeff" + string(file),
+		"with CRLF": strings.ReplaceAll(string(file), "\n", "\r\n"),
 	} {
 		back, err := Decode(name, []byte(file))
 		if err != nil {
@@ -87,7 +89,8 @@ func FuzzRoundTrip(f *testing.F) {
 
 // FuzzDecode holds that a file that can be read can be written and read again, with its other members.
 func FuzzDecode(f *testing.F) {
-	for _, text := range append(texts, "---\nkey: a\ntitle: b\n---\nx", "---\n{key: a, x: [1]}\n---\n", "---\nexpires: 2026-01-01\ntags: [b, a, 1]\n---\n") {
+	for _, text := range append(texts, "---\nkey: a\ntitle: b\n---\nx", "---\n{key: a, x: [1]}\n---\n",
+		"---\nexpires: 2026-01-01\ntags: [b, a, 1]\n---\n") {
 		f.Add("a.md", []byte(text))
 	}
 	f.Fuzz(func(t *testing.T, name string, file []byte) {
@@ -167,10 +170,13 @@ func TestDecode(t *testing.T) {
 // hostile are keys whose plain names collide, are reserved or are refused somewhere.
 var hostile = []string{
 	"a", "A", "readme", "Readme", "README", "CON", "con", "Con.txt", "nul", "nul.", "aux .x", "com1", "COM9.log", "com¹", "lpt1", "conin$",
-	"a.", "a ", " a", "a.md", "a.md.md", ".", "..", ".git", "...", "a/b", `a\b`, "a:b", "a%2Fb", "a%2fb", "A%2FB", "%%", "a%%b", "~", "a~b",
-	"a~conflict-0123456789ab", "é", "e\u0301", "É", "ﬁ", "fi", "ß", "SS", "ss", "ı", "İ", "i", "K", "k", "\u212a", "Å", "\u212b", "\x00", "\n", "\u200d", "\u202e", "🎉",
+	"a.", "a ", " a", "a.md", "a.md.md", ".", "..", ".git", "...", "a/b", `a\b`, "a:b", "a%2Fb", "a%2fb", "A%2FB",
+	"%%", "a%%b", "~", "a~b",
+	"a~conflict-0123456789ab", "é", "e\u0301", "É", "ﬁ", "fi", "ß", "SS", "ss", "ı", "İ", "i", "K", "k", "\u212a",
+	"Å", "\u212b", "\x00", "\n", "\u200d", "\u202e", "🎉",
 	"日本語", strings.Repeat("x", 500), strings.Repeat("x", 499) + "y", strings.Repeat("日", 500), strings.Repeat("/", 500),
-	strings.Repeat("a", 99) + "/", strings.Repeat("a", 98) + "/b", "\xff", "-", "--help", "*", "?", "\"<>|", "$HOME", "`x`", "a\u0301b", "\u0301",
+	strings.Repeat("a", 99) + "/",
+	strings.Repeat("a", 98) + "/b", "\xff", "-", "--help", "*", "?", "\"<>|", "$HOME", "`x`", "a\u0301b", "\u0301",
 }
 
 func TestNames(t *testing.T) {
