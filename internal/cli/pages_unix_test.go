@@ -26,6 +26,7 @@ import (
 	"github.com/toolfold/toolfold/internal/system/hosts"
 	"github.com/toolfold/toolfold/internal/test/pages"
 	"github.com/toolfold/toolfold/internal/test/testwait"
+	"github.com/toolfold/toolfold/internal/text/notefile"
 )
 
 // example is a fenced block of a page. The word after its language selects its reader.
@@ -154,6 +155,8 @@ func (r *pageReader) read(t *testing.T, e example) {
 		err = isSource(tool, e.text, kind == "whole")
 	case kind == "arguments":
 		err = r.arguments(t, tool, e.text)
+	case kind == "note":
+		_, err = notefile.Decode("x.md", []byte(e.text))
 	case kind == "calls":
 		err = eachLine(e.text, func(line string) error { return r.call(t, line) })
 	case kind == "moves":

@@ -560,3 +560,34 @@ func TestManyFiles(t *testing.T) {
 	out := do(clone, (*memory.Service).List, memory.ListIn{Page: toolfold.Page{Limit: 1}})
 	equal(t, out.Total, 230)
 }
+
+// BenchmarkFiles measures get with 2,000 files: unchanged, with one edit, by a new process, and
+// without a folder.
+func BenchmarkFiles(b *testing.B) {
+	d := newDesk(b, storagetest.Open(b, storagetest.SQLite(b)), b.TempDir())
+	for i := range 2000 {
+		d.write(fmt.Sprintf("k%d.md", i), "---\nnamespace: default\nkey: k"+fmt.Sprint(i)+"\ntags:\n- a\n---\n\n"+strings.Repeat("text ", 100)+"\n")
+	}
+	long := time.Now().Add(-time.Hour)
+	for _, name := range d.files() {
+		if err := os.Chtimes(d.path(name), long, long); err != nil {
+			b.Fatal(err)
+		}
+	}
+	d.value("k1")
+	for name, prepare := range map[string]func(n int){
+		"unchanged":   func(int) {},
+		"one edit":    func(n int) { d.write("k1.md", fmt.Sprint("edit ", n)) },
+		"new process": func(int) { d.restart() },
+		"no folder":   func(int) { d.Files = nil },
+	} {
+		b.Run(name, func(b *testing.B) {
+			d.t = b
+			defer d.restart()
+			for n := 0; b.Loop(); n++ {
+				prepare(n)
+				d.value("k1")
+			}
+		})
+	}
+}
