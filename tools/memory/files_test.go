@@ -55,7 +55,7 @@ func newDesk(t testing.TB, db *storage.DB, dir string) *desk {
 func (d *desk) restart() {
 	d.Service = memory.New(d.store, func() time.Time { return d.now })
 	d.Workspace, d.History = "shop", memory.History{Versions: 10, Age: 24 * time.Hour}
-	d.Files = memory.NewFiles(d.dir, notesFolder, "machine:/shop", filepath.Join(d.dir, "lock"), func() string { return d.refusal })
+	d.Files = memory.NewFiles(d.dir, notesFolder, "machine:"+d.dir, filepath.Join(d.dir, "lock"), func() string { return d.refusal })
 }
 
 // do runs an action as a client does, and keeps its warnings.
@@ -235,7 +235,11 @@ func TestCheckout(t *testing.T) {
 		d.silent()
 
 		d.elsewhere("k", `"three"`) // a process that was killed before it wrote the file
-		d.write("k.md.0.tmp", "half")
+		temp := "k.md." + strings.Repeat("A", 26) + ".tmp"
+		d.write(temp, "half")
+		if err := os.Chtimes(d.path(temp), time.Now(), time.Now().Add(-2*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
 		d.restart()
 		equal(t, d.value("k"), `"three"`)
 		if text := d.read("k.md"); !strings.HasSuffix(text, "three\n") {
@@ -248,6 +252,17 @@ func TestCheckout(t *testing.T) {
 			t.Error(text)
 		}
 		d.silent()
+		equal(t, d.files(), []string{"gone.md", "k.md"})
+
+		tree := *d // another worktree on the same store, at an older state
+		tree.dir = t.TempDir()
+		tree.write("k.md", older)
+		tree.restart()
+		equal(t, tree.value("k"), `"four"`)
+		tree.silent()
+		if text := tree.read("k.md"); !strings.HasSuffix(text, "four\n") {
+			t.Error(text)
+		}
 	})
 }
 
@@ -499,7 +514,7 @@ func TestFilesAtOnce(t *testing.T) {
 		for i := range 2 {
 			s := memory.New(d.store, tick)
 			s.Workspace, s.History = "shop", history
-			s.Files = memory.NewFiles(d.dir, notesFolder, "machine:/shop", filepath.Join(d.dir, "lock"), func() string { return "" })
+			s.Files = memory.NewFiles(d.dir, notesFolder, "machine:"+d.dir, filepath.Join(d.dir, "lock"), func() string { return "" })
 			services = append(services, s)
 			group.Go(func() {
 				for n := range rounds {
@@ -566,7 +581,8 @@ func TestManyFiles(t *testing.T) {
 func BenchmarkFiles(b *testing.B) {
 	d := newDesk(b, storagetest.Open(b, storagetest.SQLite(b)), b.TempDir())
 	for i := range 2000 {
-		d.write(fmt.Sprintf("k%d.md", i), "---\nnamespace: default\nkey: k"+fmt.Sprint(i)+"\ntags:\n- a\n---\n\n"+strings.Repeat("text ", 100)+"\n")
+		front := fmt.Sprintf("---\nnamespace: default\nkey: k%d\ntags:\n- a\n---\n\n", i)
+		d.write(fmt.Sprintf("k%d.md", i), front+strings.Repeat("text ", 100)+"\n")
 	}
 	long := time.Now().Add(-time.Hour)
 	for _, name := range d.files() {

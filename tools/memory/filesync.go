@@ -18,6 +18,7 @@ import (
 	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/notefile"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
@@ -84,6 +85,10 @@ func (f *Files) list(root *os.Root) (map[string]fs.FileInfo, error) {
 	}
 	there := make(map[string]fs.FileInfo, len(entries))
 	for _, e := range entries {
+		if temporary().MatchString(e.Name()) {
+			f.removeLeft(root, e)
+			continue
+		}
 		if path.Ext(e.Name()) != notefile.Ending || strings.HasPrefix(e.Name(), ".") || notefile.IsConflict(e.Name()) {
 			continue
 		}
@@ -92,6 +97,17 @@ func (f *Files) list(root *os.Root) (map[string]fs.FileInfo, error) {
 		}
 	}
 	return there, nil
+}
+
+// temporary matches the names of [safefile.Replace] for new texts of notes.
+var temporary = regex.Lazy(`\.md\.[A-Z2-7]{26}\.tmp$`)
+
+// removeLeft removes a temporary file that a killed process left. One of a running process is
+// younger.
+func (f *Files) removeLeft(root *os.Root, e fs.DirEntry) {
+	if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > time.Hour {
+		_ = root.Remove(path.Join(f.folder, e.Name())) // the next call tries again
+	}
 }
 
 // changed returns the files that may differ from what was read last, sorted, and forgets missing
@@ -303,7 +319,13 @@ func (run *fileSync) compare(n noteName, h *Heading) error {
 	if found {
 		stored, stamp = digestOf(e), stampOf(e.StoredAt, e.ExpiresAt, e.Version)
 	}
-	switch decide(stored, digest, m.Digest) {
+	next := decide(stored, digest, m.Digest)
+	if next == conflict && m.Digest == "" {
+		if next, err = run.unmarked(n, digest); err != nil {
+			return err
+		}
+	}
+	switch next {
 	case nothing:
 		if m.Stamp == stamp {
 			return nil
@@ -325,6 +347,23 @@ func (run *fileSync) compare(n noteName, h *Heading) error {
 	}
 	run.changes = append(run.changes, Mark{n.namespace, n.key, stored, stamp})
 	return nil
+}
+
+// unmarked decides about a note and a file that differ and have no mark, such as a file of a new
+// worktree: it is outdated if the note had its text before.
+func (run *fileSync) unmarked(n noteName, file string) (step, error) {
+	scope := Scope{Namespace: n.namespace, Key: n.key, Workspace: run.own, Now: run.now}
+	list, err := run.s.store.Versions(run.ctx, scope, true, VersionPosition{}, maxVersionsRead)
+	for _, v := range list {
+		e, found, err := run.s.store.Version(run.ctx, Place{n.namespace, n.key, run.own}, v.Number, run.now)
+		if err != nil {
+			return nothing, err
+		}
+		if found && digestOf(e) == file {
+			return write, nil
+		}
+	}
+	return conflict, err
 }
 
 // fail reports that a file of a note cannot be written or removed.
