@@ -67,15 +67,14 @@ type Marks interface {
 }
 
 const (
-	fullPause       = time.Minute // between comparisons of all notes, for changes by other machines and expiry
-	maxWrites       = 200         // files in one call
-	maxFiles        = 40_000      // entries of the folder
-	maxNews         = 4           // in an answer
-	fileAuthor      = "file"      // author of notes from files
-	maxVersionsRead = 100
-	maxTogether     = 100             // keys whose marks are read by key
-	maxFresh        = 100             // new notes in a transaction, up to 26 MB
-	changesWithin   = 2 * time.Second // two changes of a file may leave its time the same
+	fullPause     = time.Minute     // between comparisons of all notes, for changes by other machines and expiry
+	maxWrites     = 200             // files in one call
+	maxFiles      = 40_000          // entries of the folder
+	maxNews       = 4               // in an answer
+	fileAuthor    = "file"          // author of notes from files
+	maxTogether   = 100             // keys whose marks are read by key
+	maxFresh      = 100             // new notes in a transaction, up to 26 MB
+	changesWithin = 2 * time.Second // two changes of a file may leave its time the same
 )
 
 // noteName identifies a note of the own workspace.

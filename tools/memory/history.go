@@ -120,7 +120,7 @@ func (s *Service) noVersion(ctx context.Context, at Place, number int, now time.
 	return failure.WithHint("memory.list with history lists the earlier versions of all keys")
 }
 
-// maxVersionsRead limits the versions in which getVersion looks for other workspaces.
+// maxVersionsRead limits how many versions of a key are looked through, for other workspaces or for the text of a file.
 const maxVersionsRead = 100
 
 // getVersion reads a version of an entry. Without a workspace it tries the caller's own, then
