@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/code/git"
 	"github.com/toolfold/toolfold/internal/run/workspace"
-	"github.com/toolfold/toolfold/internal/system/safefile"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/tools/design/contract"
 )
@@ -126,45 +123,11 @@ func unreadable(parameter, name string, reason error) error {
 
 // document reads a file of the workspace.
 func (s *Service) document(parameter, name string) ([]byte, error) {
-	local, err := s.readable(parameter, name)
-	if err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(s.workspace)
-	if err != nil {
-		return nil, fmt.Errorf("opening workspace: %w", err)
-	}
-	defer root.Close()
-	text, err := safefile.Read(root, local, contract.MaxBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, toolfold.Errorf(workspace.PathNotUsable, "there is no file %s", shorten.Quoted(name)).
-			About(toolfold.ProblemRefused, parameter).WithHint("paths are below the workspace")
-	}
-	if err != nil {
-		var reason *fs.PathError
-		if errors.As(err, &reason) {
-			err = reason.Err // without the path of the workspace
-		}
+	text, err := s.path(parameter, name).Read(contract.MaxBytes)
+	if refused := new(toolfold.Error); err != nil && !errors.As(err, &refused) {
 		return nil, unreadable(parameter, name, err)
 	}
-	return text, nil
-}
-
-func noWorkspace() error {
-	return toolfold.Errorf(workspace.PathNotUsable, "this server has no workspace").WithHint("start it with --workspace")
-}
-
-// readable returns a path relative to the workspace.
-func (s *Service) readable(parameter, path string) (string, error) {
-	if s.workspace == "" {
-		return "", noWorkspace()
-	}
-	name := s.below(path)
-	if !filepath.IsLocal(name) || strings.ContainsRune(path, 0) {
-		return "", toolfold.Errorf(workspace.PathNotUsable, "%s %s is not inside the workspace", parameter, shorten.Quoted(path)).
-			About(toolfold.ProblemRefused, parameter).WithHint("name a file such as docs/api.yaml")
-	}
-	return name, nil
+	return text, err
 }
 
 // older reads the older document: a file, or a file of a commit in git's form, main:docs/api.yaml.
@@ -177,7 +140,7 @@ func (s *Service) older(ctx context.Context, in CheckIn) ([]byte, error) {
 	if name == "" {
 		name = in.Path
 	}
-	local, err := s.readable("against", name)
+	local, err := s.path("against", name).Local()
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package design
 
 import (
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/tools/design/api"
 	"github.com/toolfold/toolfold/tools/design/architecture"
 	"github.com/toolfold/toolfold/tools/design/component"
@@ -28,9 +29,9 @@ var (
 	designID = toolfold.UUID("designId", "The design.")
 	offset   = toolfold.Int{Name: "offset", Doc: "nextOffset of the part before."}
 
-	existing = toolfold.String{Name: "path", Doc: "OpenAPI or AsyncAPI file; folder of code.", MinLen: 1, MaxLen: maxPath}
-	against  = toolfold.String{Name: "against", Doc: "Older one: a file, or ref:file of git.", Unclear: true, MinLen: 1, MaxLen: maxPath,
-		Also: []string{"base"}}
+	existing = toolfold.String{Name: "path", Doc: "OpenAPI or AsyncAPI file; folder of code.", MinLen: 1, MaxLen: workspace.MaxPath}
+	against  = toolfold.String{Name: "against", Doc: "Older one: a file, or ref:file of git.", Unclear: true, MinLen: 1,
+		MaxLen: workspace.MaxPath, Also: []string{"base"}}
 
 	itemName     = name.With(toolfold.MinLen(1), toolfold.MaxLen(100))
 	itemDoc      = description.With(toolfold.MaxLen(500))

@@ -58,7 +58,7 @@ func TestOwnFilesAreReplaced(t *testing.T) {
 	b.expectFiles("a.ts")
 
 	b.write("a.ts", userText+"// mine\n")
-	b.Refuse("schema", changed, Exists, "a.ts exists", "overwrite: true")
+	b.Refuse("schema", changed, workspace.FileExists, "a.ts exists", "overwrite: true")
 	b.expectFile("a.ts", userText+"// mine\n")
 }
 
@@ -66,11 +66,11 @@ func TestForeignFilesStay(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.write("a.ts", "mine")
-	b.Refuse("schema", user(`,"outputPath":"a.ts"`), Exists, "a.ts exists", "overwrite: true")
+	b.Refuse("schema", user(`,"outputPath":"a.ts"`), workspace.FileExists, "a.ts exists", "overwrite: true")
 	b.write("empty.ts", "")
-	b.Refuse("schema", user(`,"outputPath":"empty.ts"`), Exists, "empty.ts exists", "overwrite: true")
+	b.Refuse("schema", user(`,"outputPath":"empty.ts"`), workspace.FileExists, "empty.ts exists", "overwrite: true")
 	b.write("large.ts", strings.Repeat("x", MaxBytes+1))
-	b.Refuse("schema", user(`,"outputPath":"large.ts"`), Exists, "large.ts exists", "overwrite: true")
+	b.Refuse("schema", user(`,"outputPath":"large.ts"`), workspace.FileExists, "large.ts exists", "overwrite: true")
 	b.expectFile("a.ts", "mine")
 	if len(b.store.designs) != 0 {
 		t.Error("a design was stored although its file was refused")
@@ -162,10 +162,10 @@ func TestNewForeignFilesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write("a/b.ts", "mine")
-	err = target.write("ours")
-	target.close()
+	err = target.Write([]byte("ours"))
+	target.Close()
 	var refused *toolfold.Error
-	if !errors.As(err, &refused) || refused.Code != Exists {
+	if !errors.As(err, &refused) || refused.Code != workspace.FileExists {
 		t.Errorf("writing answered %v", err)
 	}
 	b.expectFile("a/b.ts", "mine")

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/run/workspace"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/tools/design/api"
@@ -28,11 +29,8 @@ const MaxBytes = 256 << 10
 // Draft is the status of every design.
 const Draft = "draft"
 
-// The codes of the family.
-const (
-	NotFound = "DESIGN_NOT_FOUND"
-	Exists   = "FILE_EXISTS" // a file that toolfold did not write
-)
+// NotFound is the code for a design that does not exist.
+const NotFound = "DESIGN_NOT_FOUND"
 
 // Service runs the design actions. It is safe for concurrent use, and several
 // may share a store.
@@ -160,7 +158,7 @@ func (s *Service) system(ctx context.Context, in ArchitectureIn) (architecture.M
 	case in.Path == "":
 		return in.Model, nil
 	case s.workspace == "":
-		return architecture.Model{}, noWorkspace()
+		return architecture.Model{}, workspace.None()
 	}
 	reading, stop := context.WithTimeout(ctx, readTime)
 	defer stop()
@@ -195,13 +193,13 @@ func (s *Service) keep(ctx context.Context, d Design, problems []toolfold.Proble
 	if d.Format == architecture.Markdown {
 		text = d.Documentation
 	}
-	var target *target
+	var target *workspace.Target
 	if out.OutputPath != "" {
 		var err error
 		if target, err = s.open(ctx, out); err != nil {
 			return Design{}, nil, err
 		}
-		defer target.close()
+		defer target.Close()
 	}
 	created, err := s.store.Put(ctx, d)
 	if err != nil {
@@ -211,10 +209,10 @@ func (s *Service) keep(ctx context.Context, d Design, problems []toolfold.Proble
 	if target == nil {
 		return d, nil, nil
 	}
-	if err := target.write(text); err != nil {
+	if err := target.Write([]byte(text)); err != nil {
 		return Design{}, nil, err
 	}
-	return d, &File{Path: target.name, Bytes: len(text)}, nil
+	return d, &File{Path: target.Name, Bytes: len(text)}, nil
 }
 
 // namespace is the UUID namespace of design ids. It must never change.

@@ -101,7 +101,7 @@ func (r *jsonReader) object(at string) (map[string]any, error) {
 		pointer := jsonx.Pointer(at, name)
 		if _, twice := object[name]; twice {
 			return nil, &Broken{Line: begins.line, Column: begins.column,
-				Reason: fmt.Sprintf("%q stands there twice: first in line %d", shorten(name), r.places[pointer].line)}
+				Reason: fmt.Sprintf("%q stands there twice: first in line %d", short(name), r.places[pointer].line)}
 		}
 		if !r.note(pointer, begins) {
 			return nil, errors.New(tooLong)

@@ -184,11 +184,11 @@ func (m *measuring) target(reference string) (cost, error) {
 		return c, nil
 	}
 	if slices.Contains(m.path, reference) {
-		return cost{}, fmt.Errorf("the reference %s leads back to itself", shorten(reference))
+		return cost{}, fmt.Errorf("the reference %s leads back to itself", short(reference))
 	}
 	part, ok := m.find(reference)
 	if !ok {
-		return cost{}, fmt.Errorf("the reference %s leads to nothing in the schema", shorten(reference))
+		return cost{}, fmt.Errorf("the reference %s leads to nothing in the schema", short(reference))
 	}
 	m.path = append(m.path, reference)
 	c, err := m.cost(part)

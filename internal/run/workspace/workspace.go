@@ -1,5 +1,5 @@
-// Package workspace reads definitions in files of a workspace: agents, abilities and workflows
-// below .toolfold.
+// Package workspace reads definitions in files of a workspace, agents, abilities and workflows below
+// .toolfold, and reads and writes files at paths that callers name.
 //
 // The author of those files need not be the user, so reading them is bounded in time and memory. It
 // only reads regular files of limited size, opens them without waiting, and rejects deep nesting or
@@ -15,10 +15,12 @@ import (
 const Untrusted = "WORKSPACE_UNTRUSTED"
 
 // FileBroken is the code for a file with an unusable definition. PathNotUsable is the code for a
-// path that leads out of the workspace, or not to a file.
+// path that leads out of the workspace, or not to a file. FileExists is the code for a file that
+// toolfold did not write, and that a call would replace.
 const (
 	FileBroken    = "FILE_BROKEN"
 	PathNotUsable = "PATH_NOT_USABLE"
+	FileExists    = "FILE_EXISTS"
 )
 
 // The values of source in results: where a definition comes from.

@@ -112,7 +112,7 @@ func (r *yamlReader) object(n *yaml.Node, at string) (any, error) {
 		case key.Kind != yaml.ScalarNode:
 			return nil, yamlx.At(key, "keys must be plain texts")
 		case twice:
-			return nil, yamlx.At(key, "%q stands there twice: first in line %d", shorten(name), r.places[pointer].line)
+			return nil, yamlx.At(key, "%q stands there twice: first in line %d", short(name), r.places[pointer].line)
 		case !r.note(pointer, place{key.Line, key.Column}):
 			return nil, yamlx.At(key, tooLong)
 		}
@@ -125,5 +125,5 @@ func (r *yamlReader) object(n *yaml.Node, at string) (any, error) {
 	return object, nil
 }
 
-// shorten cuts a name in a file for quoting in a reason.
-func shorten(name string) string { return Excerpt(name, 40) }
+// short cuts a name in a file for quoting in a reason.
+func short(name string) string { return Excerpt(name, 40) }
