@@ -86,7 +86,8 @@ func (e *Entry) CalledBy() string { return e.layout().tool }
 // Usage returns the shape of a call in one line: where all parameters stand
 // beside the action the verb and these, store(key: string, namespace?: string),
 // else the whole call. Bounds are printed without what costs tokens and says
-// little, spaces and the type string: name,limit?:1..100=10.
+// little, spaces and the type string: name,limit?:1..100=10. The optional
+// parameters of which a call needs one come first: get(key or keys, namespace?).
 func (e *Entry) Usage(d Detail) string {
 	required, optional := typed, typed
 	if e.Action.Family.Apiece {
@@ -99,9 +100,31 @@ func (e *Entry) Usage(d Detail) string {
 		return tight.Replace(e.usage(bounded, bounded))
 	}
 	if e.layout().nest == "" && d < DetailCall {
-		return e.Verb() + "(" + comma(signature(e.Required(), nil, required), signature(nil, e.Optional(), optional)) + ")"
+		either, others := e.alternatives(e.Optional(), optional)
+		return e.Verb() + "(" + comma(signature(e.Required(), nil, required), either, others) + ")"
 	}
 	return e.usage(required, optional)
+}
+
+// alternatives shows optional parameters: those of which a call needs one, and the others. There
+// are no alternatives under a legacy name that requires one of them.
+func (e *Entry) alternatives(optional []toolfold.Param, show func(name string, p toolfold.Param) string) (either, others string) {
+	choice := func(p toolfold.Param) bool {
+		return slices.ContainsFunc(e.Action.Either.Params(), func(q toolfold.Param) bool { return e.Spelling(q.Name) == p.Name })
+	}
+	if slices.ContainsFunc(e.Required(), choice) {
+		return "", signature(nil, optional, show)
+	}
+	var shown []string
+	var rest []toolfold.Param
+	for _, p := range optional {
+		if choice(p) {
+			shown = append(shown, show(p.Name, p))
+		} else {
+			rest = append(rest, p)
+		}
+	}
+	return strings.Join(shown, " or "), signature(nil, rest, show)
 }
 
 var tight = strings.NewReplacer(": ", ":", ", ", ",", " = ", "=")
@@ -116,14 +139,14 @@ func (e *Entry) usage(required, optional func(name string, p toolfold.Param) str
 	if l.nest != "" && !l.besides {
 		beside, inside = nil, e.Required()
 	}
-	others := signature(nil, e.Listed()[len(e.Required()):], optional)
+	either, others := e.alternatives(e.Listed()[len(e.Required()):], optional)
 	if l.nest == "" {
-		return l.tool + "(" + comma(fixed, signature(beside, nil, required), others) + ")"
+		return l.tool + "(" + comma(fixed, signature(beside, nil, required), either, others) + ")"
 	}
-	nested := comma(signature(inside, nil, required), others)
+	nested := comma(signature(inside, nil, required), either, others)
 	if nested != "" {
 		name := l.nest
-		if len(inside) == 0 {
+		if len(inside) == 0 && either == "" {
 			name += "?"
 		}
 		if l.text {

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/test/workbench"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/surface"
 )
 
 // A listed get(key|keys) is true: the example has one of the parameters, and without it the error
-// names one.
+// names one. The usage shows them alike.
 func TestOneOfSeveralIsNeeded(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{})
@@ -26,6 +27,21 @@ func TestOneOfSeveralIsNeeded(t *testing.T) {
 			checked++
 			either := func(name string) bool {
 				return slices.ContainsFunc(a.Either.Params(), func(p toolfold.Param) bool { return p.Name == name })
+			}
+			var names []string
+			for _, p := range a.Either.Params() {
+				names = append(names, p.Name)
+			}
+			usage := entry.Select(a).Usage(entry.DetailNames)
+			if !strings.Contains(usage, strings.Join(names, " or ")) || strings.Contains(usage, names[0]+"?") {
+				t.Errorf("%s: its usage %s does not show %s", a.FullName(), usage, names)
+			}
+			for _, old := range a.Legacy {
+				e := entry.Spell(a, old)
+				usage := e.Usage(entry.DetailTypes)
+				if len(e.Required()) > 0 && either(e.Required()[0].Name) && strings.Contains(usage, " or ") {
+					t.Errorf("%s requires %s, and shows %s", old.Name, e.Required()[0].Name, usage)
+				}
 			}
 			var args ordered.Map
 			if err := json.Unmarshal([]byte(a.Example), &args); err != nil {
