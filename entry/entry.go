@@ -289,7 +289,9 @@ func signature(required, optional []toolfold.Param, show func(name string, p too
 		parts = append(parts, show(p.Name, p))
 	}
 	for _, p := range optional {
-		parts = append(parts, show(p.Name+"?", p))
+		if !p.Quiet {
+			parts = append(parts, show(p.Name+"?", p))
+		}
 	}
 	return strings.Join(parts, ", ")
 }
