@@ -60,7 +60,8 @@ func (s *Service) ExportFile(ctx context.Context, in ExportFileIn) (ExportFileOu
 		}
 		if out.Count > maxImport || lines.Len() > maxFile-pageFrame {
 			return ExportFileOut{}, toolfold.Errorf(toolfold.LimitReached,
-				"more matches than the %s entries and %d MiB of a file; nothing was written", english.Grouped(maxImport), maxFile>>20).WithHint("write several files: name a namespace, a prefix, tags or a workspace")
+				"more matches than the %s entries and %d MiB of a file; nothing was written", english.Grouped(maxImport), maxFile>>20).
+				WithHint("write several files: name a namespace, a prefix, tags or a workspace")
 		}
 		page.Cursor, more = part.NextCursor, part.HasMore
 	}
