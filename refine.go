@@ -69,12 +69,6 @@ func InsteadOf(sibling string) Refinement {
 	return func(p *Param) { p.InsteadOf = sibling }
 }
 
-// Quiet leaves an optional parameter out of usage lines and signatures. It is for members of the
-// answer of another action, so that callers can pass that answer on as it is.
-func Quiet() Refinement {
-	return func(p *Param) { p.Quiet = true }
-}
-
 // Added marks a parameter that the legacy tool did not have.
 func Added() Refinement {
 	return func(p *Param) { p.Added = true }

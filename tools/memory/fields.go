@@ -46,11 +46,11 @@ var (
 
 	// The other fields of a result of export, so that import accepts it unchanged.
 	answer = toolfold.Fields{
-		toolfold.Bool{Name: "hasMore", Doc: "Of the export."}.With(toolfold.Quiet(), toolfold.Added()),
-		toolfold.Int{Name: "count", Doc: "Of the export."}.With(toolfold.Quiet(), toolfold.Added()),
-		toolfold.String{Name: "exportedAt", Doc: "Of the export."}.With(toolfold.Quiet(), toolfold.Added()),
-		toolfold.String{Name: "message", Doc: "Of the export."}.With(toolfold.Quiet(), toolfold.Added()),
-		toolfold.String{Name: "nextCursor", Doc: "Of the export.", MaxLen: maxCursor}.With(toolfold.Quiet(), toolfold.Added()),
+		toolfold.Bool{Name: "hasMore", Doc: "Of the export."}.With(quiet, toolfold.Added()),
+		toolfold.Int{Name: "count", Doc: "Of the export."}.With(quiet, toolfold.Added()),
+		toolfold.String{Name: "exportedAt", Doc: "Of the export."}.With(quiet, toolfold.Added()),
+		toolfold.String{Name: "message", Doc: "Of the export."}.With(quiet, toolfold.Added()),
+		toolfold.String{Name: "nextCursor", Doc: "Of the export.", MaxLen: maxCursor}.With(quiet, toolfold.Added()),
 	}
 )
 
@@ -66,3 +66,5 @@ func entriesWith(value toolfold.Field) toolfold.List {
 		Loose: true,
 	}}
 }
+
+func quiet(p *toolfold.Param) { p.Quiet = true }
