@@ -45,7 +45,7 @@ func TestFindByMeaning(t *testing.T) {
 	if got := find(families[1:], "mouser"); len(got) > 0 {
 		t.Errorf("finds what the caller may not see: %v", got)
 	}
-	if got := find(families, "horse"); len(got) != 3 || !slices.Contains(got[:2], "cat.get") {
+	if got := find(families, "horse"); len(got) < 3 || !slices.Contains(got[:2], "cat.get") || slices.Contains(got[:3], "cat.list") {
 		t.Errorf("horse finds %v, want what its words find and cat.get", got)
 	}
 	if near.texts["horse.get"] == "" {

@@ -12,16 +12,16 @@ import (
 
 func TestPutReplacesAndRemoveForgets(t *testing.T) {
 	t.Parallel()
-	x := rank.New(named("a", "alpha", "common"), named("b", "beta", "common"))
-	x.Put(named("a", "gamma", "common"))
-	if got := x.Find(rank.Query{Text: "alpha", Limit: 10}); len(got) > 0 {
+	x := rank.New(named("a", "corden", "common"), named("b", "figal", "common"))
+	x.Put(named("a", "hujo", "common"))
+	if got := x.Find(rank.Query{Text: "corden", Limit: 10}); len(got) > 0 {
 		t.Errorf("a replaced text is still found: %v", got)
 	}
-	if diff := cmp.Diff([]string{"a"}, ids(x.Find(rank.Query{Text: "gamma", Limit: 10}))); diff != "" {
-		t.Errorf("gamma (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]string{"a"}, ids(x.Find(rank.Query{Text: "hujo", Limit: 10}))); diff != "" {
+		t.Errorf("hujo (-want +got):\n%s", diff)
 	}
 	x.Remove("a", "unknown", "a")
-	if diff := cmp.Diff([]string{"b"}, ids(x.Find(rank.Query{Text: "common gamma", Limit: 10}))); diff != "" {
+	if diff := cmp.Diff([]string{"b"}, ids(x.Find(rank.Query{Text: "common hujo", Limit: 10}))); diff != "" {
 		t.Errorf("after Remove (-want +got):\n%s", diff)
 	}
 	x.Remove("b")

@@ -43,6 +43,7 @@ type finder struct {
 	wants   float64            // rarity of all words together
 	guessed int
 
+	direction  direction // of the query
 	scores     []float32 // by slot
 	candidates []int32   // slots
 	place      []int32   // by slot: 1 + the index of the candidate
@@ -80,8 +81,10 @@ type tally struct {
 
 // found is a candidate with a worth above zero.
 type found struct {
-	slot            int32
-	worth, coverage float64
+	slot     int32
+	worth    float64
+	shared   float64 // part of worth for words that it shares with the query
+	coverage float64
 }
 
 var finders = sync.Pool{New: func() any {
@@ -158,6 +161,9 @@ func (f *finder) choose(limit int, keep func(id string) bool) {
 		}
 		heap[0] = int32(slot)
 		down(0)
+	}
+	if len(heap) < limit {
+		heap = f.appendNear(heap, limit, keep)
 	}
 	f.candidates = heap
 }
@@ -269,11 +275,17 @@ func (f *finder) ratePassages() {
 // hits returns the best candidates with a worth above zero.
 func (f *finder) hits(limit int) []Hit {
 	f.found = f.found[:0]
+	best := 0.0
 	for i, slot := range f.candidates {
-		if worth, coverage := f.rate(i); worth > 0 {
-			f.found = append(f.found, found{slot, worth, coverage})
-		}
+		shared, coverage := f.rate(i)
+		best = max(best, coverage)
+		f.found = append(f.found, found{slot, shared, shared, coverage})
 	}
+	bonus := f.meaningBonus(best)
+	for i := range f.found {
+		f.found[i].worth += bonus * f.near(f.found[i].slot)
+	}
+	f.found = slices.DeleteFunc(f.found, func(one found) bool { return one.worth <= 0 })
 	slices.SortFunc(f.found, func(a, b found) int {
 		if a.worth != b.worth {
 			return cmp.Compare(b.worth, a.worth)
@@ -283,7 +295,10 @@ func (f *finder) hits(limit int) []Hit {
 	list := make([]Hit, min(limit, len(f.found)))
 	asked := math.Sqrt(f.wants * f.x.rarity(0))
 	for i, one := range f.found[:len(list)] {
-		shown := one.worth / asked * max(one.coverage, leastCoverage)
+		shown := one.shared / asked * max(one.coverage, leastCoverage)
+		if one.shared == 0 {
+			shown = one.worth / asked * leastCoverage
+		}
 		score := shown / (shown + evenEvidence)
 		if i > 0 {
 			score = min(score, list[i-1].Score) // it may have more of the words but less worth

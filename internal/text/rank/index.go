@@ -15,6 +15,7 @@ const commonCount = 128
 // term is a word of the documents.
 type term struct {
 	text     string
+	vector   int32     // number in the table of vectors, or noVector
 	postings []posting // in no order
 	passages []int32   // with the term, each once, in no order
 }
@@ -113,6 +114,8 @@ func (x *Index) put(d *draft) {
 		x.added++
 	}
 	slot := x.freeSlot()
+	plain := len(e.parts) == 0 || e.parts[len(e.parts)-1].kind != passage
+	var m meaning
 	begin := int32(0)
 	for _, p := range e.parts {
 		number := int32(0)
@@ -122,19 +125,30 @@ func (x *Index) put(d *draft) {
 		}
 		for i := begin; i < p.end; i++ {
 			e.terms[i] = x.number(d.terms[i])
-			x.terms[e.terms[i]].add(slot, p, number)
+			t := &x.terms[e.terms[i]]
+			if plain && !t.isIn(slot) {
+				m.add(t.vector, p.kind == name && !p.loose)
+			}
+			t.add(slot, p, number)
 		}
 		begin = p.end
 	}
-	x.docs[slot], x.lengths[slot], x.plain[slot] = e, d.length, len(e.passages) == 0
+	x.docs[slot], x.lengths[slot], x.plain[slot] = e, d.length, plain
+	x.directions[slot] = m.direction()
 	x.slots[d.id] = slot
 	x.length += float64(d.length)
+}
+
+// isIn reports whether the document that was added last, or is being added, has the term.
+func (t *term) isIn(slot int32) bool {
+	last := len(t.postings) - 1
+	return last >= 0 && t.postings[last].slot == slot
 }
 
 // add counts an occurrence in a part of a document, which must be the last that was added. Number
 // is the passage's number, if the part is a passage.
 func (t *term) add(slot int32, p part, number int32) {
-	if last := len(t.postings) - 1; last < 0 || t.postings[last].slot != slot {
+	if !t.isIn(slot) {
 		t.postings = append(t.postings, posting{slot: slot})
 	}
 	at := &t.postings[len(t.postings)-1]
@@ -177,7 +191,7 @@ func (x *Index) number(text string) int32 {
 		n, x.terms = int32(len(x.terms)), append(x.terms, term{})
 	}
 	x.numbers[text] = n
-	x.terms[n] = term{text: text}
+	x.terms[n] = term{text: text, vector: vectorOf(text)}
 	if s, ok := shapeOf(text); ok {
 		x.near[s] = append(x.near[s], n)
 	}
@@ -202,6 +216,7 @@ func (x *Index) freeSlot() int32 {
 		return slot
 	}
 	x.docs, x.lengths, x.plain = append(x.docs, entry{}), append(x.lengths, 0), append(x.plain, false)
+	x.directions = append(x.directions, direction{})
 	return int32(len(x.docs) - 1)
 }
 
@@ -227,7 +242,7 @@ func (x *Index) remove(id string) {
 	}
 	x.unusedPassages = append(x.unusedPassages, e.passages...)
 	x.length -= float64(x.lengths[slot])
-	x.docs[slot], x.lengths[slot] = entry{}, 0
+	x.docs[slot], x.lengths[slot], x.directions[slot] = entry{}, 0, direction{}
 	x.free = append(x.free, slot)
 	delete(x.slots, id)
 }

@@ -7,7 +7,8 @@
 // and ranks them. Relevance is BM25 over weighted fields. Neighbouring words count again if the
 // document has them side by side. A document counts more if the query covers its name, or if it
 // matches one sentence of a long query well. Passages, such as example requests, are compared with
-// the query one by one, and the best one counts.
+// the query one by one, and the best one counts. A document without passages also counts more if
+// its words are near those of a short query in a table of word vectors.
 //
 // Limits: only English is stemmed and has synonyms. Scripts written without spaces are matched rune
 // by rune, all others by whole words. A word that no document has is guessed if it differs from an
@@ -47,7 +48,8 @@ type Query struct {
 	Keep func(id string) bool
 }
 
-// Hit is a document that shares at least one word or synonym with a query.
+// Hit is a document that shares at least one word or synonym with a query, or one without passages
+// that is near it by the meaning of its words.
 type Hit struct {
 	ID string
 	// Worth is the relevance that orders hits. It is comparable only within a query.
@@ -56,7 +58,7 @@ type Hit struct {
 	// count more, and words that no document has count most.
 	Coverage float64
 	// Score is between 0 and 1 and comparable between queries and indexes. A hit below one half is
-	// more likely unrelated than right.
+	// more likely unrelated than right. Only shared words and synonyms count.
 	Score float64
 }
 
@@ -66,14 +68,15 @@ type Hit struct {
 // A lock guards it instead of snapshots: a reader holds it for a few milliseconds at most, and a
 // writer changes a few lists instead of copying the index.
 type Index struct {
-	mu      sync.RWMutex
-	slots   map[string]int32 // by document ID
-	docs    []entry          // by slot; zero in free slots
-	lengths []float32        // by slot
-	plain   []bool           // by slot: the document has no passages
-	free    []int32
-	length  float64 // of all documents together
-	added   int32   // documents ever added
+	mu         sync.RWMutex
+	slots      map[string]int32 // by document ID
+	docs       []entry          // by slot; zero in free slots
+	lengths    []float32        // by slot
+	plain      []bool           // by slot: the document has no passages
+	directions []direction      // by slot: for documents without passages
+	free       []int32
+	length     float64 // of all documents together
+	added      int32   // documents ever added
 
 	numbers map[string]int32  // of terms
 	terms   []term            // by number
@@ -126,8 +129,9 @@ func (x *Index) Len() int {
 }
 
 // Find returns the documents that match a query, best first; ties are in the order in which they
-// were added. A query without words has no hits. Only the first 16 kB of a query are used, and of
-// these only the 128 rarest words and pairs.
+// were added. If few share a word with the query, others follow that are near it. A query without
+// words has no hits. Only the first 16 kB of a query are used, and of these only the 128 rarest
+// words and pairs.
 func (x *Index) Find(q Query) []Hit {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -138,6 +142,7 @@ func (x *Index) Find(q Query) []Hit {
 	defer finders.Put(f)
 	f.reset(x)
 	f.parse(q.Text[:min(len(q.Text), longestQuery)])
+	f.understand()
 	f.choose(max(q.Limit, min(max(len(x.slots)/3, minCandidates), maxCandidates)), q.Keep)
 	f.gather()
 	return f.hits(q.Limit)
