@@ -8,6 +8,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/text/estimate"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/internal/text/rank"
@@ -28,6 +29,7 @@ const (
 	unsuitable = 0.8  // its effect is not the one that the query wants
 	forbidden  = 0.5  // the query rules out its effect
 	workbench  = 0.8  // it is our own, and other servers have tools too
+	discovery  = 0.3  // it is ours for finding tools, which every list has, and other servers have tools too
 	elsewhere  = 0.4  // the query names servers, but not its server
 	needing    = 0.95 // it changes something or needs an id, and the query has no verb
 )
@@ -244,6 +246,9 @@ func (v *View) places(query string, list []said) func(*toolfold.Action) float64 
 		case named != nil:
 			return elsewhere
 		case a.Family.Server == "" && len(v.servers) > 0:
+			if a.Family.Category == callctx.Discovery {
+				return discovery
+			}
 			return workbench
 		}
 		return 1

@@ -124,6 +124,11 @@ func TestFindPrefersServersToDiscovery(t *testing.T) {
 	if found := s.Discovery.View(t.Context()).Find(query, 2); len(found) != 2 || found[0].Name != "find_action" {
 		t.Errorf("%q wants find_action, got %v", query, found)
 	}
+	// A synonym in a name of theirs is worth more than a word of ours.
+	const likely = "search the docs for words"
+	if found := s.Discovery.View(t.Context()).Find(likely, 2); len(found) != 2 || found[1].Name != "find_action" {
+		t.Errorf("%q wants get_docs and find_action, got %v", likely, found)
+	}
 }
 
 // A server whose name is a common word is named only by a query that uses the word as a name.
