@@ -10,6 +10,8 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/gateway"
+	"github.com/toolfold/toolfold/internal/call/judge"
+	"github.com/toolfold/toolfold/internal/call/validate"
 	"github.com/toolfold/toolfold/internal/text/tokens"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
@@ -74,7 +76,24 @@ func describeAll(t *testing.T, file string) {
 			if is, own := count(described), count(a.Definition); is > own+30 {
 				t.Errorf("%s is described in %d tokens, its definition has %d: %s", a.FullName(), is, own, described)
 			}
+			checkExample(t, s, a)
 		}
+	}
+}
+
+// checkExample fails unless a description with an example has one that the tool's schema allows.
+func checkExample(t *testing.T, s *surface.Surface, a *toolfold.Action) {
+	t.Helper()
+	described, failed := s.Discovery.View(t.Context()).Describe(a.FullName(), lazy.Account{Always: true})
+	var doc struct{ Example json.RawMessage }
+	if failed != nil || json.Unmarshal(described, &doc) != nil || doc.Example == nil {
+		t.Errorf("%s is described without an example: %s", a.FullName(), described)
+		return
+	}
+	tool, err := validate.Compile(a.FullName(), a.Input)
+	var args map[string]any
+	if err != nil || json.Unmarshal(judge.Example(a.Input), &args) != nil || len(tool.Problems(args)) > 0 {
+		t.Errorf("the example of %s is not valid: %s, %v", a.FullName(), doc.Example, err)
 	}
 }
 

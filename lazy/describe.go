@@ -21,7 +21,8 @@ import (
 // Account selects the optional parts of a description, which always has usage, result fields and
 // effect.
 type Account struct {
-	Examples bool // an example call
+	Examples bool // an example call, if usage leaves its form open
+	Always   bool // an example call, also of another server's tool
 	Schema   bool // the JSON Schema of the arguments
 }
 
@@ -291,8 +292,14 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 			doc.Output, _ = unseen.JSON(doc.Output)
 		}
 	}
-	if with.Examples && e.Action.Example != "" && (with.Schema || slices.ContainsFunc(e.Listed(), hasForm)) {
-		doc.Example = e.Example()
+	if example := json.RawMessage(e.Action.Example); with.Always ||
+		with.Examples && (with.Schema || slices.ContainsFunc(e.Listed(), hasForm)) {
+		if len(example) == 0 && with.Always {
+			example = judge.Example(e.Action.Input)
+		}
+		if len(example) > 0 {
+			doc.Example = e.FromCanonical(example)
+		}
 	}
 	return doc
 }

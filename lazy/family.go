@@ -14,7 +14,7 @@ var (
 	server    = toolfold.String{Name: "server", Doc: "Only tools of this server."}
 	name      = toolfold.String{Name: callctx.ForwardName, Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = toolfold.Strings("names", "Several such names.")
-	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call if usage leaves its form open."}
+	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call; else only if usage leaves its form open."}
 	whole     = toolfold.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
 	category  = toolfold.String{Name: "category", Doc: "Only tools of this category."}
 	disabled  = toolfold.Bool{Name: "include_disabled", Doc: "Also disabled tools, with the reason."}
@@ -47,7 +47,7 @@ var Family = toolfold.Family{
 			Or("get_tool_description", toolfold.Rename{Field: name, Was: "tool_name"}),
 		Summary:  "Full account of an action, or the actions of a tool.",
 		Words:    "documentation, help, explain, parameters, arguments, schema, manual page, man page",
-		Optional: toolfold.Fields{name, many, examples.With(toolfold.Default(true)), whole.With(toolfold.Default(false), toolfold.Added())},
+		Optional: toolfold.Fields{name, many, examples, whole.With(toolfold.Default(false), toolfold.Added())},
 		Effect:   toolfold.Reads,
 		Example:  `{"name": "memory.store"}`,
 		Related:  []string{"tools.find", "tools.load"},
@@ -126,7 +126,7 @@ type FindOut struct {
 type DescribeIn struct {
 	Name            string   `json:"name"`
 	Names           []string `json:"names"`
-	IncludeExamples bool     `json:"include_examples"`
+	IncludeExamples *bool    `json:"include_examples"` // nil = if usage leaves the form of the call open
 	Schema          bool     `json:"schema"`
 }
 

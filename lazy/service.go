@@ -100,8 +100,10 @@ func away(rows []Row, asked string) string {
 // Describe returns the descriptions of one or several names.
 func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, error) {
 	view := s.discovery.View(ctx)
+	always := in.IncludeExamples != nil && *in.IncludeExamples
+	with := Account{Examples: in.IncludeExamples == nil || always, Always: always, Schema: in.Schema}
 	if in.Name != "" && len(in.Names) == 0 {
-		doc, err := view.Describe(in.Name, Account{Examples: in.IncludeExamples, Schema: in.Schema})
+		doc, err := view.Describe(in.Name, with)
 		if err != nil {
 			return DescribeOut{}, err
 		}
@@ -113,7 +115,7 @@ func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, err
 	}
 	out := DescribeOut{Tools: []json.RawMessage{}}
 	for _, name := range names {
-		doc, err := view.Describe(name, Account{Examples: in.IncludeExamples, Schema: in.Schema})
+		doc, err := view.Describe(name, with)
 		if err != nil {
 			out.Errors = append(out.Errors, nameError(name, err))
 			continue
