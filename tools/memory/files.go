@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -189,8 +190,7 @@ func (s *Service) syncFolder(ctx context.Context, names []noteName, all bool) er
 	if err != nil {
 		return err
 	}
-	changed := f.changed(there)
-	if len(changed) == 0 && len(names) == 0 && !all {
+	if len(f.changed(there)) == 0 && len(names) == 0 && !all {
 		return nil
 	}
 	if f.lock != "" {
@@ -201,21 +201,21 @@ func (s *Service) syncFolder(ctx context.Context, names []noteName, all bool) er
 		return err
 	}
 	defer unlock()
+	if there, err = f.list(root); err != nil { // another process may have written files meanwhile
+		return err
+	}
 	run := &fileSync{Files: f, s: s, ctx: ctx, root: root, own: s.own(ctx), now: now, byName: map[noteName]string{}}
 	if all {
 		f.full, names = now, nil
 	}
-	work := append(run.read(changed), names...)
+	work := append(run.read(f.changed(there)), names...)
 	run.index()
 	if all {
 		err = run.all()
 	} else {
 		err = run.some(work)
 	}
-	if err != nil {
-		return err
-	}
-	return run.finish()
+	return errors.Join(err, run.finish()) // also after an error: files were written
 }
 
 // finish stores new notes and marks, and sets the faults.

@@ -426,14 +426,18 @@ func (run *fileSync) put(name string, e Entry, extra []byte) (done bool) {
 	return err == nil
 }
 
-// free returns the name for the file of a note without one. It is empty if a file with that name
-// cannot be read: it may be the note's.
+// free returns the name for the file of a note without one. It is empty if there is a file with that
+// name that is the note's, or that cannot be read and may be the note's.
 func (run *fileSync) free(n noteName) string {
 	for _, name := range []string{notefile.Name(n.namespace, n.key), notefile.Hashed(n.namespace, n.key)} {
 		if _, err := run.root.Lstat(path.Join(run.folder, name)); errors.Is(err, fs.ErrNotExist) {
 			return name
 		}
-		if seen, known := run.seen[name]; known && seen.fault != "" {
+		_, seen, err := run.load(name)
+		if err == nil && seen.note == n { // it has just been created: the next call reads it
+			run.full = time.Time{}
+		}
+		if err != nil || seen.note == n {
 			return ""
 		}
 	}
