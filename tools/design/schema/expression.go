@@ -47,7 +47,30 @@ func divergence(pattern string) (want string) {
 	return ""
 }
 
-// class does the same for the class that an expression starts with. size is its length in bytes.
+// scriptPattern writes an expression without divergence for JavaScript, whose dot excludes more line ends than that of RE2.
+func scriptPattern(pattern string) string {
+	var b strings.Builder
+	for i := 0; i < len(pattern); {
+		rest, size := pattern[i:], 1
+		switch {
+		case strings.HasPrefix(rest, `[\s\S]`) || strings.HasPrefix(rest, `[\S\s]`):
+			size = len(`[\s\S]`)
+		case rest[0] == '[':
+			size, _ = class(rest)
+		case rest[0] == '\\':
+			size = 2
+		}
+		if part := rest[:size]; part == "." {
+			b.WriteString(`[^\n]`)
+		} else {
+			b.WriteString(part)
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// class does for the class that an expression starts with what divergence does: size is its length in bytes.
 func class(pattern string) (size int, want string) {
 	i := len("[")
 	if pattern[i] == '^' {

@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -29,6 +30,24 @@ func TestPatternsAreReadAlike(t *testing.T) {
 			t.Errorf("%s is refused: %v", pattern, problems)
 		case want != "" && (len(problems) != 1 || problems[0].Path != "/fields/0/pattern" || !strings.Contains(problems[0].Want, want)):
 			t.Errorf("%s: %v, want %s", pattern, problems, want)
+		}
+	}
+}
+
+// The dot of RE2 is every character but the line feed, the dot of JavaScript no line end: the generated pattern takes what
+// the declared one takes.
+func TestDotsAreReadAlike(t *testing.T) {
+	t.Parallel()
+	m := schema.Model{Name: "a", Fields: []schema.Field{
+		{Name: "b", Type: schema.String, Details: schema.Details{Pattern: `^.\.[.]+\\.[^\].]*[\s\S].$`}},
+	}}
+	for format, want := range map[string]string{
+		schema.Zod:        `^[^\\n]\\.[.]+\\\\[^\\n][^\\].]*[\\s\\S][^\\n]$`,
+		schema.JSONSchema: `^[^\\n]\\.[.]+\\\\[^\\n][^\\].]*[\\s\\S][^\\n]$`,
+	} {
+		generated, problems := schema.Generate(m, format)
+		if len(problems) > 0 || !strings.Contains(fmt.Sprint(generated), want) {
+			t.Errorf("%s is %v, %v, want %s", format, generated, problems, want)
 		}
 	}
 }

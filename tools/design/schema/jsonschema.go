@@ -79,7 +79,7 @@ func (r record) property(f field) ordered.Map {
 		}
 	}
 	if f.Pattern != "" {
-		property.Set("pattern", f.Pattern)
+		property.Set("pattern", scriptPattern(f.Pattern))
 	}
 	if f.Nullable {
 		property = nullable(property)

@@ -59,7 +59,7 @@ func zodBounds(f field) string {
 		bounds += ".max(" + number(*f.Max) + ")"
 	}
 	if f.Pattern != "" {
-		bounds += ".regex(new RegExp(" + text.Quote(f.Pattern) + `, "u"))`
+		bounds += ".regex(new RegExp(" + text.Quote(scriptPattern(f.Pattern)) + `, "u"))`
 	}
 	return bounds
 }
