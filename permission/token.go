@@ -116,13 +116,16 @@ func ParseTokens(text []byte) ([]Token, error) {
 }
 
 // ReadTokens reads the plain file at path with the given info. It rejects a file that every user of
-// this machine may read or write. Errors name the path.
+// this machine may read or write, or that its group may write: who writes it gets all rights. Its
+// group may read it, because services get files of secrets so. Errors name the path.
 func ReadTokens(path string, info fs.FileInfo) ([]Token, error) {
 	switch mode := info.Mode(); {
 	case !mode.IsRegular():
 		return nil, fmt.Errorf("%s is not a plain file", path)
 	case mode.Perm()&0o006 != 0 && runtime.GOOS != "windows":
 		return nil, fmt.Errorf("everybody on this machine may use %s (mode %04o); run: chmod 600 %s", path, mode.Perm(), path)
+	case mode.Perm()&0o020 != 0 && runtime.GOOS != "windows":
+		return nil, fmt.Errorf("its group may change %s (mode %04o); run: chmod g-w %s", path, mode.Perm(), path)
 	}
 	file, err := os.Open(path)
 	if err != nil {

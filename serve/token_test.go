@@ -28,6 +28,7 @@ func TestTokenFiles(t *testing.T) {
 	}{
 		"good":              {"0123456789abcdef\n", 0o600, ""},
 		"for a group":       {"0123456789abcdef", 0o640, ""},
+		"of a group":        {"0123456789abcdef", 0o660, "its group may change"},
 		"two lines":         {"0123456789abcdef\n# another\n\n0123456789abcdeg\r\n", 0o600, ""},
 		"with rules":        {"ci sha256:" + strings.Repeat("0a", 32) + " read-only allow=note,note.save deny=list_notes", 0o600, ""},
 		"empty":             {" \n# nothing\n", 0o600, "is empty"},
