@@ -181,11 +181,11 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 	if q.Status != "" {
 		picked = picked.and(`AND status = ?`, q.Status)
 	}
-	if q.Workspace != "" {
-		picked = picked.and(`AND workspace = ?`, []byte(q.Workspace))
+	if len(q.Workspaces) > 0 {
+		picked = picked.and(`AND`).with(among("workspace", bytesOf(q.Workspaces)))
 	}
-	if q.Except != "" {
-		picked = picked.and(`AND workspace <> ?`, []byte(q.Except))
+	if len(q.Except) > 0 {
+		picked = picked.and(`AND NOT`).with(among("workspace", bytesOf(q.Except)))
 	}
 	if q.HandedOver != nil {
 		picked = picked.and(map[bool]string{true: `AND handover IS NOT NULL`, false: `AND handover IS NULL`}[*q.HandedOver])

@@ -55,7 +55,7 @@ func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 	var all []Listed
 	for _, s := range f.sessions {
 		if (q.Status == "" || s.Status == q.Status) && (q.Initiator == "" || s.Initiator == q.Initiator) &&
-			(q.Workspace == "" || s.Workspace == q.Workspace) && (q.Except == "" || s.Workspace != q.Except) &&
+			(len(q.Workspaces) == 0 || slices.Contains(q.Workspaces, s.Workspace)) && !slices.Contains(q.Except, s.Workspace) &&
 			(q.HandedOver == nil || *q.HandedOver == (s.HandOver != nil)) &&
 			(q.AgentID == "" || slices.Contains(s.agents(), q.AgentID)) {
 			all = append(all, Listed{ID: s.ID, Initiator: s.Initiator, Task: s.Task, Status: s.Status, Present: s.present(), Workspace: s.Workspace,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,6 +79,18 @@ func (s *Service) workspaceOf(given string) string {
 		return s.Workspace
 	}
 	return given
+}
+
+// names returns the names of a workspace in stored sessions: that of the server also has its path
+// in sessions of earlier versions.
+func (s *Service) names(workspace string) []string {
+	switch {
+	case workspace == "":
+		return nil
+	case workspace == s.Workspace && s.Folder != "":
+		return []string{workspace, s.Folder}
+	}
+	return []string{workspace}
 }
 
 func checkSize(name string, size int) error {
@@ -209,7 +222,7 @@ func (s *Service) Fail(ctx context.Context, in FailIn) (FailOut, error) {
 
 // ender returns the caller of an action that ends a session; agent may be empty.
 func (s *Service) ender(ctx context.Context, agent string) ender {
-	return ender{agent: agent, workspace: s.Workspace, anywhere: bool(callctx.Of[byUser](ctx))}
+	return ender{agent: agent, workspace: s.Workspace, names: s.names(s.Workspace), anywhere: bool(callctx.Of[byUser](ctx))}
 }
 
 // Join adds an agent to a session.
@@ -255,7 +268,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	}
 	for i := range out.Sessions {
 		l := &out.Sessions[i]
-		if l.Workspace == s.Workspace {
+		if slices.Contains(s.names(s.Workspace), l.Workspace) {
 			l.Workspace = ""
 		}
 		l.Task, l.Stale = callctx.Brief(ctx, "sessions.task", l.Task), s.isStale(l.Status, l.UpdatedAt)
@@ -280,10 +293,10 @@ func (s *Service) page(ctx context.Context, in ListIn) (page Page, err error) {
 			About(toolfold.ProblemRefused, "query").WithHint("keep the words that few sessions have")
 	}
 	mine := Query{Status: in.Status, Initiator: in.Initiator, AgentID: in.AgentID, Words: words,
-		Workspace: s.workspaceOf(in.Workspace)}
+		Workspaces: s.names(s.workspaceOf(in.Workspace))}
 	handed, others := mine, mine
 	handed.HandedOver, mine.HandedOver = new(true), new(false)
-	others.Workspace, others.Except = "", s.Workspace
+	others.Workspaces, others.Except = nil, s.names(s.Workspace)
 	parts := []Query{handed, mine, others}
 	if in.Workspace != "" || s.Workspace == "" {
 		parts = parts[:2]

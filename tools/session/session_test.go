@@ -478,6 +478,24 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
+// A session of an earlier version that has the path of its workspace is of that workspace.
+func TestSessionsOfPaths(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.service.Workspace, b.service.Folder = "acme/shop", "/home/ann/shop"
+	for n, workspace := range []string{"/home/ann/shop", "/home/ann/other"} {
+		b.store.sessions[id(n+1)] = Session{ID: id(n + 1), Initiator: "ann", Status: work.SessionActive, Workspace: workspace,
+			CreatorWorkspace: workspace, Participants: []Participant{{AgentID: "ann", Role: Initiator}}}
+	}
+	b.ids = 2
+	const ids = `"include_fields":["sessions.sessionId","sessions.workspace","total"]}`
+	b.Expect("list", `{"workspace":".",`+ids, `{"sessions":[{"sessionId":"$1"}],"total":1}`)
+	b.Expect("list", `{"workspace":"/home/ann/shop",`+ids, `{"sessions":[{"sessionId":"$1"}],"total":1}`)
+	b.Expect("list", `{`+ids, `{"sessions":[{"sessionId":"$1"},{"sessionId":"$2","workspace":"/home/ann/other"}],"total":2}`)
+	b.Expect("complete", `{"sessionId":"$1","include_fields":["status"]}`, `{"status":"completed"}`)
+	b.Refuse("complete", `{"sessionId":"$2"}`, AgentNotParticipant, "another workspace opened the session", "agentId")
+}
+
 // Handed-over sessions are listed first, with a mark, until another agent joins.
 func TestHandedOver(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,8 @@ type edit func(s *Session, now time.Time) (changed bool, err error)
 type ender struct {
 	agent     string // empty = only the workspace is known
 	workspace string
-	anywhere  bool // it may end sessions of every workspace
+	names     []string // of the workspace in stored sessions
+	anywhere  bool     // it may end sessions of every workspace
 }
 
 // check returns an error for agents that are not in the session, and for callers without an agent
@@ -50,7 +52,8 @@ func (e ender) check(s *Session) error {
 	case e.agent != "":
 		_, err := s.presentMember(e.agent)
 		return err
-	case e.anywhere, s.Workspace == "" && s.CreatorWorkspace == "", s.CreatorWorkspace == e.workspace:
+	case e.anywhere, s.Workspace == "" && s.CreatorWorkspace == "", s.CreatorWorkspace == e.workspace,
+		slices.Contains(e.names, s.CreatorWorkspace):
 		return nil
 	}
 	return toolfold.Errorf(AgentNotParticipant, "another workspace opened the session, %q", shorten.Quoted(s.CreatorWorkspace)).

@@ -99,8 +99,10 @@ type Store interface {
 type Query struct {
 	Status, Initiator string
 	AgentID           string // a present participant
-	Workspace, Except string // only this workspace; all workspaces except this one
-	HandedOver        *bool  // with or without a pending hand-over; nil = all
+
+	// Only these workspaces; all workspaces except these. A workspace is several if it has a path.
+	Workspaces, Except []string
+	HandedOver         *bool // with or without a pending hand-over; nil = all
 
 	// Words must each be in the task, the summary or a note. The letters A to Z match a to z.
 	Words []string

@@ -162,8 +162,10 @@ func listSessions(t *testing.T, db *storage.DB) {
 		{session.Query{Limit: 10, AgentID: "bob"}, []string{"3: ann active 2"}, 1},
 		{session.Query{Limit: 10, AgentID: "ann", Status: work.SessionActive}, []string{"3: ann active 2", "1: ann active 1"}, 2},
 		{session.Query{Limit: 10, AgentID: "eve"}, []string{}, 0}, // left
-		{session.Query{Limit: 10, Workspace: "shop"}, []string{"2: bob completed 1"}, 1},
-		{session.Query{Limit: 1, Except: "shop"}, []string{"3: ann active 2"}, 2},
+		{session.Query{Limit: 10, Workspaces: []string{"shop"}}, []string{"2: bob completed 1"}, 1},
+		{session.Query{Limit: 10, Workspaces: []string{"none", "shop"}}, []string{"2: bob completed 1"}, 1},
+		{session.Query{Limit: 1, Except: []string{"shop"}}, []string{"3: ann active 2"}, 2},
+		{session.Query{Limit: 1, Except: []string{"shop", "none"}}, []string{"3: ann active 2"}, 2},
 		{session.Query{Limit: 10, Words: []string{"tag"}}, []string{"3: ann active 2"}, 1},
 		{session.Query{Limit: 10, Words: []string{"SHIP", "Tag"}}, []string{"3: ann active 2"}, 1},
 		{session.Query{Limit: 10, Words: []string{"Über", "deck"}}, []string{"2: bob completed 1"}, 1},
