@@ -31,7 +31,7 @@ type Bound struct {
 
 	// Keep stores the whole of an answer that is cut, and returns its id and the call that reads it.
 	// Both are empty if it is not stored, for example if the caller cannot read it. The answer is in
-	// the field [Kept] of that call's result. again reports that the action only reads, so that the
+	// the field [StoredField] of that call's result. again reports that the action only reads, so that the
 	// caller can repeat the call. Nil = nothing is stored.
 	Keep func(ctx context.Context, answer json.RawMessage, again bool) (id, usage string)
 }
@@ -39,8 +39,8 @@ type Bound struct {
 // codeTooLong is the code of an answer that exceeds the limit and must not be cut.
 const codeTooLong = "RESULT_TOO_LONG"
 
-// Kept is the result field with a stored answer.
-const Kept = "answer"
+// StoredField is the result field with a stored answer.
+const StoredField = "answer"
 
 // bounded returns the result of a call as an answer within its limit. A list action runs again with
 // a smaller limit, so that its cursor continues where the answer ends. Other results are cut, and a
@@ -94,7 +94,7 @@ func (c *Call) answerOf(content json.RawMessage, changed bool) toolfold.Answer {
 		answer = c.reply.failure(c.Entry.Title()).Answer()
 		answer.Kept = c.answerID
 	}
-	if answer.Reply = c.reply.warned(c.input.warnings); changed {
+	if answer.Reply = c.reply.withWarnings(c.input.warnings); changed {
 		answer.Reply = c.reply.with(content, c.input.warnings)
 	}
 	return answer
@@ -134,7 +134,7 @@ func (c *Call) cut(ctx context.Context, whole json.RawMessage) json.RawMessage {
 		}
 		return content
 	}
-	k, usage := cutter{prefix: Kept + "."}, ""
+	k, usage := cutter{prefix: StoredField + "."}, ""
 	content := k.fit(whole, room, "", nil)
 	if c.bound.Keep != nil {
 		c.answerID, usage = c.bound.Keep(ctx, whole, false)

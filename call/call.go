@@ -38,7 +38,7 @@ type Call struct {
 	target  *target
 	refusal *toolfold.Error // why Entry is nil
 	ready   bool
-	input   normalised
+	input   checkResult
 	// completed are the action's own arguments after [toolfold.Action.Complete].
 	completed json.RawMessage
 
@@ -86,17 +86,17 @@ func New(resolver func(*toolfold.Rights) *Resolver, log *slog.Logger, middleware
 	return r
 }
 
-// Accepting returns a runner that accepts the names of another resolver. Calls made by its calls
+// WithResolver returns a runner that accepts the names of another resolver. Calls made by its calls
 // may use the names of r.
-func (r *Runner) Accepting(resolver func(*toolfold.Rights) *Resolver) *Runner {
+func (r *Runner) WithResolver(resolver func(*toolfold.Rights) *Resolver) *Runner {
 	other := *r
 	other.resolver = resolver
 	return &other
 }
 
-// OnlyListed returns a runner that rejects names for which listed returns false. Calls made by its
+// WithListing returns a runner that rejects names for which listed returns false. Calls made by its
 // calls may use all names of r.
-func (r *Runner) OnlyListed(isListed func(ctx context.Context, name string) bool) *Runner {
+func (r *Runner) WithListing(isListed func(ctx context.Context, name string) bool) *Runner {
 	other := *r
 	other.isListed = isListed
 	return &other
@@ -223,7 +223,7 @@ func (r *Runner) answer(ctx context.Context, c *Call) (answer toolfold.Answer) {
 			About(toolfold.ProblemRefused, choice).
 			WithHint("leave %s out, or call %s through tool_call", choice, c.Entry.Action.FullName()))
 	}
-	if answer, deferred := c.deferred(ctx); deferred {
+	if answer, deferred := c.tryDefer(ctx); deferred {
 		return answer
 	}
 	raw, forward, err := c.invoke(withoutDeferral(ctx))

@@ -27,8 +27,8 @@ func withoutDeferral(ctx context.Context) context.Context {
 	return WithDeferral(ctx, nil)
 }
 
-// deferred answers a call by a task, if its context and its action allow it.
-func (c *Call) deferred(ctx context.Context) (toolfold.Answer, bool) {
+// tryDefer answers a call by a task, if its context and its action allow it.
+func (c *Call) tryDefer(ctx context.Context) (toolfold.Answer, bool) {
 	d := callctx.Of[Deferral](ctx)
 	// An awaited task stores no fields, filter or output schema for its answer.
 	asIs := !c.Entry.Typed && c.input.chooses() == ""

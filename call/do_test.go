@@ -56,7 +56,7 @@ func TestDoInCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	runner := toolfoldtest.Runner(shelves, libraries)
-	client := runner.Bounded(call.Bound{Bytes: 4000}).OnlyListed(func(_ context.Context, name string) bool { return name == "library" })
+	client := runner.Bounded(call.Bound{Bytes: 4000}).WithListing(func(_ context.Context, name string) bool { return name == "library" })
 	got := client.Call(t.Context(), "library", json.RawMessage(`{"action":"count"}`))
 	if want := `{"opened":50000,"now":50000}`; string(got.Content) != want {
 		t.Errorf("count answers %s, want %s", got.Content, want)

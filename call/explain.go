@@ -106,12 +106,12 @@ type errorTexts struct {
 // errorTexts makes the texts at the first error of the target.
 func (t *target) errorTexts() *errorTexts {
 	t.render.Do(func() {
-		shown := t.Entry
+		use := t.Entry
 		// Nesting distinguishes the parameters from the form's own names.
-		if shown.Selector != "" && shown.Form == "" && (t.Takes(callctx.ArgAction) || t.Takes(callctx.ArgParams)) {
-			shown = shown.In(entry.FormObject)
+		if use.Selector != "" && use.Form == "" && (t.Takes(callctx.ArgAction) || t.Takes(callctx.ArgParams)) {
+			use = use.In(entry.FormObject)
 		}
-		t.texts = &errorTexts{shown.Usage(entry.DetailTypes), shown.Usage(entry.DetailNames), shown.Example()}
+		t.texts = &errorTexts{use.Usage(entry.DetailTypes), use.Usage(entry.DetailNames), use.Example()}
 	})
 	return t.texts
 }

@@ -19,7 +19,7 @@ import (
 const maxFiltered = 8 << 20
 
 // takeFilter takes jq from args and checks it before the action runs.
-func (p *normalised) takeFilter(args *arguments) {
+func (p *checkResult) takeFilter(args *arguments) {
 	value, ok := args.take(callctx.ArgJQ)
 	if !ok {
 		return

@@ -26,7 +26,7 @@ import (
 // of them.
 type target struct {
 	*entry.Entry
-	tool *folded // that the entry is called by; nil where its name leads to one action
+	tool *actionTool // that the entry is called by; nil where its name leads to one action
 
 	compile  sync.Once
 	params   []toolfold.Param // as spelt
@@ -67,8 +67,8 @@ func (t *target) compiled() *target {
 	return t
 }
 
-// normalised is the outcome of normalising and validating arguments.
-type normalised struct {
+// checkResult is the outcome of normalising and validating arguments.
+type checkResult struct {
 	fields   []string // of the result to keep; none keeps all
 	filter   string   // jq, over what the fields keep; empty = none
 	warnings []string
@@ -80,7 +80,7 @@ type normalised struct {
 
 // chooses returns the reserved name by which the call asks for a part of its result;
 // empty where it takes the whole.
-func (in *normalised) chooses() string {
+func (in *checkResult) chooses() string {
 	switch {
 	case len(in.fields) > 0:
 		return callctx.ArgFields
@@ -93,11 +93,11 @@ func (in *normalised) chooses() string {
 // normalise normalises and validates the arguments of a call of t. Afterwards
 // they are as the action itself spells them, complete with defaults, unless
 // there are problems.
-func (t *target) normalise(args *arguments) normalised {
+func (t *target) normalise(args *arguments) checkResult {
 	t.compiled()
 	args.respell(t.Action.Spelt)
 	args.rename(t.params)
-	p := normalised{problems: args.problems}
+	p := checkResult{problems: args.problems}
 	p.lost = len(args.values) == 0 && len(args.problems) == 0 && len(t.Required()) > 0 && (t.Selector != "" || t.Nests())
 	filled := t.filled(args)
 	if t.Action.Input != nil {
@@ -173,7 +173,7 @@ func didYouMean(name string) string {
 
 // dropObsolete takes out of a call by a legacy name the values that only the legacy
 // tool took.
-func (p *normalised) dropObsolete(t *target, args *arguments) {
+func (p *checkResult) dropObsolete(t *target, args *arguments) {
 	if !t.Legacy {
 		return
 	}
@@ -188,7 +188,7 @@ func (p *normalised) dropObsolete(t *target, args *arguments) {
 
 // unbindCursor refuses the cursor of another list, or of the same with other
 // filters, where it would lead to a page without the entries that follow.
-func (p *normalised) unbindCursor(t *target, args *arguments) {
+func (p *checkResult) unbindCursor(t *target, args *arguments) {
 	text, _ := args.values[toolfold.Cursor.Name].(string)
 	if !t.pages || text == "" {
 		return
@@ -215,7 +215,7 @@ func listOf(a *toolfold.Action, args *arguments) string {
 const maxFields = 100
 
 // takeFields takes include_fields out of args and checks it.
-func (p *normalised) takeFields(a *toolfold.Action, args *arguments) {
+func (p *checkResult) takeFields(a *toolfold.Action, args *arguments) {
 	value, ok := args.take(callctx.ArgFields)
 	if !ok {
 		return
@@ -281,7 +281,7 @@ func (t *target) filled(args *arguments) bool {
 // where a host added them to a call, or filled in all parameters and they say
 // nothing; with a warning where the action only reads or is called by its legacy
 // name; else as a problem.
-func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
+func (p *checkResult) judgeNames(t *target, args *arguments, filled bool) {
 	count := 0
 	for _, param := range t.params {
 		if _, is := args.values[param.Name]; is {
@@ -358,7 +358,7 @@ func (p *normalised) judgeNames(t *target, args *arguments, filled bool) {
 // meant for something else.
 const maxWarnings = 8
 
-func (p *normalised) warn(format string, args ...any) {
+func (p *checkResult) warn(format string, args ...any) {
 	switch {
 	case len(p.warnings) < maxWarnings:
 		p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
@@ -418,7 +418,7 @@ func saysNothing(value any) bool {
 
 // shorten notes the lists and maps that hold more than they may and cuts them,
 // so that what is wrong with their members costs no more than the call.
-func (p *normalised) shorten(path string, value any, param toolfold.Param) any {
+func (p *checkResult) shorten(path string, value any, param toolfold.Param) any {
 	tooMany := func(n int) bool {
 		if param.MaxItems == 0 || n <= param.MaxItems {
 			return false
@@ -454,7 +454,7 @@ func (p *normalised) shorten(path string, value any, param toolfold.Param) any {
 
 // mend changes args where a problem leaves only one reading, and reports
 // whether it changed anything.
-func (p *normalised) mend(t *target, args *arguments, problems []toolfold.Problem) bool {
+func (p *checkResult) mend(t *target, args *arguments, problems []toolfold.Problem) bool {
 	changed := false
 	for _, problem := range problems {
 		cut := strings.LastIndex(problem.Path, "/")

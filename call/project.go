@@ -213,7 +213,7 @@ func unquote(quoted []byte) (string, error) {
 
 // withSelection adds the fields and the filter of a call to the call that it is forwarded to,
 // unless that has its own.
-func withSelection(f callctx.Forward, input *normalised) *callctx.Forward {
+func withSelection(f callctx.Forward, input *checkResult) *callctx.Forward {
 	var args ordered.Map
 	if len(input.fields) == 0 && input.filter == "" || len(f.Arguments) > 0 && json.Unmarshal(f.Arguments, &args) != nil {
 		return &f

@@ -61,23 +61,23 @@ func (r *reply) blocks() (blocks []json.RawMessage) {
 // value returns the content of the reply as a JSON object. Replies may be large, so parts are not
 // copied.
 func (r *reply) value() json.RawMessage {
-	var said []json.RawMessage
+	var parts []json.RawMessage
 	r.media = nil
 	for _, block := range r.blocks() {
 		if isMedia(block) {
 			r.media = append(r.media, block)
 		} else {
-			said = append(said, block)
+			parts = append(parts, block)
 		}
 	}
 	structured := r.member("structuredContent")
-	text, single := soleText(said)
+	text, single := soleText(parts)
 	var inside json.RawMessage // the text as JSON; nil if it is not an object or a list
 	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
 		inside, _ = foreign.JSON(text)
 	}
 	switch {
-	case structured != nil && structured[0] == '{' && (len(said) == 0 || inside != nil && sameJSON(inside, structured)):
+	case structured != nil && structured[0] == '{' && (len(parts) == 0 || inside != nil && sameJSON(inside, structured)):
 		r.form = inStructured
 		return structured
 	case structured == nil && bytes.HasPrefix(inside, []byte("{")):
@@ -93,8 +93,8 @@ func (r *reply) value() json.RawMessage {
 	}
 	r.form = inBlocks
 	value := ordered.Map{}
-	if len(said) > 0 {
-		value.Set("content", said)
+	if len(parts) > 0 {
+		value.Set("content", parts)
 	}
 	if structured != nil {
 		value.Set("structuredContent", structured)
@@ -199,8 +199,8 @@ func (r *reply) with(value json.RawMessage, warnings []string) json.RawMessage {
 	return ordered.MustJSON(result)
 }
 
-// warned returns the original result, with warnings in a further block.
-func (r *reply) warned(warnings []string) json.RawMessage {
+// withWarnings returns the original result, with warnings in a further block.
+func (r *reply) withWarnings(warnings []string) json.RawMessage {
 	if len(warnings) == 0 {
 		return r.raw
 	}
@@ -222,8 +222,8 @@ func warningBlock(warnings []string) json.RawMessage {
 func (r *reply) failure(name string) *toolfold.Error {
 	text := ""
 	for _, block := range r.blocks() {
-		if said, ok := soleText([]json.RawMessage{block}); ok && text == "" {
-			text = string(said)
+		if content, ok := soleText([]json.RawMessage{block}); ok && text == "" {
+			text = string(content)
 		}
 	}
 	if text == "" {

@@ -19,7 +19,7 @@ import (
 // Resolver finds the action that a call means. It is immutable and safe for
 // concurrent use.
 type Resolver struct {
-	folded map[string]*folded           // tools with an action argument
+	tools  map[string]*actionTool       // tools with an action argument
 	single map[string]*target           // names that mean one action
 	shared map[string][]string          // names of several actions: the full names of these
 	names  []string                     // all names, for suggestions
@@ -46,10 +46,10 @@ func (r *Resolver) Without(off func(name string) *toolfold.Error) *Resolver {
 	return &other
 }
 
-// Lacking returns a resolver that explains unknown names which begin with the name of a server
+// WithAbsent returns a resolver that explains unknown names which begin with the name of a server
 // without tools. absent returns these servers with the reason. withheld returns the error for the
 // name of a tool that is not available now, and nil for all other names.
-func (r *Resolver) Lacking(absent func() map[string]string, withheld func(name string) *toolfold.Error) *Resolver {
+func (r *Resolver) WithAbsent(absent func() map[string]string, withheld func(name string) *toolfold.Error) *Resolver {
 	other := *r
 	other.absent, other.withheld = absent, withheld
 	return &other
@@ -61,10 +61,10 @@ const maxReason = 430
 // Absence returns the error for the name of a tool that is not available now, of a tool of a server
 // without tools, or of something that is switched off. It returns nil for other names.
 func (r *Resolver) Absence(name string) *toolfold.Error {
-	return cmp.Or(r.lacking(name), r.switchedOff(name))
+	return cmp.Or(r.absentError(name), r.switchedOff(name))
 }
 
-func (r *Resolver) lacking(name string) *toolfold.Error {
+func (r *Resolver) absentError(name string) *toolfold.Error {
 	if r.withheld != nil {
 		if err := r.withheld(name); err != nil {
 			return err
@@ -109,14 +109,14 @@ func (r *Resolver) absence(name string) (server, why string) {
 	return server, fmt.Sprintf("the server %s offers no tools now: %s", server, shorten.To(reasons[server], maxReason))
 }
 
-// Explaining returns a resolver that answers names of all which it lacks as not permitted, with the
+// WithReasons returns a resolver that answers names of all which it lacks as not permitted, with the
 // reason from why. why returns an empty text for permitted actions.
-func (r *Resolver) Explaining(all func() *Resolver, why func(*toolfold.Action) string) *Resolver {
+func (r *Resolver) WithReasons(all func() *Resolver, why func(*toolfold.Action) string) *Resolver {
 	other := *r
 	other.refuse = func(name string, args *arguments) *toolfold.Error {
 		refused := ""
 		a := all().action(name, args)
-		if f := all().folded[name]; a == nil && f != nil && r.folded[name] == nil {
+		if f := all().tools[name]; a == nil && f != nil && r.tools[name] == nil {
 			a, refused = f.family.Actions[0], name
 		}
 		if a == nil || why(a) == "" {
@@ -166,7 +166,7 @@ func (r *Resolver) action(name string, args *arguments) *toolfold.Action {
 	if t := r.single[name]; t != nil {
 		return t.Action
 	}
-	f, verb := r.folded[name], ""
+	f, verb := r.tools[name], ""
 	if f == nil {
 		f, verb = r.family(name)
 	} else {
@@ -179,8 +179,8 @@ func (r *Resolver) action(name string, args *arguments) *toolfold.Action {
 	return a
 }
 
-// folded is a tool with an action argument.
-type folded struct {
+// actionTool is a tool with an action argument.
+type actionTool struct {
 	tool    string
 	family  *toolfold.Family
 	actions []string           // in order
@@ -190,7 +190,7 @@ type folded struct {
 	params func() map[string]bool
 }
 
-func (f *folded) union() map[string]bool {
+func (f *actionTool) union() map[string]bool {
 	names := map[string]bool{}
 	for _, t := range f.targets {
 		for _, p := range t.Params() {
@@ -205,16 +205,16 @@ func (f *folded) union() map[string]bool {
 // refer to the first entry of an action.
 func NewResolver(entries []*entry.Entry) *Resolver {
 	r := &Resolver{
-		folded: map[string]*folded{}, home: map[*toolfold.Action]*target{}, single: map[string]*target{}, shared: map[string][]string{},
+		tools: map[string]*actionTool{}, home: map[*toolfold.Action]*target{}, single: map[string]*target{}, shared: map[string][]string{},
 	}
 	for _, e := range entries {
 		t := &target{Entry: e}
 		if e.Selector != "" {
-			f, known := r.folded[e.Tool]
+			f, known := r.tools[e.Tool]
 			if !known {
-				f = &folded{tool: e.Tool, family: e.Action.Family, targets: map[string]*target{}}
+				f = &actionTool{tool: e.Tool, family: e.Action.Family, targets: map[string]*target{}}
 				f.params = sync.OnceValue(f.union)
-				r.folded[e.Tool] = f
+				r.tools[e.Tool] = f
 				r.names = append(r.names, e.Tool)
 			}
 			t.tool = f
@@ -284,13 +284,13 @@ func FullNames(families []*toolfold.Family) []*entry.Entry {
 // resolve looks up a call of name with args. It unfolds the params of args, unless the action has a
 // parameter params, and removes the action argument of a consolidated tool.
 func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Error) {
-	if f, ok := r.folded[name]; ok {
+	if f, ok := r.tools[name]; ok {
 		return r.pick(f, args)
 	}
 	if t, ok := r.single[name]; ok {
 		if action, _ := args.values[callctx.ArgAction].(string); t.Action.Definition != nil && !t.Takes(callctx.ArgAction) && action != "" {
-			if meant, ok := r.sense(t.Action.Family.Category, action); ok && meant.Action != t.Action {
-				return nil, meant.elsewhere(name, action) // it is unclear which of the two is meant
+			if target, ok := r.sense(t.Action.Family.Category, action); ok && target.Action != t.Action {
+				return nil, target.elsewhere(name, action) // it is unclear which of the two is meant
 			}
 		}
 		if !t.Takes(callctx.ArgParams) {
@@ -302,15 +302,15 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 		return nil, toolfold.Errorf(toolfold.UnknownTool, "%q is a tool of several servers: call %s",
 			shorten.Quoted(name), strings.Join(names[:min(len(names), maxAllowed)], " or "))
 	}
-	if err := r.lacking(name); err != nil {
+	if err := r.absentError(name); err != nil {
 		return nil, err
 	}
 	if err := r.switchedOff(name); err != nil {
 		return nil, cmp.Or(r.notPermitted(name, args), err)
 	}
 	if _, selects := args.values[callctx.ArgAction]; !selects {
-		if meant, ok := r.anySense(name); ok {
-			return meant.redirect("", name, args)
+		if target, ok := r.anySense(name); ok {
+			return target.redirect("", name, args)
 		}
 	}
 	if f, verb := r.family(name); f != nil {
@@ -341,12 +341,12 @@ func (r *Resolver) resolve(name string, args *arguments) (*target, *toolfold.Err
 
 // family splits a name such as memory_save, memory.save, save_memory or createTask if it begins or
 // ends with a tool that has an action argument.
-func (r *Resolver) family(name string) (f *folded, verb string) {
+func (r *Resolver) family(name string) (f *actionTool, verb string) {
 	words := nameWords(name)
 	longest := 0 // words of the tool's name
 	for _, tool := range r.names {
 		own := nameWords(tool)
-		if r.folded[tool] == nil || len(own) >= len(words) || len(own) <= longest {
+		if r.tools[tool] == nil || len(own) >= len(words) || len(own) <= longest {
 			continue
 		}
 		same := func(part []string) bool {
@@ -355,16 +355,16 @@ func (r *Resolver) family(name string) (f *folded, verb string) {
 		rest := len(words) - len(own)
 		switch {
 		case same(words[:len(own)]):
-			f, verb, longest = r.folded[tool], strings.Join(words[len(own):], "_"), len(own)
+			f, verb, longest = r.tools[tool], strings.Join(words[len(own):], "_"), len(own)
 		case same(words[rest:]):
-			f, verb, longest = r.folded[tool], strings.Join(words[:rest], "_"), len(own)
+			f, verb, longest = r.tools[tool], strings.Join(words[:rest], "_"), len(own)
 		}
 	}
 	return f, verb
 }
 
 // noAction returns the error for a name that consists of a tool's name and a verb.
-func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments) *toolfold.Error {
+func (r *Resolver) noAction(name string, f *actionTool, verb string, args *arguments) *toolfold.Error {
 	if err := r.notPermitted(name, args); err != nil {
 		return err
 	}
@@ -388,7 +388,7 @@ func (r *Resolver) noAction(name string, f *folded, verb string, args *arguments
 // Lookup returns the entries of a name, independent of a call: all actions of a consolidated tool,
 // or one entry. Nil = the name is unknown.
 func (r *Resolver) Lookup(name string) []*entry.Entry {
-	if f, ok := r.folded[name]; ok {
+	if f, ok := r.tools[name]; ok {
 		list := make([]*entry.Entry, len(f.actions))
 		for i, action := range f.actions {
 			list[i] = f.targets[action].Entry
@@ -423,7 +423,7 @@ func (r *Resolver) Nearest(name string) string {
 
 // target returns the way to call an action of the family of f: by f, or by the family's other tool.
 // Nil if no tool with an action argument has it.
-func (r *Resolver) target(f *folded, action string) *target {
+func (r *Resolver) target(f *actionTool, action string) *target {
 	if t := f.targets[action]; t != nil {
 		return t
 	}
@@ -434,7 +434,7 @@ func (r *Resolver) target(f *folded, action string) *target {
 }
 
 // apart returns the separate tool of an action of the family of f; nil for other actions.
-func (r *Resolver) apart(f *folded, action string) *target {
+func (r *Resolver) apart(f *actionTool, action string) *target {
 	if a := f.family.Action(action); a != nil && a.Apart {
 		return r.single[entry.Select(a).Tool]
 	}
@@ -444,7 +444,7 @@ func (r *Resolver) apart(f *folded, action string) *target {
 // pick finds the action that args name, inside or outside params. A tool that writes also accepts
 // the reading actions of its family. A tool that only reads accepts no other actions, because hosts
 // may allow it for that reason.
-func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
+func (r *Resolver) pick(f *actionTool, args *arguments) (*target, *toolfold.Error) {
 	name, isText := args.values[callctx.ArgAction].(string)
 	t := r.target(f, name)
 	var value any
@@ -472,8 +472,8 @@ func (r *Resolver) pick(f *folded, args *arguments) (*target, *toolfold.Error) {
 		return nil, err
 	}
 	if t == nil && isText {
-		if meant, ok := r.sense(f.family.Category, name); ok {
-			return meant.redirect(f.tool, name, args)
+		if target, ok := r.sense(f.family.Category, name); ok {
+			return target.redirect(f.tool, name, args)
 		}
 		if err := r.notPermitted(f.tool+"."+name, args); err != nil {
 			return nil, err
@@ -561,7 +561,7 @@ func (t *target) wraps(args *arguments) bool {
 
 // nearest returns the action that a name means, or else the best guess. It is empty if the name is
 // a verb for something that the family does not do.
-func (f *folded) nearest(name string, args *arguments) string {
+func (f *actionTool) nearest(name string, args *arguments) string {
 	a, known := actionFor(f.family.Actions, name, args.values)
 	switch {
 	case a != nil:
@@ -576,7 +576,7 @@ func (f *folded) nearest(name string, args *arguments) string {
 // given, and it takes the most arguments. Ties go to actions that only read, then to the action
 // with the fewest parameters, without limit and cursor. If no action fits, it is the first of the
 // family. An action that deletes is returned only if all actions of the family delete.
-func (f *folded) guess(args *arguments) string {
+func (f *actionTool) guess(args *arguments) string {
 	best, matching, fewest := f.family.Actions[0], -1, 0
 	for _, a := range f.family.Actions {
 		if a.Effect == toolfold.Deletes {

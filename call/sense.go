@@ -152,14 +152,14 @@ func (t *target) hasWords(name string) bool {
 // tool. An action that only reads runs if the call has its whole name, or used the other tool of
 // its family. Otherwise the error has the tool and its usage: the caller saw other hints, or may
 // have meant something else.
-func (m meaning) redirect(asked, name string, args *arguments) (*target, *toolfold.Error) {
+func (m meaning) redirect(spelling, name string, args *arguments) (*target, *toolfold.Error) {
 	if m.wraps(args) {
 		args.unfold()
 	}
-	if m.Action.Effect == toolfold.Reads && (m.whole || otherHalf(asked, m.Tool)) {
+	if m.Action.Effect == toolfold.Reads && (m.whole || otherHalf(spelling, m.Tool)) {
 		return m.target, nil
 	}
-	return nil, m.elsewhere(asked, name)
+	return nil, m.elsewhere(spelling, name)
 }
 
 // otherHalf reports whether two tools are the reading and the writing tool of one family.
@@ -168,7 +168,7 @@ func otherHalf(asked, tool string) bool {
 	return family(asked) == family(tool)
 }
 
-// elsewhere returns the error for a call of the wrong tool, or of no tool if asked is empty.
+// elsewhere returns the error for a call of the wrong tool, or of no tool if spelling is empty.
 func (t *target) elsewhere(asked, name string) *toolfold.Error {
 	instead := "the tool " + t.Tool
 	if t.Selector != "" {

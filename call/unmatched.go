@@ -25,7 +25,7 @@ func (c *Call) warnUnmatched(raw json.RawMessage) {
 	declared := schema.Paths(c.Entry.Action.Results())
 	for _, field := range c.input.fields {
 		steps, _ := parseField(field)
-		i, there := unmatched(raw, steps)
+		i, there := findUnmatched(raw, steps)
 		if i < 0 || slices.Contains(declared, namesOf(steps[:i+1])) {
 			continue
 		}
@@ -45,10 +45,10 @@ func (c *Call) warnUnmatched(raw json.RawMessage) {
 	}
 }
 
-// unmatched returns the first step that matches nothing in a result, and the members at that place,
+// findUnmatched returns the first step that matches nothing in a result, and the members at that place,
 // in order. It returns -1 if all steps match or a range is empty. It also returns -1 if the place
 // has only null or empty lists: these show no members.
-func unmatched(raw json.RawMessage, steps []step) (i int, there []string) {
+func findUnmatched(raw json.RawMessage, steps []step) (i int, there []string) {
 	values := [][]byte{raw}
 	for i, s := range steps {
 		var next [][]byte

@@ -34,7 +34,7 @@ func TestUnmatched(t *testing.T) {
 			t.Fatal(test.field)
 		}
 		got := ""
-		if i, there := unmatched(json.RawMessage(test.result), steps); i >= 0 {
+		if i, there := findUnmatched(json.RawMessage(test.result), steps); i >= 0 {
 			got = namesOf(steps[:i+1]) + ": " + strings.Join(there, " ")
 		}
 		if got != test.want {
@@ -53,7 +53,7 @@ func FuzzUnmatched(f *testing.F) {
 		if !ok || json.Unmarshal(raw, &v) != nil {
 			return
 		}
-		if i, there := unmatched(raw, steps); i >= 0 && (steps[i].part != nil || slices.Contains(there, steps[i].name)) {
+		if i, there := findUnmatched(raw, steps); i >= 0 && (steps[i].part != nil || slices.Contains(there, steps[i].name)) {
 			t.Errorf("%q of %s ends at %q, where %q are", field, raw, steps[i].name, there)
 		}
 	})

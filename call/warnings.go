@@ -21,7 +21,7 @@ func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
 		var members ordered.Map
 		_ = json.Unmarshal(result, &members) // it is an object
 		if own, has := members.Get(warningsMember); has {
-			members.Set(warningsMember, joined(own.(json.RawMessage), warnings))
+			members.Set(warningsMember, joinWarnings(own.(json.RawMessage), warnings))
 			return ordered.MustJSON(members)
 		}
 	}
@@ -34,9 +34,9 @@ func withWarnings(result json.RawMessage, warnings []string) json.RawMessage {
 	return append(body, '}')
 }
 
-// joined appends warnings to the warnings of a result, without duplicates. Null counts as no
+// joinWarnings appends warnings to the warnings of a result, without duplicates. Null counts as no
 // warning, and a value that is not a list as one warning.
-func joined(own json.RawMessage, warnings []string) []json.RawMessage {
+func joinWarnings(own json.RawMessage, warnings []string) []json.RawMessage {
 	var all []json.RawMessage
 	if json.Unmarshal(own, &all) != nil {
 		all = []json.RawMessage{own}

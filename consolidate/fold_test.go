@@ -150,14 +150,14 @@ func TestDiscoveryOfSplitTools(t *testing.T) {
 				}
 				for _, name := range []string{a.FullName(), tool} {
 					loaded, err := b.Discovery.Load(t.Context(), name)
-					if err != nil || !slices.ContainsFunc(loaded, func(l lazy.Listed) bool { return l.Name == tool }) && !a.Apart {
+					if err != nil || !slices.ContainsFunc(loaded, func(l lazy.ListedTool) bool { return l.Name == tool }) && !a.Apart {
 						t.Errorf("%s: %s is loaded as %v, %v", level, name, loaded, err)
 					}
 				}
 			}
 		}
 		if list := b.Discovery.List(t.Context()); level != lazy.Search &&
-			!slices.ContainsFunc(list, func(l lazy.Listed) bool { return l.Name == "session_write" }) {
+			!slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == "session_write" }) {
 			t.Errorf("%s: session_write is not listed", level)
 		}
 	}
@@ -212,7 +212,7 @@ func TestEveryActionAlone(t *testing.T) {
 	t.Parallel()
 	for _, level := range lazy.Levels() {
 		b := workbench.New(t, surface.Options{Level: level, Fold: consolidate.None})
-		listed := map[string]lazy.Listed{}
+		listed := map[string]lazy.ListedTool{}
 		for _, l := range b.Discovery.List(t.Context()) {
 			listed[l.Name] = l
 		}

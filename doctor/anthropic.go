@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Counted holds the tokens of a server's list as counted by a model's API.
-type Counted struct {
+// APICount holds the tokens of a server's list as counted by a model's API.
+type APICount struct {
 	Server string `json:"server"`
 	Host   string `json:"host,omitempty"`
 	Model  string `json:"model"`
@@ -33,7 +33,7 @@ type Anthropic struct {
 const maxCount = 1 << 20
 
 // Count counts lists as the model does. It skips lists without tools.
-func (a Anthropic) Count(ctx context.Context, lists []List) ([]Counted, error) {
+func (a Anthropic) Count(ctx context.Context, lists []List) ([]APICount, error) {
 	if a.Model == "" {
 		var models struct {
 			Data []struct {
@@ -52,7 +52,7 @@ func (a Anthropic) Count(ctx context.Context, lists []List) ([]Counted, error) {
 	if err != nil {
 		return nil, err
 	}
-	counted := []Counted{}
+	counted := []APICount{}
 	for _, l := range lists {
 		if len(l.Tools) == 0 {
 			continue
@@ -61,7 +61,7 @@ func (a Anthropic) Count(ctx context.Context, lists []List) ([]Counted, error) {
 		if err != nil {
 			return nil, fmt.Errorf("counting %s: %w", l.Server, err)
 		}
-		counted = append(counted, Counted{Server: l.Server, Host: l.Host, Model: a.Model, Tokens: n - bare})
+		counted = append(counted, APICount{Server: l.Server, Host: l.Host, Model: a.Model, Tokens: n - bare})
 	}
 	return counted, nil
 }

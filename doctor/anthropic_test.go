@@ -58,7 +58,7 @@ func TestAnthropicCounts(t *testing.T) {
 	lists := []doctor.List{two, read(t, `[]`), {Server: "broken", Problem: "it does not start"}}
 	for given, want := range map[string]string{"": "claude-newest", "claude-x": "claude-x"} {
 		got, err := doctor.Anthropic{URL: api.URL + "/", Key: "right", Model: given}.Count(context.Background(), lists)
-		if diff := cmp.Diff([]doctor.Counted{{Server: "notes", Model: want, Tokens: 200}}, got); diff != "" || err != nil {
+		if diff := cmp.Diff([]doctor.APICount{{Server: "notes", Model: want, Tokens: 200}}, got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got)\n%s", err, diff)
 		}
 	}

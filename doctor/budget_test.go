@@ -82,7 +82,7 @@ func TestCeilings(t *testing.T) {
 	within(t, "discovery", discovery, lazy.Lazy, discoveryCeiling)
 	for _, l := range surface.List(discovery, surface.Options{}) {
 		if l.Name == "tool_call" {
-			withinList(t, l.Name, []lazy.Listed{l}, callerCeiling)
+			withinList(t, l.Name, []lazy.ListedTool{l}, callerCeiling)
 			return
 		}
 	}
@@ -106,7 +106,7 @@ func within(t *testing.T, what string, specs []*toolfold.Family, level lazy.Leve
 	withinList(t, what, surface.List(specs, surface.Options{Level: level}), most)
 }
 
-func withinList(t *testing.T, what string, list []lazy.Listed, most int) {
+func withinList(t *testing.T, what string, list []lazy.ListedTool, most int) {
 	t.Helper()
 	cost, err := doctor.Count(list)
 	if err != nil {

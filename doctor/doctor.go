@@ -73,7 +73,7 @@ func Measure(specs []*toolfold.Family) (Report, error) {
 }
 
 // Count returns the cost of a list.
-func Count(list []lazy.Listed) (Cost, error) {
+func Count(list []lazy.ListedTool) (Cost, error) {
 	var total Cost
 	for _, l := range list {
 		raw, err := ordered.JSON(l)

@@ -34,15 +34,15 @@ type Finding struct {
 }
 
 // Places lists the first names in Where, and the number of further ones.
-func (f Finding) Places(shown int) string {
-	more := len(f.Where) - shown
+func (f Finding) Places(count int) string {
+	more := len(f.Where) - count
 	switch {
 	case more <= 0:
 		return strings.Join(f.Where, ", ")
 	case f.All:
 		return fmt.Sprintf("all %d tools", len(f.Where))
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(f.Where[:shown], ", "), more)
+	return fmt.Sprintf("%s and %d more", strings.Join(f.Where[:count], ", "), more)
 }
 
 // Limits of models and hosts.
@@ -247,10 +247,10 @@ func findPrefixed(l List) []Finding {
 	longest := ""
 	for _, h := range hosts.Hosts {
 		for _, t := range l.Tools {
-			if h.Sends == nil || l.Host != "" && l.Host != h.Name || len(t.Name) > maxName {
+			if h.Rewrite == nil || l.Host != "" && l.Host != h.Name || len(t.Name) > maxName {
 				continue
 			}
-			name := h.Sends.Name(l.Server, t.Name)
+			name := h.Rewrite.Name(l.Server, t.Name)
 			if len(name) > maxName && !slices.Contains(f.Where, t.Name) {
 				f.Where = append(f.Where, t.Name)
 			}
@@ -287,7 +287,7 @@ func findLazy(l List) []Finding {
 			Fix: "list the tools in full if these are all",
 		})
 	}
-	if h := l.host(); h != nil && h.Sends != nil && h.Sends.Defers() {
+	if h := l.host(); h != nil && h.Rewrite != nil && h.Rewrite.Defers() {
 		found = append(found, Finding{
 			Rule: "lazy-where-deferred", Severity: Note, Message: h.Title +
 				" defers tools itself: its search reads names, descriptions and parameters, and a lazy list hides tools that it should find",
@@ -329,11 +329,11 @@ func findTogether(lists []List, claude int) []Finding {
 	}
 	deferred := slices.IndexFunc(lists, func(l List) bool {
 		h := l.host()
-		return len(l.Tools) > 0 && h != nil && h.Sends != nil && h.Sends.Defers()
+		return len(l.Tools) > 0 && h != nil && h.Rewrite != nil && h.Rewrite.Defers()
 	})
 	if deferred >= 0 {
 		h, each := lists[deferred].host(), "each"
-		if h.Sends.ByServer() {
+		if h.Rewrite.ByServer() {
 			each = "each server"
 		}
 		found = append(found, Finding{

@@ -53,13 +53,13 @@ type Server struct {
 	Host    string `json:"host,omitempty"`    // the host whose settings name the server
 	Problem string `json:"problem,omitempty"` // why there is no list
 	Cost
-	Instructions int        `json:"instructions"` // tokens, not included in Cost
-	Claude       int        `json:"claude"`       // estimated, without Fixed
-	Share        float64    `json:"share"`        // of the window, in percent
-	List         []ToolCost `json:"list,omitempty"`
-	Sent         []Sent     `json:"sent,omitempty"`
-	Shown        []Shown    `json:"shown,omitempty"`
-	Findings     []Finding  `json:"findings,omitempty"`
+	Instructions int          `json:"instructions"` // tokens, not included in Cost
+	Claude       int          `json:"claude"`       // estimated, without Fixed
+	Share        float64      `json:"share"`        // of the window, in percent
+	List         []ToolCost   `json:"list,omitempty"`
+	HostCosts    []HostCost   `json:"sent,omitempty"`
+	HostFigures  []HostFigure `json:"shown,omitempty"`
+	Findings     []Finding    `json:"findings,omitempty"`
 }
 
 // ToolCost counts one tool. The parts are counted separately: their sum lacks member names and
@@ -79,8 +79,8 @@ type Parts struct {
 	Schema      int `json:"schema"`
 }
 
-// Sent counts a list in the form that a host sends to a model.
-type Sent struct {
+// HostCost counts a list in the form that a host sends to a model.
+type HostCost struct {
 	Host         string `json:"host"`
 	Title        string `json:"title"`
 	Version      string `json:"version"`      // the observed version
@@ -92,8 +92,8 @@ type Sent struct {
 	Note     string `json:"note,omitempty"`
 }
 
-// Shown is a figure that a host displays for a list, which differs from the model's cost.
-type Shown struct {
+// HostFigure is a figure that a host displays for a list, which differs from the model's cost.
+type HostFigure struct {
 	Host   string `json:"host"`
 	Tokens int    `json:"tokens"`
 	How    string `json:"how"`
@@ -166,10 +166,10 @@ func inspect(l List, window int) (Server, error) {
 	if s.Instructions, err = tokens.Count(l.Instructions); err != nil {
 		return Server{}, err
 	}
-	if s.Sent, err = countByHosts(l); err != nil {
+	if s.HostCosts, err = countByHosts(l); err != nil {
 		return Server{}, err
 	}
-	if s.Shown, err = shownFor(l, s); err != nil {
+	if s.HostFigures, err = shownFor(l, s); err != nil {
 		return Server{}, err
 	}
 	heavy, err := findHeavy(l, s)
@@ -182,10 +182,10 @@ func inspect(l List, window int) (Server, error) {
 
 // countByHosts counts a list as the observed hosts send it: all hosts, or the one whose settings name the
 // server.
-func countByHosts(l List) (all []Sent, err error) {
+func countByHosts(l List) (all []HostCost, err error) {
 	for i := range hosts.Hosts {
 		h := &hosts.Hosts[i]
-		if h.Sends == nil || l.Host != "" && l.Host != h.Name {
+		if h.Rewrite == nil || l.Host != "" && l.Host != h.Name {
 			continue
 		}
 		s, err := countByHost(h.For(l.Model), l)
@@ -198,43 +198,43 @@ func countByHosts(l List) (all []Sent, err error) {
 }
 
 // countByHost counts a list as a host sends it. h.Sends must be known.
-func countByHost(h *hosts.Host, l List) (Sent, error) {
-	s := Sent{Host: h.Name, Title: h.Title, Version: h.Sends.Version, Note: h.Sends.Also}
+func countByHost(h *hosts.Host, l List) (HostCost, error) {
+	s := HostCost{Host: h.Name, Title: h.Title, Version: h.Rewrite.Version, Note: h.Rewrite.Also}
 	first := 0 // tokens before a model searches for tools
 	for _, t := range l.Tools {
-		definition, err := h.Sends.Definition(l.Server, t.Name, t.Description, t.InputSchema)
+		definition, err := h.Rewrite.Definition(l.Server, t.Name, t.Description, t.InputSchema)
 		if err != nil {
-			return Sent{}, fmt.Errorf("%s: %w", t.Name, err)
+			return HostCost{}, fmt.Errorf("%s: %w", t.Name, err)
 		}
 		n, err := tokens.Count(string(definition))
 		if err != nil {
-			return Sent{}, err
+			return HostCost{}, err
 		}
 		s.Tokens += n
 		switch {
-		case h.Sends.ByServer():
+		case h.Rewrite.ByServer():
 			n = 0
-		case h.Sends.Defers() && !t.AlwaysLoad:
-			if n, err = tokens.Count(h.Sends.Line(l.Server, t.Name, t.Description) + "\n"); err != nil {
-				return Sent{}, err
+		case h.Rewrite.Defers() && !t.AlwaysLoad:
+			if n, err = tokens.Count(h.Rewrite.Line(l.Server, t.Name, t.Description) + "\n"); err != nil {
+				return HostCost{}, err
 			}
 		}
 		first += n
 	}
-	if h.Sends.ByServer() && len(l.Tools) > 0 {
-		n, err := tokens.Count(h.Sends.ServerLine(l.Server, l.Instructions) + "\n")
+	if h.Rewrite.ByServer() && len(l.Tools) > 0 {
+		n, err := tokens.Count(h.Rewrite.ServerLine(l.Server, l.Instructions) + "\n")
 		if err != nil {
-			return Sent{}, err
+			return HostCost{}, err
 		}
 		first += n
 	}
-	if h.Sends.Defers() {
+	if h.Rewrite.Defers() {
 		s.Deferred = &first
 	}
-	if h.Sends.Instructions {
-		n, err := tokens.Count(h.Sends.Cut(l.Instructions))
+	if h.Rewrite.Instructions {
+		n, err := tokens.Count(h.Rewrite.Cut(l.Instructions))
 		if err != nil {
-			return Sent{}, err
+			return HostCost{}, err
 		}
 		s.Instructions = n
 	}
@@ -242,7 +242,7 @@ func countByHost(h *hosts.Host, l List) (Sent, error) {
 }
 
 // shownFor returns the figures that hosts display instead of the model's cost.
-func shownFor(l List, s Server) ([]Shown, error) {
+func shownFor(l List, s Server) ([]HostFigure, error) {
 	const perTool, perList = 8, 16 // tokens that VS Code adds
 	var texts []string
 	var gather func(any)
@@ -273,15 +273,15 @@ func shownFor(l List, s Server) ([]Shown, error) {
 		}
 		sum += n
 	}
-	var problems []Shown
+	var problems []HostFigure
 	if l.Host == "" || l.Host == "claude-code" {
-		problems = append(problems, Shown{
+		problems = append(problems, HostFigure{
 			Host: "a host that counts each tool alone", Tokens: s.Tools*Claude.Fixed + s.Claude,
 			How: "the fixed part is counted once a tool, as Claude Code's /context did",
 		})
 	}
 	if l.Host == "" || l.Host == "vscode" {
-		problems = append(problems, Shown{
+		problems = append(problems, HostFigure{
 			Host: "VS Code", Tokens: int(math.Round(1.1 * float64(perList+s.Tools*perTool+sum))),
 			How: "texts of the definitions only, without the names of parameters, and a tenth more",
 		})

@@ -94,7 +94,7 @@ func TestInspect(t *testing.T) {
 		apart.Servers[2].Problem != broken.Problem {
 		t.Errorf("%+v", apart)
 	}
-	if len(apart.Servers[0].Sent) != 1 || apart.Servers[0].Sent[0].Host != "codex" || apart.Servers[1].Sent != nil {
+	if len(apart.Servers[0].HostCosts) != 1 || apart.Servers[0].HostCosts[0].Host != "codex" || apart.Servers[1].HostCosts != nil {
 		t.Errorf("what other hosts send is shown: %+v", apart.Servers)
 	}
 }

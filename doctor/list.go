@@ -144,7 +144,7 @@ func (l List) host() *hosts.Host {
 // behaviour is unknown, it counts the definitions.
 func (l List) TokensIn(host string) (int, error) {
 	h := hosts.Find(host)
-	if h == nil || h.Sends == nil {
+	if h == nil || h.Rewrite == nil {
 		cost, err := CostOf(l)
 		return cost.Tokens, err
 	}
@@ -157,7 +157,7 @@ func (l List) TokensIn(host string) (int, error) {
 
 // ListOf returns the list of one of our own surfaces. families is the number of tools that the
 // surface has at any level.
-func ListOf(server, instructions string, listed []lazy.Listed, families int) List {
+func ListOf(server, instructions string, listed []lazy.ListedTool, families int) List {
 	l := List{Server: server, Instructions: instructions, Unlisted: max(0, families-len(listed))}
 	for _, t := range listed {
 		h := t.Hints

@@ -14,7 +14,7 @@ const (
 
 // WriteMarkdown writes a report for pull requests: the headline, the changes, the most expensive
 // tools and the findings. Names and texts of servers are escaped.
-func (w Whole) WriteMarkdown(to io.Writer) error {
+func (w FullReport) WriteMarkdown(to io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n", markdown(w.Headline()))
 	if c := w.Compared; c != nil {

@@ -18,12 +18,12 @@ var pageText string
 
 var pageTemplate = sync.OnceValue(func() *template.Template { return template.Must(template.New("page").Parse(pageText)) })
 
-// Whole is a complete report of doctor.
-type Whole struct {
+// FullReport is a complete report of doctor.
+type FullReport struct {
 	Version string    `json:"version"` // of toolfold
 	Date    time.Time `json:"date"`
 	Inspection
-	Counted  []Counted   `json:"counted,omitempty"`  // by the API of a model; nil = not counted
+	Counted  []APICount  `json:"counted,omitempty"`  // by the API of a model; nil = not counted
 	Surfaces []Surface   `json:"surfaces,omitempty"` // of toolfold itself
 	Choices  []Choice    `json:"choices,omitempty"`  // combinations of tier and fold
 	Calls    []CallCost  `json:"calls,omitempty"`    // nil = not examined
@@ -35,9 +35,9 @@ type Whole struct {
 
 	Rules []string `json:"rules,omitempty"` // allow rules with names of other servers' tools, which have no effect, and replacements
 
-	Upstreams   []Upstream `json:"upstreams,omitempty"`   // servers of the settings; nil = not examined
-	Served      *Served    `json:"served,omitempty"`      // the list that clients get, including tools of Upstreams; nil = not examined
-	TracedCalls *int       `json:"tracedCalls,omitempty"` // number of traced calls compared with Upstreams; nil = not examined
+	Upstreams   []Upstream   `json:"upstreams,omitempty"`   // servers of the settings; nil = not examined
+	Surface     *SurfaceCost `json:"served,omitempty"`      // the list that clients get, including tools of Upstreams; nil = not examined
+	TracedCalls *int         `json:"tracedCalls,omitempty"` // number of traced calls compared with Upstreams; nil = not examined
 }
 
 // LegacyCall counts a client's calls of a legacy name.
@@ -50,7 +50,7 @@ type LegacyCall struct {
 
 // WritePage writes an HTML page with charts. The page loads no resources and runs no scripts; names
 // and texts of servers are escaped.
-func (w Whole) WritePage(to io.Writer) error {
+func (w FullReport) WritePage(to io.Writer) error {
 	if err := pageTemplate().Execute(to, page{w}); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
@@ -58,10 +58,10 @@ func (w Whole) WritePage(to io.Writer) error {
 }
 
 // page has the methods that the template calls.
-type page struct{ Whole }
+type page struct{ FullReport }
 
 // Headline describes the cost of the lists in one line.
-func (w Whole) Headline() string {
+func (w FullReport) Headline() string {
 	var sum Cost
 	servers := 0
 	for _, s := range w.Servers {
@@ -147,7 +147,7 @@ func (page) MostTool(s Server) int {
 // MostSent returns the most tokens for which a host sends a list.
 func (page) MostSent(s Server) int {
 	largest := 0
-	for _, sent := range s.Sent {
+	for _, sent := range s.HostCosts {
 		largest = max(largest, sent.Tokens)
 	}
 	return largest

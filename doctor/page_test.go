@@ -37,7 +37,7 @@ func TestMarkdown(t *testing.T) {
 	const hostile = "a|b\n\n# title <img src=x> @someone #12 https://example.com www.example.com [x](y) `c` **b** ![i](u)"
 	l := read(t, `[`+strings.Replace(goodTool, "delete_note", `delete|all*`, 1)+`]`)
 	l.Server = hostile
-	report := doctor.Whole{Version: "v9", Date: time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC), Inspection: inspect(t, l)}
+	report := doctor.FullReport{Version: "v9", Date: time.Date(2026, 2, 3, 0, 0, 0, 0, time.UTC), Inspection: inspect(t, l)}
 	var b strings.Builder
 	if err := report.WriteMarkdown(&b); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestMarkdown(t *testing.T) {
 func TestColoursDiffer(t *testing.T) {
 	t.Parallel()
 	var page strings.Builder
-	if err := (doctor.Whole{}).WritePage(&page); err != nil {
+	if err := (doctor.FullReport{}).WritePage(&page); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
@@ -105,7 +105,8 @@ func TestPage(t *testing.T) {
 	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 	var page, again strings.Builder
 	for _, to := range []*strings.Builder{&page, &again} {
-		if err := (doctor.Whole{Version: "v9", Date: at, Inspection: in, Surfaces: own.Surfaces, Compared: &compared}).WritePage(to); err != nil {
+		if err := (doctor.FullReport{Version: "v9", Date: at, Inspection: in, Surfaces: own.Surfaces,
+			Compared: &compared}).WritePage(to); err != nil {
 			t.Fatal(err)
 		}
 	}

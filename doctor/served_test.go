@@ -12,13 +12,13 @@ import (
 // The parts of the served list add up to its total cost.
 func TestCountServed(t *testing.T) {
 	t.Parallel()
-	list := []lazy.Listed{
+	list := []lazy.ListedTool{
 		{Name: "memory", Description: "Key-value notebook", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		{Name: "git", Description: "Commits", InputSchema: json.RawMessage(`{"type":"object"}`), External: true},
 		{Name: "git_write", Description: "Commits, changes", InputSchema: json.RawMessage(`{"type":"object"}`), External: true},
 	}
 	action := []*toolfold.Action{{Name: "list"}}
-	got, err := doctor.CountServed(list, []*toolfold.Family{
+	got, err := doctor.CountSurface(list, []*toolfold.Family{
 		{Name: "memory", Actions: action}, {Name: "git", Server: "git", Actions: action}, {Name: "git_write", Server: "git", Actions: action},
 		{Name: "hidden", Server: "hidden"},
 	})
@@ -36,15 +36,16 @@ func TestCountServed(t *testing.T) {
 
 func TestServedInALine(t *testing.T) {
 	t.Parallel()
-	own := doctor.Served{Cost: doctor.Cost{Tools: 18, Tokens: 1045}, Own: doctor.Cost{Tools: 18, Tokens: 1045}}
-	all := doctor.Served{
+	own := doctor.SurfaceCost{Cost: doctor.Cost{Tools: 18, Tokens: 1045}, Own: doctor.Cost{Tools: 18, Tokens: 1045}}
+	all := doctor.SurfaceCost{
 		Cost: doctor.Cost{Tools: 56, Tokens: 3531}, Own: doctor.Cost{Tools: 18}, Folded: doctor.Cost{Tools: 38}, Servers: 14,
 		Raw: &doctor.Cost{Tokens: 1062716}, Fails: []string{"acme"},
 	}
-	waiting := doctor.Served{Cost: doctor.Cost{Tools: 3, Tokens: 999}, Servers: 1, Held: 1, Fails: []string{"a", "b"}, Unasked: []string{"c"}}
+	waiting := doctor.SurfaceCost{Cost: doctor.Cost{Tools: 3, Tokens: 999}, Servers: 1, HeldTools: 1, Fails: []string{"a", "b"},
+		Unasked: []string{"c"}}
 	set := all
 	set.Set, set.Fails = "dev", nil
-	for want, s := range map[string]doctor.Served{
+	for want, s := range map[string]doctor.SurfaceCost{
 		"56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers of the set dev (1,062,716 as they are)": set,
 		"18 tools, 1,045 tokens": own,
 		"56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers (1,062,716 as they are); 1 server fails: acme": all,

@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// Folded is another server whose tools are served, with its own list and the result of folding.
-type Folded struct {
-	List    List
-	Held    int               // number of tools that wait for the user's approval
-	Fails   string            // why it cannot be used, or failed at the last attempt; empty = it works
-	Cost    Cost              // of its tools in the surface
-	Actions map[string]string // full names of the actions for its tools, by tool
+// FoldedServer is another server whose tools are served, with its own list and the result of folding.
+type FoldedServer struct {
+	List      List
+	HeldTools int               // number of tools that wait for the user's approval
+	Fails     string            // why it cannot be used, or failed at the last attempt; empty = it works
+	Cost      Cost              // of its tools in the surface
+	Actions   map[string]string // full names of the actions for its tools, by tool
 }
 
 // Upstream holds the cost of a server's own list and of its folded tools, and their use.
 type Upstream struct {
-	Name    string    `json:"name"`
-	Problem string    `json:"problem,omitempty"` // why nothing is known about it; if set, all fields below Fails are empty
-	Fails   string    `json:"fails,omitempty"`   // why it cannot be used, or failed at the last attempt
-	Held    int       `json:"held,omitempty"`    // number of tools that wait for the user's approval
-	Raw     Cost      `json:"raw"`
-	Folded  Cost      `json:"folded"`
-	Calls   int       `json:"calls"` // of its tools, among the counted calls
-	Tools   []ToolUse `json:"tools"` // the most expensive first
-	Never   []string  `json:"never"` // offered tools without calls, in list order
+	Name      string    `json:"name"`
+	Problem   string    `json:"problem,omitempty"` // why nothing is known about it; if set, all fields below Fails are empty
+	Fails     string    `json:"fails,omitempty"`   // why it cannot be used, or failed at the last attempt
+	HeldTools int       `json:"held,omitempty"`    // number of tools that wait for the user's approval
+	Raw       Cost      `json:"raw"`
+	Folded    Cost      `json:"folded"`
+	Calls     int       `json:"calls"` // of its tools, among the counted calls
+	Tools     []ToolUse `json:"tools"` // the most expensive first
+	Never     []string  `json:"never"` // offered tools without calls, in list order
 }
 
 // ToolUse is a tool of a server, with its cost in the server's own list and its number of calls.
@@ -36,14 +36,14 @@ type ToolUse struct {
 
 // Upstreams compares servers with the recorded calls. It returns the servers with the most
 // expensive lists first.
-func Upstreams(servers []Folded, calls []Call) ([]Upstream, error) {
+func Upstreams(servers []FoldedServer, calls []Call) ([]Upstream, error) {
 	made := map[string]int{}
 	for _, c := range calls {
 		made[c.Action]++
 	}
 	list := []Upstream{}
 	for _, f := range servers {
-		u := Upstream{Name: f.List.Server, Problem: f.List.Problem, Fails: f.Fails, Held: f.Held, Folded: f.Cost,
+		u := Upstream{Name: f.List.Server, Problem: f.List.Problem, Fails: f.Fails, HeldTools: f.HeldTools, Folded: f.Cost,
 			Tools: []ToolUse{}, Never: []string{}}
 		var err error
 		if u.Raw, err = CostOf(f.List); err != nil {

@@ -13,7 +13,7 @@ func TestUpstreams(t *testing.T) {
 	l := read(t, `{"tools":[{"name":"a","description":"Short.","inputSchema":{"type":"object"}},`+
 		`{"name":"b","description":"A text of many more words than the other has.","inputSchema":{"type":"object"}}]}`)
 	l.Server = "srv"
-	got, err := doctor.Upstreams([]doctor.Folded{
+	got, err := doctor.Upstreams([]doctor.FoldedServer{
 		{List: l, Cost: doctor.Cost{Tools: 1, Tokens: 9}, Actions: map[string]string{"a": "srv.a", "b": "srv.b"}},
 		{List: doctor.List{Server: "gone", Problem: "it has not listed its tools yet"}},
 	}, []doctor.Call{{Action: "srv.a"}, {Action: "srv.a"}, {Action: "memory.list"}})

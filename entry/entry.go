@@ -134,9 +134,9 @@ func (e *Entry) Optional() []toolfold.Param {
 // Params lists the parameters in the spelling of this entry, required ones first.
 func (e *Entry) Params() []toolfold.Param { return slices.Concat(e.inputs()) }
 
-// Listed lists the parameters that a listing of this entry shows. For a legacy name these are the
+// ListedParams lists the parameters that a listing of this entry shows. For a legacy name these are the
 // parameters of the legacy tool.
-func (e *Entry) Listed() []toolfold.Param {
+func (e *Entry) ListedParams() []toolfold.Param {
 	params := e.Params()
 	if e.Legacy {
 		params = slices.DeleteFunc(params, func(p toolfold.Param) bool { return p.Added })
@@ -244,7 +244,7 @@ func (e *Entry) Parameters(d Detail, printed map[string]bool) string {
 		show = func(name string, p toolfold.Param) string {
 			word := TypeWord(p)
 			if e.Action.Family.Apiece {
-				return typedOnce(name, p, shapeWord(p), printed)
+				return withTypeOnce(name, p, shapeWord(p), printed)
 			}
 			if p.Kind == toolfold.KindString && word == string(toolfold.KindString) || printed[p.Name+word] {
 				return name
@@ -270,9 +270,9 @@ func (e *Entry) Either() string {
 	return strings.Join(names, "|")
 }
 
-// typedOnce shows a parameter with its type. It omits the first type that was printed for this
+// withTypeOnce shows a parameter with its type. It omits the first type that was printed for this
 // name, and string if no type was printed for it.
-func typedOnce(name string, p toolfold.Param, word string, printed map[string]bool) string {
+func withTypeOnce(name string, p toolfold.Param, word string, printed map[string]bool) string {
 	first, has := p.Name+":"+word, p.Name+":"
 	switch {
 	case printed[first], !printed[has] && word == string(toolfold.KindString):
@@ -300,9 +300,9 @@ func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 func bare(name string, _ toolfold.Param) string { return name }
 
-func typed(name string, p toolfold.Param) string { return name + ": " + TypeWord(p) }
+func withType(name string, p toolfold.Param) string { return name + ": " + TypeWord(p) }
 
-func shaped(name string, p toolfold.Param) string { return name + ": " + shapeWord(p) }
+func withShape(name string, p toolfold.Param) string { return name + ": " + shapeWord(p) }
 
 // ToCanonical is the reverse of FromCanonical: it converts flat arguments of this entry to the
 // action's own spelling. Empty and null mean no arguments.

@@ -89,9 +89,9 @@ func (e *Entry) CalledBy() string { return e.layout().tool }
 // little, spaces and the type string: name,limit?:1..100=10. The optional
 // parameters of which a call needs one come first: get(key or keys, namespace?).
 func (e *Entry) Usage(d Detail) string {
-	required, optional := typed, typed
+	required, optional := withType, withType
 	if e.Action.Family.Apiece {
-		required, optional = shaped, shaped
+		required, optional = withShape, withShape
 	}
 	switch d {
 	case DetailNames:
@@ -139,7 +139,7 @@ func (e *Entry) usage(required, optional func(name string, p toolfold.Param) str
 	if l.nest != "" && !l.besides {
 		beside, inside = nil, e.Required()
 	}
-	either, others := e.alternatives(e.Listed()[len(e.Required()):], optional)
+	either, others := e.alternatives(e.ListedParams()[len(e.Required()):], optional)
 	if l.nest == "" {
 		return l.tool + "(" + comma(fixed, signature(beside, nil, required), either, others) + ")"
 	}
@@ -223,7 +223,7 @@ func (e *Entry) inputSchema() ordered.Map {
 	l := e.layout()
 	foreign, _, ok := judge.Object(e.Action.Input)
 	if ok && l.nest == "" {
-		listed, _ := judge.Listed(foreign) // the gateway says where it is not whole
+		listed, _ := judge.ListedSchema(foreign) // the gateway says where it is not whole
 		return listed
 	}
 	beside, inside := e.Required(), []toolfold.Param(nil)
@@ -240,7 +240,7 @@ func (e *Entry) inputSchema() ordered.Map {
 		if l.text {
 			below += "/contentSchema"
 		}
-		listed, _ := judge.Listed(foreign)
+		listed, _ := judge.ListedSchema(foreign)
 		nested = judge.Nested(listed, below)
 	}
 	if l.text {

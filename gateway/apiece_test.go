@@ -25,7 +25,7 @@ func TestListedByThemselves(t *testing.T) {
 	modes := map[string]surface.Options{"fold none": {Fold: consolidate.None, Level: lazy.Full}, "legacy": {Mode: surface.Legacy}}
 	for name, o := range modes {
 		s := surface.New(o)
-		if err := s.Put(folded(t, "server_of_many", tools)...); err != nil {
+		if err := s.Put(foldedFamily(t, "server_of_many", tools)...); err != nil {
 			t.Fatal(err)
 		}
 		listed := s.Discovery.List(t.Context())

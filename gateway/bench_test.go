@@ -21,7 +21,7 @@ import (
 // BenchmarkCall prints how much longer a folded call of a local server takes than a direct one. The two
 // alternate.
 func BenchmarkCall(b *testing.B) {
-	u, _ := playing(b, "srv", `{"tools":[{"name":"do","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
+	u, _ := playedServer(b, "srv", `{"tools":[{"name":"do","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 	s, _ := offering(b, b.TempDir(), surface.Options{}, u)
 	direct, err := upstream.Connect(b.Context(), u.Server, upstream.Client{Name: "bench"})
 	if err != nil {
@@ -49,7 +49,7 @@ func BenchmarkCall(b *testing.B) {
 // BenchmarkCallers prints the rate of calls that fifty callers reach through the gateway, relative to
 // direct calls of a local server. The two alternate.
 func BenchmarkCallers(b *testing.B) {
-	u, _ := playing(b, "srv", `{"tools":[{"name":"do","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
+	u, _ := playedServer(b, "srv", `{"tools":[{"name":"do","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 	u.MaxConcurrency = 50
 	s, _ := offering(b, b.TempDir(), surface.Options{}, u)
 	direct, err := upstream.Connect(b.Context(), u.Server, upstream.Client{Name: "bench"})
@@ -119,7 +119,7 @@ func BenchmarkMany(b *testing.B) {
 			tools = append(tools, fmt.Sprintf(`{"name":"%s_%s%d","description":"%s %ss of service %d. %s","inputSchema":%s,`+
 				`"annotations":{"readOnlyHint":%t}}`, verb, noun, n, verb, noun, n, long, wide, i%10 < 3))
 		}
-		u, file := playing(b, fmt.Sprint("service", n), `{"tools":[`+strings.Join(tools, ",")+`]}`)
+		u, file := playedServer(b, fmt.Sprint("service", n), `{"tools":[`+strings.Join(tools, ",")+`]}`)
 		list, hanging = append(list, u), file+".hang"
 	}
 	dir := b.TempDir()

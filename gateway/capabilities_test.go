@@ -14,31 +14,31 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// noting is a session that records its calls.
-type noting chan upstream.Call
+// noteSession is a session that records its calls.
+type noteSession chan upstream.Call
 
-func (noting) List(context.Context) (upstream.Answer, error) {
+func (noteSession) List(context.Context) (upstream.Answer, error) {
 	return upstream.Answer{Tools: []json.RawMessage{json.RawMessage(`{"name":"do","inputSchema":{"type":"object"}}`)}}, nil
 }
 
-func (n noting) Call(_ context.Context, c upstream.Call) (json.RawMessage, error) {
+func (n noteSession) Call(_ context.Context, c upstream.Call) (json.RawMessage, error) {
 	n <- c
 	if string(c.Capabilities) == `{"elicitation":{"form":{},"url":{}}}` {
-		return nil, &upstream.Refused{Code: -32021, Message: "it takes a model", Lacking: "sampling"}
+		return nil, &upstream.ProtocolError{Code: -32021, Message: "it takes a model", Lacking: "sampling"}
 	}
 	return json.RawMessage(`{"content":[]}`), nil
 }
 
-func (noting) Watch(context.Context, string, bool) error { return nil }
+func (noteSession) Watch(context.Context, string, bool) error { return nil }
 
-func (noting) Gone() <-chan struct{} { return nil }
+func (noteSession) Gone() <-chan struct{} { return nil }
 
-func (noting) Close() {}
+func (noteSession) Close() {}
 
 // A call carries the capabilities of its own client, or none without a client.
 func TestCapabilitiesOfCalls(t *testing.T) {
 	t.Parallel()
-	calls := make(noting, 1)
+	calls := make(noteSession, 1)
 	g, err := gateway.New(gateway.Options{
 		Upstreams: []gateway.Upstream{{Name: "srv"}},
 		Connect:   func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) { return calls, nil },

@@ -54,7 +54,7 @@ func describeAll(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	name := strings.TrimSuffix(filepath.Base(file), ".json")
-	families := folded(t, name, list.Tools)
+	families := foldedFamily(t, name, list.Tools)
 	s := surface.New(surface.Options{})
 	if err := s.Put(families...); err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func checkExample(t *testing.T, s *surface.Surface, a *toolfold.Action) {
 	}
 }
 
-func folded(t *testing.T, name string, tools []json.RawMessage) []*toolfold.Family {
+func foldedFamily(t *testing.T, name string, tools []json.RawMessage) []*toolfold.Family {
 	t.Helper()
 	families, _, err := gateway.Fold(gateway.Upstream{Name: name}, upstream.Answer{Tools: tools}, nil)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestFindCost(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(file), ".json"), "-", "")
-		if err := s.Put(folded(t, name, list.Tools)...); err != nil {
+		if err := s.Put(foldedFamily(t, name, list.Tools)...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,7 +154,7 @@ func TestEffectsOfTools(t *testing.T) {
 		`,"annotations":{"readOnlyHint":true}`:     `"usage"`,
 		`,"annotations":{"idempotentHint":true}`:   `"effect":"not annotated"`,
 	} {
-		families := folded(t, "srv", []json.RawMessage{json.RawMessage(`{"name":"do","inputSchema":{"type":"object"}` + hints + `}`)})
+		families := foldedFamily(t, "srv", []json.RawMessage{json.RawMessage(`{"name":"do","inputSchema":{"type":"object"}` + hints + `}`)})
 		s := surface.New(surface.Options{})
 		if err := s.Put(families...); err != nil {
 			t.Fatal(err)

@@ -31,9 +31,9 @@ func (l *link) failureFile() string {
 	return strings.TrimSuffix(l.file(), recordSuffix) + failureSuffix
 }
 
-// failed logs and stores why the server cannot be used. If the previous failure was the same, it is
+// fail logs and stores why the server cannot be used. If the previous failure was the same, it is
 // only logged, at debug level.
-func (l *link) failed(doing string, err error) {
+func (l *link) fail(doing string, err error) {
 	l.mu.Lock()
 	again := l.fault == err.Error()
 	l.fault = err.Error()

@@ -28,7 +28,8 @@ func TestFailuresAreKnownElsewhere(t *testing.T) {
 				if fails {
 					return nil, errors.New("no key")
 				}
-				return paced{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) { return listOf(1) }}, nil
+				return funcSession{gone: make(chan struct{}), end: func() {},
+					list: func(context.Context) (upstream.Answer, error) { return listOf(1) }}, nil
 			},
 		})
 		if err != nil {

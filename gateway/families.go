@@ -112,7 +112,7 @@ func (l *link) build(ctx context.Context, k record) ([]*toolfold.Family, error) 
 		f := toolfold.Family{
 			Name: planned.Name, Words: l.Name, Category: l.category(), Tier: toolfold.Extended,
 			Apiece: true, Bare: planned.Bare, ResultLimit: l.ResultLimit, Trouble: l.why,
-			Server: l.Name, Instructions: instructions, Also: l.also(planned.Name),
+			Server: l.Name, Instructions: instructions, Also: l.alsoOffered(planned.Name),
 		}
 		for _, p := range planned.Actions {
 			d, ok := byName[p.Tool]
@@ -146,9 +146,9 @@ func (l *link) build(ctx context.Context, k record) ([]*toolfold.Family, error) 
 	return families, nil
 }
 
-// also returns a second name of a family, or an empty string. If the server's name equals one of ours
+// alsoOffered returns a second name of a family, or an empty string. If the server's name equals one of ours
 // that is not served, that is the name without [fold.Elsewhere].
-func (l *link) also(family string) string {
+func (l *link) alsoOffered(family string) string {
 	rest, is := strings.CutPrefix(family, l.base+fold.Elsewhere)
 	if _, ours := slices.BinarySearch(l.gateway.ours, l.base); !is || !ours || !l.gateway.options.OursOff {
 		return ""

@@ -48,7 +48,7 @@ func flags(d definition, others map[string]bool) []string {
 		}
 		return names
 	}
-	for _, text := range append(described(schema), d.Description) {
+	for _, text := range append(descriptions(schema), d.Description) {
 		if len(foreign(text)) == 0 {
 			continue
 		}
@@ -69,19 +69,19 @@ func flags(d definition, others map[string]bool) []string {
 // sentences matches the ends of sentences.
 var sentences = regex.Lazy(`[.!?;]\s|\n\s*\n`)
 
-// described lists the descriptions in a schema or in the texts of a server, in no order.
-func described(schema any) (list []string) {
+// descriptions lists the descriptions in a schema or in the texts of a server, in no order.
+func descriptions(schema any) (list []string) {
 	switch v := schema.(type) {
 	case []any:
 		for _, inner := range v {
-			list = append(list, described(inner)...)
+			list = append(list, descriptions(inner)...)
 		}
 	case map[string]any:
 		for name, inner := range v {
 			if text, is := inner.(string); is && (name == "description" || name == "instructions" || name == "title") {
 				list = append(list, text)
 			}
-			list = append(list, described(inner)...)
+			list = append(list, descriptions(inner)...)
 		}
 	}
 	return list

@@ -245,7 +245,7 @@ func Fold(u Upstream, answer upstream.Answer, ours []*toolfold.Family) ([]*toolf
 	if err := l.take(g.life, answer); err != nil {
 		return nil, fold.Plan{}, err
 	}
-	return l.offered(), l.planned(), nil
+	return l.currentFamilies(), l.currentPlan(), nil
 }
 
 // nameInUse returns a function that reports whether a name is used by us or by a link other than except.
@@ -274,7 +274,7 @@ func (g *Gateway) familyNames(except *link) map[string]bool {
 func (g *Gateway) Families() []*toolfold.Family {
 	var list []*toolfold.Family
 	for _, l := range g.links {
-		list = append(list, l.offered()...)
+		list = append(list, l.currentFamilies()...)
 	}
 	return list
 }
@@ -290,7 +290,7 @@ type Follower struct {
 // Follow registers f. Its functions are called one at a time. They also report changes that another
 // process makes by approving or planning, within a few seconds.
 func (g *Gateway) Follow(f Follower) {
-	offered := g.offered()
+	offered := g.offerDigests()
 	g.mu.Lock()
 	g.follower, g.notified = f, offered
 	g.mu.Unlock()
@@ -368,7 +368,7 @@ func (g *Gateway) Unknown() []string {
 func (g *Gateway) Absent() map[string]string {
 	all := map[string]string{}
 	for _, l := range g.links {
-		if len(l.offered()) > 0 {
+		if len(l.currentFamilies()) > 0 {
 			continue
 		}
 		switch text := l.why(); {
@@ -390,7 +390,7 @@ func (g *Gateway) Absent() map[string]string {
 func (g *Gateway) Idle() map[string]bool {
 	idle := map[string]bool{}
 	for _, l := range g.links {
-		if len(l.offered()) == 0 && (l.isOff() || l.why() == "" && !l.isLearning()) {
+		if len(l.currentFamilies()) == 0 && (l.isOff() || l.why() == "" && !l.isLearning()) {
 			idle[l.Name] = true
 		}
 	}
@@ -458,21 +458,21 @@ func (g *Gateway) link(server string) (*link, error) {
 	return nil, fmt.Errorf("there is no upstream %q", server)
 }
 
-// Approve accepts held tools of a server, as returned by [Gateway.Held]. If one of them has changed
+// Approve accepts held tools of a server, as returned by [Gateway.HeldTools]. If one of them has changed
 // since, it fails and accepts nothing. It returns the names of the newly accepted tools.
-func (g *Gateway) Approve(server string, shown ...HeldTool) ([]string, error) {
+func (g *Gateway) Approve(server string, tools ...HeldTool) ([]string, error) {
 	l, err := g.link(server)
 	if err != nil {
 		return nil, err
 	}
-	return l.approve(shown)
+	return l.approve(tools)
 }
 
 // Plan returns the plan for a server's tools; false if the server is unknown or never listed any.
 func (g *Gateway) Plan(server string) (fold.Plan, bool) {
 	for _, l := range g.links {
 		if l.Name == server && l.hasTools() {
-			return l.planned(), true
+			return l.currentPlan(), true
 		}
 	}
 	return fold.Plan{}, false

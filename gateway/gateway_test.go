@@ -197,8 +197,8 @@ func partOf(file, method string) string {
 	return string(ordered.MustJSON(all))
 }
 
-// playing writes a list, and returns the server that plays it.
-func playing(t testing.TB, name, list string) (gateway.Upstream, string) {
+// playedServer writes a list, and returns the server that plays it.
+func playedServer(t testing.TB, name, list string) (gateway.Upstream, string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "list.json")
 	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
@@ -277,7 +277,7 @@ func TestNothingIsLost(t *testing.T) {
 			if err := json.Compact(&compact, []byte(list)); err != nil {
 				t.Fatal(err)
 			}
-			u, _ := playing(t, name, compact.String())
+			u, _ := playedServer(t, name, compact.String())
 			dir := t.TempDir()
 			s, g := offering(t, dir, surface.Options{}, u)
 			checkAll(t, s, name, compact.Bytes())
@@ -348,7 +348,7 @@ func checkAll(t *testing.T, s *surface.Surface, server string, list []byte) {
 				}
 			}
 			name, _ := json.Marshal(c.Name)
-			want := fmt.Sprintf(`"structuredContent":{"tool":%s,"got":%s},"_meta":{"k":1.50}}`, name, compacted(t, way.args))
+			want := fmt.Sprintf(`"structuredContent":{"tool":%s,"got":%s},"_meta":{"k":1.50}}`, name, compact(t, way.args))
 			if answer.Err != nil || !strings.HasSuffix(string(answer.Reply), want) {
 				t.Errorf("%s %s is answered with %s %s, want %s", way.tool, way.args, answer.Content, answer.Reply, want)
 			}
@@ -359,7 +359,7 @@ func checkAll(t *testing.T, s *surface.Surface, server string, list []byte) {
 	}
 }
 
-func compacted(t *testing.T, text string) string {
+func compact(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := json.Compact(&b, []byte(text)); err != nil {
@@ -407,12 +407,12 @@ func TestFaults(t *testing.T) {
 	if err := json.Compact(&compact, []byte(oddities)); err != nil {
 		t.Fatal(err)
 	}
-	bad, file := playing(t, "bad", compact.String())
-	stuck, _ := playing(t, "stuck", `{"tools":[{"name":"hang","inputSchema":{"type":"object"}}]}`)
+	bad, file := playedServer(t, "bad", compact.String())
+	stuck, _ := playedServer(t, "stuck", `{"tools":[{"name":"hang","inputSchema":{"type":"object"}}]}`)
 	stuck.Timeout = 700 * time.Millisecond
-	good, _ := playing(t, "good", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}`)
+	good, _ := playedServer(t, "good", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}`)
 	gone := gateway.Upstream{Name: "gone", Server: upstream.Server{Argv: []string{"toolfold-no-such-program"}}}
-	loud, _ := playing(t, "loud", `{"tools":[{"name":"flood","inputSchema":{"type":"object"}}]}`)
+	loud, _ := playedServer(t, "loud", `{"tools":[{"name":"flood","inputSchema":{"type":"object"}}]}`)
 	s, g := offering(t, t.TempDir(), surface.Options{}, bad, good, gone, loud, stuck)
 	if why := g.Trouble()["gone"]; !strings.Contains(why, "it does not start") {
 		t.Errorf("a program that is not there: %q", why)
@@ -455,7 +455,7 @@ func TestFaults(t *testing.T) {
 // A call lives while its server reports progress, which reaches the caller.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	u, _ := playing(t, "p", `{"tools":[{"name":"slow","inputSchema":{"type":"object"}}]}`)
+	u, _ := playedServer(t, "p", `{"tools":[{"name":"slow","inputSchema":{"type":"object"}}]}`)
 	s, g := offering(t, t.TempDir(), surface.Options{}, u)
 	if err := g.Learn(t.Context()); err != nil {
 		t.Fatal(err)
@@ -480,7 +480,7 @@ func TestProgress(t *testing.T) {
 // A server that never listed anything is asked until it does, and the follower is notified.
 func TestLearnsLater(t *testing.T) {
 	t.Parallel()
-	u, file := playing(t, "srv", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}`)
+	u, file := playedServer(t, "srv", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}`)
 	late := file + ".late"
 	if err := os.Rename(file, late); err != nil {
 		t.Fatal(err)
@@ -512,7 +512,7 @@ func TestStoredLists(t *testing.T) {
 	t.Parallel()
 	first := `{"tools":[{"name":"get_a","description":"A.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
 		`{"name":"get_b","description":"B. ` + long + `","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
-	u, file := playing(t, "srv", first)
+	u, file := playedServer(t, "srv", first)
 	dir := t.TempDir()
 	_, g := offering(t, dir, surface.Options{}, u)
 	g.Close()
@@ -548,7 +548,7 @@ func TestStoredLists(t *testing.T) {
 	if answer := again.Client.Call(t.Context(), "srv.get_a", nil); answer.Err == nil {
 		t.Errorf("after a start a tool that changed is called: %s", answer.Content)
 	}
-	held, err := g.Held("srv")
+	held, err := g.HeldTools("srv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -571,7 +571,7 @@ func TestStoredLists(t *testing.T) {
 func TestStoredFile(t *testing.T) {
 	t.Parallel()
 	schema := `{ "type":"object", "properties":{ "a":{"type" : "string"} } }`
-	u, file := playing(t, "srv", `{"tools":[{"name":"get","description":"A.\u000aB.","inputSchema":`+schema+`}]}`)
+	u, file := playedServer(t, "srv", `{"tools":[{"name":"get","description":"A.\u000aB.","inputSchema":`+schema+`}]}`)
 	dir := t.TempDir()
 	_, g := offering(t, dir, surface.Options{}, u)
 	g.Close()
@@ -596,7 +596,7 @@ func TestStoredFile(t *testing.T) {
 		held   bool
 	}{
 		{"as it was written", text, schema, 1, false},
-		{"by an older version", ordered.MustJSON(before), compacted(t, schema), 1, false},
+		{"by an older version", ordered.MustJSON(before), compact(t, schema), 1, false},
 		{"damaged", damaged, schema, 2, true},
 		{"cut", text[:len(text)-1], schema, 3, true},
 	} {
@@ -604,7 +604,7 @@ func TestStoredFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, g := offering(t, dir, surface.Options{}, u)
-		held, err := g.Held("srv")
+		held, err := g.HeldTools("srv")
 		if err != nil || (len(held) > 0) != test.held || test.held && len(s.Families()) > 0 {
 			t.Errorf("%s: %d are held back, %d families are offered, %v", test.why, len(held), len(s.Families()), err)
 		}
@@ -634,7 +634,7 @@ func recordIn(t *testing.T, dir, pattern string) string {
 // A client gets one list, can make calls, and gets unchanged answers.
 func TestServed(t *testing.T) {
 	t.Parallel()
-	u, _ := playing(t, "srv", `{"tools":[{"name":"get_a","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
+	u, _ := playedServer(t, "srv", `{"tools":[{"name":"get_a","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
 	server, err := serve.New(serve.Options{Surface: s})
 	if err != nil {
@@ -674,7 +674,7 @@ func TestServed(t *testing.T) {
 // server. A result that is too long explains how to read on, and can be read to its end.
 func TestAnyResult(t *testing.T) {
 	t.Parallel()
-	u, _ := playing(t, "srv", `{"tools":[{"name":"say","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
+	u, _ := playedServer(t, "srv", `{"tools":[{"name":"say","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 	u.ResultLimit = 5000
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
 	if err := s.Put(lazy.Mount(s.Discovery)); err != nil {
@@ -724,7 +724,7 @@ func TestAnyResult(t *testing.T) {
 // Callers with rights of their own reach other servers' tools only if the rights name them.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	u, _ := playing(t, "srv", `{"tools":[{"name":"do-it","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
+	u, _ := playedServer(t, "srv", `{"tools":[{"name":"do-it","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
 	for _, test := range []struct {
 		rules permission.Rules
@@ -767,8 +767,8 @@ func (p person) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, e
 	}
 }
 
-// hanging calls the tool hang of the server that plays a list. It returns once the server has the call.
-func hanging(t *testing.T, s *surface.Surface, file string) (cancel func(), answered <-chan toolfold.Answer) {
+// hangingCall calls the tool hang of the server that plays a list. It returns once the server has the call.
+func hangingCall(t *testing.T, s *surface.Surface, file string) (cancel func(), answered <-chan toolfold.Answer) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	answers := make(chan toolfold.Answer, 1)
@@ -784,7 +784,8 @@ func hanging(t *testing.T, s *surface.Surface, file string) (cancel func(), answ
 // Without such a client the server gets the reason. The question names the server.
 func TestQuestions(t *testing.T) {
 	t.Parallel()
-	u, file := playing(t, "srv", `{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
+	u, file := playedServer(t, "srv",
+		`{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
 	s, g := offering(t, t.TempDir(), surface.Options{}, u)
 	with := callctx.WithClient(t.Context(), person{})
 	answered := func() {
@@ -817,7 +818,7 @@ func TestQuestions(t *testing.T) {
 		}
 		return !tasks["ask"] && tasks["hang"]
 	})
-	hanging(t, s, file)
+	hangingCall(t, s, file)
 	answered()
 }
 
@@ -825,7 +826,8 @@ func TestQuestions(t *testing.T) {
 // server.
 func TestLogsAndCancellation(t *testing.T) {
 	t.Parallel()
-	u, file := playing(t, "srv", `{"tools":[{"name":"log","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
+	u, file := playedServer(t, "srv",
+		`{"tools":[{"name":"log","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
 	var told []string
 	ctx := callctx.With(t.Context(), callctx.Log{Level: "info", Tell: func(params json.RawMessage) { told = append(told, string(params)) }})
@@ -835,7 +837,7 @@ func TestLogsAndCancellation(t *testing.T) {
 	if want := []string{`{"level":"info","logger":"l","data":{"n":1.50}}`}; !slices.Equal(told, want) {
 		t.Errorf("told of %q, want %q", told, want)
 	}
-	cancel, answered := hanging(t, s, file)
+	cancel, answered := hangingCall(t, s, file)
 	cancel()
 	if answer := <-answered; answer.Err == nil || answer.Err.Code != toolfold.Cancelled {
 		t.Errorf("%s", answer.Content)
@@ -851,7 +853,7 @@ func TestAlone(t *testing.T) {
 	t.Parallel()
 	schema := `{"type":"object","properties":{"action":{"type":"string"},"a":{"$ref":"#/$defs/x"}},"required":["action"],` +
 		`"$defs":{"x":{"type":"string"}}}`
-	u, _ := playing(t, "srv", `{"tools":[{"name":"do-it","description":"`+long+`","inputSchema":`+schema+`},`+
+	u, _ := playedServer(t, "srv", `{"tools":[{"name":"do-it","description":"`+long+`","inputSchema":`+schema+`},`+
 		`{"name":"other","description":"Other.","inputSchema":{"type":"object","properties":{}}}]}`)
 	u.Alone = true
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)

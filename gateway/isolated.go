@@ -36,7 +36,7 @@ type sessionPool struct {
 
 	mu       sync.Mutex
 	members  map[owner]*member
-	lost     map[owner]string // why the session of an owner ended; reported to the owner's next call
+	ended    map[owner]string // why the session of an owner ended; reported to the owner's next call
 	watched  map[string]bool  // resource URIs
 	failures int              // failed starts in a row
 	trouble  string           // why the last start failed
@@ -58,7 +58,7 @@ type member struct {
 func newSessionPool(u Upstream, open func(context.Context, upstream.Client) (Session, error), asks upstream.Client) *sessionPool {
 	s := &sessionPool{
 		name: u.Name, limit: u.MaxSessions, idle: u.SessionIdle, open: open, asks: asks,
-		members: map[owner]*member{}, lost: map[owner]string{}, watched: map[string]bool{},
+		members: map[owner]*member{}, ended: map[owner]string{}, watched: map[string]bool{},
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
 	return s
@@ -102,11 +102,11 @@ func (s *sessionPool) Call(ctx context.Context, c upstream.Call) (json.RawMessag
 		return nil, ctx.Err()
 	}
 	if m.err != nil {
-		return nil, &upstream.Lost{Why: m.err.Error()}
+		return nil, &upstream.LostAnswerError{Why: m.err.Error()}
 	}
 	result, err := m.session.Call(ctx, c)
-	var refused *upstream.Refused
-	var unread *upstream.Lost
+	var refused *upstream.ProtocolError
+	var unread *upstream.LostAnswerError
 	switch {
 	case err == nil, ctx.Err() != nil, errors.As(err, &refused), errors.As(err, &unread):
 		return result, err
@@ -115,7 +115,7 @@ func (s *sessionPool) Call(ctx context.Context, c upstream.Call) (json.RawMessag
 		return nil, s.begunAgain("it ended")
 	}
 	s.remove(of, m, "")
-	return nil, &upstream.Lost{Why: err.Error()}
+	return nil, &upstream.LostAnswerError{Why: err.Error()}
 }
 
 // enter returns the owner's session for a call, and begins one if there is none yet.
@@ -123,19 +123,19 @@ func (s *sessionPool) enter(of owner, c *upstream.Call) (*member, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.members[of]
-	why, lost := s.lost[of]
+	why, lost := s.ended[of]
 	pause := time.Until(s.retry)
 	switch {
 	case s.life.Err() != nil:
-		return nil, &upstream.Lost{Why: "the gateway is closed"}
+		return nil, &upstream.LostAnswerError{Why: "the gateway is closed"}
 	case of == owner{}:
 		return nil, toolfold.Errorf(toolfold.UpstreamError, "the server %s has a process for each session, and this call has no session", s.name).
 			WithHint("connect with protocol 2025-11-25 or with a bearer token, or remove isolate from the settings of %s", s.name)
 	case lost:
-		delete(s.lost, of)
+		delete(s.ended, of)
 		return nil, s.begunAgain(why)
 	case m == nil && pause > 0:
-		return nil, &upstream.Lost{Why: fmt.Sprintf("%s; next start in %s", s.trouble, pause.Round(time.Second)+time.Second)}
+		return nil, &upstream.LostAnswerError{Why: fmt.Sprintf("%s; next start in %s", s.trouble, pause.Round(time.Second)+time.Second)}
 	case m == nil && len(s.members) >= s.limit:
 		return nil, toolfold.Errorf(toolfold.UpstreamError, "the server %s has %d processes, the limit of maxSessions", s.name, s.limit).
 			WithHint("call again later: a process ends with its session, or after %s without a call", s.idle)
@@ -239,7 +239,7 @@ func (s *sessionPool) remove(of owner, m *member, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.drop(of, m, why); why == "" {
-		delete(s.lost, of)
+		delete(s.ended, of)
 	}
 }
 
@@ -250,7 +250,7 @@ func (s *sessionPool) drop(of owner, m *member, why string) {
 	}
 	delete(s.members, of)
 	if why != "" && s.life.Err() == nil {
-		s.lost[of] = why
+		s.ended[of] = why
 	}
 	m.idle.Stop()
 	s.work.Go(m.close)
@@ -267,8 +267,8 @@ func (m *member) close() {
 	}
 }
 
-// ended ends everything that belongs to a client session.
-func (s *sessionPool) ended(session string) {
+// endSession ends everything that belongs to a client session.
+func (s *sessionPool) endSession(session string) {
 	s.mu.Lock()
 	ended := map[owner]*member{}
 	for of, m := range s.members {
@@ -276,7 +276,7 @@ func (s *sessionPool) ended(session string) {
 			ended[of] = m
 		}
 	}
-	maps.DeleteFunc(s.lost, func(of owner, _ string) bool { return of.session == session })
+	maps.DeleteFunc(s.ended, func(of owner, _ string) bool { return of.session == session })
 	s.mu.Unlock()
 	for of, m := range ended {
 		s.remove(of, m, "")
@@ -329,7 +329,7 @@ func (g *Gateway) SessionEnded(id string) {
 		session := l.session
 		l.mu.Unlock()
 		if s, ok := session.(*sessionPool); ok {
-			s.ended(id)
+			s.endSession(id)
 		}
 	}
 }

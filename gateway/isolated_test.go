@@ -23,13 +23,13 @@ import (
 // fleet starts stateful programs: each counts its calls.
 type fleet struct {
 	mu      sync.Mutex
-	running map[*counting]bool
+	running map[*countedProgram]bool
 	started int
 	broken  error // error of each start; nil if starts succeed
 }
 
-// counting is a program of a fleet.
-type counting struct {
+// countedProgram is a program of a fleet.
+type countedProgram struct {
 	fleet  *fleet
 	client upstream.Client
 	count  int
@@ -42,7 +42,7 @@ func (f *fleet) connect(_ context.Context, _ gateway.Upstream, c upstream.Client
 	if f.started++; f.broken != nil {
 		return nil, f.broken
 	}
-	p := &counting{fleet: f, client: c, gone: make(chan struct{})}
+	p := &countedProgram{fleet: f, client: c, gone: make(chan struct{})}
 	f.running[p] = true
 	return p, nil
 }
@@ -55,7 +55,7 @@ func (f *fleet) runs() int {
 }
 
 // List implements [gateway.Session].
-func (p *counting) List(context.Context) (upstream.Answer, error) {
+func (p *countedProgram) List(context.Context) (upstream.Answer, error) {
 	return upstream.Answer{Tools: []json.RawMessage{
 		json.RawMessage(`{"name":"count","inputSchema":{"type":"object"}}`), json.RawMessage(`{"name":"ask","inputSchema":{"type":"object"}}`),
 		json.RawMessage(`{"name":"die","inputSchema":{"type":"object"}}`),
@@ -63,7 +63,7 @@ func (p *counting) List(context.Context) (upstream.Answer, error) {
 }
 
 // Call implements [gateway.Session].
-func (p *counting) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
+func (p *countedProgram) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
 	if c.Tool == "die" {
 		p.Close()
 		return nil, errors.New("it ended: exit status 3")
@@ -71,7 +71,7 @@ func (p *counting) Call(ctx context.Context, c upstream.Call) (json.RawMessage, 
 	if c.Tool == "ask" { // like servers of 2025-11-25, without naming the call
 		answer, err := p.client.Ask(ctx, upstream.Question{Method: upstream.Elicit})
 		if err != nil {
-			return nil, &upstream.Refused{Message: err.Error()}
+			return nil, &upstream.ProtocolError{Message: err.Error()}
 		}
 		return json.RawMessage(`{"content":[],"structuredContent":` + string(answer) + `}`), nil
 	}
@@ -83,13 +83,13 @@ func (p *counting) Call(ctx context.Context, c upstream.Call) (json.RawMessage, 
 }
 
 // Watch implements [gateway.Session].
-func (p *counting) Watch(context.Context, string, bool) error { return nil }
+func (p *countedProgram) Watch(context.Context, string, bool) error { return nil }
 
 // Gone implements [gateway.Session].
-func (p *counting) Gone() <-chan struct{} { return p.gone }
+func (p *countedProgram) Gone() <-chan struct{} { return p.gone }
 
 // Close implements [gateway.Session].
-func (p *counting) Close() {
+func (p *countedProgram) Close() {
 	p.fleet.mu.Lock()
 	defer p.fleet.mu.Unlock()
 	if p.fleet.running[p] {
@@ -98,11 +98,11 @@ func (p *counting) Close() {
 	}
 }
 
-// isolating returns a gateway to a fleet, with at most two sessions, and a function that calls its
+// isolatedGateway returns a gateway to a fleet, with at most two sessions, and a function that calls its
 // tools.
-func isolating(t *testing.T, f *fleet) (*gateway.Gateway, func(from toolfold.Origin, tool string) string) {
+func isolatedGateway(t *testing.T, f *fleet) (*gateway.Gateway, func(from toolfold.Origin, tool string) string) {
 	t.Helper()
-	f.running = map[*counting]bool{}
+	f.running = map[*countedProgram]bool{}
 	g, err := gateway.New(gateway.Options{Connect: f.connect, Upstreams: []gateway.Upstream{{
 		Name: "srv", Server: upstream.Server{Argv: []string{"srv"}}, Isolated: true, MaxSessions: 2, SessionIdle: time.Minute,
 	}}})
@@ -140,7 +140,7 @@ func TestSessionsAreIsolated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{}
-		_, call := isolating(t, f)
+		_, call := isolatedGateway(t, f)
 		a, b := toolfold.Origin{Session: "a", Token: "x"}, toolfold.Origin{Token: "x"}
 		expect(t, call(a, "count"), "count 1, roots true")
 		expect(t, call(a, "count"), "count 2, roots true")
@@ -164,7 +164,7 @@ func TestProgramsEndWithSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{}
-		g, call := isolating(t, f)
+		g, call := isolatedGateway(t, f)
 		a, b, c := toolfold.Origin{Session: "a"}, toolfold.Origin{Session: "b"}, toolfold.Origin{Session: "c"}
 		call(a, "count")
 		call(b, "count")
@@ -186,7 +186,7 @@ func TestIdleProgramsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{}
-		_, call := isolating(t, f)
+		_, call := isolatedGateway(t, f)
 		a, b := toolfold.Origin{Session: "a"}, toolfold.Origin{Session: "b"}
 		call(a, "count")
 		call(b, "count")
@@ -218,7 +218,7 @@ func TestIsolatedProgramsThatDoNotStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fleet{}
-		_, call := isolating(t, f)
+		_, call := isolatedGateway(t, f)
 		f.broken = errors.New("no such program")
 		before := f.started
 		expect(t, call(toolfold.Origin{Session: "a"}, "count"), "no such program")

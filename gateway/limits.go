@@ -52,11 +52,11 @@ func (k *record) limitTools(limits Limits) {
 		if len(large) > mostNamed {
 			names += ", …"
 		}
-		k.Left = append(k.Left, fmt.Sprintf("%s left out: a schema has more than %d bytes (schemaLimit): %s",
+		k.LeftOut = append(k.LeftOut, fmt.Sprintf("%s left out: a schema has more than %d bytes (schemaLimit): %s",
 			english.Count(len(large), "tool is", "tools are"), limits.Schema, names))
 	}
 	if more > 0 {
-		k.Left = append(k.Left, fmt.Sprintf("the last %s left out: there are more than %d (maxTools)",
+		k.LeftOut = append(k.LeftOut, fmt.Sprintf("the last %s left out: there are more than %d (maxTools)",
 			english.Count(more, "tool is", "tools are"), limits.Tools))
 		definitions, tools = definitions[:limits.Tools], tools[:limits.Tools]
 	}
@@ -70,7 +70,7 @@ func (k *record) limitInstructions(limit int) {
 		return
 	}
 	k.Instructions = strings.ToValidUTF8(k.Instructions[:limit], "")
-	k.Left = append(k.Left, fmt.Sprintf("%d bytes of its instructions are left out: the limit is %d (instructionsLimit)",
+	k.LeftOut = append(k.LeftOut, fmt.Sprintf("%d bytes of its instructions are left out: the limit is %d (instructionsLimit)",
 		size-len(k.Instructions), limit))
 }
 
@@ -92,7 +92,7 @@ func (k *record) within(limit int) ([]byte, error) {
 			return text, nil
 		}
 		if part.drop() {
-			k.Left = append(k.Left, fmt.Sprintf("%s left out: its record has more than %d bytes", part.what, limit))
+			k.LeftOut = append(k.LeftOut, fmt.Sprintf("%s left out: its record has more than %d bytes", part.what, limit))
 			text = k.encode()
 		}
 	}

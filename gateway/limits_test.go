@@ -43,7 +43,7 @@ func TestBadRecord(t *testing.T) {
 			var list []gateway.Upstream
 			var files []string
 			for _, server := range []string{"one", "two", "three"} {
-				u, file := playing(t, server, `{"tools":[{"name":"get_`+server+`","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
+				u, file := playedServer(t, server, `{"tools":[{"name":"get_`+server+`","description":"`+long+`","inputSchema":{"type":"object"}}]}`)
 				list, files = append(list, u), append(files, file)
 			}
 			_, g := offering(t, dir, surface.Options{}, list...)
@@ -74,7 +74,7 @@ func TestBadRecord(t *testing.T) {
 					t.Errorf("server %d was started %d times, want %d", i, n, want)
 				}
 			}
-			held, err := g.Held("two")
+			held, err := g.HeldTools("two")
 			if err != nil || (len(held) == 0) != (name == "no plan fits") {
 				t.Errorf("%d are held back, %v", len(held), err)
 			}
@@ -105,7 +105,7 @@ func TestLimitsOfLists(t *testing.T) {
 		tools = append(tools, fmt.Sprintf(`{"name":"get_%d","description":%q,"inputSchema":{"type":"object","title":%q}}`, i, long,
 			strings.Repeat("x", 200*(i%2))))
 	}
-	u, _ := playing(t, "srv", `{"tools":[`+strings.Join(tools, ",")+`]}`)
+	u, _ := playedServer(t, "srv", `{"tools":[`+strings.Join(tools, ",")+`]}`)
 	u.Limits = gateway.Limits{Tools: 2, Schema: 150}
 	dir := t.TempDir()
 	for range 2 {
@@ -119,7 +119,7 @@ func TestLimitsOfLists(t *testing.T) {
 				t.Errorf("%q, want %q", why, want)
 			}
 		}
-		answer, _, _ := g.Listed("srv")
+		answer, _, _ := g.Listing("srv")
 		if n := len(s.Families()[0].Actions); n != 2 || len(answer.Tools) != 2 {
 			t.Errorf("%d actions of %d tools", n, len(answer.Tools))
 		}

@@ -74,7 +74,7 @@ type link struct {
 	pause       time.Duration // before the next request for a changed list; grows while nothing changes
 	lastRefresh time.Time     // time of the last such request
 	flags       []string      // suspicious texts of the tools; nil = not determined yet
-	bare        []string      // tools whose schemas are listed without parameters; determined with flags
+	unnamed     []string      // tools whose schemas are listed without parameters; determined with flags
 	retry       time.Time     // no start before this time
 	closed      bool
 	off         bool // switched off by the user; initially [Upstream.Off]
@@ -111,8 +111,8 @@ func (l *link) nextTry() string {
 	return fmt.Sprintf("; next try in %s", (pause + time.Second).Truncate(time.Second))
 }
 
-// offered returns the families of the server; nil if it is switched off.
-func (l *link) offered() []*toolfold.Family {
+// currentFamilies returns the families of the server; nil if it is switched off.
+func (l *link) currentFamilies() []*toolfold.Family {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.off {
@@ -121,7 +121,7 @@ func (l *link) offered() []*toolfold.Family {
 	return slices.Clone(l.families)
 }
 
-func (l *link) planned() fold.Plan {
+func (l *link) currentPlan() fold.Plan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.record.Plan.Clone()
@@ -159,7 +159,7 @@ func matches(patterns []string, name string) bool {
 
 // why describes the current problems of the server, for people and models; empty if it has no problem.
 func (l *link) why() string {
-	flagged := l.flagged()
+	flagged := l.flaggedTools()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if off := l.offReason(); off != "" {
@@ -169,9 +169,9 @@ func (l *link) why() string {
 	if trouble := cmp.Or(l.Problem, l.trouble); trouble != "" {
 		parts = append(parts, trouble)
 	}
-	if held := l.record.heldTools(); len(held) > 0 {
-		names := make([]string, len(held))
-		for i, h := range held {
+	if tools := l.record.heldTools(); len(tools) > 0 {
+		names := make([]string, len(tools))
+		for i, h := range tools {
 			names[i] = h.Name + " (" + h.why + ")"
 		}
 		const most = 10
@@ -181,12 +181,13 @@ func (l *link) why() string {
 		}
 		parts = append(parts, "held back until the user approves: "+strings.Join(names[:min(most, len(names))], ", ")+more)
 	}
-	parts = append(parts, l.record.Left...)
+	parts = append(parts, l.record.LeftOut...)
 	if l.writeFault != "" {
 		parts = append(parts, "its list is not kept, so it is asked at each start: "+l.writeFault)
 	}
-	if len(l.bare) > 0 {
-		parts = append(parts, "schemas that no client takes are listed without parameters: "+strings.Join(l.bare[:min(len(l.bare), 5)], ", "))
+	if len(l.unnamed) > 0 {
+		parts = append(parts, "schemas that no client takes are listed without parameters: "+
+			strings.Join(l.unnamed[:min(len(l.unnamed), 5)], ", "))
 	}
 	if len(flagged) > 0 {
 		parts = append(parts, "look at the texts of its tools: "+strings.Join(flagged[:min(len(flagged), 5)], ", "))
@@ -250,13 +251,13 @@ func (l *link) connect() {
 	session, err := l.begin(l.gateway.life, upstream.Client{
 		Name: "toolfold", Version: l.gateway.options.Version,
 		Ask: l.ask, Asks: asks,
-		Changed: l.listChanged,
-		Updated: l.updated, Completed: l.completed,
+		Changed: l.onListChange,
+		Updated: l.onUpdate, Completed: l.onCompleted,
 		Stray:  l.stray,
 		Memory: l.gateway.memory,
 	})
 	if err != nil && l.gateway.life.Err() == nil { // before callers get the error and may end the process
-		l.failed("starting an upstream", err)
+		l.fail("starting an upstream", err)
 	}
 	l.mu.Lock()
 	if l.closed && session != nil {
@@ -335,7 +336,7 @@ func (l *link) refresh(ctx context.Context) error {
 			err = errors.New("no answer in time")
 		}
 		if session != nil && l.gateway.life.Err() == nil { // a failure without a session is already logged
-			l.failed("listing the tools of an upstream", err)
+			l.fail("listing the tools of an upstream", err)
 		}
 		l.note(err.Error())
 		return err
@@ -378,9 +379,9 @@ func (l *link) learn(first chan<- error) {
 	}
 }
 
-// listChanged requests a changed list: at once, and then once per pause. The pause doubles from a
+// onListChange requests a changed list: at once, and then once per pause. The pause doubles from a
 // second to listPause while nothing changes.
-func (l *link) listChanged() {
+func (l *link) onListChange() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || l.refreshing {
@@ -448,17 +449,17 @@ func (l *link) otherNames() map[string]bool {
 	return names
 }
 
-// flagged lists the texts of the server's tools that the user should look at, with the reason.
-func (l *link) flagged() []string {
+// flaggedTools lists the texts of the server's tools that the user should look at, with the reason.
+func (l *link) flaggedTools() []string {
 	others := l.otherNames()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.flags == nil {
-		l.flags, l.bare = []string{}, nil
+		l.flags, l.unnamed = []string{}, nil
 		for _, d := range l.record.definitions {
 			if object, _, ok := judge.Object(d.InputSchema); ok {
-				if _, whole := judge.Listed(object); !whole {
-					l.bare = append(l.bare, shorten.Quoted(d.Name))
+				if _, whole := judge.ListedSchema(object); !whole {
+					l.unnamed = append(l.unnamed, shorten.Quoted(d.Name))
 				}
 			}
 			for _, flag := range flags(d, others) {
@@ -534,8 +535,8 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 			l.drop(session)
 			continue
 		}
-		var refused *upstream.Refused
-		var lost *upstream.Lost
+		var refused *upstream.ProtocolError
+		var lost *upstream.LostAnswerError
 		var ours *toolfold.Error
 		switch {
 		case errors.As(err, &refused), errors.As(err, &ours), patience.Err() != nil:
@@ -570,7 +571,7 @@ const callTool = "tools/call"
 // maxDropped is how many names of left-out members are logged for a server.
 const maxDropped = 100
 
-// forClients converts a message of the server for clients, see [foreign.Object]. Left-out members are logged
+// forClients converts a message of the server for clients, see [foreignSchema.Object]. Left-out members are logged
 // once for each method and name, and so are unreadable messages.
 func (l *link) forClients(method string, raw json.RawMessage) (json.RawMessage, error) {
 	object, dropped, err := foreign.Object(method, raw)
@@ -578,14 +579,14 @@ func (l *link) forClients(method string, raw json.RawMessage) (json.RawMessage, 
 		l.gateway.options.Log.Warn("an upstream sent an invalid message", "upstream", l.Name, "method", method, "err", err)
 		return nil, err
 	}
-	if fresh := l.notDropped(method, dropped); len(fresh) > 0 {
+	if fresh := l.newlyDropped(method, dropped); len(fresh) > 0 {
 		l.gateway.options.Log.Warn("members that an upstream sent are left out", "upstream", l.Name, "method", method, "members", fresh)
 	}
 	return object, nil
 }
 
-// notDropped returns the members that were not left out of this method before.
-func (l *link) notDropped(method string, members []string) (fresh []string) {
+// newlyDropped returns the members that were not left out of this method before.
+func (l *link) newlyDropped(method string, members []string) (fresh []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, name := range members {
@@ -623,7 +624,7 @@ func (l *link) drop(session Session) {
 // failure words the error of a call without an answer.
 func (l *link) failure(ctx, patience context.Context, c upstream.Call, err error) error {
 	what := cmp.Or(c.Tool, c.Method)
-	var refused *upstream.Refused
+	var refused *upstream.ProtocolError
 	var ours, ended *toolfold.Error
 	switch {
 	case ctx.Err() != nil:

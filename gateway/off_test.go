@@ -17,7 +17,7 @@ import (
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	known, file := playing(t, "known", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}],"prompts":[{"name":"p"}],`+
+	known, file := playedServer(t, "known", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}],"prompts":[{"name":"p"}],`+
 		`"resources":[{"uri":"x:y","name":"y"}]}`)
 	_, g := offering(t, dir, surface.Options{}, known)
 	plan, _ := g.Plan("known")
@@ -59,8 +59,8 @@ func TestSwitchedOff(t *testing.T) {
 // again.
 func TestSwitchedWhileServing(t *testing.T) {
 	t.Parallel()
-	u, file := playing(t, "srv", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}`)
-	never, _ := playing(t, "never", `{"tools":[{"name":"late","inputSchema":{"type":"object"}}]}`)
+	u, file := playedServer(t, "srv", `{"tools":[{"name":"ok","inputSchema":{"type":"object"}}]}`)
+	never, _ := playedServer(t, "never", `{"tools":[{"name":"late","inputSchema":{"type":"object"}}]}`)
 	never.Off = true
 	var off atomic.Value
 	off.Store(map[string]bool{"never": true})

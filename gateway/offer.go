@@ -74,19 +74,19 @@ func (l *link) offering() offer {
 	return l.offer
 }
 
-// right returns the action that stands for a prompt, or for all resources, of a server in rules:
+// actionFor returns the action that stands for a prompt, or for all resources, of a server in rules:
 // SERVER.prompts.NAME or SERVER.resources.read.
-func (l *link) right(kind, name string) *toolfold.Action {
+func (l *link) actionFor(kind, name string) *toolfold.Action {
 	if kind == resourceKind {
 		name = "read"
 	}
 	f := &toolfold.Family{Name: l.Name + "." + kind + "s", Category: l.category(), Server: l.Name}
-	written := kind + "s." + pattern.Name(name)
+	spelling := kind + "s." + pattern.Name(name)
 	a := &toolfold.Action{
-		Name: name, Effect: toolfold.Reads, Family: f, Definition: json.RawMessage("{}"), Aliases: []string{l.titles[0] + "." + written},
+		Name: name, Effect: toolfold.Reads, Family: f, Definition: json.RawMessage("{}"), Aliases: []string{l.titles[0] + "." + spelling},
 		Grants: func(_ *toolfold.Action, text string) bool {
 			p := pattern.AsIs(text)
-			return (l.matchesTitle(p, written) || l.matchesTitle(p, kind+"s")) && !l.gateway.belongsToOther(p, l)
+			return (l.matchesTitle(p, spelling) || l.matchesTitle(p, kind+"s")) && !l.gateway.belongsToOther(p, l)
 		},
 	}
 	f.Actions = []*toolfold.Action{a}
@@ -95,7 +95,7 @@ func (l *link) right(kind, name string) *toolfold.Action {
 
 // permits reports whether the caller of ctx may use a prompt, or the resources.
 func (l *link) permits(ctx context.Context, kind, name string) bool {
-	a := l.right(kind, name)
+	a := l.actionFor(kind, name)
 	return l.gateway.options.Rights.Allow(a) && toolfold.OriginOf(ctx).Rights.Allow(a)
 }
 
@@ -109,9 +109,9 @@ func (g *Gateway) Named() []*toolfold.Family {
 			all = append(all, &toolfold.Family{Name: l.Name, Category: l.category()})
 			continue
 		}
-		all = append(all, l.right(resourceKind, "").Family, l.right(promptKind, "").Family)
+		all = append(all, l.actionFor(resourceKind, "").Family, l.actionFor(promptKind, "").Family)
 		for _, p := range l.offering().prompts {
-			all = append(all, l.right(promptKind, p.name).Family)
+			all = append(all, l.actionFor(promptKind, p.name).Family)
 		}
 		all = append(all, l.absent()...)
 	}
@@ -122,12 +122,12 @@ func (g *Gateway) Named() []*toolfold.Family {
 // they come back.
 func (l *link) absent() (all []*toolfold.Family) {
 	offered := map[string]bool{}
-	for _, f := range l.offered() {
+	for _, f := range l.currentFamilies() {
 		for _, a := range f.Actions {
 			offered[a.Aliases[1]] = true
 		}
 	}
-	for _, planned := range l.planned().Families {
+	for _, planned := range l.currentPlan().Families {
 		f := &toolfold.Family{Name: planned.Name, Category: l.category(), Server: l.Name, Bare: planned.Bare}
 		for _, a := range planned.Actions {
 			if !offered[a.Tool] {
@@ -212,22 +212,22 @@ func textOf(member any) (text string) {
 
 // Resources lists the resources that the caller of ctx may read, in the form of resources/list.
 func (g *Gateway) Resources(ctx context.Context) []json.RawMessage {
-	return g.located(ctx, "uri", func(o offer) []entry { return o.resources })
+	return g.findOffer(ctx, "uri", func(o offer) []entry { return o.resources })
 }
 
 // Templates lists the resource templates for the caller of ctx, in the form of
 // resources/templates/list.
 func (g *Gateway) Templates(ctx context.Context) []json.RawMessage {
-	return g.located(ctx, "uriTemplate", func(o offer) []entry { return o.templates })
+	return g.findOffer(ctx, "uriTemplate", func(o offer) []entry { return o.templates })
 }
 
-func (g *Gateway) located(ctx context.Context, key string, of func(offer) []entry) (list []json.RawMessage) {
+func (g *Gateway) findOffer(ctx context.Context, key string, of func(offer) []entry) (list []json.RawMessage) {
 	for _, l := range g.links {
 		if !l.permits(ctx, resourceKind, "") {
 			continue
 		}
 		for _, e := range of(l.offering()) {
-			list = append(list, l.outMeta(replaced(replaced(readable(e.raw), "name", unseen.Text), key, l.outURI)))
+			list = append(list, l.outMeta(replaceMember(replaceMember(readable(e.raw), "name", unseen.Text), key, l.outURI)))
 		}
 	}
 	return list
@@ -243,13 +243,13 @@ func (g *Gateway) GetPrompt(ctx context.Context, name string, arguments json.Raw
 	if arguments != nil {
 		params.Set("arguments", p.entry.ownArguments(arguments))
 	}
-	result, err := p.link.traced(ctx, p.link.right(promptKind, p.entry.name),
+	result, err := p.link.trace(ctx, p.link.actionFor(promptKind, p.entry.name),
 		upstream.Call{Method: upstream.GetPrompt, Params: ordered.MustJSON(params)})
 	if err != nil {
 		return nil, err
 	}
 	return p.link.outMeta(each(result, "messages", func(message json.RawMessage) json.RawMessage {
-		return replaced(message, "content", p.link.outBlock)
+		return replaceMember(message, "content", p.link.outBlock)
 	})), nil
 }
 
@@ -261,17 +261,17 @@ func (g *Gateway) ReadResource(ctx context.Context, uri string) (json.RawMessage
 		return nil, err
 	}
 	params := ordered.MustJSON(ordered.Map{{Key: "uri", Value: own}})
-	result, err := l.traced(ctx, l.right(resourceKind, ""), upstream.Call{Method: upstream.ReadResource, Params: params})
+	result, err := l.trace(ctx, l.actionFor(resourceKind, ""), upstream.Call{Method: upstream.ReadResource, Params: params})
 	if err != nil {
 		return nil, err
 	}
-	return l.outMeta(each(result, "contents", func(held json.RawMessage) json.RawMessage {
-		return l.outMeta(replaced(held, "uri", l.outURI))
+	return l.outMeta(each(result, "contents", func(contents json.RawMessage) json.RawMessage {
+		return l.outMeta(replaceMember(contents, "uri", l.outURI))
 	})), nil
 }
 
-// traced makes a request that is not a call, wrapped by [Options.Around].
-func (l *link) traced(ctx context.Context, a *toolfold.Action, c upstream.Call) (json.RawMessage, error) {
+// trace makes a request that is not a call, wrapped by [Options.Around].
+func (l *link) trace(ctx context.Context, a *toolfold.Action, c upstream.Call) (json.RawMessage, error) {
 	run := func(ctx context.Context) (json.RawMessage, error) { return l.call(ctx, c) }
 	if l.gateway.options.Around == nil {
 		return run(ctx)
@@ -289,29 +289,29 @@ func (g *Gateway) HasResource(ctx context.Context, uri string) bool {
 // Complete returns the CompleteResult for params of completion/complete; nil if the caller of ctx has
 // no such prompt or template. For a server without completion the values are empty.
 func (g *Gateway) Complete(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
-	var asked struct {
+	var request struct {
 		Ref struct{ Type, Name, URI string }
 	}
-	if json.Unmarshal(params, &asked) != nil {
+	if json.Unmarshal(params, &request) != nil {
 		return nil, nil
 	}
 	var l *link
-	ref := ordered.Map{{Key: "type", Value: asked.Ref.Type}}
-	switch asked.Ref.Type {
+	ref := ordered.Map{{Key: "type", Value: request.Ref.Type}}
+	switch request.Ref.Type {
 	case "ref/prompt":
-		p, ok := g.prompt(ctx, asked.Ref.Name)
+		p, ok := g.prompt(ctx, request.Ref.Name)
 		if !ok {
 			return nil, nil
 		}
 		l = p.link
 		ref.Set("name", p.entry.name)
-		params = replaced(params, "argument", func(argument json.RawMessage) json.RawMessage {
-			return replaced(argument, "name", p.entry.ownArgument)
+		params = replaceMember(params, "argument", func(argument json.RawMessage) json.RawMessage {
+			return replaceMember(argument, "name", p.entry.ownArgument)
 		})
 	case "ref/resource":
 		var own string
 		var err error
-		if l, own, err = g.locate(ctx, asked.Ref.URI); l == nil || err != nil {
+		if l, own, err = g.locate(ctx, request.Ref.URI); l == nil || err != nil {
 			return nil, err
 		}
 		ref.Set("uri", own)
@@ -372,8 +372,8 @@ func (l *link) watch(ctx context.Context, session Session, uri string, watch boo
 	}
 }
 
-// updated notifies the follower of a changed resource, if it is watched.
-func (l *link) updated(uri string) {
+// onUpdate notifies the follower of a changed resource, if it is watched.
+func (l *link) onUpdate(uri string) {
 	l.mu.Lock()
 	watched := l.watched[uri]
 	l.mu.Unlock()
@@ -388,7 +388,7 @@ func (l *link) updated(uri string) {
 // offerDigests holds digests of the offered prompts and resources.
 type offerDigests struct{ prompts, resources [sha256.Size]byte }
 
-func (g *Gateway) offered() (now offerDigests) {
+func (g *Gateway) offerDigests() (now offerDigests) {
 	prompts, resources := sha256.New(), sha256.New()
 	for _, l := range g.links {
 		o := l.offering()
@@ -405,7 +405,7 @@ func (g *Gateway) offered() (now offerDigests) {
 // tellOffers notifies the follower if prompts or resources differ from the last notification.
 func (g *Gateway) tellOffers() {
 	g.mu.Lock()
-	now, before, f := g.offered(), g.notified, g.follower
+	now, before, f := g.offerDigests(), g.notified, g.follower
 	g.notified = now
 	g.mu.Unlock()
 	if g.life.Err() != nil {
@@ -422,12 +422,12 @@ func (g *Gateway) tellOffers() {
 // readable returns an entry of a list without invisible characters in its texts; in names of arguments
 // they are escaped. The name or URI stays unchanged.
 func readable(raw json.RawMessage) json.RawMessage {
-	raw = replaced(raw, "arguments", func(arguments json.RawMessage) json.RawMessage {
-		shown, _ := unseen.JSON(arguments)
-		return shown
+	raw = replaceMember(raw, "arguments", func(arguments json.RawMessage) json.RawMessage {
+		text, _ := unseen.JSON(arguments)
+		return text
 	})
 	for _, member := range []string{"title", "description"} {
-		raw = replaced(raw, member, unseen.Text)
+		raw = replaceMember(raw, member, unseen.Text)
 	}
 	return raw
 }
@@ -435,11 +435,11 @@ func readable(raw json.RawMessage) json.RawMessage {
 // ownArgument returns the server's spelling of a prompt argument's name.
 func (e entry) ownArgument(name json.RawMessage) json.RawMessage {
 	own := name
-	replaced(e.raw, "arguments", func(arguments json.RawMessage) json.RawMessage {
+	replaceMember(e.raw, "arguments", func(arguments json.RawMessage) json.RawMessage {
 		_, spelt := unseen.JSON(arguments)
-		shown, _ := ordered.Text(name)
+		text, _ := ordered.Text(name)
 		for was, now := range spelt {
-			if now == shown {
+			if now == text {
 				own = ordered.MustJSON(was)
 			}
 		}
@@ -466,8 +466,8 @@ func (e entry) ownArguments(arguments json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(members)
 }
 
-// replaced returns an object with a member's value replaced; unchanged without that member.
-func replaced(raw json.RawMessage, member string, with func(json.RawMessage) json.RawMessage) json.RawMessage {
+// replaceMember returns an object with a member's value replaced; unchanged without that member.
+func replaceMember(raw json.RawMessage, member string, with func(json.RawMessage) json.RawMessage) json.RawMessage {
 	out, offset := raw, 0
 	ordered.Scan(raw, func(name []byte, start, end int) {
 		if string(name) != member {
@@ -483,7 +483,7 @@ func replaced(raw json.RawMessage, member string, with func(json.RawMessage) jso
 
 // each returns an object with replaced elements in a list; unchanged if no element differs.
 func each(raw json.RawMessage, member string, with func(json.RawMessage) json.RawMessage) json.RawMessage {
-	return replaced(raw, member, func(value json.RawMessage) json.RawMessage {
+	return replaceMember(raw, member, func(value json.RawMessage) json.RawMessage {
 		var list []json.RawMessage
 		if json.Unmarshal(value, &list) != nil {
 			return value

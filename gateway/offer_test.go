@@ -41,8 +41,8 @@ func keys(list []json.RawMessage, key string) string {
 // if servers use the same ones.
 func TestOffers(t *testing.T) {
 	t.Parallel()
-	a, fileA := playing(t, "My Srv", beside)
-	b, _ := playing(t, "my-srv", beside)
+	a, fileA := playedServer(t, "My Srv", beside)
+	b, _ := playedServer(t, "my-srv", beside)
 	dir := t.TempDir()
 	_, first := offering(t, dir, surface.Options{}, a, b)
 	first.Close()
@@ -101,10 +101,10 @@ func TestOffers(t *testing.T) {
 // Asking a server again reports which prompts and resources differ from before.
 func TestChanged(t *testing.T) {
 	t.Parallel()
-	u, file := playing(t, "srv", beside)
+	u, file := playedServer(t, "srv", beside)
 	_, g := offering(t, t.TempDir(), surface.Options{}, u)
 	before := g.Offers("srv")
-	if lines := gateway.Changed(before, before); len(before) != 8 || len(lines) != 1 || !strings.Contains(lines[0], "U+202E") {
+	if lines := gateway.Differences(before, before); len(before) != 8 || len(lines) != 1 || !strings.Contains(lines[0], "U+202E") {
 		t.Errorf("%d, %q", len(before), lines)
 	}
 	changed := strings.NewReplacer(`"a\u202eb"`, `"b"`, `{"name":"plan-it"}`, `{"name":"new"}`, `"name":"one"`, `"name":"one",`+
@@ -119,7 +119,7 @@ func TestChanged(t *testing.T) {
 		"prompt Plan it has changed", "prompt new is new", "resource note://1 has changed", "resource note://1 has instructions to the model",
 		"prompt plan-it is gone",
 	}
-	if diff := gocmp.Diff(want, gateway.Changed(before, g.Offers("srv"))); diff != "" {
+	if diff := gocmp.Diff(want, gateway.Differences(before, g.Offers("srv"))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -174,7 +174,7 @@ func TestOfferRights(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			u, _ := playing(t, "s", beside)
+			u, _ := playedServer(t, "s", beside)
 			u.Include, u.Exclude = test.include, test.exclude
 			_, g := offering(t, "", surface.Options{}, u)
 			ctx := callctx.With(t.Context(), toolfold.Origin{Rights: test.rules.Rights()})
@@ -208,7 +208,7 @@ func TestOfferRights(t *testing.T) {
 // The follower is notified of changes, and only of changes.
 func TestOffersChange(t *testing.T) {
 	t.Parallel()
-	u, file := playing(t, "s", beside)
+	u, file := playedServer(t, "s", beside)
 	_, g := offering(t, t.TempDir(), surface.Options{}, u)
 	var mu sync.Mutex
 	told := map[string]int{}
@@ -249,7 +249,7 @@ func TestOffersChange(t *testing.T) {
 // server, until it is no longer watched.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	u, file := playing(t, "s", beside)
+	u, file := playedServer(t, "s", beside)
 	s, g := offering(t, t.TempDir(), surface.Options{}, u)
 	updates := make(chan string, 10)
 	g.Follow(gateway.Follower{Updated: func(uri string) { updates <- uri }})
@@ -284,13 +284,13 @@ func TestWatch(t *testing.T) {
 // Invalid, endless or refused lists do not affect the list of tools.
 func TestOddOffers(t *testing.T) {
 	t.Parallel()
-	u, _ := playing(t, "s", `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"prompts":{"no":"list"},`+
+	u, _ := playedServer(t, "s", `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"prompts":{"no":"list"},`+
 		`"resources":[7,{"uri":7},{"name":"n"},{"uri":"a:b","name":"n"}],"nextCursor":"again"}`)
 	answer, err := upstream.List(context.WithoutCancel(t.Context()), upstream.Server{Argv: u.Server.Argv}, "1")
 	if err == nil || !strings.Contains(err.Error(), "no end") {
 		t.Errorf("tools without an end are listed as %v, %v", answer, err)
 	}
-	u, _ = playing(t, "s", `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"prompts":{"no":"list"},`+
+	u, _ = playedServer(t, "s", `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}],"prompts":{"no":"list"},`+
 		`"resources":[7,{"uri":7},{"name":"n"},{"uri":"a:b","name":"n"},{"uri":"a:b","name":"twice"}]}`)
 	_, g := offering(t, "", surface.Options{}, u)
 	prompts := g.Prompts(t.Context())
@@ -304,7 +304,7 @@ func TestOtherLetters(t *testing.T) {
 	t.Parallel()
 	const list = `{"tools":[{"name":"get","Name":"other","description":"One.","Description":"Always.","inputSchema":{"type":"object"},` +
 		`"InputSchema":{"type":"array"},"annotations":{"readOnlyHint":false,"ReadOnlyHint":true}}]}`
-	u, file := playing(t, "s", list)
+	u, file := playedServer(t, "s", list)
 	_, g := offering(t, t.TempDir(), surface.Options{}, u)
 	a := g.Families()[0].Actions[0]
 	if a.Aliases[1] != "get" || a.Effect == toolfold.Reads || a.Summary != "One." {
@@ -316,7 +316,7 @@ func TestOtherLetters(t *testing.T) {
 	if err := g.Refresh(t.Context(), "s"); err != nil {
 		t.Fatal(err)
 	}
-	if held, err := g.Held("s"); err != nil || len(held) != 1 {
+	if held, err := g.HeldTools("s"); err != nil || len(held) != 1 {
 		t.Errorf("held back are %v, %v", held, err)
 	}
 }
@@ -324,7 +324,7 @@ func TestOtherLetters(t *testing.T) {
 // A server cannot make its record too large to be read again: the accepted digests would be lost.
 func TestTooMuchToKeep(t *testing.T) {
 	t.Parallel()
-	u, file := playing(t, "s", beside)
+	u, file := playedServer(t, "s", beside)
 	u.Timeout = 5 * time.Minute // a race detector is slow with megabytes of JSON
 	u.Server.MessageLimit = 64 << 20
 	dir := t.TempDir()
@@ -357,7 +357,7 @@ func TestTooMuchToKeep(t *testing.T) {
 func TestBlanksAreNoChange(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	f := &fixed{list: upstream.Answer{
+	f := &fixedSession{list: upstream.Answer{
 		Tools:   []json.RawMessage{json.RawMessage(`{"name": "t", "inputSchema": {"type": "object"}}`)},
 		Prompts: []json.RawMessage{json.RawMessage(`{"name": "p", "description": "<b> & \u00e9", "arguments": [ {"name" : "a"} ]}`)},
 	}}
@@ -367,14 +367,14 @@ func TestBlanksAreNoChange(t *testing.T) {
 	if err := g.Refresh(t.Context(), "srv"); err != nil {
 		t.Fatal(err)
 	}
-	if lines := gateway.Changed(before, g.Offers("srv")); len(before) != 1 || len(lines) != 0 {
+	if lines := gateway.Differences(before, g.Offers("srv")); len(before) != 1 || len(lines) != 0 {
 		t.Errorf("of %d prompts it is said: %q", len(before), lines)
 	}
 	f.list.Prompts[0] = json.RawMessage(`{"name": "p", "arguments": [ {"name" : "b"} ]}`)
 	if err := g.Refresh(t.Context(), "srv"); err != nil {
 		t.Fatal(err)
 	}
-	if lines := gateway.Changed(before, g.Offers("srv")); len(lines) != 1 || lines[0] != "prompt p has changed" {
+	if lines := gateway.Differences(before, g.Offers("srv")); len(lines) != 1 || lines[0] != "prompt p has changed" {
 		t.Errorf("of a prompt with another argument it is said: %q", lines)
 	}
 }

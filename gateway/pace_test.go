@@ -16,21 +16,21 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// paced is a session whose List and Close are functions.
-type paced struct {
+// funcSession is a session whose List and Close are functions.
+type funcSession struct {
 	list func(context.Context) (upstream.Answer, error)
 	end  func()
 	gone chan struct{}
 }
 
-func (s paced) List(ctx context.Context) (upstream.Answer, error) { return s.list(ctx) }
+func (s funcSession) List(ctx context.Context) (upstream.Answer, error) { return s.list(ctx) }
 
-func (s paced) Call(ctx context.Context, _ upstream.Call) (json.RawMessage, error) {
+func (s funcSession) Call(ctx context.Context, _ upstream.Call) (json.RawMessage, error) {
 	return json.RawMessage(`{"content":[]}`), ctx.Err()
 }
-func (s paced) Watch(context.Context, string, bool) error { return nil }
-func (s paced) Gone() <-chan struct{}                     { return s.gone }
-func (s paced) Close()                                    { s.end() }
+func (s funcSession) Watch(context.Context, string, bool) error { return nil }
+func (s funcSession) Gone() <-chan struct{}                     { return s.gone }
+func (s funcSession) Close()                                    { s.end() }
 
 // listOf returns a list of n tools.
 func listOf(n int) (upstream.Answer, error) {
@@ -53,7 +53,7 @@ func TestStormOfChanges(t *testing.T) {
 			Upstreams: []gateway.Upstream{{Name: "srv"}},
 			Connect: func(_ context.Context, _ gateway.Upstream, c upstream.Client) (gateway.Session, error) {
 				changed = c.Changed
-				return paced{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
+				return funcSession{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
 					reads.Add(1)
 					return listOf(int(tools.Load()))
 				}}, nil
@@ -110,7 +110,7 @@ func TestAbsent(t *testing.T) {
 		g, err := gateway.New(gateway.Options{
 			Upstreams: []gateway.Upstream{{Name: "srv"}},
 			Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {
-				return paced{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
+				return funcSession{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
 					if err := <-answers; err != nil {
 						return upstream.Answer{}, err
 					}
@@ -162,12 +162,12 @@ func TestSlowListDelaysNoOther(t *testing.T) {
 		var once sync.Once
 		g, err := gateway.New(gateway.Options{
 			Upstreams: []gateway.Upstream{{Name: "slow"}, {Name: "fast"}},
-			Log: slog.New(blocking{slog.DiscardHandler, func() { // left-out entries are logged while the list is adopted
+			Log: slog.New(blockingHandler{slog.DiscardHandler, func() { // left-out entries are logged while the list is adopted
 				once.Do(func() { close(folding) })
 				<-release
 			}}),
 			Connect: func(_ context.Context, u gateway.Upstream, _ upstream.Client) (gateway.Session, error) {
-				return paced{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
+				return funcSession{gone: make(chan struct{}), end: func() {}, list: func(context.Context) (upstream.Answer, error) {
 					answer, err := listOf(30)
 					if u.Name == "slow" {
 						answer.Tools = append(answer.Tools, answer.Tools[0])
@@ -199,15 +199,15 @@ func TestSlowListDelaysNoOther(t *testing.T) {
 	})
 }
 
-// blocking is a log handler that waits when entries of a list are left out.
-type blocking struct {
+// blockingHandler is a log handler that waits when entries of a list are left out.
+type blockingHandler struct {
 	slog.Handler
 	wait func()
 }
 
-func (blocking) Enabled(context.Context, slog.Level) bool { return true }
+func (blockingHandler) Enabled(context.Context, slog.Level) bool { return true }
 
-func (b blocking) Handle(_ context.Context, r slog.Record) error {
+func (b blockingHandler) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "left out" {
 			b.wait()
@@ -230,7 +230,7 @@ func TestCloseIsBounded(t *testing.T) {
 				g, err := gateway.New(gateway.Options{
 					Upstreams: []gateway.Upstream{{Name: "srv"}, {Name: "other"}},
 					Connect: func(_ context.Context, u gateway.Upstream, _ upstream.Client) (gateway.Session, error) {
-						s := paced{gone: make(chan struct{}), end: func() {}}
+						s := funcSession{gone: make(chan struct{}), end: func() {}}
 						s.list = func(context.Context) (upstream.Answer, error) { return listOf(1) }
 						switch {
 						case u.Name == "other":

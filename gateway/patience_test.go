@@ -23,8 +23,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// scripted is a server in this process for synctest, where only waiting takes time.
-type scripted struct {
+// scriptedServer is a server in this process for synctest, where only waiting takes time.
+type scriptedServer struct {
 	call func(context.Context, upstream.Call) (json.RawMessage, error)
 	deaf bool // never starts
 
@@ -34,7 +34,7 @@ type scripted struct {
 	lists  int // number of requests for its list
 }
 
-func (s *scripted) connect(ctx context.Context, c upstream.Client) (gateway.Session, error) {
+func (s *scriptedServer) connect(ctx context.Context, c upstream.Client) (gateway.Session, error) {
 	if s.deaf {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -46,7 +46,7 @@ func (s *scripted) connect(ctx context.Context, c upstream.Client) (gateway.Sess
 }
 
 // List implements [gateway.Session].
-func (s *scripted) List(context.Context) (upstream.Answer, error) {
+func (s *scriptedServer) List(context.Context) (upstream.Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lists++
@@ -58,29 +58,30 @@ func (s *scripted) List(context.Context) (upstream.Answer, error) {
 }
 
 // asked returns how often the server's list was requested.
-func (s *scripted) asked() int {
+func (s *scriptedServer) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lists
 }
 
 // Call implements [gateway.Session].
-func (s *scripted) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
+func (s *scriptedServer) Call(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
 	return s.call(ctx, c)
 }
 
 // Watch implements [gateway.Session].
-func (s *scripted) Watch(context.Context, string, bool) error { return nil }
+func (s *scriptedServer) Watch(context.Context, string, bool) error { return nil }
 
 // Gone implements [gateway.Session].
-func (s *scripted) Gone() <-chan struct{} { return nil }
+func (s *scriptedServer) Gone() <-chan struct{} { return nil }
 
 // Close implements [gateway.Session].
-func (s *scripted) Close() {}
+func (s *scriptedServer) Close() {}
 
-// scripting returns a gateway to scripted servers, each with a time limit for calls, and a surface with
+// scriptedGateway returns a gateway to scripted servers, each with a time limit for calls, and a surface with
 // their tools.
-func scripting(t *testing.T, o gateway.Options, limit time.Duration, servers map[string]*scripted) (*surface.Surface, *gateway.Gateway) {
+func scriptedGateway(t *testing.T, o gateway.Options, limit time.Duration,
+	servers map[string]*scriptedServer) (*surface.Surface, *gateway.Gateway) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		u := gateway.Upstream{Name: name, Server: upstream.Server{Argv: []string{name}}, Timeout: limit, Changes: gateway.Accept}
@@ -148,7 +149,7 @@ func TestPatience(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s, _ := scripting(t, gateway.Options{}, limit, map[string]*scripted{
+				s, _ := scriptedGateway(t, gateway.Options{}, limit, map[string]*scriptedServer{
 					"srv": {call: call, list: fmt.Sprintf(`{"tools":[{"name":%q,"inputSchema":{"type":"object"}}]}`, tool)},
 				})
 				begun := time.Now()
@@ -166,8 +167,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// offered answers requests for prompts and resources, except for those that hang.
-func offered(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
+// offerAnswer answers requests for prompts and resources, except for those that hang.
+func offerAnswer(ctx context.Context, c upstream.Call) (json.RawMessage, error) {
 	if strings.Contains(string(c.Params), "hang:") {
 		return silence(ctx)
 	}
@@ -180,13 +181,13 @@ func TestAround(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var heard []string
-		_, g := scripting(t, gateway.Options{Around: func(
+		_, g := scriptedGateway(t, gateway.Options{Around: func(
 			ctx context.Context, a *toolfold.Action, params json.RawMessage, run gateway.Request,
 		) (json.RawMessage, error) {
 			result, err := run(ctx)
 			heard = append(heard, fmt.Sprintf("%s %s %t", a.FullName(), params, err == nil && len(result) > 0))
 			return result, err
-		}}, time.Second, map[string]*scripted{"srv": {list: beside, call: offered}})
+		}}, time.Second, map[string]*scriptedServer{"srv": {list: beside, call: offerAnswer}})
 		ctx := t.Context()
 		_, _ = g.GetPrompt(ctx, "srv-plan-it", json.RawMessage(`{"a":"b"}`))
 		_, _ = g.ReadResource(ctx, "toolfold://upstream/srv/note://1")
@@ -206,12 +207,12 @@ func TestAround(t *testing.T) {
 func TestOffersOfDeadServers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		servers := map[string]*scripted{"dead": {list: beside, call: offered}, "alive": {list: beside, call: offered}}
+		servers := map[string]*scriptedServer{"dead": {list: beside, call: offerAnswer}, "alive": {list: beside, call: offerAnswer}}
 		o := gateway.Options{Dir: t.TempDir()}
-		_, first := scripting(t, o, time.Second, servers)
+		_, first := scriptedGateway(t, o, time.Second, servers)
 		first.Close()
 		servers["dead"].deaf = true
-		_, g := scripting(t, o, time.Second, servers)
+		_, g := scriptedGateway(t, o, time.Second, servers)
 		begun, waiting := time.Now(), make(chan error, 2)
 		for _, uri := range []string{"dead/note://1", "alive/hang://1"} {
 			go func() {
@@ -243,7 +244,7 @@ func TestOffersOfDeadServers(t *testing.T) {
 func TestListChanged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		srv := &scripted{list: `{"tools":[{"name":"change","description":"` + long + `","inputSchema":{"type":"object"}}]}`}
+		srv := &scriptedServer{list: `{"tools":[{"name":"change","description":"` + long + `","inputSchema":{"type":"object"}}]}`}
 		srv.call = func(context.Context, upstream.Call) (json.RawMessage, error) {
 			for range 1000 {
 				srv.client.Changed()
@@ -251,7 +252,7 @@ func TestListChanged(t *testing.T) {
 			}
 			return json.RawMessage(`{"content":[]}`), nil
 		}
-		s, g := scripting(t, gateway.Options{}, time.Minute, map[string]*scripted{"srv": srv})
+		s, g := scriptedGateway(t, gateway.Options{}, time.Minute, map[string]*scriptedServer{"srv": srv})
 		var told atomic.Int32
 		s.OnChange(func() { told.Add(1) })
 		before := srv.asked()

@@ -230,7 +230,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	for _, list := range []*[]json.RawMessage{&answer.Tools, &answer.Prompts, &answer.Resources, &answer.Templates} {
 		valid := slices.DeleteFunc(slices.Clone(*list), func(entry json.RawMessage) bool { return !json.Valid(entry) })
 		if left := len(*list) - len(valid); left > 0 {
-			answer.Left = append(slices.Clone(answer.Left), fmt.Sprintf("%d entries that are not valid JSON are left out", left))
+			answer.LeftOut = append(slices.Clone(answer.LeftOut), fmt.Sprintf("%d entries that are not valid JSON are left out", left))
 			*list = valid
 		}
 	}
@@ -244,7 +244,7 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	k.Title, k.Description, k.Instructions = answer.Title, answer.Description, answer.Instructions
 	k.Legacy = answer.Legacy && (unlisted || k.Version == answer.Version) // a changed server may support the newer era
 	k.Version = answer.Version
-	k.Left = slices.Clone(answer.Left)
+	k.LeftOut = slices.Clone(answer.LeftOut)
 	k.limitInstructions(l.Limits.Instructions)
 	if k.hold(answer.Tools); k.Tools == nil {
 		k.Tools = []json.RawMessage{}
@@ -254,11 +254,11 @@ func (l *link) take(ctx context.Context, answer upstream.Answer) error {
 	k.Prompts, k.Resources, k.Templates = answer.Prompts, answer.Resources, answer.Templates
 	for _, list := range []*[]json.RawMessage{&k.Prompts, &k.Resources, &k.Templates} {
 		if size := sizeOf(*list); size > maxOffered {
-			k.Left = append(k.Left, fmt.Sprintf("a list of %d bytes is left out: the limit is %d", size, maxOffered))
+			k.LeftOut = append(k.LeftOut, fmt.Sprintf("a list of %d bytes is left out: the limit is %d", size, maxOffered))
 			*list = nil
 		}
 	}
-	for _, text := range slices.Concat(answer.Problems, k.Left) {
+	for _, text := range slices.Concat(answer.Problems, k.LeftOut) {
 		l.gateway.options.Log.Warn("listing an upstream", "upstream", l.Name, "err", text)
 	}
 	for _, text := range k.odd {
@@ -306,8 +306,8 @@ func (k *record) remember(accepted map[string]json.RawMessage) {
 }
 
 // approve accepts tools as they were shown.
-func (l *link) approve(shown []HeldTool) ([]string, error) {
-	approved, err := l.accept(shown)
+func (l *link) approve(tools []HeldTool) ([]string, error) {
+	approved, err := l.accept(tools)
 	if err == nil {
 		l.gateway.tell()
 	}
@@ -315,7 +315,7 @@ func (l *link) approve(shown []HeldTool) ([]string, error) {
 }
 
 // accept accepts tools as they were shown, and returns the names of the newly accepted ones.
-func (l *link) accept(shown []HeldTool) (approved []string, err error) {
+func (l *link) accept(tools []HeldTool) (approved []string, err error) {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	k := l.latest()
@@ -325,7 +325,7 @@ func (l *link) accept(shown []HeldTool) (approved []string, err error) {
 		accepted[name] = digest
 	}
 	listed := k.pins()
-	for _, h := range shown {
+	for _, h := range tools {
 		if !slices.ContainsFunc(listed, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
 			return nil, fmt.Errorf("the server %s has changed %q since it was shown: review it again", l.Name, h.Name)
 		}

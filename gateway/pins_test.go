@@ -49,7 +49,7 @@ func refresh(t *testing.T, g *gateway.Gateway, server string) {
 // heldBack returns the names of what a server has held back; ~ stands for its title and instructions.
 func heldBack(t *testing.T, g *gateway.Gateway, server string) string {
 	t.Helper()
-	list, err := g.Held(server)
+	list, err := g.HeldTools(server)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestPinned(t *testing.T) {
 			t.Errorf("%q: held back %q, trouble %q", texts, heldBack(t, g, "s"), g.Trouble()["s"])
 		}
 	}
-	held, err := g.Held("s")
+	held, err := g.HeldTools("s")
 	if err != nil || string(held[0].Was) != `{"title":"T","instructions":"I"}` || string(held[0].Now) != `{"title":"","instructions":""}` {
 		t.Errorf("%s, %v", held, err)
 	}
@@ -162,7 +162,7 @@ func TestPinned(t *testing.T) {
 	if taken, err := g.Approve("s", held...); err == nil || len(taken) > 0 || heldBack(t, g, "s") != "~" {
 		t.Errorf("approved %q, which has changed since it was shown: %v", taken, err)
 	}
-	now, err := g.Held("s")
+	now, err := g.HeldTools("s")
 	if err != nil || gateway.DigestOf(now) == gateway.DigestOf(held) {
 		t.Errorf("two definitions have one digest, %v", err)
 	}
@@ -196,7 +196,7 @@ func TestOtherArguments(t *testing.T) {
 		}
 		g = lister(t, dir, answers, u)
 		refresh(t, g, "s")
-		held, err := g.Held("s")
+		held, err := g.HeldTools("s")
 		if heldBack(t, g, "s") != "set new" || err != nil || string(held[0].Was) != string(tool("set", "A.")) || held[1].Was != nil {
 			t.Errorf("%+v has held back %s, %v", server, held, err)
 		}
@@ -227,7 +227,7 @@ func TestFirstListHeld(t *testing.T) {
 			g.Close()
 		}
 		g := lister(t, dir, answers, u)
-		held, err := g.Held(name)
+		held, err := g.HeldTools(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,16 +15,16 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// listOnly is a session whose server only lists.
-type listOnly struct{ answer upstream.Answer }
+// listOnlySession is a session whose server only lists.
+type listOnlySession struct{ answer upstream.Answer }
 
-func (l listOnly) List(context.Context) (upstream.Answer, error) { return l.answer, nil }
-func (listOnly) Call(context.Context, upstream.Call) (json.RawMessage, error) {
+func (l listOnlySession) List(context.Context) (upstream.Answer, error) { return l.answer, nil }
+func (listOnlySession) Call(context.Context, upstream.Call) (json.RawMessage, error) {
 	return json.RawMessage(`{"content":[]}`), nil
 }
-func (listOnly) Watch(context.Context, string, bool) error { return nil }
-func (listOnly) Gone() <-chan struct{}                     { return nil }
-func (listOnly) Close()                                    {}
+func (listOnlySession) Watch(context.Context, string, bool) error { return nil }
+func (listOnlySession) Gone() <-chan struct{}                     { return nil }
+func (listOnlySession) Close()                                    {}
 
 // familiesOf returns the families of servers with these answers.
 func familiesOf(t *testing.T, servers []gateway.Upstream, answers map[string]upstream.Answer) []*toolfold.Family {
@@ -32,7 +32,7 @@ func familiesOf(t *testing.T, servers []gateway.Upstream, answers map[string]ups
 	g, err := gateway.New(gateway.Options{
 		Upstreams: servers,
 		Connect: func(_ context.Context, u gateway.Upstream, _ upstream.Client) (gateway.Session, error) {
-			return listOnly{answers[u.Name]}, nil
+			return listOnlySession{answers[u.Name]}, nil
 		},
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ func TestSummaryOfUser(t *testing.T) {
 	g, err := gateway.New(gateway.Options{
 		Upstreams: []gateway.Upstream{{Name: "srv"}},
 		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {
-			return listOnly{upstream.Answer{Title: "Docs", Tools: twoTools()}}, nil
+			return listOnlySession{upstream.Answer{Title: "Docs", Tools: twoTools()}}, nil
 		},
 	})
 	if err != nil {
@@ -267,7 +267,7 @@ func TestDescribeNamesake(t *testing.T) {
 		g, err := gateway.New(gateway.Options{
 			Upstreams: []gateway.Upstream{{Name: "memory"}}, Ours: []*toolfold.Family{own},
 			Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) {
-				return listOnly{upstream.Answer{Instructions: "Of a graph.", Tools: tools}}, nil
+				return listOnlySession{upstream.Answer{Instructions: "Of a graph.", Tools: tools}}, nil
 			},
 		})
 		if err != nil {

@@ -142,7 +142,7 @@ func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage,
 func (l *link) askOf(withdrawn context.Context, c *openCall, q upstream.Question) (json.RawMessage, error) {
 	asks := q.Method != upstream.Roots
 	if asks && c.tool != "" && !l.isAsking(c.tool) {
-		l.gateway.work.Go(func() { l.noteAsking(c.tool) })
+		l.gateway.work.Go(func() { l.noteQuestion(c.tool) })
 	}
 	client := callctx.ClientOf(c.ctx)
 	switch offered := client != nil && client.Offers(q.Method); {
@@ -167,7 +167,7 @@ func (l *link) askOf(withdrawn context.Context, c *openCall, q upstream.Question
 		if err != nil {
 			return nil, fmt.Errorf("the params of %s: %w", q.Method, err)
 		}
-		question.Params = l.signed(q.Method, params)
+		question.Params = l.sign(q.Method, params)
 		if id := pageOf(q.Method, params); id != "" {
 			l.pages.add(c.ctx, id)
 		}
@@ -182,7 +182,7 @@ func (l *link) askOf(withdrawn context.Context, c *openCall, q upstream.Question
 }
 
 // giveWay ends a call if its client is silent for QuestionTimeout while another call waits to ask.
-func (l *link) giveWay(ctx context.Context, c *openCall, asked callctx.Client, wanted <-chan struct{}) {
+func (l *link) giveWay(ctx context.Context, c *openCall, client callctx.Client, wanted <-chan struct{}) {
 	begun := time.Now()
 	select {
 	case <-wanted:
@@ -190,7 +190,7 @@ func (l *link) giveWay(ctx context.Context, c *openCall, asked callctx.Client, w
 		return
 	}
 	for {
-		sign := asked.Seen()
+		sign := client.Seen()
 		if sign.Before(begun) {
 			sign = begun
 		}
@@ -209,9 +209,9 @@ func (l *link) giveWay(ctx context.Context, c *openCall, asked callctx.Client, w
 	}
 }
 
-// signed adds the server's name to the params of a question. For a user it is at the beginning of the
+// sign adds the server's name to the params of a question. For a user it is at the beginning of the
 // message, for a model in _meta.
-func (l *link) signed(method string, params json.RawMessage) json.RawMessage {
+func (l *link) sign(method string, params json.RawMessage) json.RawMessage {
 	members, _ := ordered.Read(params)
 	raw := func(name string) json.RawMessage {
 		value, _ := members.Get(name)
@@ -242,10 +242,10 @@ func (l *link) isAsking(tool string) bool {
 	return tool != "" && slices.Contains(l.record.Asking, tool)
 }
 
-// noteAsking stores that a tool asks its client. Its later calls do not become tasks, because tasks
+// noteQuestion stores that a tool asks its client. Its later calls do not become tasks, because tasks
 // cannot ask.
-func (l *link) noteAsking(tool string) {
-	switch added, err := l.addAsking(tool); {
+func (l *link) noteQuestion(tool string) {
+	switch added, err := l.addQuestion(tool); {
 	case err != nil:
 		l.gateway.options.Log.Warn("keeping that a tool asks its client", "upstream", l.Name, "tool", tool, "err", err)
 	case added:
@@ -253,8 +253,8 @@ func (l *link) noteAsking(tool string) {
 	}
 }
 
-// addAsking reports false if the tool is already known to ask.
-func (l *link) addAsking(tool string) (added bool, err error) {
+// addQuestion reports false if the tool is already known to ask.
+func (l *link) addQuestion(tool string) (added bool, err error) {
 	l.changing.Lock()
 	defer l.changing.Unlock()
 	k := l.latest()
@@ -301,20 +301,20 @@ const maxPages = 1000
 // pages maps the server's page ids to the clients that were sent there.
 type pages struct {
 	mu      sync.Mutex
-	clients map[string]callctx.Completed
+	clients map[string]callctx.CompletedFunc
 	ids     []string // the oldest first
 }
 
 // add records that the client of a call was sent to a page.
 func (p *pages) add(ctx context.Context, id string) {
-	client := callctx.Of[callctx.Completed](ctx)
+	client := callctx.Of[callctx.CompletedFunc](ctx)
 	if id == "" || client == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.clients == nil {
-		p.clients = map[string]callctx.Completed{}
+		p.clients = map[string]callctx.CompletedFunc{}
 	}
 	if _, known := p.clients[id]; !known {
 		if p.ids = append(p.ids, id); len(p.ids) > maxPages {
@@ -326,7 +326,7 @@ func (p *pages) add(ctx context.Context, id string) {
 }
 
 // take removes and returns the client that was sent to a page; nil if there is no such client.
-func (p *pages) take(id string) callctx.Completed {
+func (p *pages) take(id string) callctx.CompletedFunc {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	client, known := p.clients[id]
@@ -337,8 +337,8 @@ func (p *pages) take(id string) callctx.Completed {
 	return client
 }
 
-// completed notifies the client that was sent to a page that the user has finished there.
-func (l *link) completed(params json.RawMessage) {
+// onCompleted notifies the client that was sent to a page that the user has finished there.
+func (l *link) onCompleted(params json.RawMessage) {
 	const method = "notifications/elicitation/complete"
 	var p struct{ ElicitationID string }
 	_ = json.Unmarshal(params, &p)

@@ -27,23 +27,23 @@ import (
 // absent is a client that answers nothing. It sends a message now and then.
 type absent struct {
 	person
-	asked chan callctx.Question
-	seen  *atomic.Pointer[time.Time]
+	questions chan callctx.Question
+	lastSeen  *atomic.Pointer[time.Time]
 }
 
 func newAbsent() absent {
-	return absent{asked: make(chan callctx.Question, 100), seen: &atomic.Pointer[time.Time]{}}
+	return absent{questions: make(chan callctx.Question, 100), lastSeen: &atomic.Pointer[time.Time]{}}
 }
 
 func (a absent) Seen() time.Time {
-	if at := a.seen.Load(); at != nil {
+	if at := a.lastSeen.Load(); at != nil {
 		return *at
 	}
 	return time.Time{}
 }
 
 func (a absent) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
-	a.asked <- q
+	a.questions <- q
 	<-ctx.Done()
 	return nil, context.Cause(ctx)
 }
@@ -55,7 +55,7 @@ func oneAtATime(t *testing.T, names string, call func(context.Context, upstream.
 	for name := range strings.FieldsSeq(names) {
 		tools = append(tools, json.RawMessage(`{"name":"`+name+`","inputSchema":{"type":"object"}}`))
 	}
-	server := &scripted{call: call, list: string(ordered.MustJSON(map[string]any{"tools": tools}))}
+	server := &scriptedServer{call: call, list: string(ordered.MustJSON(map[string]any{"tools": tools}))}
 	g, err := gateway.New(gateway.Options{
 		Upstreams: []gateway.Upstream{{Name: "srv", MaxConcurrency: 1, Timeout: 10 * time.Second, QuestionTimeout: time.Minute}},
 		Connect: func(ctx context.Context, _ gateway.Upstream, c upstream.Client) (gateway.Session, error) {
@@ -101,12 +101,12 @@ func TestSilentClientGivesWay(t *testing.T) {
 				answers := make(chan toolfold.Answer, 1)
 				begun := time.Now()
 				go func() { answers <- s.Client.Call(callctx.WithClient(ctx, client), "ask", nil) }()
-				<-client.asked
+				<-client.questions
 				if test.wanted >= 0 {
 					time.AfterFunc(test.wanted, func() { close(wanted) })
 				}
 				if test.sign >= 0 {
-					time.AfterFunc(test.sign, func() { now := time.Now(); client.seen.Store(&now) })
+					time.AfterFunc(test.sign, func() { now := time.Now(); client.lastSeen.Store(&now) })
 				}
 				if test.ends == 0 {
 					time.Sleep(9 * time.Minute)
@@ -152,8 +152,8 @@ func TestWaitingCallsTakeNoSlot(t *testing.T) {
 			go func() { waits <- s.Client.Call(ctx, tool, nil) }()
 			synctest.Wait()
 		}
-		if len(client.asked) != 2 {
-			t.Errorf("%d of two calls ask", len(client.asked))
+		if len(client.questions) != 2 {
+			t.Errorf("%d of two calls ask", len(client.questions))
 		}
 		time.Sleep(time.Hour / 4) // longer than their time limit
 		if answer := s.Client.Call(t.Context(), "quick", nil); answer.Err != nil {
@@ -227,15 +227,15 @@ func TestQuestionsAreSigned(t *testing.T) {
 		})
 		ctx, cancel := context.WithCancel(callctx.WithClient(t.Context(), client))
 		go s.Client.Call(ctx, "ask", nil)
-		if got := (<-client.asked).Params; string(ordered.MustJSON(got)) != want {
+		if got := (<-client.questions).Params; string(ordered.MustJSON(got)) != want {
 			t.Errorf("%s is asked as %s, want %s", params, got, want)
 		}
 		cancel()
 	}
 }
 
-// guiding is a server of 2025-11-25 over HTTP that asks, reports, and sends users to pages.
-func guiding(t *testing.T) gateway.Upstream {
+// guidingServer is a server of 2025-11-25 over HTTP that asks, reports, and sends users to pages.
+func guidingServer(t *testing.T) gateway.Upstream {
 	t.Helper()
 	s := mcp.NewServer(&mcp.Implementation{Name: "guide", Version: "1"}, nil)
 	tool := func(name string, run func(context.Context, *mcp.CallToolRequest, string) error) {
@@ -324,7 +324,7 @@ func goesOn(t *testing.T, result string) string {
 // token.
 func TestReportsAfterQuestion(t *testing.T) {
 	t.Parallel()
-	client, g := throughGateway(t, true, guiding(t))
+	client, g := throughGateway(t, true, guidingServer(t))
 	defer g.Close()
 	reports := func(token, n string) string {
 		return `["notifications/progress {\"progress\":` + n + `,\"progressToken\":\"` + token + `\"}",` +
@@ -366,7 +366,7 @@ func (w *wire) follow(t *testing.T) <-chan string {
 // its session, or with the next request of a waiting call.
 func TestDonePages(t *testing.T) {
 	t.Parallel()
-	modern, g := throughGateway(t, true, guiding(t))
+	modern, g := throughGateway(t, true, guidingServer(t))
 	defer g.Close()
 	one, other := &wire{url: modern.url}, &wire{url: modern.url}
 	streams := []<-chan string{one.follow(t), other.follow(t)}
@@ -425,16 +425,17 @@ func dataOf(t *testing.T, response *http.Response) <-chan string {
 // time. Questions and answers are never mixed up.
 func TestAbsentClientOfProgram(t *testing.T) {
 	t.Parallel()
-	u, file := playing(t, "srv", `{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
+	u, file := playedServer(t, "srv",
+		`{"tools":[{"name":"ask","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
 	u.QuestionTimeout = 100 * time.Millisecond
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
 	left, arguments := newAbsent(), json.RawMessage(`{"method":"elicitation/create"}`)
 	answers := make(chan toolfold.Answer, 1)
 	s.Client.Call(callctx.WithClient(t.Context(), person{}), "ask", arguments) // from now on the tool is known to ask
-	stop, _ := hanging(t, s, file)                                             // calls of other tools change nothing
+	stop, _ := hangingCall(t, s, file)                                         // calls of other tools change nothing
 	defer stop()
 	go func() { answers <- s.Client.Call(callctx.WithClient(t.Context(), left), "ask", arguments) }()
-	<-left.asked
+	<-left.questions
 	answer := s.Client.Call(callctx.WithClient(t.Context(), person{}), "ask", arguments)
 	if !strings.Contains(string(answer.Reply), `"message":"srv asks"`) {
 		t.Errorf("another client is answered with %s %s", answer.Reply, answer.Content)
@@ -443,7 +444,7 @@ func TestAbsentClientOfProgram(t *testing.T) {
 	if gone.Err == nil || gone.Err.Code != toolfold.TimedOut || !strings.Contains(gone.Err.Message, "another call is waiting to ask") {
 		t.Errorf("the client that never came back is answered with %s", gone.Content)
 	}
-	if len(left.asked) > 0 {
-		t.Errorf("it is asked %v too", <-left.asked)
+	if len(left.questions) > 0 {
+		t.Errorf("it is asked %v too", <-left.questions)
 	}
 }

@@ -255,16 +255,16 @@ func compareOffers(t *testing.T, at string, server int, direct, client *wire, me
 	case a.result == nil || b.result == nil:
 		t.Errorf("%s: %s %s: %s, not %s", at, method, own, b, a)
 	default:
-		if got, want := uncached(asServer(server, b.result)), uncached(a.result); got != want {
+		if got, want := dropCache(asServer(server, b.result)), dropCache(a.result); got != want {
 			t.Errorf("%s: %s %s: %s, not %s", at, method, own, got, want)
 		}
 	}
 }
 
-// uncached returns a result without the members of the connection.
-func uncached(result json.RawMessage) string {
+// dropCache returns a result without the members of the connection.
+func dropCache(result json.RawMessage) string {
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(json.RawMessage(settled(result)), &members)
+	_ = json.Unmarshal(json.RawMessage(settle(result)), &members)
 	delete(members, "ttlMs")
 	delete(members, "cacheScope")
 	return canonical(ordered.MustJSON(members))

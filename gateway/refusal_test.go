@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// refusing is a server whose tools, prompts and resources answer with an error.
-func refusing(t *testing.T, failed string) gateway.Upstream {
+// refusingServer is a server whose tools, prompts and resources answer with an error.
+func refusingServer(t *testing.T, failed string) gateway.Upstream {
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var m message
 		_ = json.NewDecoder(r.Body).Decode(&m)
@@ -45,7 +45,7 @@ func TestRefusalsReachClients(t *testing.T) {
 	t.Parallel()
 	const pages = `{"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://x.test/pay?id=1","message":"Pay first."}]}`
 	for _, modern := range []bool{false, true} {
-		client, g := throughGateway(t, modern, refusing(t, `{"code":-32042,"message":"Needs a page","data":`+pages+`}`))
+		client, g := throughGateway(t, modern, refusingServer(t, `{"code":-32042,"message":"Needs a page","data":`+pages+`}`))
 		for _, tool := range []string{"srv.pay", "tool_call"} {
 			arguments := map[string]string{"srv.pay": `{}`, "tool_call": `{"name":"srv.pay","arguments":{}}`}[tool]
 			got := client.call(t, tool, arguments)
@@ -57,7 +57,7 @@ func TestRefusalsReachClients(t *testing.T) {
 		g.Close()
 	}
 	const issues = `{"issues":[{"path":"a","why":"no such a"}]}`
-	client, g := throughGateway(t, false, refusing(t, `{"code":-32602,"message":"bad","data":`+issues+`}`))
+	client, g := throughGateway(t, false, refusingServer(t, `{"code":-32602,"message":"bad","data":`+issues+`}`))
 	defer g.Close()
 	got := client.call(t, "srv.pay", `{}`)
 	if text := string(got.result); !strings.Contains(text, `"isError":true`) || !strings.Contains(text, "bad (-32602)") ||
@@ -67,7 +67,7 @@ func TestRefusalsReachClients(t *testing.T) {
 	if got := client.ask(t, "prompts/get", `"name":"srv-hello"`, "srv-hello"); got.failed == nil || string(got.failed.Data) != issues {
 		t.Errorf("a prompt: %s", got)
 	}
-	client, g = throughGateway(t, false, refusing(t, `{"code":1,"message":"bad","data":"`+strings.Repeat("x", 5000)+`"}`))
+	client, g = throughGateway(t, false, refusingServer(t, `{"code":1,"message":"bad","data":"`+strings.Repeat("x", 5000)+`"}`))
 	defer g.Close()
 	if got := client.call(t, "srv.pay", `{}`); len(got.result) > 2500 || !strings.Contains(string(got.result), "…") {
 		t.Errorf("long data: %s", got)

@@ -34,17 +34,17 @@ type HeldTool struct {
 }
 
 // DigestOf returns a digest of the current definitions of tools that wait for approval.
-func DigestOf(held []HeldTool) string {
+func DigestOf(tools []HeldTool) string {
 	var shown [][2]string
-	for _, h := range held {
+	for _, h := range tools {
 		shown = append(shown, [2]string{h.Name, h.digest})
 	}
 	slices.SortFunc(shown, func(a, b [2]string) int { return cmp.Compare(a[0], b[0]) })
 	return sumOf(ordered.MustJSON(shown))[:32]
 }
 
-// Held lists the tools of a server that wait for approval.
-func (g *Gateway) Held(server string) ([]HeldTool, error) {
+// HeldTools lists the tools of a server that wait for approval.
+func (g *Gateway) HeldTools(server string) ([]HeldTool, error) {
 	l, err := g.link(server)
 	if err != nil {
 		return nil, err
@@ -96,9 +96,9 @@ func (g *Gateway) Withheld(name string, within *toolfold.Rights) *toolfold.Error
 	return nil
 }
 
-// Listed returns the last lists of a server and the families made of them; false if it never listed
+// Listing returns the last lists of a server and the families made of them; false if it never listed
 // anything.
-func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*toolfold.Family, known bool) {
+func (g *Gateway) Listing(server string) (answer upstream.Answer, families []*toolfold.Family, known bool) {
 	l, err := g.link(server)
 	if err != nil || !l.hasTools() {
 		return answer, nil, false
@@ -115,8 +115,8 @@ func (g *Gateway) Listed(server string) (answer upstream.Answer, families []*too
 	return answer, families, true
 }
 
-// Offered is a prompt, a resource or a template of a server.
-type Offered struct {
+// OfferItem is a prompt, a resource or a template of a server.
+type OfferItem struct {
 	Kind  string // prompt, resource or template
 	Name  string // of the server; for resources the URI
 	Flags []string
@@ -124,7 +124,7 @@ type Offered struct {
 }
 
 // Offers lists the prompts, resources and templates of a server that the user's patterns allow.
-func (g *Gateway) Offers(server string) (all []Offered) {
+func (g *Gateway) Offers(server string) (all []OfferItem) {
 	l, err := g.link(server)
 	if err != nil {
 		return nil
@@ -137,17 +137,17 @@ func (g *Gateway) Offers(server string) (all []Offered) {
 		for _, e := range list.entries {
 			var value any
 			_ = json.Unmarshal(e.raw, &value) // valid: it was parsed before
-			all = append(all, Offered{list.kind, e.name, flagsOf(strings.Join(texts(value), "\n")), e.raw})
+			all = append(all, OfferItem{list.kind, e.name, flagsOf(strings.Join(texts(value), "\n")), e.raw})
 		}
 	}
 	return all
 }
 
-// Changed lists the entries that are new, have changed or are gone since before, and suspicious texts
+// Differences lists the entries that are new, have changed or are gone since before, and suspicious texts
 // for the user to look at.
-func Changed(before, now []Offered) (lines []string) {
-	same := func(o Offered) func(Offered) bool {
-		return func(other Offered) bool { return other.Kind == o.Kind && other.Name == o.Name }
+func Differences(before, now []OfferItem) (lines []string) {
+	same := func(o OfferItem) func(OfferItem) bool {
+		return func(other OfferItem) bool { return other.Kind == o.Kind && other.Name == o.Name }
 	}
 	for _, o := range now {
 		what := o.Kind + " " + shorten.Quoted(unseen.Removed(o.Name))
@@ -195,7 +195,7 @@ func (g *Gateway) Replan(server string) (fold.Plan, error) {
 	if err := l.planAs(fold.Plan{}, nil); err != nil {
 		return fold.Plan{}, err
 	}
-	return l.planned(), nil
+	return l.currentPlan(), nil
 }
 
 // planAs folds the tools by a plan, after adding missing tools. If taken is not nil, the plan must be

@@ -93,7 +93,7 @@ func TestReferencesOfParameters(t *testing.T) {
 			`"from":{"$ref":"#/$defs/Node"}},"required":["from"],` + defs + `}`),
 	}
 	s := surface.New(surface.Options{Level: lazy.Signature})
-	if err := s.Put(folded(t, "shop", definitions)...); err != nil {
+	if err := s.Put(foldedFamily(t, "shop", definitions)...); err != nil {
 		t.Fatal(err)
 	}
 	view := s.Discovery.View(t.Context())
@@ -148,7 +148,7 @@ func TestSignaturesHaveMembers(t *testing.T) {
 		definition := fmt.Sprintf(`{"name":"%%s","inputSchema":{"type":"object","properties":{"p":%s},"required":["p"]}}`, test.schema)
 		s := surface.New(surface.Options{Level: lazy.Signature})
 		tools := []json.RawMessage{[]byte(fmt.Sprintf(definition, "add_it")), []byte(fmt.Sprintf(definition, "drop_it"))}
-		if err := s.Put(folded(t, "shop", tools)...); err != nil {
+		if err := s.Put(foldedFamily(t, "shop", tools)...); err != nil {
 			t.Fatal(err)
 		}
 		listed := s.Discovery.View(t.Context()).ListAt(lazy.Signature)[0].Description

@@ -47,8 +47,8 @@ func ours(t testing.TB) []*toolfold.Family {
 	}
 }
 
-// listed returns the list of a server with tools of these names; every third changes things.
-func listed(names ...string) string {
+// toolList returns the list of a server with tools of these names; every third changes things.
+func toolList(names ...string) string {
 	var tools []map[string]any
 	for i, name := range names {
 		tools = append(tools, map[string]any{
@@ -59,8 +59,8 @@ func listed(names ...string) string {
 	return string(ordered.MustJSON(map[string]any{"tools": tools}))
 }
 
-// knowing returns a gateway with stored lists for servers, in the given order. It starts no server.
-func knowing(t testing.TB, alone bool, servers []string, lists map[string][]string) *gateway.Gateway {
+// gatewayOf returns a gateway with stored lists for servers, in the given order. It starts no server.
+func gatewayOf(t testing.TB, alone bool, servers []string, lists map[string][]string) *gateway.Gateway {
 	t.Helper()
 	o := gateway.Options{Ours: ours(t), Log: slog.New(slog.DiscardHandler)}
 	for _, name := range servers {
@@ -82,7 +82,7 @@ func knowing(t testing.TB, alone bool, servers []string, lists map[string][]stri
 func keep(t testing.TB, g *gateway.Gateway, server string, tools ...string) {
 	t.Helper()
 	var answer upstream.Answer
-	if err := json.Unmarshal([]byte(listed(tools...)), &answer); err != nil {
+	if err := json.Unmarshal([]byte(toolList(tools...)), &answer); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Keep(server, answer); err != nil {
@@ -152,7 +152,7 @@ func TestNamesGiveNoRights(t *testing.T) {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	meant := names(knowing(t, false, others, tools))
+	meant := names(gatewayOf(t, false, others, tools))
 	odd := []string{"*", "**", "memory.*", "files.*", "../../etc", "a b", "a,b", "x\ny", "日本", "%2A", "prompts", "prompts.x", "resources.read",
 		"MEMORY", "Read_File", "read-file", "files_stat_x", "memory_new", "hub_x", "hub_y", "hub_z", "get_hub", "list_hub", "read_hub"}
 	taken := slices.Concat(meant, rulesFor(meant), odd)
@@ -164,7 +164,7 @@ func TestNamesGiveNoRights(t *testing.T) {
 		maps.Copy(lists, tools)
 		order := append([]string{hostile}, others...)
 		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		g := knowing(t, round%4 == 3, order, lists)
+		g := gatewayOf(t, round%4 == 3, order, lists)
 		theirs := actionsOf(g, hostile)
 		for _, rule := range rulesFor(names(g)) {
 			start := pattern.Parse(rule).Start()
@@ -203,7 +203,7 @@ func TestEveryToolCanBeNamed(t *testing.T) {
 	t.Parallel()
 	names := []string{"*", "a*", "a.b", "a b", "a,b", "x\ny", "日本", "%2A", "../../etc", "read_file", "files.read_file", "memory",
 		"tools.find"}
-	g := knowing(t, false, []string{"evil", "files"}, map[string][]string{"evil": names, "files": {"read_file"}})
+	g := gatewayOf(t, false, []string{"evil", "files"}, map[string][]string{"evil": names, "files": {"read_file"}})
 	for _, a := range actionsOf(g, "evil") {
 		if a.Aliases[0] == "evil.prompts" || len(a.Aliases) < 2 {
 			continue // prompts and resources
@@ -227,7 +227,7 @@ func TestEveryToolCanBeNamed(t *testing.T) {
 // Rules for prompts and resources of a server allow none of its tools, and vice versa.
 func TestToolsNamedAsPrompts(t *testing.T) {
 	t.Parallel()
-	g := knowing(t, false, []string{"srv"}, map[string][]string{
+	g := gatewayOf(t, false, []string{"srv"}, map[string][]string{
 		"srv": {"prompts", "resources", "prompts.x", "resources.read", "resources_read"},
 	})
 	for _, a := range actionsOf(g, "srv") {
@@ -247,7 +247,7 @@ func TestToolsNamedAsPrompts(t *testing.T) {
 // if that is not a name of ours.
 func TestServerNamedAsOurs(t *testing.T) {
 	t.Parallel()
-	g := knowing(t, false, []string{"memory"}, map[string][]string{"memory": {"save", "read_graph", "save_old", "x"}})
+	g := gatewayOf(t, false, []string{"memory"}, map[string][]string{"memory": {"save", "read_graph", "save_old", "x"}})
 	for _, rule := range rulesFor([]string{"memory", "memory.save", "memory_save", "memory_save_old"}) {
 		for _, a := range actionsOf(g, "memory") {
 			if permits(a, rule) && !strings.HasPrefix("memory", pattern.Parse(rule).Start()) {
@@ -275,7 +275,7 @@ func TestServersInEachOther(t *testing.T) {
 		hubs = append(hubs, verb+"_hub")
 	}
 	for alone, tools := range map[bool][]string{true: {"Hub-issue", "Hub", "Hu", "log"}, false: hubs} {
-		g := knowing(t, alone, []string{"git", "git-hub"}, map[string][]string{"git": tools, "git-hub": {"issue_get"}})
+		g := gatewayOf(t, alone, []string{"git", "git-hub"}, map[string][]string{"git": tools, "git-hub": {"issue_get"}})
 		for _, a := range actionsOf(g, "git") {
 			for _, rule := range []string{"git_hub", "git_hub*", "git_hub.*", "git_hub_*", "git_h*", "git_hub_issue", "git-hub.*"} {
 				if permits(a, rule) {
@@ -293,10 +293,10 @@ func TestServersInEachOther(t *testing.T) {
 func TestLaterToolOfAFamily(t *testing.T) {
 	t.Parallel()
 	first := strings.Fields("a_move the_read b_stat c_move d_stat e_stat f_move g_stat h_stat i_move j_stat k_stat")
-	srv, list := playing(t, "srv", listed(first...))
+	srv, list := playedServer(t, "srv", toolList(first...))
 	srv.Changes = gateway.Accept
 	_, g := offering(t, t.TempDir(), surface.Options{}, srv)
-	if err := os.WriteFile(list, []byte(listed(append(first, "read")...)), 0o600); err != nil {
+	if err := os.WriteFile(list, []byte(toolList(append(first, "read")...)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.Refresh(t.Context(), "srv"); err != nil {
@@ -329,7 +329,7 @@ func TestOwnNames(t *testing.T) {
 	tools := map[string]bool{
 		"read_file": true, "write_file": false, "memory_extra": false, "docs_find": false, "Docs-look": false, "Memory": false, "a b": false,
 	}
-	g := knowing(t, false, []string{"files", "docs"}, map[string][]string{"files": slices.Sorted(maps.Keys(tools))})
+	g := gatewayOf(t, false, []string{"files", "docs"}, map[string][]string{"files": slices.Sorted(maps.Keys(tools))})
 	if permits(tool(g, "files", "read_file"), "read_file") {
 		t.Error("it counts before the other server has listed its tools")
 	}
@@ -355,8 +355,8 @@ func TestNameTakenLater(t *testing.T) {
 	for _, changes := range []gateway.Changes{gateway.Accept, gateway.Hold} {
 		t.Run(string(changes), func(t *testing.T) {
 			t.Parallel()
-			files, _ := playing(t, "files", listed("read_file"))
-			evil, list := playing(t, "evil", listed("harmless"))
+			files, _ := playedServer(t, "files", toolList("read_file"))
+			evil, list := playedServer(t, "evil", toolList("harmless"))
 			evil.Changes = changes
 			s, g := offering(t, t.TempDir(), surface.Options{}, files, evil)
 			calls := func(rule, name string) bool {
@@ -366,7 +366,7 @@ func TestNameTakenLater(t *testing.T) {
 			if !calls("read_file", "files.read_file") || !calls("files.read_file", "read_file") {
 				t.Fatal("a name that one server has does not count")
 			}
-			if err := os.WriteFile(list, []byte(listed("harmless", "read_file", "files.read_file")), 0o600); err != nil {
+			if err := os.WriteFile(list, []byte(toolList("harmless", "read_file", "files.read_file")), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if err := g.Refresh(t.Context(), "evil"); err != nil {
@@ -393,8 +393,8 @@ func TestHostileNamesOverHTTP(t *testing.T) {
 	t.Parallel()
 	names := []string{"memory.get", "memory", "note.list", "tools", "read_note", "memory_get", "wipe", "files.read_file", "*", "memory.*",
 		"note_list"}
-	evil, _ := playing(t, "evil", listed(names...))
-	files, _ := playing(t, "files", listed("read_file", "write_file", "memory_store", "memory"))
+	evil, _ := playedServer(t, "evil", toolList(names...))
+	files, _ := playedServer(t, "files", toolList("read_file", "write_file", "memory_store", "memory"))
 	rules := []string{"memory", "memory.get", "memory.*", "memory_get", "note", "note.*", "note_list", "list_notes", "m*", "files.*",
 		"files.read_file", "read_file,memory"}
 	var tokens strings.Builder
@@ -424,7 +424,7 @@ func TestHostileNamesOverHTTP(t *testing.T) {
 		if err := s.Put(slices.Concat(ours(t), g.Families())...); err != nil {
 			t.Fatal(err)
 		}
-		post, stop := served(t, s, g, path)
+		post, stop := serveHTTP(t, s, g, path)
 		for i, rule := range rules {
 			for _, name := range names {
 				body := post(secret(i), "tools/call", `"name":"evil.`+name+`","arguments":{}`)
@@ -447,11 +447,11 @@ func TestHostileNamesOverHTTP(t *testing.T) {
 // secret returns the bearer token of a rule.
 func secret(i int) string { return fmt.Sprintf("a-token-of-a-test-%d", i) }
 
-// posting makes a request with a bearer token and returns the body of its answer.
-type posting = func(token, method, params string) string
+// postFunc makes a request with a bearer token and returns the body of its answer.
+type postFunc = func(token, method, params string) string
 
-// served serves a surface over HTTP to callers with the tokens of a file, until stop is called.
-func served(t *testing.T, s *surface.Surface, g *gateway.Gateway, tokens string) (post posting, stop func()) {
+// serveHTTP serves a surface over HTTP to callers with the tokens of a file, until stop is called.
+func serveHTTP(t *testing.T, s *surface.Surface, g *gateway.Gateway, tokens string) (post postFunc, stop func()) {
 	t.Helper()
 	server, err := serve.New(serve.Options{Surface: s, Others: g, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -512,7 +512,7 @@ func served(t *testing.T, s *surface.Surface, g *gateway.Gateway, tokens string)
 // allows the tool.
 func TestLapses(t *testing.T) {
 	t.Parallel()
-	g := knowing(t, false, []string{"evil", "files"}, map[string][]string{
+	g := gatewayOf(t, false, []string{"evil", "files"}, map[string][]string{
 		"evil":  {"memory", "memory.*", "*", "a b", "read_file", "note_list", strings.Repeat("x", 300)},
 		"files": {"read_file", "read_raw", "stat"},
 	})

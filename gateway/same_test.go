@@ -270,7 +270,7 @@ func (c randomCall) compare(direct, through exchange) string {
 		}
 		return ""
 	}
-	if a, b := settled(direct.result), settled(asServer(c.server, through.result)); a != b {
+	if a, b := settle(direct.result), settle(asServer(c.server, through.result)); a != b {
 		return "the results differ"
 	}
 	if !slices.Equal(direct.progress, through.progress) {
@@ -285,8 +285,8 @@ func asServer(server int, result json.RawMessage) json.RawMessage {
 	return json.RawMessage(strings.NewReplacer(`"toolfold://upstream/`+name, `"`, `"ui://`+name, `"ui://`).Replace(string(result)))
 }
 
-// settled returns a result without the members of its connection.
-func settled(result json.RawMessage) string {
+// settle returns a result without the members of its connection.
+func settle(result json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(result))
 	dec.UseNumber()
 	var members map[string]any

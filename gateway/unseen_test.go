@@ -64,7 +64,7 @@ func invisibleStrings(value any) (found []string) {
 // No list and no description of a tool contains invisible characters, except in its original schema.
 func TestListsHaveNoInvisibleCharacters(t *testing.T) {
 	t.Parallel()
-	u, _ := playing(t, "srv", hiddenTools())
+	u, _ := playedServer(t, "srv", hiddenTools())
 	dir := t.TempDir()
 	seen := func(what string, text []byte) {
 		t.Helper()
@@ -124,7 +124,7 @@ func TestListsHaveNoInvisibleCharacters(t *testing.T) {
 // described schema is unchanged.
 func TestBothSpellings(t *testing.T) {
 	t.Parallel()
-	u, _ := playing(t, "srv", hiddenTools())
+	u, _ := playedServer(t, "srv", hiddenTools())
 	s, g := offering(t, t.TempDir(), surface.Options{}, u)
 	const came = `{"to\u202e":"x","mode":"fa\u2066st","deep":{"in\u3164":1.50},"ref":"r\u200bed","raw":"r\u200bed"}`
 	for _, c := range []struct{ args, want string }{
@@ -179,7 +179,7 @@ func TestBothSpellings(t *testing.T) {
 func TestOffersAreSeen(t *testing.T) {
 	t.Parallel()
 	const texts = `"title":"T\u202ei\u001b[1m","description":"D\udb40\udc41 ❤️\u200b"`
-	u, _ := playing(t, "srv", `{"tools":[],"prompts":[{"name":"p",`+texts+`,"arguments":[{"name":"a",`+texts+`}]}],`+
+	u, _ := playedServer(t, "srv", `{"tools":[],"prompts":[{"name":"p",`+texts+`,"arguments":[{"name":"a",`+texts+`}]}],`+
 		`"resources":[{"uri":"note://1","name":"n\u2066o",`+texts+`}],`+
 		`"resourceTemplates":[{"uriTemplate":"note://{id}","name":"n\u2066o",`+texts+`}]}`)
 	_, g := offering(t, t.TempDir(), surface.Options{}, u)
@@ -196,32 +196,32 @@ func TestOffersAreSeen(t *testing.T) {
 	}
 }
 
-// fixed is a session that always lists the same, and keeps the last request.
-type fixed struct {
+// fixedSession is a session that always lists the same, and keeps the last request.
+type fixedSession struct {
 	list upstream.Answer
 	last upstream.Call
 }
 
 // List implements [gateway.Session].
-func (f *fixed) List(context.Context) (upstream.Answer, error) { return f.list, nil }
+func (f *fixedSession) List(context.Context) (upstream.Answer, error) { return f.list, nil }
 
 // Call implements [gateway.Session].
-func (f *fixed) Call(_ context.Context, c upstream.Call) (json.RawMessage, error) {
+func (f *fixedSession) Call(_ context.Context, c upstream.Call) (json.RawMessage, error) {
 	f.last = c
 	return json.RawMessage(`{}`), nil
 }
 
 // Watch implements [gateway.Session].
-func (*fixed) Watch(context.Context, string, bool) error { return nil }
+func (*fixedSession) Watch(context.Context, string, bool) error { return nil }
 
 // Gone implements [gateway.Session].
-func (*fixed) Gone() <-chan struct{} { return nil }
+func (*fixedSession) Gone() <-chan struct{} { return nil }
 
 // Close implements [gateway.Session].
-func (*fixed) Close() {}
+func (*fixedSession) Close() {}
 
 // gateway returns a gateway to the server, named srv, with its list.
-func (f *fixed) gateway(t *testing.T, dir string) *gateway.Gateway {
+func (f *fixedSession) gateway(t *testing.T, dir string) *gateway.Gateway {
 	t.Helper()
 	g, err := gateway.New(gateway.Options{
 		Dir: dir, Upstreams: []gateway.Upstream{{Name: "srv", Server: upstream.Server{Argv: []string{"srv"}}}},
@@ -240,7 +240,7 @@ func (f *fixed) gateway(t *testing.T, dir string) *gateway.Gateway {
 // Names of prompts' arguments are listed escaped, and reach the server in its own spelling.
 func TestPromptArgumentsAreSeen(t *testing.T) {
 	t.Parallel()
-	f := &fixed{list: upstream.Answer{Tools: []json.RawMessage{}, Prompts: []json.RawMessage{
+	f := &fixedSession{list: upstream.Answer{Tools: []json.RawMessage{}, Prompts: []json.RawMessage{
 		json.RawMessage(`{"name":"p","arguments":[{"name":"to\u202e","required":true},{"name":"b"}]}`)}}}
 	g := f.gateway(t, "")
 	list := g.Prompts(t.Context())
@@ -268,7 +268,7 @@ func TestPromptArgumentsAreSeen(t *testing.T) {
 // A tool whose schema is listed without parameters is reported to the user.
 func TestBareSchemasAreReported(t *testing.T) {
 	t.Parallel()
-	f := &fixed{list: upstream.Answer{Tools: []json.RawMessage{
+	f := &fixedSession{list: upstream.Answer{Tools: []json.RawMessage{
 		json.RawMessage(`{"name":"fine","inputSchema":{"type":"object","properties":{"a":{"type":"int"}}}}`),
 		json.RawMessage(`{"name":"odd","inputSchema":{"type":"object","properties":{"a":{"$dynamicRef":"http://x.test/y"}}}}`),
 	}}}

@@ -86,7 +86,7 @@ func (l *link) outMeta(raw json.RawMessage) json.RawMessage {
 	if l.gateway.options.Unread {
 		return raw
 	}
-	return replaced(raw, "_meta", func(meta json.RawMessage) json.RawMessage {
+	return replaceMember(raw, "_meta", func(meta json.RawMessage) json.RawMessage {
 		name := strings.Trim(string(ordered.MustJSON(url.PathEscape(l.Name))), `"`)
 		return bytes.ReplaceAll(meta, []byte(`"`+interfaces), []byte(`"`+interfaces+name+"/"))
 	})
@@ -107,10 +107,10 @@ func (l *link) outBlock(block json.RawMessage) json.RawMessage {
 	_ = json.Unmarshal(block, &kind) // other values stay unchanged
 	switch kind.Type {
 	case "resource_link":
-		block = replaced(block, "uri", l.outURI)
+		block = replaceMember(block, "uri", l.outURI)
 	case "resource":
-		block = replaced(block, "resource", func(held json.RawMessage) json.RawMessage {
-			return l.outMeta(replaced(held, "uri", l.outURI))
+		block = replaceMember(block, "resource", func(resource json.RawMessage) json.RawMessage {
+			return l.outMeta(replaceMember(resource, "uri", l.outURI))
 		})
 	}
 	return l.outMeta(block)

@@ -28,13 +28,13 @@ func TestRecordIsBounded(t *testing.T) {
 	} {
 		text, err := c.record.within(limit)
 		back, ok := decode(text)
-		if err != nil || len(text) > limit || !ok || len(back.Tools) != 1 || len(back.Left) != len(c.left) {
-			t.Errorf("%d bytes, %v, %v, left out %q, want %q", len(text), err, ok, back.Left, c.left)
+		if err != nil || len(text) > limit || !ok || len(back.Tools) != 1 || len(back.LeftOut) != len(c.left) {
+			t.Errorf("%d bytes, %v, %v, left out %q, want %q", len(text), err, ok, back.LeftOut, c.left)
 			continue
 		}
 		for i, want := range c.left {
-			if !strings.HasPrefix(back.Left[i], want) {
-				t.Errorf("left out %q, want %q", back.Left, c.left)
+			if !strings.HasPrefix(back.LeftOut[i], want) {
+				t.Errorf("left out %q, want %q", back.LeftOut, c.left)
 			}
 		}
 	}
@@ -48,13 +48,13 @@ func TestLimitInstructions(t *testing.T) {
 	t.Parallel()
 	k := record{Instructions: "日本日本"}
 	k.limitInstructions(7)
-	if k.Instructions != "日本" || !utf8.ValidString(k.Instructions) || len(k.Left) != 1 ||
-		!strings.Contains(k.Left[0], "6 bytes of its instructions are left out: the limit is 7 (instructionsLimit)") {
-		t.Errorf("%q, %q", k.Instructions, k.Left)
+	if k.Instructions != "日本" || !utf8.ValidString(k.Instructions) || len(k.LeftOut) != 1 ||
+		!strings.Contains(k.LeftOut[0], "6 bytes of its instructions are left out: the limit is 7 (instructionsLimit)") {
+		t.Errorf("%q, %q", k.Instructions, k.LeftOut)
 	}
 	k = record{Instructions: "日本"}
 	k.limitInstructions(6)
-	if k.Instructions != "日本" || k.Left != nil {
-		t.Errorf("%q, %q", k.Instructions, k.Left)
+	if k.Instructions != "日本" || k.LeftOut != nil {
+		t.Errorf("%q, %q", k.Instructions, k.LeftOut)
 	}
 }

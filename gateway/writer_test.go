@@ -152,44 +152,44 @@ func (s caseSession) asked(params []byte) sentCase {
 	return s.cases[n]
 }
 
-// authored offers the same without a gateway, like a program with its own [serve.Others] and relays.
-type authored struct{ caseSession }
+// authoredOffer offers the same without a gateway, like a program with its own [serve.Others] and relays.
+type authoredOffer struct{ caseSession }
 
-func (a authored) listed(of func(upstream.Answer) []json.RawMessage) []json.RawMessage {
+func (a authoredOffer) listed(of func(upstream.Answer) []json.RawMessage) []json.RawMessage {
 	answer, _ := a.List(context.Background())
 	return of(answer)
 }
 
 // Prompts implements [serve.Others], as the methods below do.
-func (a authored) Prompts(context.Context) []json.RawMessage {
+func (a authoredOffer) Prompts(context.Context) []json.RawMessage {
 	return a.listed(func(l upstream.Answer) []json.RawMessage { return l.Prompts })
 }
 
-func (a authored) Resources(context.Context) []json.RawMessage {
+func (a authoredOffer) Resources(context.Context) []json.RawMessage {
 	return a.listed(func(l upstream.Answer) []json.RawMessage { return l.Resources })
 }
 
-func (a authored) Templates(context.Context) []json.RawMessage {
+func (a authoredOffer) Templates(context.Context) []json.RawMessage {
 	return a.listed(func(l upstream.Answer) []json.RawMessage { return l.Templates })
 }
 
-func (a authored) GetPrompt(_ context.Context, _ string, arguments json.RawMessage) (json.RawMessage, error) {
+func (a authoredOffer) GetPrompt(_ context.Context, _ string, arguments json.RawMessage) (json.RawMessage, error) {
 	return a.asked(arguments).result("prompts/get"), nil
 }
 
-func (a authored) ReadResource(_ context.Context, uri string) (json.RawMessage, error) {
+func (a authoredOffer) ReadResource(_ context.Context, uri string) (json.RawMessage, error) {
 	return a.asked(quote(uri)).result("resources/read"), nil
 }
 
-func (a authored) Complete(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+func (a authoredOffer) Complete(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
 	return a.asked(params).result("completion/complete"), nil
 }
 
-func (a authored) Named() []*toolfold.Family { return nil }
+func (a authoredOffer) Named() []*toolfold.Family { return nil }
 
-func (a authored) HasResource(context.Context, string) bool { return true }
+func (a authoredOffer) HasResource(context.Context, string) bool { return true }
 
-func (a authored) Watch(context.Context, string, bool) {}
+func (a authoredOffer) Watch(context.Context, string, bool) {}
 
 // caseServer is a server that passes on the cases, with the names for its clients.
 type caseServer struct {
@@ -242,28 +242,28 @@ func writers(t *testing.T, cases []sentCase) []caseServer {
 	}
 	return []caseServer{
 		{"gateway", serving(g, g.Families()...), "srv-p", "toolfold://upstream/srv/x:"},
-		{"author", serving(authored{told}, family), "p", "x:"},
+		{"author", serving(authoredOffer{told}, family), "p", "x:"},
 	}
 }
 
-// asking is a request for a case. Its id is its index.
-type asking struct {
+// caseRequest is a request for a case. Its id is its index.
+type caseRequest struct {
 	method, name, params string
-	sent                 *sentCase // nil for a list
+	want                 *sentCase // nil for a list
 }
 
 // requests returns requests of all methods for all cases, and for all lists.
-func (w caseServer) requests(cases []sentCase) (all []asking) {
+func (w caseServer) requests(cases []sentCase) (all []caseRequest) {
 	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
-		all = append(all, asking{method: method})
+		all = append(all, caseRequest{method: method})
 	}
 	for n := range cases {
 		uri := fmt.Sprint(w.uri, n)
 		all = append(all,
-			asking{"tools/call", "do", fmt.Sprintf(`"name":"do","arguments":{"n":%d},`, n), &cases[n]},
-			asking{"prompts/get", w.prompt, fmt.Sprintf(`"name":%q,"arguments":{"n":"%d"},`, w.prompt, n), &cases[n]},
-			asking{"resources/read", uri, fmt.Sprintf(`"uri":%q,`, uri), &cases[n]},
-			asking{"completion/complete", "", fmt.Sprintf(`"ref":{"type":"ref/prompt","name":%q},"argument":{"name":"a","value":"%d"},`,
+			caseRequest{"tools/call", "do", fmt.Sprintf(`"name":"do","arguments":{"n":%d},`, n), &cases[n]},
+			caseRequest{"prompts/get", w.prompt, fmt.Sprintf(`"name":%q,"arguments":{"n":"%d"},`, w.prompt, n), &cases[n]},
+			caseRequest{"resources/read", uri, fmt.Sprintf(`"uri":%q,`, uri), &cases[n]},
+			caseRequest{"completion/complete", "", fmt.Sprintf(`"ref":{"type":"ref/prompt","name":%q},"argument":{"name":"a","value":"%d"},`,
 				w.prompt, n), &cases[n]},
 		)
 	}
@@ -271,7 +271,7 @@ func (w caseServer) requests(cases []sentCase) (all []asking) {
 }
 
 // message returns the request as a line. Every other call also requests structured content.
-func (a asking) message(id int, modern bool) string {
+func (a caseRequest) message(id int, modern bool) string {
 	meta := fmt.Sprintf(`"_meta":{"progressToken":%d`, id)
 	if modern {
 		meta = strings.TrimSuffix(mcptest.ModernMeta, "}") + fmt.Sprintf(`,"io.modelcontextprotocol/logLevel":"debug","progressToken":%d`, id)
@@ -286,7 +286,7 @@ func (a asking) message(id int, modern bool) string {
 type reader struct {
 	t        *testing.T
 	where    string
-	asked    []asking
+	requests []caseRequest
 	modern   bool
 	answered map[int]bool
 	logged   int
@@ -316,11 +316,11 @@ func (r *reader) take(line []byte) {
 	case m.Method == "notifications/message" && m.ID == nil:
 		r.only(line, m.Params, "level", "logger", "data", "_meta")
 		r.logged++
-	case m.Method != "" || m.ID == nil || *m.ID < 0 || *m.ID >= len(r.asked) || r.answered[*m.ID]:
+	case m.Method != "" || m.ID == nil || *m.ID < 0 || *m.ID >= len(r.requests) || r.answered[*m.ID]:
 		r.t.Errorf("%s: nobody asked for this: %s", r.where, line)
 	default:
 		r.answered[*m.ID] = true
-		r.judge(r.asked[*m.ID], line, m.Result, m.Error)
+		r.judge(r.requests[*m.ID], line, m.Result, m.Error)
 	}
 }
 
@@ -340,7 +340,7 @@ func (r *reader) only(line []byte, object map[string]json.RawMessage, names ...s
 }
 
 // judge checks an answer against its request.
-func (r *reader) judge(asked asking, line, result, failed json.RawMessage) {
+func (r *reader) judge(asked caseRequest, line, result, failed json.RawMessage) {
 	r.t.Helper()
 	var members map[string]json.RawMessage
 	if result != nil && json.Unmarshal(result, &members) != nil || (result == nil) == (failed == nil) {
@@ -366,21 +366,21 @@ func (r *reader) judge(asked asking, line, result, failed json.RawMessage) {
 	if ttl := string(members["ttlMs"]); ttl != "" && ttl != "0" {
 		r.t.Errorf("%s: the server says how long it may be kept: %s", r.where, line)
 	}
-	if asked.sent.why == "" { // a random case
+	if asked.want.why == "" { // a random case
 		return
 	}
 	refused := failed != nil || bytes.Contains(result, []byte(`"isError":true`))
-	if refused != asked.sent.fails {
-		r.t.Errorf("%s: %s, %s is answered with %s", r.where, asked.method, asked.sent.why, line)
+	if refused != asked.want.fails {
+		r.t.Errorf("%s: %s, %s is answered with %s", r.where, asked.method, asked.want.why, line)
 	}
-	if !refused && asked.sent.whole == "" && !bytes.Contains(result, []byte(`"said"`)) ||
-		strings.Contains(asked.sent.members, `"kept"`) && !bytes.Contains(members["_meta"], []byte(`"kept":1`)) {
-		r.t.Errorf("%s: %s, %s has lost what it said: %s", r.where, asked.method, asked.sent.why, line)
+	if !refused && asked.want.whole == "" && !bytes.Contains(result, []byte(`"said"`)) ||
+		strings.Contains(asked.want.members, `"kept"`) && !bytes.Contains(members["_meta"], []byte(`"kept":1`)) {
+		r.t.Errorf("%s: %s, %s has lost what it said: %s", r.where, asked.method, asked.want.why, line)
 	}
 }
 
 // judgeList checks that a list has the odd entry without members that a server must not set.
-func (r *reader) judgeList(asked asking, line []byte) {
+func (r *reader) judgeList(asked caseRequest, line []byte) {
 	r.t.Helper()
 	has := func(text string) bool { return bytes.Contains(line, []byte(text)) }
 	if !has(`"kept":{"a":2}`) || has("related-task") || has("evil") || has("toolfold/deprecated") {
@@ -388,11 +388,11 @@ func (r *reader) judgeList(asked asking, line []byte) {
 	}
 }
 
-// done checks that all requests were answered, and that log messages came if logs is set.
-func (r *reader) done(logs bool) {
+// finish checks that all requests were answered, and that log messages came if logs is set.
+func (r *reader) finish(logs bool) {
 	r.t.Helper()
-	if len(r.answered) != len(r.asked) || logs != (r.logged > 0) {
-		r.t.Errorf("%s: %d of %d requests are answered, with %d log messages", r.where, len(r.answered), len(r.asked), r.logged)
+	if len(r.answered) != len(r.requests) || logs != (r.logged > 0) {
+		r.t.Errorf("%s: %d of %d requests are answered, with %d log messages", r.where, len(r.answered), len(r.requests), r.logged)
 	}
 }
 
@@ -432,23 +432,23 @@ func checkWritten(t *testing.T, cases []sentCase) {
 			asked := w.requests(cases)
 			read := func(transport string) *reader {
 				where := fmt.Sprintf("%s, %s, 2026-07-28 %t", w.name, transport, modern)
-				return &reader{t: t, where: where, asked: asked, modern: modern, answered: map[int]bool{}}
+				return &reader{t: t, where: where, requests: asked, modern: modern, answered: map[int]bool{}}
 			}
 			stdio := read("stdio")
 			for line := range bytes.Lines(overStdio(t, w.server, asked, modern)) {
 				stdio.take(bytes.TrimSuffix(line, []byte("\n")))
 			}
-			stdio.done(w.name == "gateway")
+			stdio.finish(w.name == "gateway")
 			web := read("HTTP")
 			overHTTP(t, w.server, asked, modern, web.take)
-			web.done(w.name == "gateway")
+			web.finish(w.name == "gateway")
 		}
 	}
 }
 
 // overStdio makes all requests at once, and returns the output without the answers that begin a
 // session.
-func overStdio(t *testing.T, s *serve.Server, asked []asking, modern bool) []byte {
+func overStdio(t *testing.T, s *serve.Server, asked []caseRequest, modern bool) []byte {
 	t.Helper()
 	var in, out bytes.Buffer
 	begin := 0
@@ -471,7 +471,7 @@ func overStdio(t *testing.T, s *serve.Server, asked []asking, modern bool) []byt
 }
 
 // overHTTP makes the requests one by one, and takes the messages of their responses.
-func overHTTP(t *testing.T, s *serve.Server, asked []asking, modern bool, take func([]byte)) {
+func overHTTP(t *testing.T, s *serve.Server, asked []caseRequest, modern bool, take func([]byte)) {
 	t.Helper()
 	h := mcptest.Connect(t, s)
 	if !modern {

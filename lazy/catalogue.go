@@ -26,9 +26,9 @@ type Meaning interface {
 	// Follow replaces the searched texts, by id. It does not block.
 	Follow(texts map[string]string)
 
-	// Near starts a search for texts near a question. The function it returns waits for a short
+	// Search starts a search for texts near a question. The function it returns waits for a short
 	// time at most and lists the ids that keep accepts, nearest first.
-	Near(question string) (wait func(keep func(id string) bool) []string)
+	Search(question string) (wait func(keep func(id string) bool) []string)
 }
 
 // NewCatalogue returns the index of families.
@@ -92,7 +92,7 @@ func (c *Catalogue) update() {
 		}
 	}
 	if rephrased {
-		c.phrasing = learnPhrasing(c.families)
+		c.phrasing = newPhrasing(c.families)
 	}
 	c.index.Remove(removed...)
 	c.index.Put(changed...)

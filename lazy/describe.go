@@ -170,8 +170,8 @@ func (v *View) Define(name string, structured bool) (json.RawMessage, *toolfold.
 		}
 		e := v.entry(entries[0]).In(entry.FormFlat)
 		if came := e.Action.Definition; came != nil {
-			shown, _ := unseen.JSON(came)
-			return renamed(shown, e.Action.FullName())
+			definition, _ := unseen.JSON(came)
+			return renamed(definition, e.Action.FullName())
 		}
 		definition := Definition{Name: e.Tool, Description: account(e.Action), InputSchema: inputSchema(e)}
 		if structured {
@@ -265,7 +265,7 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 		doc.Effect = effectOf(e.Action)
 	}
 	var params ordered.Map
-	for _, p := range e.Listed() {
+	for _, p := range e.ListedParams() {
 		if text := explanation(p); text != "" {
 			params.Set(p.Name, text)
 		}
@@ -293,7 +293,7 @@ func actionDoc(e *entry.Entry, with Account) ActionDoc {
 		}
 	}
 	if example := json.RawMessage(e.Action.Example); with.Always ||
-		with.Examples && (with.Schema || slices.ContainsFunc(e.Listed(), hasForm)) {
+		with.Examples && (with.Schema || slices.ContainsFunc(e.ListedParams(), hasForm)) {
 		if len(example) == 0 && with.Always {
 			example = judge.Example(e.Action.Input)
 		}

@@ -115,7 +115,7 @@ type FindIn struct {
 
 // FindOut is the result of tools.find.
 type FindOut struct {
-	Results []Found `json:"results" doc:"Best first."`
+	Results []Match `json:"results" doc:"Best first."`
 	Further string  `json:"further,omitempty" doc:"Further matches without room here, best first; describe has their calls."`
 	Also    string  `json:"also,omitempty" doc:"Other actions of the best one's family."`
 	Away    string  `json:"away,omitempty" doc:"Servers that failed or wait for the user, and why."`

@@ -42,8 +42,8 @@ const pool = 50
 // names only the family still finds its actions.
 const kinship = 0.3
 
-// Found is an action that a query found.
-type Found struct {
+// Match is an action that a query found.
+type Match struct {
 	Name    string  `json:"name" doc:"Action to call."`
 	Usage   string  `json:"usage" doc:"How to call it; ? marks optional parameters."`
 	Summary string  `json:"summary,omitempty" doc:"Its summary; best three only."`
@@ -61,17 +61,17 @@ const fits = 0.5
 
 // Find returns the actions that match a query in words, best first, at most
 // limit.
-func (v *View) Find(query string, limit int) []Found { return v.find(query, "", limit) }
+func (v *View) Find(query string, limit int) []Match { return v.find(query, "", limit) }
 
 // find returns the actions of a server that match a query, or of all families if server is empty.
-func (v *View) find(query, server string, limit int) []Found {
-	list := make([]Found, 0, limit)
+func (v *View) find(query, server string, limit int) []Match {
+	list := make([]Match, 0, limit)
 	matches := v.rank(query, server, limit)
 	score := 1.0
 	for _, m := range matches[:min(limit, len(matches))] {
 		e := v.entries[m.action]
 		score = min(score, math.Round(m.Score*100)/100)
-		list = append(list, Found{Name: e.Title(), Usage: v.usage(e), Summary: m.action.Summary, Score: score, action: m.action})
+		list = append(list, Match{Name: e.Title(), Usage: v.usage(e), Summary: m.action.Summary, Score: score, action: m.action})
 	}
 	return list
 }
@@ -144,14 +144,14 @@ func (v *View) describeParams(out *FindOut) {
 
 // also returns the names of the other actions of the first result's family. It is empty if the
 // family has no other actions or the first result does not fit.
-func (v *View) also(found []Found) string {
+func (v *View) also(found []Match) string {
 	if len(found) == 0 || found[0].Score < fits {
 		return ""
 	}
 	family := found[0].action.Family
 	var others []string
 	for _, a := range family.Actions {
-		if v.byID[a.FullName()] != nil && !slices.ContainsFunc(found, func(f Found) bool { return f.action == a }) {
+		if v.byID[a.FullName()] != nil && !slices.ContainsFunc(found, func(f Match) bool { return f.action == a }) {
 			others = append(others, a.Name)
 		}
 	}
@@ -171,7 +171,7 @@ type match struct {
 func (v *View) rank(query, server string, limit int) []*match {
 	near := func(func(id string) bool) []string { return nil }
 	if m := v.catalogue.meaning; m != nil {
-		near = m.Near(query)
+		near = m.Search(query)
 	}
 	seen := func(id string) bool {
 		a := v.byID[id]
@@ -181,9 +181,9 @@ func (v *View) rank(query, server string, limit int) []*match {
 	if operand != nil {
 		query = rest
 	}
-	var room [32]said
-	list := appendSaid(room[:0], query)
-	if operand != nil && seen(operand.Action.FullName()) && !slices.ContainsFunc(list, func(s said) bool { return !s.grammar }) {
+	var room [32]requestWord
+	list := appendWords(room[:0], query)
+	if operand != nil && seen(operand.Action.FullName()) && !slices.ContainsFunc(list, func(s requestWord) bool { return !s.grammar }) {
 		return []*match{{rank.Hit{ID: operand.Action.FullName(), Score: 1}, operand.Action}}
 	}
 	r := readRequest(query, list)
@@ -230,10 +230,10 @@ func (v *View) operand(query string) (named *entry.Entry, rest string) {
 // places returns a factor of an action's relevance that depends on its server. Tools of servers
 // that the query names come first, and tools of any server come before own tools that fit about as
 // well.
-func (v *View) places(query string, list []said) func(*toolfold.Action) float64 {
+func (v *View) places(query string, list []requestWord) func(*toolfold.Action) float64 {
 	var named []string
 	for i, s := range list {
-		for _, name := range v.called[s.text] {
+		for _, name := range v.serverNames[s.text] {
 			if name.in(query, list, i) {
 				named = append(named, name.server)
 			}
@@ -258,7 +258,7 @@ func (v *View) places(query string, list []said) func(*toolfold.Action) float64 
 // serverName is the name of a server, split into words.
 type serverName struct {
 	server string
-	words  []said
+	words  []requestWord
 }
 
 // Words that mark the word next to them as a server name: with fetch, the fetch server.
@@ -271,9 +271,9 @@ var (
 // single common word, such as fetch or memory, the query must use it as a name. Either the query
 // begins with it and a colon, or server, mcp or tool follows it. Or a word such as use precedes it
 // and no word follows that it could belong to, such as zones in "use time zones".
-func (n serverName) in(query string, list []said, at int) bool {
+func (n serverName) in(query string, list []requestWord, at int) bool {
 	end := at + len(n.words)
-	if end > len(list) || !slices.EqualFunc(list[at:end], n.words, func(a, b said) bool { return a.text == b.text }) {
+	if end > len(list) || !slices.EqualFunc(list[at:end], n.words, func(a, b requestWord) bool { return a.text == b.text }) {
 		return false
 	}
 	if name := n.words[0]; len(n.words) > 1 || !words.IsCommon(name.text) && len(rank.Synonyms(name.stem)) == 0 {

@@ -98,8 +98,8 @@ var (
 // courtesies are words between an opening and the verb.
 var courtesies = words.Set("please want need like let help just also now then kindly")
 
-// said is a word of a request.
-type said struct {
+// requestWord is a word of a request.
+type requestWord struct {
 	text    string // folded
 	lead    string // the first part of a compound, or text
 	stem    string // of text; text itself if it is grammar
@@ -107,14 +107,14 @@ type said struct {
 }
 
 // isPlural reports whether a word ends like a plural.
-func (s said) isPlural() bool {
+func (s requestWord) isPlural() bool {
 	return s.stem != s.text && strings.HasSuffix(s.text, "s") && !strings.HasSuffix(s.text, "ss")
 }
 
-// appendSaid appends the words of a text.
-func appendSaid(list []said, text string) []said {
+// appendWords appends the words of a text.
+func appendWords(list []requestWord, text string) []requestWord {
 	for w := range words.Split(text) {
-		s := said{text: w.Text, lead: w.Text, stem: w.Text, grammar: words.IsStop(w.Text)}
+		s := requestWord{text: w.Text, lead: w.Text, stem: w.Text, grammar: words.IsStop(w.Text)}
 		if len(w.Parts) > 0 {
 			s.lead = w.Parts[0]
 		}
@@ -135,9 +135,9 @@ type request struct {
 }
 
 // readRequest parses a query; list has its words.
-func readRequest(query string, list []said) request {
+func readRequest(query string, list []requestWord) request {
 	r := request{text: query}
-	if slices.ContainsFunc(list, func(s said) bool { return negations[s.text] }) {
+	if slices.ContainsFunc(list, func(s requestWord) bool { return negations[s.text] }) {
 		r.text = ruledOut().ReplaceAllStringFunc(r.text, func(match string) string {
 			w, isVerb := verbs()[words.Stem(words.Fold(ruledOut().FindStringSubmatch(match)[2]))]
 			if !isVerb {
@@ -147,18 +147,18 @@ func readRequest(query string, list []said) request {
 			return " "
 		})
 		if r.ruled != nil {
-			list = appendSaid(nil, r.text)
+			list = appendWords(nil, r.text)
 		}
 	}
 	list = withVerbs(list)
 	r.wants = wishFor(withoutOpening(list))
-	r.removes = slices.ContainsFunc(list, func(s said) bool { return verbs()[s.stem] == removing })
+	r.removes = slices.ContainsFunc(list, func(s requestWord) bool { return verbs()[s.stem] == removing })
 	return r
 }
 
 // withVerbs replaces each phrase that means a verb, such as "get rid of", by the verb.
-func withVerbs(list []said) []said {
-	var with []said // nil while there is no phrase
+func withVerbs(list []requestWord) []requestWord {
+	var with []requestWord // nil while there is no phrase
 	for i := 0; i < len(list); i++ {
 		verb, n := words.Verb(func(at int) string {
 			if at += i; at < len(list) {
@@ -169,9 +169,9 @@ func withVerbs(list []said) []said {
 		switch {
 		case n > 0:
 			if with == nil {
-				with = append(make([]said, 0, len(list)), list[:i]...)
+				with = append(make([]requestWord, 0, len(list)), list[:i]...)
 			}
-			with = append(with, said{text: verb, lead: verb, stem: words.Stem(verb)})
+			with = append(with, requestWord{text: verb, lead: verb, stem: words.Stem(verb)})
 			i += n - 1
 		case with != nil:
 			with = append(with, list[i])
@@ -184,7 +184,7 @@ func withVerbs(list []said) []said {
 }
 
 // withoutOpening returns the words after all openings.
-func withoutOpening(list []said) []said {
+func withoutOpening(list []requestWord) []requestWord {
 	for len(list) > 0 {
 		i := slices.IndexFunc(openings()[list[0].text], func(o opening) bool { return o.begins(list) })
 		if i < 0 {
@@ -196,7 +196,7 @@ func withoutOpening(list []said) []said {
 }
 
 // begins reports whether list begins with the opening.
-func (o opening) begins(list []said) bool {
+func (o opening) begins(list []requestWord) bool {
 	if len(o) > len(list) {
 		return false
 	}
@@ -210,7 +210,7 @@ func (o opening) begins(list []said) bool {
 
 // wishFor returns the wish of a request without its opening: reading for a question, otherwise the
 // wish of its first word, if this is a verb. Grammar and courtesies are skipped.
-func wishFor(list []said) wish {
+func wishFor(list []requestWord) wish {
 	if len(list) > 0 && questions[list[0].text] {
 		return reading
 	}

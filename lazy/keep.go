@@ -18,7 +18,7 @@ import (
 // Limits of the stored answers of calls whose answer was cut.
 const (
 	keptFor      = time.Hour
-	maxKept      = 10_000
+	maxStored    = 10_000
 	maxKeptBytes = 16 << 20
 )
 
@@ -46,7 +46,7 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool
 	if same >= 0 {
 		id = d.answers[same].id
 	}
-	usage = d.Written(ctx, restAction, map[string]string{"id": id})
+	usage = d.StoredAnswer(ctx, restAction, map[string]string{"id": id})
 	if len(answer) > maxKeptBytes || usage == "" {
 		return "", ""
 	}
@@ -59,7 +59,7 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool
 	for _, k := range d.answers {
 		size += len(k.answer)
 	}
-	for len(d.answers) > maxKept || size > maxKeptBytes {
+	for len(d.answers) > maxStored || size > maxKeptBytes {
 		i := max(0, slices.IndexFunc(d.answers, func(k keptAnswer) bool { return k.again }))
 		size -= len(d.answers[i].answer)
 		d.answers = slices.Delete(d.answers, i, i+1)
@@ -70,9 +70,9 @@ func (d *Discovery) Keep(ctx context.Context, answer json.RawMessage, again bool
 // restAction is the action that returns stored answers.
 const restAction = "tools.rest"
 
-// Written returns how the caller of ctx calls an action, by its full name, with these arguments:
+// StoredAnswer returns how the caller of ctx calls an action, by its full name, with these arguments:
 // the tool and its arguments. It is empty if the caller may not see the action.
-func (d *Discovery) Written(ctx context.Context, action string, arguments any) string {
+func (d *Discovery) StoredAnswer(ctx context.Context, action string, arguments any) string {
 	view := d.View(ctx)
 	a, ok := view.byID[action]
 	if !ok {
@@ -92,9 +92,9 @@ func reader(ctx context.Context) string {
 	return from.Token + "\n" + from.Rights.Text
 }
 
-// Rest returns a stored answer. Only callers with the token and the rights of the answered call
+// StoredRest returns a stored answer. Only callers with the token and the rights of the answered call
 // find it.
-func (d *Discovery) Rest(ctx context.Context, id string) (answer json.RawMessage, ok bool) {
+func (d *Discovery) StoredRest(ctx context.Context, id string) (answer json.RawMessage, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget()

@@ -39,8 +39,8 @@ const (
 // Levels lists the levels, least first.
 func Levels() []Level { return []Level{Search, Lazy, Signature, Full} }
 
-// Listed is a tool in tools/list. Models pay for its JSON, not for the hints.
-type Listed struct {
+// ListedTool is a tool in tools/list. Models pay for its JSON, not for the hints.
+type ListedTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
@@ -63,8 +63,8 @@ type Listed struct {
 }
 
 // List lists a surface at a level. The search level has only discovery and the core tier.
-func List(surface []entry.Tool, level Level) []Listed {
-	list := make([]Listed, 0, len(surface))
+func List(surface []entry.Tool, level Level) []ListedTool {
+	list := make([]ListedTool, 0, len(surface))
 	purposes := sync.OnceValue(func() map[string]string { return purposes(surface) })
 	for _, t := range surface {
 		if level != Search || t.Tier == toolfold.Core || t.Category == callctx.Discovery {
@@ -88,10 +88,10 @@ func Within(surface []entry.Tool, tier toolfold.Tier) []entry.Tool {
 func external(t entry.Tool) bool { return t.Entries[0].Action.Definition != nil }
 
 // Stubs returns the shortest valid list: names and summaries.
-func Stubs(surface []entry.Tool) []Listed {
-	list := make([]Listed, len(surface))
+func Stubs(surface []entry.Tool) []ListedTool {
+	list := make([]ListedTool, len(surface))
 	for i, t := range surface {
-		list[i] = Listed{
+		list[i] = ListedTool{
 			Name: t.Name, Description: t.Summary, InputSchema: ordered.MustJSON(object(ordered.Map{}, nil)),
 			Hints: t.Hints, Discovery: t.Category == callctx.Discovery, Tier: t.Tier, External: external(t),
 		}
@@ -104,8 +104,8 @@ func Stubs(surface []entry.Tool) []Listed {
 // has only types. For a tool with actions it declares the action and the member for its parameters;
 // if calls are flat, it declares all parameters at the signature level and only the action below.
 // It stays an open object, so that hosts that check arguments accept undeclared ones.
-func show(t entry.Tool, level Level) Listed {
-	l := Listed{
+func show(t entry.Tool, level Level) ListedTool {
+	l := ListedTool{
 		Name: t.Name, Description: described(t), Hints: t.Hints, Discovery: t.Category == callctx.Discovery, Tier: t.Tier, External: external(t),
 	}
 	switch {
@@ -208,7 +208,7 @@ func schemaAt(t entry.Tool, level Level) ordered.Map {
 				params = consolidate.Union(actionsOf(t.Entries))
 			}
 		} else {
-			params = t.Entries[0].Listed()
+			params = t.Entries[0].ListedParams()
 			for _, p := range t.Entries[0].Required() {
 				required = append(required, p.Name)
 			}

@@ -82,12 +82,12 @@ func (d *Discovery) Grows(ctx context.Context) bool {
 
 // Load returns the full definitions of the tools with a name, and adds them to the list of the
 // caller's session if it grows, see [Discovery.Grows].
-func (d *Discovery) Load(ctx context.Context, name string) ([]Listed, *toolfold.Error) {
+func (d *Discovery) Load(ctx context.Context, name string) ([]ListedTool, *toolfold.Error) {
 	list, err := d.View(ctx).toolsOf(name)
 	if err != nil {
 		return nil, err
 	}
-	definitions := make([]Listed, len(list))
+	definitions := make([]ListedTool, len(list))
 	for i, t := range list {
 		definitions[i] = show(t, Full)
 	}
@@ -121,7 +121,7 @@ func (d *Discovery) Note(ctx context.Context, loaded []string) string {
 }
 
 // add adds tools to what a session loaded and reports whether any is new.
-func (d *Discovery) add(session string, list []Listed) (changed bool) {
+func (d *Discovery) add(session string, list []ListedTool) (changed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range list {
@@ -141,19 +141,19 @@ func (d *Discovery) Drop(session string) {
 }
 
 // List returns the tools that tools/list shows the caller.
-func (d *Discovery) List(ctx context.Context) []Listed {
+func (d *Discovery) List(ctx context.Context) []ListedTool {
 	view := d.View(ctx)
 	if !d.Grows(ctx) {
-		return view.listed
+		return view.list
 	}
-	list := slices.Clone(view.listed)
+	list := slices.Clone(view.list)
 	for _, name := range d.loads(ctx) {
 		tool, ok := view.byName[name]
 		if !ok {
 			continue // it was removed after the load
 		}
 		whole := List([]entry.Tool{tool}, Full)[0]
-		i := slices.IndexFunc(list, func(l Listed) bool { return l.Name == name })
+		i := slices.IndexFunc(list, func(l ListedTool) bool { return l.Name == name })
 		if i < 0 {
 			list = append(list, whole)
 		} else {

@@ -16,7 +16,7 @@ type synonyms struct {
 
 func (s *synonyms) Follow(texts map[string]string) { s.texts = texts }
 
-func (s *synonyms) Near(question string) func(func(string) bool) []string {
+func (s *synonyms) Search(question string) func(func(string) bool) []string {
 	return func(keep func(string) bool) (list []string) {
 		if id := s.near[question]; id != "" && keep(id) {
 			list = append(list, id)

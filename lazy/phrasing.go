@@ -38,7 +38,7 @@ type turn struct {
 	gain float64 // its weight for the name
 }
 
-func learnPhrasing(families []*toolfold.Family) *phrasing {
+func newPhrasing(families []*toolfold.Family) *phrasing {
 	p := &phrasing{of: map[string]int{}, words: map[string]int32{}, turns: map[[2]int32][]turn{}}
 	counts := map[[2]int32]map[int]float64{}
 	var totals []float64
@@ -54,7 +54,7 @@ func learnPhrasing(families []*toolfold.Family) *phrasing {
 				p.of[a.Name], totals = name, append(totals, 0)
 			}
 			for _, ask := range a.Asks {
-				for key := range p.turnsOf(appendSaid(nil, ask), p.learn) {
+				for key := range p.turnsOf(appendWords(nil, ask), p.learn) {
 					if counts[key] == nil {
 						counts[key] = map[int]float64{}
 					}
@@ -100,7 +100,7 @@ func (p *phrasing) know(word string) int32 {
 
 // turnsOf yields each word of a text alone and with its previous word, including grammar, and at
 // the end ofOne or ofSeveral, because stems do not show the plural.
-func (p *phrasing) turnsOf(list []said, number func(word string) int32) iter.Seq[[2]int32] {
+func (p *phrasing) turnsOf(list []requestWord, number func(word string) int32) iter.Seq[[2]int32] {
 	return func(yield func([2]int32) bool) {
 		before, plural := int32(atStart), int32(ofOne)
 		for _, s := range list {
@@ -120,7 +120,7 @@ func (p *phrasing) turnsOf(list []said, number func(word string) int32) iter.Seq
 // shares returns a function from the name of an action to a factor from 0 to 1: how well the
 // phrasing of the query fits the name, relative to the best name. A name without Asks may be asked
 // for in any way, so the phrasing counts neither for nor against it.
-func (p *phrasing) shares(query []said) func(name string) float64 {
+func (p *phrasing) shares(query []requestWord) func(name string) float64 {
 	sums := make([]float64, len(p.names))
 	known := 0.0
 	for key := range p.turnsOf(query, p.know) {

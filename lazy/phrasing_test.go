@@ -79,7 +79,7 @@ func TestCatalogueIndexesChanges(t *testing.T) {
 	}
 	before := append(server("changing", "lamps", "chairs"), others...)
 	catalogue := lazy.NewCatalogue(before...)
-	find := func(families []*toolfold.Family, query string) []lazy.Found {
+	find := func(families []*toolfold.Family, query string) []lazy.Match {
 		catalogue.Follow(families)
 		return lazy.NewView(lazy.ViewOptions{Families: families, Catalogue: catalogue}).Find(query, 1)
 	}

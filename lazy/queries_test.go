@@ -30,15 +30,15 @@ var (
 	nothingFile string
 )
 
-// labelled is a query with the actions that answer it.
-type labelled struct {
+// labelledQuery is a query with the actions that answer it.
+type labelledQuery struct {
 	query string
 	right []string
 }
 
-func readQueries(t testing.TB, file string) []labelled {
+func readQueries(t testing.TB, file string) []labelledQuery {
 	t.Helper()
-	var list []labelled
+	var list []labelledQuery
 	for line := range strings.Lines(file) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -48,14 +48,14 @@ func readQueries(t testing.TB, file string) []labelled {
 		if !ok {
 			t.Fatalf("no answer in %q", line)
 		}
-		list = append(list, labelled{query, strings.Split(right, ", ")})
+		list = append(list, labelledQuery{query, strings.Split(right, ", ")})
 	}
 	return list
 }
 
 // rates returns the shares of queries for which a right action comes first and
 // among the first three, and lists the queries for which none comes first.
-func rates(queries []labelled, find func(query string, limit int) []string) (first, three float64, missed []string) {
+func rates(queries []labelledQuery, find func(query string, limit int) []string) (first, three float64, missed []string) {
 	among := 0
 	for _, q := range queries {
 		got := find(q.query, 10)
@@ -115,7 +115,7 @@ func TestFindLeadsToTheAction(t *testing.T) {
 	}
 	for _, set := range []struct {
 		name         string
-		queries      []labelled
+		queries      []labelledQuery
 		first, three float64
 		least        int // queries that the set has
 		unread       bool
@@ -266,7 +266,7 @@ func TestQueriesAskForActions(t *testing.T) {
 			known[a.FullName()] = true
 		}
 	}
-	check := func(queries []labelled, asked map[string]bool) {
+	check := func(queries []labelledQuery, asked map[string]bool) {
 		for _, q := range queries {
 			for _, name := range q.right {
 				asked[name] = true

@@ -60,11 +60,11 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 		out.Hint = "nothing fits well"
 	}
 	if named, _ := view.operand(in.Query); named != nil && (len(out.Results) == 0 || out.Results[0].action != named.Action) {
-		if call := s.discovery.Written(ctx, "tools.describe", map[string]string{"name": named.Action.FullName()}); call != "" {
+		if call := s.discovery.StoredAnswer(ctx, "tools.describe", map[string]string{"name": named.Action.FullName()}); call != "" {
 			out.Hint = "all about " + named.Action.FullName() + ": " + call
 		}
 	}
-	out.Away = away(absent, in.Server)
+	out.Away = otherFamilies(absent, in.Server)
 	bound(&out)
 	view.describeParams(&out)
 	return out, nil
@@ -85,12 +85,12 @@ const (
 	awayRoom   = 50 // tokens
 )
 
-// away names servers that failed or wait for the user, with reasons, as far as there is room, and
+// otherFamilies names servers that failed or wait for the user, with reasons, as far as there is room, and
 // counts the rest. If a server is asked for, it names only this one.
-func away(rows []Row, asked string) string {
+func otherFamilies(rows []Row, name string) string {
 	var list []string
 	for _, r := range rows {
-		if r.Name == asked || asked == "" && !r.Idle {
+		if r.Name == name || name == "" && !r.Idle {
 			list = append(list, r.Name+" ("+shorten.Words(r.Reason, awayReason)+")")
 		}
 	}
@@ -226,7 +226,7 @@ const forgotten = "the process that gave an answer keeps it for at most an hour.
 
 // Rest returns the whole of an answer that was cut.
 func (s *Service) Rest(ctx context.Context, in RestIn) (RestOut, error) {
-	answer, ok := s.discovery.Rest(ctx, in.ID)
+	answer, ok := s.discovery.StoredRest(ctx, in.ID)
 	if !ok {
 		return RestOut{Hint: forgotten}, nil
 	}

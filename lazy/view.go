@@ -24,17 +24,17 @@ type View struct {
 	absence  func(name string) *toolfold.Error // see [ViewOptions]
 	within   *toolfold.Rights                  // see [ViewOptions]
 
-	listed  []Listed                          // by tools/list
+	list    []ListedTool                      // by tools/list
 	byName  map[string]entry.Tool             // tools by name
 	entries map[*toolfold.Action]*entry.Entry // the entry that calls each action
 	caller  string                            // the listed tool that runs any other; empty = no such tool
 
-	mirrored map[string]json.RawMessage // schemas for [View.Mirrored], by tool
+	headers map[string]json.RawMessage // schemas for [View.Mirrored], by tool
 
-	catalogue *Catalogue
-	byID      map[string]*toolfold.Action   // actions that the caller may see, by full name
-	servers   map[string][]*toolfold.Family // by other server that the caller may see
-	called    map[string][]serverName       // these servers' names, by first word
+	catalogue   *Catalogue
+	byID        map[string]*toolfold.Action   // actions that the caller may see, by full name
+	servers     map[string][]*toolfold.Family // by other server that the caller may see
+	serverNames map[string][]serverName       // these servers' names, by first word
 
 	usages       sync.Map // string by *entry.Entry: usages for find
 	rendered     sync.Map // json.RawMessage by request
@@ -68,9 +68,9 @@ func NewView(o ViewOptions) *View {
 	v := &View{
 		level: o.Level, tier: o.Tier, tools: o.Tools, disabled: o.Disabled, refused: o.Refused, names: o.Names, absence: o.Absence,
 		within:    o.Within,
-		listed:    List(Within(o.Tools, o.Tier), o.Level),
+		list:      List(Within(o.Tools, o.Tier), o.Level),
 		catalogue: o.Catalogue, byName: map[string]entry.Tool{}, entries: map[*toolfold.Action]*entry.Entry{},
-		byID: map[string]*toolfold.Action{}, servers: map[string][]*toolfold.Family{}, called: map[string][]serverName{},
+		byID: map[string]*toolfold.Action{}, servers: map[string][]*toolfold.Family{}, serverNames: map[string][]serverName{},
 		hits: new(atomic.Int64), misses: new(atomic.Int64),
 	}
 	for _, t := range o.Tools {
@@ -84,18 +84,18 @@ func NewView(o ViewOptions) *View {
 			}
 		}
 	}
-	for _, l := range v.listed {
+	for _, l := range v.list {
 		if bytes.Contains(l.InputSchema, []byte(`"x-mcp-header"`)) {
-			if v.mirrored == nil {
-				v.mirrored = map[string]json.RawMessage{}
+			if v.headers == nil {
+				v.headers = map[string]json.RawMessage{}
 			}
-			v.mirrored[l.Name] = l.InputSchema
+			v.headers[l.Name] = l.InputSchema
 		}
 	}
 	for _, f := range o.Families {
 		if f.Server != "" {
-			if name := appendSaid(nil, f.Server); len(name) > 0 && v.servers[f.Server] == nil {
-				v.called[name[0].text] = append(v.called[name[0].text], serverName{f.Server, name})
+			if name := appendWords(nil, f.Server); len(name) > 0 && v.servers[f.Server] == nil {
+				v.serverNames[name[0].text] = append(v.serverNames[name[0].text], serverName{f.Server, name})
 			}
 			v.servers[f.Server] = append(v.servers[f.Server], f)
 		}
@@ -113,14 +113,14 @@ func NewView(o ViewOptions) *View {
 }
 
 // ListAt returns the list of tools/list at a level.
-func (v *View) ListAt(level Level) []Listed { return List(Within(v.tools, v.tier), level) }
+func (v *View) ListAt(level Level) []ListedTool { return List(Within(v.tools, v.tier), level) }
 
 // Mirrored returns the listed schema of a tool if it has x-mcp-header, which makes clients send
 // arguments in HTTP headers too; nil for other tools.
-func (v *View) Mirrored(tool string) json.RawMessage { return v.mirrored[tool] }
+func (v *View) Mirrored(tool string) json.RawMessage { return v.headers[tool] }
 
 // Stubs returns the shortest list of tools/list.
-func (v *View) Stubs() []Listed { return Stubs(Within(v.tools, v.tier)) }
+func (v *View) Stubs() []ListedTool { return Stubs(Within(v.tools, v.tier)) }
 
 // Row is a tool in the list of all tools.
 type Row struct {
@@ -210,7 +210,7 @@ func (v *View) usage(e *entry.Entry) string {
 
 // lists reports whether tools/list shows a tool to every session.
 func (v *View) lists(tool string) bool {
-	return slices.ContainsFunc(v.listed, func(l Listed) bool { return l.Name == tool })
+	return slices.ContainsFunc(v.list, func(l ListedTool) bool { return l.Name == tool })
 }
 
 // toolsOf returns the surface's tools that call the actions with a name.

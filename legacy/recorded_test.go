@@ -11,9 +11,9 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// recorded is a tool of the old server. No flag rewrites the file: the legacy surface follows the
+// recordedTool is a tool of the old server. No flag rewrites the file: the legacy surface follows the
 // recording, never the other way round.
-type recorded struct {
+type recordedTool struct {
 	Name       string         `json:"name"`
 	Required   []string       `json:"required"`
 	Properties map[string]any `json:"properties"`
@@ -51,7 +51,7 @@ var widened = map[string][]string{"config_set": {"value"}}
 
 func TestSurfaceIsAsRecorded(t *testing.T) {
 	t.Parallel()
-	var want []recorded
+	var want []recordedTool
 	raw, err := os.ReadFile("testdata/recorded.json")
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestSurfaceIsAsRecorded(t *testing.T) {
 	if err := json.Unmarshal(raw, &want); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]recorded{}
+	got := map[string]recordedTool{}
 	for _, tool := range surface.List(app.Families(), surface.Options{Mode: surface.Legacy}) {
 		got[tool.Name] = record(t, tool.Name, tool.InputSchema)
 	}
@@ -104,9 +104,9 @@ func TestSurfaceIsAsRecorded(t *testing.T) {
 
 // record reduces a schema to the content of the recording. Texts, and the keyword for open objects,
 // are ours. The recording has no lengths inside parameters.
-func record(t *testing.T, name string, schema []byte) recorded {
+func record(t *testing.T, name string, schema []byte) recordedTool {
 	t.Helper()
-	r := recorded{Name: name, Required: []string{}}
+	r := recordedTool{Name: name, Required: []string{}}
 	if err := json.Unmarshal(schema, &r); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (r Rules) Lapses(families []*toolfold.Family) (lapses []Lapse) {
 				if !a.Matches(rule) {
 					continue
 				}
-				key := [2]string{rule, instead(a, rule)}
+				key := [2]string{rule, suggestRule(a, rule)}
 				if i, known := at[key]; known {
 					lapses[i].More++
 					continue
@@ -66,8 +66,8 @@ func toolOf(a *toolfold.Action) string {
 // longestRule limits a suggested rule, in bytes.
 const longestRule = 100
 
-// instead returns a rule that allows an action, as close as possible to rule.
-func instead(a *toolfold.Action, rule string) string {
+// suggestRule returns a rule that allows an action, as close as possible to rule.
+func suggestRule(a *toolfold.Action, rule string) string {
 	if len(a.Aliases) > 1 {
 		server := strings.TrimSuffix(a.Aliases[0], a.Aliases[1])
 		for _, better := range []string{server + rule, a.Aliases[0], toolOf(a)} {

@@ -82,7 +82,7 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 		}
 	}()
 	ctx = r.in(ctx)
-	if failed := r.malformed(); failed != nil {
+	if failed := r.checkForm(); failed != nil {
 		r.end(failed.answer(r.id), http.StatusOK)
 		return
 	}
@@ -96,7 +96,7 @@ func (s *Server) exchange(ctx context.Context, r *request, t transport) {
 		r.ownMethod = s.methods[r.method]
 	}
 	if r.ownMethod == nil {
-		t.pass(ctx, r.masked())
+		t.pass(ctx, r.mask())
 		return
 	}
 	if refused := s.admit(ctx, r, t); refused != nil {
@@ -116,7 +116,7 @@ func (s *Server) admit(ctx context.Context, r *request, t transport) *refusal {
 	}
 	answer := t.check(ctx, r.checkMessage())
 	if r.admission == nil || !r.admission.read(answer.body, r.ownMethod.own()...) {
-		answer.body = rewritten(bytes.ReplaceAll(answer.body, []byte(r.ownMethod.standIn), []byte(r.method)), r.id)
+		answer.body = rewriteID(bytes.ReplaceAll(answer.body, []byte(r.ownMethod.standIn), []byte(r.method)), r.id)
 		return &answer
 	}
 	if len(key) <= maxAdmissionKey {

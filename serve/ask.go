@@ -50,10 +50,10 @@ func (c capabilities) Declared() json.RawMessage {
 }
 
 // in returns a context in which a call may ask its client.
-func (c capabilities) in(ctx context.Context, asked callctx.Client) context.Context {
-	ctx = callctx.WithClient(ctx, asked)
+func (c capabilities) in(ctx context.Context, client callctx.Client) context.Context {
+	ctx = callctx.WithClient(ctx, client)
 	if c.Sampling != nil {
-		ctx = callctx.WithSampler(ctx, clientSampler{asked, c.Sampling})
+		ctx = callctx.WithSampler(ctx, clientSampler{client, c.Sampling})
 	}
 	return ctx
 }
@@ -75,7 +75,7 @@ func (a sessionClient) Seen() time.Time { return time.Unix(0, a.request.question
 
 // Ask implements [callctx.Client].
 func (a sessionClient) Ask(ctx context.Context, q callctx.Question) (json.RawMessage, error) {
-	ctx, done, err := a.server.parking.prompts.wait(ctx, a.request.clientKey())
+	ctx, done, err := a.server.parked.prompts.wait(ctx, a.request.clientKey())
 	if err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (s *Server) call(ctx context.Context, r *request, out []byte) ([]byte, *pro
 	case r.modern() && answer.Err != nil && answer.Err.Lacking != "":
 		return nil, lacks(answer.Err)
 	case answer.Err != nil && answer.Err.Protocol == mcp.URL_ELICITATION_REQUIRED:
-		return nil, s.failed(r, answer.Err)
+		return nil, s.handlerError(r, answer.Err)
 	}
 	return s.appendAnswer(ctx, r, out, answer, structured)
 }
@@ -226,7 +226,7 @@ type relayedResult struct {
 }
 
 // relayedResult reads the result of another server for a method. It drops members that the protocol
-// does not have for the method, and reserved names, see [foreign.Object].
+// does not have for the method, and reserved names, see [foreignSchema.Object].
 func (r *request) relayedResult(method mcp.MCPMethod, result json.RawMessage) (*relayedResult, *protocolError) {
 	object, dropped, err := foreign.Object(string(method), result)
 	if err != nil {
@@ -296,7 +296,7 @@ func (s *Server) withPassed(ctx context.Context, r *request) context.Context {
 // withCompleted returns a context in which a call can report that the user is done with a page. The
 // notification goes out with the newest request of the call, or else to the client's session.
 func (s *Server) withCompleted(ctx context.Context, r *request) context.Context {
-	return callctx.With(ctx, callctx.Completed(func(params json.RawMessage) {
+	return callctx.With(ctx, callctx.CompletedFunc(func(params json.RawMessage) {
 		method := string(mcp.MethodNotificationElicitationComplete)
 		if r.deliver(func(r *request) bool { return r.notify(method, params) }) {
 			return

@@ -41,7 +41,7 @@ func (s *Server) complete(ctx context.Context, r *request, out []byte) ([]byte, 
 	if completer != nil {
 		found, err := completer(ctx, params.Argument.Value, params.Context.Arguments)
 		if err != nil {
-			return nil, s.failed(r, err)
+			return nil, s.handlerError(r, err)
 		}
 		values = append(values, found...)
 	}
@@ -71,7 +71,7 @@ func (s *Server) completer(ctx context.Context, r *request, params completionPar
 	case ref.Type == "ref/resource" && s.resources != nil:
 		resources, err := s.resources(ctx)
 		if err != nil {
-			return nil, s.failed(r, err)
+			return nil, s.handlerError(r, err)
 		}
 		for _, x := range resources {
 			if x.URI != ref.URI {

@@ -129,7 +129,7 @@ func (s *web) stop(server *http.Server, fresh *freshConns, limit time.Duration) 
 	defer cancel()
 	open := s.drain.start()
 	s.log.Info("the server stops once the open requests are answered", "requests", open, "limit", limit)
-	s.parking.prompts.end(stoppingError)
+	s.parked.prompts.end(stoppingError)
 	server.SetKeepAlivesEnabled(false)
 	select {
 	case <-s.drain.served:

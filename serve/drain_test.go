@@ -21,8 +21,8 @@ import (
 	"github.com/toolfold/toolfold/serve"
 )
 
-// draining is an HTTP server with a tool that waits, and one that asks its user.
-type draining struct {
+// drainServer is an HTTP server with a tool that waits, and one that asks its user.
+type drainServer struct {
 	*mcptest.HTTP
 	addr    string
 	running chan struct{} // receives a value for each running call of wait
@@ -51,9 +51,9 @@ func (l *logBuffer) String() string {
 	return l.buf.String()
 }
 
-func newDraining(t *testing.T, limit time.Duration) *draining {
+func newDraining(t *testing.T, limit time.Duration) *drainServer {
 	t.Helper()
-	d := &draining{running: make(chan struct{}, 10), release: make(chan struct{}), asking: make(chan struct{}, 10),
+	d := &drainServer{running: make(chan struct{}, 10), release: make(chan struct{}), asking: make(chan struct{}, 10),
 		ended: make(chan error, 1), log: &logBuffer{}}
 	tool := func(name string, run func(context.Context) error) toolfold.External {
 		return toolfold.External{Name: name, Description: "It waits.", Category: "elsewhere", Effect: toolfold.Reads,
@@ -90,7 +90,7 @@ func newDraining(t *testing.T, limit time.Duration) *draining {
 }
 
 // begin makes a call in a goroutine and returns a channel for its answer.
-func (d *draining) begin(tool string) <-chan string {
+func (d *drainServer) begin(tool string) <-chan string {
 	answer := make(chan string, 1)
 	go func() {
 		text, _ := d.Post(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + tool + `"}}`)

@@ -59,7 +59,7 @@ func (s *Server) describe(ctx context.Context, r *request, out []byte) ([]byte, 
 	}
 	members, invalid := foreign.JSON(ordered.MustJSON(result)) // definitions of other servers may have a member twice
 	if invalid != nil {
-		return nil, s.failed(r, fmt.Errorf("encoding a definition: %w", invalid))
+		return nil, s.handlerError(r, fmt.Errorf("encoding a definition: %w", invalid))
 	}
 	return r.admission.append(append(out, members[1:len(members)-1]...), nil), nil
 }

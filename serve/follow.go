@@ -19,8 +19,8 @@ const (
 	followInterval = 500 * time.Millisecond
 )
 
-// subscribed returns the taskIds that a request subscribes to; nil if it has no such member.
-func (m *message) subscribed() (ids json.RawMessage) {
+// subscriptionIDs returns the taskIds that a request subscribes to; nil if it has no such member.
+func (m *message) subscriptionIDs() (ids json.RawMessage) {
 	var notifications json.RawMessage
 	scan(m.rawParams, []memberTarget{{"notifications", &notifications}})
 	scan(notifications, []memberTarget{{"taskIds", &ids}})
@@ -32,7 +32,7 @@ var followMethod = &method{standIn: mcp.MethodToolsList, handle: (*Server).follo
 
 // followsTasks reports whether the request subscribes to tasks. mcp-go does not support that.
 func (m *message) followsTasks() bool {
-	return m.method == mcp.MethodSubscriptionsListen && m.subscribed() != nil
+	return m.method == mcp.MethodSubscriptionsListen && m.subscriptionIDs() != nil
 }
 
 // follow notifies the client of the progress of tasks until all have ended, and appends the end. It
@@ -44,7 +44,7 @@ func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *p
 		return nil, &protocolError{code: mcp.METHOD_NOT_FOUND, message: "Method subscriptions/listen not found"}
 	case !r.takesTasks():
 		return nil, lacksTasks
-	case json.Unmarshal(r.subscribed(), &ids) != nil:
+	case json.Unmarshal(r.subscriptionIDs(), &ids) != nil:
 		return nil, &protocolError{code: mcp.INVALID_PARAMS, message: "notifications.taskIds must be a list of texts"}
 	}
 	accepted := []string{}
@@ -66,7 +66,7 @@ func (s *Server) follow(ctx context.Context, r *request, out []byte) ([]byte, *p
 			}
 			if before, known := last[id]; !known || !t.sameAs(before) {
 				last[id] = t
-				members, refused := s.detailed(ctx, r, t)
+				members, refused := s.taskDetail(ctx, r, t)
 				if refused != nil {
 					return true
 				}

@@ -28,7 +28,7 @@ type toolList struct {
 
 // listedTool is a tool in tools/list.
 type listedTool struct {
-	lazy.Listed
+	lazy.ListedTool
 	Title        json.RawMessage `json:"title,omitempty"`
 	Icons        json.RawMessage `json:"icons,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
@@ -77,7 +77,7 @@ const (
 )
 
 // Holds reports whether l marks a tool.
-func (l Loads) Holds(t lazy.Listed) bool {
+func (l Loads) Holds(t lazy.ListedTool) bool {
 	switch l {
 	case LoadNone:
 		return false
@@ -131,7 +131,7 @@ func (s *Server) list(ctx context.Context, r *request, out []byte) ([]byte, *pro
 }
 
 func (s *Server) listTools(ctx context.Context, detail string) toolList {
-	var tools []lazy.Listed
+	var tools []lazy.ListedTool
 	switch detail {
 	case "true":
 		tools = s.surface.Discovery.View(ctx).Stubs()
@@ -144,7 +144,7 @@ func (s *Server) listTools(ctx context.Context, detail string) toolList {
 	for i, l := range tools {
 		tokens += estimate.Tokens([]byte(l.Name+l.Description)) + estimate.Tokens(l.InputSchema)
 		list[i] = listedTool{
-			Listed: l, OutputSchema: l.OutputSchema,
+			ListedTool: l, OutputSchema: l.OutputSchema,
 			Annotations: annotations{l.Hints.ReadOnly, l.Hints.Destructive, l.Hints.Idempotent, l.Hints.OpenWorld},
 		}
 		s.asDefined(&list[i])

@@ -62,10 +62,10 @@ func (r *request) withLog(ctx context.Context) context.Context {
 		return ctx
 	}
 	return callctx.With(ctx, callctx.Log{Level: string(wanted), Tell: func(params json.RawMessage) {
-		var said struct{ Level mcp.LoggingLevel }
-		_ = json.Unmarshal(params, &said) // messages without a level are dropped
+		var meta struct{ Level mcp.LoggingLevel }
+		_ = json.Unmarshal(params, &meta) // messages without a level are dropped
 		r.deliver(func(r *request) bool {
-			return !said.Level.ShouldSendTo(r.wantedLog()) || r.notify(string(mcp.MethodNotificationMessage), params)
+			return !meta.Level.ShouldSendTo(r.wantedLog()) || r.notify(string(mcp.MethodNotificationMessage), params)
 		})
 	}})
 }

@@ -148,9 +148,9 @@ func refusedBatch(text []byte) []byte {
 	return failure(nil, mcp.INVALID_REQUEST, "batches are not served: send each message by itself")
 }
 
-// malformed returns the error of an invalid JSON-RPC message; nil if it is valid. mcp-go leaves
+// checkForm returns the error of an invalid JSON-RPC message; nil if it is valid. mcp-go leaves
 // some of these unanswered, and names Go types in other answers.
-func (m *message) malformed() *protocolError {
+func (m *message) checkForm() *protocolError {
 	switch id, params := m.id, m.rawParams; {
 	case len(id) > maxID:
 		m.id = nil
@@ -221,9 +221,9 @@ var (
 	plain  = regex.Lazy(`^(-?[0-9]{1,15}|"[ !#-%'-;=?-\[\]-~]*")$`) // the same after decoding and encoding
 )
 
-// masked returns the message for mcp-go. Its id, and the id of a request that it cancels, have a
+// mask returns the message for mcp-go. Its id, and the id of a request that it cancels, have a
 // form that mcp-go does not change.
-func (m *message) masked() []byte {
+func (m *message) mask() []byte {
 	params := m.rawParams
 	if m.isAnswer() {
 		return m.raw
@@ -270,12 +270,12 @@ func inOurWords(answer []byte) []byte {
 	if !bytes.Contains(answer, []byte(" into Go ")) {
 		return answer
 	}
-	return rewritten(answer, nil)
+	return rewriteID(answer, nil)
 }
 
-// rewritten returns an error of mcp-go in plain words, with another id if that is not nil. It
+// rewriteID returns an error of mcp-go in plain words, with another id if that is not nil. It
 // returns other answers unchanged.
-func rewritten(answer []byte, id json.RawMessage) []byte {
+func rewriteID(answer []byte, id json.RawMessage) []byte {
 	var m struct {
 		ID    json.RawMessage
 		Error *struct {

@@ -114,7 +114,7 @@ func (s *Server) relay(
 	case asks != nil:
 		return r.appendAsks(out, asks)
 	case answer.Err != nil:
-		return nil, s.failed(r, answer.Err)
+		return nil, s.handlerError(r, answer.Err)
 	case answer.Reply == nil:
 		return nil, missing
 	}

@@ -107,8 +107,8 @@ func (p *prompts) remove(client string, prompt *waitingPrompt) {
 // one round.
 const questionDelay = 10 * time.Millisecond
 
-// parking holds the calls whose clients have to answer.
-type parking struct {
+// parkedCalls holds the calls whose clients have to answer.
+type parkedCalls struct {
 	process string // prefix of every state of this process
 	prompts prompts
 
@@ -118,11 +118,11 @@ type parking struct {
 
 // parkedCall is a call that may ask its client.
 type parkedCall struct {
-	tool    string // name of the method and tool, with the caller's id
-	client  string
-	parking *parking
-	cancel  context.CancelFunc
-	done    chan toolfold.Answer // receives the answer once
+	tool   string // name of the method and tool, with the caller's id
+	client string
+	calls  *parkedCalls
+	cancel context.CancelFunc
+	done   chan toolfold.Answer // receives the answer once
 
 	mu           sync.Mutex
 	request      *request                   // the newest
@@ -169,12 +169,12 @@ func (s *Server) callModern(
 		return answer, nil, failed
 	}
 	if state == "" {
-		answer, asks = s.parking.start(ctx, r, tool, responses, run).wait(ctx)
+		answer, asks = s.parked.start(ctx, r, tool, responses, run).wait(ctx)
 		return answer, asks, nil
 	}
-	p := s.parking.leave(state, tool)
+	p := s.parked.leave(state, tool)
 	switch {
-	case p == nil && strings.HasPrefix(state, s.parking.process):
+	case p == nil && strings.HasPrefix(state, s.parked.process):
 		return answer, nil, &protocolError{code: mcp.INVALID_PARAMS,
 			message: "the call of this requestState has ended, or was continued already: call again without requestState"}
 	case p == nil:
@@ -198,12 +198,12 @@ func readResponses(raw json.RawMessage) (responses map[string]json.RawMessage, f
 
 // start starts a call. The call outlives a request that ends with a question, but it ends with a
 // cancelled request.
-func (l *parking) start(
+func (l *parkedCalls) start(
 	ctx context.Context, r *request, tool string, earlyAnswers map[string]json.RawMessage, run func(context.Context) toolfold.Answer,
 ) *parkedCall {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p := &parkedCall{
-		tool: tool, client: r.clientKey(), request: r, arrived: time.Now(), parking: l, cancel: cancel, earlyAnswers: earlyAnswers,
+		tool: tool, client: r.clientKey(), request: r, arrived: time.Now(), calls: l, cancel: cancel, earlyAnswers: earlyAnswers,
 		done: make(chan toolfold.Answer, 1), questions: map[string]*question{}, changed: make(chan struct{}, 1),
 	}
 	go func() {
@@ -215,8 +215,8 @@ func (l *parking) start(
 	return p
 }
 
-// leave takes a call of a tool out of the parking; nil if it is not there.
-func (l *parking) leave(state, tool string) *parkedCall {
+// leave takes a call of a tool out of parkedCalls; nil if it is not there.
+func (l *parkedCalls) leave(state, tool string) *parkedCall {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p, ok := l.calls[state]
@@ -288,14 +288,14 @@ func (p *parkedCall) Seen() time.Time {
 }
 
 // Ask implements [callctx.Client].
-func (p *parkedCall) Ask(ctx context.Context, asked callctx.Question) (json.RawMessage, error) {
-	ctx, done, err := p.parking.prompts.wait(ctx, p.client)
+func (p *parkedCall) Ask(ctx context.Context, form callctx.Question) (json.RawMessage, error) {
+	ctx, done, err := p.calls.prompts.wait(ctx, p.client)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	defer pause(ctx)()
-	q := &question{asked, make(chan json.RawMessage, 1)}
+	q := &question{form, make(chan json.RawMessage, 1)}
 	key := p.ask(q)
 	p.wake()
 	select {
@@ -305,7 +305,7 @@ func (p *parkedCall) Ask(ctx context.Context, asked callctx.Question) (json.RawM
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.questions, key)
-		if p.parking.leave(p.state, p.tool) != nil {
+		if p.calls.leave(p.state, p.tool) != nil {
 			p.cancel() // the client did not come back, so no client would get the rest
 		}
 		return nil, context.Cause(ctx)
@@ -347,7 +347,7 @@ func (p *parkedCall) park() *ordered.Map {
 	if len(p.questions) == 0 {
 		return nil
 	}
-	p.state = p.parking.process + uuid.NewString()
+	p.state = p.calls.process + uuid.NewString()
 	p.request.mu.Lock()
 	p.request.awaitsClient = true
 	p.request.mu.Unlock()
@@ -360,12 +360,12 @@ func (p *parkedCall) park() *ordered.Map {
 		}
 		requests.Set(key, ordered.Map{{Key: "method", Value: q.Method}, {Key: "params", Value: params}})
 	}
-	p.parking.mu.Lock()
-	defer p.parking.mu.Unlock()
-	if p.parking.calls == nil {
-		p.parking.calls = map[string]*parkedCall{}
+	p.calls.mu.Lock()
+	defer p.calls.mu.Unlock()
+	if p.calls.calls == nil {
+		p.calls.calls = map[string]*parkedCall{}
 	}
-	p.parking.calls[p.state] = p
+	p.calls.calls[p.state] = p
 	return &ordered.Map{
 		{Key: "resultType", Value: mcp.ResultTypeInputRequired}, {Key: "inputRequests", Value: requests}, {Key: "requestState", Value: p.state},
 	}

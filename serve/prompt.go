@@ -31,7 +31,7 @@ type listedArgument struct {
 func (s *Server) listPrompts(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	prompts, err := s.prompts(ctx)
 	if err != nil {
-		return nil, s.failed(r, err)
+		return nil, s.handlerError(r, err)
 	}
 	list := make([]listEntry, len(prompts))
 	for i, p := range prompts {
@@ -51,7 +51,7 @@ func (s *Server) listPrompts(ctx context.Context, r *request, out []byte) ([]byt
 func (s *Server) prompt(ctx context.Context, r *request, name string) (*Prompt, *protocolError) {
 	prompts, err := s.prompts(ctx)
 	if err != nil {
-		return nil, s.failed(r, err)
+		return nil, s.handlerError(r, err)
 	}
 	for i := range prompts {
 		if prompts[i].Name == name {
@@ -109,17 +109,17 @@ func (p *Prompt) judge(arguments map[string]string) string {
 		}
 	}
 	slices.Sort(unknown)
-	var said []string
+	var names []string
 	if missing != nil {
-		said = append(said, "needs "+strings.Join(missing, ", "))
+		names = append(names, "needs "+strings.Join(missing, ", "))
 	}
 	if unknown != nil {
-		said = append(said, "takes no "+strings.Join(unknown, ", "))
+		names = append(names, "takes no "+strings.Join(unknown, ", "))
 	}
-	if said == nil {
+	if names == nil {
 		return ""
 	}
-	return fmt.Sprintf("prompt %s %s; its arguments: %s", p.Name, strings.Join(said, " and "), strings.Join(declared, ", "))
+	return fmt.Sprintf("prompt %s %s; its arguments: %s", p.Name, strings.Join(names, " and "), strings.Join(declared, ", "))
 }
 
 // run appends the members that do returns, once a slot is free. do may ask the client's model or
@@ -140,7 +140,7 @@ func (s *Server) run(
 	case asks != nil:
 		return r.appendAsks(out, asks)
 	case answer.Err != nil:
-		return nil, s.failed(r, answer.Err)
+		return nil, s.handlerError(r, answer.Err)
 	}
 	return r.admission.append(append(out, answer.Content[1:len(answer.Content)-1]...), nil), nil
 }

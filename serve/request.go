@@ -320,7 +320,7 @@ type questions struct {
 func (q *questions) markSeen() { q.seen.Store(time.Now().UnixNano()) }
 
 // ask asks the client during a request.
-func (q *questions) ask(ctx context.Context, r *request, asked callctx.Question) (json.RawMessage, error) {
+func (q *questions) ask(ctx context.Context, r *request, question callctx.Question) (json.RawMessage, error) {
 	answer := make(chan *message, 1)
 	q.mu.Lock()
 	if q.open == nil {
@@ -333,10 +333,10 @@ func (q *questions) ask(ctx context.Context, r *request, asked callctx.Question)
 	defer q.forget(id)
 	text, err := json.Marshal(mcp.JSONRPCRequest{
 		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(json.RawMessage(id)),
-		Request: mcp.Request{Method: asked.Method}, Params: asked.Params,
+		Request: mcp.Request{Method: question.Method}, Params: question.Params,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("encoding %s: %w", asked.Method, err)
+		return nil, fmt.Errorf("encoding %s: %w", question.Method, err)
 	}
 	if !r.send(text) {
 		return nil, fmt.Errorf("the call that asks its client has ended")
@@ -351,7 +351,7 @@ func (q *questions) ask(ctx context.Context, r *request, asked callctx.Question)
 			return nil, fmt.Errorf("reading the answer: %w", err)
 		}
 		if reply.Error != nil {
-			return nil, fmt.Errorf("asking the client, %s: %s", asked.Method, reply.Error.Message)
+			return nil, fmt.Errorf("asking the client, %s: %s", question.Method, reply.Error.Message)
 		}
 		return reply.Result, nil
 	case <-ctx.Done():

@@ -118,7 +118,7 @@ func (x *Resource) at(uri string) *Location {
 func (s *Server) listResources(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	resources, err := s.resources(ctx)
 	if err != nil {
-		return nil, s.failed(r, err)
+		return nil, s.handlerError(r, err)
 	}
 	var list []listEntry
 	for _, x := range resources {
@@ -127,7 +127,7 @@ func (s *Server) listResources(ctx context.Context, r *request, out []byte) ([]b
 		} else if x.List != nil {
 			links, err := x.List(ctx)
 			if err != nil {
-				return nil, s.failed(r, fmt.Errorf("listing %s: %w", x.URI, err))
+				return nil, s.handlerError(r, fmt.Errorf("listing %s: %w", x.URI, err))
 			}
 			for _, link := range links {
 				list = append(list, listEntry{link.URI, link})
@@ -152,7 +152,7 @@ type listedTemplate struct {
 func (s *Server) listTemplates(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	resources, err := s.resources(ctx)
 	if err != nil {
-		return nil, s.failed(r, err)
+		return nil, s.handlerError(r, err)
 	}
 	var list []listEntry
 	for _, x := range resources {
@@ -184,7 +184,7 @@ func (s *Server) readResource(ctx context.Context, r *request, out []byte) ([]by
 	}
 	resources, err := s.resources(ctx)
 	if err != nil {
-		return nil, s.failed(r, err)
+		return nil, s.handlerError(r, err)
 	}
 	resource, at := find(resources, uri)
 	if resource == nil {
@@ -198,11 +198,11 @@ func (s *Server) readResource(ctx context.Context, r *request, out []byte) ([]by
 		return out, failed
 	}
 	out, failed := s.run(r.withProgress(r.withCaller(ctx)), r, out, uri, func(ctx context.Context) (ordered.Map, error) {
-		held, err := resource.Read(ctx, *at)
+		body, err := resource.Read(ctx, *at)
 		if err != nil {
 			return nil, err
 		}
-		return r.fresh(ordered.Map{{Key: "contents", Value: []json.RawMessage{held.At(uri)}}}), nil
+		return r.fresh(ordered.Map{{Key: "contents", Value: []json.RawMessage{body.At(uri)}}}), nil
 	})
 	if failed != nil && failed.code == mcp.INVALID_PARAMS {
 		return nil, r.nothingAt(uri, failed.message)
@@ -233,9 +233,9 @@ func (s *Server) answerable(err error) *toolfold.Error {
 	return toolfold.Errorf(toolfold.Internal, "the server failed; its log has more")
 }
 
-// failed converts an error for the protocol. Its code blames the request only if the caller can
+// handlerError converts an error for the protocol. Its code blames the request only if the caller can
 // correct it.
-func (s *Server) failed(r *request, err error) *protocolError {
+func (s *Server) handlerError(r *request, err error) *protocolError {
 	known := s.answerable(err)
 	if known.Lacking != "" && r.modern() {
 		return lacks(known)

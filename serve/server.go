@@ -94,7 +94,7 @@ type Options struct {
 	// server has none, and does not declare the extension.
 	Skills func(ctx context.Context) ([]Skill, error)
 
-	// Kept returns the resource that holds the whole of a truncated answer, by its [toolfold.Answer.Kept]. A
+	// Kept returns the resource that holds the whole of a truncated answer, by its [toolfold.Answer.StoredField]. A
 	// link to it follows the text of the answer. Nil = no links.
 	Kept func(id string) content.Link
 
@@ -183,7 +183,7 @@ type Server struct {
 	hints      bool // whether search hints are listed
 	waits      patience
 	calls      calls
-	parking    parking
+	parked     parkedCalls
 	admissions cache[*admission]
 	lists      atomic.Pointer[cache[toolList]] // by rights and the request's lazy member; without lists of sessions that loaded tools
 	grown      sync.Map                        // ids of the sessions whose list has grown
@@ -307,7 +307,7 @@ func New(o Options) (*Server, error) {
 		waits: usualPatience,
 		calls: calls{free: make(chan struct{}, limits.Calls)}, methods: o.ownMethods(), prompts: o.Prompts, resources: o.Resources,
 		skills: o.Skills, others: o.Others, answerLink: o.Kept, onSessionEnd: o.SessionEnded, instructions: o.InstructionsFor,
-		parking: parking{process: uuid.NewString()[:8] + "-"},
+		parked: parkedCalls{process: uuid.NewString()[:8] + "-"},
 	}
 	if o.Others != nil {
 		s.watches.watch = o.Others.Watch

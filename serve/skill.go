@@ -54,13 +54,13 @@ func (s *Skill) uri(file string) string { return skillScheme + s.Name + "/" + fi
 
 // content returns the content of a file.
 func (f SkillFile) content() content.Held {
-	held := content.Held{MIME: f.mime()}
+	body := content.Held{MIME: f.mime()}
 	if utf8.Valid(f.Data) {
-		held.Text = string(f.Data)
+		body.Text = string(f.Data)
 	} else {
-		held.Blob = f.Data
+		body.Blob = f.Data
 	}
-	return held
+	return body
 }
 
 func (f SkillFile) digest() string {
@@ -112,7 +112,7 @@ func (s *Skill) entry() skillEntry {
 func (s *Server) listSkills(ctx context.Context, r *request, out []byte) ([]byte, *protocolError) {
 	skills, err := s.skills(ctx)
 	if err != nil {
-		return nil, s.failed(r, err)
+		return nil, s.handlerError(r, err)
 	}
 	page, next, failed := pageOf(r, skills, func(k Skill) string { return k.uri(skillFile) })
 	if failed != nil {
@@ -148,7 +148,7 @@ func (s *Server) skillRequest(ctx context.Context, r *request) (uri string, skil
 	}
 	skills, err := s.skills(ctx)
 	if err != nil {
-		return "", nil, s.failed(r, err)
+		return "", nil, s.handlerError(r, err)
 	}
 	return uri, skills, nil
 }

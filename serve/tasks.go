@@ -116,12 +116,12 @@ func (s *Server) withTasks(ctx context.Context, r *request) context.Context {
 	if s.tasks == nil || !r.takesTasks() {
 		return ctx
 	}
-	return call.WithDeferral(ctx, func(ctx context.Context, c *call.Call) (toolfold.Answer, bool) { return s.deferred(ctx, r, c) })
+	return call.WithDeferral(ctx, func(ctx context.Context, c *call.Call) (toolfold.Answer, bool) { return s.withDeferral(ctx, r, c) })
 }
 
-// deferred is the [call.Deferral] for clients that accept tasks. It keeps a call, or finds the task
+// withDeferral is the [call.Deferral] for clients that accept tasks. It keeps a call, or finds the task
 // that a call waits for. If the task ends in time, its result is the answer, else the task is.
-func (s *Server) deferred(ctx context.Context, r *request, c *call.Call) (toolfold.Answer, bool) {
+func (s *Server) withDeferral(ctx context.Context, r *request, c *call.Call) (toolfold.Answer, bool) {
 	awaits := c.Entry.Action.AwaitsTask
 	var id string
 	if args, _ := c.Arguments(); awaits {
@@ -249,7 +249,7 @@ func (s *Server) aboutTask(ctx context.Context, r *request, out []byte) ([]byte,
 	case methodTasksCancel:
 		if !t.Status.final() && !t.Awaited {
 			if err := s.tasks.Cancel(ctx, id); err != nil {
-				return nil, s.failed(r, err)
+				return nil, s.handlerError(r, err)
 			}
 		}
 	case methodTasksUpdate:
@@ -283,7 +283,7 @@ func (s *Server) answerTask(ctx context.Context, r *request, t Task) *protocolEr
 		return nil
 	}
 	if err := s.tasks.Answer(ctx, t.ID, answers); err != nil {
-		return s.failed(r, err)
+		return s.handlerError(r, err)
 	}
 	return nil
 }
@@ -317,7 +317,7 @@ var lacksTasks = &protocolError{
 func (s *Server) find(ctx context.Context, r *request, id string) (Task, *protocolError) {
 	t, found, err := s.tasks.Find(ctx, id)
 	if err != nil {
-		return t, s.failed(r, err)
+		return t, s.handlerError(r, err)
 	}
 	if !found {
 		return t, &protocolError{code: mcp.INVALID_PARAMS, message: fmt.Sprintf("there is no task %.100q", id)}
@@ -327,15 +327,15 @@ func (s *Server) find(ctx context.Context, r *request, id string) (Task, *protoc
 
 // appendTask appends a task with its result, in the form that the call would have had.
 func (s *Server) appendTask(ctx context.Context, r *request, out []byte, t Task) ([]byte, *protocolError) {
-	members, refused := s.detailed(ctx, r, t)
+	members, refused := s.taskDetail(ctx, r, t)
 	if refused != nil {
 		return nil, refused
 	}
 	return r.appendMembers(out, "complete", members), nil
 }
 
-// detailed returns the members of a task, with its result, error or questions.
-func (s *Server) detailed(ctx context.Context, r *request, t Task) (ordered.Map, *protocolError) {
+// taskDetail returns the members of a task, with its result, error or questions.
+func (s *Server) taskDetail(ctx context.Context, r *request, t Task) (ordered.Map, *protocolError) {
 	members := t.members()
 	switch t.Status {
 	case TaskInputRequired:

@@ -107,7 +107,7 @@ func (w *watches) without(key any, uri string) *watch {
 		if slices.Contains(one.uris, gone) {
 			continue
 		}
-		if len(w.locked(gone)) == 0 {
+		if len(w.lockAll(gone)) == 0 {
 			w.notifyOthers(one.by[gone], gone, false)
 		}
 		delete(one.by, gone)
@@ -119,10 +119,10 @@ func (w *watches) without(key any, uri string) *watch {
 func (w *watches) of(uri string) []*watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.locked(uri)
+	return w.lockAll(uri)
 }
 
-func (w *watches) locked(uri string) (all []*watch) {
+func (w *watches) lockAll(uri string) (all []*watch) {
 	for _, one := range w.byKey {
 		if slices.Contains(one.uris, uri) {
 			all = append(all, one)
@@ -160,7 +160,7 @@ func (s *Server) subscribe(ctx context.Context, r *request, out []byte) ([]byte,
 	}
 	resources, err := s.resources(ctx)
 	if err != nil {
-		return nil, s.failed(r, err)
+		return nil, s.handlerError(r, err)
 	}
 	if found, _ := find(resources, uri); found == nil && !s.othersHave(ctx, uri) {
 		return nil, r.nothingAt(uri, "there is no such resource")
@@ -223,8 +223,8 @@ var tooManyWatches = &method{standIn: mcp.MethodToolsList, handle: func(
 
 // listen is called by mcp-go for subscriptions/listen. It subscribes the stream to its resources
 // while it is open.
-func (s *Server) listen(ctx context.Context, id any, asked *mcp.SubscriptionsListenRequest) {
-	r, uris := requestOf(ctx), asked.Params.Notifications.ResourceSubscriptions
+func (s *Server) listen(ctx context.Context, id any, request *mcp.SubscriptionsListenRequest) {
+	r, uris := requestOf(ctx), request.Params.Notifications.ResourceSubscriptions
 	if r == nil || s.resources == nil || len(uris) == 0 {
 		return
 	}

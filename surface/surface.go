@@ -67,7 +67,7 @@ func Tools(families []*toolfold.Family, o Options) []entry.Tool {
 }
 
 // List returns the tools/list of the families.
-func List(families []*toolfold.Family, o Options) []lazy.Listed {
+func List(families []*toolfold.Family, o Options) []lazy.ListedTool {
 	o = o.complete()
 	return lazy.List(lazy.Within(Tools(families, o), o.Tier), o.Level)
 }
@@ -205,13 +205,13 @@ func New(o Options) *Surface {
 		return s.Discovery.Keep(ctx, answer, again)
 	}
 	client := func(r *toolfold.Rights) *call.Resolver { return s.view(r).resolvers().client }
-	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: keep}).Accepting(client)
+	s.Client = s.Runner.Bounded(call.Bound{Bytes: o.ResultLimit, Keep: keep}).WithResolver(client)
 	s.Discovery = lazy.NewDiscovery(
 		func(r *toolfold.Rights) *lazy.View { return s.view(r).View },
 		func(ctx context.Context) { s.onGrow(ctx) },
 	)
 	if o.Strict {
-		s.Client = s.Client.OnlyListed(s.lists)
+		s.Client = s.Client.WithListing(s.lists)
 	}
 	return s
 }
@@ -227,7 +227,7 @@ func (s *Surface) lists(ctx context.Context, name string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.Discovery.List(ctx), func(l lazy.Listed) bool { return l.Name == name })
+	return slices.ContainsFunc(s.Discovery.List(ctx), func(l lazy.ListedTool) bool { return l.Name == name })
 }
 
 // permissions rejects actions that the rights of the surface or of the caller do not include.
@@ -318,10 +318,10 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 		if !told {
 			return names.Silent(all, func(a *toolfold.Action) bool { return r.Allow(a) && s.rights.Allow(a) }, r.Title)
 		}
-		names = names.Lacking(func() map[string]string { return s.Discovery.Absent(within) },
+		names = names.WithAbsent(func() map[string]string { return s.Discovery.Absent(within) },
 			func(name string) *toolfold.Error { return s.Discovery.Withheld(name, within) })
 		if both := s.rights.And(r); both != nil {
-			return names.Explaining(all, both.Reason)
+			return names.WithReasons(all, both.Reason)
 		}
 		return names
 	}

@@ -24,13 +24,13 @@ func TestTier(t *testing.T) {
 		for _, level := range lazy.Levels() {
 			s := live(t, surface.Options{Mode: mode, Level: level, Tier: toolfold.Core}) // weather_report is extended
 			view := s.Discovery.View(t.Context())
-			for how, list := range map[string][]lazy.Listed{
+			for how, list := range map[string][]lazy.ListedTool{
 				"tools/list": s.Discovery.List(t.Context()), "tools/list at full": view.ListAt(lazy.Full), "stubs": view.Stubs(),
 			} {
-				if !slices.ContainsFunc(list, func(l lazy.Listed) bool { return l.Name == "tool_call" }) {
+				if !slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == "tool_call" }) {
 					t.Errorf("%s %s: %s has no tool_call", mode, level, how)
 				}
-				if slices.ContainsFunc(list, func(l lazy.Listed) bool { return l.Name == "weather_report" }) {
+				if slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == "weather_report" }) {
 					t.Errorf("%s %s: %s has weather_report", mode, level, how)
 				}
 			}
@@ -63,7 +63,7 @@ func TestLoadBeyondTheTier(t *testing.T) {
 	if !strings.Contains(string(answer.Content), `"listed":true`) {
 		t.Errorf("load answered %s", answer.Content)
 	}
-	if list := s.Discovery.List(ctx); !slices.ContainsFunc(list, func(l lazy.Listed) bool { return l.Name == "weather_report" }) {
+	if list := s.Discovery.List(ctx); !slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == "weather_report" }) {
 		t.Errorf("it is not listed: %v", list)
 	}
 	if list := s.Discovery.List(t.Context()); len(list) != 2 {
@@ -79,7 +79,7 @@ func TestCallsAreShownAsListed(t *testing.T) {
 		described := string(s.Client.Call(t.Context(), "tools", json.RawMessage(`{"action":"describe","params":{"name":"weather_report"}}`)).
 			Content)
 		listed := s.Discovery.List(t.Context())
-		at := slices.IndexFunc(listed, func(l lazy.Listed) bool { return l.Name == "weather_report" })
+		at := slices.IndexFunc(listed, func(l lazy.ListedTool) bool { return l.Name == "weather_report" })
 		if at < 0 {
 			continue
 		}

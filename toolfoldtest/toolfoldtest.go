@@ -69,7 +69,7 @@ func Derived(t *testing.T, s *toolfold.Family) string {
 	return b.String()
 }
 
-func lines(list []lazy.Listed) []string {
+func lines(list []lazy.ListedTool) []string {
 	var lines []string
 	for _, l := range list {
 		lines = append(lines, string(ordered.MustJSON(l)))

@@ -157,8 +157,8 @@ func (a Accounts) update(ctx context.Context, edit func(map[string]*login) (chan
 	return nil
 }
 
-// obtained returns the login for a token that was requested at issued.
-func obtained(url string, token oauth2.Token, issued time.Time, client registration) *login {
+// keepToken returns the login for a token that was requested at issued.
+func keepToken(url string, token oauth2.Token, issued time.Time, client registration) *login {
 	if token.ExpiresIn > 0 { // the library counts from the response, and by its own clock
 		token.Expiry = issued.Add(time.Duration(token.ExpiresIn) * time.Second)
 	}
@@ -186,11 +186,11 @@ func (a *Account) token(ctx context.Context, refused string) (string, error) {
 	if a.login != nil && fresh() {
 		return a.login.Token.AccessToken, nil
 	}
-	written := a.accounts.modTime()
-	if a.login == nil && a.looked && written.Equal(a.lacks) {
+	modified := a.accounts.modTime()
+	if a.login == nil && a.looked && modified.Equal(a.lacks) {
 		return "", nil
 	}
-	a.looked, a.lacks = true, written
+	a.looked, a.lacks = true, modified
 	var failed error
 	err := a.accounts.update(ctx, func(logins map[string]*login) bool { // another process may have renewed it
 		if a.login = logins[a.name]; a.login == nil || a.login.URL != a.url {
@@ -245,7 +245,7 @@ func (a *Account) renew(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("renewing the login: %w", err)
 	}
-	a.login = obtained(a.login.URL, *token, issued, client)
+	a.login = keepToken(a.login.URL, *token, issued, client)
 	return nil
 }
 

@@ -189,8 +189,8 @@ func TestOddTools(t *testing.T) {
 		"tool 2 is left out: its name is a number and not a text", "tool 3 is left out: it has no name",
 		"tool shy is left out: its readOnlyHint is a text and not a boolean",
 	}
-	if strings.Join(answer.Left, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%q", answer.Left)
+	if strings.Join(answer.LeftOut, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%q", answer.LeftOut)
 	}
 }
 

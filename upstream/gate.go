@@ -112,8 +112,8 @@ func (g *gate) note(text []byte) {
 	}
 }
 
-// outgoing records a message to the server, and returns the message to send in its place.
-func (g *gate) outgoing(message jsonrpc.Message) jsonrpc.Message {
+// onSend records a message to the server, and returns the message to send in its place.
+func (g *gate) onSend(message jsonrpc.Message) jsonrpc.Message {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch m := message.(type) {
@@ -447,8 +447,8 @@ func object(params json.RawMessage) json.RawMessage {
 }
 
 // onReply handles a reply of the server.
-func (g *gate) onReply(text []byte, written, result, failed json.RawMessage, out func(jsonrpc.Message)) {
-	n, usable := number(string(written))
+func (g *gate) onReply(text []byte, message, result, failed json.RawMessage, out func(jsonrpc.Message)) {
+	n, usable := number(string(message))
 	id := idOf(n)
 	g.mu.Lock()
 	r := g.requests[id]
@@ -549,10 +549,10 @@ func refusal(failed json.RawMessage) *jsonrpc.Error {
 
 // onRequest handles a request of the server. Questions go to the clients of calls; the library answers
 // other requests.
-func (g *gate) onRequest(text []byte, written json.RawMessage, r, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
-	if id, ok := ordered.Text(written); ok {
+func (g *gate) onRequest(text []byte, message json.RawMessage, r, stream *jsonrpc.Request, out func(jsonrpc.Message)) {
+	if id, ok := ordered.Text(message); ok {
 		r.ID, _ = jsonrpc.MakeID(id)
-	} else if n, ok := number(string(written)); ok {
+	} else if n, ok := number(string(message)); ok {
 		r.ID = idOf(n)
 	} else {
 		g.note(text) // without a usable id it cannot be answered
@@ -562,7 +562,7 @@ func (g *gate) onRequest(text []byte, written json.RawMessage, r, stream *jsonrp
 	q.ctx, q.cancel = context.WithCancel(g.life)
 	g.mu.Lock()
 	_, twice := g.serverRequests[r.ID]
-	full := twice || len(g.serverRequests) >= maxAsked
+	full := twice || len(g.serverRequests) >= maxQuestions
 	if !full {
 		g.serverRequests[r.ID] = q.cancel
 		if isQuestion(r.Method) {

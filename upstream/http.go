@@ -94,7 +94,7 @@ func (r *remote) Connect(ctx context.Context) (mcp.Connection, error) {
 		end()
 		return nil, cmp.Or(ctx.Err(), err)
 	}
-	c := &exchange{Connection: connection, remote: r, incoming: make(chan incoming)}
+	c := &exchange{Connection: connection, remote: r, incoming: make(chan incomingMessage)}
 	r.gate.answer, r.gate.inject = c.Write, r.pass
 	go c.read()
 	return c, nil
@@ -112,11 +112,11 @@ func (r *remote) pass(m jsonrpc.Message) {
 type exchange struct {
 	mcp.Connection
 	remote   *remote
-	incoming chan incoming
+	incoming chan incomingMessage
 	once     sync.Once
 }
 
-type incoming struct {
+type incomingMessage struct {
 	message jsonrpc.Message
 	err     error
 }
@@ -126,7 +126,7 @@ func (c *exchange) read() {
 	for {
 		m, err := c.Connection.Read(c.remote.gate.life)
 		select {
-		case c.incoming <- incoming{m, err}:
+		case c.incoming <- incomingMessage{m, err}:
 		case <-c.remote.closed:
 			return
 		}
@@ -150,15 +150,15 @@ func (c *exchange) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// sending is the context key of the request that an HTTP request carries.
-type sending struct{}
+// sendingKey is the context key of the request that an HTTP request carries.
+type sendingKey struct{}
 
 // Write implements [mcp.Connection].
 func (c *exchange) Write(ctx context.Context, message jsonrpc.Message) error {
-	message = c.remote.gate.outgoing(message)
+	message = c.remote.gate.onSend(message)
 	request, ok := message.(*jsonrpc.Request)
 	if ok && request.IsCall() {
-		ctx = context.WithValue(ctx, sending{}, request)
+		ctx = context.WithValue(ctx, sendingKey{}, request)
 		if request.Method == discover { // an expired probe ends its POST
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithCancel(ctx)
@@ -187,7 +187,7 @@ func (c *exchange) Close() error {
 
 // RoundTrip implements [http.RoundTripper].
 func (r *remote) RoundTrip(request *http.Request) (*http.Response, error) {
-	call, _ := request.Context().Value(sending{}).(*jsonrpc.Request)
+	call, _ := request.Context().Value(sendingKey{}).(*jsonrpc.Request)
 	response, err := r.send(request)
 	if err != nil {
 		if call != nil && r.server.SSE {

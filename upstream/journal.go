@@ -53,11 +53,11 @@ func (s Server) journal() *journal {
 		return nil
 	}
 	secrets := s.secrets()
-	return &journal{path: s.Journal, masked: func(text string) string { return s.masked(text, secrets) }}
+	return &journal{path: s.Journal, masked: func(text string) string { return s.mask(text, secrets) }}
 }
 
-// masked returns a text without secrets.
-func (s Server) masked(text string, secrets []string) string {
+// mask returns a text without secrets.
+func (s Server) mask(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, redact.Hidden)
 	}
@@ -219,8 +219,8 @@ func readTail(name string) (string, error) {
 // refusedText returns the journal text for the error of a call. It is empty if the server is not at
 // fault.
 func refusedText(c Call, err error) string {
-	var refused *Refused
-	var lost *Lost
+	var refused *ProtocolError
+	var lost *LostAnswerError
 	if !errors.As(err, &refused) && !errors.As(err, &lost) {
 		return ""
 	}

@@ -39,7 +39,7 @@ func TestJournal(t *testing.T) {
 			t.Fatalf("wrote %d, %v", n, err)
 		}
 	}
-	j.note(refusedEntry, refusedText(Call{Tool: "ok"}, &Refused{Code: -32602, Message: "a\nb"}))
+	j.note(refusedEntry, refusedText(Call{Tool: "ok"}, &ProtocolError{Code: -32602, Message: "a\nb"}))
 	j.note(failedEntry, refusedText(Call{}, errors.New("ours"))) // empty
 	j.end()
 	long := strings.Repeat("x", 2*maxPending)

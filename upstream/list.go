@@ -32,8 +32,8 @@ func (s *Session) List(ctx context.Context) (Answer, error) {
 	if err != nil {
 		return Answer{}, s.fail(ctx, err)
 	}
-	if more := len(answer.Left) - maxNamed; more > 0 {
-		answer.Left = append(answer.Left[:maxNamed], fmt.Sprintf("%d more entries are left out", more))
+	if more := len(answer.LeftOut) - maxNamed; more > 0 {
+		answer.LeftOut = append(answer.LeftOut[:maxNamed], fmt.Sprintf("%d more entries are left out", more))
 	}
 	hello := s.session.InitializeResult()
 	if hello == nil || hello.Capabilities == nil {
@@ -65,7 +65,7 @@ func (s *Session) List(ctx context.Context) (Answer, error) {
 // lacks reports whether an error means that the server does not have the method. Many servers declare
 // resources but have no templates.
 func lacks(err error) bool {
-	refused, ok := errors.AsType[*Refused](err)
+	refused, ok := errors.AsType[*ProtocolError](err)
 	return ok && refused.Code == jsonrpc.CodeMethodNotFound
 }
 
@@ -87,7 +87,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 		answer.Legacy = s.legacy()
 		if c := hello.Capabilities; c != nil && c.Tools == nil {
 			if c.Prompts == nil && c.Resources == nil {
-				answer.Left = []string{"it declares no tools, prompts or resources in its capabilities"}
+				answer.LeftOut = []string{"it declares no tools, prompts or resources in its capabilities"}
 			}
 			return answer, nil
 		}
@@ -102,18 +102,18 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 			Tools      []json.RawMessage `json:"tools"`
 			NextCursor json.RawMessage   `json:"nextCursor"`
 		}
-		sent := s.gate.page()
-		if last != nil && bytes.Equal(sent, last) { // the server ignores the cursor, which is not a text
-			answer.Left = append(answer.Left, "pages behind the first are not read: its cursor is no text and leads to the same page")
+		params := s.gate.page()
+		if last != nil && bytes.Equal(params, last) { // the server ignores the cursor, which is not a text
+			answer.LeftOut = append(answer.LeftOut, "pages behind the first are not read: its cursor is no text and leads to the same page")
 			s.hasListed.Store(true)
 			return answer, nil
 		}
-		if err := json.Unmarshal(sent, &page); err != nil || page.Tools == nil {
-			answer.Left = append(answer.Left, "its answer to tools/list has no list of tools")
+		if err := json.Unmarshal(params, &page); err != nil || page.Tools == nil {
+			answer.LeftOut = append(answer.LeftOut, "its answer to tools/list has no list of tools")
 		}
 		for i, tool := range page.Tools {
 			if odd := oddity(tool); odd != "" {
-				answer.Left = append(answer.Left, fmt.Sprintf("tool %s is left out: %s", nameOf(tool, i), odd))
+				answer.LeftOut = append(answer.LeftOut, fmt.Sprintf("tool %s is left out: %s", nameOf(tool, i), odd))
 			} else {
 				answer.Tools = append(answer.Tools, tool)
 			}
@@ -123,7 +123,7 @@ func (s *Session) listTools(ctx context.Context) (Answer, error) {
 			return answer, nil
 		}
 		if last = nil; kindOf(page.NextCursor) != "a text" {
-			last = sent
+			last = params
 		}
 		if seen[cursor] {
 			break

@@ -37,7 +37,7 @@ type Login struct {
 // LogIn lets a user log in at the server of an account, and stores the login. It returns ErrNoLogin if
 // the server requires no login.
 func (a *Account) LogIn(ctx context.Context, l Login) (err error) {
-	if l.Server, err = l.Server.Filled(ctx); err != nil {
+	if l.Server, err = l.Server.Expand(ctx); err != nil {
 		return err
 	}
 	request, response, err := challenge(ctx, l.Server)
@@ -58,7 +58,7 @@ func (a *Account) LogIn(ctx context.Context, l Login) (err error) {
 		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			l.Show(args.URL)
 			if l.Paste == nil {
-				return served(ctx, listener)
+				return serveLogin(ctx, listener)
 			}
 			address, err := l.Paste(ctx)
 			if err != nil {
@@ -76,7 +76,7 @@ func (a *Account) LogIn(ctx context.Context, l Login) (err error) {
 				Style: config.Endpoint.AuthStyle, Scopes: config.Scopes,
 			}
 			err := a.accounts.update(ctx, func(logins map[string]*login) bool {
-				logins[a.name] = obtained(a.url, *token, a.accounts.now(), client)
+				logins[a.name] = keepToken(a.url, *token, a.accounts.now(), client)
 				return true
 			})
 			return oauth2.StaticTokenSource(token), err
@@ -147,8 +147,8 @@ func challenge(ctx context.Context, s Server) (*http.Request, *http.Response, er
 	return request, response, nil
 }
 
-// served waits for the redirect of the browser from the authorization server.
-func served(ctx context.Context, listener net.Listener) (*auth.AuthorizationResult, error) {
+// serveLogin waits for the redirect of the browser from the authorization server.
+func serveLogin(ctx context.Context, listener net.Listener) (*auth.AuthorizationResult, error) {
 	type outcome struct {
 		result *auth.AuthorizationResult
 		err    error

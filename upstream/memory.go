@@ -16,7 +16,7 @@ type Memory struct {
 	limit int64
 
 	mu    sync.Mutex
-	held  int64
+	bytes int64
 	freed chan struct{} // closed when memory is released; nil if nothing waits
 }
 
@@ -76,8 +76,8 @@ func (m *Memory) hold(bytes int64) error {
 	defer late.Stop()
 	for {
 		m.mu.Lock()
-		if m.held+bytes <= m.limit {
-			m.held += bytes
+		if m.bytes+bytes <= m.limit {
+			m.bytes += bytes
 			m.mu.Unlock()
 			return nil
 		}
@@ -105,7 +105,7 @@ func (m *Memory) release(bytes int64) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held -= bytes
+	m.bytes -= bytes
 	if m.freed != nil {
 		close(m.freed)
 		m.freed = nil

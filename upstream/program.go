@@ -164,7 +164,7 @@ func (p *program) Read(ctx context.Context) (jsonrpc.Message, error) {
 // Write implements [mcp.Connection]. If the context ends in the middle of a message, another goroutine
 // writes the rest before any other message.
 func (p *program) Write(ctx context.Context, message jsonrpc.Message) error {
-	line, err := jsonrpc.EncodeMessage(p.gate.outgoing(message))
+	line, err := jsonrpc.EncodeMessage(p.gate.onSend(message))
 	if err != nil {
 		return err
 	}

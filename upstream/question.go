@@ -36,8 +36,8 @@ type Question struct {
 // holdTime limits how long a question waits for its call to become known.
 const holdTime = 10 * time.Second
 
-// maxAsked is the number of requests of a server that may run at a time. More are ignored.
-const maxAsked = 4096
+// maxQuestions is the number of requests of a server that may run at a time. More are ignored.
+const maxQuestions = 4096
 
 // question is a request of the server for the client of a call. The gate's mutex guards of, running and
 // isWanted.
@@ -190,7 +190,7 @@ func (g *gate) exclude(c *call) {
 	for _, q := range slices.Clone(g.heldQuestions) {
 		q.running = slices.DeleteFunc(q.running, func(running *call) bool { return running == c })
 		if len(q.running) == 1 {
-			g.heldQuestions = slices.DeleteFunc(g.heldQuestions, func(held *question) bool { return held == q })
+			g.heldQuestions = slices.DeleteFunc(g.heldQuestions, func(other *question) bool { return other == q })
 			g.attribute(q, q.running[0])
 		}
 	}

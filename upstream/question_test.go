@@ -83,14 +83,14 @@ func asks() *mcp.Server {
 	return s
 }
 
-// asking is a session with a server that asks questions.
-type asking struct {
+// askingSession is a session with a server that asks questions.
+type askingSession struct {
 	*upstream.Session
 	t *testing.T
 }
 
 // askingOf starts a server of the older era that asks questions: a program, or at a URL.
-func askingOf(t *testing.T, byURL bool) asking {
+func askingOf(t *testing.T, byURL bool) askingSession {
 	t.Helper()
 	server := play("asks")
 	if server.Legacy = true; byURL {
@@ -108,26 +108,26 @@ func askingOf(t *testing.T, byURL bool) asking {
 		t.Fatal(err)
 	}
 	t.Cleanup(session.Close)
-	return asking{session, t}
+	return askingSession{session, t}
 }
 
-// asked is a question that a call received. Its answer is sent to answer.
-type asked struct {
+// pendingQuestion is a question that a call received. Its answer is sent to answer.
+type pendingQuestion struct {
 	upstream.Question
 	answer chan<- string
 }
 
-// running is a running call.
-type running struct {
+// runningCall is a running call.
+type runningCall struct {
 	begun  <-chan struct{} // closed once the server has begun the call
 	queue  <-chan bool     // see [upstream.Call]
-	asked  <-chan asked
+	asked  <-chan pendingQuestion
 	result <-chan string
 }
 
 // call calls a tool; known sets [upstream.Call.Asks].
-func (s asking) call(ctx context.Context, tool, is string, known bool) *running {
-	begun, queue, questions, result := make(chan struct{}), make(chan bool, 10), make(chan asked, 100), make(chan string, 1)
+func (s askingSession) call(ctx context.Context, tool, is string, known bool) *runningCall {
+	begun, queue, questions, result := make(chan struct{}), make(chan bool, 10), make(chan pendingQuestion, 100), make(chan string, 1)
 	var once sync.Once
 	c := upstream.Call{
 		Tool: tool, Arguments: json.RawMessage(`{"is":"` + is + `"}`), Asks: known, Queue: func(waits bool) { queue <- waits },
@@ -139,7 +139,7 @@ func (s asking) call(ctx context.Context, tool, is string, known bool) *running 
 				s.t.Errorf("%s is asked before its progress is told", is)
 			}
 			answer := make(chan string, 1)
-			questions <- asked{q, answer}
+			questions <- pendingQuestion{q, answer}
 			select {
 			case name := <-answer:
 				return json.RawMessage(`{"action":"accept","content":{"name":"` + name + `"}}`), nil
@@ -160,11 +160,11 @@ func (s asking) call(ctx context.Context, tool, is string, known bool) *running 
 		_ = json.Unmarshal(raw, &answer)
 		result <- answer.Content[0].Text
 	}()
-	return &running{begun: begun, queue: queue, asked: questions, result: result}
+	return &runningCall{begun: begun, queue: queue, asked: questions, result: result}
 }
 
 // expect receives a question with this message, and answers it.
-func (r *running) expect(t *testing.T, is string) {
+func (r *runningCall) expect(t *testing.T, is string) {
 	t.Helper()
 	q := <-r.asked
 	if !strings.Contains(string(q.Params), `"message":"`+is+`"`) {
@@ -173,7 +173,7 @@ func (r *running) expect(t *testing.T, is string) {
 	q.answer <- "for " + is
 }
 
-func (r *running) ends(t *testing.T, want string) {
+func (r *runningCall) ends(t *testing.T, want string) {
 	t.Helper()
 	if got := <-r.result; !strings.Contains(got, want) {
 		t.Errorf("it ended with %q, want %q", got, want)
@@ -184,12 +184,12 @@ func (r *running) ends(t *testing.T, want string) {
 func TestQuestionsOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := askingOf(t, true)
-	calls := map[string]*running{}
+	calls := map[string]*runningCall{}
 	for n := range 120 {
 		is := fmt.Sprint("call ", n)
 		calls[is] = s.call(t.Context(), "ask", is, n%2 == 0)
 	}
-	open := map[string]asked{}
+	open := map[string]pendingQuestion{}
 	for is, c := range calls { // each call has asked before the first answer
 		q := <-c.asked
 		if open[is] = q; !strings.Contains(string(q.Params), `"message":"`+is+`"`) {
@@ -256,7 +256,7 @@ func TestFirstQuestionOfProgram(t *testing.T) {
 	asks.ends(t, "for first")
 	waits.ends(t, "released")
 	one, two := s.call(t.Context(), "ask", "one", false), s.call(t.Context(), "ask", "two", false) // from now on the tool is known to ask
-	var later *running
+	var later *runningCall
 	select {
 	case q := <-one.asked:
 		q.answer <- "for one"
@@ -278,7 +278,7 @@ func TestFirstQuestionsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := askingOf(t, false)
 	ctx, cancel := context.WithCancel(t.Context())
-	for _, c := range []*running{s.call(ctx, "meet", "one", false), s.call(ctx, "meet too", "two", false)} {
+	for _, c := range []*runningCall{s.call(ctx, "meet", "one", false), s.call(ctx, "meet too", "two", false)} {
 		c.ends(t, "2 calls of this server run, in all sessions that share it, so it is not known whose client it asks: call again, "+
 			"calls of meet, meet too run one at a time from now on")
 	}

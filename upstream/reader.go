@@ -75,7 +75,7 @@ func (o *outline) member() {
 type unit struct {
 	memory *Memory
 	limit  int64
-	held   int64 // bytes reserved in memory
+	bytes  int64 // bytes reserved in memory
 	text   []byte
 	size   int64
 	shape  outline
@@ -111,16 +111,16 @@ func (u *unit) Write(text []byte) (int, error) {
 
 // room reserves memory for a text of that many bytes.
 func (u *unit) room(bytes int64) error {
-	if bytes <= max(u.held, uncounted) {
+	if bytes <= max(u.bytes, uncounted) {
 		return nil
 	}
-	more := max(bytes, min(2*u.held, u.limit)) - u.held
+	more := max(bytes, min(2*u.bytes, u.limit)) - u.bytes
 	if err := u.memory.hold(more); err != nil {
-		u.memory.release(u.held)
-		u.held = 0
+		u.memory.release(u.bytes)
+		u.bytes = 0
 		return err
 	}
-	u.held += more
+	u.bytes += more
 	return nil
 }
 
@@ -128,7 +128,7 @@ func (u *unit) room(bytes int64) error {
 // unreachable.
 func (u *unit) take() []byte {
 	text := u.text
-	u.memory.releaseWith(text, u.held)
+	u.memory.releaseWith(text, u.bytes)
 	*u = unit{memory: u.memory, limit: u.limit}
 	return text
 }

@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// seen holds the parts that a reader found in a text.
-type seen struct{ messages, broken, other []string }
+// readerResult holds the parts that a reader found in a text.
+type readerResult struct{ messages, broken, other []string }
 
-func (s *seen) texts(limit int64) *texts {
+func (s *readerResult) texts(limit int64) *texts {
 	return &texts{
 		limit:   limit,
 		message: func(text []byte) { s.messages = append(s.messages, string(compact(text))) },
@@ -25,7 +25,7 @@ func (s *seen) texts(limit int64) *texts {
 }
 
 // readLines reads a text like the standard output of a program.
-func readLines(text string, limit int64) (s seen) {
+func readLines(text string, limit int64) (s readerResult) {
 	t := s.texts(limit)
 	lines := bufio.NewReaderSize(strings.NewReader(text), 64)
 	for u := (&unit{limit: limit}); u.line(lines) == nil; {
@@ -107,7 +107,7 @@ func TestTexts(t *testing.T) {
 // not one.
 func TestWholeText(t *testing.T) {
 	t.Parallel()
-	var s seen
+	var s readerResult
 	s.texts(1000).whole([]byte("\ufeff{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"x\":\n" + two + "\n}}\n"))
 	if want := []string{`{"jsonrpc":"2.0","id":1,"result":{"x":` + two + `}}`}; !slices.Equal(s.messages, want) || s.other != nil {
 		t.Errorf("%q", s)
@@ -133,7 +133,7 @@ func FuzzTexts(f *testing.F) {
 				t.Errorf("%q: %q has more than one line", text, m)
 			}
 		}
-		var whole seen
+		var whole readerResult
 		whole.texts(bound).whole([]byte(text))
 	})
 }

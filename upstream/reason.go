@@ -49,7 +49,7 @@ func (s Server) reason(err error, output string) error {
 	if at, err := url.Parse(s.URL); err == nil && s.URL != "" {
 		text = strings.ReplaceAll(text, s.URL, at.Scheme+"://"+at.Host)
 	}
-	text = s.masked(text, s.secrets())
+	text = s.mask(text, s.secrets())
 	if runes := []rune(text); len(runes) > maxWhy {
 		text = string(runes[:maxWhy]) + "…"
 	}
@@ -73,21 +73,21 @@ var (
 // an error, else the first that complains, else the last that is not noise.
 func explanation(output string) string {
 	lines := strings.FieldsFunc(output, func(r rune) bool { return r == '\n' || r == '\r' })
-	var said []string
+	var parts []string
 	for _, line := range lines {
 		if line = strings.TrimSpace(line); line != "" && !noise().MatchString(line) {
-			said = append(said, line)
+			parts = append(parts, line)
 		}
 	}
 	for _, kind := range []*regexp.Regexp{failure(), complaint()} {
-		if i := slices.IndexFunc(said, kind.MatchString); i >= 0 {
-			return said[i]
+		if i := slices.IndexFunc(parts, kind.MatchString); i >= 0 {
+			return parts[i]
 		}
 	}
-	if len(said) == 0 {
+	if len(parts) == 0 {
 		return ""
 	}
-	return said[len(said)-1]
+	return parts[len(parts)-1]
 }
 
 // secrets lists the values to remove from errors, the longest first: values of the environment, of

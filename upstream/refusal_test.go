@@ -74,7 +74,7 @@ func TestRefusedCalls(t *testing.T) {
 			if err == nil || err.Error() != test.want {
 				t.Errorf("%v, want %s", err, test.want)
 			}
-			var refused *upstream.Refused
+			var refused *upstream.ProtocolError
 			if errors.As(err, &refused) != (test.data != "") || refused != nil && string(refused.Data) != test.data {
 				t.Errorf("%+v, want the data %s", refused, test.data)
 			}

@@ -88,7 +88,7 @@ type Session struct {
 // answers neither within its start timeout, it is started again and sent initialize alone. A server at
 // a URL that refuses requests like servers of the older transport is tried with that transport.
 func Connect(ctx context.Context, s Server, c Client) (*Session, error) {
-	filled, err := s.Filled(ctx)
+	filled, err := s.Expand(ctx)
 	var session *Session
 	if err == nil {
 		s = filled
@@ -149,7 +149,7 @@ func startSession(ctx context.Context, s Server, c Client) (*Session, error) {
 // connect makes one attempt, and returns how the first requests went.
 func connect(ctx context.Context, s Server, c Client) (*Session, handshake, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	tail, log := &child.Tail{Keep: maxSaid}, s.journal()
+	tail, log := &child.Tail{Keep: maxReason}, s.journal()
 	var output io.Writer = tail
 	if log != nil {
 		output = io.MultiWriter(tail, log)
@@ -328,7 +328,7 @@ type patienceKey struct{}
 
 // call is a running call. The gate's mutex guards the fields that change.
 type call struct {
-	method string          // sent in place of tools/call; empty for a tool call
+	method string          // params in place of tools/call; empty for a tool call
 	params json.RawMessage // of that method
 	extra  []byte          // members of its params that the library does not write, each after a comma
 	tell   func(event)     // reports an event to the caller
@@ -356,8 +356,8 @@ type event struct {
 // replaces earlier progress, and other callers use the connection too.
 const maxEvents = 1000
 
-// Refused is returned if the server answers a call with a protocol error instead of a result.
-type Refused struct {
+// ProtocolError is returned if the server answers a call with a protocol error instead of a result.
+type ProtocolError struct {
 	Code    int64
 	Message string
 	Data    json.RawMessage // of the error, on one line; nil if there is no data
@@ -365,19 +365,19 @@ type Refused struct {
 }
 
 // Error implements error.
-func (r *Refused) Error() string {
+func (r *ProtocolError) Error() string {
 	if r.Code == 0 { // the server gave no code
 		return r.Message
 	}
 	return fmt.Sprintf("%s (%d)", r.Message, r.Code)
 }
 
-// Lost is returned if the answer to a call is missing or unreadable. The tool may or may not have run.
+// LostAnswerError is returned if the answer to a call is missing or unreadable. The tool may or may not have run.
 // The session goes on.
-type Lost struct{ Why string }
+type LostAnswerError struct{ Why string }
 
 // Error implements error.
-func (l *Lost) Error() string { return l.Why }
+func (l *LostAnswerError) Error() string { return l.Why }
 
 // ErrGone is returned if the session ended before the server took a call.
 var ErrGone = errors.New("the session has ended")
@@ -386,26 +386,26 @@ var ErrGone = errors.New("the session has ended")
 const maxRounds = 20
 
 // Call calls a tool and returns its CallToolResult unchanged, or the result of another method. A
-// [*Refused] is the server's own error. For other errors except [ErrGone] it is unknown whether the
-// tool has run. After errors other than a [*Refused], a [*Lost] and the context's own the session is
+// [*ProtocolError] is the server's own error. For other errors except [ErrGone] it is unknown whether the
+// tool has run. After errors other than a [*ProtocolError], a [*LostAnswerError] and the context's own the session is
 // over.
 func (s *Session) Call(ctx context.Context, c Call) (json.RawMessage, error) {
 	if c.Mirrored && s.server.Argv == nil && s.modern() && !s.hasListed.Load() {
 		_, _ = s.listTools(ctx) // if this fails, the server reports the missing headers
 	}
-	result, err := s.answered(ctx, c)
-	var refused *Refused
+	result, err := s.send(ctx, c)
+	var refused *ProtocolError
 	if errors.As(err, &refused) && refused.Code == mcp.CodeHeaderMismatch && c.Tool != "" { // the tool requires other headers by now
 		if _, failed := s.listTools(ctx); failed == nil {
-			result, err = s.answered(ctx, c)
+			result, err = s.send(ctx, c)
 		}
 	}
 	s.journal.note(refusedEntry, refusedText(c, err))
 	return result, err
 }
 
-// answered makes a call, and answers the server's questions until it has a result.
-func (s *Session) answered(ctx context.Context, c Call) (json.RawMessage, error) {
+// send makes a call, and answers the server's questions until it has a result.
+func (s *Session) send(ctx context.Context, c Call) (json.RawMessage, error) {
 	var extra []byte
 	for range maxRounds {
 		result, err := s.round(ctx, c, extra)
@@ -426,9 +426,9 @@ func (s *Session) answered(ctx context.Context, c Call) (json.RawMessage, error)
 		var mu sync.Mutex
 		var wait sync.WaitGroup
 		answers := map[string]json.RawMessage{}
-		for key, asked := range asks.InputRequests {
+		for key, request := range asks.InputRequests {
 			wait.Go(func() {
-				answer, failed := s.gate.askOf(ctx, c, Question{Key: key, Method: asked.Method, Params: asked.Params})
+				answer, failed := s.gate.askOf(ctx, c, Question{Key: key, Method: request.Method, Params: request.Params})
 				mu.Lock()
 				defer mu.Unlock()
 				if answers[key] = answer; failed != nil {
@@ -438,14 +438,14 @@ func (s *Session) answered(ctx context.Context, c Call) (json.RawMessage, error)
 		}
 		wait.Wait()
 		if err != nil {
-			return nil, &Refused{Message: fmt.Sprintf("it asks for %s first: %s", firstMethod(asks.InputRequests), err)}
+			return nil, &ProtocolError{Message: fmt.Sprintf("it asks for %s first: %s", firstMethod(asks.InputRequests), err)}
 		}
 		extra = append([]byte(`,"inputResponses":`), ordered.MustJSON(answers)...)
 		if asks.RequestState != nil {
 			extra = append(append(extra, `,"requestState":`...), ordered.MustJSON(*asks.RequestState)...)
 		}
 	}
-	return nil, &Refused{Message: fmt.Sprintf("it asked %d times and gave no answer", maxRounds)}
+	return nil, &ProtocolError{Message: fmt.Sprintf("it asked %d times and gave no answer", maxRounds)}
 }
 
 // round sends a request once. A server of 2026-07-28 or later asks in the result.
@@ -483,11 +483,11 @@ func (s *Session) round(ctx context.Context, c Call, extra []byte) (json.RawMess
 	if result := s.gate.leave(token, ctx.Err() != nil); result != nil {
 		return result, nil
 	}
-	return nil, s.failed(ctx, err)
+	return nil, s.sessionError(ctx, err)
 }
 
-// failed returns the error of a call without a result.
-func (s *Session) failed(ctx context.Context, err error) error {
+// sessionError returns the error of a call without a result.
+func (s *Session) sessionError(ctx context.Context, err error) error {
 	err = cmp.Or(err, errors.New("it gave no answer"))
 	var refused *jsonrpc.Error
 	var unsent *url.Error
@@ -495,24 +495,24 @@ func (s *Session) failed(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &unsent):
-		return &Lost{s.server.reason(err, "").Error()}
+		return &LostAnswerError{s.server.reason(err, "").Error()}
 	case errors.As(err, &refused) && refused.Code == codeGone:
 		return ErrGone
 	case errors.As(err, &refused) && refused.Code == codeRejected:
 		_, cause, _ := strings.Cut(err.Error(), refused.Message+": ")
-		return &Lost{s.server.reason(errors.New(cmp.Or(cause, "the request could not be sent")), "").Error()}
+		return &LostAnswerError{s.server.reason(errors.New(cmp.Or(cause, "the request could not be sent")), "").Error()}
 	case errors.As(err, &refused) && refused.Code == codeLost:
-		return &Lost{s.server.reason(errors.New(refused.Message), "").Error()}
+		return &LostAnswerError{s.server.reason(errors.New(refused.Message), "").Error()}
 	case errors.As(err, &refused) && !errors.Is(err, mcp.ErrConnectionClosed):
 		why := s.server.reason(errors.New(refused.Message), "").Error()
-		return &Refused{Code: refused.Code, Message: why, Data: compact(refused.Data), Lacking: lacking(refused)}
+		return &ProtocolError{Code: refused.Code, Message: why, Data: compact(refused.Data), Lacking: lackingCapability(refused)}
 	}
 	return s.fail(ctx, err)
 }
 
-// lacking returns the missing capability for which a server of 2026-07-28 refuses a call; empty for
+// lackingCapability returns the missing capability for which a server of 2026-07-28 refuses a call; empty for
 // other errors.
-func lacking(refused *jsonrpc.Error) string {
+func lackingCapability(refused *jsonrpc.Error) string {
 	var data struct{ RequiredCapabilities ordered.Map }
 	if refused.Code != mcp.CodeMissingRequiredClientCapabilities || json.Unmarshal(refused.Data, &data) != nil {
 		return ""

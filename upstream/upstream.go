@@ -46,8 +46,8 @@ type Server struct {
 	MessageLimit int64         // bytes of one message; 0 = DefaultMessageLimit
 }
 
-// Filled returns the server with the values that Fill reads.
-func (s Server) Filled(ctx context.Context) (Server, error) {
+// Expand returns the server with the values that Fill reads.
+func (s Server) Expand(ctx context.Context) (Server, error) {
 	if s.Fill == nil {
 		return s, nil
 	}
@@ -78,14 +78,14 @@ type Answer struct {
 	Resources []json.RawMessage `json:"-"`
 	Templates []json.RawMessage `json:"-"`
 
-	Left     []string `json:"-"` // entries left out of the list of tools, each with the reason
+	LeftOut  []string `json:"-"` // entries left out of the list of tools, each with the reason
 	Problems []string `json:"-"` // why one of the other lists is missing or incomplete
 }
 
 const (
-	grace   = 2 * time.Second
-	maxSaid = 8000 // bytes that are kept of the end of a program's standard error
-	maxWhy  = 400  // characters of a reason
+	grace     = 2 * time.Second
+	maxReason = 8000 // bytes that are kept of the end of a program's standard error
+	maxWhy    = 400  // characters of a reason
 )
 
 // List starts or reaches a server, asks for all its tools and ends it. Programs it started have ended

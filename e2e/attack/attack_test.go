@@ -165,24 +165,24 @@ func TestRepairFollowsTheError(t *testing.T) {
 	memory := app.Families()[0]
 	for name, test := range map[string]struct {
 		sent string
-		told told
+		told errorParts
 		want string // the call then; empty = not mended
 	}{
-		"a name in the usage": {`{"action":"store","id":"a"}`, told{Usage: usage, Problems: []toolfold.Problem{
+		"a name in the usage": {`{"action":"store","id":"a"}`, errorParts{Usage: usage, Problems: []toolfold.Problem{
 			{Path: "/id", Kind: toolfold.ProblemUnknown}}}, `{"action":"store","key":"a"}`},
-		"a name that is shown nowhere": {`{"action":"store","id":"a"}`, told{Problems: []toolfold.Problem{
+		"a name that is shown nowhere": {`{"action":"store","id":"a"}`, errorParts{Problems: []toolfold.Problem{
 			{Path: "/id", Kind: toolfold.ProblemUnknown}}}, ""},
-		"a value of the example": {`{"action":"store","value":1}`, told{Example: map[string]any{"params": map[string]any{"key": "a"}},
+		"a value of the example": {`{"action":"store","value":1}`, errorParts{Example: map[string]any{"params": map[string]any{"key": "a"}},
 			Problems: []toolfold.Problem{{Path: "/key", Kind: toolfold.ProblemMissing}}}, `{"action":"store","key":"a","value":1}`},
-		"an action": {`{"action":"sotre"}`, told{Problems: []toolfold.Problem{
+		"an action": {`{"action":"sotre"}`, errorParts{Problems: []toolfold.Problem{
 			{Path: "/action", Kind: toolfold.ProblemEnum, Suggest: "store"}}}, `{"action":"store"}`},
-		"an action that is not suggested": {`{"action":"sotre"}`, told{Problems: []toolfold.Problem{
+		"an action that is not suggested": {`{"action":"sotre"}`, errorParts{Problems: []toolfold.Problem{
 			{Path: "/action", Kind: toolfold.ProblemEnum, Allowed: []string{"store"}}}}, ""},
-		"no problems": {`{"action":"store"}`, told{Code: toolfold.InvalidInput}, ""},
+		"no problems": {`{"action":"store"}`, errorParts{Code: toolfold.InvalidInput}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			call := again{tool: "memory", told: test.told}
+			call := again{tool: "memory", err: test.told}
 			if err := json.Unmarshal([]byte(test.sent), &call.arguments); err != nil {
 				t.Fatal(err)
 			}

@@ -192,8 +192,8 @@ func (c *cluster) run(ctx context.Context, tool string, args ...string) error {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = c.dir, output, output
 	if err := cmd.Run(); err != nil {
-		said, _ := os.ReadFile(output.Name())
-		return fmt.Errorf("%s %s: %w: %s", tool, args[len(args)-1], err, shorten(string(said), 1000))
+		output, _ := os.ReadFile(output.Name())
+		return fmt.Errorf("%s %s: %w: %s", tool, args[len(args)-1], err, shorten(string(output), 1000))
 	}
 	return nil
 }

@@ -375,7 +375,7 @@ func of(f *foreigner, names []string) []string {
 func (w *witness) useHealthy(ctx context.Context, f *foreigner, over <-chan struct{}) {
 	for n := 0; ; n++ {
 		arguments := fmt.Sprintf(`{"a":"%s %d"}`, w.name, n)
-		want := encoded([]any{map[string]any{"type": "text", "text": f.mark + " " + arguments}})
+		want := encode([]any{map[string]any{"type": "text", "text": f.mark + " " + arguments}})
 		got, err := w.request(ctx, f, "tools/call", map[string]any{"name": f.name + ".alpha", "arguments": json.RawMessage(arguments)})
 		switch {
 		case errors.Is(err, errBroken):
@@ -405,7 +405,7 @@ func (w *witness) useSound(ctx context.Context, f *foreigner) {
 	}
 	for n, begin := 0, time.Now(); n < 8; n++ {
 		arguments := fmt.Sprintf(`{"a":"%s","b":"%d"}`, w.name, n)
-		want := encoded([]any{map[string]any{"type": "text", "text": f.mark + " " + arguments}})
+		want := encode([]any{map[string]any{"type": "text", "text": f.mark + " " + arguments}})
 		got, err := w.request(ctx, f, "tools/call", map[string]any{"name": f.name + ".alpha", "arguments": json.RawMessage(arguments)})
 		switch {
 		case err != nil:

@@ -219,7 +219,7 @@ var breakages = []breakage{
 		f.frame(func(_ request, messages []string) []string {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			messages, f.held = f.held, messages
+			messages, f.late = f.late, messages
 			return messages
 		})
 	}},
@@ -286,7 +286,7 @@ func hidesLines(end string) func(*foreigner) {
 		lines := forgedLines(f.forged)
 		f.change(func(_ request, result any) any {
 			if object, ok := result.(map[string]any); ok {
-				text := strings.TrimSuffix(encoded(object), "}")
+				text := strings.TrimSuffix(encode(object), "}")
 				return rough(text + ",\"structuredContent\":{\"a\":" + end + strings.Join(lines, end+",\"b\":"+end) + end + "}}")
 			}
 			return result
@@ -485,7 +485,7 @@ func resultIs(text string) func(*foreigner) {
 func structured(value string) func(*foreigner) {
 	return func(f *foreigner) {
 		f.change(func(r request, result any) any {
-			return rough(strings.TrimSuffix(encoded(result), "}") + `,"structuredContent":{"v":` + value + `}}`)
+			return rough(strings.TrimSuffix(encode(result), "}") + `,"structuredContent":{"v":` + value + `}}`)
 		})
 	}
 }

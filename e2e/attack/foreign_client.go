@@ -75,7 +75,7 @@ func (t *trial) startStdio(ctx context.Context, name string, modern bool, flags 
 	if err != nil {
 		return nil, err
 	}
-	said, err := w.cmd.StderrPipe()
+	stderr, err := w.cmd.StderrPipe()
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (t *trial) startStdio(ctx context.Context, name string, modern bool, flags 
 	var reading sync.WaitGroup
 	reading.Go(func() { w.readLines(out) })
 	reading.Go(func() {
-		for lines := bufio.NewReader(said); ; {
+		for lines := bufio.NewReader(stderr); ; {
 			text, _, err := lines.ReadLine()
 			if err != nil {
 				return
@@ -174,7 +174,7 @@ func (w *witness) request(ctx context.Context, of *foreigner, method string, par
 		if w.modern || method == "tools/call" {
 			params["_meta"] = meta
 		}
-		if err := w.write(encoded(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})); err != nil {
+		if err := w.write(encode(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})); err != nil {
 			return nil, err
 		}
 	}

@@ -42,11 +42,11 @@ type foreigner struct {
 	replies  []string                           // to each notification
 	asks     []string                           // methods that a call requests from its client before it answers
 
-	calls   atomic.Int64
-	mu      sync.Mutex // guards the fields below
-	held    []string   // late answers
-	asked   map[string]chan struct{}
-	streams []func(string) // of older SSE
+	calls     atomic.Int64
+	mu        sync.Mutex // guards the fields below
+	late      []string   // late answers
+	questions map[string]chan struct{}
+	streams   []func(string) // of older SSE
 }
 
 // The transports of servers.
@@ -111,7 +111,7 @@ func (r request) opens() bool { return r.Method == "initialize" || r.Method == "
 // newForeigner returns the server with this number.
 func newForeigner(number uint64) *foreigner {
 	seed := rand.NewPCG(number, 0x70001f01d)
-	f := &foreigner{number: number, name: fmt.Sprintf("s%d", number), random: rand.New(seed), asked: map[string]chan struct{}{}}
+	f := &foreigner{number: number, name: fmt.Sprintf("s%d", number), random: rand.New(seed), questions: map[string]chan struct{}{}}
 	f.mark, f.forged = f.secret("mark"), f.secret("forged")
 	f.modern = f.random.IntN(2) == 0
 	f.transport = onStdio // sessions share most there
@@ -219,9 +219,9 @@ func (f *foreigner) answer(ctx context.Context, r request, send func(string)) ac
 	case r.Method == "": // the answer to a question
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if answered := f.asked[string(r.ID)]; answered != nil {
+		if answered := f.questions[string(r.ID)]; answered != nil {
 			close(answered)
-			delete(f.asked, string(r.ID))
+			delete(f.questions, string(r.ID))
 		}
 		return answers
 	case r.ID == nil:
@@ -287,11 +287,11 @@ func (f *foreigner) outcome(r request) string {
 	for _, change := range f.results {
 		result = change(r, result)
 	}
-	return `"result":` + encoded(result)
+	return `"result":` + encode(result)
 }
 
-// encoded returns the JSON of a value; a [rough] value is returned unchanged.
-func encoded(v any) string {
+// encode returns the JSON of a value; a [rough] value is returned unchanged.
+func encode(v any) string {
 	if text, ok := v.(rough); ok {
 		return string(text)
 	}
@@ -319,7 +319,7 @@ func (f *foreigner) ask(ctx context.Context, send func(string)) {
 		id := fmt.Sprintf(`"%s %d %s"`, f.name, f.calls.Load(), method)
 		answered := make(chan struct{})
 		f.mu.Lock()
-		f.asked[id] = answered
+		f.questions[id] = answered
 		f.mu.Unlock()
 		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`, id, method, f.question(method)))
 		select {

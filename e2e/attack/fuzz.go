@@ -34,7 +34,7 @@ func fuzz(ctx context.Context, p *place) error {
 		actions = append(actions, family.Actions...)
 	}
 	var calls, successes, failures, long atomic.Int64
-	ids := &known{}
+	ids := &knownIDs{}
 	begin, end := s.client(), time.Now().Add(a.size.fuzz)
 	each(workers, func(worker int) {
 		c, err := begin.initialized(ctx)
@@ -65,15 +65,15 @@ func fuzz(ctx context.Context, p *place) error {
 	return nil
 }
 
-// known holds ids from the server, so that calls find existing entries.
-type known struct {
+// knownIDs holds ids from the server, so that calls find existing entries.
+type knownIDs struct {
 	mu  sync.Mutex
 	ids []string
 }
 
 var anID = regex.Lazy(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-func (k *known) learn(content []byte) {
+func (k *knownIDs) learn(content []byte) {
 	if id := anID().Find(content); id != nil {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -88,7 +88,7 @@ func (k *known) learn(content []byte) {
 type generator struct {
 	*rand.Rand
 	actions []*toolfold.Action
-	known   *known
+	ids     *knownIDs
 }
 
 // call returns a tool's name and arguments.
@@ -219,10 +219,10 @@ func (g *generator) right(p toolfold.Param) any {
 }
 
 func (g *generator) id() string {
-	g.known.mu.Lock()
-	defer g.known.mu.Unlock()
-	if len(g.known.ids) > 0 && g.IntN(4) > 0 {
-		return g.known.ids[g.IntN(len(g.known.ids))]
+	g.ids.mu.Lock()
+	defer g.ids.mu.Unlock()
+	if len(g.ids.ids) > 0 && g.IntN(4) > 0 {
+		return g.ids.ids[g.IntN(len(g.ids.ids))]
 	}
 	return fmt.Sprintf("00000000-0000-4000-8000-%012d", g.IntN(5))
 }

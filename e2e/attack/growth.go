@@ -36,16 +36,16 @@ const (
 	unevenAbove = 0.25
 )
 
-// growing is a kind of entry, and the calls whose cost may grow with its number.
-type growing struct {
+// growthKind is a kind of entry, and the calls whose cost may grow with its number.
+type growthKind struct {
 	what  string
 	sizes []int // ascending
 	fill  func(from, to int) error
-	calls []costing
+	calls []measuredCall
 }
 
-// costing is a call with its measured costs.
-type costing struct {
+// measuredCall is a call with its measured costs.
+type measuredCall struct {
 	name, tool, arguments string
 	one                   bool // reads a single entry
 	costs                 []time.Duration
@@ -70,8 +70,8 @@ func growth(ctx context.Context, p *place) error {
 	defer db.Close()
 	most, sessions := p.attack.growth, min(p.attack.growth, 2000)
 	begin := time.Now().UTC().Truncate(time.Microsecond)
-	for _, g := range []growing{
-		{"notes", []int{most / 10, most, most * 10}, func(from, to int) error { return notes(ctx, c, from, to) }, []costing{
+	for _, g := range []growthKind{
+		{"notes", []int{most / 10, most, most * 10}, func(from, to int) error { return notes(ctx, c, from, to) }, []measuredCall{
 			{name: "memory.get", tool: "memory", arguments: `{"action":"get","key":"note/1"}`, one: true},
 			{name: "memory.store", tool: "memory", arguments: `{"action":"store","key":"again","value":{"text":"word1"}}`, one: true},
 			{name: "memory.search", tool: "memory", arguments: `{"action":"search","query":"word17","limit":3}`},
@@ -88,7 +88,7 @@ func growth(ctx context.Context, p *place) error {
 				}
 			}
 			return ctx.Err()
-		}, []costing{
+		}, []measuredCall{
 			{name: "task.status", tool: "task", arguments: `{"action":"status","taskId":"` + numbered(1) + `"}`, one: true},
 			{name: "task.list", tool: "task", arguments: `{"action":"list","limit":20}`},
 		}},
@@ -106,7 +106,7 @@ func growth(ctx context.Context, p *place) error {
 				}
 			}
 			return ctx.Err()
-		}, []costing{
+		}, []measuredCall{
 			{name: "trace.get", tool: "trace", arguments: `{"action":"get","traceId":"` + traceID(1) + `"}`, one: true},
 			{name: "trace.list", tool: "trace", arguments: `{"action":"list","limit":20}`},
 		}},
@@ -117,7 +117,7 @@ func growth(ctx context.Context, p *place) error {
 				}
 			}
 			return nil
-		}, []costing{{name: "memory.get", tool: "memory", arguments: `{"action":"get","key":"note/1"}`, one: true}}},
+		}, []measuredCall{{name: "memory.get", tool: "memory", arguments: `{"action":"get","key":"note/1"}`, one: true}}},
 	} {
 		if err := p.grow(ctx, &g, s, c); err != nil {
 			return fmt.Errorf("%s: %w", g.what, err)
@@ -148,7 +148,7 @@ func notes(ctx context.Context, c *client, from, to int) error {
 }
 
 // grow measures calls at each size, and judges how their costs grow.
-func (p *place) grow(ctx context.Context, g *growing, s *server, c *client) error {
+func (p *place) grow(ctx context.Context, g *growthKind, s *server, c *client) error {
 	before := 0
 	for _, size := range g.sizes {
 		if err := g.fill(before, size); err != nil {
@@ -194,7 +194,7 @@ func (p *place) cost(call func() error, clock func() time.Duration) (least time.
 
 // judgeGrowth notes the costs and their exponents. If judged is true, it reports exponents that are
 // too large.
-func (r *report) judgeGrowth(g *growing, judged bool) {
+func (r *report) judgeGrowth(g *growthKind, judged bool) {
 	first, last := 0, len(g.sizes)-1
 	for _, k := range g.calls {
 		times := float64(max(k.costs[last], 1)) / float64(max(k.costs[first], 1))
@@ -220,7 +220,7 @@ func (r *report) judgeGrowth(g *growing, judged bool) {
 // catalogue measures servers with a growing number of tools, in this process.
 func catalogue(ctx context.Context, p *place) error {
 	most := min(10*p.attack.growth, 10_000)
-	g := growing{what: "tools", sizes: []int{most / 100, most / 10, most}, calls: []costing{
+	g := growthKind{what: "tools", sizes: []int{most / 100, most / 10, most}, calls: []measuredCall{
 		{name: "tools/list", tool: "tools/list", arguments: `{}`},
 		{name: "find", tool: "tools", arguments: `{"action":"find","query":"count the pears"}`},
 		{name: "describe", tool: "tools", arguments: `{"action":"describe","name":"count_17"}`, one: true},

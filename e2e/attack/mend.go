@@ -17,8 +17,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// told holds the parts of an error that help to fix the call.
-type told struct {
+// errorParts holds the parts of an error that help to fix the call.
+type errorParts struct {
 	Code, Message, Hint, Usage string
 	Problems                   []toolfold.Problem
 	Example                    map[string]any
@@ -27,7 +27,7 @@ type told struct {
 // mend changes a refused call as its error suggests and repeats it. It returns why that failed, or
 // an empty string if the call succeeded.
 func (m mistake) mend(ctx context.Context, c *client, got *reply) (why string) {
-	var answer struct{ Error told }
+	var answer struct{ Error errorParts }
 	if err := json.Unmarshal(got.content, &answer); err != nil {
 		return "the error is not JSON"
 	}
@@ -35,7 +35,7 @@ func (m mistake) mend(ctx context.Context, c *client, got *reply) (why string) {
 	if strings.HasSuffix(e.Code, "_NOT_FOUND") {
 		return m.findID(ctx, c, e)
 	}
-	call := again{tool: m.tool, arguments: jsonClone(m.arguments), told: e}
+	call := again{tool: m.tool, arguments: jsonClone(m.arguments), err: e}
 	if why := call.mend(m); why != "" {
 		return why
 	}
@@ -60,7 +60,7 @@ var (
 
 // findID uses an id from the hint, or calls the action that the hint names to list ids. That call
 // must succeed.
-func (m mistake) findID(ctx context.Context, c *client, e told) (why string) {
+func (m mistake) findID(ctx context.Context, c *client, e errorParts) (why string) {
 	name := actionName().FindString(e.Hint)
 	if name == "" {
 		found := oneOf().FindStringSubmatch(e.Hint)
@@ -93,7 +93,7 @@ func (m mistake) findID(ctx context.Context, c *client, e told) (why string) {
 type again struct {
 	tool      string
 	arguments map[string]any
-	told      told
+	err       errorParts
 }
 
 var (
@@ -105,15 +105,15 @@ var (
 // mend applies everything that the error suggests. The author of a call knows the action that is
 // missing and the meaning of an unknown name: mend uses these if the error contains them.
 func (a *again) mend(m mistake) (why string) {
-	if found := otherCall().FindStringSubmatch(a.told.Message); found != nil {
+	if found := otherCall().FindStringSubmatch(a.err.Message); found != nil {
 		a.tool = found[1]
-	} else if found := otherTool().FindStringSubmatch(a.told.Message); found != nil && a.told.Code == toolfold.UnknownTool {
+	} else if found := otherTool().FindStringSubmatch(a.err.Message); found != nil && a.err.Code == toolfold.UnknownTool {
 		a.tool = found[1]
 	}
-	if len(a.told.Problems) == 0 && a.told.Code != toolfold.UnknownTool {
+	if len(a.err.Problems) == 0 && a.err.Code != toolfold.UnknownTool {
 		return "it names no problem"
 	}
-	for _, p := range a.told.Problems {
+	for _, p := range a.err.Problems {
 		path := strings.TrimPrefix(p.Path, "/"+callctx.ArgParams)
 		holder, _ := jsonx.Lookup(a.arguments, path[:strings.LastIndex(path, "/")])
 		last := jsonx.UnescapePointer(path[strings.LastIndex(path, "/")+1:])
@@ -130,7 +130,7 @@ func (a *again) mend(m mistake) (why string) {
 		case (p.Kind == toolfold.ProblemUnknown || p.Kind == toolfold.ProblemStray) && isObject:
 			instead := p.Suggest
 			if instead == "" && p.Kind == toolfold.ProblemUnknown {
-				if m.name == "" || !regexp.MustCompile(`\b`+m.name+`\b`).MatchString(a.told.Usage+" "+a.told.Message) {
+				if m.name == "" || !regexp.MustCompile(`\b`+m.name+`\b`).MatchString(a.err.Usage+" "+a.err.Message) {
 					return "it does not show the parameter that is meant"
 				}
 				instead = m.name
@@ -163,7 +163,7 @@ func (a *again) mend(m mistake) (why string) {
 // value returns the value that a problem and the example suggest. drop reports that the parameter
 // should be removed.
 func (a *again) value(p toolfold.Problem, path string) (value any, drop bool) {
-	example := a.told.Example
+	example := a.err.Example
 	if params, ok := example[callctx.ArgParams].(map[string]any); ok {
 		example = params
 	}

@@ -82,12 +82,12 @@ func attempts(clients []*asker, each int, tools ...string) (all []attempt) {
 // calls of made took.
 func ask(ctx context.Context, left, made []attempt) string {
 	absentees, stop := context.WithCancel(ctx) // ends the requests of clients that never return
-	var asked, rest sync.WaitGroup             // asked: until all are asked; rest: until all have returned
+	var wait, rest sync.WaitGroup              // asked: until all are asked; rest: until all have returned
 	for _, a := range left {
-		asked.Add(1)
-		rest.Go(func() { a.leave(absentees, a.tool, a.is, sync.OnceFunc(asked.Done)) })
+		wait.Add(1)
+		rest.Go(func() { a.leave(absentees, a.tool, a.is, sync.OnceFunc(wait.Done)) })
 	}
-	asked.Wait()
+	wait.Wait()
 	var took []time.Duration
 	var mu sync.Mutex
 	var calls sync.WaitGroup
@@ -150,7 +150,7 @@ func isAsking() bool {
 		_ = json.NewEncoder(os.Stdout).Encode(message)
 	}
 	for lines := json.NewDecoder(os.Stdin); ; {
-		var m toAsking
+		var m serverMessage
 		if lines.Decode(&m) != nil {
 			return true
 		}
@@ -167,11 +167,11 @@ func isAsking() bool {
 type askingServer struct {
 	modern bool
 	last   atomic.Int64
-	open   sync.Map // unanswered questions, by id: chan toAsking
+	open   sync.Map // unanswered questions, by id: chan serverMessage
 }
 
-// toAsking is a message to the server.
-type toAsking struct {
+// serverMessage is a message to the server.
+type serverMessage struct {
 	ID     json.RawMessage
 	Method string
 	Params struct {
@@ -195,12 +195,12 @@ func listenAsking(modern bool) (url string, stop func(), err error) {
 }
 
 // answer returns the answer to a message, or nil if it needs no answer or asks first.
-func (s *askingServer) answer(m toAsking) map[string]any {
+func (s *askingServer) answer(m serverMessage) map[string]any {
 	var result map[string]any
-	switch given := m.Params.InputResponses.Q; {
+	switch answer := m.Params.InputResponses.Q; {
 	case m.Method == "" || m.ID == nil:
 		if waits, known := s.open.LoadAndDelete(string(m.ID)); known {
-			waits.(chan toAsking) <- m
+			waits.(chan serverMessage) <- m
 		}
 		return nil
 	case m.Method == "initialize" && !s.modern:
@@ -211,8 +211,8 @@ func (s *askingServer) answer(m toAsking) map[string]any {
 		result = map[string]any{"tools": []any{map[string]any{"name": "ask", "inputSchema": map[string]any{"type": "object"}}}}
 	case m.Method != "tools/call":
 		return map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": -32601, "message": "no such method"}}
-	case given != nil:
-		result = said(m, *given)
+	case answer != nil:
+		result = answerText(m, *answer)
 	case s.modern:
 		input := map[string]any{"q": map[string]any{"method": "elicitation/create", "params": question(m)}}
 		result = map[string]any{"resultType": "input_required", "requestState": "s", "inputRequests": input}
@@ -230,31 +230,31 @@ func (s *askingServer) answer(m toAsking) map[string]any {
 }
 
 // question returns the question of a call.
-func question(m toAsking) map[string]any {
+func question(m serverMessage) map[string]any {
 	return map[string]any{"message": m.Params.Arguments.Is, "requestedSchema": map[string]any{"type": "object"}}
 }
 
-// said returns the result of a call.
-func said(m toAsking, answer userAnswer) map[string]any {
+// answerText returns the result of a call.
+func answerText(m serverMessage, answer userAnswer) map[string]any {
 	text := m.Params.Arguments.Is + " for " + answer.Content.Name
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
 }
 
 // ask asks by a request and answers the call after the answer.
-func (s *askingServer) ask(ctx context.Context, m toAsking, send func(map[string]any)) {
-	id, answer := s.last.Add(1), make(chan toAsking, 1)
+func (s *askingServer) ask(ctx context.Context, m serverMessage, send func(map[string]any)) {
+	id, answer := s.last.Add(1), make(chan serverMessage, 1)
 	s.open.Store(fmt.Sprint(id), answer)
 	send(map[string]any{"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": question(m)})
 	select {
 	case a := <-answer:
-		send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": said(m, a.Result)})
+		send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": answerText(m, a.Result)})
 	case <-ctx.Done():
 	}
 }
 
 // ServeHTTP implements [http.Handler].
 func (s *askingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var m toAsking
+	var m serverMessage
 	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
 		w.WriteHeader(http.StatusMethodNotAllowed)
 		return
@@ -401,8 +401,8 @@ func (c *asker) questionIn(m came, tool, is string) (key string, asks bool) {
 }
 
 // leave makes a call and never answers its question.
-func (c *asker) leave(ctx context.Context, tool, is string, asked func()) {
-	defer asked()
+func (c *asker) leave(ctx context.Context, tool, is string, wait func()) {
+	defer wait()
 	var heard bool
 	err := c.call(ctx, tool, is, nil, func(m came) bool {
 		if heard { // the call has ended
@@ -412,7 +412,7 @@ func (c *asker) leave(ctx context.Context, tool, is string, asked func()) {
 			c.report.bad(noQuestion, "%s is answered %v", is, m.Result)
 			return true
 		}
-		asked()
+		wait()
 		return c.modern // older clients keep
 	})
 	if err != nil && ctx.Err() == nil {
@@ -424,10 +424,10 @@ func (c *asker) leave(ctx context.Context, tool, is string, asked func()) {
 func (c *asker) ask(ctx context.Context, tool, is string) {
 	answer := map[string]any{"action": "accept", "content": map[string]any{"name": c.name()}}
 	var goesOn map[string]any
-	asked := false
+	wait := false
 	take := func(m came) bool {
 		key, asks := c.questionIn(m, tool, is)
-		asked = asked || asks
+		wait = wait || asks
 		switch {
 		case asks && c.modern:
 			goesOn = map[string]any{"requestState": m.Result.RequestState, "inputResponses": map[string]any{key: answer}}
@@ -440,7 +440,7 @@ func (c *asker) ask(ctx context.Context, tool, is string) {
 			}
 			_ = response.Body.Close()
 			return false
-		case !asked:
+		case !wait:
 			c.report.bad(noQuestion, "%s is answered %v", is, m.Result)
 		case len(m.Result.Content) != 1 || m.Result.Content[0].Text != is+" for "+c.name():
 			c.report.bad(strayAnswer, "%s is answered %v", is, m.Result)

@@ -395,22 +395,22 @@ var leaking = regex.Lazy(`SQLSTATE|SQL logic|constraint failed|no such (table|co
 	`\b(json|mcp|server|tools|call|storage|engine|memory|session|task|agent|queue|workflow|ability)\.[A-Z]\w`)
 
 // judge counts the faults of an answer. It reports whether the call was answered.
-func (r *report) judge(c *client, sent any, got *reply, err error) bool {
+func (r *report) judge(c *client, message any, got *reply, err error) bool {
 	if err != nil {
 		name := "broken connections"
 		if errors.Is(err, context.DeadlineExceeded) {
 			name = "hangs"
 		}
-		r.bad(name, "%v for %s", err, asJSON(sent))
+		r.bad(name, "%v for %s", err, asJSON(message))
 		return false
 	}
 	switch {
 	case got.status != http.StatusOK:
-		r.bad("not 200", "%d %s for %s", got.status, got.raw, asJSON(sent))
+		r.bad("not 200", "%d %s for %s", got.status, got.raw, asJSON(message))
 	case got.broken:
-		r.bad("not JSON-RPC", "%s for %s", got.raw, asJSON(sent))
+		r.bad("not JSON-RPC", "%s for %s", got.raw, asJSON(message))
 	case got.code == "INTERNAL_ERROR" || got.code == "-32603":
-		r.bad("INTERNAL_ERROR", "%s for %s", got.raw, asJSON(sent))
+		r.bad("INTERNAL_ERROR", "%s for %s", got.raw, asJSON(message))
 	}
 	if got.code != "" {
 		found := leaking().Find(got.raw)
@@ -418,7 +418,7 @@ func (r *report) judge(c *client, sent any, got *reply, err error) bool {
 			found = []byte("a path")
 		}
 		if found != nil {
-			r.bad("leaks", "%s in %s for %s", found, got.raw, asJSON(sent))
+			r.bad("leaks", "%s in %s for %s", found, got.raw, asJSON(message))
 		}
 	}
 	return true

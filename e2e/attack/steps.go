@@ -221,7 +221,7 @@ func steps(ctx context.Context, p *place) error {
 		return err
 	}
 	c := s.client()
-	call := func(tool string, arguments map[string]any) (content listed, ok bool) {
+	call := func(tool string, arguments map[string]any) (content taskList, ok bool) {
 		got, err := c.call(ctx, tool, arguments)
 		if err != nil && c.server.meant.Load() {
 			return content, false // killed
@@ -298,14 +298,14 @@ func steps(ctx context.Context, p *place) error {
 	return nil
 }
 
-// listed holds the parts of a task.list result that retry and steps read.
-type listed struct {
+// taskList holds the parts of a task.list result that retry and steps read.
+type taskList struct {
 	Total int
 	Tasks []struct{ TaskID string }
 }
 
 // retry restarts the failed tasks and returns their number.
-func retry(call func(tool string, arguments map[string]any) (content listed, ok bool)) int {
+func retry(call func(tool string, arguments map[string]any) (content taskList, ok bool)) int {
 	list, _ := call("task", map[string]any{"action": "list", "status": "failed", "limit": 100})
 	for _, t := range list.Tasks {
 		call("task", map[string]any{"action": "retry", "taskId": t.TaskID})

@@ -59,20 +59,20 @@ func wrong(ctx context.Context, p *place) error {
 		g := &mistakes{rand.New(rand.NewPCG(a.seed, uint64(len(f.Name))<<32+uint64(f.Name[0]))), f, known}
 		for _, m := range g.some(a.size.wrong) {
 			calls++
-			sent := map[string]any{"name": m.tool, "arguments": m.arguments}
+			arguments := map[string]any{"name": m.tool, "arguments": m.arguments}
 			got, err := c.call(ctx, m.tool, m.arguments)
-			if !r.judge(c, sent, got, err) {
+			if !r.judge(c, arguments, got, err) {
 				continue
 			}
 			switch {
 			case got.code == "" && m.name != "" && !strings.Contains(string(got.content), m.strange()):
-				r.bad(dropped, "%s: %s answers %s", m.kind, asJSON(sent), got.content)
+				r.bad(dropped, "%s: %s answers %s", m.kind, asJSON(arguments), got.content)
 				continue
 			case got.code == "" && m.harmless:
 				warned++
 				continue
 			case got.code == "":
-				r.bad(accepted, "%s: %s answers %s", m.kind, asJSON(sent), got.content)
+				r.bad(accepted, "%s: %s answers %s", m.kind, asJSON(arguments), got.content)
 				continue
 			case !aboutTheCall(got) && !strings.HasSuffix(got.code, "_NOT_FOUND"):
 				state++ // an entry is in the wrong state for the call
@@ -87,7 +87,7 @@ func wrong(ctx context.Context, p *place) error {
 				mended[m.kind]++
 				continue
 			}
-			samples = append(samples, fmt.Sprintf("%s: %s, %s: %s", m.kind, why, asJSON(sent), got.content))
+			samples = append(samples, fmt.Sprintf("%s: %s, %s: %s", m.kind, why, asJSON(arguments), got.content))
 		}
 	}
 	all, good := 0, 0

@@ -20,10 +20,10 @@ func asking() []toolfold.External {
 	capital := toolfold.Prompt{Text: "What is the capital of France?", MaxTokens: 100}
 	return []toolfold.External{
 		with("test_sampling", "Asks the model of the client.", "prompt", func(ctx context.Context, said string) ([]content.Block, error) {
-			return asked(ctx, toolfold.Prompt{Text: said, MaxTokens: 100})
+			return sample(ctx, toolfold.Prompt{Text: said, MaxTokens: 100})
 		}),
 		with("test_elicitation", "Asks the user of the client.", "message", func(ctx context.Context, said string) ([]content.Block, error) {
-			return filled(ctx, ask.Form{Text: said, Schema: user})
+			return fillForm(ctx, ask.Form{Text: said, Schema: user})
 		}),
 		form("test_elicitation_sep1034_defaults", ask.Form{Text: "Please review the defaults", Schema: defaults}),
 		form("test_elicitation_sep1330_enums", ask.Form{Text: "Please choose", Schema: enums}),
@@ -31,27 +31,27 @@ func asking() []toolfold.External {
 		form("test_input_required_result_tampered_state", confirm),
 		form("test_streaming_elicitation", confirm),
 		tool("test_input_required_result_request_state", "Asks for a confirmation.", func(ctx context.Context) ([]content.Block, error) {
-			_, err := filled(ctx, confirm)
+			_, err := fillForm(ctx, confirm)
 			return []content.Block{content.Text("state-ok")}, err
 		}),
 		tool("test_input_required_result_multi_round", "Asks two forms, one after the other.",
 			func(ctx context.Context) ([]content.Block, error) {
-				first, err := filled(ctx, textForm("step1", "Step 1: What is your name?", "name"))
+				first, err := fillForm(ctx, textForm("step1", "Step 1: What is your name?", "name"))
 				if err != nil {
 					return nil, err
 				}
-				second, err := filled(ctx, textForm("step2", "Step 2: What is your favorite color?", "color"))
+				second, err := fillForm(ctx, textForm("step2", "Step 2: What is your favorite color?", "color"))
 				return append(first, second...), err
 			}),
 		tool("test_input_required_result_sampling", "Asks for a capital.", func(ctx context.Context) ([]content.Block, error) {
-			return asked(ctx, capital)
+			return sample(ctx, capital)
 		}),
 		tool("test_missing_capability", "Needs the model of the client.", func(ctx context.Context) ([]content.Block, error) {
-			return asked(ctx, capital)
+			return sample(ctx, capital)
 		}),
 		tool("test_input_required_result_capabilities", "Asks the kinds of questions that the client supports.", askedByWhatThereIs),
 		tool("test_input_required_result_list_roots", "Asks for the folders of the client.", roots),
-		tool("test_input_required_result_multiple_inputs", "Asks three things at once.", askedAtOnce),
+		tool("test_input_required_result_multiple_inputs", "Asks three things at once.", askAtOnce),
 	}
 }
 
@@ -74,7 +74,7 @@ func with(name, doc, argument string, run func(ctx context.Context, said string)
 
 // form returns a tool that asks its user.
 func form(name string, f ask.Form) toolfold.External {
-	return tool(name, "Asks the user of the client.", func(ctx context.Context) ([]content.Block, error) { return filled(ctx, f) })
+	return tool(name, "Asks the user of the client.", func(ctx context.Context) ([]content.Block, error) { return fillForm(ctx, f) })
 }
 
 // textForm returns a form for one text.
@@ -83,14 +83,14 @@ func textForm(name, asks, field string) ask.Form {
 		fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"string"}},"required":[%q]}`, field, field))}
 }
 
-// filled returns the user's answer to a form as text.
-func filled(ctx context.Context, f ask.Form) ([]content.Block, error) {
+// fillForm returns the user's answer to a form as text.
+func fillForm(ctx context.Context, f ask.Form) ([]content.Block, error) {
 	filled, err := ask.User(ctx, f)
 	return []content.Block{content.Text(fmt.Sprintf("Elicitation completed: action=%s, content=%s", filled.Action, filled.Content))}, err
 }
 
-// asked returns the answer of the client's model as text.
-func asked(ctx context.Context, p toolfold.Prompt) ([]content.Block, error) {
+// sample returns the answer of the client's model as text.
+func sample(ctx context.Context, p toolfold.Prompt) ([]content.Block, error) {
 	done, err := toolfold.Sample(ctx, p)
 	return []content.Block{content.Text("LLM response: " + done.Text)}, err
 }
@@ -100,16 +100,16 @@ func roots(ctx context.Context) ([]content.Block, error) {
 	return []content.Block{content.Text(fmt.Sprintf("Roots: %v", roots))}, err
 }
 
-// askedAtOnce asks three independent questions.
-func askedAtOnce(ctx context.Context) ([]content.Block, error) {
+// askAtOnce asks three independent questions.
+func askAtOnce(ctx context.Context) ([]content.Block, error) {
 	answers := make([][]content.Block, 3)
 	var all errgroup.Group
 	for i, one := range []func() ([]content.Block, error){
 		func() ([]content.Block, error) {
-			return filled(ctx, textForm("user_name", "What is your name?", "name"))
+			return fillForm(ctx, textForm("user_name", "What is your name?", "name"))
 		},
 		func() ([]content.Block, error) {
-			return asked(ctx, toolfold.Prompt{Text: "Generate a greeting", MaxTokens: 50})
+			return sample(ctx, toolfold.Prompt{Text: "Generate a greeting", MaxTokens: 50})
 		},
 		func() ([]content.Block, error) { return roots(ctx) },
 	} {
@@ -124,9 +124,9 @@ func askedAtOnce(ctx context.Context) ([]content.Block, error) {
 
 // askedByWhatThereIs asks the user, or the model if the client cannot ask its user.
 func askedByWhatThereIs(ctx context.Context) ([]content.Block, error) {
-	blocks, err := filled(ctx, textForm("user_name", "What is your name?", "name"))
+	blocks, err := fillForm(ctx, textForm("user_name", "What is your name?", "name"))
 	if lacking, ok := err.(*toolfold.Error); ok && lacking.Code == toolfold.ClientLacks {
-		return asked(ctx, toolfold.Prompt{Text: "Guess the name of the user.", MaxTokens: 100})
+		return sample(ctx, toolfold.Prompt{Text: "Guess the name of the user.", MaxTokens: 100})
 	}
 	return blocks, err
 }

@@ -50,7 +50,7 @@ func run(addr string) error {
 	}
 	server, err := serve.New(serve.Options{
 		Name: "conformance", Version: "1.0.0", Surface: f.surface, Prompts: prompts, Resources: resources, Skills: skills,
-		Tasks: &kept{caller: f.surface.Runner}, TaskGrace: -1,
+		Tasks: &memoryTasks{caller: f.surface.Runner}, TaskGrace: -1,
 	})
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ func prompts(context.Context) ([]serve.Prompt, error) {
 	return []serve.Prompt{{
 		Name: "test_simple_prompt", Doc: "A prompt without arguments.",
 		Get: func(context.Context, map[string]string) ([]serve.Message, error) {
-			return said(content.Text("This is a simple prompt for testing.")), nil
+			return promptMessages(content.Text("This is a simple prompt for testing.")), nil
 		},
 	}, {
 		Name: "test_prompt_with_arguments", Doc: "A prompt with two arguments.",
@@ -23,19 +23,19 @@ func prompts(context.Context) ([]serve.Prompt, error) {
 			{Name: "arg2", Doc: "Second test argument.", Required: true},
 		},
 		Get: func(_ context.Context, arguments map[string]string) ([]serve.Message, error) {
-			return said(content.Text("Prompt with arguments: arg1='" + arguments["arg1"] + "', arg2='" + arguments["arg2"] + "'")), nil
+			return promptMessages(content.Text("Prompt with arguments: arg1='" + arguments["arg1"] + "', arg2='" + arguments["arg2"] + "'")), nil
 		},
 	}, {
 		Name: "test_prompt_with_embedded_resource", Doc: "A prompt that holds a resource.",
 		Arguments: []serve.Argument{{Name: "resourceUri", Doc: "URI of the resource.", Required: true}},
 		Get: func(_ context.Context, arguments map[string]string) ([]serve.Message, error) {
 			held := content.Held{MIME: "text/plain", Text: "Embedded resource content for testing."}
-			return said(content.Embed(arguments["resourceUri"], held), content.Text("Please process the embedded resource above.")), nil
+			return promptMessages(content.Embed(arguments["resourceUri"], held), content.Text("Please process the embedded resource above.")), nil
 		},
 	}, {
 		Name: "test_prompt_with_image", Doc: "A prompt that holds an image.",
 		Get: func(context.Context, map[string]string) ([]serve.Message, error) {
-			return said(content.Image("image/png", png), content.Text("Please analyze the image above.")), nil
+			return promptMessages(content.Image("image/png", png), content.Text("Please analyze the image above.")), nil
 		},
 	}, {
 		Name: "test_input_required_result_prompt", Doc: "A prompt that asks its user.",
@@ -44,12 +44,12 @@ func prompts(context.Context) ([]serve.Prompt, error) {
 			if err != nil {
 				return nil, err
 			}
-			return said(content.Text("Use this context: " + string(filled.Content))), nil
+			return promptMessages(content.Text("Use this context: " + string(filled.Content))), nil
 		},
 	}}, nil
 }
 
-func said(blocks ...content.Block) []serve.Message {
+func promptMessages(blocks ...content.Block) []serve.Message {
 	messages := make([]serve.Message, len(blocks))
 	for i, b := range blocks {
 		messages[i] = serve.Message{Content: b}

@@ -50,11 +50,11 @@ func skills(context.Context) ([]serve.Skill, error) {
 
 // png is an image of one red pixel, wav a sound of eight samples.
 var (
-	png = decoded("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==")
-	wav = decoded("UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAgICAgICAgA==")
+	png = decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==")
+	wav = decode("UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAgICAgICAgA==")
 )
 
-func decoded(text string) []byte {
+func decode(text string) []byte {
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		panic(err) // it is a constant

@@ -115,30 +115,30 @@ func job(name, properties string, run func(ctx context.Context, args jobArgs) (s
 	}
 }
 
-// kept implements [serve.Tasks] in memory.
-type kept struct {
+// memoryTasks implements [serve.Tasks] in memory.
+type memoryTasks struct {
 	caller toolfold.Caller
 
 	mu    sync.Mutex
-	tasks map[string]*running
+	tasks map[string]*runningTask
 }
 
-// running is a task and its open questions.
-type running struct {
+// runningTask is a task and its open questions.
+type runningTask struct {
 	serve.Task
 	stop    context.CancelFunc
 	answers map[string]chan json.RawMessage // by question key
 }
 
-func (k *kept) Keep(_ context.Context, call serve.KeptCall) (string, error) {
+func (k *memoryTasks) Keep(_ context.Context, call serve.KeptCall) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.tasks == nil {
-		k.tasks = map[string]*running{}
+		k.tasks = map[string]*runningTask{}
 	}
 	ctx, stop := context.WithCancel(context.WithValue(context.Background(), asTask{}, true))
 	id := fmt.Sprintf("task-%d", len(k.tasks)+1) // the suite does not guess ids
-	t := &running{stop: stop, answers: map[string]chan json.RawMessage{}, Task: serve.Task{
+	t := &runningTask{stop: stop, answers: map[string]chan json.RawMessage{}, Task: serve.Task{
 		ID: id, Status: serve.TaskWorking, Created: time.Now(), Updated: time.Now(), Name: call.Name, Raw: call.Raw,
 	}}
 	if call.Client != nil {
@@ -167,7 +167,7 @@ func (k *kept) Keep(_ context.Context, call serve.KeptCall) (string, error) {
 }
 
 // ask waits for the client's answer to a question of a task.
-func (k *kept) ask(ctx context.Context, t *running, q serve.Asked) (json.RawMessage, error) {
+func (k *memoryTasks) ask(ctx context.Context, t *runningTask, q serve.Asked) (json.RawMessage, error) {
 	k.mu.Lock()
 	q.Key = fmt.Sprintf("%s-%d", q.Key, len(t.answers)+1)
 	answer := make(chan json.RawMessage, 1)
@@ -182,7 +182,7 @@ func (k *kept) ask(ctx context.Context, t *running, q serve.Asked) (json.RawMess
 	}
 }
 
-func (k *kept) Answer(_ context.Context, id string, answers map[string]json.RawMessage) error {
+func (k *memoryTasks) Answer(_ context.Context, id string, answers map[string]json.RawMessage) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	t := k.tasks[id]
@@ -196,7 +196,7 @@ func (k *kept) Answer(_ context.Context, id string, answers map[string]json.RawM
 	return nil
 }
 
-func (k *kept) Find(_ context.Context, id string) (serve.Task, bool, error) {
+func (k *memoryTasks) Find(_ context.Context, id string) (serve.Task, bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if t, ok := k.tasks[id]; ok {
@@ -205,7 +205,7 @@ func (k *kept) Find(_ context.Context, id string) (serve.Task, bool, error) {
 	return serve.Task{}, false, nil
 }
 
-func (k *kept) Cancel(_ context.Context, id string) error {
+func (k *memoryTasks) Cancel(_ context.Context, id string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.tasks[id].stop()

@@ -37,13 +37,13 @@ func (recorder) Watch(context.Context, string, bool) error { return nil }
 func (recorder) Gone() <-chan struct{}                     { return nil }
 func (recorder) Close()                                    {}
 
-// led counts calls, and those whose answer leads to the intended tool.
-type led struct{ calls, right int }
+// leadCount counts calls, and those whose answer leads to the intended tool.
+type leadCount struct{ calls, right int }
 
 // misdirected calls every tool of a list by names that a model may guess: as a tool of its own, and on
 // each other folded tool of the server. It counts the answers that lead to the tool: it ran, or the error
 // names the tool, its action and its usage. Failures are passed to missed.
-func misdirected(file string, missed func(call, answer string)) (own, guessed led, err error) {
+func misdirected(file string, missed func(call, answer string)) (own, guessed leadCount, err error) {
 	server, answer, err := read(file)
 	if err != nil {
 		return own, guessed, err
@@ -71,7 +71,7 @@ func misdirected(file string, missed func(call, answer string)) (own, guessed le
 	for _, l := range surface.List(g.Families(), surface.Options{Level: lazy.Lazy}) {
 		tools = append(tools, l.Name)
 	}
-	try := func(to *led, tool string, arguments, right string) {
+	try := func(to *leadCount, tool string, arguments, right string) {
 		to.calls++
 		called = ""
 		reply := s.Client.Call(context.Background(), tool, json.RawMessage(arguments))
@@ -169,7 +169,7 @@ func splitCase(name string) string {
 func runCalls(files []string, verbose bool) error {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "list\tby its name\t%\tby a guess\t%\t")
-	var all led
+	var all leadCount
 	var faults []error
 	for _, file := range files {
 		var misses []string

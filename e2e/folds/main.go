@@ -177,9 +177,9 @@ func measure(file string) (cost, error) {
 		return cost{}, err
 	}
 	c := cost{name: name, levels: map[lazy.Level]doctor.Cost{}}
-	var listed []lazy.Listed
+	var listed []lazy.ListedTool
 	for _, raw := range answer.Tools {
-		var l lazy.Listed
+		var l lazy.ListedTool
 		if err := json.Unmarshal(raw, &l); err != nil {
 			return cost{}, fmt.Errorf("reading a tool: %w", err)
 		}

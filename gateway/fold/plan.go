@@ -410,15 +410,15 @@ func (b *builder) separate(tools []parsedTool, only bool) {
 		name := b.nameOf(strings.Join(t.words, " "), t.Reads)
 		free := plainName().MatchString(t.Name) && len(t.Name) <= maxName &&
 			!b.nameInUse(t.Name) && !b.nameInUse(t.Name+writeTwin) && !b.hasFamily(t.Name)
-		if free && (!only || strings.Contains(joined(t.Name), joined(b.base))) {
+		if free && (!only || strings.Contains(joinWords(t.Name), joinWords(b.base))) {
 			name = t.Name
 		}
 		b.add(b.append(Family{Name: name, Reads: t.Reads, Bare: true}), t)
 	}
 }
 
-// joined returns a name without its separators.
-func joined(name string) string { return strings.ReplaceAll(name, "_", "") }
+// joinWords returns a name without its separators.
+func joinWords(name string) string { return strings.ReplaceAll(name, "_", "") }
 
 // familyFor returns the family with the longest noun that the tool acts on; nil if there is no such
 // family.

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// written returns tools with these names. An exclamation mark marks tools that do more than read.
-func written(names ...string) []Tool {
+// toolsOf returns tools with these names. An exclamation mark marks tools that do more than read.
+func toolsOf(names ...string) []Tool {
 	var tools []Tool
 	for _, name := range names {
 		tools = append(tools, Tool{Name: strings.TrimSuffix(name, "!"), Reads: !strings.HasSuffix(name, "!")})
@@ -43,24 +43,24 @@ func TestMake(t *testing.T) {
 		tools  []Tool
 		want   string
 	}{
-		{"Web Browser", written("browser_click!", "browser_snapshot", "browser_navigate_back!"), `
+		{"Web Browser", toolsOf("browser_click!", "browser_snapshot", "browser_navigate_back!"), `
 web_browser: snapshot=browser_snapshot
 web_browser_write: click=browser_click navigate_back=browser_navigate_back
 `},
-		{"notes", written("API-retrieve-a-page", "API-update-a-page!", "API-get-HTTPLog", "API-getUser"), `
+		{"notes", toolsOf("API-retrieve-a-page", "API-update-a-page!", "API-get-HTTPLog", "API-getUser"), `
 notes: retrieve_a_page=API-retrieve-a-page get_http_log=API-get-HTTPLog get_user=API-getUser
 notes_write: update_a_page=API-update-a-page
 `},
-		{"calc", written("add!", "sub.tract!"), `
+		{"calc", toolsOf("add!", "sub.tract!"), `
 calc: add=add sub_tract=sub.tract
 `},
-		{"same", written("get_a", "get-a", "getA", "get a"), `
+		{"same", toolsOf("get_a", "get-a", "getA", "get a"), `
 same: a=get_a get=get-a
 `},
-		{"日本", written("検索", "検索2", "1st_thing"), `
+		{"日本", toolsOf("検索", "検索2", "1st_thing"), `
 mcp: tool=検索 tool_2=検索2 tool_1st_thing=1st_thing
 `},
-		{"tracker", written(
+		{"tracker", toolsOf(
 			"list_issues", "get_issue", "search_issues", "create_issue!", "update_issue!", "delete_issue!", "add_issue_comment!",
 			"list_boards", "get_board", "search_boards", "create_board!", "rename_board!", "archive_board!", "list_users", "get_me",
 			"list_projects", "get_project", "list_project_members", "list_labels", "get_label", "get_server_info", "ping", "set_label!",
@@ -205,7 +205,7 @@ func TestHundreds(t *testing.T) {
 	for i := range 600 {
 		noun := fmt.Sprintf("thing%c%c", 'a'+i/6%10, 'a'+i/6/10)
 		verb := []string{"get", "list", "search", "create!", "update!", "delete!"}[i%6]
-		tools = append(tools, written(strings.TrimSuffix(verb, "!")+"_"+noun+strings.Repeat("!", strings.Count(verb, "!")))...)
+		tools = append(tools, toolsOf(strings.TrimSuffix(verb, "!")+"_"+noun+strings.Repeat("!", strings.Count(verb, "!")))...)
 	}
 	plan := Make(Server{Name: "srv"}, tools)
 	if err := plan.Check(tools, nil); err != nil {
@@ -223,7 +223,7 @@ func TestHundreds(t *testing.T) {
 	if last < 0 || plan.Families[last].Name != "srv_thin_thin6_write" {
 		t.Errorf("no family for the end of the alphabet among %d: %s", len(plan.Families), show(plan))
 	}
-	joined, _, _ := plan.Join(t.Context(), Server{Name: "srv"}, append(tools, written("get_other!")...))
+	joined, _, _ := plan.Join(t.Context(), Server{Name: "srv"}, append(tools, toolsOf("get_other!")...))
 	if n := len(joined.Families); n != len(plan.Families) {
 		t.Errorf("%d families with another tool", n)
 	}
@@ -232,8 +232,8 @@ func TestHundreds(t *testing.T) {
 // A tool that no longer only reads leaves its reading family. A missing tool keeps its place.
 func TestJoinMoves(t *testing.T) {
 	t.Parallel()
-	plan := Make(Server{Name: "s"}, written("get_x", "get_y", "set_x!"))
-	joined, added, _ := plan.Join(t.Context(), Server{Name: "s"}, written("get_x!", "set_x!"))
+	plan := Make(Server{Name: "s"}, toolsOf("get_x", "get_y", "set_x!"))
+	joined, added, _ := plan.Join(t.Context(), Server{Name: "s"}, toolsOf("get_x!", "set_x!"))
 	want := "s: get_y=get_y\ns_write: set_x=set_x get_x=get_x\n"
 	if got := show(joined); got != want || !slices.Equal(added, []string{"get_x"}) {
 		t.Errorf("added %v:\n%s", added, got)
@@ -242,7 +242,7 @@ func TestJoinMoves(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	tools := written("a", "b!", "c")
+	tools := toolsOf("a", "b!", "c")
 	for _, test := range []struct {
 		plan Plan
 		want string
@@ -270,7 +270,7 @@ func TestNouns(t *testing.T) {
 		tools  []Tool
 		want   []string // lines of the shown plan
 	}{
-		{"cloud", written(
+		{"cloud", toolsOf(
 			"postgres_server_list", "postgres_server_get", "postgres_database_query", "postgres_table_list",
 			"storage_account_list", "storage_blob_get", "storage_blob_list",
 			"storage_file_get", "monitor_metrics_query", "monitor_logs_query", "vm_list", "vm_get", "dns_zone_list",
@@ -283,7 +283,7 @@ func TestNouns(t *testing.T) {
 				"dns_zone_list=dns_zone_list cloud_quota_list=cloud_quota_list cloud_limits_list=cloud_limits_list " +
 				"cloud_region_list=cloud_region_list cloud_price_get=cloud_price_get",
 		}},
-		{"forge", written(
+		{"forge", toolsOf(
 			"create_issue!", "close_issue!", "create_merge_request!", "close_merge_request!", "create_merge_request_note!", "create_issue_note!",
 			"delete_issue_note!", "update_merge_request_note!", "create_branch!", "delete_branch!", "create_label!", "delete_label!",
 			"create_pipeline!", "cancel_pipeline!", "retry_job!",
@@ -291,8 +291,8 @@ func TestNouns(t *testing.T) {
 			"forge_note: create_merge_request_note=create_merge_request_note create_issue_note=create_issue_note " +
 				"delete_issue_note=delete_issue_note update_merge_request_note=update_merge_request_note",
 		}},
-		{"one", written("think!"), []string{"one_think: think=think"}},
-		{"deep-thought", written("deepthought!"), []string{"deepthought: deepthought=deepthought"}},
+		{"one", toolsOf("think!"), []string{"one_think: think=think"}},
+		{"deep-thought", toolsOf("deepthought!"), []string{"deepthought: deepthought=deepthought"}},
 	} {
 		got := show(Make(Server{Name: test.server}, test.tools))
 		for _, line := range test.want {
@@ -310,8 +310,8 @@ func TestJoinRange(t *testing.T) {
 	for i := range 90 {
 		names = append(names, fmt.Sprintf("get_%c%c", 'a'+i/4, 'a'+i%4))
 	}
-	plan := Make(Server{Name: "srv"}, written(names...))
-	joined, _, _ := plan.Join(t.Context(), Server{Name: "srv"}, written(append(names, "get_mz", "get_zz", "get_0")...))
+	plan := Make(Server{Name: "srv"}, toolsOf(names...))
+	joined, _, _ := plan.Join(t.Context(), Server{Name: "srv"}, toolsOf(append(names, "get_mz", "get_zz", "get_0")...))
 	at := map[string]string{}
 	for _, f := range joined.Families {
 		for _, a := range f.Actions {

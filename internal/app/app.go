@@ -109,8 +109,8 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		return []*toolfold.Family{lazy.Mount(h.Discovery)}, nil
 	}
 	runner := h.runner()
-	var m mounting
-	mount(&m, memory.Family, stored(h, func(db *storage.DB) *memory.Service {
+	var m mounter
+	mount(&m, memory.Family, openStore(h, func(db *storage.DB) *memory.Service {
 		service := memory.New(db.Memory(h.NoteHistory), h.Now)
 		service.Namespace, service.Workspace, service.ByCaller = h.MemoryNamespace, h.WorkspaceName, h.NotesByCaller
 		service.ForAll, service.History, service.Folder = h.MemoryScope == memory.User, h.NoteHistory, h.Files.Workspace
@@ -123,54 +123,54 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		}
 		return service
 	}))
-	mount(&m, session.Family, stored(h, func(db *storage.DB) *session.Service {
+	mount(&m, session.Family, openStore(h, func(db *storage.DB) *session.Service {
 		service := session.New(db.Session(), h.Now, h.NewID)
 		service.Workspace, service.Folder = h.WorkspaceName, h.Files.Workspace
 		return service
 	}))
-	mount(&m, task.Family, stored(h, h.tasks))
-	mount(&m, queue.Family, stored(h, func(db *storage.DB) *queue.Service { return queue.New(db.Queue(), h.Now, h.NewID) }))
-	mount(&m, agent.Family, stored(h, func(db *storage.DB) *agent.Service {
+	mount(&m, task.Family, openStore(h, h.tasks))
+	mount(&m, queue.Family, openStore(h, func(db *storage.DB) *queue.Service { return queue.New(db.Queue(), h.Now, h.NewID) }))
+	mount(&m, agent.Family, openStore(h, func(db *storage.DB) *agent.Service {
 		return agent.New(db.Agent(), agent.Options{Folder: h.folder(), Runner: runner, ParseRights: permission.Parse, Rights: h.Rights,
 			Tools: h.Caller, Now: h.Now})
 	}))
-	mount(&m, ability.Family, stored(h, func(db *storage.DB) *ability.Service {
+	mount(&m, ability.Family, openStore(h, func(db *storage.DB) *ability.Service {
 		return ability.New(db.Ability(), h.folder())
 	}))
-	mount(&m, workflow.Family, opened(h.workflows(runner)))
-	mount(&m, design.Family, stored(h, func(db *storage.DB) *design.Service {
+	mount(&m, workflow.Family, always(h.workflows(runner)))
+	mount(&m, design.Family, openStore(h, func(db *storage.DB) *design.Service {
 		return design.New(db.Design(), h.Files.Workspace, h.Now)
 	}))
-	mount(&m, bugfix.Family, stored(h, func(db *storage.DB) *bugfix.Service { return bugfix.New(h.bench(db.Scan())) }))
-	mount(&m, refactor.Family, stored(h, func(db *storage.DB) *refactor.Service { return refactor.New(h.bench(db.Scan())) }))
-	mount(&m, guard.Family, stored(h, func(db *storage.DB) *guard.Service {
+	mount(&m, bugfix.Family, openStore(h, func(db *storage.DB) *bugfix.Service { return bugfix.New(h.bench(db.Scan())) }))
+	mount(&m, refactor.Family, openStore(h, func(db *storage.DB) *refactor.Service { return refactor.New(h.bench(db.Scan())) }))
+	mount(&m, guard.Family, openStore(h, func(db *storage.DB) *guard.Service {
 		return guard.New(db.Guard(), h.folder(), h.testCommand, h.Now)
 	}))
-	mount(&m, trace.Family, stored(h, func(db *storage.DB) *trace.Service {
+	mount(&m, trace.Family, openStore(h, func(db *storage.DB) *trace.Service {
 		service := trace.New(db.Trace(), h.Recorded, h.Now)
 		service.Workspace = h.WorkspaceName
 		return service
 	}))
-	mount(&m, metrics.Family, stored(h, func(db *storage.DB) *metrics.Service {
+	mount(&m, metrics.Family, openStore(h, func(db *storage.DB) *metrics.Service {
 		return metrics.New(db.Metrics(), h.Metrics, h.Now)
 	}))
-	mount(&m, timer.Family, stored(h, func(db *storage.DB) *timer.Service {
+	mount(&m, timer.Family, openStore(h, func(db *storage.DB) *timer.Service {
 		return timer.New(db.Metrics(), h.Metrics, h.Now, h.NewID)
 	}))
-	mount(&m, telemetry.Family, stored(h, func(db *storage.DB) *telemetry.Service {
+	mount(&m, telemetry.Family, openStore(h, func(db *storage.DB) *telemetry.Service {
 		return telemetry.New(db.Metrics(), h.Now)
 	}))
-	mount(&m, config.Family, opened(config.New(h.Files, tryProvider(runner.Providers))))
+	mount(&m, config.Family, always(config.New(h.Files, tryProvider(runner.Providers))))
 	return append(m.families, lazy.Mount(h.Discovery)), m.err
 }
 
-// mounting collects mounted families and the first error.
-type mounting struct {
+// mounter collects mounted families and the first error.
+type mounter struct {
 	families []*toolfold.Family
 	err      error
 }
 
-func mount[S any](m *mounting, f toolfold.Family, open func(context.Context) (S, error)) {
+func mount[S any](m *mounter, f toolfold.Family, open func(context.Context) (S, error)) {
 	mounted, err := toolfold.Mount(f, open)
 	if err != nil && m.err == nil {
 		m.err = err
@@ -292,8 +292,8 @@ func (h Host) testCommand() ([]string, error) {
 	return o.TestCommand, err
 }
 
-// stored returns an opener for the service of a family that stores data.
-func stored[S any](h Host, build func(*storage.DB) S) func(context.Context) (S, error) {
+// openStore returns an opener for the service of a family that stores data.
+func openStore[S any](h Host, build func(*storage.DB) S) func(context.Context) (S, error) {
 	return func(ctx context.Context) (service S, err error) {
 		db, err := h.Open(ctx)
 		if err != nil {
@@ -318,8 +318,8 @@ func tryProvider(providers *engine.Providers) func(context.Context, string) conf
 	}
 }
 
-// opened returns an opener for the service of a family that stores nothing.
-func opened[S any](service S) func(context.Context) (S, error) {
+// always returns an opener for the service of a family that stores nothing.
+func always[S any](service S) func(context.Context) (S, error) {
 	return func(context.Context) (S, error) { return service, nil }
 }
 

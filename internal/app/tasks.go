@@ -15,7 +15,7 @@ import (
 // Tasks returns the keeper of calls as tasks of the task family. works means that this process runs
 // tasks; otherwise calls are only kept while another process does.
 func (h Host) Tasks(works bool) serve.Tasks {
-	return keeper{open: stored(h, h.tasks), caller: h.Caller, rights: h.Rights, works: works}
+	return keeper{open: openStore(h, h.tasks), caller: h.Caller, rights: h.Rights, works: works}
 }
 
 // keeper implements [serve.Tasks].
@@ -28,7 +28,7 @@ type keeper struct {
 
 // Keep implements [serve.Tasks]. It does not keep a call that no task can run: that call runs
 // within its request, or fails there with its own error.
-func (k keeper) Keep(ctx context.Context, kept serve.KeptCall) (id string, err error) {
+func (k keeper) Keep(ctx context.Context, call serve.KeptCall) (id string, err error) {
 	service, err := k.open(ctx)
 	if err != nil {
 		return "", err
@@ -39,8 +39,8 @@ func (k keeper) Keep(ctx context.Context, kept serve.KeptCall) (id string, err e
 			return "", err
 		}
 	}
-	id, err = service.Keep(ctx, task.Call{Tool: kept.Action, Arguments: kept.Arguments}, task.Call{Tool: kept.Name, Arguments: kept.Raw},
-		kept.Client)
+	id, err = service.Keep(ctx, task.Call{Tool: call.Action, Arguments: call.Arguments}, task.Call{Tool: call.Name, Arguments: call.Raw},
+		call.Client)
 	if _, refused := errors.AsType[*toolfold.Error](err); refused {
 		return "", nil
 	}
@@ -55,50 +55,50 @@ func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, 
 	if err != nil {
 		return t, false, err
 	}
-	kept, found, err := service.Kept(ctx, id)
+	stored, found, err := service.Kept(ctx, id)
 	if err != nil || !found {
 		return t, false, err
 	}
 	const status, wait = "task.status", "task.wait"
-	if kept.Called != nil && !k.within(ctx, kept) {
+	if stored.Called != nil && !k.within(ctx, stored) {
 		return t, false, nil
 	}
-	if kept.Called == nil && !k.permits(ctx, wait) || kept.Called != nil && !k.ownerOf(ctx, kept) && !k.permits(ctx, status) {
+	if stored.Called == nil && !k.permits(ctx, wait) || stored.Called != nil && !k.ownerOf(ctx, stored) && !k.permits(ctx, status) {
 		return t, false, nil
 	}
-	t = serve.Task{ID: kept.ID, Status: serve.TaskWorking, Message: kept.Says, Created: kept.CreatedAt, Updated: kept.CreatedAt}
-	if kept.StartedAt.After(t.Updated) {
-		t.Updated = kept.StartedAt
+	t = serve.Task{ID: stored.ID, Status: serve.TaskWorking, Message: stored.Says, Created: stored.CreatedAt, Updated: stored.CreatedAt}
+	if stored.StartedAt.After(t.Updated) {
+		t.Updated = stored.StartedAt
 	}
-	if task.Final(kept.Status) {
-		t.Updated, t.Message = kept.EndedAt, kept.Error
+	if task.Final(stored.Status) {
+		t.Updated, t.Message = stored.EndedAt, stored.Error
 	}
-	if kept.Called == nil {
-		return k.awaited(ctx, t, kept)
+	if stored.Called == nil {
+		return k.awaitTask(ctx, t, stored)
 	}
-	t.Name, t.Raw, t.Failed = kept.Called.Tool, kept.Called.Arguments, kept.Status != task.Completed
+	t.Name, t.Raw, t.Failed = stored.Called.Tool, stored.Called.Arguments, stored.Status != task.Completed
 	switch {
-	case !task.Final(kept.Status) && len(kept.Asks) > 0:
+	case !task.Final(stored.Status) && len(stored.Asks) > 0:
 		t.Status = serve.TaskInputRequired
-		for _, q := range kept.Asks {
+		for _, q := range stored.Asks {
 			t.Asks = append(t.Asks, serve.Asked{Key: q.Key, Method: q.Method, Params: q.Params})
 			t.Updated = q.AskedAt
 		}
-	case !task.Final(kept.Status):
-	case kept.Status == task.Cancelled:
+	case !task.Final(stored.Status):
+	case stored.Status == task.Cancelled:
 		t.Status = serve.TaskCancelled
-	case kept.Output == nil:
+	case stored.Output == nil:
 		t.Status = serve.TaskFailed
 	default:
-		t.Status, t.Result, t.Message = serve.TaskCompleted, kept.Output, ""
+		t.Status, t.Result, t.Message = serve.TaskCompleted, stored.Output, ""
 	}
 	return t, true, nil
 }
 
-// awaited completes a task that is shown as a call of task.wait.
-func (k keeper) awaited(ctx context.Context, t serve.Task, kept task.Kept) (serve.Task, bool, error) {
-	t.Awaited, t.Name, t.Raw = true, "task.wait", ordered.MustJSON(map[string]string{"taskId": kept.ID})
-	if !task.Final(kept.Status) {
+// awaitTask completes a task that is shown as a call of task.wait.
+func (k keeper) awaitTask(ctx context.Context, t serve.Task, stored task.Kept) (serve.Task, bool, error) {
+	t.Awaited, t.Name, t.Raw = true, "task.wait", ordered.MustJSON(map[string]string{"taskId": stored.ID})
+	if !task.Final(stored.Status) {
 		return t, true, nil
 	}
 	answer := k.caller.Call(ctx, t.Name, t.Raw)
@@ -116,12 +116,12 @@ func (k keeper) Cancel(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	kept, found, err := service.Kept(ctx, id)
+	stored, found, err := service.Kept(ctx, id)
 	if err != nil {
 		return err
 	}
 	const cancel = "task.cancel"
-	if found && !k.ownerOf(ctx, kept) && !k.permits(ctx, cancel) {
+	if found && !k.ownerOf(ctx, stored) && !k.permits(ctx, cancel) {
 		return toolfold.Errorf(toolfold.PermissionDenied, "the task was kept for a caller with other rights than yours").
 			WithHint("%s ends tasks of other callers, and is not among your rights", cancel)
 	}
@@ -135,35 +135,35 @@ func (k keeper) Answer(ctx context.Context, id string, answers map[string]json.R
 	if err != nil {
 		return err
 	}
-	kept, found, err := service.Kept(ctx, id)
+	stored, found, err := service.Kept(ctx, id)
 	if err != nil {
 		return err
 	}
-	if found && !k.ownerOf(ctx, kept) {
+	if found && !k.ownerOf(ctx, stored) {
 		return toolfold.Errorf(toolfold.PermissionDenied, "the task was kept for a caller with other rights than yours, and asks that one")
 	}
 	return service.Answer(ctx, id, answers)
 }
 
 // within reports whether the task's action is visible to the caller, see [toolfold.Rights.Within].
-func (k keeper) within(ctx context.Context, kept task.Kept) bool {
+func (k keeper) within(ctx context.Context, stored task.Kept) bool {
 	bounds := toolfold.OriginOf(ctx).Rights.And(k.rights).Bounds()
 	if bounds == nil {
 		return true
 	}
 	var c task.Call
-	return json.Unmarshal(kept.Input, &c) == nil && k.includes(bounds, c.Tool)
+	return json.Unmarshal(stored.Input, &c) == nil && k.includes(bounds, c.Tool)
 }
 
 // ownerOf reports whether the caller may call the task's action, and has at least the rights that
 // the task was kept with.
-func (k keeper) ownerOf(ctx context.Context, kept task.Kept) bool {
+func (k keeper) ownerOf(ctx context.Context, stored task.Kept) bool {
 	var c task.Call
-	if json.Unmarshal(kept.Input, &c) != nil || !k.permits(ctx, c.Tool) {
+	if json.Unmarshal(stored.Input, &c) != nil || !k.permits(ctx, c.Tool) {
 		return false
 	}
-	narrowed, err := toolfold.OriginOf(ctx).Rights.And(k.rights).Narrow(kept.Rights)
-	return err == nil && narrowed == kept.Rights
+	narrowed, err := toolfold.OriginOf(ctx).Rights.And(k.rights).Narrow(stored.Rights)
+	return err == nil && narrowed == stored.Rights
 }
 
 // permits reports whether the caller may call an action.

@@ -101,13 +101,13 @@ func initialisation(t *testing.T, binary string) (allocs, size int, worst string
 	command := exec.Command(binary, "-h")
 	command.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	trace, _ := command.CombinedOutput() // -h may be an error
-	type initialised struct {
+	type packageInit struct {
 		name         string
 		size, allocs int
 	}
-	var list []initialised
+	var list []packageInit
 	for line := range strings.Lines(string(trace)) {
-		var p initialised
+		var p packageInit
 		var at, took float64
 		if n, _ := fmt.Sscanf(line, "init %s @%f ms, %f ms clock, %d bytes, %d allocs", &p.name, &at, &took, &p.size, &p.allocs); n == 5 {
 			list = append(list, p)
@@ -117,7 +117,7 @@ func initialisation(t *testing.T, binary string) (allocs, size int, worst string
 	if allocs == 0 {
 		t.Fatalf("no trace of initialisation in %s", trace)
 	}
-	slices.SortFunc(list, func(a, b initialised) int { return cmp.Compare(b.size, a.size) })
+	slices.SortFunc(list, func(a, b packageInit) int { return cmp.Compare(b.size, a.size) })
 	for _, p := range list[:min(10, len(list))] {
 		worst += fmt.Sprintf("%9d bytes %6d allocations %s\n", p.size, p.allocs, p.name)
 	}

@@ -48,7 +48,7 @@ func (f fromLabels) Scan(column any) error {
 	return err
 }
 
-func (s metricsStore) Write(ctx context.Context, w metric.Write, keep metric.Keep) (written metric.Written, err error) {
+func (s metricsStore) Write(ctx context.Context, w metric.Write, keep metric.Keep) (written metric.WriteResult, err error) {
 	err = s.db.transact(ctx, func(e executor) (err error) {
 		written, err = s.write(ctx, e, w, keep)
 		return err
@@ -56,10 +56,10 @@ func (s metricsStore) Write(ctx context.Context, w metric.Write, keep metric.Kee
 	return written, err
 }
 
-func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, keep metric.Keep) (metric.Written, error) {
+func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, keep metric.Keep) (metric.WriteResult, error) {
 	id, m, err := s.declare(ctx, e, w)
 	if err != nil {
-		return metric.Written{}, err
+		return metric.WriteResult{}, err
 	}
 	type state struct {
 		id, written, tail int64
@@ -76,15 +76,15 @@ func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, kee
 		WHERE metric_id = ? AND labels = ? RETURNING id, written, tail, last`, w.Value, w.At.UnixMicro(), id, labels)
 	series, found, err := first(ctx, e, update, scan)
 	if err != nil {
-		return metric.Written{}, err
+		return metric.WriteResult{}, err
 	}
 	if !found {
 		n, err := scalar[int](ctx, e, sqlf(`SELECT count(*) FROM metric_series`))
 		if err != nil {
-			return metric.Written{}, err
+			return metric.WriteResult{}, err
 		}
 		if n >= metric.MaxSeries {
-			return metric.Written{}, metric.Full("series", metric.MaxSeries)
+			return metric.WriteResult{}, metric.Full("series", metric.MaxSeries)
 		}
 		before := 0 // points
 		if m.Type == metric.Counter && !w.Add {
@@ -94,25 +94,25 @@ func (s metricsStore) write(ctx context.Context, e executor, w metric.Write, kee
 		if _, err := e.exec(ctx,
 			`INSERT INTO metric_series (metric_id, labels, written, sum, kept, tail, last, last_at) VALUES (?, ?, ?, 0, 0, 0, 0, 0)
 			ON CONFLICT (metric_id, labels) DO NOTHING`, id, labels, before); err != nil {
-			return metric.Written{}, err
+			return metric.WriteResult{}, err
 		}
 		if series, _, err = first(ctx, e, update, scan); err != nil {
-			return metric.Written{}, err
+			return metric.WriteResult{}, err
 		}
 	}
 	if _, err := e.exec(ctx, `UPDATE metric_series SET sum = sum + ? WHERE id = ?`, w.Value, series.id); err != nil {
-		return metric.Written{}, err
+		return metric.WriteResult{}, err
 	}
 	if _, err := e.exec(ctx, `INSERT INTO metric_points (series_id, n, at, value) VALUES (?, ?, ?, ?)`,
 		series.id, series.written, w.At.UnixMicro(), series.last); err != nil {
-		return metric.Written{}, err
+		return metric.WriteResult{}, err
 	}
 	if series.tail >= blockPoints {
 		if err := s.pack(ctx, e, series.id, keep); err != nil {
-			return metric.Written{}, err
+			return metric.WriteResult{}, err
 		}
 	}
-	return metric.Written{Metric: m, Current: series.last}, nil
+	return metric.WriteResult{Metric: m, Current: series.last}, nil
 }
 
 // declare returns the metric of a write, and creates a new one.
@@ -341,8 +341,8 @@ func (s metricsStore) points(ctx context.Context, to *metric.Series, series, sin
 	return nil
 }
 
-func (s metricsStore) List(ctx context.Context) ([]metric.Listed, error) {
-	byID := map[int64]*metric.Listed{}
+func (s metricsStore) List(ctx context.Context) ([]metric.Overview, error) {
+	byID := map[int64]*metric.Overview{}
 	var order []int64
 	_, err := all(ctx, s.db.reader(),
 		sqlf(`SELECT m.id, m.name, m.type, m.category, count(s.id), CAST(COALESCE(sum(s.kept), 0) AS bigint), COALESCE(sum(s.last), 0),
@@ -352,7 +352,7 @@ func (s metricsStore) List(ctx context.Context) ([]metric.Listed, error) {
 		GROUP BY m.id, m.name, m.type, m.category ORDER BY m.name`),
 		func(rows *sql.Rows) (none struct{}, err error) {
 			var id int64
-			l := &metric.Listed{}
+			l := &metric.Overview{}
 			err = rows.Scan(&id, &l.Name, &l.Type, &l.Category, &l.Series, &l.Points, &l.Total, &l.Last.Micros, &l.Last.Value)
 			byID[id] = l
 			order = append(order, id)
@@ -387,7 +387,7 @@ func (s metricsStore) List(ctx context.Context) ([]metric.Listed, error) {
 			l.Statistics, seen[p.id] = p.Statistics, true
 		}
 	}
-	list := make([]metric.Listed, len(order))
+	list := make([]metric.Overview, len(order))
 	for i, id := range order {
 		list[i] = *byID[id]
 	}

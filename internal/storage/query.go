@@ -34,7 +34,7 @@ type executor struct {
 	dialect    dialect
 	statements *statements
 	repeats    bool         // queries are repeated, because they change nothing
-	there      func() error // fails if written data would be lost, see [kept]; nil = no check
+	there      func() error // fails if written data would be lost, see [openStore]; nil = no check
 }
 
 func newExecutor(q querier, d dialect) executor {

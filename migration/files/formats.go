@@ -123,12 +123,12 @@ func (p part) json() {
 		p.jsonLines()
 		return
 	}
-	p.unread("it is not JSON that can be read", true)
+	p.report("it is not JSON that can be read", true)
 }
 
-// unread reports the names in a text that cannot be parsed, for the user to check: names with a
+// report reports the names in a text that cannot be parsed, for the user to check: names with a
 // server prefix, and if bare is set, names in quotes.
-func (p part) unread(why string, bare bool) {
+func (p part) report(why string, bare bool) {
 	for _, n := range p.names() {
 		if n.prefix == "" && !(bare && quotedAlone(p.text, n)) {
 			continue
@@ -192,7 +192,7 @@ func (l log) value(n node) {
 func (p part) notebook() {
 	n, ok := p.object()
 	if !ok {
-		p.unread("it is not JSON that can be read", true)
+		p.report("it is not JSON that can be read", true)
 		return
 	}
 	cells := n.get("cells")
@@ -221,7 +221,7 @@ func (p part) cell(kind string, lines []node) {
 		if line.kind != textNode {
 			return
 		}
-		s, places := unescaped(p.text[line.from:line.to])
+		s, places := unescape(p.text[line.from:line.to])
 		text.WriteString(s)
 		for _, i := range places[:len(places)-1] {
 			at = append(at, line.from+i)

@@ -229,19 +229,19 @@ func ruleHosts() []ruleHost {
 		inServer("cline", "cline_mcp_settings.json", "autoApprove", "disabledTools", asked))
 }
 
-// moved is an action with its legacy name.
-type moved struct {
+// renamedAction is an action with its legacy name.
+type renamedAction struct {
 	action *toolfold.Action
 	old    string
 }
 
-func legacyTools(t *testing.T) (list []moved) {
+func legacyTools(t *testing.T) (list []renamedAction) {
 	t.Helper()
 	for _, f := range app.Families() {
 		for _, a := range f.Actions {
 			for _, old := range a.Legacy {
 				if f.Category != "discovery" {
-					list = append(list, moved{a, old.Name})
+					list = append(list, renamedAction{a, old.Name})
 				}
 			}
 		}
@@ -330,7 +330,7 @@ type hostOutcome struct {
 
 // rulesPage holds the results for the rules of every host.
 type rulesPage struct {
-	tools []moved
+	tools []renamedAction
 	hosts []hostOutcome
 }
 

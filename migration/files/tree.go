@@ -211,7 +211,7 @@ func (c *code) literal(i int) node {
 	if quote == "`" || len(quote) == 3 || strings.ContainsAny(t.Text[:mark], "rR") {
 		n.style = raw
 	} else if strings.Contains(n.text, `\`) {
-		n.text, _ = unescaped(n.text)
+		n.text, _ = unescape(n.text)
 	}
 	return n
 }
@@ -295,9 +295,9 @@ func (c *code) plain() bool {
 	return true
 }
 
-// unescaped decodes the content of a string literal of JSON, Go, JavaScript or Python. at maps each
+// unescape decodes the content of a string literal of JSON, Go, JavaScript or Python. at maps each
 // decoded byte, and the end, to its offset in raw.
-func unescaped(raw string) (s string, at []int) {
+func unescape(raw string) (s string, at []int) {
 	var b strings.Builder
 	add := func(text string, from int) {
 		b.WriteString(text)
@@ -368,7 +368,7 @@ func (p part) content(n node) part {
 		}
 		return p.inside(b.String(), append(at, n.to), func(s string) string { return strings.ReplaceAll(s, "'", "''") })
 	}
-	s, at := unescaped(between)
+	s, at := unescape(between)
 	for i := range at {
 		at[i] += n.from
 	}

@@ -108,7 +108,7 @@ const maxNested = 8
 // use, that use is left to the user.
 func (s Search) File(name string, text []byte) Result {
 	d := s.read(name, string(text))
-	now := d.rewritten(name)
+	now := d.rewrite(name)
 	others := map[string][]string{}
 	for _, place := range slices.Sorted(maps.Keys(d.otherServers)) {
 		other := d.otherServers[place]
@@ -125,7 +125,7 @@ func (s Search) read(name, text string) *document {
 	read := reader(name)
 	if read == nil {
 		read = func(p part) {
-			p.unread("files of this kind are not read", false)
+			p.report("files of this kind are not read", false)
 			clear(p.ignored) // words that would not count in any case
 		}
 	}
@@ -146,10 +146,10 @@ func (s Search) read(name, text string) *document {
 // maxTries bounds how often a file is read again to find uses that cannot be rewritten.
 const maxTries = 64
 
-// rewritten returns the file with as many uses rewritten as possible. The result must parse, and a
+// rewrite returns the file with as many uses rewritten as possible. The result must parse, and a
 // second search must not find more to rewrite. It bisects the uses to find those that break this,
 // and marks them ByHand.
-func (d *document) rewritten(name string) string {
+func (d *document) rewrite(name string) string {
 	all, done, untried, tries := d.places(), map[int]bool{}, map[int]bool{}, 0
 	check := syntax(name)
 	if check == nil || !check(d.file) {

@@ -24,7 +24,7 @@ func (p part) yaml(file bool) {
 			data{part: p}.value(n)
 		}
 	case file:
-		p.unread("it is not YAML that can be read", true)
+		p.report("it is not YAML that can be read", true)
 	default:
 		p.looseLines()
 	}
@@ -202,7 +202,7 @@ func (p part) toml() {
 		}
 	}
 	if parser.Error() != nil {
-		p.unread("it is not TOML that can be read", true)
+		p.report("it is not TOML that can be read", true)
 		return
 	}
 	for _, t := range tables {

@@ -25,10 +25,10 @@ type choice struct {
 	// groups holds the taken abilities: each with those that it requires and that were not taken
 	// before.
 	groups  [][]Ability
-	taken   map[string]Injected // by id
-	tokens  int                 // sum over single texts and separators
-	leftOut []LeftOut           // each ability once, including some that were taken later
-	named   map[string]bool     // ids in leftOut
+	taken   map[string]InjectedAbility // by id
+	tokens  int                        // sum over single texts and separators
+	leftOut []LeftOut                  // each ability once, including some that were taken later
+	named   map[string]bool            // ids in leftOut
 }
 
 // offer takes an ability with all that it requires, or nothing of it. Unavailable requirements are
@@ -59,9 +59,9 @@ func (c *choice) offer(ctx context.Context, id, reason string, score float64) er
 	c.groups = append(c.groups, g.members)
 	c.tokens += cost
 	for _, a := range g.members {
-		c.taken[a.ID] = Injected{AbilityID: a.ID, Reason: id + " requires it"}
+		c.taken[a.ID] = InjectedAbility{AbilityID: a.ID, Reason: id + " requires it"}
 	}
-	c.taken[id] = Injected{AbilityID: id, Reason: reason, Score: score}
+	c.taken[id] = InjectedAbility{AbilityID: id, Reason: reason, Score: score}
 	for _, l := range g.unmet {
 		c.leave(l)
 	}

@@ -32,7 +32,7 @@ const fence = "---"
 var matter = slices.Concat(toolfold.Fields{newID, version, author}, details).Params()
 
 func newFiles(dir string) *workspace.Files[Ability] {
-	return workspace.NewFiles(dir, Folder, []string{".md"}, maxFile, func(file string, text []byte) (Ability, *workspace.Broken) {
+	return workspace.NewFiles(dir, Folder, []string{".md"}, maxFile, func(file string, text []byte) (Ability, *workspace.BrokenFile) {
 		read := parse
 		if path.Base(file) == workspace.SkillFile {
 			read = parseSkill
@@ -48,9 +48,9 @@ func newFiles(dir string) *workspace.Files[Ability] {
 
 // parse parses a text of optional front matter and content. The id is name, unless the front matter
 // has another.
-func parse(name, text string) (Ability, *workspace.Broken) {
+func parse(name, text string) (Ability, *workspace.BrokenFile) {
 	if !utf8.ValidString(text) {
-		return Ability{}, &workspace.Broken{Reason: "it is not UTF-8"}
+		return Ability{}, &workspace.BrokenFile{Reason: "it is not UTF-8"}
 	}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	front, content, broken := cut(text)
@@ -58,7 +58,7 @@ func parse(name, text string) (Ability, *workspace.Broken) {
 		return Ability{}, broken
 	}
 	if n := utf8.RuneCountInString(content); n > maxContent {
-		return Ability{}, &workspace.Broken{Reason: fmt.Sprintf("the content has %d characters, more than %d", n, maxContent)}
+		return Ability{}, &workspace.BrokenFile{Reason: fmt.Sprintf("the content has %d characters, more than %d", n, maxContent)}
 	}
 	doc, broken := workspace.ParseYAML("", []byte(front))
 	if broken != nil {
@@ -80,10 +80,10 @@ func parse(name, text string) (Ability, *workspace.Broken) {
 	}
 	doc.Value = values
 	if err := doc.Decode(&a); err != nil {
-		return Ability{}, doc.Broken("", "%v", err)
+		return Ability{}, doc.AsBroken("", "%v", err)
 	}
 	if why := misnamed(a.ID); why != "" {
-		return Ability{}, doc.Broken("/"+abilityID.Name, "abilityId %q %s", shorten.Quoted(a.ID), why)
+		return Ability{}, doc.AsBroken("/"+abilityID.Name, "abilityId %q %s", shorten.Quoted(a.ID), why)
 	}
 	if problems := checkReferences(a); len(problems) > 0 {
 		return Ability{}, describe(doc, problems)
@@ -93,7 +93,7 @@ func parse(name, text string) (Ability, *workspace.Broken) {
 
 // cut splits a file into front matter and content. The front matter includes its first fence, which
 // YAML reads as a document start, so that line numbers match the file.
-func cut(text string) (front, content string, broken *workspace.Broken) {
+func cut(text string) (front, content string, broken *workspace.BrokenFile) {
 	isFence := func(line string) bool { return strings.TrimRight(line, " \t\n") == fence }
 	end := 0
 	for line := range strings.Lines(text) {
@@ -104,21 +104,21 @@ func cut(text string) (front, content string, broken *workspace.Broken) {
 			return text[:end], strings.TrimLeft(text[end+len(line):], "\n"), nil
 		}
 		if end += len(line); end > maxMatter {
-			return "", "", &workspace.Broken{Line: 1, Reason: fmt.Sprintf("the front matter has no closing %s in its first %d bytes", fence,
+			return "", "", &workspace.BrokenFile{Line: 1, Reason: fmt.Sprintf("the front matter has no closing %s in its first %d bytes", fence,
 				maxMatter)}
 		}
 	}
 	if end == 0 {
 		return "", text, nil
 	}
-	return "", "", &workspace.Broken{Line: 1, Reason: "the front matter has no closing " + fence}
+	return "", "", &workspace.BrokenFile{Line: 1, Reason: "the front matter has no closing " + fence}
 }
 
 // maxProblems bounds the listed problems of a file.
 const maxProblems = 5
 
 // describe reports problems of front matter, at the line of the first.
-func describe(doc workspace.Document, problems []toolfold.Problem) *workspace.Broken {
+func describe(doc workspace.Document, problems []toolfold.Problem) *workspace.BrokenFile {
 	var texts []string
 	for _, p := range problems[:min(len(problems), maxProblems)] {
 		texts = append(texts, p.Text())
@@ -126,13 +126,13 @@ func describe(doc workspace.Document, problems []toolfold.Problem) *workspace.Br
 	if more := len(problems) - maxProblems; more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	return doc.Broken(problems[0].Path, "%s", strings.Join(texts, "; "))
+	return doc.AsBroken(problems[0].Path, "%s", strings.Join(texts, "; "))
 }
 
 // library is a set of abilities by id, with the faults of files.
 type library struct {
 	abilities map[string]Ability
-	broken    []workspace.Broken // sorted by file name
+	broken    []workspace.BrokenFile // sorted by file name
 
 	// untrusted holds the abilities in files of an untrusted workspace, if they are excluded from
 	// abilities; else nil.
@@ -149,7 +149,8 @@ func (s *Service) inFiles(ctx context.Context) (library, error) {
 	for _, f := range files {
 		a := f.Value
 		if other, taken := l.abilities[a.ID]; taken {
-			l.broken = append(l.broken, workspace.Broken{File: a.File, Reason: fmt.Sprintf("abilityId %s belongs to %s already", a.ID, other.File)})
+			l.broken = append(l.broken, workspace.BrokenFile{File: a.File,
+				Reason: fmt.Sprintf("abilityId %s belongs to %s already", a.ID, other.File)})
 			continue
 		}
 		l.abilities[a.ID] = a
@@ -169,7 +170,7 @@ func (s *Service) library(ctx context.Context) (library, error) {
 	}
 	for _, a := range stored {
 		if file, there := l.abilities[a.ID]; there {
-			l.broken = append(l.broken, workspace.Broken{
+			l.broken = append(l.broken, workspace.BrokenFile{
 				File: file.File, Reason: "an ability of this id is registered and counts; ability.remove it to use the file",
 			})
 		}
@@ -180,11 +181,11 @@ func (s *Service) library(ctx context.Context) (library, error) {
 }
 
 // faultOf returns the fault of the file whose name matches an id; ok is false if it has no fault.
-func (l library) faultOf(id string) (fault workspace.Broken, ok bool) {
+func (l library) faultOf(id string) (fault workspace.BrokenFile, ok bool) {
 	for _, b := range l.broken {
 		if b.Stem() == id {
 			return b, true
 		}
 	}
-	return workspace.Broken{}, false
+	return workspace.BrokenFile{}, false
 }

@@ -34,7 +34,7 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 			}
 		}
 	}
-	c := &choice{in: in, library: l, index: s.index, taken: map[string]Injected{}, named: map[string]bool{}}
+	c := &choice{in: in, library: l, index: s.index, taken: map[string]InjectedAbility{}, named: map[string]bool{}}
 	for _, id := range in.CoreAbilities {
 		if why := l.obstacle(id, in.AgentID); why != "" {
 			c.leave(LeftOut{AbilityID: id, Reason: why})
@@ -45,7 +45,7 @@ func (s *Service) Inject(ctx context.Context, in InjectIn) (InjectOut, error) {
 		}
 	}
 	if strings.TrimSpace(in.Task) == "" {
-		for _, a := range l.sorted() {
+		for _, a := range l.sort() {
 			if l.obstacle(a.ID, in.AgentID) != "" {
 				continue
 			}

@@ -111,7 +111,7 @@ func TestInjectText(t *testing.T) {
 	out := inject(t, s, in)
 	want := InjectOut{
 		AgentID: "coder", InjectedAbilities: []string{"first", "second", "third"},
-		Injected: []Injected{
+		Injected: []InjectedAbility{
 			{AbilityID: "first", Tokens: 2, Reason: "priority"}, {AbilityID: "second", Tokens: 2, Reason: "priority"},
 			{AbilityID: "third", Reason: "priority"},
 		},

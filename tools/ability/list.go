@@ -26,7 +26,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if after == nil { // only on the first page
 		out.Broken = workspace.Brief(Folder, l.broken)
 	}
-	list := slices.DeleteFunc(l.sorted(), func(a Ability) bool {
+	list := slices.DeleteFunc(l.sort(), func(a Ability) bool {
 		tagged := len(in.Tags) == 0 || slices.ContainsFunc(in.Tags, func(tag string) bool { return slices.Contains(a.Tags, tag) })
 		return !tagged || in.Category != "" && in.Category != a.Category || in.Enabled != nil && *in.Enabled != a.Enabled
 	})
@@ -44,8 +44,8 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	return out, nil
 }
 
-// sorted returns the abilities, highest priority first.
-func (l library) sorted() []Ability {
+// sort returns the abilities, highest priority first.
+func (l library) sort() []Ability {
 	list := make([]Ability, 0, len(l.abilities))
 	for _, a := range l.abilities {
 		list = append(list, a)

@@ -143,12 +143,12 @@ func match(documents map[string]document, task string) []hit {
 	for _, d := range documents {
 		mean += d.length / float64(len(documents))
 	}
-	type shared struct {
+	type sharedWords struct {
 		worth float64
 		words map[string]float64
 		head  bool // one of the words is in the head
 	}
-	found := map[string]shared{}
+	found := map[string]sharedWords{}
 	total := 0.0
 	for _, word := range terms {
 		stem := words.Stem(word)

@@ -13,30 +13,30 @@ import (
 	"github.com/toolfold/toolfold/internal/text/words"
 )
 
-// judged is a task with the abilities that help with it.
-type judged struct {
+// labelledTask is a task with the abilities that help with it.
+type labelledTask struct {
 	task string
 	want []string
 }
 
-func readTasks(t *testing.T, file string) []judged {
+func readTasks(t *testing.T, file string) []labelledTask {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var tasks []judged
+	var tasks []labelledTask
 	for line := range strings.Lines(string(text)) {
 		if task, ids, ok := strings.Cut(line, "=>"); ok && !strings.HasPrefix(line, "#") {
-			tasks = append(tasks, judged{strings.TrimSpace(task), strings.Fields(ids)})
+			tasks = append(tasks, labelledTask{strings.TrimSpace(task), strings.Fields(ids)})
 		}
 	}
 	return tasks
 }
 
 // everyOther returns every second task, starting with first.
-func everyOther(list []judged, first int) []judged {
-	var half []judged
+func everyOther(list []labelledTask, first int) []labelledTask {
+	var half []labelledTask
 	for i := first; i < len(list); i += 2 {
 		half = append(half, list[i])
 	}
@@ -50,7 +50,7 @@ type result struct {
 	astray                int     // tasks that no ability helps with, but that got one
 }
 
-func measure(tasks []judged, pick func(task string) []string) result {
+func measure(tasks []labelledTask, pick func(task string) []string) result {
 	var r result
 	for _, judged := range tasks {
 		got := pick(judged.task)
@@ -102,7 +102,7 @@ func ofTrades(t *testing.T) library {
 // plainFTS5 returns a function that picks the best three by SQLite's full-text index.
 func plainFTS5(t *testing.T, l library) func(task string) []string {
 	var list []ranktest.Document
-	for _, a := range l.sorted() {
+	for _, a := range l.sort() {
 		list = append(list, ranktest.Document{ID: a.ID,
 			Text: strings.Join([]string{a.DisplayName, strings.Join(a.Tags, " "), a.Category, a.Description, a.Content}, "\n")})
 	}
@@ -119,7 +119,7 @@ func TestRelevance(t *testing.T) {
 	for _, set := range []struct {
 		name              string
 		library           library
-		tasks             []judged
+		tasks             []labelledTask
 		precision, recall float64
 		astray            int
 	}{

@@ -213,7 +213,7 @@ func TestList(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" || err != nil || out.Total != len(test.want) || out.HasMore || out.NextCursor != "" {
 			t.Errorf("%+v: %+v, %v\n%s", test.in, out, err, diff)
 		}
-		broken := []workspace.Broken{{File: ".toolfold/abilities/bad.md", Line: 2, Column: 1, Reason: `"nope" is unknown`}}
+		broken := []workspace.BrokenFile{{File: ".toolfold/abilities/bad.md", Line: 2, Column: 1, Reason: `"nope" is unknown`}}
 		if diff := cmp.Diff(broken, out.Broken); diff != "" {
 			t.Errorf("broken (-want +got)\n%s", diff)
 		}

@@ -43,9 +43,9 @@ type SkillFile struct {
 var skillName = regex.Lazy(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // parseSkill parses the SKILL.md of a folder.
-func parseSkill(folder, text string) (Ability, *workspace.Broken) {
+func parseSkill(folder, text string) (Ability, *workspace.BrokenFile) {
 	if !utf8.ValidString(text) {
-		return Ability{}, &workspace.Broken{Reason: "it is not UTF-8"}
+		return Ability{}, &workspace.BrokenFile{Reason: "it is not UTF-8"}
 	}
 	doc, content, broken := skillFront(text)
 	if broken != nil {
@@ -55,22 +55,22 @@ func parseSkill(folder, text string) (Ability, *workspace.Broken) {
 	description, _ := doc.Value["description"].(string)
 	switch why := misnamed(name); {
 	case name != folder:
-		return Ability{}, doc.Broken("/name", "name must be %q, as the folder is called", folder)
+		return Ability{}, doc.AsBroken("/name", "name must be %q, as the folder is called", folder)
 	case why != "":
-		return Ability{}, doc.Broken("/name", "name %q %s", shorten.Quoted(name), why)
+		return Ability{}, doc.AsBroken("/name", "name %q %s", shorten.Quoted(name), why)
 	case !skillName().MatchString(name) || len(name) > maxSkillName:
-		return Ability{}, doc.Broken("/name", "name %q has hyphens at its end or together, or more than %d characters",
+		return Ability{}, doc.AsBroken("/name", "name %q has hyphens at its end or together, or more than %d characters",
 			shorten.Quoted(name), maxSkillName)
 	case description == "" || utf8.RuneCountInString(description) > maxSkillDescription:
-		return Ability{}, doc.Broken("/description", "description must be a text of 1 to %d characters", maxSkillDescription)
+		return Ability{}, doc.AsBroken("/description", "description must be a text of 1 to %d characters", maxSkillDescription)
 	case utf8.RuneCountInString(content) > maxContent:
-		return Ability{}, doc.Broken("", "the content has more than %d characters", maxContent)
+		return Ability{}, doc.AsBroken("", "the content has more than %d characters", maxContent)
 	}
 	return Ability{ID: name, Description: description, Content: content, Priority: 50, Enabled: true, Source: workspace.InFile}, nil
 }
 
 // skillFront splits a SKILL.md and parses its front matter.
-func skillFront(text string) (doc workspace.Document, content string, broken *workspace.Broken) {
+func skillFront(text string) (doc workspace.Document, content string, broken *workspace.BrokenFile) {
 	front, content, broken := cut(strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n"))
 	if broken == nil {
 		doc, broken = workspace.ParseYAML("", []byte(front))
@@ -81,7 +81,7 @@ func skillFront(text string) (doc workspace.Document, content string, broken *wo
 // Skills returns the enabled abilities as skills, sorted by name. It leaves out files of an
 // untrusted workspace, and ids that are not valid names of skills. It also returns the folders that
 // cannot be read.
-func (s *Service) Skills(ctx context.Context) ([]Skill, []workspace.Broken, error) {
+func (s *Service) Skills(ctx context.Context) ([]Skill, []workspace.BrokenFile, error) {
 	read := s.library
 	if s.store == nil {
 		read = s.inFiles
@@ -91,7 +91,7 @@ func (s *Service) Skills(ctx context.Context) ([]Skill, []workspace.Broken, erro
 		return nil, nil, err
 	}
 	var skills []Skill
-	var broken []workspace.Broken
+	var broken []workspace.BrokenFile
 	for _, id := range slices.Sorted(maps.Keys(l.abilities)) {
 		a := l.abilities[id]
 		inFile := a.Source == workspace.InFile
@@ -100,19 +100,19 @@ func (s *Service) Skills(ctx context.Context) ([]Skill, []workspace.Broken, erro
 		case inFile && path.Base(a.File) == workspace.SkillFile:
 			skill, err := s.readSkill(a)
 			if err != nil {
-				broken = append(broken, workspace.Broken{File: a.File, Reason: err.Error()})
+				broken = append(broken, workspace.BrokenFile{File: a.File, Reason: err.Error()})
 				continue
 			}
 			skills = append(skills, skill)
 		default:
-			skills = append(skills, a.written())
+			skills = append(skills, a.asSkill())
 		}
 	}
 	return skills, broken, nil
 }
 
-// written returns an ability without a folder as a skill.
-func (a Ability) written() Skill {
+// asSkill returns an ability without a folder as a skill.
+func (a Ability) asSkill() Skill {
 	about := strings.TrimSpace(cmp.Or(a.Description, a.DisplayName, "Ability "+a.ID))
 	front := ordered.Map{{Key: "name", Value: a.ID}, {Key: "description", Value: shorten.To(about, maxSkillDescription-1)}}
 	text := fence + "\n"

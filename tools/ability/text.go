@@ -65,7 +65,7 @@ func (c *choice) finish() (InjectOut, error) {
 				_, in := c.taken[l.AbilityID]
 				return in
 			})
-			injected := make([]Injected, len(ids))
+			injected := make([]InjectedAbility, len(ids))
 			for i, id := range ids {
 				injected[i] = c.taken[id]
 				if injected[i].Tokens, err = c.index.count(c.library.abilities[id]); err != nil {

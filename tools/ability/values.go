@@ -48,7 +48,7 @@ type ListOut struct {
 	Abilities []Item `json:"abilities" doc:"Highest priority first."`
 	Total     int    `json:"total" doc:"Abilities that match, on all pages."`
 	toolfold.Paged
-	Broken []workspace.Broken `json:"broken,omitempty" doc:"Files that are no abilities."`
+	Broken []workspace.BrokenFile `json:"broken,omitempty" doc:"Files that are no abilities."`
 }
 
 // Item is an ability in ability.list, with a shortened description.
@@ -76,17 +76,17 @@ type InjectIn struct {
 
 // InjectOut is the result of ability.inject.
 type InjectOut struct {
-	AgentID           string     `json:"agentId" doc:"Agent the texts are for."`
-	InjectedAbilities []string   `json:"injectedAbilities" doc:"IDs in the order of their texts."`
-	Injected          []Injected `json:"injected,omitempty" doc:"The same with cost and reason."`
-	CombinedContent   string     `json:"combinedContent" doc:"The texts with rules between them."`
-	TokenCount        int        `json:"tokenCount" doc:"o200k tokens of combinedContent."`
-	Truncated         bool       `json:"truncated" doc:"Whether maxTokens kept one out."`
-	LeftOut           []LeftOut  `json:"leftOut,omitempty" doc:"Those asked for or near, but not in; at most 20."`
+	AgentID           string            `json:"agentId" doc:"Agent the texts are for."`
+	InjectedAbilities []string          `json:"injectedAbilities" doc:"IDs in the order of their texts."`
+	Injected          []InjectedAbility `json:"injected,omitempty" doc:"The same with cost and reason."`
+	CombinedContent   string            `json:"combinedContent" doc:"The texts with rules between them."`
+	TokenCount        int               `json:"tokenCount" doc:"o200k tokens of combinedContent."`
+	Truncated         bool              `json:"truncated" doc:"Whether maxTokens kept one out."`
+	LeftOut           []LeftOut         `json:"leftOut,omitempty" doc:"Those asked for or near, but not in; at most 20."`
 }
 
-// Injected is an injected ability.
-type Injected struct {
+// InjectedAbility is an injected ability.
+type InjectedAbility struct {
 	AbilityID string  `json:"abilityId" doc:"Ability ID."`
 	Tokens    int     `json:"tokens" doc:"Tokens of its text."`
 	Reason    string  `json:"reason" doc:"Why."`

@@ -77,7 +77,7 @@ func (m *model) Sample(_ context.Context, p callctx.Prompt) (callctx.Completion,
 type abilities struct {
 	asked []injectIn
 	text  string
-	in    []injected
+	in    []injectedAbility
 	err   error
 }
 
@@ -87,16 +87,16 @@ type injectIn struct {
 	MaxTokens int    `json:"maxTokens"`
 }
 
-type injected struct {
+type injectedAbility struct {
 	AbilityID string  `json:"abilityId" doc:"ID."`
 	Tokens    int     `json:"tokens" doc:"Tokens."`
 	Score     float64 `json:"score" doc:"Score."`
 }
 
 type injectOut struct {
-	Injected        []injected `json:"injected,omitempty" doc:"Those that are in."`
-	CombinedContent string     `json:"combinedContent" doc:"Text."`
-	TokenCount      int        `json:"tokenCount" doc:"Tokens."`
+	Injected        []injectedAbility `json:"injected,omitempty" doc:"Those that are in."`
+	CombinedContent string            `json:"combinedContent" doc:"Text."`
+	TokenCount      int               `json:"tokenCount" doc:"Tokens."`
 }
 
 func (a *abilities) inject(_ context.Context, in injectIn) (injectOut, error) {

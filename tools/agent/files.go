@@ -27,50 +27,50 @@ var fileFields = slices.Concat(
 	toolfold.Fields{toolfold.Any{Name: workflow.Name, Doc: workflow.Doc}},
 ).Params()
 
-// filed is a profile of a file with the data that each use checks: its tools, and the ids of the
+// fileProfile is a profile of a file with the data that each use checks: its tools, and the ids of the
 // other files.
-type filed struct {
+type fileProfile struct {
 	Profile
 	uses   engine.ToolUses
 	places workspace.Document
 }
 
 // parseFile parses the text of a file.
-func parseFile(file string, text []byte) (filed, *workspace.Broken) {
+func parseFile(file string, text []byte) (fileProfile, *workspace.BrokenFile) {
 	doc, broken := workspace.Parse(file, text)
 	if broken != nil {
-		return filed{}, broken
+		return fileProfile{}, broken
 	}
 	doc.Unquoted(version.Name)
 	if faults := engine.CheckDocument(doc, []toolfold.Param{description.Param()}, fileFields); len(faults) > 0 {
-		return filed{}, faults.Broken(doc)
+		return fileProfile{}, faults.AsBroken(doc)
 	}
 	var steps []engine.Step
 	if raw, present := doc.Value[workflow.Name]; present {
 		var faults engine.Faults
 		if steps, faults = engine.ParseSteps(ordered.MustJSON(raw), "/"+workflow.Name); len(faults) > 0 {
-			return filed{}, faults.Broken(doc)
+			return fileProfile{}, faults.AsBroken(doc)
 		}
 	}
 	delete(doc.Value, workflow.Name)
 	p := Profile{AgentID: workspace.Stem(file), Enabled: true, Source: workspace.InFile, File: file}
 	if err := doc.Decode(&p); err != nil {
-		return filed{}, doc.Broken("", "%v", err)
+		return fileProfile{}, doc.AsBroken("", "%v", err)
 	}
 	if !validID(p.AgentID) {
-		return filed{}, doc.Broken("/agentId", "agentId %q %s", shorten.Quoted(p.AgentID), idRule)
+		return fileProfile{}, doc.AsBroken("/agentId", "agentId %q %s", shorten.Quoted(p.AgentID), idRule)
 	}
 	p.Workflow = steps
 	uses, faults := engine.Check(p.steps(p.Workflow))
 	if len(faults) > 0 {
-		return filed{}, faults.Broken(doc)
+		return fileProfile{}, faults.AsBroken(doc)
 	}
-	return filed{p, uses, doc.Places(append(uses.Pointers(), "/agentId")...)}, nil
+	return fileProfile{p, uses, doc.Places(append(uses.Pointers(), "/agentId")...)}, nil
 }
 
 // readFiles returns the profiles in files, sorted by id, and the broken files. The first file with
 // an id wins.
-func (s *Service) readFiles(ctx context.Context) ([]Profile, []workspace.Broken, error) {
+func (s *Service) readFiles(ctx context.Context) ([]Profile, []workspace.BrokenFile, error) {
 	files, broken, err := s.files.Read(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading agent files: %w", err)
@@ -80,11 +80,11 @@ func (s *Service) readFiles(ctx context.Context) ([]Profile, []workspace.Broken,
 	for _, f := range files {
 		p := f.Value
 		if other := from[p.AgentID]; other != "" {
-			broken = append(broken, *p.places.Broken("/agentId", "agentId %q is taken by %s", p.AgentID, other))
+			broken = append(broken, *p.places.AsBroken("/agentId", "agentId %q is taken by %s", p.AgentID, other))
 			continue
 		}
 		if faults := p.uses.Check(s.Tools); len(faults) > 0 {
-			broken = append(broken, *faults.Broken(p.places))
+			broken = append(broken, *faults.AsBroken(p.places))
 			continue
 		}
 		from[p.AgentID] = p.File

@@ -61,7 +61,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		return RunOut{}, toolfold.Errorf(workspace.Untrusted, "agent %q is the file %s of a workspace that is not trusted", p.AgentID, p.File).
 			WithHint("%s", s.Folder.HowToTrust())
 	}
-	used := &injected{}
+	used := &injectedAbilities{}
 	job, err := s.job(p, in, used)
 	if err != nil {
 		return RunOut{}, err
@@ -148,7 +148,7 @@ func (s *Service) withinRights(ctx context.Context, p Profile) (context.Context,
 }
 
 // job returns the job of a profile. The run adds the abilities in its prompts to used.
-func (s *Service) job(p Profile, in RunIn, used *injected) (engine.Job, error) {
+func (s *Service) job(p Profile, in RunIn, used *injectedAbilities) (engine.Job, error) {
 	if !p.Enabled {
 		return engine.Job{}, toolfold.Errorf(PermissionDenied, "agent %q is disabled", p.AgentID).
 			WithHint("agent.update it with enabled=true, or enable it in its file")
@@ -212,14 +212,14 @@ func (p Profile) seen() map[string]any {
 	}
 }
 
-// injected collects the abilities in the prompts of a run, without duplicates, in the order of
+// injectedAbilities collects the abilities in the prompts of a run, without duplicates, in the order of
 // their first use. Steps may add to it concurrently.
-type injected struct {
+type injectedAbilities struct {
 	mu   sync.Mutex
 	list []Ability
 }
 
-func (i *injected) add(list []Ability) {
+func (i *injectedAbilities) add(list []Ability) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, a := range list {
@@ -231,7 +231,7 @@ func (i *injected) add(list []Ability) {
 
 // inject returns a function that returns the abilities for a prompt and adds them to used. Without
 // abilities on the server, the result is empty.
-func (s *Service) inject(agent string, used *injected) func(context.Context, string) (string, error) {
+func (s *Service) inject(agent string, used *injectedAbilities) func(context.Context, string) (string, error) {
 	return func(ctx context.Context, prompt string) (string, error) {
 		task := []rune(prompt)
 		found, err := toolfold.Do[struct {

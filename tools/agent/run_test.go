@@ -191,7 +191,7 @@ func TestAbilities(t *testing.T) {
 	if got := b.model.asked[0].System; got != "Be brief.\n\nErrors are lower case." {
 		t.Errorf("the system prompt is %q", got)
 	}
-	b.abilities.in = []injected{{"go-errors", 5, 0.8}}
+	b.abilities.in = []injectedAbility{{"go-errors", 5, 0.8}}
 	b.register("two", `,"workflow":[{"stepId":"a","name":"A","type":"prompt","config":{"prompt":"one"}},{"stepId":"b","name":"B",`+
 		`"type":"prompt","config":{"prompt":"two"}}]`)
 	b.Expect("agent.run", `{"agentId":"two","include_fields":["success","abilities"]}`,

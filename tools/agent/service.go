@@ -58,7 +58,7 @@ type Options struct {
 // Service runs the agent actions. It is safe for concurrent use.
 type Service struct {
 	store Store
-	files *workspace.Files[filed]
+	files *workspace.Files[fileProfile]
 	Options
 }
 
@@ -299,7 +299,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		}
 		switch {
 		case hidden:
-			broken = append(broken, workspace.Broken{File: p.File,
+			broken = append(broken, workspace.BrokenFile{File: p.File,
 				Reason: "an agent of this id is registered and counts; agent.remove it to use the file"})
 		case in.Team != "" && in.Team != p.Team || in.Enabled != nil && *in.Enabled != p.Enabled:
 		default:

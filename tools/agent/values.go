@@ -62,7 +62,7 @@ type ListOut struct {
 	Agents []Item `json:"agents" doc:"By ID."`
 	Total  int    `json:"total" doc:"Agents that match, on all pages."`
 	toolfold.Paged
-	Broken []workspace.Broken `json:"broken,omitempty" doc:"Agent files that cannot be used."`
+	Broken []workspace.BrokenFile `json:"broken,omitempty" doc:"Agent files that cannot be used."`
 }
 
 // Item is an agent in agent.list, with the start of its description.

@@ -139,7 +139,7 @@ type ShowIn struct {
 type ShowOut struct {
 	Scope   string         `json:"scope" doc:"User's file, the workspace's, or both." enum:"global,local,merged"`
 	Config  map[string]any `json:"config" doc:"The settings."`
-	Unknown []Ignored      `json:"unknown,omitempty" doc:"Entries of the files that do not apply."`
+	Unknown []IgnoredEntry `json:"unknown,omitempty" doc:"Entries of the files that do not apply."`
 
 	// Sources is nil for a single file.
 	Sources map[string]string `json:"sources,omitempty" doc:"Origin of settings, of scope merged: flag, environment, local or global; the rest are defaults."`

@@ -94,7 +94,7 @@ func (f Files) defaults() map[string]any {
 // Layers holds the validated settings of all sources. Numbers are [json.Number]. Treat them as
 // read-only.
 type Layers struct {
-	Ignored []Ignored // entries of the files that have no effect
+	Ignored []IgnoredEntry // entries of the files that have no effect
 
 	layers    []layer  // strongest first
 	narrowing []string // settings that only restrict, and are combined from all sources
@@ -106,8 +106,8 @@ type layer struct {
 	values map[string]any
 }
 
-// Ignored is an entry of a settings file that has no effect. Writing the file keeps it.
-type Ignored struct {
+// IgnoredEntry is an entry of a settings file that has no effect. Writing the file keeps it.
+type IgnoredEntry struct {
 	Scope string `json:"scope" doc:"File that has the entry."`
 	// dotted; empty = the whole file
 	Path string `json:"path,omitempty" doc:"Dotted path of the entry; absent for a whole file that cannot be used."`
@@ -118,7 +118,7 @@ type Ignored struct {
 }
 
 // Text returns the entry as a phrase, without its scope.
-func (i Ignored) Text() string {
+func (i IgnoredEntry) Text() string {
 	switch {
 	case i.Path == "":
 		return i.Reason
@@ -131,7 +131,7 @@ func (i Ignored) Text() string {
 }
 
 // Load reads both files. The content of a workspace's file is never an error: settings that it may
-// not change, or that cannot be read, are ignored, see [Layers.Ignored]. A user's file that cannot
+// not change, or that cannot be read, are ignored, see [Layers.IgnoredEntry]. A user's file that cannot
 // be read or has an invalid value is a [*FileError]. Unknown keys in it are not an error, because
 // files outlive versions.
 func (f Files) Load() (*Layers, error) {
@@ -142,7 +142,7 @@ func (f Files) Load() (*Layers, error) {
 	local, more, err := f.read(Local)
 	var broken *FileError
 	if errors.As(err, &broken) {
-		more = []Ignored{{Scope: Local, Reason: broken.Err.Error()}}
+		more = []IgnoredEntry{{Scope: Local, Reason: broken.Err.Error()}}
 	}
 	sources := []layer{{Flag, f.Flags}, {Environment, f.Env}, {Local, local}, {Global, global}}
 	return &Layers{
@@ -309,7 +309,7 @@ func (f Files) has(scope string) bool {
 
 // read returns the effective settings in a scope's file, and the ignored entries. The error is a
 // [*FileError].
-func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err error) {
+func (f Files) read(scope string) (values map[string]any, ignored []IgnoredEntry, err error) {
 	if !f.has(scope) {
 		return nil, nil, nil
 	}
@@ -339,7 +339,7 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 			continue
 		}
 		delete(values, name)
-		entry := Ignored{Scope: scope, Path: shorten.Quoted(name)}
+		entry := IgnoredEntry{Scope: scope, Path: shorten.Quoted(name)}
 		switch {
 		case slices.Contains(names(f.declared(), Trusted), name):
 			entry.Reason = "only the user may set it, or the file of a workspace that the user trusts"
@@ -359,10 +359,10 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 			if i := strings.LastIndex(path, "."); p.Suggest != "" {
 				p.Suggest = path[:i+1] + p.Suggest
 			}
-			ignored = append(ignored, Ignored{Scope: scope, Path: shorten.Quoted(path), Suggest: p.Suggest})
+			ignored = append(ignored, IgnoredEntry{Scope: scope, Path: shorten.Quoted(path), Suggest: p.Suggest})
 		case scope == Local:
 			delete(values, top)
-			ignored = append(ignored, Ignored{Scope: scope, Path: top, Reason: explain(path, p)})
+			ignored = append(ignored, IgnoredEntry{Scope: scope, Path: top, Reason: explain(path, p)})
 		default:
 			invalid = append(invalid, explain(path, p))
 		}
@@ -371,7 +371,7 @@ func (f Files) read(scope string) (values map[string]any, ignored []Ignored, err
 		return nil, nil, fail(scope, errors.New(strings.Join(invalid, "; ")))
 	}
 	if more := len(ignored) - maxIgnored; more > 0 {
-		ignored = append(ignored[:maxIgnored], Ignored{Scope: scope, Path: "…", Reason: fmt.Sprintf("and %d more", more)})
+		ignored = append(ignored[:maxIgnored], IgnoredEntry{Scope: scope, Path: "…", Reason: fmt.Sprintf("and %d more", more)})
 	}
 	return values, ignored, nil
 }

@@ -80,7 +80,7 @@ func TestIgnored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Ignored{
+	want := []IgnoredEntry{
 		{Scope: Global, Path: "a.b"},
 		{Scope: Global, Path: "polcy", Suggest: "policy"},
 		{Scope: Local, Path: "\x1b[2J"},
@@ -144,7 +144,7 @@ func TestLoadBroken(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]Ignored{{Scope: Local, Reason: test.reason}}, layers.Ignored); diff != "" {
+			if diff := cmp.Diff([]IgnoredEntry{{Scope: Local, Reason: test.reason}}, layers.Ignored); diff != "" {
 				t.Error(diff)
 			}
 			write(t, files, Global, test.text)

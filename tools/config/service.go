@@ -81,7 +81,7 @@ func (s *Service) Show(_ context.Context, in ShowIn) (ShowOut, error) {
 
 // values returns the settings of a scope. For [Merged], they include computed values of unset
 // settings. Layers are nil for a single file.
-func (s *Service) values(scope string) (map[string]any, *Layers, []Ignored, error) {
+func (s *Service) values(scope string) (map[string]any, *Layers, []IgnoredEntry, error) {
 	if scope != Merged {
 		if !s.files.has(scope) {
 			return nil, nil, nil, noFile(scope)
@@ -174,9 +174,9 @@ func (s *Service) edit(ctx context.Context, action, path, scope string, value js
 		if err != nil {
 			return nil, fail(scope, err)
 		}
-		var held any // null included, which before lacks; nil for an empty file
-		_ = unmarshal(text, &held)
-		if old, found = valueAt(held, steps); found {
+		var current any // null included, which before lacks; nil for an empty file
+		_ = unmarshal(text, &current)
+		if old, found = valueAt(current, steps); found {
 			old = redact.Value(old)
 		}
 		if !found && value == nil {
@@ -318,16 +318,16 @@ func (s *Service) put(text []byte, steps []string, value []byte) (edited []byte,
 // nil. A list on the way is rewritten as a whole.
 func putMember(text []byte, at toolfold.Param, steps []string, value []byte) ([]byte, error) {
 	for i := 1; i < len(steps); i++ {
-		held, err := jsonedit.Get(text, steps[:i]...)
+		current, err := jsonedit.Get(text, steps[:i]...)
 		if err != nil {
 			return nil, err
 		}
 		if inner, _ := declared(at, steps[:i]); inner.Kind == toolfold.KindArray {
-			if value, err = putItem(held, *inner.Items, steps[i:], value); err != nil {
+			if value, err = putItem(current, *inner.Items, steps[i:], value); err != nil {
 				return nil, err
 			}
 			steps = steps[:i]
-		} else if string(held) == "null" {
+		} else if string(current) == "null" {
 			if text, err = jsonedit.Set(text, []byte("{}"), steps[:i]...); err != nil {
 				return nil, err
 			}
@@ -429,11 +429,11 @@ const maxIndex = 1000
 // Parse parses a flag or an environment variable as the value of a setting. An error lists what is
 // allowed, and refers to the value by name.
 func Parse(setting toolfold.Param, name, text string) (any, error) {
-	sent := ordered.MustJSON(text)
+	body := ordered.MustJSON(text)
 	if setting.Kind == toolfold.KindArray && !strings.HasPrefix(strings.TrimSpace(text), "[") {
-		sent = ordered.MustJSON(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }))
+		body = ordered.MustJSON(strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }))
 	}
-	value, err := read(setting, sent)
+	value, err := read(setting, body)
 	var wrong *toolfold.Error
 	if errors.As(err, &wrong) && len(wrong.Problems) > 0 {
 		return nil, errors.New(explain(name, wrong.Problems[0]))
@@ -444,9 +444,9 @@ func Parse(setting toolfold.Param, name, text string) (any, error) {
 // read interprets a sent value for a setting. A string may contain the JSON of the value: it is
 // decoded if the result is valid for the setting, else used as it is. For a string setting, only
 // quoted strings are decoded: "true" stays a string.
-func read(setting toolfold.Param, sent json.RawMessage) (any, error) {
+func read(setting toolfold.Param, body json.RawMessage) (any, error) {
 	var value, parsed any
-	if err := unmarshal(sent, &value); err != nil {
+	if err := unmarshal(body, &value); err != nil {
 		return nil, fmt.Errorf("reading the value: %w", err)
 	}
 	readings := []any{value}

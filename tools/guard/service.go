@@ -171,9 +171,9 @@ type ListIn struct {
 
 // ListOut is the result of guard.list.
 type ListOut struct {
-	Policies []Item             `json:"policies" doc:"Built-in ones first."`
-	Broken   []workspace.Broken `json:"broken,omitempty" doc:"Files that cannot be used."`
-	Total    int                `json:"total" doc:"All policies; 100 at most."`
+	Policies []Item                 `json:"policies" doc:"Built-in ones first."`
+	Broken   []workspace.BrokenFile `json:"broken,omitempty" doc:"Files that cannot be used."`
+	Total    int                    `json:"total" doc:"All policies; 100 at most."`
 }
 
 // Item is a policy in guard.list.

@@ -89,9 +89,9 @@ func (s *Service) addNear(ctx context.Context, scope Scope, asked []int8, result
 	if err != nil {
 		return nil, err
 	}
-	near := make([]embed.Near, len(vectors))
+	near := make([]embed.Neighbour, len(vectors))
 	for i, v := range vectors {
-		near[i] = embed.Near{ID: v.ID, Similarity: embed.Similarity(asked, v.Vector)}
+		near[i] = embed.Neighbour{ID: v.ID, Similarity: embed.Similarity(asked, v.Vector)}
 	}
 	byID := map[int64]result{}
 	var words, meaning []int64

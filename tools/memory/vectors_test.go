@@ -81,7 +81,7 @@ func TestSearchByMeaning(t *testing.T) {
 		t.Errorf("words in quotes find %s, which lacks them", key)
 	}
 	first(t, understanding(t, store, e, "m2"), "doctor", "b")
-	if _, models := e.Sent(); models[0] != "m" || models[len(models)-1] != "m2" {
+	if _, models := e.Requests(); models[0] != "m" || models[len(models)-1] != "m2" {
 		t.Errorf("asked for the models %v", models)
 	}
 }
@@ -142,7 +142,7 @@ func TestSearchWithoutAnEndpoint(t *testing.T) {
 	}
 	e.Fail(0)
 	first(t, understanding(t, store, e, "m"), "car", "a") // another process, in which it did not fail
-	texts, _ := e.Sent()
+	texts, _ := e.Requests()
 	if sent := strings.Join(texts, "\n"); strings.Contains(sent, "hunter2") || !strings.Contains(sent, "automobile") {
 		t.Errorf("sent %q", sent)
 	}

@@ -46,12 +46,12 @@ func New(store metric.Store, retention metric.Retention, now func() time.Time) *
 func (s *Service) Record(ctx context.Context, in RecordIn) (RecordOut, error) {
 	w := metric.Write{Metric: metric.Metric{Name: in.MetricName, Type: in.Type, Category: in.Category}, Labels: in.Labels, Value: in.Value,
 		At: s.now()}
-	written, err := s.write(ctx, w)
+	result, err := s.write(ctx, w)
 	if err != nil {
 		return RecordOut{}, err
 	}
 	return RecordOut{
-		Recorded: true, MetricName: in.MetricName, Value: in.Value, Labels: in.Labels, Type: written.Type, Timestamp: w.At,
+		Recorded: true, MetricName: in.MetricName, Value: in.Value, Labels: in.Labels, Type: result.Type, Timestamp: w.At,
 	}, nil
 }
 
@@ -59,34 +59,35 @@ func (s *Service) Record(ctx context.Context, in RecordIn) (RecordOut, error) {
 func (s *Service) Increment(ctx context.Context, in IncrementIn) (IncrementOut, error) {
 	w := metric.Write{Metric: metric.Metric{Name: in.MetricName, Category: in.Category}, Labels: in.Labels, Value: in.Delta, Add: true,
 		At: s.now()}
-	written, err := s.write(ctx, w)
+	result, err := s.write(ctx, w)
 	if err != nil {
 		return IncrementOut{}, err
 	}
 	return IncrementOut{
-		Incremented: true, MetricName: in.MetricName, Delta: in.Delta, CurrentValue: written.Current, Labels: in.Labels, Timestamp: w.At,
+		Incremented: true, MetricName: in.MetricName, Delta: in.Delta, CurrentValue: result.Current, Labels: in.Labels, Timestamp: w.At,
 	}, nil
 }
 
-func (s *Service) write(ctx context.Context, w metric.Write) (metric.Written, error) {
+func (s *Service) write(ctx context.Context, w metric.Write) (metric.WriteResult, error) {
 	if err := metric.Check(w.Name, w.Labels); err != nil {
-		return metric.Written{}, err
+		return metric.WriteResult{}, err
 	}
 	if math.Abs(w.Value) > maxValue {
-		return metric.Written{}, toolfold.Errorf(toolfold.InvalidInput, "%g is out of range: metrics keep values up to %g", w.Value, maxValue).
+		return metric.WriteResult{}, toolfold.Errorf(toolfold.InvalidInput, "%g is out of range: metrics keep values up to %g",
+			w.Value, maxValue).
 			About(toolfold.ProblemRefused, "value")
 	}
 	keep := s.retention.Keep(w.At)
 	if last := s.trimmed.Load(); w.At.UnixMicro()-last >= trimEach.Microseconds() && s.trimmed.CompareAndSwap(last, w.At.UnixMicro()) {
 		if err := s.store.Trim(ctx, keep); err != nil {
-			return metric.Written{}, fmt.Errorf("deleting old points: %w", err)
+			return metric.WriteResult{}, fmt.Errorf("deleting old points: %w", err)
 		}
 	}
-	written, err := s.store.Write(ctx, w, keep)
+	result, err := s.store.Write(ctx, w, keep)
 	if err != nil {
-		return metric.Written{}, fmt.Errorf("recording point: %w", err)
+		return metric.WriteResult{}, fmt.Errorf("recording point: %w", err)
 	}
-	return written, nil
+	return result, nil
 }
 
 // Query shows points and figures computed from them.
@@ -131,8 +132,8 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 		MetricName: m.Name, Type: m.Type, Category: m.InCategory(), CurrentValue: current(m, series), SeriesCount: len(series),
 		DataPoints: []DataPoint{}, Aggregation: in.Aggregation,
 	}
-	for _, picked := range series {
-		out.Total += len(picked.Points)
+	for _, series := range series {
+		out.Total += len(series.Points)
 	}
 	if split {
 		if out.Figures, err = figures(m.Type, in.Aggregation, series, bucket, in.GroupBy); err != nil {
@@ -140,12 +141,12 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 		}
 	} else {
 		out.DataPoints = newest(series, in.Limit, skip)
-		if shown := skip + len(out.DataPoints); shown < out.Total && len(out.DataPoints) > 0 {
+		if count := skip + len(out.DataPoints); count < out.Total && len(out.DataPoints) > 0 {
 			until := r.Until.UnixMicro()
 			if in.Cursor == "" { // new points would move the pages
 				until = out.DataPoints[len(out.DataPoints)-1].Timestamp.UnixMicro()
 			}
-			out.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.CursorOf(fmt.Sprintf("%d %d", until, shown))}
+			out.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.CursorOf(fmt.Sprintf("%d %d", until, count))}
 		}
 	}
 	if in.Aggregation == "" {
@@ -164,7 +165,7 @@ func (s *Service) Query(ctx context.Context, in QueryIn) (QueryOut, error) {
 // span returns the range of a query, within the retention.
 func (s *Service) span(in QueryIn) (metric.Range, error) {
 	now, r := s.now(), metric.Range{Name: in.MetricName, Labels: in.Labels}
-	var wrong, said []string
+	var wrong, names []string
 	for _, bound := range []struct {
 		name, text string
 		to         *time.Time
@@ -174,14 +175,14 @@ func (s *Service) span(in QueryIn) (metric.Range, error) {
 		}
 		from, to, err := clock.Moment(bound.text, now)
 		if err != nil {
-			wrong, said = append(wrong, bound.name), append(said, fmt.Sprintf("%s: %v", bound.name, err))
+			wrong, names = append(wrong, bound.name), append(names, fmt.Sprintf("%s: %v", bound.name, err))
 		}
 		if *bound.to = from; bound.name == "until" {
 			*bound.to = to
 		}
 	}
 	if len(wrong) > 0 {
-		return r, toolfold.Errorf(toolfold.InvalidInput, "%s", strings.Join(said, "; ")).About(toolfold.ProblemRefused, wrong...)
+		return r, toolfold.Errorf(toolfold.InvalidInput, "%s", strings.Join(names, "; ")).About(toolfold.ProblemRefused, wrong...)
 	}
 	if !r.Since.IsZero() && !r.Until.IsZero() && r.Until.Before(r.Since) {
 		return r, toolfold.Errorf(toolfold.InvalidInput, "until is before since").About(toolfold.ProblemRefused, "since", "until")
@@ -261,12 +262,12 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing metrics: %w", err)
 	}
-	all = slices.DeleteFunc(all, func(l metric.Listed) bool {
+	all = slices.DeleteFunc(all, func(l metric.Overview) bool {
 		return in.Category != "" && l.InCategory() != in.Category || in.Type != "" && l.Type != in.Type || !strings.HasPrefix(l.Name, in.Prefix)
 	})
 	out := ListOut{Metrics: []metric.Item{}, Total: len(all)}
-	all = slices.DeleteFunc(all, func(l metric.Listed) bool { return l.Name <= after })
-	all, out.Paged = toolfold.CutPage(all, in.Limit, func(last metric.Listed) string { return toolfold.CursorOf(last.Name) })
+	all = slices.DeleteFunc(all, func(l metric.Overview) bool { return l.Name <= after })
+	all, out.Paged = toolfold.CutPage(all, in.Limit, func(last metric.Overview) string { return toolfold.CursorOf(last.Name) })
 	for _, l := range all {
 		out.Metrics = append(out.Metrics, l.Item())
 	}

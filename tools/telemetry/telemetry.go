@@ -115,7 +115,7 @@ func (s *Service) Summary(ctx context.Context, in SummaryIn) (SummaryOut, error)
 	return out, nil
 }
 
-func detail(l metric.Listed, item metric.Item) Detail {
+func detail(l metric.Overview, item metric.Item) Detail {
 	d := Detail{Item: item}
 	if l.Points == 0 {
 		return d

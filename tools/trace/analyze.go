@@ -85,7 +85,7 @@ func (t *tree) stepTimes() []stepTime {
 
 // compareTo compares the trace with another one. Steps are the same if they and the steps around
 // them have the same labels.
-func (t *tree) compareTo(other *tree) *Compared {
+func (t *tree) compareTo(other *tree) *Comparison {
 	type sum struct {
 		here, there time.Duration
 		Difference
@@ -109,7 +109,7 @@ func (t *tree) compareTo(other *tree) *Compared {
 		same.there += s.own
 		same.OtherCount++
 	}
-	out := &Compared{TraceID: other.spans[0].TraceID, DifferenceMs: millis(t.duration() - other.duration()), Steps: []Difference{}}
+	out := &Comparison{TraceID: other.spans[0].TraceID, DifferenceMs: millis(t.duration() - other.duration()), Steps: []Difference{}}
 	for _, name := range names {
 		s := sums[name]
 		apart := s.here - s.there

@@ -9,14 +9,14 @@ import (
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
-// asked is a store that keeps the last query.
-type asked struct {
+// queryStore is a store that keeps the last query.
+type queryStore struct {
 	trace.Store
 	query trace.Query
 }
 
 // List implements [trace.Store].
-func (a *asked) List(_ context.Context, q trace.Query) (trace.Page, error) {
+func (a *queryStore) List(_ context.Context, q trace.Query) (trace.Page, error) {
 	a.query = q
 	return trace.Page{}, nil
 }
@@ -24,7 +24,7 @@ func (a *asked) List(_ context.Context, q trace.Query) (trace.Page, error) {
 // A duration that is longer than any picks no trace, instead of all.
 func TestLongestDuration(t *testing.T) {
 	t.Parallel()
-	store := &asked{}
+	store := &queryStore{}
 	service := trace.New(store, nil, time.Now)
 	for given, want := range map[int]time.Duration{
 		5: 5 * time.Millisecond, 10_000_000_000_000: math.MaxInt64 / time.Millisecond * time.Millisecond,

@@ -177,7 +177,7 @@ func TestCompare(t *testing.T) {
 		at("root", "", Call, 0, 9), at("loop", "root", Step, 0, 5), named(at("1", "loop", Step, 0, 4), "a"),
 		named(at("2", "loop", Step, 4, 5), "a"), at("b", "root", Step, 5, 6.05), at("c", "root", Step, 6, 6.5),
 		named(at("c2", "root", Step, 6.5, 7), "c"), at("new", "root", Step, 8, 8.5))
-	want := &Compared{TraceID: "x", DifferenceMs: 4000, Alike: 2, Steps: []Difference{
+	want := &Comparison{TraceID: "x", DifferenceMs: 4000, Alike: 2, Steps: []Difference{
 		{"loop > a", "slower", 3000, 5000, 2, 2}, {"old", "gone", -1000, 0, 0, 1}, {"new", "new", 500, 500, 1, 0},
 		{"c", "repeats", 0, 1000, 2, 1},
 	}}

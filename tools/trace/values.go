@@ -94,19 +94,19 @@ type AnalyzeIn struct {
 
 // AnalyzeOut is the result of trace.analyze.
 type AnalyzeOut struct {
-	TraceID         string     `json:"traceId" doc:"Trace ID."`
-	Label           string     `json:"label" doc:"Action that ran, and its target."`
-	Status          string     `json:"status" doc:"Outcome." enum:"success,failure,running"`
-	DurationMs      float64    `json:"durationMs" doc:"How long it took, so far if running."`
-	StepCount       int        `json:"stepCount" doc:"Steps that ran; without steps, the spans within the roots."`
-	SlowestSteps    []StepTime `json:"slowestSteps" doc:"Up to 10, by own time."`
-	CriticalPath    []PathPart `json:"criticalPath" doc:"Parts that the end waited for, in time order; the 20 longest."`
-	Errors          []Cause    `json:"errors" doc:"Failures that no failure within explains, the one that ended the run first; up to 10, those alike as one."`
-	ErrorCount      int        `json:"errorCount" doc:"All such failures."`
-	Retries         []Retry    `json:"retries" doc:"Steps and tasks that needed several attempts; up to 10."`
-	Usual           *Usual     `json:"usual,omitempty" doc:"Comparison with earlier successes under this label; absent below 3."`
-	Compared        *Compared  `json:"compared,omitempty" doc:"Comparison with compareTo."`
-	Recommendations []string   `json:"recommendations" doc:"Next steps; empty when nothing stands out."`
+	TraceID         string      `json:"traceId" doc:"Trace ID."`
+	Label           string      `json:"label" doc:"Action that ran, and its target."`
+	Status          string      `json:"status" doc:"Outcome." enum:"success,failure,running"`
+	DurationMs      float64     `json:"durationMs" doc:"How long it took, so far if running."`
+	StepCount       int         `json:"stepCount" doc:"Steps that ran; without steps, the spans within the roots."`
+	SlowestSteps    []StepTime  `json:"slowestSteps" doc:"Up to 10, by own time."`
+	CriticalPath    []PathPart  `json:"criticalPath" doc:"Parts that the end waited for, in time order; the 20 longest."`
+	Errors          []Cause     `json:"errors" doc:"Failures that no failure within explains, the one that ended the run first; up to 10, those alike as one."`
+	ErrorCount      int         `json:"errorCount" doc:"All such failures."`
+	Retries         []Retry     `json:"retries" doc:"Steps and tasks that needed several attempts; up to 10."`
+	Usual           *Usual      `json:"usual,omitempty" doc:"Comparison with earlier successes under this label; absent below 3."`
+	Compared        *Comparison `json:"compared,omitempty" doc:"Comparison with compareTo."`
+	Recommendations []string    `json:"recommendations" doc:"Next steps; empty when nothing stands out."`
 }
 
 // StepTime is the time of a step.
@@ -153,8 +153,8 @@ type Usual struct {
 	TraceID  string  `json:"traceId" doc:"The one that took the median."`
 }
 
-// Compared is the difference between two traces.
-type Compared struct {
+// Comparison is the difference between two traces.
+type Comparison struct {
 	TraceID      string       `json:"traceId" doc:"The other trace."`
 	DifferenceMs float64      `json:"differenceMs" doc:"This duration less the other's."`
 	Steps        []Difference `json:"steps" doc:"Up to 20 steps, those that differ most first."`

@@ -75,7 +75,7 @@ func (w workflow) reference() work.Reference {
 }
 
 // parseFile parses the text of a file.
-func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
+func parseFile(file string, text []byte) (workflow, *workspace.BrokenFile) {
 	doc, broken := workspace.Parse(file, text)
 	if broken != nil {
 		return workflow{}, broken
@@ -85,7 +85,7 @@ func parseFile(file string, text []byte) (workflow, *workspace.Broken) {
 		w.uses, faults = engine.Check(w.definition())
 	}
 	if len(faults) > 0 {
-		return workflow{}, faults.Broken(doc)
+		return workflow{}, faults.AsBroken(doc)
 	}
 	w.places = doc.Places(append(w.uses.Pointers(), "/workflowId")...)
 	return w, nil
@@ -128,7 +128,7 @@ func wrong(path, why string) engine.Fault {
 }
 
 // load returns all workflows, sorted by id, and the broken files. The first file with an id wins.
-func (s *Service) load(ctx context.Context) ([]workflow, []workspace.Broken, error) {
+func (s *Service) load(ctx context.Context) ([]workflow, []workspace.BrokenFile, error) {
 	files, broken, err := s.files.Read(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading workflows: %w", err)
@@ -138,11 +138,11 @@ func (s *Service) load(ctx context.Context) ([]workflow, []workspace.Broken, err
 	for _, f := range files {
 		w := f.Value
 		if other := from[w.WorkflowID]; other != "" {
-			broken = append(broken, *w.places.Broken("/workflowId", "workflowId %q is taken by %s", w.WorkflowID, other))
+			broken = append(broken, *w.places.AsBroken("/workflowId", "workflowId %q is taken by %s", w.WorkflowID, other))
 			continue
 		}
 		if faults := w.uses.Check(s.tools); len(faults) > 0 {
-			broken = append(broken, *faults.Broken(w.places))
+			broken = append(broken, *faults.AsBroken(w.places))
 			continue
 		}
 		from[w.WorkflowID] = w.file
@@ -224,10 +224,10 @@ func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, err
 	if err != nil {
 		return DescribeOut{}, err
 	}
-	return s.described(w), nil
+	return s.describe(w), nil
 }
 
-func (s *Service) described(w workflow) DescribeOut {
+func (s *Service) describe(w workflow) DescribeOut {
 	out := DescribeOut{
 		ID: w.WorkflowID, Name: w.Name, Version: w.Version, Description: w.Description,
 		Status: w.Status, InputSchema: w.InputSchema, File: w.file, Trusted: s.folder.Mark(workspace.InFile),
@@ -252,7 +252,7 @@ func (s *Service) Runnable(ctx context.Context) ([]DescribeOut, error) {
 	var runnable []DescribeOut
 	for _, w := range list {
 		if w.Status == Active {
-			runnable = append(runnable, s.described(w))
+			runnable = append(runnable, s.describe(w))
 		}
 	}
 	return runnable, err
@@ -272,11 +272,11 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 	}
 	doc, broken := workspace.Parse("definition.yaml", text)
 	if broken != nil {
-		found := engine.Found{Kind: toolfold.ProblemFormat}
+		found := engine.LocatedFault{Kind: toolfold.ProblemFormat}
 		if isText {
 			found.Line, found.Column = broken.Line, broken.Column
 		}
-		return CheckOut{Reason: broken.Reason, Problems: []engine.Found{found}, Message: mendIt}, nil
+		return CheckOut{Reason: broken.Reason, Problems: []engine.LocatedFault{found}, Message: mendIt}, nil
 	}
 	w, faults := read(doc)
 	judged, unjudged, warnings := s.judge(ctx, w)
@@ -290,8 +290,8 @@ func (s *Service) Check(ctx context.Context, in CheckIn) (CheckOut, error) {
 		return out, nil
 	}
 	more := 0
-	out.Problems, more = faults.Found(doc, isText)
-	out.Reason, out.Message = faults.Broken(doc).Reason, mendIt
+	out.Problems, more = faults.Locate(doc, isText)
+	out.Reason, out.Message = faults.AsBroken(doc).Reason, mendIt
 	if more > 0 {
 		out.Message = fmt.Sprintf("%d more problems are not shown: %s", more, mendIt)
 	}
@@ -316,7 +316,7 @@ func (s *Service) dryRun(ctx context.Context, w workflow) RunOut {
 	faults, unjudged, warnings := s.judge(ctx, w)
 	dry := &DryRun{Unjudged: unjudged}
 	more := 0
-	if dry.Problems, more = faults.Found(w.places, false); more > 0 {
+	if dry.Problems, more = faults.Locate(w.places, false); more > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d more problems are not shown", more))
 	}
 	dry.Message = strings.Join(warnings, "; ")
@@ -349,7 +349,7 @@ func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
 		faults, _ = s.runner.Providers.Check(program)
 	}
 	if len(faults) > 0 {
-		return RunOut{}, toolfold.Errorf(workspace.FileBroken, "workflow %q cannot be used: %s", w.WorkflowID, faults.Broken(w.places).Text()).
+		return RunOut{}, toolfold.Errorf(workspace.FileBroken, "workflow %q cannot be used: %s", w.WorkflowID, faults.AsBroken(w.places).Text()).
 			WithHint("mend the file")
 	}
 	ctx, refused := engine.Enter(ctx, engine.WorkflowJob, w.WorkflowID, -1)

@@ -29,12 +29,12 @@ type RunOut struct {
 
 // DryRun describes a run before it starts.
 type DryRun struct {
-	Plan       []engine.PlannedStep `json:"plan,omitempty" doc:"Steps in order; absent if a problem prevents a run."`
-	ModelCalls *int                 `json:"modelCalls,omitempty" doc:"At most; absent if unknown."`
-	Unknown    []string             `json:"unknown,omitempty" doc:"Why modelCalls is unknown."`
-	Problems   []engine.Found       `json:"problems,omitempty" doc:"All problems."`
-	Unjudged   []string             `json:"unjudged,omitempty" doc:"What could not be checked, and why."`
-	Message    string               `json:"message,omitempty" doc:"Warnings."`
+	Plan       []engine.PlannedStep  `json:"plan,omitempty" doc:"Steps in order; absent if a problem prevents a run."`
+	ModelCalls *int                  `json:"modelCalls,omitempty" doc:"At most; absent if unknown."`
+	Unknown    []string              `json:"unknown,omitempty" doc:"Why modelCalls is unknown."`
+	Problems   []engine.LocatedFault `json:"problems,omitempty" doc:"All problems."`
+	Unjudged   []string              `json:"unjudged,omitempty" doc:"What could not be checked, and why."`
+	Message    string                `json:"message,omitempty" doc:"Warnings."`
 }
 
 // Failed implements [toolfold.Failing]. A dry run that finds problems has not failed.
@@ -51,7 +51,7 @@ type ListOut struct {
 	Workflows []Item `json:"workflows" doc:"By ID."`
 	Total     int    `json:"total" doc:"Workflows that match, on all pages."`
 	toolfold.Paged
-	Broken []workspace.Broken `json:"broken,omitempty" doc:"Files that cannot be used."`
+	Broken []workspace.BrokenFile `json:"broken,omitempty" doc:"Files that cannot be used."`
 }
 
 // Item is a workflow in workflow.list.
@@ -71,11 +71,11 @@ type CheckIn struct {
 
 // CheckOut is the result of workflow.check.
 type CheckOut struct {
-	Valid    bool           `json:"valid" doc:"Whether it has no problems."`
-	Reason   string         `json:"reason,omitempty" doc:"Why it is invalid."`
-	Problems []engine.Found `json:"problems,omitempty" doc:"All problems, in the order of the text."`
-	Unjudged []string       `json:"unjudged,omitempty" doc:"What could not be checked, and why."`
-	Message  string         `json:"message" doc:"Next step."`
+	Valid    bool                  `json:"valid" doc:"Whether it has no problems."`
+	Reason   string                `json:"reason,omitempty" doc:"Why it is invalid."`
+	Problems []engine.LocatedFault `json:"problems,omitempty" doc:"All problems, in the order of the text."`
+	Unjudged []string              `json:"unjudged,omitempty" doc:"What could not be checked, and why."`
+	Message  string                `json:"message" doc:"Next step."`
 }
 
 // DescribeIn are the arguments of workflow.describe.

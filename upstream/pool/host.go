@@ -276,8 +276,8 @@ func (v *visitor) run(ctx context.Context, s *sharedServer, f frame) frame {
 		}
 		body, err = s.session.Call(ctx, c)
 	}
-	var refused *upstream.Refused
-	var lost *upstream.Lost
+	var refused *upstream.ProtocolError
+	var lost *upstream.LostAnswerError
 	switch {
 	case err == nil:
 		return frame{Kind: kindResult, Body: body}
@@ -419,7 +419,7 @@ func (h *host) join(v *visitor, o opening) *sharedServer {
 	h.work.Go(func() {
 		defer cancel()
 		s.session, s.err = upstream.Connect(ctx, o.Server, upstream.Client{
-			Name: o.Client, Version: o.ClientVersion, Changed: s.changed, Updated: s.updated, Completed: s.completed,
+			Name: o.Client, Version: o.ClientVersion, Changed: s.onChange, Updated: s.onUpdate, Completed: s.onCompleted,
 			Asks: []string{upstream.Sample, upstream.Elicit}, Stray: s.stray, Memory: memory,
 		})
 		close(s.ready)
@@ -488,8 +488,8 @@ func (s *sharedServer) watch(ctx context.Context, v *visitor, uri string, watch 
 	return err
 }
 
-// updated notifies the users that watch a resource of a change.
-func (s *sharedServer) updated(uri string) {
+// onUpdate notifies the users that watch a resource of a change.
+func (s *sharedServer) onUpdate(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.watchers[uri] {
@@ -546,8 +546,8 @@ func (s *sharedServer) forget() {
 	}
 }
 
-// changed notifies all users that a list has changed.
-func (s *sharedServer) changed() {
+// onChange notifies all users that a list has changed.
+func (s *sharedServer) onChange() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.users {
@@ -555,9 +555,9 @@ func (s *sharedServer) changed() {
 	}
 }
 
-// completed notifies all users that one of their users has finished with a page. Each client knows to
+// onCompleted notifies all users that one of their users has finished with a page. Each client knows to
 // which pages it sent its user.
-func (s *sharedServer) completed(params json.RawMessage) {
+func (s *sharedServer) onCompleted(params json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for v := range s.users {

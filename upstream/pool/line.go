@@ -29,7 +29,7 @@ type frame struct {
 	Capabilities json.RawMessage    `json:"Can,omitempty"` // the capabilities of the call's client; nil = those of the session
 	Meta         json.RawMessage    `json:",omitempty"`    // of a call
 	Code         int64              `json:",omitempty"`    // of a server's error
-	Lacking      string             `json:",omitempty"`    // of a server's error, see [upstream.Refused]
+	Lacking      string             `json:",omitempty"`    // of a server's error, see [upstream.ProtocolError]
 	Progress     *upstream.Progress `json:",omitempty"`
 	Body         []byte             `json:"-"` // JSON, byte by byte
 }

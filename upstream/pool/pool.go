@@ -57,7 +57,7 @@ func (p Pool) Connect(ctx context.Context, s upstream.Server, c upstream.Client)
 	if err := s.Check(); err != nil { // first, because the error may name a value that settled changes
 		return nil, err
 	}
-	s, err := s.Filled(ctx) // here, because the host may have no access to the keyring
+	s, err := s.Expand(ctx) // here, because the host may have no access to the keyring
 	if err == nil {
 		s, err = absolute(s)
 	}
@@ -409,9 +409,9 @@ func (s *Session) answerOf(c upstream.Call, r *request, f frame) (frame, error) 
 	case kindGone:
 		return f, upstream.ErrGone
 	case kindLost:
-		return f, &upstream.Lost{Why: f.Text}
+		return f, &upstream.LostAnswerError{Why: f.Text}
 	case kindRefused:
-		return f, &upstream.Refused{Code: f.Code, Message: f.Text, Lacking: f.Lacking, Data: f.Body}
+		return f, &upstream.ProtocolError{Code: f.Code, Message: f.Text, Lacking: f.Lacking, Data: f.Body}
 	case kindFailed:
 		return f, errors.New(f.Text)
 	}
@@ -498,7 +498,7 @@ func wireAnswerOf(a upstream.Answer) wireAnswer {
 	}
 	return wireAnswer{
 		a.Name, a.Title, a.Version, a.Instructions, a.Legacy, bytes(a.Tools), bytes(a.Prompts), bytes(a.Resources), bytes(a.Templates),
-		a.Left, a.Problems,
+		a.LeftOut, a.Problems,
 	}
 }
 
@@ -512,6 +512,6 @@ func (l wireAnswer) answer() upstream.Answer {
 	}
 	return upstream.Answer{
 		Name: l.Name, Title: l.Title, Version: l.Version, Instructions: l.Instructions, Legacy: l.Legacy, Tools: raw(l.Tools),
-		Prompts: raw(l.Prompts), Resources: raw(l.Resources), Templates: raw(l.Templates), Left: l.Left, Problems: l.Problems,
+		Prompts: raw(l.Prompts), Resources: raw(l.Resources), Templates: raw(l.Templates), LeftOut: l.Left, Problems: l.Problems,
 	}
 }

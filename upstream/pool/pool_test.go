@@ -345,7 +345,7 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	_, err := s.Call(t.Context(), upstream.Call{Tool: "need", Arguments: json.RawMessage(`{}`), Capabilities: json.RawMessage(`{}`)})
-	var refused *upstream.Refused
+	var refused *upstream.ProtocolError
 	if !errors.As(err, &refused) || refused.Code != -32021 || refused.Lacking != "sampling" {
 		t.Errorf("a tool that needs a model: %#v", err)
 	}

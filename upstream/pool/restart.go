@@ -12,8 +12,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Restarted reports the effect of a restart.
-type Restarted struct {
+// RestartReport reports the effect of a restart.
+type RestartReport struct {
 	Processes int // ended processes; 0 if no session shares the server
 	Sessions  int // sessions that used them
 	Waited    int // running calls that ended in time
@@ -29,18 +29,18 @@ var ErrOldHost = errors.New("the process that shares servers is of an older vers
 // Restart ends the processes of the server with that name. The next call of each session starts it
 // again. Running calls get at most wait to end. Restart starts no host, and accepts a host of any
 // version.
-func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (Restarted, error) {
+func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (RestartReport, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", p.socket())
 	if err != nil {
 		if ctx.Err() != nil {
-			return Restarted{}, ctx.Err()
+			return RestartReport{}, ctx.Err()
 		}
-		return Restarted{}, nil // no host runs
+		return RestartReport{}, nil // no host runs
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	l := newLine(conn, nil)
-	var did Restarted
+	var did RestartReport
 	if err := l.write(frame{Kind: kindRestart, Text: name, Body: ordered.MustJSON(wait)}); err != nil {
 		return did, fmt.Errorf("asking the process that shares servers: %w", err)
 	}
@@ -58,7 +58,7 @@ func (p Pool) Restart(ctx context.Context, name string, wait time.Duration) (Res
 }
 
 // restart ends all processes of a server, after waiting for running calls.
-func (h *host) restart(name string, wait time.Duration) Restarted {
+func (h *host) restart(name string, wait time.Duration) RestartReport {
 	h.mu.Lock()
 	var all []*sharedServer
 	for key, s := range h.servers {
@@ -68,13 +68,13 @@ func (h *host) restart(name string, wait time.Duration) Restarted {
 		}
 	}
 	h.mu.Unlock()
-	did := make([]Restarted, len(all))
+	did := make([]RestartReport, len(all))
 	var work sync.WaitGroup
 	for i, s := range all {
 		work.Go(func() { did[i] = s.restart(wait) })
 	}
 	work.Wait()
-	var sum Restarted
+	var sum RestartReport
 	for _, d := range did {
 		sum.Processes, sum.Sessions, sum.Waited, sum.Cut = sum.Processes+1, sum.Sessions+d.Sessions, sum.Waited+d.Waited, sum.Cut+d.Cut
 	}
@@ -82,7 +82,7 @@ func (h *host) restart(name string, wait time.Duration) Restarted {
 }
 
 // restart ends the process of a server, and thereby its sessions.
-func (s *sharedServer) restart(wait time.Duration) (did Restarted) {
+func (s *sharedServer) restart(wait time.Duration) (did RestartReport) {
 	s.mu.Lock()
 	did.Sessions = len(s.users)
 	s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *sharedServer) restart(wait time.Duration) (did Restarted) {
 	select {
 	case <-over:
 	case <-late.C:
-		did.Cut = s.calls.running()
+		did.Cut = s.calls.count()
 		s.calls.cut() // otherwise the session would wait for them
 	}
 	did.Waited = running - did.Cut
@@ -169,7 +169,7 @@ func (c *calls) close() (running int, over <-chan struct{}) {
 // open releases the waiting requests.
 func (c *calls) open() { close(c.opened) }
 
-func (c *calls) running() int {
+func (c *calls) count() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n

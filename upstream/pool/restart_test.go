@@ -22,7 +22,7 @@ import (
 // host.
 func TestRestart(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
-	if did, err := p.Restart(t.Context(), "files", time.Minute); err != nil || did != (pool.Restarted{}) {
+	if did, err := p.Restart(t.Context(), "files", time.Minute); err != nil || did != (pool.RestartReport{}) {
 		t.Errorf("without a host: %+v, %v", did, err)
 	}
 	server := playing(dir)
@@ -42,7 +42,7 @@ func TestRestart(t *testing.T) {
 	}()
 	<-asked
 	type result struct {
-		did pool.Restarted
+		did pool.RestartReport
 		err error
 	}
 	restarted := make(chan result, 1)

@@ -66,7 +66,7 @@ func do[Out any](ctx context.Context, o Offer, action string, arguments any) (Ou
 
 // may reports whether the caller of ctx may call an action.
 func (o Offer) may(ctx context.Context, action string) bool {
-	return o.Discovery.Written(ctx, action, struct{}{}) != ""
+	return o.Discovery.StoredAnswer(ctx, action, struct{}{}) != ""
 }
 
 // Resources returns the resources that the caller of ctx may read.

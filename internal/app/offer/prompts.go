@@ -110,7 +110,7 @@ func (o Offer) prompt(name string, w workflow.DescribeOut) serve.Prompt {
 			ask = fmt.Sprintf("\nGive it the input that these words ask for: %q\nThe schema of input: %s", typed, w.InputSchema)
 		}
 		text := fmt.Sprintf("Run the workflow %s and report its result to me.\nIt is: %s\nCall %s%s",
-			w.ID, p.Doc, o.Discovery.Written(ctx, runWorkflow, call), ask)
+			w.ID, p.Doc, o.Discovery.StoredAnswer(ctx, runWorkflow, call), ask)
 		return []serve.Message{{Content: content.Text(text)}}, nil
 	}
 	return p

@@ -14,12 +14,12 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// attended calls a tool and answers its question; reply is the user's answer as JSON. question is
+// answerFunc calls a tool and answers its question; reply is the user's answer as JSON. question is
 // empty if the call asks nothing.
-type attended func(name, arguments, reply string) (question, answer string)
+type answerFunc func(name, arguments, reply string) (question, answer string)
 
 // modernUser returns a client of 2026-07-28 with a user.
-func modernUser(t *testing.T, m machine) attended {
+func modernUser(t *testing.T, m machine) answerFunc {
 	return func(name, arguments, reply string) (question, answer string) {
 		t.Helper()
 		meta := takes(`,"elicitation":{"form":{}}`)
@@ -42,7 +42,7 @@ func modernUser(t *testing.T, m machine) attended {
 }
 
 // oldUser returns a client of 2025-11-25 with a user, on stdio.
-func oldUser(t *testing.T) attended {
+func oldUser(t *testing.T) answerFunc {
 	s, _ := newWorkbench(t, surface.Consolidated, serve.Limits{})
 	in, write := io.Pipe()
 	read, out := io.Pipe()
@@ -96,7 +96,7 @@ func TestDeletingManyAsks(t *testing.T) {
 	})
 }
 
-func deletes(t *testing.T, user attended) {
+func deletes(t *testing.T, user answerFunc) {
 	fill := func() {
 		t.Helper()
 		for i := range 7 {

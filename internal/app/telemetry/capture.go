@@ -16,14 +16,14 @@ import (
 // argumentNames returns the names of a call's arguments that its action declares. Undeclared names
 // could contain anything.
 func argumentNames(c *call.Call) []string {
-	var given, within map[string]json.RawMessage
-	if c.Entry == nil || len(c.Raw) > 1<<20 || json.Unmarshal(c.Raw, &given) != nil {
+	var arguments, within map[string]json.RawMessage
+	if c.Entry == nil || len(c.Raw) > 1<<20 || json.Unmarshal(c.Raw, &arguments) != nil {
 		return nil
 	}
-	_ = json.Unmarshal(given[callctx.ArgParams], &within) // without an object there are no names
+	_ = json.Unmarshal(arguments[callctx.ArgParams], &within) // without an object there are no names
 	var names []string
 	for _, p := range c.Entry.Params() {
-		_, outside := given[p.Name]
+		_, outside := arguments[p.Name]
 		if _, inside := within[p.Name]; inside || outside {
 			names = append(names, p.Name)
 		}
@@ -34,23 +34,23 @@ func argumentNames(c *call.Call) []string {
 // capturedArguments returns the arguments of a call, redacted.
 func capturedArguments(c *call.Call) string {
 	if c.Entry == nil {
-		return captured(c.Raw, nil)
+		return capture(c.Raw, nil)
 	}
 	declared := c.Entry.Params()
-	return captured(c.Raw, append(declared, toolfold.Param{Name: callctx.ArgParams, Kind: toolfold.KindObject, Optional: declared}))
+	return capture(c.Raw, append(declared, toolfold.Param{Name: callctx.ArgParams, Kind: toolfold.KindObject, Optional: declared}))
 }
 
 // capturedResult returns the answer of a call, redacted.
 func capturedResult(c *call.Call, answer toolfold.Answer) string {
 	if c.Entry == nil || answer.Err != nil {
-		return captured(answer.Content, nil)
+		return capture(answer.Content, nil)
 	}
-	return captured(answer.Content, c.Entry.Action.Results())
+	return capture(answer.Content, c.Entry.Action.Results())
 }
 
-// captured returns JSON without secrets, shortened. Declared members are never treated as secrets:
+// capture returns JSON without secrets, shortened. Declared members are never treated as secrets:
 // a memory key is not an API key.
-func captured(raw json.RawMessage, declared []toolfold.Param) string {
+func capture(raw json.RawMessage, declared []toolfold.Param) string {
 	var value any
 	if len(raw) > 1<<20 || json.Unmarshal(raw, &value) != nil {
 		return shorten.To(hideIn(string(raw[:min(len(raw), 2*maxAttribute)])), maxAttribute)

@@ -81,13 +81,13 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}
 	names := map[string]string{} // maps exposed names to the original ones
 	for _, s := range states {
-		to <- exposed(s, names)
+		to <- expose(s, names)
 	}
 }
 
-// exposed converts a series to a Prometheus metric. Distributions become summaries of count and
+// expose converts a series to a Prometheus metric. Distributions become summaries of count and
 // sum, the only figures that cover every point.
-func exposed(s metric.State, names map[string]string) prometheus.Metric {
+func expose(s metric.State, names map[string]string) prometheus.Metric {
 	name, suffix := "recorded_"+plain(s.Name), ""
 	if s.Type == metric.Counter {
 		name, suffix = strings.TrimSuffix(name, "_total"), "_total"
@@ -102,7 +102,7 @@ func exposed(s metric.State, names map[string]string) prometheus.Metric {
 		}
 		if known != label { // unchanged names take precedence
 			if _, clash := s.Labels[known]; clash {
-				known += hashed(label)
+				known += hash(label)
 			}
 		}
 		labels[unique(known, "", label, originals)] = s.Labels[label]
@@ -134,13 +134,13 @@ func plain(name string) string {
 // hash.
 func unique(name, suffix, original string, originals map[string]string) string {
 	if first, clash := originals[name+suffix]; clash && first != original {
-		name += hashed(original)
+		name += hash(original)
 	}
 	originals[name+suffix] = original
 	return name + suffix
 }
 
-func hashed(text string) string {
+func hash(text string) string {
 	h := fnv.New32a()
 	h.Write([]byte(text))
 	return fmt.Sprintf("_%08x", h.Sum32())

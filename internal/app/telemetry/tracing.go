@@ -86,7 +86,7 @@ type Tracing struct {
 	timer   *time.Timer // for the next batch
 	armed   bool        // timer is running
 	open    map[spanKey]*trackedSpan
-	ended   []*trackedSpan
+	spans   []*trackedSpan
 	answers int  // bytes in ended
 	ran     bool // a run was recorded, so the store may be opened
 	dropped int64
@@ -198,7 +198,7 @@ func (t *Tracing) add(s span) {
 	key := keyOf(s)
 	span := t.open[key]
 	delete(t.open, key)
-	if n := len(t.ended); n >= maxPending || n >= maxCalls && isPlainSuccess(s) {
+	if n := len(t.spans); n >= maxPending || n >= maxCalls && isPlainSuccess(s) {
 		t.dropped++
 		return
 	}
@@ -207,11 +207,11 @@ func (t *Tracing) add(s span) {
 	}
 	span.span = s
 	if t.answers+len(span.answer) > maxAnswers {
-		span.answer = omitted(len(span.answer), "too many answers came at a time")
+		span.answer = omission(len(span.answer), "too many answers came at a time")
 	}
 	t.answers += len(span.answer)
-	t.ended = append(t.ended, span)
-	if len(t.ended) == maxBatch && t.armed {
+	t.spans = append(t.spans, span)
+	if len(t.spans) == maxBatch && t.armed {
 		t.timer.Reset(flushEach)
 		return
 	}
@@ -230,7 +230,7 @@ func (t *Tracing) arm() {
 		return
 	}
 	t.armed = true
-	if len(t.ended) >= maxBatch {
+	if len(t.spans) >= maxBatch {
 		t.timer.Reset(flushEach)
 	} else {
 		t.timer.Reset(flushAfter)
@@ -240,7 +240,7 @@ func (t *Tracing) arm() {
 // keep stores the answer of a run with its span, because its caller may have stopped waiting.
 func (t *Tracing) keep(span oteltrace.SpanContext, answer []byte) {
 	if len(answer) > maxAnswer {
-		answer = omitted(len(answer), fmt.Sprintf("the answer has more than %d bytes", maxAnswer))
+		answer = omission(len(answer), fmt.Sprintf("the answer has more than %d bytes", maxAnswer))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -249,8 +249,8 @@ func (t *Tracing) keep(span oteltrace.SpanContext, answer []byte) {
 	}
 }
 
-// omitted replaces an answer that is not stored.
-func omitted(size int, why string) []byte {
+// omission replaces an answer that is not stored.
+func omission(size int, why string) []byte {
 	return fmt.Appendf(nil, `{"omitted":%q,"bytes":%d}`, why, size)
 }
 
@@ -279,7 +279,7 @@ func (t *Tracing) storeBatch() {
 	}
 	t.failing = err != nil
 	t.armed = false
-	if len(t.open) > 0 || len(t.ended) > 0 && t.isOpened() {
+	if len(t.open) > 0 || len(t.spans) > 0 && t.isOpened() {
 		t.arm()
 	}
 }
@@ -319,7 +319,7 @@ func (t *Tracing) store(ctx context.Context) (more bool, err error) {
 	if len(spans) == 0 && len(running) == 0 {
 		return false, nil
 	}
-	list := converted(spans, t.o.Workspace)
+	list := convertBatch(spans, t.o.Workspace)
 	store, err := t.o.Open(ctx)
 	if err == nil && len(list) > 0 { // one transaction: under load each waits for many others
 		err = store.Put(ctx, list, t.now())
@@ -375,23 +375,23 @@ func (t *Tracing) take() (spans []batchSpan, running []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.isOpened() && !t.ran {
-		if extra := len(t.ended) - maxBatch; extra > 0 {
+		if extra := len(t.spans) - maxBatch; extra > 0 {
 			t.dropped, t.loggedDrops = t.dropped+int64(extra), t.loggedDrops+int64(extra)
-			t.ended = slices.Delete(t.ended, 0, extra)
+			t.spans = slices.Delete(t.spans, 0, extra)
 		}
 		return nil, nil
 	}
-	n := min(len(t.ended), maxBatch)
+	n := min(len(t.spans), maxBatch)
 	around := map[oteltrace.TraceID]bool{} // traces with an ended span
-	for _, s := range t.ended[:n] {
+	for _, s := range t.spans[:n] {
 		spans = append(spans, batchSpan{span: s.span, from: s})
 		t.answers -= len(s.answer)
 		if len(t.open) > 0 {
 			around[s.SpanContext().TraceID()] = true
 		}
 	}
-	t.ended = slices.Delete(t.ended, 0, n)
-	t.ran = len(t.open) > 0 || len(t.ended) > 0
+	t.spans = slices.Delete(t.spans, 0, n)
+	t.ran = len(t.open) > 0 || len(t.spans) > 0
 	began := t.now().Add(-flushAfter)
 	for key, open := range t.open {
 		switch {
@@ -410,8 +410,8 @@ func (t *Tracing) take() (spans []batchSpan, running []string) {
 	return spans, running
 }
 
-// converted returns spans in the store's form, without skipped ones.
-func converted(spans []batchSpan, workspace string) []trace.Span {
+// convertBatch returns spans in the store's form, without skipped ones.
+func convertBatch(spans []batchSpan, workspace string) []trace.Span {
 	list := make([]trace.Span, 0, len(spans))
 	for _, s := range spans {
 		span := convert(s.span)

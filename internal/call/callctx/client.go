@@ -34,9 +34,9 @@ type Log struct {
 	Tell  func(params json.RawMessage) // receives the params of a notification; nil = no messages
 }
 
-// Completed receives the params of the notification that the user is done with a page. It may be
+// CompletedFunc receives the params of the notification that the user is done with a page. It may be
 // called after the call has ended.
-type Completed func(params json.RawMessage)
+type CompletedFunc func(params json.RawMessage)
 
 // Meta is the _meta of a call for other servers: an object without reserved names. Nil = no _meta.
 type Meta json.RawMessage
@@ -61,19 +61,19 @@ func WithoutUser(ctx context.Context) context.Context {
 	if c == nil {
 		return ctx
 	}
-	return WithClient(ctx, unattended{c})
+	return WithClient(ctx, unattendedClient{c})
 }
 
-// unattended is a client whose user is not available.
-type unattended struct{ Client }
+// unattendedClient is a client whose user is not available.
+type unattendedClient struct{ Client }
 
 // Offers implements [Client].
-func (u unattended) Offers(method string) bool {
+func (u unattendedClient) Offers(method string) bool {
 	return method != MethodElicit && u.Client.Offers(method)
 }
 
 // Declared implements [Client].
-func (u unattended) Declared() json.RawMessage {
+func (u unattendedClient) Declared() json.RawMessage {
 	var declared map[string]json.RawMessage
 	_ = json.Unmarshal(u.Client.Declared(), &declared) // an object
 	delete(declared, "elicitation")

@@ -14,8 +14,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
-// Foreign is a compiled schema from elsewhere.
-type Foreign struct {
+// ForeignSchema is a compiled schema from elsewhere.
+type ForeignSchema struct {
 	Schema *jsonschema.Schema
 	Doc    any // the schema as JSON, to look up the values of keywords
 
@@ -28,8 +28,8 @@ type Foreign struct {
 // Compile compiles a schema of objects; errors mention name. Without $schema it is a 2020-12
 // schema, as in MCP, unless it uses the keywords of draft-07. It rejects references to other
 // documents, and schemas that no object can be checked against.
-func Compile(name string, schema json.RawMessage) (*Foreign, error) {
-	doc, err := decoded(name, schema)
+func Compile(name string, schema json.RawMessage) (*ForeignSchema, error) {
+	doc, err := decode(name, schema)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +37,11 @@ func Compile(name string, schema json.RawMessage) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Foreign{Schema: s, Doc: doc}, nil
+	return &ForeignSchema{Schema: s, Doc: doc}, nil
 }
 
-// decoded decodes a schema.
-func decoded(name string, schema json.RawMessage) (doc any, err error) {
+// decode decodes a schema.
+func decode(name string, schema json.RawMessage) (doc any, err error) {
 	if err := jsonx.Decode(schema, &doc); err != nil {
 		return nil, fmt.Errorf("reading schema of %s: %w", name, err)
 	}

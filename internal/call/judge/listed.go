@@ -13,11 +13,11 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// Listed converts the [Object] of a schema to a valid 2020-12 schema, as clients require. Invalid
+// ListedSchema converts the [Object] of a schema to a valid 2020-12 schema, as clients require. Invalid
 // keywords are dropped or converted, and references without a target are dropped. There is no
 // $schema, because some hosts reject dialects. If the schema is still invalid, it becomes an object
 // without members, and whole is false.
-func Listed(object ordered.Map) (listed ordered.Map, whole bool) {
+func ListedSchema(object ordered.Map) (listed ordered.Map, whole bool) {
 	object = slices.DeleteFunc(slices.Clone(object), func(m ordered.Member) bool { return m.Key == "$schema" })
 	l := lister{root: ordered.MustJSON(object)}
 	listed = l.object(object)
@@ -43,7 +43,7 @@ func Listed(object ordered.Map) (listed ordered.Map, whole bool) {
 	return bare, false
 }
 
-// maxListed limits the nesting of schemas in [Listed]. Deeper schemas are dropped, which allows any
+// maxListed limits the nesting of schemas in [ListedSchema]. Deeper schemas are dropped, which allows any
 // value. Lists are made for every client, so it is less than the limit of encoding/json.
 const maxListed = 500
 
@@ -136,7 +136,7 @@ func (l *lister) object(object ordered.Map) (listed ordered.Map) {
 		listed.Set(key, value)
 	}
 	for bound, beyond := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
-		if told, _ := object.Get(beyond); told != nil && string(told.(json.RawMessage)) == "true" {
+		if value, _ := object.Get(beyond); value != nil && string(value.(json.RawMessage)) == "true" {
 			listed = slices.DeleteFunc(listed, func(m ordered.Member) bool { return m.Key == bound })
 		}
 	}
@@ -280,25 +280,25 @@ func typed(raw json.RawMessage) json.RawMessage {
 	if one, is := ordered.Text(raw); is {
 		names = []string{one}
 	}
-	var kept []string
+	var types []string
 	for _, name := range names {
 		word := strings.ToLower(name)
 		if other, is := kinds[word]; is {
 			word = other
 		}
-		if slices.Contains(known, word) && !slices.Contains(kept, word) {
-			kept = append(kept, word)
+		if slices.Contains(known, word) && !slices.Contains(types, word) {
+			types = append(types, word)
 		}
 	}
 	switch {
-	case len(kept) == 0:
+	case len(types) == 0:
 		return nil
-	case slices.Equal(kept, names):
+	case slices.Equal(types, names):
 		return raw
 	case several:
-		return ordered.MustJSON(kept)
+		return ordered.MustJSON(types)
 	}
-	return ordered.MustJSON(kept[0])
+	return ordered.MustJSON(types[0])
 }
 
 // unique removes duplicates from a list of texts; nil for another value.

@@ -49,7 +49,7 @@ func TestListed(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s is no object", c.schema)
 		}
-		listed, whole := Listed(object)
+		listed, whole := ListedSchema(object)
 		if hopeless := strings.Contains(c.schema, `"$dynamicRef"`); whole == hopeless {
 			t.Errorf("%s is listed whole: %t", c.schema, whole)
 		}
@@ -98,7 +98,7 @@ func FuzzListed(f *testing.F) {
 			return
 		}
 		if object, _, ok := Object(schema); ok {
-			listed, _ := Listed(object)
+			listed, _ := ListedSchema(object)
 			checkListed(t, ordered.MustJSON(listed))
 		}
 	})

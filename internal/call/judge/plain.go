@@ -95,7 +95,7 @@ func (p *plainer) object(schema ordered.Map) ordered.Map {
 	}
 	var ref string
 	if Member(plain, "$ref", &ref); ref != "" {
-		plain = p.followed(plain, ref)
+		plain = p.follow(plain, ref)
 	}
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
 		plain = single(plain, keyword)
@@ -124,8 +124,8 @@ func single(schema ordered.Map, keyword string) ordered.Map {
 	return with
 }
 
-// followed replaces the reference in a schema by its target.
-func (p *plainer) followed(schema ordered.Map, ref string) ordered.Map {
+// follow replaces the reference in a schema by its target.
+func (p *plainer) follow(schema ordered.Map, ref string) ordered.Map {
 	path, local := pathOf(ref, p.root)
 	if !local {
 		return schema
@@ -169,7 +169,7 @@ func (p *plainer) at(path string) (json.RawMessage, bool) {
 	if members == nil {
 		return at(p.root, path)
 	}
-	raw, ok := members[unescaped(path[cut+1:])]
+	raw, ok := members[unescape(path[cut+1:])]
 	return raw, ok
 }
 

@@ -93,17 +93,17 @@ func (s *refRewriter) reference(ref string) string {
 		s.defs = append(s.defs, ordered.Member{Key: name, Value: target})
 		s.defs[at].Value = s.schema(target)
 	}
-	return pointer(s.below + "/$defs/" + escaped(name))
+	return pointer(s.below + "/$defs/" + escape(name))
 }
 
 // pointer returns a reference to a path.
 func pointer(path string) string { return "#" + (&url.URL{Fragment: path}).EscapedFragment() }
 
-// escaped returns a name in the form of JSON pointers.
-func escaped(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+// escape returns a name in the form of JSON pointers.
+func escape(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
 
-// unescaped is the reverse of escaped.
-func unescaped(name string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(name) }
+// unescape is the reverse of escaped.
+func unescape(name string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(name) }
 
 // pathOf returns the JSON pointer of the target of a reference in the same document, also for
 // anchors. ok is false for other documents and unknown anchors.
@@ -116,11 +116,11 @@ func pathOf(ref string, document json.RawMessage) (path string, ok bool) {
 	case fragment == "" || fragment[0] == '/':
 		return fragment, true
 	}
-	return anchored(document, fragment, "")
+	return findAnchor(document, fragment, "")
 }
 
-// anchored returns the path of the schema with an anchor.
-func anchored(raw json.RawMessage, anchor, path string) (found string, ok bool) {
+// findAnchor returns the path of the schema with an anchor.
+func findAnchor(raw json.RawMessage, anchor, path string) (found string, ok bool) {
 	var object ordered.Map
 	var list []json.RawMessage
 	switch {
@@ -136,13 +136,13 @@ func anchored(raw json.RawMessage, anchor, path string) (found string, ok bool) 
 			if slices.Contains(data, m.Key) {
 				continue
 			}
-			if found, ok := anchored(text, anchor, path+"/"+escaped(m.Key)); ok {
+			if found, ok := findAnchor(text, anchor, path+"/"+escape(m.Key)); ok {
 				return found, true
 			}
 		}
 	case len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &list) == nil:
 		for i, entry := range list {
-			if found, ok := anchored(entry, anchor, path+"/"+strconv.Itoa(i)); ok {
+			if found, ok := findAnchor(entry, anchor, path+"/"+strconv.Itoa(i)); ok {
 				return found, true
 			}
 		}
@@ -159,7 +159,7 @@ func at(document json.RawMessage, path string) (json.RawMessage, bool) {
 		var object map[string]json.RawMessage
 		var list []json.RawMessage
 		if json.Unmarshal(document, &object) == nil {
-			value, has := object[unescaped(name)]
+			value, has := object[unescape(name)]
 			if !has {
 				return nil, false
 			}

@@ -12,8 +12,8 @@ import (
 // CompileTool is [Compile] for another server's tool, and is not stricter than that server. Formats
 // are annotations, as in 2020-12. Null is allowed if nullable or an enum allows it. Patterns that
 // Go cannot express are not enforced.
-func CompileTool(name string, schema json.RawMessage) (*Foreign, error) {
-	doc, err := decoded(name, schema)
+func CompileTool(name string, schema json.RawMessage) (*ForeignSchema, error) {
+	doc, err := decode(name, schema)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func CompileTool(name string, schema json.RawMessage) (*Foreign, error) {
 		}
 		asserting = sync.OnceValue(func() *jsonschema.Schema {
 			var s *jsonschema.Schema
-			if doc, err := decoded(name, text); err == nil {
+			if doc, err := decode(name, text); err == nil {
 				s, _ = compile(name, doc) // it compiles without formats
 			}
 			return s
@@ -44,7 +44,7 @@ func CompileTool(name string, schema json.RawMessage) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Foreign{Schema: s, Doc: doc, Formats: asserting, Patterns: patterns}, nil
+	return &ForeignSchema{Schema: s, Doc: doc, Formats: asserting, Patterns: patterns}, nil
 }
 
 // eachSchema calls visit for a schema, or each schema of a list, and for all nested schemas.

@@ -31,7 +31,7 @@ func Fields(params []toolfold.Param, object map[string]any) []toolfold.Problem {
 }
 
 // A Tool checks the arguments of another server's tool by the tool's schema. It is safe for concurrent use.
-type Tool struct{ *judge.Foreign }
+type Tool struct{ *judge.ForeignSchema }
 
 // Compile compiles the schema of a tool. Errors mention name. References to other documents are
 // rejected.
@@ -42,7 +42,7 @@ func Compile(name string, schema json.RawMessage) (Tool, error) {
 
 // Problems lists the problems of an object, sorted by path, at most [judge.MaxProblems].
 func (t Tool) Problems(object map[string]any) []toolfold.Problem {
-	return foreign(t).problems(object)
+	return foreignSchema(t).problems(object)
 }
 
 // Warnings lists the values of an object that do not have the schema's format.
@@ -81,7 +81,7 @@ func pathOf(failed *jsonschema.ValidationError) (path string) {
 	return path
 }
 
-type foreign struct{ *judge.Foreign }
+type foreignSchema struct{ *judge.ForeignSchema }
 
 // Combines reports whether a JSON Schema lets one value decide what another has to be.
 func Combines(schema json.RawMessage) bool {
@@ -105,7 +105,7 @@ func Schema(schema json.RawMessage, value map[string]any, at string) ([]toolfold
 		line, _, _ := strings.Cut(err.Error(), "\n")
 		return nil, errors.New(line)
 	}
-	found := foreign{compiled}.problems(value)
+	found := foreignSchema{compiled}.problems(value)
 	for i := range found {
 		found[i].Path = at + found[i].Path
 	}
@@ -140,7 +140,7 @@ func closedSchema(part any) error {
 }
 
 // problems lists the problems of an object, in terms of the schema.
-func (f foreign) problems(object map[string]any) []toolfold.Problem {
+func (f foreignSchema) problems(object map[string]any) []toolfold.Problem {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(f.Schema.Validate(object), &invalid) {
 		return nil
@@ -166,7 +166,7 @@ func (f foreign) problems(object map[string]any) []toolfold.Problem {
 }
 
 // explain converts one failed keyword to problems.
-func (f foreign) explain(cause *jsonschema.ValidationError, object map[string]any) []toolfold.Problem {
+func (f foreignSchema) explain(cause *jsonschema.ValidationError, object map[string]any) []toolfold.Problem {
 	_, fragment, _ := strings.Cut(cause.SchemaURL, "#")
 	fragment, _ = url.PathUnescape(fragment)
 	part, _ := jsonx.Lookup(f.Doc, fragment)

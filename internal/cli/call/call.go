@@ -128,15 +128,15 @@ func callAction(c *cli.Context) error {
 	}
 	noticed := callctx.With(ctx, callctx.Notice(func(line string) { fmt.Fprintf(c.App.ErrWriter, "toolfold: %s\n", line) }))
 	answer := whole.Call(env.ReportingProgress(noticed, c), name, args)
-	var shown any = answer.Content
+	var output any = answer.Content
 	if format == "sarif" && !answer.IsError() {
-		if shown, err = reportOf(name, args, answer.Content, func(action string, args, into any) error {
+		if output, err = reportOf(name, args, answer.Content, func(action string, args, into any) error {
 			return json.Unmarshal(whole.Call(ctx, action, ordered.MustJSON(args)).Content, into)
 		}); err != nil {
 			return err
 		}
 	}
-	if err := env.PrintAs(c, form, shown, nil); err != nil {
+	if err := env.PrintAs(c, form, output, nil); err != nil {
 		return err
 	}
 	if answer.Deprecated != nil {

@@ -32,7 +32,7 @@ func completeCall(c *cli.Context) {
 		completeActions(c)
 		return
 	}
-	name, given := calledName(c.Args().Slice())
+	name, words := calledName(c.Args().Slice())
 	for _, family := range app.Families() {
 		for _, action := range family.Actions {
 			if action.FullName() != name {
@@ -43,7 +43,7 @@ func completeCall(c *cli.Context) {
 				if p.Kind == toolfold.KindString {
 					sign = "="
 				}
-				if !slices.ContainsFunc(given, func(arg string) bool { return strings.HasPrefix(arg, p.Name+sign) }) {
+				if !slices.ContainsFunc(words, func(arg string) bool { return strings.HasPrefix(arg, p.Name+sign) }) {
 					fmt.Fprintln(c.App.Writer, p.Name+sign)
 				}
 			}

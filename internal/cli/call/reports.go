@@ -87,7 +87,7 @@ var sarifLevels = map[string]string{"critical": "error", "high": "error", "mediu
 func findings(log *sarif.Run, answer []byte, list string, run runAction) error {
 	var report struct {
 		ScanID    string
-		Skipped   []scan.Skipped
+		Skipped   []scan.SkippedFile
 		Unnamed   int
 		Truncated string
 	}

@@ -47,7 +47,7 @@ func ToolsCommand() *cli.Command {
 				l.explain(o, families, permitted)
 			}
 			for _, t := range surface.List(permitted, offer) {
-				cost, err := doctor.Count([]lazy.Listed{t})
+				cost, err := doctor.Count([]lazy.ListedTool{t})
 				if err != nil {
 					return err
 				}
@@ -67,12 +67,12 @@ type listing struct {
 	Tools []listingTool `json:"tools"`
 
 	Options   []settings.Setting `json:"options,omitempty"`   // with --explain
-	NotListed []notListed        `json:"notListed,omitempty"` // with --explain
+	NotListed []unlistedTool     `json:"notListed,omitempty"` // with --explain
 	LeftOut   []leftOut          `json:"leftOut,omitempty"`   // with --explain
 }
 
-// notListed is a tool that can be found and called, but is not listed.
-type notListed struct {
+// unlistedTool is a tool that can be found and called, but is not listed.
+type unlistedTool struct {
 	Tool   string `json:"tool"`
 	Reason string `json:"reason"` // the setting that hides it
 	From   string `json:"from"`   // source of that setting
@@ -95,11 +95,11 @@ func (l *listing) explain(o *settings.Options, families, permitted []*toolfold.F
 	listed := surface.List(permitted, offer)
 	for _, t := range surface.Tools(permitted, offer) {
 		switch {
-		case slices.ContainsFunc(listed, func(l lazy.Listed) bool { return l.Name == t.Name }):
+		case slices.ContainsFunc(listed, func(l lazy.ListedTool) bool { return l.Name == t.Name }):
 		case t.Tier > offer.Tier:
-			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("tier %s: it is %s", o.Tier, t.Tier), o.Layers.From("tier")})
+			l.NotListed = append(l.NotListed, unlistedTool{t.Name, fmt.Sprintf("tier %s: it is %s", o.Tier, t.Tier), o.Layers.From("tier")})
 		default:
-			l.NotListed = append(l.NotListed, notListed{t.Name, fmt.Sprintf("listing %s: it is not core", offer.Level), o.Layers.From("listing")})
+			l.NotListed = append(l.NotListed, unlistedTool{t.Name, fmt.Sprintf("listing %s: it is not core", offer.Level), o.Layers.From("listing")})
 		}
 	}
 	for _, f := range families {
@@ -136,7 +136,7 @@ func denies(o *settings.Options, setting string, a *toolfold.Action) string {
 }
 
 type listingTool struct {
-	lazy.Listed
+	lazy.ListedTool
 	Tokens int `json:"tokens"`
 }
 

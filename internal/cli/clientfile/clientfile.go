@@ -122,9 +122,9 @@ func RemoveBackups(path string) error {
 	return nil
 }
 
-// Followed returns the path of a file with links resolved, because dotfiles are often links. It rejects
+// FollowLinks returns the path of a file with links resolved, because dotfiles are often links. It rejects
 // a broken link anywhere in the path, since a write would replace it by a file.
-func Followed(path string) (string, error) {
+func FollowLinks(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
 		return real, nil
@@ -152,8 +152,8 @@ func At(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// Edited is the result of an edit.
-type Edited struct {
+// EditResult is the result of an edit.
+type EditResult struct {
 	Path    string // with links resolved
 	Backup  string // path of the former text's backup; empty for a new file
 	After   []byte
@@ -164,8 +164,8 @@ type Edited struct {
 // Edit replaces the text of a file by the result of edit, after a backup with the suffix ending, see
 // BackupPath. An existing backup stays, and an empty ending makes no backup. A missing file counts as
 // empty. If another program writes the file meanwhile, edit is called again.
-func Edit(path, ending string, edit func([]byte) ([]byte, error)) (done Edited, err error) {
-	if path, err = Followed(path); err != nil {
+func Edit(path, ending string, edit func([]byte) ([]byte, error)) (done EditResult, err error) {
+	if path, err = FollowLinks(path); err != nil {
 		return done, err
 	}
 	for range 5 {

@@ -67,7 +67,7 @@ func TestFollowed(t *testing.T) {
 		in("link"): in("file"), in("file"): in("file"), in("new", "file"): in("new", "file"),
 		in("gone"): "", in("circle"): "", in("gone", "file"): "",
 	} {
-		if got, err := Followed(path); got != want || (err == nil) != (want != "") {
+		if got, err := FollowLinks(path); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s leads to %q (%v), want %q", path, got, err, want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestReplaceRefusesChanges(t *testing.T) {
 func TestRecordOwn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	record := &Imports{Files: []*Imported{{Path: "a", Own: []byte(`1`)}, {Path: "a"}, {Path: "b", Own: []byte(`1`)}}}
+	record := &Imports{Files: []*ImportRecord{{Path: "a", Own: []byte(`1`)}, {Path: "a"}, {Path: "b", Own: []byte(`1`)}}}
 	if err := record.Write(dir); err != nil {
 		t.Fatal(err)
 	}

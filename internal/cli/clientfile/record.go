@@ -17,7 +17,7 @@ import (
 
 // Imports records the changes of upstream import that undo has not reverted.
 type Imports struct {
-	Files     []*Imported                `json:"files"`     // the oldest first; a file may occur several times
+	Files     []*ImportRecord            `json:"files"`     // the oldest first; a file may occur several times
 	Upstreams map[string]json.RawMessage `json:"upstreams"` // added by import, with their settings
 
 	Sets map[string]ImportedSet `json:"sets,omitempty"` // made or extended by import, by name
@@ -29,8 +29,8 @@ type ImportedSet struct {
 	After  []string `json:"after"`
 }
 
-// Imported records an import's changes to a client's file. It is recorded before the file is written.
-type Imported struct {
+// ImportRecord records an import's changes to a client's file. It is recorded before the file is written.
+type ImportRecord struct {
 	Path   string `json:"path"`             // with links resolved
 	Host   string `json:"host,omitempty"`   // see [hosts.OfFile]; empty in records of older versions, like the fields below
 	Folder string `json:"folder,omitempty"` // folder of the changed list in the file, see [hosts.Host.Within]; empty = for all folders
@@ -45,7 +45,7 @@ type Imported struct {
 
 // Client returns the host of the file, limited to the folder's list if there is a folder; nil if the
 // host is unknown.
-func (f *Imported) Client() *hosts.Host {
+func (f *ImportRecord) Client() *hosts.Host {
 	h := hosts.OfFile(f.Host)
 	if h == nil || f.Folder == "" {
 		return h

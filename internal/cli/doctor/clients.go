@@ -112,7 +112,7 @@ func askClients(c *cli.Context, o *settings.Options) ([]doctor.List, error) {
 			entries = append(entries, hosts.Entry{})
 		}
 		for _, e := range found {
-			e = e.Filled(o.Files.Workspace)
+			e = e.Fill(o.Files.Workspace)
 			key := file.host.Name + "\n" + e.Name
 			if known[key] && !file.named { // the workspace's entry overrides the user's
 				continue

@@ -89,7 +89,7 @@ func action(c *cli.Context) error {
 		return err
 	}
 	asJSON := c.Bool(env.JSONFlag.Name) || c.String("format") == "json"
-	report := doctor.Whole{Version: env.Version(), Date: time.Now().UTC().Truncate(time.Second)}
+	report := doctor.FullReport{Version: env.Version(), Date: time.Now().UTC().Truncate(time.Second)}
 	lists, missing := listsOf(c, o, source)
 	if missing != nil && (!asJSON || lists == nil) {
 		return missing
@@ -177,7 +177,7 @@ func action(c *cli.Context) error {
 const anthropicAPI = "https://api.anthropic.com"
 
 // countWith returns the token counts of the API that --count-with names.
-func countWith(c *cli.Context, lists []doctor.List) ([]doctor.Counted, error) {
+func countWith(c *cli.Context, lists []doctor.List) ([]doctor.APICount, error) {
 	_, model, _ := strings.Cut(c.String("count-with"), ":")
 	api := doctor.Anthropic{URL: cmp.Or(os.Getenv("ANTHROPIC_BASE_URL"), anthropicAPI), Key: os.Getenv("ANTHROPIC_API_KEY"), Model: model}
 	if api.Key == "" {
@@ -217,7 +217,7 @@ func listsOf(c *cli.Context, o *settings.Options, source string) ([]doctor.List,
 }
 
 // checkLimits returns an error if a list is missing, or above --budget or --max-growth.
-func checkLimits(c *cli.Context, report doctor.Whole) error {
+func checkLimits(c *cli.Context, report doctor.FullReport) error {
 	var missing []string
 	for _, s := range report.Servers {
 		if s.Problem != "" {

@@ -26,7 +26,7 @@ const (
 	shownPlaces = 6
 )
 
-func (p printer) print(r doctor.Whole) error {
+func (p printer) print(r doctor.FullReport) error {
 	var b bytes.Buffer
 	if r.Upstreams != nil {
 		p.upstreams(&b, r)
@@ -135,7 +135,7 @@ func (p printer) bar(n, largest int) string {
 }
 
 // surfaces prints one column for each surface and one row for each family.
-func (p printer) surfaces(b *bytes.Buffer, r doctor.Whole) {
+func (p printer) surfaces(b *bytes.Buffer, r doctor.FullReport) {
 	var rows [][]any
 	row := func(name string, cell func(doctor.Surface) any) {
 		cells := []any{name}
@@ -164,7 +164,7 @@ func (p printer) surfaces(b *bytes.Buffer, r doctor.Whole) {
 }
 
 // servers prints a row for each server, followed by a row for each tool.
-func (p printer) servers(b *bytes.Buffer, r doctor.Whole) {
+func (p printer) servers(b *bytes.Buffer, r doctor.FullReport) {
 	if len(r.Servers) == 0 {
 		fmt.Fprintln(b, "no client has a server")
 	}
@@ -213,18 +213,18 @@ func (p printer) servers(b *bytes.Buffer, r doctor.Whole) {
 
 // hostCosts prints how hosts send a list to their models.
 func (p printer) hostCosts(b *bytes.Buffer, s doctor.Server) {
-	if len(s.Sent)+len(s.Shown) == 0 || len(s.List) == 0 {
+	if len(s.HostCosts)+len(s.HostFigures) == 0 || len(s.List) == 0 {
 		return
 	}
 	rows := [][]any{{"as sent for " + s.Name, "tokens", "instructions", "deferred"}}
-	for _, sent := range s.Sent {
+	for _, cost := range s.HostCosts {
 		deferred := any("-")
-		if sent.Deferred != nil {
-			deferred = *sent.Deferred
+		if cost.Deferred != nil {
+			deferred = *cost.Deferred
 		}
-		rows = append(rows, []any{sent.Title + " " + sent.Version, sent.Tokens, sent.Instructions, deferred})
+		rows = append(rows, []any{cost.Title + " " + cost.Version, cost.Tokens, cost.Instructions, deferred})
 	}
-	for _, description := range s.Shown {
+	for _, description := range s.HostFigures {
 		rows = append(rows, []any{"shown by " + description.Host, description.Tokens, "-", "-"})
 	}
 	b.WriteByte('\n')

@@ -17,10 +17,10 @@ import (
 )
 
 // foldedUpstreams returns the known data of a gateway's servers. It starts no server.
-func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.Folded, err error) {
+func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.FoldedServer, err error) {
 	fails := g.Failures()
 	for _, name := range slices.Sorted(maps.Keys(o.Upstreams)) {
-		answer, families, known := g.Listed(name)
+		answer, families, known := g.Listing(name)
 		problem := o.Lacks(name)
 		if o.Upstreams[name].Disabled {
 			problem = g.Trouble()[name]
@@ -28,7 +28,7 @@ func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.F
 			problem = cmp.Or(problem, fails[name], "it has not listed its tools yet: toolfold upstream check "+name)
 		}
 		if problem != "" {
-			folded = append(folded, doctor.Folded{List: doctor.List{Server: name, Problem: problem}})
+			folded = append(folded, doctor.FoldedServer{List: doctor.List{Server: name, Problem: problem}})
 			continue
 		}
 		l, err := servers.ListOf(answer)
@@ -36,11 +36,11 @@ func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.F
 			return nil, fmt.Errorf("upstream %s: %w", name, err)
 		}
 		l.Server = name
-		held, err := g.Held(name)
+		held, err := g.HeldTools(name)
 		if err != nil {
 			return nil, fmt.Errorf("upstream %s: %w", name, err)
 		}
-		f := doctor.Folded{List: l, Held: len(held), Fails: fails[name], Actions: map[string]string{}}
+		f := doctor.FoldedServer{List: l, HeldTools: len(held), Fails: fails[name], Actions: map[string]string{}}
 		if _, f.Cost, err = servers.Costs(answer, o.Rights(true).Filter(families), o); err != nil {
 			return nil, fmt.Errorf("upstream %s: %w", name, err)
 		}
@@ -55,7 +55,7 @@ func foldedUpstreams(o *settings.Options, g *gateway.Gateway) (folded []doctor.F
 }
 
 // addUpstreams adds the costs and calls of the settings' servers to a report.
-func addUpstreams(c *cli.Context, report *doctor.Whole) error {
+func addUpstreams(c *cli.Context, report *doctor.FullReport) error {
 	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return err
@@ -73,11 +73,11 @@ func addUpstreams(c *cli.Context, report *doctor.Whole) error {
 	if report.Upstreams, err = doctor.Upstreams(folded, calls); err != nil {
 		return err
 	}
-	served, err := servers.Served(o, g)
+	served, err := servers.SurfaceCost(o, g)
 	if err != nil {
 		return err
 	}
-	report.Served, report.Advice = &served, settings.ListAdvice(served.Tokens, o.SurfaceOptions().Level)
+	report.Surface, report.Advice = &served, settings.ListAdvice(served.Tokens, o.SurfaceOptions().Level)
 	return nil
 }
 
@@ -88,8 +88,8 @@ const mostWeighty = 5
 type note string
 
 // upstreams prints the costs and calls of upstreams.
-func (p printer) upstreams(b *bytes.Buffer, r doctor.Whole) {
-	fmt.Fprintf(b, "%s\n\n", r.Served)
+func (p printer) upstreams(b *bytes.Buffer, r doctor.FullReport) {
+	fmt.Fprintf(b, "%s\n\n", r.Surface)
 	rows := [][]any{{"upstream", "tools", "tokens", "folded", "tokens", "calls", "never called"}}
 	var raw, folded doctor.Cost
 	var calls, never int
@@ -118,8 +118,8 @@ func (p printer) upstreams(b *bytes.Buffer, r doctor.Whole) {
 // remark reports held tools of a server and why it fails.
 func remark(u doctor.Upstream) note {
 	var parts []string
-	if u.Held > 0 {
-		parts = append(parts, fmt.Sprintf("%d held back: toolfold upstream approve %s", u.Held, u.Name))
+	if u.HeldTools > 0 {
+		parts = append(parts, fmt.Sprintf("%d held back: toolfold upstream approve %s", u.HeldTools, u.Name))
 	}
 	if u.Fails != "" {
 		parts = append(parts, "fails: "+u.Fails)
@@ -129,20 +129,20 @@ func remark(u doctor.Upstream) note {
 
 // weighty prints the largest tools of all servers.
 func (p printer) weighty(b *bytes.Buffer, upstreams []doctor.Upstream) {
-	type owned struct {
+	type ownedTool struct {
 		server string
 		doctor.ToolUse
 	}
-	var tools []owned
+	var tools []ownedTool
 	for _, u := range upstreams {
 		for _, tool := range u.Tools {
-			tools = append(tools, owned{u.Name, tool})
+			tools = append(tools, ownedTool{u.Name, tool})
 		}
 	}
 	if len(tools) == 0 {
 		return
 	}
-	slices.SortStableFunc(tools, func(a, b owned) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	slices.SortStableFunc(tools, func(a, b ownedTool) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	fmt.Fprint(b, "\nlargest tools\n")
 	var rows [][]any
 	for _, tool := range tools[:min(mostWeighty, len(tools))] {

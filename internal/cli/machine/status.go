@@ -60,7 +60,7 @@ type status struct {
 type listStatus struct {
 	Mode  surface.Mode `json:"mode"`
 	Level lazy.Level   `json:"level"`
-	doctor.Served
+	doctor.SurfaceCost
 	Upstreams int      `json:"upstreams,omitempty"`    // in the settings
 	Off       int      `json:"upstreamsOff,omitempty"` // number of switched-off upstreams
 	Sets      []string `json:"sets,omitempty"`         // sets of upstreams, sorted; a client may be limited to one
@@ -82,11 +82,11 @@ type workspaceStatus struct {
 }
 
 type fileStatus struct {
-	Scope   string           `json:"scope"`
-	Path    string           `json:"path"`
-	Exists  bool             `json:"exists"`
-	Ignored []config.Ignored `json:"ignored,omitempty"`
-	Problem string           `json:"problem,omitempty"` // why no command starts
+	Scope   string                `json:"scope"`
+	Path    string                `json:"path"`
+	Exists  bool                  `json:"exists"`
+	Ignored []config.IgnoredEntry `json:"ignored,omitempty"`
+	Problem string                `json:"problem,omitempty"` // why no command starts
 }
 
 func statusAction(c *cli.Context) error {
@@ -159,12 +159,12 @@ func (s *status) inForce(c *cli.Context) (*settings.Options, error) {
 	defer g.Close()
 	offer, families := o.SurfaceOptions(), o.Families()
 	permitted := o.Rules().Rights().Filter(families)
-	served, err := servers.Served(o, g)
+	served, err := servers.SurfaceCost(o, g)
 	if err != nil {
 		return nil, err
 	}
 	s.List = &listStatus{
-		Mode: offer.Mode, Level: offer.Level, Served: served, Upstreams: len(o.Upstreams), Sets: slices.Sorted(maps.Keys(o.Sets)),
+		Mode: offer.Mode, Level: offer.Level, SurfaceCost: served, Upstreams: len(o.Upstreams), Sets: slices.Sorted(maps.Keys(o.Sets)),
 		Advice: settings.ListAdvice(served.Tokens, offer.Level),
 	}
 	for _, u := range o.Upstreams {
@@ -200,7 +200,7 @@ func (s status) print(c *cli.Context) error {
 	all := c.Bool("all")
 	fmt.Fprintf(w, "toolfold\t%s", s.Version)
 	if s.List != nil {
-		fmt.Fprintf(w, "\t%s\nlist\t%s, %s listing", s.List.Served, s.List.Mode, s.List.Level)
+		fmt.Fprintf(w, "\t%s\nlist\t%s, %s listing", s.List.SurfaceCost, s.List.Mode, s.List.Level)
 		if s.List.Upstreams > 0 {
 			fmt.Fprintf(w, "\ttoolfold doctor --upstreams has a row for each server")
 			if s.List.Off > 0 {

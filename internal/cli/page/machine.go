@@ -36,8 +36,8 @@ type machine struct {
 
 // state has the servers and the cost of the lists that clients get.
 type state struct {
-	Served   doctor.Served
-	Sets     []doctor.Served // one for each set, sorted by name
+	Served   doctor.SurfaceCost
+	Sets     []doctor.SurfaceCost // one for each set, sorted by name
 	Servers  []server        // sorted by name
 	Settings []settings.Setting
 }
@@ -102,7 +102,7 @@ func (m *machine) read() (now *state, err error) {
 // stateOf reads the servers, and counts the lists.
 func stateOf(o *settings.Options, g *gateway.Gateway) (now *state, err error) {
 	now = &state{Settings: o.List()}
-	if now.Served, err = servers.Served(o, g); err != nil {
+	if now.Served, err = servers.SurfaceCost(o, g); err != nil {
 		return nil, err
 	}
 	names := slices.Sorted(maps.Keys(o.Upstreams))
@@ -119,7 +119,7 @@ func stateOf(o *settings.Options, g *gateway.Gateway) (now *state, err error) {
 		if _, err := set.Choose(names); err != nil {
 			return nil, err
 		}
-		served, err := servers.Served(&set, g)
+		served, err := servers.SurfaceCost(&set, g)
 		if err != nil {
 			return nil, fmt.Errorf("set %s: %w", name, err)
 		}
@@ -130,7 +130,7 @@ func stateOf(o *settings.Options, g *gateway.Gateway) (now *state, err error) {
 
 // serverOf reads one server.
 func serverOf(o *settings.Options, g *gateway.Gateway, name string) (s server, err error) {
-	answer, families, known := g.Listed(name)
+	answer, families, known := g.Listing(name)
 	s = server{Name: name, State: stateReady, Problem: cmp.Or(g.Failures()[name], g.Trouble()[name]), Families: families}
 	switch {
 	case o.Upstreams[name].Disabled:
@@ -143,7 +143,7 @@ func serverOf(o *settings.Options, g *gateway.Gateway, name string) (s server, e
 	if !known {
 		return s, nil
 	}
-	if s.Held, err = g.Held(name); err != nil {
+	if s.Held, err = g.HeldTools(name); err != nil {
 		return s, err
 	}
 	s.Raw, s.Folded, err = servers.Costs(answer, o.Rights(true).Filter(families), o)

@@ -38,7 +38,7 @@ type cost struct {
 
 // costOf returns the cost of a list. Before counts toolfold's own tools too, because they would be listed
 // whether or not the others are folded.
-func costOf(name string, s doctor.Served) cost {
+func costOf(name string, s doctor.SurfaceCost) cost {
 	c := cost{Name: name, Now: s.Tokens, Before: s.Own.Tokens, Servers: s.Servers}
 	if s.Raw != nil {
 		c.Before += s.Raw.Tokens

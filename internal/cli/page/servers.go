@@ -127,7 +127,7 @@ func (p *Page) approve(r *http.Request) error {
 		return err
 	}
 	return p.machine.use(func(_ *state, _ *settings.Options, g *gateway.Gateway) error {
-		held, err := g.Held(s.Name)
+		held, err := g.HeldTools(s.Name)
 		if err != nil {
 			return err
 		}

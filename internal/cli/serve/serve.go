@@ -106,7 +106,7 @@ func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, o *settings.
 	if o.HTTPTokenFile != "" {
 		fmt.Fprintf(out, "callers need a token of %s\n", o.HTTPTokenFile)
 	}
-	served, err := b.Served(o)
+	served, err := b.SurfaceCost(o)
 	tokens.Release()
 	if err != nil {
 		fmt.Fprintf(out, "toolfold: %v\n", err)

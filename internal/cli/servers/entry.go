@@ -47,7 +47,7 @@ func ForGateway(name string, u config.Upstream, server upstream.Server) gateway.
 // OfUpstream returns how an upstream is started or reached, with its variables filled in. The error
 // names a variable that cannot be filled in.
 func OfUpstream(name string, u config.Upstream, workspace string) (upstream.Server, error) {
-	e := EntryOf(name, u).Filled(workspace)
+	e := EntryOf(name, u).Fill(workspace)
 	s := OfEntry(e)
 	if s.URL != "" {
 		s.Account = Accounts().Of(name, s.URL)
@@ -83,14 +83,14 @@ func OfEntry(e hosts.Entry) upstream.Server {
 		s.Header.Set(name, value)
 	}
 	if e.HasSecrets() {
-		s.Fill = func(ctx context.Context, s upstream.Server) (upstream.Server, error) { return revealed(ctx, e, s) }
+		s.Fill = func(ctx context.Context, s upstream.Server) (upstream.Server, error) { return reveal(ctx, e, s) }
 	}
 	return s
 }
 
-// revealed returns a server with the secrets that its entry refers to, from the keyring.
-func revealed(ctx context.Context, e hosts.Entry, s upstream.Server) (upstream.Server, error) {
-	full, secrets, err := e.Revealed(func(name string) (string, error) { return keyring.Get(ctx, name) })
+// reveal returns a server with the secrets that its entry refers to, from the keyring.
+func reveal(ctx context.Context, e hosts.Entry, s upstream.Server) (upstream.Server, error) {
+	full, secrets, err := e.Reveal(func(name string) (string, error) { return keyring.Get(ctx, name) })
 	if err != nil {
 		return s, err
 	}
@@ -110,7 +110,7 @@ const maxTimeout = time.Hour
 // unread lists the members without a counterpart. Spellings of variables are unified, so that the same
 // server gives the same upstream. The error names a setting with an invalid value.
 func UpstreamOf(e hosts.Entry) (u config.Upstream, unread []string, err error) {
-	e = e.Respelled()
+	e = e.Respell()
 	u = config.Upstream{URL: e.URL, Cwd: e.Dir, Headers: e.Header, Include: e.Only, Exclude: e.Except,
 		TimeoutMs: int(min(e.Timeout, maxTimeout).Milliseconds())}
 	if slices.Contains(u.Include, "*") {

@@ -19,8 +19,8 @@ import (
 	"github.com/toolfold/toolfold/upstream"
 )
 
-// connecting starts or reaches an upstream.
-type connecting = func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error)
+// connectFunc starts or reaches an upstream.
+type connectFunc = func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error)
 
 // NewGateway returns a gateway to servers, with their records on this machine.
 func NewGateway(o gateway.Options) (*gateway.Gateway, error) {
@@ -71,13 +71,13 @@ func OpenGateway(c *cli.Context, path string) (*settings.Options, *gateway.Gatew
 	list := gatewayUpstreams(o, all, problems)
 	o.Upstreams = all
 	g, err := NewGateway(gateway.Options{Upstreams: list, Log: env.Of(c).Log(), Quiet: true, OneClient: true,
-		Connect: asServed, OursOff: o.GatewayOnly()})
+		Connect: forServing, OursOff: o.GatewayOnly()})
 	return o, g, err
 }
 
-// asServed starts or reaches a server for this process alone. It declares the same methods as serve on
+// forServing starts or reaches a server for this process alone. It declares the same methods as serve on
 // stdio, because the listed tools may depend on them.
-func asServed(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
+func forServing(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
 	if IsShared(u) { // its sessions have different roots
 		c.Asks = slices.DeleteFunc(slices.Clone(c.Asks), func(method string) bool { return method == upstream.Roots })
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// Served counts the list that serve offers under the options. g is the gateway to the other servers, or
+// SurfaceCost counts the list that serve offers under the options. g is the gateway to the other servers, or
 // nil. It starts no server.
-func Served(o *settings.Options, g *gateway.Gateway) (doctor.Served, error) {
+func SurfaceCost(o *settings.Options, g *gateway.Gateway) (doctor.SurfaceCost, error) {
 	families := o.Families()
 	if g != nil {
 		families = slices.Concat(families, g.Families())
 	}
 	families = o.Rights(g != nil).Filter(families)
-	s, err := doctor.CountServed(surface.List(families, o.SurfaceOptions()), families)
+	s, err := doctor.CountSurface(surface.List(families, o.SurfaceOptions()), families)
 	if err != nil || g == nil {
 		return s, err
 	}
@@ -34,15 +34,15 @@ func Served(o *settings.Options, g *gateway.Gateway) (doctor.Served, error) {
 		} else if slices.Contains(unknown, name) {
 			s.Unasked = append(s.Unasked, name)
 		}
-		answer, _, known := g.Listed(name)
+		answer, _, known := g.Listing(name)
 		if !known {
 			continue
 		}
-		held, err := g.Held(name)
+		tools, err := g.HeldTools(name)
 		if err != nil {
 			return s, fmt.Errorf("upstream %s: %w", name, err)
 		}
-		s.Held += len(held)
+		s.HeldTools += len(tools)
 		if !slices.ContainsFunc(families, func(f *toolfold.Family) bool { return f.Server == name && len(f.Actions) > 0 }) {
 			continue
 		}

@@ -36,7 +36,7 @@ func IsShared(u gateway.Upstream) bool { return pool.Supported && u.Server.URL =
 
 // Sharing returns a function that starts upstreams. It shares programs among all sessions of this user
 // if the system and their settings allow that.
-func Sharing(log *slog.Logger) connecting {
+func Sharing(log *slog.Logger) connectFunc {
 	return func(ctx context.Context, u gateway.Upstream, c upstream.Client) (gateway.Session, error) {
 		if !IsShared(u) {
 			return gateway.Connect(ctx, u, c)
@@ -67,10 +67,10 @@ func thePool() (p pool.Pool, err error) {
 }
 
 // Restart ends the shared processes of a server, see [pool.Pool.Restart].
-func Restart(ctx context.Context, name string) (pool.Restarted, error) {
+func Restart(ctx context.Context, name string) (pool.RestartReport, error) {
 	p, err := thePool()
 	if err != nil {
-		return pool.Restarted{}, fmt.Errorf("finding the process that shares servers: %w", err)
+		return pool.RestartReport{}, fmt.Errorf("finding the process that shares servers: %w", err)
 	}
 	return p.Restart(ctx, name, pool.RestartWait)
 }

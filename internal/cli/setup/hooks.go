@@ -45,7 +45,7 @@ func setupHooks(c *cli.Context, name string, options []string) error {
 	if err != nil {
 		return err
 	}
-	if path, err = clientfile.Followed(path); err != nil {
+	if path, err = clientfile.FollowLinks(path); err != nil {
 		return err
 	}
 	if c.Bool("undo") {
@@ -166,7 +166,7 @@ func writeHook(c *cli.Context, h *hooks.Hook, path string, call hooks.Call) erro
 
 // runByGit makes a new script executable. An existing script keeps its mode, because its user may have
 // disabled it; the returned next steps then mention that.
-func runByGit(done clientfile.Edited, next string) (string, error) {
+func runByGit(done clientfile.EditResult, next string) (string, error) {
 	if done.IsNew {
 		return next, os.Chmod(done.Path, 0o755) //nolint:gosec // git runs it
 	}

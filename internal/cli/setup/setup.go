@@ -200,7 +200,7 @@ func costText(c *cli.Context, args []string) string {
 			return err
 		}
 		defer g.Close()
-		served, err := servers.Served(o, g)
+		served, err := servers.SurfaceCost(o, g)
 		if text = fmt.Sprintf("%d tokens in %d tools", served.Tokens, served.Tools); len(served.Unasked) > 0 {
 			text += fmt.Sprintf("; not counted, since they were not asked yet: %s", strings.Join(served.Unasked, ", "))
 		}
@@ -309,7 +309,7 @@ func clientPath(h *hosts.Host) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return clientfile.Followed(path)
+	return clientfile.FollowLinks(path)
 }
 
 // writeClient puts the entry into a client's file, after a backup, and prints the remaining steps.

@@ -49,7 +49,7 @@ func addUpstream(c *cli.Context) error {
 	case name == hosts.Server:
 		return env.UsageError("%s is this server itself", name)
 	}
-	values, err := flagged(c)
+	values, err := flagValues(c)
 	if err != nil {
 		return err
 	}
@@ -70,12 +70,12 @@ func addUpstream(c *cli.Context) error {
 	if err := putUpstreams(c, o.Files, map[string]config.Upstream{name: u}); err != nil {
 		return err
 	}
-	return added(c, o, name, u)
+	return addedEntry(c, o, name, u)
 }
 
-// added reports that a server was added, and asks it for its tools unless the command or the settings
+// addedEntry reports that a server was added, and asks it for its tools unless the command or the settings
 // prevent that.
-func added(c *cli.Context, o *settings.Options, name string, u config.Upstream) error {
+func addedEntry(c *cli.Context, o *settings.Options, name string, u config.Upstream) error {
 	if _, err := fmt.Fprintf(c.App.Writer, "added %s to %s\n", name, o.Files.Global); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func askOnce(c *cli.Context, name string, u config.Upstream) error {
 		return fmt.Errorf("%s has listed no tools: %s\nit stays in the settings: toolfold upstream set %s corrects it, %scheck %s asks again, "+
 			"log %s prints its output, remove %s takes it out", name, why, name, login, name, name, name)
 	}
-	answer, families, _ := g.Listed(name)
+	answer, families, _ := g.Listing(name)
 	raw, folded, err := servers.Costs(answer, families, o)
 	if err != nil {
 		return err

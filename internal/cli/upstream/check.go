@@ -69,7 +69,7 @@ func checkUpstreams(c *cli.Context) error {
 func (s *checkResult) ask(c *cli.Context, g *gateway.Gateway) {
 	ctx, cancel := context.WithTimeout(c.Context, c.Duration(servers.TimeoutFlag.Name))
 	defer cancel()
-	_, _, known := g.Listed(s.name)
+	_, _, known := g.Listing(s.name)
 	before := g.Offers(s.name)
 	if err := g.Refresh(ctx, s.name); err != nil {
 		s.problem = err.Error()
@@ -78,7 +78,7 @@ func (s *checkResult) ask(c *cli.Context, g *gateway.Gateway) {
 	if !known { // otherwise everything would be new
 		before = g.Offers(s.name)
 	}
-	s.changed = gateway.Changed(before, g.Offers(s.name))
+	s.changed = gateway.Differences(before, g.Offers(s.name))
 }
 
 // line returns a message with the result, printed while other servers are still being asked.
@@ -86,7 +86,7 @@ func (s *checkResult) line(g *gateway.Gateway) string {
 	if s.problem != "" {
 		return s.name + " failed: " + s.problem
 	}
-	answer, _, _ := g.Listed(s.name)
+	answer, _, _ := g.Listing(s.name)
 	return s.name + " " + english.Count(len(answer.Tools), "tool", "tools")
 }
 
@@ -104,7 +104,7 @@ func printCheckResults(c *cli.Context, o *settings.Options, g *gateway.Gateway, 
 			fmt.Fprintf(w, "%s\t-\t-\t-\t-\t-\t-\t%s\n", s.name, note)
 			continue
 		}
-		answer, families, _ := g.Listed(s.name)
+		answer, families, _ := g.Listing(s.name)
 		raw, folded, err := servers.Costs(answer, families, o)
 		if err != nil {
 			return err

@@ -74,8 +74,8 @@ func settingHeading(p toolfold.Param) string {
 	return "Tools that clients see"
 }
 
-// flagged returns the settings that a command's flags set, by name, as JSON values.
-func flagged(c *cli.Context) (map[string]any, error) {
+// flagValues returns the settings that a command's flags set, by name, as JSON values.
+func flagValues(c *cli.Context) (map[string]any, error) {
 	values := map[string]any{}
 	for _, p := range config.UpstreamSettings() {
 		flag := settingFlag(p.Name)

@@ -80,7 +80,7 @@ func TestMisfit(t *testing.T) {
 func TestHidden(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[any]string{nil: notSet, "secret": "xxxxx", "a${B}": "xxxxx", "${B}": "${B}", "$B": "$B"} {
-		if got := hidden(value); got != want {
+		if got := hide(value); got != want {
 			t.Errorf("%v is shown as %s, want %s", value, got, want)
 		}
 	}

@@ -211,7 +211,7 @@ func (s *survey) read(files []file, o *settings.Options) {
 	for _, f := range files {
 		path, err := filepath.Abs(f.path) // absolute, because undo may run in another folder
 		if err == nil {
-			path, err = clientfile.Followed(path)
+			path, err = clientfile.FollowLinks(path)
 		}
 		if err == nil && owners[path] != "" {
 			err = fmt.Errorf("it is the file %s of %s, which is read already", path, owners[path])
@@ -340,7 +340,7 @@ func (t *candidate) decide(text []byte, cannotPut error, names map[string]config
 			err = cannotPut
 		}
 	}
-	filled := e.Filled(".")
+	filled := e.Fill(".")
 	switch {
 	case servers.IsOwn(e):
 		t.why = "it is toolfold itself"
@@ -465,7 +465,7 @@ func countCandidates(c *cli.Context, o *settings.Options, found []candidate) err
 	offers := make([][]string, len(found))
 	for i, t := range found {
 		lists[i] = t.list
-		filled := t.entry.Filled(o.Files.Workspace)
+		filled := t.entry.Fill(o.Files.Workspace)
 		u := servers.ForGateway(t.name, t.upstream, servers.OfEntry(filled))
 		if reached[i] = u.Server; !servers.IsShared(u) { // the stored list must be the one that serve gets
 			offers[i] = []string{upstream.Roots}
@@ -589,7 +589,7 @@ func (s *survey) printRules(w io.Writer) {
 			}
 			for _, t := range s.of(cl) {
 				for _, r := range rules {
-					if t.name != "" && r.Kind == "deny" && r.Names(t.entry.Name) && !s.hidden(&client{path: cl.path, folder: folder}, t.entry.Name) {
+					if t.name != "" && r.Kind == "deny" && r.Names(t.entry.Name) && !s.hide(&client{path: cl.path, folder: folder}, t.entry.Name) {
 						fmt.Fprintf(w, "the rule %s in %s will not match any more: toolfold upstream set %s --exclude leaves a tool out for all\n",
 							r.Text, r.File, t.name)
 					}

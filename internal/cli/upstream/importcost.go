@@ -76,20 +76,20 @@ func (s *survey) plan(c *cli.Context, o *settings.Options) error {
 	return nil
 }
 
-// serving holds the settings that toolfold's entries serve: the current ones, or those after the
+// servedSettings holds the settings that toolfold's entries serve: the current ones, or those after the
 // import.
-type serving struct {
+type servedSettings struct {
 	upstreams map[string]config.Upstream
 	sets      map[string][]string
 	families  []*toolfold.Family // of the upstreams
 	unknown   []string           // upstreams that never listed their tools
 }
 
-func servingNow(o *settings.Options) (serving, error) {
-	return newServing(o, o.Upstreams, o.Sets, nil)
+func servingNow(o *settings.Options) (servedSettings, error) {
+	return newServedSettings(o, o.Upstreams, o.Sets, nil)
 }
 
-func servingThen(o *settings.Options, s *survey) (serving, error) {
+func servingThen(o *settings.Options, s *survey) (servedSettings, error) {
 	upstreams := maps.Clone(o.Upstreams)
 	if upstreams == nil {
 		upstreams = map[string]config.Upstream{}
@@ -99,15 +99,16 @@ func servingThen(o *settings.Options, s *survey) (serving, error) {
 			upstreams[t.name] = t.upstream
 		}
 	}
-	return newServing(o, upstreams, s.plannedSets(o), answersOf(s.candidates))
+	return newServedSettings(o, upstreams, s.plannedSets(o), answersOf(s.candidates))
 }
 
-func newServing(o *settings.Options, upstreams map[string]config.Upstream, sets map[string][]string, answers map[string]upstream.Answer) (
-	s serving, err error,
+func newServedSettings(o *settings.Options, upstreams map[string]config.Upstream, sets map[string][]string,
+	answers map[string]upstream.Answer) (
+	s servedSettings, err error,
 ) {
 	planned := *o
 	planned.Upstreams = upstreams
-	s = serving{upstreams: upstreams, sets: sets}
+	s = servedSettings{upstreams: upstreams, sets: sets}
 	s.families, s.unknown, err = servers.PlannedFamilies(&planned, answers)
 	return s, err
 }
@@ -125,7 +126,7 @@ func answersOf(found []candidate) map[string]upstream.Answer {
 
 // list returns the list that serve offers with these options. unknown names the upstreams in it whose
 // tools are not known.
-func (s serving) list(e *env.Env, options []string) (list doctor.List, unknown []string, err error) {
+func (s servedSettings) list(e *env.Env, options []string) (list doctor.List, unknown []string, err error) {
 	set, others := setOption(options)
 	err = settings.AsServe(e, others, func(c *cli.Context) error {
 		c.App.ErrWriter = io.Discard // the command itself has already reported faults of the settings
@@ -158,7 +159,7 @@ func (s serving) list(e *env.Env, options []string) (list doctor.List, unknown [
 }
 
 // countBefore counts the current cost of a client.
-func (s *survey) countBefore(e *env.Env, cl *client, now serving) error {
+func (s *survey) countBefore(e *env.Env, cl *client, now servedSettings) error {
 	for _, t := range s.inForce(cl) {
 		switch {
 		case servers.IsOwn(t.entry), t.entry.Off:
@@ -175,11 +176,11 @@ func (s *survey) countBefore(e *env.Env, cl *client, now serving) error {
 }
 
 // countOwn counts the client's existing toolfold entries, without the one that import writes.
-func (s *survey) countOwn(e *env.Env, cl *client, as serving, cost *listCost) error {
+func (s *survey) countOwn(e *env.Env, cl *client, as servedSettings, cost *listCost) error {
 	entries := slices.Clone(cl.own)
 	if cl.base != nil {
 		for _, own := range cl.base.own {
-			if !s.hidden(cl, own.Name) && (own.Name != hosts.Server || cl.options == nil) {
+			if !s.hide(cl, own.Name) && (own.Name != hosts.Server || cl.options == nil) {
 				entries = append(entries, own)
 			}
 		}
@@ -205,7 +206,7 @@ func (s *survey) countOwn(e *env.Env, cl *client, as serving, cost *listCost) er
 }
 
 // countAfter counts the cost of a client after the import.
-func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then serving) error {
+func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then servedSettings) error {
 	cl.after = listCost{}
 	for _, t := range s.inForce(cl) {
 		if t.name == "" && !servers.IsOwn(t.entry) && !t.entry.Off {
@@ -245,7 +246,7 @@ func (s *survey) countAfter(e *env.Env, o *settings.Options, cl *client, then se
 }
 
 // sends returns how the client was observed to send tools to its model; nil if it was not observed.
-func (cl *client) sends() *hosts.Sends { return cl.host.For(cl.model).Sends }
+func (cl *client) sends() *hosts.Rewrite { return cl.host.For(cl.model).Rewrite }
 
 // savesRounds reports whether the client's own list saves it rounds with tools of other servers too.
 // This holds for clients that defer tools: one search then loads everything that a call needs.
@@ -315,7 +316,7 @@ func (s *survey) notes(cl *client) (list []string) {
 			"models that version %s does not know get every definition", cl.title(), sends.Version))
 	case sends.Defers():
 		list = append(list, fmt.Sprintf("%s is counted with a line for each tool and the definitions of few, as it sends them", cl.title()))
-	case cl.host.Sends.Defers():
+	case cl.host.Rewrite.Defers():
 		list = append(list, fmt.Sprintf("%s is counted with every definition, since version %[3]s does not know the model %[2]q of its file; "+
 			"models that it knows get a line for each server", cl.title(), cl.model, sends.Version))
 	}

@@ -45,7 +45,7 @@ func isOwn(h *hosts.Host, path string) bool {
 	}
 	own, err := h.Path()
 	if err == nil {
-		own, err = clientfile.Followed(own)
+		own, err = clientfile.FollowLinks(own)
 	}
 	return err == nil && own == path
 }
@@ -105,9 +105,9 @@ func (s *survey) of(cl *client) (list []*candidate) {
 	return list
 }
 
-// hidden reports whether a client's list for a folder has an entry of that name, which overrides the
+// hide reports whether a client's list for a folder has an entry of that name, which overrides the
 // one for all folders.
-func (s *survey) hidden(cl *client, name string) bool {
+func (s *survey) hide(cl *client, name string) bool {
 	return slices.ContainsFunc(s.of(cl), func(t *candidate) bool { return t.entry.Name == name })
 }
 
@@ -117,7 +117,7 @@ func (s *survey) inForce(cl *client) []*candidate {
 	list := s.of(cl)
 	if cl.base != nil {
 		for _, t := range s.of(cl.base) {
-			if !s.hidden(cl, t.entry.Name) {
+			if !s.hide(cl, t.entry.Name) {
 				list = append(list, t)
 			}
 		}
@@ -146,7 +146,7 @@ func (s *survey) shared(cl *client, o *settings.Options) (options, members []str
 	_, options = setOption(options)
 	var hidden []string
 	for _, t := range s.of(base) {
-		if t.name != "" && s.hidden(cl, t.entry.Name) {
+		if t.name != "" && s.hide(cl, t.entry.Name) {
 			hidden = append(hidden, t.members()...)
 		}
 	}
@@ -310,7 +310,7 @@ func usersOfSets(o *settings.Options) (map[string][]string, error) {
 		h := hosts.Find(name)
 		path, err := h.Path()
 		if err == nil {
-			path, err = clientfile.Followed(path)
+			path, err = clientfile.FollowLinks(path)
 		}
 		if err != nil {
 			continue

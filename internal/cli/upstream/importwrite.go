@@ -31,7 +31,7 @@ type edit struct {
 	variables     []string // environment variables that toolfold needs there
 	before, after []byte
 	ending        string // of the backup
-	record        *clientfile.Imported
+	record        *clientfile.ImportRecord
 }
 
 // writeCandidates adds the upstreams and edits the clients' files: all of it or nothing. The edits are
@@ -54,7 +54,7 @@ func writeCandidates(c *cli.Context, o *settings.Options, found *survey) error {
 	if err != nil {
 		return err
 	}
-	mine := &clientfile.Imports{Upstreams: added.recorded(), Sets: maps.Clone(found.sets)}
+	mine := &clientfile.Imports{Upstreams: added.asRecord(), Sets: maps.Clone(found.sets)}
 	for _, e := range edits {
 		mine.Files = append(mine.Files, e.record)
 	}
@@ -73,8 +73,8 @@ func writeCandidates(c *cli.Context, o *settings.Options, found *survey) error {
 // additions are the upstreams that import adds to the settings.
 type additions map[string]config.Upstream
 
-// recorded returns the upstreams in the form of the record.
-func (a additions) recorded() map[string]json.RawMessage {
+// asRecord returns the upstreams in the form of the record.
+func (a additions) asRecord() map[string]json.RawMessage {
 	list := map[string]json.RawMessage{}
 	for name, u := range a {
 		list[name] = ordered.MustJSON(u)
@@ -91,7 +91,7 @@ func planEdits(o *settings.Options, found *survey) (edits []*edit, added additio
 	added = additions{}
 	stamp := time.Now().UTC().Format("20060102T150405.000000")
 	for _, cl := range found.clients {
-		e := &edit{host: cl.host, options: cl.options, record: &clientfile.Imported{Path: cl.path}}
+		e := &edit{host: cl.host, options: cl.options, record: &clientfile.ImportRecord{Path: cl.path}}
 		if e.ending = "." + stamp + ".bak"; cl.base != nil { // the file may also be edited for all folders
 			e.record.Folder, e.ending = cl.folder, fmt.Sprintf(".%s-%d.bak", stamp, len(edits))
 		}
@@ -110,9 +110,9 @@ func planEdits(o *settings.Options, found *survey) (edits []*edit, added additio
 	}
 	texts := map[string][]byte{} // edited texts of files, by path
 	for _, e := range edits {
-		e.variables = needed(o.Upstreams, added)
+		e.variables = secretNames(o.Upstreams, added)
 		if e.options != nil { // its set has no other upstreams
-			e.variables = needed(e.upstreams())
+			e.variables = secretNames(e.upstreams())
 		}
 		path := e.record.Path
 		text, err := texts[path], error(nil)
@@ -141,7 +141,7 @@ func (e *edit) upstreams() map[string]config.Upstream {
 
 // plan prepares the edit of a file's text: it adds toolfold's entry and removes the imported ones.
 func (e *edit) plan(text []byte, binary string) (err error) {
-	r := &clientfile.Imported{Path: e.record.Path, Host: e.host.Name, Folder: e.record.Folder, Before: clientfile.Sum(text)}
+	r := &clientfile.ImportRecord{Path: e.record.Path, Host: e.host.Name, Folder: e.record.Folder, Before: clientfile.Sum(text)}
 	if r.Backup, err = clientfile.BackupPath(r.Path, e.ending); err != nil {
 		return err
 	}
@@ -180,13 +180,13 @@ func (e *edit) plan(text []byte, binary string) (err error) {
 
 // put adds toolfold's entry to a text of the file, and records it. It runs before entries are removed,
 // so that it can copy their layout.
-func (e *edit) put(text []byte, binary string, r *clientfile.Imported) (after []byte, err error) {
+func (e *edit) put(text []byte, binary string, r *clientfile.ImportRecord) (after []byte, err error) {
 	admitted, err := e.host.Admits(text, hosts.Server)
 	if err != nil {
 		return nil, err
 	}
 	r.Allowed = !admitted
-	if after, err = e.host.Handing(e.variables).Put(text, binary, append([]string{"serve"}, e.options...)); err != nil {
+	if after, err = e.host.WithVariables(e.variables).Put(text, binary, append([]string{"serve"}, e.options...)); err != nil {
 		return nil, err
 	}
 	r.Own, err = e.host.Value(after, hosts.Server)
@@ -318,9 +318,9 @@ func confirmRunning(c *cli.Context, clients []*hosts.Host) error {
 	return errors.New("nothing is written")
 }
 
-// needed lists the environment variables that a server needs for upstreams: those in their settings,
+// secretNames lists the environment variables that a server needs for upstreams: those in their settings,
 // and those that locate settings and data.
-func needed(lists ...map[string]config.Upstream) (names []string) {
+func secretNames(lists ...map[string]config.Upstream) (names []string) {
 	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
 		if os.Getenv(name) != "" {
 			names = append(names, name)

@@ -113,7 +113,7 @@ func addFromRegistry(c *cli.Context) error {
 // withSettings adds the settings of flags to an upstream. --env and --header are left out: they answer
 // the registry's questions and are already in it.
 func withSettings(c *cli.Context, u config.Upstream) (config.Upstream, error) {
-	values, err := flagged(c)
+	values, err := flagValues(c)
 	if err != nil {
 		return u, err
 	}
@@ -369,5 +369,5 @@ func (a *registryAdd) write(c *cli.Context, o *settings.Options) error {
 	if len(stored) > 0 {
 		fmt.Fprintf(c.App.Writer, "stored %s in the keyring\n", strings.Join(stored, ", "))
 	}
-	return added(c, o, a.name, u)
+	return addedEntry(c, o, a.name, u)
 }

@@ -57,7 +57,7 @@ func restartUpstream(c *cli.Context) error {
 }
 
 // restartText describes the effect of a restart.
-func restartText(did pool.Restarted) string {
+func restartText(did pool.RestartReport) string {
 	parts := []string{english.Count(did.Sessions, "session uses it", "sessions use it")}
 	if did.Sessions == 0 {
 		parts[0] = "no session uses it"

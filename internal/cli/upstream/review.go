@@ -69,7 +69,7 @@ func foldUpstream(c *cli.Context) error {
 	for _, line := range renames(before, after) {
 		fmt.Fprintln(c.App.ErrWriter, "toolfold: "+line)
 	}
-	answer, families, _ := g.Listed(name)
+	answer, families, _ := g.Listing(name)
 	raw, folded, err := servers.Costs(answer, families, o)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func approveUpstream(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	held, err := g.Held(name)
+	held, err := g.HeldTools(name)
 	if err != nil {
 		return fmt.Errorf("%s: %w: toolfold upstream check %s asks it", name, err, name)
 	}
@@ -140,7 +140,7 @@ func approveUpstream(c *cli.Context) error {
 		default:
 			shown = append(shown, h)
 		}
-		if err := printHeld(c.App.Writer, h); err != nil {
+		if err := printTool(c.App.Writer, h); err != nil {
 			return err
 		}
 	}
@@ -189,8 +189,8 @@ func pinNames(held []gateway.HeldTool) (names []string) {
 	return names
 }
 
-// printHeld prints the flags of a held tool, and its differences from the accepted definition.
-func printHeld(out io.Writer, h gateway.HeldTool) error {
+// printTool prints the flags of a held tool, and its differences from the accepted definition.
+func printTool(out io.Writer, h gateway.HeldTool) error {
 	title := unseen.Escaped(pinName(h))
 	if h.Name == "" {
 		title += " its title and instructions"

@@ -45,7 +45,7 @@ func setUpstream(c *cli.Context) error {
 	if !known {
 		return upstreamUnknown(o, name)
 	}
-	values, err := flagged(c)
+	values, err := flagValues(c)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func printSettings(out io.Writer, before, after map[string]any) error {
 		maps.Copy(both, is)
 		for _, key := range slices.Sorted(maps.Keys(both)) {
 			if was[key] != is[key] {
-				lines = append(lines, fmt.Sprintf("%s.%s: %s → %s\n", p.Name, key, hidden(was[key]), hidden(is[key])))
+				lines = append(lines, fmt.Sprintf("%s.%s: %s → %s\n", p.Name, key, hide(was[key]), hide(is[key])))
 			}
 		}
 	}
@@ -165,8 +165,8 @@ func plainly(p toolfold.Param, value any) string {
 	return string(ordered.MustJSON(value))
 }
 
-// hidden returns the value of a variable or header. It is redacted unless it refers to a variable.
-func hidden(value any) string {
+// hide returns the value of a variable or header. It is redacted unless it refers to a variable.
+func hide(value any) string {
 	text, set := value.(string)
 	switch {
 	case !set:

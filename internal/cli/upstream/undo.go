@@ -100,7 +100,7 @@ func (u *undoRun) run(c *cli.Context, record *clientfile.Imports, save func() er
 }
 
 // putBack undoes the changes in a file. left is true if some of them remain in the record.
-func (u *undoRun) putBack(f *clientfile.Imported) (left bool, err error) {
+func (u *undoRun) putBack(f *clientfile.ImportRecord) (left bool, err error) {
 	h := f.Client()
 	if h == nil {
 		return true, fmt.Errorf("%s: the client %q is not known: copy the entries that you want from %s", f.Path, f.Host, f.Backup)
@@ -128,8 +128,8 @@ func (u *undoRun) putBack(f *clientfile.Imported) (left bool, err error) {
 
 // putEntriesBack restores the entries in a file that has changed since, and removes toolfold's. That is
 // removed last, because it shows the layout of the file.
-func (u *undoRun) putEntriesBack(h *hosts.Host, f *clientfile.Imported) (left bool, err error) {
-	var rest clientfile.Imported
+func (u *undoRun) putEntriesBack(h *hosts.Host, f *clientfile.ImportRecord) (left bool, err error) {
+	var rest clientfile.ImportRecord
 	var problems []string
 	done, err := clientfile.Edit(f.Path, "", func(text []byte) ([]byte, error) {
 		rest, problems = *f, nil // edit may run again
@@ -251,7 +251,7 @@ func (u *undoRun) removeUpstreams(c *cli.Context, record *clientfile.Imports) er
 
 // upgrade completes the record of a file that an older version wrote. It derives the removed entries
 // from the backup and the upstreams. A complete record stays unchanged.
-func (u *undoRun) upgrade(f *clientfile.Imported, record *clientfile.Imports) error {
+func (u *undoRun) upgrade(f *clientfile.ImportRecord, record *clientfile.Imports) error {
 	if f.Host != "" {
 		return nil
 	}

@@ -140,9 +140,9 @@ func (b *Workbench) checkRules(r permission.Rules) error {
 	return r.Check(b.RuleFamilies())
 }
 
-// Served counts the list under the options of the workbench.
-func (b *Workbench) Served(o *settings.Options) (doctor.Served, error) {
-	return servers.Served(o, b.gateway)
+// SurfaceCost counts the list under the options of the workbench.
+func (b *Workbench) SurfaceCost(o *settings.Options) (doctor.SurfaceCost, error) {
+	return servers.SurfaceCost(o, b.gateway)
 }
 
 // isOfUnknown reports whether a pattern begins with the name of a server that never listed its tools.

@@ -97,9 +97,9 @@ func subjects(families []*toolfold.Family, room int) string {
 	return text()
 }
 
-// quoted returns the first sentence of each other server's instructions, quoted under the server's
+// quoteNames returns the first sentence of each other server's instructions, quoted under the server's
 // name, in at most room estimated tokens. Servers whose sentence does not fit are named.
-func quoted(families []*toolfold.Family, room int) string {
+func quoteNames(families []*toolfold.Family, room int) string {
 	var text strings.Builder
 	var left []string
 	last := ""

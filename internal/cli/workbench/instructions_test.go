@@ -100,7 +100,7 @@ func TestInstructionsQuote(t *testing.T) {
 		{[]*toolfold.Family{family("long", strings.Repeat("word ", 500)), docs}, 400,
 			"\ndocs says: \"Use this server to fetch documentation.\"\ntools.describe has the instructions of long."},
 	} {
-		if got := quoted(test.families, test.room); got != test.want {
+		if got := quoteNames(test.families, test.room); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestInstructionsQuote(t *testing.T) {
 	for i := range 300 {
 		many = append(many, family(fmt.Sprintf("server_%d", i), "Use this server whenever the user asks about a thing."))
 	}
-	text := quoted(many, 400)
+	text := quoteNames(many, 400)
 	if n, err := tokens.Count(text); err != nil || n > 400 || n < 200 || !strings.Contains(text, "more servers") {
 		t.Errorf("%d tokens, %v: %s", n, err, text)
 	}

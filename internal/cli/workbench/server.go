@@ -19,7 +19,7 @@ const promptsWatched = 5 * time.Second
 func (b *Workbench) NewServer(ctx context.Context, o *settings.Options) (*serve.Server, error) {
 	families := o.Rules().Rights().Filter(b.Families())
 	instructions := func(families []*toolfold.Family) string {
-		return Instructions(b.Surface, o.Kind(), families) + quoted(families, o.InstructionTokens)
+		return Instructions(b.Surface, o.Kind(), families) + quoteNames(families, o.InstructionTokens)
 	}
 	served := serve.Options{
 		Instructions:    instructions(families),

@@ -109,9 +109,9 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	})); err != nil {
 		return nil, err
 	}
-	shown := o.SurfaceOptions()
-	shown.ResultLimit, shown.Strict, shown.Rights, shown.Log = o.ResultLimit, o.StrictNames, o.Rights(len(others) > 0), b.log
-	shown.Middleware = []call.Middleware{
+	options := o.SurfaceOptions()
+	options.ResultLimit, options.Strict, options.Rights, options.Log = o.ResultLimit, o.StrictNames, o.Rights(len(others) > 0), b.log
+	options.Middleware = []call.Middleware{
 		b.metrics.Calls, b.notify, b.countLegacy, b.recordUpstreams, b.tracing.Calls, app.Policies(o.Files.Workspace, b.store.Open),
 	}
 	b.legacy = usage.New(usage.Options{
@@ -126,14 +126,14 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	})
 	vectors := embed.New(embed.Settings(o.Embeddings), b.log)
 	if vectors != nil {
-		shown.Meaning = embed.NewTexts(vectors)
+		options.Meaning = embed.NewTexts(vectors)
 	}
-	b.Surface = surface.New(shown)
+	b.Surface = surface.New(options)
 	host := app.Host{
 		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
 		NoteHistory: o.NoteHistory(),
 		NotesFolder: o.NotesFolder, NotesLock: notesLock(), MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
-		Trusted: o.Trusted, Vectors: vectors, Rights: shown.Rights,
+		Trusted: o.Trusted, Vectors: vectors, Rights: options.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
 		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, GatewayOnly: o.GatewayOnly(),
 		Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,

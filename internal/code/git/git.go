@@ -368,7 +368,7 @@ func (r *repository) run(ctx context.Context, args ...string) (string, error) {
 	for i := 0; i < len(r.overrides); i += 2 {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i/2, r.overrides[i]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i/2, r.overrides[i+1]))
 	}
-	out, stderr := &child.Bounded{Limit: gitOutput}, &child.Bounded{Limit: gitOutput}
+	out, stderr := &child.BoundedBuffer{Limit: gitOutput}, &child.BoundedBuffer{Limit: gitOutput}
 	err := child.Run(ctx, child.Command{Argv: append([]string{r.git, "--no-pager", "--literal-pathspecs"}, args...), Dir: r.dir, Env: env,
 		Stdin: strings.NewReader(r.asks), Stdout: out, Stderr: stderr})
 	var start *child.StartError

@@ -7,7 +7,7 @@ import (
 )
 
 // changedFiles parses the output of git diff --raw --numstat -z. A file with changes is
-// [Change.Whole] until its lines are known.
+// [Change.FullReport] until its lines are known.
 func changedFiles(listed string) map[string]*Change {
 	byPath := map[string]*Change{}
 	fields := strings.Split(listed, "\x00")

@@ -253,18 +253,18 @@ type verdict struct {
 	suggestion   string
 }
 
-func (v *verdict) failed(path, format string, args ...any) {
+func (v *verdict) addFailure(path, format string, args ...any) {
 	v.fails = append(v.fails, Offence{path, fmt.Sprintf(format, args...)})
 }
 
-// warned adds a file that could not be checked.
-func (v *verdict) warned(path, format string, args ...any) {
+// addWarning adds a file that could not be checked.
+func (v *verdict) addWarning(path, format string, args ...any) {
 	v.unchecked = true
 	v.warns = append(v.warns, Offence{path, fmt.Sprintf(format, args...)})
 }
 
-// flagged adds a change that a person should look at.
-func (v *verdict) flagged(path, why string) {
+// addFlag adds a change that a person should look at.
+func (v *verdict) addFlag(path, why string) {
 	v.person = true
 	v.warns = append(v.warns, Offence{path, why + ": a person should look at the change"})
 }
@@ -395,7 +395,7 @@ func (k *check) path(target string) string {
 func (k *check) paths(v *verdict) {
 	for _, c := range k.changes {
 		if why := k.path(c.Path); why != "" {
-			v.failed(c.Path, "%s", why)
+			v.addFailure(c.Path, "%s", why)
 		}
 	}
 	v.pass = english.Count(len(k.changes), "file", "files") + " may change"

@@ -43,7 +43,7 @@ func (k *check) dependencies(v *verdict) {
 	for _, c := range k.changes {
 		name, _ := k.inside(c.Path)
 		if slices.Contains(unread, strings.ToLower(path.Ext(name))) && !c.Gone {
-			v.warned(c.Path, "its imports were not read: only files of %s are", scan.Languages)
+			v.addWarning(c.Path, "its imports were not read: only files of %s are", scan.Languages)
 			continue
 		}
 		if !scan.Knows(name) {
@@ -51,7 +51,7 @@ func (k *check) dependencies(v *verdict) {
 		}
 		source := k.text(c)
 		if source.why != "" {
-			v.warned(c.Path, "%s", source.why)
+			v.addWarning(c.Path, "%s", source.why)
 		}
 		if source.why != "" || source.gone {
 			continue
@@ -59,7 +59,7 @@ func (k *check) dependencies(v *verdict) {
 		files++
 		imports, fault, _ := scan.Imports(name, source.text)
 		if fault != "" {
-			v.warned(c.Path, "not all its imports were read: %s", fault)
+			v.addWarning(c.Path, "not all its imports were read: %s", fault)
 		}
 		module, at := "", ""
 		if path.Ext(name) == ".go" {
@@ -67,7 +67,7 @@ func (k *check) dependencies(v *verdict) {
 		}
 		for _, i := range imports {
 			if len(i.Names) == 0 {
-				v.warned(c.Path, "line %d: its import is known only when it runs", i.Line)
+				v.addWarning(c.Path, "line %d: its import is known only when it runs", i.Line)
 				continue
 			}
 			names := i.Names
@@ -79,7 +79,7 @@ func (k *check) dependencies(v *verdict) {
 			case !c.judges(i.Line):
 				v.older++
 			default:
-				v.failed(c.Path, "line %d: %s", i.Line, why)
+				v.addFailure(c.Path, "line %d: %s", i.Line, why)
 			}
 		}
 	}
@@ -131,13 +131,13 @@ func (k *check) tests(ctx context.Context, v *verdict) error {
 	}
 	switch {
 	case len(argv) == 0:
-		v.warned(at, "no tests ran: the policy names no command, and the user has set no testCommand")
+		v.addWarning(at, "no tests ran: the policy names no command, and the user has set no testCommand")
 		return nil
 	case toolfold.OriginOf(ctx).OnlyReads:
-		v.warned(at, "no tests ran: this server, or the caller, only reads (readOnly)")
+		v.addWarning(at, "no tests ran: this server, or the caller, only reads (readOnly)")
 		return nil
 	case k.Trusted == nil || !k.Trusted():
-		v.warned(at, "no tests ran: %s", workspace.Folder{Dir: k.Dir}.HowToTrust())
+		v.addWarning(at, "no tests ran: %s", workspace.Folder{Dir: k.Dir}.HowToTrust())
 		return nil
 	}
 	limit := time.Duration(cmp.Or(k.policy.Tests.TimeoutMs, defaultTestMs)) * time.Millisecond
@@ -152,11 +152,11 @@ func (k *check) tests(ctx context.Context, v *verdict) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case running.Err() != nil:
-		v.failed(at, "the tests took longer than %v: %s", limit, out.Quote(testOutput, redact.Text))
+		v.addFailure(at, "the tests took longer than %v: %s", limit, out.Quote(testOutput, redact.Text))
 	case errors.As(err, &start):
-		v.warned(at, "no tests ran: %s cannot be started: %s", shorten.Quoted(argv[0]), start.Reason)
+		v.addWarning(at, "no tests ran: %s cannot be started: %s", shorten.Quoted(argv[0]), start.Reason)
 	case errors.As(err, &exit):
-		v.failed(at, "%s: %s", exit.State, out.Quote(testOutput, redact.Text))
+		v.addFailure(at, "%s: %s", exit.State, out.Quote(testOutput, redact.Text))
 	default:
 		return fmt.Errorf("running tests: %w", err)
 	}
@@ -177,7 +177,7 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 		}
 		config := k.text(c)
 		if config.why != "" {
-			v.warned(c.Path, "%s", config.why)
+			v.addWarning(c.Path, "%s", config.why)
 		}
 		if config.why != "" || config.gone {
 			continue
@@ -189,7 +189,7 @@ func (k *check) configs(ctx context.Context, v *verdict) error {
 		files++
 		values, err := syntaxOf(name)([]byte(config.text))
 		if err != nil {
-			v.failed(c.Path, "%s", shorten.To(err.Error(), 200))
+			v.addFailure(c.Path, "%s", shorten.To(err.Error(), 200))
 			continue
 		}
 		for _, s := range k.policy.Schemas {
@@ -233,7 +233,7 @@ const maxProblems = 3
 func (k *check) validate(ctx context.Context, v *verdict, file string, values []any, name string) error {
 	text, why := k.read(name, maxFile)
 	if why != "" {
-		v.warned(file, "its schema %s: %s", name, why)
+		v.addWarning(file, "its schema %s: %s", name, why)
 		return nil
 	}
 	var raw json.RawMessage
@@ -250,17 +250,17 @@ func (k *check) validate(ctx context.Context, v *verdict, file string, values []
 		schema, err = workspace.BoundSchema(raw)
 	}
 	if err != nil {
-		v.warned(file, "its schema %s cannot be used: %s", name, shorten.To(err.Error(), 200))
+		v.addWarning(file, "its schema %s cannot be used: %s", name, shorten.To(err.Error(), 200))
 		return nil
 	}
 	for _, value := range values {
 		object, ok := jsonValue(value).(map[string]any)
 		switch {
 		case !ok:
-			v.warned(file, "it was not held to %s: it is no object with texts as names", name)
+			v.addWarning(file, "it was not held to %s: it is no object with texts as names", name)
 			continue
 		case !schema.Admits(object):
-			v.warned(file, "it was not held to %s: it is too large for that", name)
+			v.addWarning(file, "it was not held to %s: it is too large for that", name)
 			continue
 		}
 		problems, err := workspace.Await(ctx, func() ([]toolfold.Problem, error) { return validate.Schema(raw, object, "") })
@@ -268,15 +268,15 @@ func (k *check) validate(ctx context.Context, v *verdict, file string, values []
 			return ctx.Err()
 		}
 		if err != nil {
-			v.warned(file, "its schema %s cannot be used: %s", name, shorten.To(err.Error(), 200))
+			v.addWarning(file, "its schema %s cannot be used: %s", name, shorten.To(err.Error(), 200))
 			return nil
 		}
 		for i, p := range problems {
 			if i == maxProblems {
-				v.failed(file, "%d more problems", len(problems)-i)
+				v.addFailure(file, "%d more problems", len(problems)-i)
 				break
 			}
-			v.failed(file, "%s: %s", name, shorten.To(p.Text(), 200))
+			v.addFailure(file, "%s: %s", name, shorten.To(p.Text(), 200))
 		}
 	}
 	return nil
@@ -408,19 +408,19 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 	defer done()
 	known, why := k.knownSecrets()
 	if why != "" {
-		v.warned(baselineFile, "%s", why)
+		v.addWarning(baselineFile, "%s", why)
 	}
 	for _, c := range k.changes {
 		name, _ := k.inside(c.Path)
 		if pattern, ok := matchesFolded(k.policy.Sensitive, name); ok {
-			v.flagged(c.Path, "sensitivePaths has "+pattern)
+			v.addFlag(c.Path, "sensitivePaths has "+pattern)
 		}
 		file := k.text(c)
 		switch {
 		case file.gone || strings.ContainsRune(file.text, 0) || file.why != "" && k.isBinary(name):
 			continue // it is gone or binary
 		case file.why != "":
-			v.warned(c.Path, "%s", file.why)
+			v.addWarning(c.Path, "%s", file.why)
 			continue
 		}
 		list, err := secrets.Find(searching, name, file.text)
@@ -428,7 +428,7 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			v.warned(c.Path, "it was not searched for secrets, or only in part: the search of all files took %v", searchTime)
+			v.addWarning(c.Path, "it was not searched for secrets, or only in part: the search of all files took %v", searchTime)
 			continue
 		}
 		for _, f := range list {
@@ -438,16 +438,16 @@ func (k *check) sensitive(ctx context.Context, v *verdict) error {
 			case !c.judges(f.Line):
 				v.older++
 			case f.Line == 0:
-				v.failed(c.Path, "such files hold secrets (%s)", f.Rule)
+				v.addFailure(c.Path, "such files hold secrets (%s)", f.Rule)
 			default:
-				v.failed(c.Path, "line %d looks like a secret (%s)", f.Line, f.Rule)
+				v.addFailure(c.Path, "line %d looks like a secret (%s)", f.Line, f.Rule)
 			}
 		}
 	}
 	if unsettled, err := k.baselineChanged(ctx, v.known > 0); err != nil {
 		return err
 	} else if unsettled {
-		v.flagged(baselineFile, "it lists the known secrets")
+		v.addFlag(baselineFile, "it lists the known secrets")
 	}
 	v.pass = "no secrets in " + english.Count(len(k.changes), "file", "files")
 	v.fail = english.Count(len(v.fails), "secret", "secrets")

@@ -73,38 +73,38 @@ var settings = map[string]string{
 var validID = regex.Lazy(`^[a-z][a-z0-9-]*$`)
 
 // parseFile parses a policy file.
-func parseFile(file string, text []byte) (Policy, *workspace.Broken) {
+func parseFile(file string, text []byte) (Policy, *workspace.BrokenFile) {
 	doc, broken := workspace.Parse(file, text)
 	if broken != nil {
 		return Policy{}, broken
 	}
 	if faults := engine.CheckDocument(doc, FileRequired, FileOptional); len(faults) > 0 {
-		return Policy{}, faults.Broken(doc)
+		return Policy{}, faults.AsBroken(doc)
 	}
 	p := Policy{ID: workspace.Stem(file), By: ByDirectory, Tests: Tests{TimeoutMs: defaultTestMs}, File: file}
 	if err := doc.Decode(&p); err != nil {
-		return Policy{}, doc.Broken("", "%v", err)
+		return Policy{}, doc.AsBroken("", "%v", err)
 	}
 	if p.Has(ChangeRadius) && p.Radius == 0 {
 		p.Radius = defaultRadius
 	}
 	if !validID().MatchString(p.ID) {
-		return Policy{}, doc.Broken("/policyId", "policyId %q is not lower-case letters, digits and dashes, a letter first",
+		return Policy{}, doc.AsBroken("/policyId", "policyId %q is not lower-case letters, digits and dashes, a letter first",
 			shorten.Quoted(p.ID))
 	}
 	if slices.ContainsFunc(builtIn, func(b Policy) bool { return b.ID == p.ID }) {
-		return Policy{}, doc.Broken("/policyId", "policyId %q belongs to a built-in policy: choose another", p.ID)
+		return Policy{}, doc.AsBroken("/policyId", "policyId %q belongs to a built-in policy: choose another", p.ID)
 	}
 	for _, f := range FileOptional {
 		if gate, needs := settings[f.Name]; needs && doc.Value[f.Name] != nil && !p.Has(gate) {
-			return Policy{}, doc.Broken("/"+f.Name, "%s does nothing: gates lacks %s", f.Name, gate)
+			return Policy{}, doc.AsBroken("/"+f.Name, "%s does nothing: gates lacks %s", f.Name, gate)
 		}
 	}
 	if p.Has(PathViolation) && len(p.Allowed)+len(p.Forbidden) == 0 {
-		return Policy{}, doc.Broken("/gates", "%s needs allowedPaths or forbiddenPaths", PathViolation)
+		return Policy{}, doc.AsBroken("/gates", "%s needs allowedPaths or forbiddenPaths", PathViolation)
 	}
 	if p.Has(Dependency) && len(p.AllowedImports)+len(p.ForbiddenImports) == 0 {
-		return Policy{}, doc.Broken("/gates", "%s needs allowedImports or forbiddenImports", Dependency)
+		return Policy{}, doc.AsBroken("/gates", "%s needs allowedImports or forbiddenImports", Dependency)
 	}
 	for name, list := range map[string][]string{
 		"allowedPaths": p.Allowed, "forbiddenPaths": p.Forbidden, "sensitivePaths": p.Sensitive,
@@ -121,17 +121,17 @@ func parseFile(file string, text []byte) (Policy, *workspace.Broken) {
 		}
 		for _, pattern := range s.Paths {
 			if strings.Contains(pattern, Target) {
-				return Policy{}, doc.Broken(at+"/paths", "configSchemas takes no %s", Target)
+				return Policy{}, doc.AsBroken(at+"/paths", "configSchemas takes no %s", Target)
 			}
 		}
 	}
 	return p, nil
 }
 
-func checkPatterns(doc workspace.Document, at string, list []string) *workspace.Broken {
+func checkPatterns(doc workspace.Document, at string, list []string) *workspace.BrokenFile {
 	for i, pattern := range list {
 		if err := checkPattern(pattern); err != nil {
-			return doc.Broken(jsonx.Index(at, i), "%v", err)
+			return doc.AsBroken(jsonx.Index(at, i), "%v", err)
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ func NewSet(folder workspace.Folder) *Set {
 
 // Read returns the built-in policies, then the others sorted by id, and the files that cannot be
 // used. If two files have the same id, the first wins.
-func (s *Set) Read(ctx context.Context) ([]Policy, []workspace.Broken, error) {
+func (s *Set) Read(ctx context.Context) ([]Policy, []workspace.BrokenFile, error) {
 	files, broken, err := s.files.Read(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading policies: %w", err)
@@ -163,11 +163,12 @@ func (s *Set) Read(ctx context.Context) ([]Policy, []workspace.Broken, error) {
 	for _, f := range files {
 		p := f.Value
 		if other := from[p.ID]; other != "" {
-			broken = append(broken, workspace.Broken{File: p.File, Reason: fmt.Sprintf("policyId %q belongs to %s", p.ID, other)})
+			broken = append(broken, workspace.BrokenFile{File: p.File, Reason: fmt.Sprintf("policyId %q belongs to %s", p.ID, other)})
 			continue
 		}
 		if len(builtIn)+len(own) == MaxPolicies {
-			broken = append(broken, workspace.Broken{File: p.File, Reason: fmt.Sprintf("there are %d policies before it, the maximum", MaxPolicies)})
+			broken = append(broken, workspace.BrokenFile{File: p.File,
+				Reason: fmt.Sprintf("there are %d policies before it, the maximum", MaxPolicies)})
 			continue
 		}
 		from[p.ID] = p.File

@@ -71,13 +71,13 @@ type step struct {
 
 // part is one JSON value of a scanner process's output.
 type part struct {
-	Begun    *step     // the step that begins; nil = the other fields are results
-	Ended    string    // the name of the finished step
-	Late     *step     // the step that used up its time; the process ends
-	Hindered []Skipped // Go packages with a problem that other packages of the module may share
-	Read     *readFile // nil for the analysers
+	Begun    *step         // the step that begins; nil = the other fields are results
+	Ended    string        // the name of the finished step
+	Late     *step         // the step that used up its time; the process ends
+	Hindered []SkippedFile // Go packages with a problem that other packages of the module may share
+	Read     *readFile     // nil for the analysers
 	Findings []Finding
-	Skipped  []Skipped
+	Skipped  []SkippedFile
 }
 
 // readFile is the result of the fast rules for a file.
@@ -201,14 +201,14 @@ func (s Scanner) runScanner(ctx context.Context, j job, take func(part)) ending 
 	}
 	out.Close()
 	end := ending{err: <-ended, begun: slices.Collect(maps.Values(begun))}
-	var waiting *waitError
+	var waitErr *waitError
 	switch {
 	case ctx.Err() != nil:
 		end.err = ctx.Err()
 	case late != nil:
 		end.err, end.late = &lateError{*late}, late
-	case end.err != nil && errors.As(context.Cause(limited), &waiting):
-		end.err, end.late = waiting, &waiting.step
+	case end.err != nil && errors.As(context.Cause(limited), &waitErr):
+		end.err, end.late = waitErr, &waitErr.step
 	case end.err != nil && strings.Contains(errs.String(), "out of memory"):
 		end.err = errors.New(tooMuchMemory)
 	case end.err != nil && strings.Contains(errs.String(), "stack overflow"):

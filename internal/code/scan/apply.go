@@ -40,11 +40,11 @@ type Change struct {
 	Test   []string // the argument vector that tests the change; nil = no tests
 }
 
-// Applied is the result of a change.
-type Applied struct {
+// FixResult is the result of a change.
+type FixResult struct {
 	Outcome
 	refusals []refusal
-	changed  []fixedFile // the files as they are written now
+	files    []fixedFile // the files as they are written now
 }
 
 // refusal is a finding that was not fixed, with the reason: an error of this package.
@@ -87,7 +87,7 @@ var writing sync.Mutex
 // Apply applies the fixes of findings, all fixes of a file together, to files that have not changed
 // since the scan. The result lists the findings that were not fixed, with the reason. If it returns
 // an error, or if the tests fail, the files are restored.
-func (s Scanner) Apply(ctx context.Context, findings []Finding, c Change) (*Applied, error) {
+func (s Scanner) Apply(ctx context.Context, findings []Finding, c Change) (*FixResult, error) {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("opening workspace: %w", err)
@@ -95,7 +95,7 @@ func (s Scanner) Apply(ctx context.Context, findings []Finding, c Change) (*Appl
 	defer root.Close()
 	writing.Lock()
 	defer writing.Unlock()
-	applied := &Applied{}
+	applied := &FixResult{}
 	files := applied.mend(root, findings, c)
 	if len(files) == 0 {
 		applied.Note = "nothing was written: there is nothing that can be fixed"
@@ -118,7 +118,7 @@ func (s Scanner) Apply(ctx context.Context, findings []Finding, c Change) (*Appl
 	if err := write(root, files); err != nil {
 		return nil, err
 	}
-	applied.Written, applied.changed = true, files
+	applied.Written, applied.files = true, files
 	if c.Test == nil {
 		return applied, nil
 	}
@@ -126,7 +126,7 @@ func (s Scanner) Apply(ctx context.Context, findings []Finding, c Change) (*Appl
 	if err == nil && applied.Tests.Passed {
 		return applied, nil
 	}
-	applied.Written, applied.changed, applied.Note = false, nil, "the tests failed: all is as it was before"
+	applied.Written, applied.files, applied.Note = false, nil, "the tests failed: all is as it was before"
 	return applied, errors.Join(err, restore(root, files))
 }
 
@@ -140,13 +140,13 @@ type fixedFile struct {
 
 // mend applies the fixes in memory and returns the files sorted by name. It refuses findings
 // without a fix, and those of files that have changed.
-func (a *Applied) mend(root *os.Root, findings []Finding, c Change) (files []fixedFile) {
+func (a *FixResult) mend(root *os.Root, findings []Finding, c Change) (files []fixedFile) {
 	byFile := map[string][]Finding{}
 	for _, f := range findings {
 		byFile[f.File] = append(byFile[f.File], f)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byFile)) {
-		before, err := unchanged(root, byFile[name][0])
+		before, err := readUnchanged(root, byFile[name][0])
 		if err == nil && c.Write {
 			err = writable(root, name)
 		}
@@ -170,10 +170,10 @@ func (a *Applied) mend(root *os.Root, findings []Finding, c Change) (files []fix
 	return files
 }
 
-func (a *Applied) refuse(f Finding, err error) { a.refusals = append(a.refusals, refusal{f, err}) }
+func (a *FixResult) refuse(f Finding, err error) { a.refusals = append(a.refusals, refusal{f, err}) }
 
 // together applies as many fixes of a file as possible. The file must parse after each of them.
-func (a *Applied) together(name, before string, findings []Finding) fixedFile {
+func (a *FixResult) together(name, before string, findings []Finding) fixedFile {
 	m := fixedFile{name: name, before: before, after: before}
 	var edits []Edit
 	var fits []Finding
@@ -184,12 +184,12 @@ func (a *Applied) together(name, before string, findings []Finding) fixedFile {
 		}
 		edits, fits = append(edits, f.Edits...), append(fits, f)
 	}
-	if after, err := fixed(name, before, edits); err == nil {
+	if after, err := fixText(name, before, edits); err == nil {
 		m.after, m.findings = after, fits
 	} else { // some fixes fail, or conflict
 		edits = nil
 		for _, f := range fits {
-			after, err := fixed(name, before, slices.Concat(edits, f.Edits))
+			after, err := fixText(name, before, slices.Concat(edits, f.Edits))
 			if err != nil {
 				a.refuse(f, toolfold.Errorf(FixFailed, "%s: %v; nothing was written", name, err).WithHint("change the file by hand: %s", f.Advice))
 				continue
@@ -207,7 +207,7 @@ func (a *Applied) together(name, before string, findings []Finding) fixedFile {
 const maxLeft = 50
 
 // count sets how many of the findings are fixed, and lists the others.
-func (a *Applied) count(of int) {
+func (a *FixResult) count(of int) {
 	a.Fixed = of - len(a.refusals)
 	for i, r := range a.refusals {
 		if i == maxLeft {
@@ -240,13 +240,13 @@ func write(root *os.Root, files []fixedFile) error {
 
 // check returns an error if the file differs from before.
 func (m fixedFile) check(root *os.Root) error {
-	_, err := unchanged(root, Finding{File: m.name, Hash: m.hash})
+	_, err := readUnchanged(root, Finding{File: m.name, Hash: m.hash})
 	return err
 }
 
-// unchanged returns the text of a finding's file. It is an error if the file changed since the
+// readUnchanged returns the text of a finding's file. It is an error if the file changed since the
 // scan.
-func unchanged(root *os.Root, f Finding) (string, error) {
+func readUnchanged(root *os.Root, f Finding) (string, error) {
 	info, err := root.Lstat(filepath.FromSlash(f.File))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", toolfold.Errorf(FileChanged, "%s is not there any more; nothing was written", f.File).WithHint("scan again")

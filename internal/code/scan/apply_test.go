@@ -28,7 +28,7 @@ const (
 )
 
 // apply applies the fix of one finding, and returns a refusal as an error.
-func (s Scanner) apply(t *testing.T, f Finding, c Change) (*Applied, error) {
+func (s Scanner) apply(t *testing.T, f Finding, c Change) (*FixResult, error) {
 	t.Helper()
 	applied, err := s.Apply(t.Context(), []Finding{f}, c)
 	if err == nil && len(applied.refusals) > 0 {

@@ -61,8 +61,8 @@ type Listing struct {
 	toolfold.Page
 }
 
-// Listed is a page of findings.
-type Listed struct {
+// FindingsPage is a page of findings.
+type FindingsPage struct {
 	ScanID   string // empty = there is no scan
 	Findings []Finding
 	Total    int
@@ -71,17 +71,17 @@ type Listed struct {
 
 // List returns a page of a scan's findings. A cursor continues in the same scan, even if there is a
 // newer one.
-func (b *Bench) List(ctx context.Context, l Listing) (Listed, error) {
+func (b *Bench) List(ctx context.Context, l Listing) (FindingsPage, error) {
 	action := b.Family + ".list"
 	key, err := toolfold.Page{Cursor: l.Cursor}.After(action)
 	if err != nil {
-		return Listed{}, err
+		return FindingsPage{}, err
 	}
 	q := Query{Workspace: b.Workspace, Purpose: b.Purpose, Scan: strings.ToLower(l.ScanID), Kind: l.Kind, Level: l.Level, Limit: l.Limit}
 	if key != "" {
 		var scanID string
 		if _, err := fmt.Sscanf(key, "%d %s", &q.After, &scanID); err != nil || q.Scan != "" && q.Scan != scanID {
-			return Listed{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
+			return FindingsPage{}, &toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{
 				Path: "/cursor", Kind: toolfold.ProblemFormat, Want: "nextCursor of " + action + " for the same scan",
 			}}}
 		}
@@ -89,28 +89,28 @@ func (b *Bench) List(ctx context.Context, l Listing) (Listed, error) {
 	}
 	if q.Scan == "" {
 		if q.Scan, err = b.Store.Newest(ctx, b.Workspace, b.Purpose); err != nil {
-			return Listed{}, fmt.Errorf("finding the newest scan: %w", err)
+			return FindingsPage{}, fmt.Errorf("finding the newest scan: %w", err)
 		}
 		if q.Scan == "" {
-			return Listed{}, nil
+			return FindingsPage{}, nil
 		}
 	}
 	page, found, err := b.Store.List(ctx, q)
 	if err != nil {
-		return Listed{}, fmt.Errorf("listing findings: %w", err)
+		return FindingsPage{}, fmt.Errorf("listing findings: %w", err)
 	}
 	if n := fitting(page.Findings); found && n < len(page.Findings) {
 		q.Limit = n
 		if page, found, err = b.Store.List(ctx, q); err != nil {
-			return Listed{}, fmt.Errorf("listing findings: %w", err)
+			return FindingsPage{}, fmt.Errorf("listing findings: %w", err)
 		}
 	}
 	if !found {
-		return Listed{}, toolfold.Errorf(ScanMissing, "there is no scan %s in this workspace; the %d newest are kept",
+		return FindingsPage{}, toolfold.Errorf(ScanMissing, "there is no scan %s in this workspace; the %d newest are kept",
 			shorten.Quoted(q.Scan), MaxScans).
 			WithHint("leave scanId out for the newest, or scan again")
 	}
-	listed := Listed{ScanID: q.Scan, Findings: page.Findings, Total: page.Total}
+	listed := FindingsPage{ScanID: q.Scan, Findings: page.Findings, Total: page.Total}
 	if page.More {
 		listed.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.CursorOf(fmt.Sprint(page.Last, " ", q.Scan))}
 	}
@@ -210,7 +210,7 @@ func (b *Bench) ofRule(ctx context.Context, c Choice) ([]Finding, error) {
 
 // Fix shows or writes the fixes of findings. For a choice by id it returns the finding too. If that
 // has no safe fix, the outcome has a note instead.
-func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *Applied, error) {
+func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *FixResult, error) {
 	findings, err := b.chosen(ctx, c)
 	if err != nil {
 		return nil, nil, err
@@ -218,7 +218,7 @@ func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *Applied
 	var one *Finding
 	if c.ID != "" {
 		if one = &findings[0]; !one.Fixable() {
-			return one, &Applied{Outcome: Outcome{Note: "there is no safe fix; follow the advice"}}, nil
+			return one, &FixResult{Outcome: Outcome{Note: "there is no safe fix; follow the advice"}}, nil
 		}
 	}
 	change := Change{Write: in.writes(), Backup: in.CreateBackup}
@@ -236,7 +236,7 @@ func (b *Bench) Fix(ctx context.Context, c Choice, in FixIn) (*Finding, *Applied
 	} else if len(applied.refusals) > 0 {
 		return nil, nil, applied.refusals[0].err
 	}
-	for _, m := range applied.changed {
+	for _, m := range applied.files {
 		if err := b.Store.Carry(ctx, b.Workspace, m.hash, m.carry()); err != nil {
 			return nil, nil, fmt.Errorf("keeping the other findings of %s, which is fixed: %w", m.name, err)
 		}

@@ -18,7 +18,7 @@ var bugRules = []rule{{
 		if s.at(i).kind != word || !secretName().MatchString(s.at(i).text) || !s.oneOf(i+1, "=", ":", ":=") || !secretValue(s, i+2) {
 			return nil
 		}
-		if content, _ := s.quoted(i + 2); !isRandom(content) {
+		if content, _ := s.unquote(i + 2); !isRandom(content) {
 			return &hit{level: "low"} // a password of a test database, or a name
 		}
 		return &hit{}
@@ -66,7 +66,7 @@ var (
 // secretValue reports whether a literal could be a secret: it is long enough, has digits, is not a
 // placeholder, and its line does not call it a dummy.
 func secretValue(s *source, i int) bool {
-	content, ok := s.quoted(i)
+	content, ok := s.unquote(i)
 	return ok && len(content) >= 8 && strings.ContainsAny(content, "0123456789") && !placeholder().MatchString(content) &&
 		!s.oneOf(i+1, "+", "%") && !calledDummy().MatchString(s.textOfLine(s.line(s.at(i).start)))
 }

@@ -50,9 +50,9 @@ func overlap(edits, others []Edit) bool {
 	return false
 }
 
-// fixed returns the text of a file with edits applied. Go files stay formatted if they were, and
+// fixText returns the text of a file with edits applied. Go files stay formatted if they were, and
 // lose imports that the edits leave unused. It is an error if the file no longer parses.
-func fixed(name, content string, edits []Edit) (string, error) {
+func fixText(name, content string, edits []Edit) (string, error) {
 	after, err := applyEdits(content, edits)
 	if err != nil {
 		return "", err

@@ -118,7 +118,7 @@ func (g *goScan) modern(ctx context.Context) ([]string, error) {
 // that does not compile is not an error, because it is reported anyway. A package that exceeds a
 // compiler's limits is skipped.
 func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, error) {
-	out, errs := &child.Bounded{Limit: maxGoOutput}, &child.Bounded{Limit: maxGoOutput}
+	out, errs := &child.BoundedBuffer{Limit: maxGoOutput}, &child.BoundedBuffer{Limit: maxGoOutput}
 	command := exec.CommandContext(ctx, "go", arguments...)
 	command.Dir, command.Env, command.Stdout, command.Stderr = g.folder(), environment(g.Dir, g.GoWork), out, errs
 	err := command.Run()
@@ -128,16 +128,16 @@ func (g *goScan) goCommand(ctx context.Context, arguments ...string) ([]byte, er
 		}
 	}
 	for about := range strings.SplitSeq("\n"+errs.String(), "\n# ") {
-		name, said, _ := strings.Cut(about, "\n")
+		name, message, _ := strings.Cut(about, "\n")
 		why := brokeDown
 		switch {
 		case name == "": // err has this part
 			continue
-		case strings.Contains(said, "out of memory"):
+		case strings.Contains(message, "out of memory"):
 			why = tooMuchMemory
-		case strings.Contains(said, "SIGXCPU"), strings.Contains(said, "signal: "):
+		case strings.Contains(message, "SIGXCPU"), strings.Contains(message, "signal: "):
 			why = fmt.Sprintf("compiling it was cut after %v of processor time: %s", goTime, compileOnce)
-		case !strings.Contains(said, "\ngoroutine "):
+		case !strings.Contains(message, "\ngoroutine "):
 			continue
 		}
 		g.skip(name, "modernize looked neither at it nor at packages that import it: "+why)

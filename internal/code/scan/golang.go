@@ -35,10 +35,10 @@ type goScan struct {
 }
 
 func (g *goScan) report(f Finding)      { g.emit(part{Findings: []Finding{f}}) }
-func (g *goScan) skip(name, why string) { g.emit(part{Skipped: []Skipped{{name, why}}}) }
+func (g *goScan) skip(name, why string) { g.emit(part{Skipped: []SkippedFile{{name, why}}}) }
 
 // hinder reports a package that is not analysed, for a reason that others of its module may share.
-func (g *goScan) hinder(name, why string) { g.emit(part{Hindered: []Skipped{{name, why}}}) }
+func (g *goScan) hinder(name, why string) { g.emit(part{Hindered: []SkippedFile{{name, why}}}) }
 
 // begin reports that a step begins; call ended when it is done.
 func (g *goScan) begin(s step) (ended func()) {

@@ -37,17 +37,17 @@ const (
 )
 
 // goFault explains an error of the go command. It returns the first line of an unknown error.
-func (g *goScan) goFault(said string) string {
-	if means := meaning(said); means != "" {
+func (g *goScan) goFault(message string) string {
+	if means := meaning(message); means != "" {
 		return means
 	}
-	return "the go command failed: " + g.cleanError(said)
+	return "the go command failed: " + g.cleanError(message)
 }
 
 // meaning explains an error of the go command, or returns "" for an unknown one.
-func meaning(said string) string {
+func meaning(message string) string {
 	for _, f := range goFaults {
-		if strings.Contains(said, f.said) {
+		if strings.Contains(message, f.said) {
 			return f.means
 		}
 	}

@@ -16,9 +16,9 @@ const (
 	maxIgnorePatterns = 1000
 )
 
-// ignored holds the patterns of the .gitignore files from the workspace down to a folder, outermost
+// ignoreRules holds the patterns of the .gitignore files from the workspace down to a folder, outermost
 // first. The last pattern that matches decides.
-type ignored []ignorePattern
+type ignoreRules []ignorePattern
 
 type ignorePattern struct {
 	glob   string // matched against paths below the workspace
@@ -27,7 +27,7 @@ type ignorePattern struct {
 }
 
 // below returns the patterns for a folder: g and those of the folder's own .gitignore.
-func (g ignored) below(root *os.Root, folder string) ignored {
+func (g ignoreRules) below(root *os.Root, folder string) ignoreRules {
 	text, err := safefile.Read(root, path.Join(folder, ".gitignore"), maxIgnore)
 	if err != nil {
 		return g
@@ -68,8 +68,8 @@ func parseIgnore(folder, line string) (p ignorePattern, ok bool) {
 var quoteGlob = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
 
 // match reports whether a path below the workspace is ignored. Its parent folders must not be
-// ignored.
-func (g ignored) match(name string, folder bool) bool {
+// ignoreRules.
+func (g ignoreRules) match(name string, folder bool) bool {
 	for i := len(g) - 1; i >= 0; i-- {
 		if p := g[i]; (folder || !p.folder) && p.matches(name) {
 			return !p.keep

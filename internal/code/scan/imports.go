@@ -62,11 +62,11 @@ func (s *source) importsJavaScript() (imports []Import) {
 		found := Import{Line: s.line(s.at(at).start)}
 		if quoted := s.at(quote); quoted.kind == text && len(quoted.text) > 1 && !strings.Contains(quoted.text, `\`) &&
 			!strings.HasSuffix(quoted.text, "${") {
-			written := quoted.text[1 : len(quoted.text)-1]
-			if strings.HasPrefix(written, "./") || strings.HasPrefix(written, "../") || written == "." || written == ".." {
-				written = below(path.Dir(s.name), written)
+			specifier := quoted.text[1 : len(quoted.text)-1]
+			if strings.HasPrefix(specifier, "./") || strings.HasPrefix(specifier, "../") || specifier == "." || specifier == ".." {
+				specifier = below(path.Dir(s.name), specifier)
 			}
-			found.Names = []string{written}
+			found.Names = []string{specifier}
 		}
 		imports = append(imports, found)
 	}

@@ -53,7 +53,7 @@ var (
 // sqlInjection finds "select … where id = '" + req.query.id + "'", with +, %, format, Sprintf or
 // template fields.
 func sqlInjection(s *source, i int) bool {
-	content, ok := s.quoted(i)
+	content, ok := s.unquote(i)
 	if !ok || !sqlText().MatchString(content+" ") || s.oneOf(i-1, "sql", "SQL") { // a template tag creates parameters
 		return false
 	}
@@ -101,7 +101,7 @@ func shellInjection(s *source, i int) bool {
 			return false
 		}
 		for n, argument := range s.arguments(open) {
-			if content, _ := s.quoted(argument[0]); n > 0 && slices.Contains([]string{"-c", "/c", "/C"}, content) {
+			if content, _ := s.unquote(argument[0]); n > 0 && slices.Contains([]string{"-c", "/c", "/C"}, content) {
 				return s.hasInput(argument[1], s.partner(open))
 			}
 		}

@@ -106,7 +106,7 @@ func TestNearestConfigurationCounts(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.ts in " + filepath.Base(s.Dir), "web/a.ts in web"}, got); diff != "" {
 		t.Error(diff)
 	}
-	want := []Skipped{{"broken", "tsc did not work: exit status 3; it printed: no such library"}}
+	want := []SkippedFile{{"broken", "tsc did not work: exit status 3; it printed: no such library"}}
 	if diff := cmp.Diff(want, report.Skipped); diff != "" {
 		t.Error(diff)
 	}
@@ -126,7 +126,7 @@ func TestTooManyConfigurations(t *testing.T) {
 	}
 	listingTool(t, log, filepath.Join(bin, "ruff"), ruffEntry)
 	report := s.must(t, Request{Purpose: Bugs})
-	want := []Skipped{{".", "ruff did not run in 2 more folders with its configuration, scan them by paths: p20, p21"}}
+	want := []SkippedFile{{".", "ruff did not run in 2 more folders with its configuration, scan them by paths: p20, p21"}}
 	if diff := cmp.Diff(want, report.Skipped); diff != "" {
 		t.Error(diff)
 	}

@@ -36,7 +36,7 @@ func TestFileThatBreaksATool(t *testing.T) {
 	if got := strings.Join(files, " "); got != "a.sh b.sh c.sh e.sh" {
 		t.Errorf("found in %s; skipped %v", got, report.Skipped)
 	}
-	if !slices.Contains(report.Skipped, Skipped{"d.sh", "shellcheck: exit status 3; it printed: no idea"}) {
+	if !slices.Contains(report.Skipped, SkippedFile{"d.sh", "shellcheck: exit status 3; it printed: no idea"}) {
 		t.Errorf("skipped %v", report.Skipped)
 	}
 }

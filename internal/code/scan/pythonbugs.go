@@ -241,7 +241,7 @@ var (
 
 // formatArguments finds "%s %s" % (a,), "{} {}".format(a) and log.info("%s %s", a).
 func formatArguments(s *source, i int) bool {
-	content, ok := s.quoted(i)
+	content, ok := s.unquote(i)
 	prefix := strings.ToLower(s.at(i).text[:min(2, len(s.at(i).text))])
 	if !ok || s.at(i-1).kind == text || s.at(i+1).kind == text || strings.Contains(prefix, "f") &&
 		!strings.HasPrefix(prefix, `"`) && !strings.HasPrefix(prefix, "'") {
@@ -269,12 +269,12 @@ func formatArguments(s *source, i int) bool {
 	}
 	switch {
 	case s.is(i+1, "%", "("):
-		given, want := values(s.arguments(i+2)), percents()
+		count, want := values(s.arguments(i+2)), percents()
 		tuple := s.find(i+3, s.partner(i+2), ",") > 0 && s.find(i+3, s.partner(i+2), "for", "if") < 0
 		after := s.partner(i+2) + 1
-		return tuple && given >= 0 && want >= 0 && given != want && !s.oneOf(after, ".", "[", "+", "%")
+		return tuple && count >= 0 && want >= 0 && count != want && !s.oneOf(after, ".", "[", "+", "%")
 	case s.is(i+1, ".", "format", "("):
-		given, fields := values(s.arguments(i+3)), 0
+		count, fields := values(s.arguments(i+3)), 0
 		for _, field := range braceField().FindAllString(content, -1) {
 			if field != "{{" && field != "}}" {
 				if len(field) > 2 && field[1] != ':' && field[1] != '!' {
@@ -283,11 +283,11 @@ func formatArguments(s *source, i int) bool {
 				fields++
 			}
 		}
-		return given >= 0 && fields > given
+		return count >= 0 && fields > count
 	case s.is(i-1, "(") && s.oneOf(i-2, "debug", "info", "warning", "error", "critical", "exception") && s.is(i-3, ".") &&
 		logNames().MatchString(s.at(i-4).text) && s.is(i+1, ","):
-		given, want := values(s.arguments(i-1))-1, percents()
-		return given > 0 && want >= 0 && given != want && !strings.Contains(content, "{") && !strings.Contains(content, "%(")
+		count, want := values(s.arguments(i-1))-1, percents()
+		return count > 0 && want >= 0 && count != want && !strings.Contains(content, "{") && !strings.Contains(content, "%(")
 	}
 	return false
 }

@@ -189,7 +189,7 @@ func (s *source) isModuleByItself() bool {
 		if s.at(i+1).kind == text {
 			from = i
 		}
-		if module, _ := s.quoted(from + 1); from >= 0 && strings.HasPrefix(module, ".") || s.is(i, "import", "(") {
+		if module, _ := s.unquote(from + 1); from >= 0 && strings.HasPrefix(module, ".") || s.is(i, "import", "(") {
 			return false
 		}
 	}

@@ -149,7 +149,7 @@ type collector struct {
 	light      int // findings below the requested level
 	full       bool
 	texts      map[string]string // why a file was skipped, by path
-	skipped    []Skipped
+	skipped    []SkippedFile
 	unnamed    int
 	unread     int
 	imports    int             // of all files
@@ -214,7 +214,7 @@ func (c *collector) skip(name, why string) {
 		c.unnamed++
 		return
 	}
-	c.skipped = append(c.skipped, Skipped{Path: cut(name, maxSnippet), Reason: why})
+	c.skipped = append(c.skipped, SkippedFile{Path: cut(name, maxSnippet), Reason: why})
 }
 
 // advance reports progress.
@@ -379,7 +379,7 @@ func fastRulesOf(in *projects, name string, purpose Purpose) part {
 		return importsOf(in.root, name)
 	}
 	p := part{Read: &readFile{Name: name}}
-	skip := func(why string) { p.Skipped = append(p.Skipped, Skipped{name, why}) }
+	skip := func(why string) { p.Skipped = append(p.Skipped, SkippedFile{name, why}) }
 	content, why := readSource(in.root, name)
 	if why != "" {
 		p.Read.Theirs = why == minified
@@ -510,7 +510,7 @@ func (c *collector) finish(root *os.Root) *Report {
 		}
 	}
 	rank(c.request.Purpose, report.Findings)
-	slices.SortFunc(c.skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(c.skipped, func(a, b SkippedFile) int { return strings.Compare(a.Path, b.Path) })
 	report.Skipped, report.Unnamed = c.skipped, c.unnamed
 	report.Older, report.Suppressed, report.Vendored = c.older, c.suppressed, c.vendored
 	if c.full {

@@ -112,22 +112,22 @@ type Request struct {
 
 // Report is the result of a scan.
 type Report struct {
-	Findings   []Finding // sorted by level, confidence and place
-	Files      int       // scanned files
-	Weaker     int       // number of findings below the requested level
-	Older      int       // number of findings on unchanged lines
-	Suppressed int       // number of findings that comments suppress
-	Vendored   int       // number of vendored, minified and generated files, which were left out
-	Analysers  []string  // the analysers that ran
-	Missing    []string  // tools that would find more, as NAME: install command
-	Skipped    []Skipped // at most maxSkipped
-	Unnamed    int       // number of skipped files beyond Skipped
-	Truncated  string    // why there may be more findings; empty = there are no more
-	LookedFor  string    // if there are no findings, the scope of the scan and its gaps
+	Findings   []Finding     // sorted by level, confidence and place
+	Files      int           // scanned files
+	Weaker     int           // number of findings below the requested level
+	Older      int           // number of findings on unchanged lines
+	Suppressed int           // number of findings that comments suppress
+	Vendored   int           // number of vendored, minified and generated files, which were left out
+	Analysers  []string      // the analysers that ran
+	Missing    []string      // tools that would find more, as NAME: install command
+	Skipped    []SkippedFile // at most maxSkipped
+	Unnamed    int           // number of skipped files beyond Skipped
+	Truncated  string        // why there may be more findings; empty = there are no more
+	LookedFor  string        // if there are no findings, the scope of the scan and its gaps
 }
 
-// Skipped is a file or folder that was not analysed, or not by all analysers.
-type Skipped struct {
+// SkippedFile is a file or folder that was not analysed, or not by all analysers.
+type SkippedFile struct {
 	Path   string `json:"path" doc:"File or folder."`
 	Reason string `json:"reason" doc:"Why."`
 }

@@ -177,9 +177,9 @@ func (s *source) chainEnd(i int) int {
 	return i
 }
 
-// quoted returns the content of a string literal, without substitutions; ok is false for other
+// unquote returns the content of a string literal, without substitutions; ok is false for other
 // tokens.
-func (s *source) quoted(i int) (content string, ok bool) {
+func (s *source) unquote(i int) (content string, ok bool) {
 	t := s.at(i)
 	if t.kind != text {
 		return "", false

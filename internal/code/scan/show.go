@@ -9,18 +9,18 @@ import (
 // Summary holds the result fields that scans of both families share. Embed it in the result of a
 // scan.
 type Summary struct {
-	Files      int       `json:"files" doc:"Files that were scanned."`
-	Count      int       `json:"count" doc:"Findings."`
-	Older      int       `json:"older,omitempty" doc:"More in these files, on lines that did not change; not kept."`
-	Suppressed int       `json:"suppressed,omitempty" doc:"More that comments such as nolint, noqa or eslint-disable suppress."`
-	Vendored   int       `json:"vendored,omitempty" doc:"Vendored, minified and generated files, left out; name one in paths to scan it."`
-	HasMore    bool      `json:"hasMore" doc:"Whether there are more than are shown."`
-	Analysers  []string  `json:"analysers" doc:"Analysers that ran."`
-	Missing    []string  `json:"missing,omitempty" doc:"Tools that would find more here, and how to install them."`
-	Skipped    []Skipped `json:"skipped,omitempty" doc:"Files and folders that were not analysed, or not by all."`
-	Unnamed    int       `json:"unnamed,omitempty" doc:"How many more were skipped."`
-	Truncated  string    `json:"truncated,omitempty" doc:"Why there may be more findings."`
-	LookedFor  string    `json:"lookedFor,omitempty" doc:"If there are no findings: the range of the scan, and its gaps."`
+	Files      int           `json:"files" doc:"Files that were scanned."`
+	Count      int           `json:"count" doc:"Findings."`
+	Older      int           `json:"older,omitempty" doc:"More in these files, on lines that did not change; not kept."`
+	Suppressed int           `json:"suppressed,omitempty" doc:"More that comments such as nolint, noqa or eslint-disable suppress."`
+	Vendored   int           `json:"vendored,omitempty" doc:"Vendored, minified and generated files, left out; name one in paths to scan it."`
+	HasMore    bool          `json:"hasMore" doc:"Whether there are more than are shown."`
+	Analysers  []string      `json:"analysers" doc:"Analysers that ran."`
+	Missing    []string      `json:"missing,omitempty" doc:"Tools that would find more here, and how to install them."`
+	Skipped    []SkippedFile `json:"skipped,omitempty" doc:"Files and folders that were not analysed, or not by all."`
+	Unnamed    int           `json:"unnamed,omitempty" doc:"How many more were skipped."`
+	Truncated  string        `json:"truncated,omitempty" doc:"Why there may be more findings."`
+	LookedFor  string        `json:"lookedFor,omitempty" doc:"If there are no findings: the range of the scan, and its gaps."`
 }
 
 // Summary returns the result fields of a report of which limit findings are shown.

@@ -27,10 +27,10 @@ const importing Purpose = "imports"
 type Sources struct {
 	Folder    string // the requested one, below the workspace, with slashes; "." is the workspace
 	Files     []SourceFile
-	Tests     int       // number of test files, which are left out
-	Skipped   []Skipped // files not read, or only in part
-	Unnamed   int       // number of skipped files beyond Skipped
-	Truncated bool      // there are more than MaxSources files
+	Tests     int           // number of test files, which are left out
+	Skipped   []SkippedFile // files not read, or only in part
+	Unnamed   int           // number of skipped files beyond Skipped
+	Truncated bool          // there are more than MaxSources files
 }
 
 // SourceFile is a file that was read, at least in part.
@@ -88,7 +88,7 @@ func servesTests(name string) bool {
 // importsOf reads the imports of a file.
 func importsOf(root *os.Root, name string) part {
 	p := part{Read: &readFile{Name: name}}
-	skip := func(why string) { p.Skipped = append(p.Skipped, Skipped{name, why}) }
+	skip := func(why string) { p.Skipped = append(p.Skipped, SkippedFile{name, why}) }
 	content, why := readSource(root, name)
 	if l, _ := languageOf(name); why == "" && l == golang {
 		p.Read.Imports, p.Read.Main, why = importsGo(name, content)

@@ -147,7 +147,7 @@ func (s *source) suppressions() []suppression {
 					trimmed = strings.TrimLeft(content, "/*# \t")
 				}
 			}
-			if m, names, ok := s.marked(trimmed); ok {
+			if m, names, ok := s.findMark(trimmed); ok {
 				list = s.suppress(list, c, m, names)
 			}
 			content = rest
@@ -156,8 +156,8 @@ func (s *source) suppressions() []suppression {
 	return list
 }
 
-// marked returns the mark at the start of a comment, and the names after it.
-func (s *source) marked(comment string) (found mark, names []string, ok bool) {
+// findMark returns the mark at the start of a comment, and the names after it.
+func (s *source) findMark(comment string) (found mark, names []string, ok bool) {
 	lang := s.lang
 	if lang == javascript {
 		lang = typescript

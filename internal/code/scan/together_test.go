@@ -97,7 +97,7 @@ func TestCustoms(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"python/is-literal": 20, "python/assert-tuple": 1}, found); diff != "" || report.Weaker != 30 {
 		t.Errorf("%d are weaker: %s", report.Weaker, diff)
 	}
-	want := Skipped{".",
+	want := SkippedFile{".",
 		"python/mutable-default counts as low, as a custom of the project: it holds in 30 functions; minSeverity low names them"}
 	if !slices.Contains(report.Skipped, want) {
 		t.Errorf("skipped %v", report.Skipped)

@@ -123,7 +123,7 @@ func TestForeignAnalysers(t *testing.T) {
 		t.Errorf("eslint was called with %q, want %q", got, want)
 	}
 	report := s.must(t, Request{Purpose: Bugs})
-	if !slices.Contains(report.Skipped, Skipped{"web/y.ts", "eslint: Parsing error: Unexpected token :"}) {
+	if !slices.Contains(report.Skipped, SkippedFile{"web/y.ts", "eslint: Parsing error: Unexpected token :"}) {
 		t.Errorf("skipped %v", report.Skipped)
 	}
 	if report := s.must(t, Request{Purpose: Bugs, Fast: true}); len(report.Analysers) != 1 {
@@ -136,7 +136,7 @@ func TestForeignAnalysers(t *testing.T) {
 func TestForeignAnalysersNeedTrust(t *testing.T) {
 	s := foreignBench(t, false)
 	report := s.must(t, Request{Purpose: Bugs})
-	want := []Skipped{{".", "eslint is installed but did not run: the user has not trusted this workspace, " +
+	want := []SkippedFile{{".", "eslint is installed but did not run: the user has not trusted this workspace, " +
 		"and there is no other outside of it"}}
 	if diff := cmp.Diff(want, report.Skipped); diff != "" {
 		t.Error(diff)
@@ -154,7 +154,7 @@ func TestForeignAnalyserThatFails(t *testing.T) {
 	s := foreignBench(t, true)
 	s.write(t, "node_modules/.bin/eslint", "#!/bin/sh\necho 'no configuration' >&2\nexit 2\n")
 	report := s.must(t, Request{Purpose: Bugs})
-	if slices.Contains(report.Analysers, "eslint") || !slices.ContainsFunc(report.Skipped, func(skipped Skipped) bool {
+	if slices.Contains(report.Analysers, "eslint") || !slices.ContainsFunc(report.Skipped, func(skipped SkippedFile) bool {
 		return strings.Contains(skipped.Reason, "exit status 2") && strings.Contains(skipped.Reason, "no configuration")
 	}) {
 		t.Errorf("ran %v, skipped %v", report.Analysers, report.Skipped)
@@ -174,7 +174,7 @@ func TestForeignAnalyserOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := s.must(t, Request{Purpose: Bugs})
-	want := []Skipped{{".", "eslint is installed but did not run: node_modules leads out of the workspace to it"}}
+	want := []SkippedFile{{".", "eslint is installed but did not run: node_modules leads out of the workspace to it"}}
 	if diff := cmp.Diff(want, report.Skipped); diff != "" {
 		t.Error(diff)
 	}
@@ -230,7 +230,7 @@ func TestToolsOfTheProject(t *testing.T) {
 	if !slices.Contains(got, "src/a.ts:2 js/nan-comparison") || slices.Contains(got, "src/a.ts:3 js/loop-direction") {
 		t.Errorf("found %v", got)
 	}
-	if !slices.Contains(report.Skipped, Skipped{".", "pyright is installed but did not run: there is no pyrightconfig.json"}) {
+	if !slices.Contains(report.Skipped, SkippedFile{".", "pyright is installed but did not run: there is no pyrightconfig.json"}) {
 		t.Errorf("skipped %v", report.Skipped)
 	}
 	s.write(t, "pyrightconfig.json", "{}")
@@ -239,7 +239,7 @@ func TestToolsOfTheProject(t *testing.T) {
 	if !slices.Contains(found, "a.py:2 pyright/reportReturnType high") {
 		t.Errorf("found %v", found)
 	}
-	if !slices.ContainsFunc(report.Skipped, func(s Skipped) bool {
+	if !slices.ContainsFunc(report.Skipped, func(s SkippedFile) bool {
 		return strings.HasPrefix(s.Reason, "tsc did not work: it printed: error TS5058")
 	}) {
 		t.Errorf("skipped %v", report.Skipped)
@@ -522,7 +522,7 @@ func TestTextsOfToolsAreLines(t *testing.T) {
 		"oxlint/x /no - red: one two three: one two three"}, got); diff != "" {
 		t.Error(diff)
 	}
-	want := []Skipped{{".", "shellcheck did not work: exit status 3; it printed: no such shell"}, {"b.js", "oxlint: unread able"}}
+	want := []SkippedFile{{".", "shellcheck did not work: exit status 3; it printed: no such shell"}, {"b.js", "oxlint: unread able"}}
 	if diff := cmp.Diff(want, report.Skipped); diff != "" {
 		t.Error(diff)
 	}
@@ -551,7 +551,7 @@ func TestShadowedStandardLibrary(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(bin, "mypy"), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		want := []Skipped{{".", "mypy did not work: " + test.want}}
+		want := []SkippedFile{{".", "mypy did not work: " + test.want}}
 		if diff := cmp.Diff(want, s.must(t, Request{Purpose: Bugs}).Skipped); diff != "" {
 			t.Error(diff)
 		}

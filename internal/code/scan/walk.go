@@ -55,7 +55,7 @@ type walker struct {
 	files      []string        // below the workspace, with slashes; no duplicates
 	toolFiles  []string        // files that only tools read
 	vendored   int             // number of vendored and generated files, which are left out
-	skipped    []Skipped
+	skipped    []SkippedFile
 	seen       map[string]bool
 	unknown    map[string]int // number of files without rules, by ending
 	otherFiles int            // number of files in other languages, including unknown
@@ -133,7 +133,7 @@ func (s Scanner) inside(start string) (string, bool) {
 
 // start walks from a requested path. It does not follow links, not even on the way to the path.
 func (w *walker) start(name string) error {
-	var above ignored
+	var above ignoreRules
 	var attrs attributes
 	w.from = name
 	for i, part := range strings.Split(name, "/") {
@@ -170,7 +170,7 @@ func (w *walker) start(name string) error {
 }
 
 // folder walks a folder in order of names, files first.
-func (w *walker) folder(name string, above ignored, attrs attributes) error {
+func (w *walker) folder(name string, above ignoreRules, attrs attributes) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (w *walker) isRequested(name string) bool {
 }
 
 func (w *walker) skip(name, why string) {
-	w.skipped = append(w.skipped, Skipped{Path: name, Reason: why})
+	w.skipped = append(w.skipped, SkippedFile{Path: name, Reason: why})
 }
 
 // reason returns the text of a file system error without paths of this machine.

@@ -30,22 +30,22 @@ type Finding struct {
 
 // rules is a parsed rules file.
 type rules struct {
-	Allow allowed `toml:"allowlist"`
-	Rules []*rule `toml:"rules"`
+	Allow allowlist `toml:"allowlist"`
+	Rules []*rule   `toml:"rules"`
 }
 
 type rule struct {
-	ID       string     `toml:"id"`
-	Regex    pattern    `toml:"regex"` // empty = only the path decides
-	Path     pattern    `toml:"path"`
-	Group    int        `toml:"secretGroup"` // 0 = the first non-empty group
-	Entropy  float64    `toml:"entropy"`     // minimum, in bits per byte, not included
-	Keywords []string   `toml:"keywords"`    // in lower case; a text without any of them is not searched
-	Allow    []*allowed `toml:"allowlists"`
+	ID       string       `toml:"id"`
+	Regex    pattern      `toml:"regex"` // empty = only the path decides
+	Path     pattern      `toml:"path"`
+	Group    int          `toml:"secretGroup"` // 0 = the first non-empty group
+	Entropy  float64      `toml:"entropy"`     // minimum, in bits per byte, not included
+	Keywords []string     `toml:"keywords"`    // in lower case; a text without any of them is not searched
+	Allow    []*allowlist `toml:"allowlists"`
 }
 
-// allowed matches texts that only look like credentials.
-type allowed struct {
+// allowlist matches texts that only look like credentials.
+type allowlist struct {
 	Paths     []pattern `toml:"paths"`
 	Regexes   []pattern `toml:"regexes"`
 	Stopwords []string  `toml:"stopwords"`
@@ -162,7 +162,7 @@ func search(ctx context.Context, path, text string, found func(rule string, star
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if r.Path.text != "" && !r.Path.matches(path) || slices.ContainsFunc(r.Allow, func(a *allowed) bool {
+		if r.Path.text != "" && !r.Path.matches(path) || slices.ContainsFunc(r.Allow, func(a *allowlist) bool {
 			return a.Condition != "AND" && a.path(path)
 		}) {
 			continue
@@ -180,7 +180,7 @@ func search(ctx context.Context, path, text string, found func(rule string, star
 			secret := r.secret(match)
 			line := lineAround(text, start, start+len(match))
 			if r.Entropy > 0 && entropy(secret) <= r.Entropy || strings.Contains(line, allowMark) || all.Allow.finding(path, secret, match, line) ||
-				slices.ContainsFunc(r.Allow, func(a *allowed) bool { return a.finding(path, secret, match, line) }) {
+				slices.ContainsFunc(r.Allow, func(a *allowlist) bool { return a.finding(path, secret, match, line) }) {
 				continue
 			}
 			found(r.ID, start, start+len(match))
@@ -203,12 +203,12 @@ func (r *rule) secret(match string) string {
 	return match
 }
 
-func (a *allowed) path(path string) bool {
+func (a *allowlist) path(path string) bool {
 	return slices.ContainsFunc(a.Paths, func(p pattern) bool { return p.matches(path) })
 }
 
 // finding reports whether a match is allowed.
-func (a *allowed) finding(path, secret, match, line string) bool {
+func (a *allowlist) finding(path, secret, match, line string) bool {
 	target := map[string]string{"match": match, "line": line}[a.Target]
 	if a.Target == "" {
 		target = secret

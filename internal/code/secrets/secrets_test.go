@@ -22,7 +22,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 	}
-	lists := []*allowed{&all.Allow}
+	lists := []*allowlist{&all.Allow}
 	for _, r := range all.Rules {
 		check(r.ID, r.Regex, r.Path)
 		if r.ID == "" || r.Regex.text == "" && r.Path.text == "" {

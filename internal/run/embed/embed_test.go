@@ -42,7 +42,7 @@ func TestSentTexts(t *testing.T) {
 	if _, err := client(e).Embed(t.Context(), []string{"postgres://ann:hunter2@db/x", long}); err != nil {
 		t.Fatal(err)
 	}
-	texts, models := e.Sent()
+	texts, models := e.Requests()
 	if strings.Contains(texts[0], "hunter2") || len(texts[1]) > 2000 || models[0] != "m" {
 		t.Errorf("sent %q and %d bytes to %v", texts[0], len(texts[1]), models)
 	}
@@ -68,7 +68,7 @@ func TestRedirect(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "redirects (307): set its real baseURL") {
 		t.Errorf("got %v", err)
 	}
-	if texts, _ := elsewhere.Sent(); len(texts) != 0 {
+	if texts, _ := elsewhere.Requests(); len(texts) != 0 {
 		t.Errorf("sent %v elsewhere", texts)
 	}
 }
@@ -87,7 +87,7 @@ func TestFailingEndpoint(t *testing.T) {
 			t.Fatal("a failing endpoint answered a question")
 		}
 	}
-	if texts, _ := e.Sent(); len(texts) != 1 {
+	if texts, _ := e.Requests(); len(texts) != 1 {
 		t.Errorf("the endpoint was asked %d times", len(texts))
 	}
 	if _, ok := (*embed.Client)(nil).Ask("a car")(); ok {
@@ -97,11 +97,11 @@ func TestFailingEndpoint(t *testing.T) {
 
 func TestNearestStandOut(t *testing.T) {
 	t.Parallel()
-	list := embed.Nearest([]embed.Near{{1, 0.70}, {2, 0.71}, {3, 0.95}, {4, 0.69}, {5, 0.9}})
+	list := embed.Nearest([]embed.Neighbour{{1, 0.70}, {2, 0.71}, {3, 0.95}, {4, 0.69}, {5, 0.9}})
 	if len(list) != 2 || list[0].ID != 3 || list[1].ID != 5 {
 		t.Errorf("got %v, want 3 and 5", list)
 	}
-	if list := embed.Nearest([]embed.Near{{7, 0.3}}); len(list) != 1 {
+	if list := embed.Nearest([]embed.Neighbour{{7, 0.3}}); len(list) != 1 {
 		t.Errorf("the only text is not the nearest: %v", list)
 	}
 }
@@ -116,22 +116,22 @@ func TestTexts(t *testing.T) {
 	soon := func(question, want string) {
 		t.Helper()
 		testwait.Until(t, fmt.Sprintf("%q finds %s first", question, want), func() bool {
-			got := texts.Near(question)(all)
+			got := texts.Search(question)(all)
 			return len(got) > 0 && got[0] == want
 		})
 	}
 	texts.Follow(map[string]string{"a": "an automobile", "b": "a physician", "c": "soup"})
 	soon("my car", "a")
-	if got := texts.Near("my car")(func(id string) bool { return id != "a" }); slices.Contains(got, "a") {
+	if got := texts.Search("my car")(func(id string) bool { return id != "a" }); slices.Contains(got, "a") {
 		t.Errorf("finds what may not be found: %v", got)
 	}
-	sent, _ := e.Sent()
+	sent, _ := e.Requests()
 	texts.Follow(map[string]string{"b": "a physician", "c": "soup", "d": "vacation"})
 	soon("holiday", "d")
-	if got := texts.Near("my car")(all); slices.Contains(got, "a") {
+	if got := texts.Search("my car")(all); slices.Contains(got, "a") {
 		t.Errorf("finds a text that is gone: %v", got)
 	}
-	again, _ := e.Sent()
+	again, _ := e.Requests()
 	for _, text := range again[len(sent):] {
 		if text == "soup" {
 			t.Error("a text that did not change was sent again")

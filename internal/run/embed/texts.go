@@ -80,28 +80,28 @@ func (t *Texts) missing() []string {
 	return slices.Sorted(maps.Keys(lack))
 }
 
-// Near starts a search for texts similar to a query. The returned function waits for it for a short
+// Search starts a search for texts similar to a query. The returned function waits for it for a short
 // time, and lists the ids for which keep is true, most similar first.
-func (t *Texts) Near(question string) (wait func(keep func(id string) bool) []string) {
+func (t *Texts) Search(question string) (wait func(keep func(id string) bool) []string) {
 	if t == nil {
 		return func(func(string) bool) []string { return nil }
 	}
 	t.mu.Lock()
 	t.work()
 	t.mu.Unlock()
-	asked := t.client.Ask(question)
+	query := t.client.Ask(question)
 	return func(keep func(id string) bool) []string {
-		v, ok := asked()
+		v, ok := query()
 		if !ok {
 			return nil
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		ids := slices.Sorted(maps.Keys(t.texts))
-		var all []Near
+		var all []Neighbour
 		for i, id := range ids {
 			if of, ok := t.vectors[t.texts[id]]; ok && keep(id) {
-				all = append(all, Near{ID: int64(i), Similarity: Similarity(v, of)})
+				all = append(all, Neighbour{ID: int64(i), Similarity: Similarity(v, of)})
 			}
 		}
 		var list []string

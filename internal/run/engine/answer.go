@@ -82,9 +82,9 @@ func inWords(p callctx.Prompt) callctx.Prompt {
 	return p
 }
 
-// said returns a prompt and its turns as one text, for providers that take no
+// promptText returns a prompt and its turns as one text, for providers that take no
 // messages.
-func said(p callctx.Prompt) string {
+func promptText(p callctx.Prompt) string {
 	texts := []string{p.Text}
 	for _, turn := range p.Turns {
 		texts = append(texts, "You answered:\n"+turn.Text, turn.Reply)

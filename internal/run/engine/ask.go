@@ -92,7 +92,7 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 }
 
 // ask sends a prompt and charges for the answer.
-func (r *run) ask(ctx context.Context, p picked, prompt callctx.Prompt) (callctx.Completion, error) {
+func (r *run) ask(ctx context.Context, p namedProvider, prompt callctx.Prompt) (callctx.Completion, error) {
 	ctx, end := r.startChat(ctx, p, prompt)
 	done, err := p.complete(ctx, prompt)
 	end(done, err)
@@ -132,8 +132,8 @@ func (a promptAction) render(ctx context.Context, f *frame) (callctx.Prompt, err
 	return prompt, nil
 }
 
-// offered is an action under its name in a prompt.
-type offered struct {
+// namedAction is an action under its name in a prompt.
+type namedAction struct {
 	callctx.Offer
 	action *toolfold.Action
 }
@@ -142,22 +142,22 @@ type offered struct {
 const longestName = 64
 
 // offer lists the actions that patterns match and the caller may run.
-func (r *run) offer(ctx context.Context, patterns []string) ([]offered, error) {
+func (r *run) offer(ctx context.Context, patterns []string) ([]namedAction, error) {
 	if len(patterns) == 0 {
 		return nil, nil
 	}
 	rights := toolfold.OriginOf(ctx).Rights
-	var list []offered
+	var list []namedAction
 	for _, a := range offerable(r.Names) {
 		if !rights.Allow(a) || !slices.ContainsFunc(patterns, a.AllowedBy) {
 			continue
 		}
 		name := strings.ReplaceAll(a.FullName(), ".", "_")
 		name = name[max(0, len(name)-longestName):]
-		if slices.ContainsFunc(list, func(o offered) bool { return o.Name == name }) {
+		if slices.ContainsFunc(list, func(o namedAction) bool { return o.Name == name }) {
 			return nil, fatal(ToolConfigError, "two of the tools are called %s", name).hint("name one of them only in tools")
 		}
-		list = append(list, offered{callctx.Offer{
+		list = append(list, namedAction{callctx.Offer{
 			Name: name, Description: strings.TrimSpace(a.Summary + " " + a.Doc),
 			Schema: entry.New(a, a.FullName()).InputSchema(),
 		}, a})
@@ -185,14 +185,14 @@ func offerable(names Names) []*toolfold.Action {
 
 // call runs the nth call of a prompt's model as a step of the run. Errors of the
 // action go to the model, which can repair the call; an error of call ends the prompt.
-func (f *frame) call(ctx context.Context, list []offered, c callctx.UsedOffer, nth int) (callctx.UsedOffer, error) {
+func (f *frame) call(ctx context.Context, list []namedAction, c callctx.UsedOffer, nth int) (callctx.UsedOffer, error) {
 	if f.run.steps.Add(1) > maxExecutions {
 		return c, over("the run took %d steps, which is the most", maxExecutions)
 	}
 	if strings.TrimSpace(string(c.Arguments)) == "" {
 		c.Arguments = json.RawMessage(`{}`)
 	}
-	at := slices.IndexFunc(list, func(o offered) bool { return o.Name == c.Name })
+	at := slices.IndexFunc(list, func(o namedAction) bool { return o.Name == c.Name })
 	result := StepResult{StepID: fmt.Sprintf("%s/%d", f.step, nth), Tool: shorten.Quoted(c.Name)}
 	if at >= 0 {
 		result.Tool = list[at].action.FullName()
@@ -206,7 +206,7 @@ func (f *frame) call(ctx context.Context, list []offered, c callctx.UsedOffer, n
 				return c, err
 			}
 		}
-		answer = cmp.Or(f.run.Bounded, f.run.Caller).Call(unrecorded(f.progress.forCall(ctx)), result.Tool, c.Arguments)
+		answer = cmp.Or(f.run.Bounded, f.run.Caller).Call(withoutJournal(f.progress.forCall(ctx)), result.Tool, c.Arguments)
 	} else {
 		var names []string
 		for _, o := range list {
@@ -286,7 +286,7 @@ func (ps *Providers) Check(p *Program) (faults Faults, warnings []string) {
 				Want: fmt.Sprintf("list for a provider of type %s or %s; %q is a command, and %s", provider.OpenAI, provider.Sampling, name, noCalls),
 			}})
 		case !known && a.provider != "":
-			warning := fmt.Sprintf("no provider is called %q%s", shorten.Quoted(a.provider), meant(suggest.Nearest(a.provider, s.Names())))
+			warning := fmt.Sprintf("no provider is called %q%s", shorten.Quoted(a.provider), suggestion(suggest.Nearest(a.provider, s.Names())))
 			if !slices.Contains(warnings, warning) {
 				warnings = append(warnings, warning)
 			}

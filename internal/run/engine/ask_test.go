@@ -269,8 +269,8 @@ func TestOutputSchemaInWords(t *testing.T) {
 	r := (&Runner{}).Run(callctx.WithSampler(t.Context(), sampler),
 		Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: ask, type: prompt, config: `+step+`}]`)})
 	expectFailure(t, r, "ask", StepFailed, "it is not one JSON object")
-	if len(sampler.asked) != 2 || !strings.Contains(sampler.asked[0].System, `"score"`) ||
-		!strings.Contains(sampler.asked[1].Turns[0].Reply, "not one JSON object") {
-		t.Errorf("%+v", sampler.asked)
+	if len(sampler.prompts) != 2 || !strings.Contains(sampler.prompts[0].System, `"score"`) ||
+		!strings.Contains(sampler.prompts[1].Turns[0].Reply, "not one JSON object") {
+		t.Errorf("%+v", sampler.prompts)
 	}
 }

@@ -90,7 +90,7 @@ func (a loopAction) run(ctx context.Context, f *frame) (any, error) {
 	rounds := []any{}
 	var previous map[string]any
 	for i := 0; a.items == nil || i < len(items); i++ {
-		round := f.with(a.vars(items, i, previous), merged(f.steps, previous), f.progress.part(share))
+		round := f.with(a.vars(items, i, previous), merge(f.steps, previous), f.progress.part(share))
 		round.path = jsonx.Index(f.path, i)
 		again, err := a.again(ctx, round, i)
 		if err != nil || !again {
@@ -110,8 +110,8 @@ func (a loopAction) run(ctx context.Context, f *frame) (any, error) {
 			return rounds, err
 		}
 		rounds, previous = append(rounds, out.outputs), out.outputs
-		round.steps = merged(f.steps, out.outputs)
-		round.vars = merged(round.vars, map[string]any{errorsName: out.errors})
+		round.steps = merge(f.steps, out.outputs)
+		round.vars = merge(round.vars, map[string]any{errorsName: out.errors})
 		if a.until != nil {
 			if done, err := truth(ctx, round, "until", a.until); err != nil || done {
 				return rounds, err

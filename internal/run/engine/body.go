@@ -43,7 +43,7 @@ func (b body) exprAt(config map[string]any, name string, sc scope) *expression.E
 	}
 	compiled, err := b.expression(plainSource(s), sc)
 	if err != nil {
-		b.wrong(b.step, jsonx.Pointer(b.at, name), "valid expression: "+err.Error(), nil)
+		b.addFault(b.step, jsonx.Pointer(b.at, name), "valid expression: "+err.Error(), nil)
 	}
 	return compiled
 }
@@ -89,7 +89,7 @@ func (b body) prompt(config map[string]any) action {
 		b.uses = append(b.uses, toolUse{step: b.step, at: jsonx.Index(jsonx.Pointer(b.at, "tools"), i), name: text, offered: true})
 	}
 	if config["maxTurns"] != nil && len(p.tools) == 0 {
-		b.wrong(b.step, jsonx.Pointer(b.at, "maxTurns"), "limit for a model with tools, which are missing", nil)
+		b.addFault(b.step, jsonx.Pointer(b.at, "maxTurns"), "limit for a model with tools, which are missing", nil)
 	}
 	b.shapes[b.step] = ofText
 	if config["outputSchema"] != nil {
@@ -106,7 +106,7 @@ func (b body) answer(config map[string]any) *answerShape {
 	}
 	shape, err := newAnswerShape(ordered.MustJSON(config["outputSchema"]))
 	if err != nil {
-		b.wrong(b.step, jsonx.Pointer(b.at, "outputSchema"), "JSON Schema of an object: "+err.Error(), nil)
+		b.addFault(b.step, jsonx.Pointer(b.at, "outputSchema"), "JSON Schema of an object: "+err.Error(), nil)
 	}
 	return shape
 }
@@ -141,7 +141,7 @@ func (b body) delegate(config map[string]any) action {
 		return nil
 	case 1:
 	default:
-		b.wrong(b.step, jsonx.Pointer(b.at, "agentId"), "single agent, not "+strings.Join(agents, " and "), nil)
+		b.addFault(b.step, jsonx.Pointer(b.at, "agentId"), "single agent, not "+strings.Join(agents, " and "), nil)
 	}
 	agent := b.text(b.step, jsonx.Pointer(b.at, "agentId"), agents[0], b.scope)
 	return delegateAction{agent: agent, input: b.objectAt(config, "input")}
@@ -258,9 +258,9 @@ func (b body) checkName(as string, items bool) {
 		slices.Contains([]string{stepsName, errorsName, itemName, indexName, previousName, agentName}, as) || strings.HasPrefix(as, "__")
 	switch {
 	case !items:
-		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "name for an item of items, which are missing", as)
+		b.addFault(b.step, jsonx.Pointer(b.at, "as"), "name for an item of items, which are missing", as)
 	case taken || !isName(as):
-		b.wrong(b.step, jsonx.Pointer(b.at, "as"), "plain name that nothing else has", shorten.Quoted(as))
+		b.addFault(b.step, jsonx.Pointer(b.at, "as"), "plain name that nothing else has", shorten.Quoted(as))
 	}
 }
 

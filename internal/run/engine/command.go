@@ -34,14 +34,14 @@ type command struct {
 // Complete implements [Provider].
 func (c command) Complete(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	p = inWords(p)
-	p.Text = said(p)
+	p.Text = promptText(p)
 	argv, input, err := c.arguments(p)
 	if err != nil {
 		return callctx.Completion{}, err
 	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	out := &limited{left: c.config.MaxOutputBytes, full: func() { stop(errTooLong) }}
+	out := &limitedBuffer{left: c.config.MaxOutputBytes, full: func() { stop(errTooLong) }}
 	if out.left == 0 {
 		out.left = defaultOutput
 	}
@@ -57,7 +57,7 @@ func (c command) Complete(ctx context.Context, p callctx.Prompt) (callctx.Comple
 		complaint := errs.Quote(tailOfErrors, func(s string) string { return scrub(s, secrets) })
 		return callctx.Completion{}, c.failure(context.Cause(running), err, complaint)
 	}
-	return callctx.Completion{Text: strings.TrimRight(out.kept.String(), "\r\n"), Model: p.Model}, nil
+	return callctx.Completion{Text: strings.TrimRight(out.buffer.String(), "\r\n"), Model: p.Model}, nil
 }
 
 var errTooLong = errors.New("the answer is too long")
@@ -128,20 +128,20 @@ func (c command) arguments(p callctx.Prompt) (argv []string, input string, err e
 	return argv, input, nil
 }
 
-// limited stores up to left bytes, and calls full at the first write beyond. Only one goroutine
+// limitedBuffer stores up to left bytes, and calls full at the first write beyond. Only one goroutine
 // writes to it. The buffer is not embedded: its ReadFrom would read past the limit.
-type limited struct {
-	kept bytes.Buffer
-	left int
-	full func()
+type limitedBuffer struct {
+	buffer bytes.Buffer
+	left   int
+	full   func()
 }
 
 // Write implements [io.Writer].
-func (l *limited) Write(p []byte) (int, error) {
+func (l *limitedBuffer) Write(p []byte) (int, error) {
 	if len(p) > l.left {
 		l.full()
 		return 0, errTooLong
 	}
 	l.left -= len(p)
-	return l.kept.Write(p)
+	return l.buffer.Write(p)
 }

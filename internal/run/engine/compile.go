@@ -189,7 +189,7 @@ func (s scope) shaped(name string, shape *expression.Shape) scope {
 // list compiles a list of steps.
 func (c *compiler) list(steps []Step, at string, sc scope, usual arrangement) *list {
 	if sc.depth > MaxNesting {
-		c.wrong("", at, fmt.Sprintf("nesting of at most %d levels", MaxNesting), sc.depth)
+		c.addFault("", at, fmt.Sprintf("nesting of at most %d levels", MaxNesting), sc.depth)
 		return nil
 	}
 	order := c.order(steps, at, usual)
@@ -213,7 +213,7 @@ func (c *compiler) step(s Step, at string, sc scope) *node {
 	case s.StepID == "":
 		c.fault("", toolfold.Problem{Path: at + "/stepId", Kind: toolfold.ProblemMissing})
 	case c.seen[s.StepID]:
-		c.wrong(s.StepID, at+"/stepId", "stepId that no other step has", shorten.Quoted(s.StepID))
+		c.addFault(s.StepID, at+"/stepId", "stepId that no other step has", shorten.Quoted(s.StepID))
 	}
 	c.seen[s.StepID], c.kinds[s.StepID] = true, s.Type
 	n := &node{id: s.StepID, kind: s.Type, timeout: time.Duration(s.TimeoutMs) * time.Millisecond, attempts: 1, goesOn: s.ContinueOnError,
@@ -290,10 +290,10 @@ func (c *compiler) text(step, at, s string, sc scope) text {
 	const want = "text with valid placeholders: "
 	t, faults := compileText(s, func(source string) (*expression.Expression, error) { return c.expression(source, sc) })
 	for _, err := range faults[:min(len(faults), mostPlaceholders)] {
-		c.wrong(step, at, want+err.Error(), nil)
+		c.addFault(step, at, want+err.Error(), nil)
 	}
 	if more := len(faults) - mostPlaceholders; more > 0 {
-		c.wrong(step, at, fmt.Sprintf("%s%d more are faulty", want, more), nil)
+		c.addFault(step, at, fmt.Sprintf("%s%d more are faulty", want, more), nil)
 	}
 	return t
 }
@@ -316,7 +316,7 @@ func (c *compiler) expression(source string, sc scope) (*expression.Expression, 
 	}
 	for _, field := range mentions[agentName] {
 		if c.agentFields != nil && !slices.Contains(c.agentFields, field) {
-			return nil, fmt.Errorf("agent has no field %q%s", field, meant(suggest.Nearest(field, c.agentFields)))
+			return nil, fmt.Errorf("agent has no field %q%s", field, suggestion(suggest.Nearest(field, c.agentFields)))
 		}
 	}
 	if c.results != nil {
@@ -345,10 +345,10 @@ func (c *compiler) unknownStep(id string, sc scope) error {
 	case near != "": // an id that is not a plain name needs brackets
 		near = stepsName + "[" + strconv.Quote(near) + "]"
 	}
-	return fmt.Errorf("there is no step %q%s", shorten.Quoted(id), meant(near))
+	return fmt.Errorf("there is no step %q%s", shorten.Quoted(id), suggestion(near))
 }
 
-func meant(near string) string {
+func suggestion(near string) string {
 	if near == "" {
 		return ""
 	}

@@ -62,13 +62,13 @@ func (fs Faults) Error() string {
 // mostReasons bounds the faults of a file that are spelt out.
 const mostReasons = 5
 
-// Broken reports a file as broken by its faults, at the line of the first.
-func (fs Faults) Broken(d workspace.Document) *workspace.Broken {
+// AsBroken reports a file as broken by its faults, at the line of the first.
+func (fs Faults) AsBroken(d workspace.Document) *workspace.BrokenFile {
 	reason := fs[:min(len(fs), mostReasons)].Error()
 	if more := len(fs) - mostReasons; more > 0 {
 		reason += fmt.Sprintf("; and %d more", more)
 	}
-	return d.Broken(fs[0].Path, "%s", reason)
+	return d.AsBroken(fs[0].Path, "%s", reason)
 }
 
 // CheckDocument checks the members of a file: all required members are present,
@@ -128,12 +128,12 @@ func (fs Faults) Problem(title string) *toolfold.Error {
 
 // Limits of a list of faults, which is longer than an error: a model repairs all of them.
 const (
-	mostFound     = 20
+	maxLocated    = 20
 	maxFoundBytes = 4000
 )
 
-// Found is a fault with its place in a text.
-type Found struct {
+// LocatedFault is a fault with its place in a text.
+type LocatedFault struct {
 	Path      string   `json:"path" doc:"JSON pointer."`
 	Kind      string   `json:"kind" doc:"What is wrong."`
 	StepID    string   `json:"stepId,omitempty" doc:"Step."`
@@ -148,30 +148,31 @@ type Found struct {
 	Column    int      `json:"column,omitempty" doc:"Character in the line."`
 }
 
-// Found lists the faults in the order of the document, up to the limits of a list. More is the
+// LocatedFault lists the faults in the order of the document, up to the limits of a list. More is the
 // number of further faults. Lines and columns are set only if the document is a text.
-func (fs Faults) Found(d workspace.Document, isText bool) (list []Found, more int) {
-	type located struct {
+func (fs Faults) Locate(d workspace.Document, isText bool) (list []LocatedFault, more int) {
+	type faultPlace struct {
 		Fault
 		line, column int
 	}
-	var all []located
+	var all []faultPlace
 	for _, f := range fs {
 		line, column := d.Place(f.Path)
-		all = append(all, located{f, line, column})
+		all = append(all, faultPlace{f, line, column})
 	}
-	slices.SortStableFunc(all, func(a, b located) int {
+	slices.SortStableFunc(all, func(a, b faultPlace) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.column, b.column), cmp.Compare(a.Path, b.Path))
 	})
 	bytes := 0
 	for i, f := range all {
 		p := f.Problem
-		found := Found{Path: p.Path, Kind: p.Kind, StepID: f.Step, Want: wanted(p), Got: p.Got, Min: p.Min, Max: p.Max, Allowed: p.Allowed,
+		found := LocatedFault{Path: p.Path, Kind: p.Kind, StepID: f.Step, Want: expectation(p), Got: p.Got, Min: p.Min, Max: p.Max,
+			Allowed: p.Allowed,
 			Suggest: p.Suggest, BelongsTo: p.BelongsTo}
 		if isText {
 			found.Line, found.Column = f.line, f.column
 		}
-		if bytes += len(ordered.MustJSON(found)); len(list) == mostFound || len(list) > 0 && bytes > maxFoundBytes {
+		if bytes += len(ordered.MustJSON(found)); len(list) == maxLocated || len(list) > 0 && bytes > maxFoundBytes {
 			return list, len(all) - i
 		}
 		list = append(list, found)
@@ -179,8 +180,8 @@ func (fs Faults) Found(d workspace.Document, isText bool) (list []Found, more in
 	return list, 0
 }
 
-// wanted says what would be right in the place of a problem.
-func wanted(p toolfold.Problem) string {
+// expectation says what would be right in the place of a problem.
+func expectation(p toolfold.Problem) string {
 	switch {
 	case p.Want != "":
 		return p.Want
@@ -214,7 +215,7 @@ func (c *compiler) fault(step string, p toolfold.Problem) {
 	c.faults = append(c.faults, f)
 }
 
-// wrong adds a fault in the form "… must be a <want>".
-func (c *compiler) wrong(step, path, want string, got any) {
+// addFault adds a fault in the form "… must be a <want>".
+func (c *compiler) addFault(step, path, want string, got any) {
 	c.fault(step, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want, Got: got})
 }

@@ -54,9 +54,9 @@ func (f *frame) forCall(ctx context.Context) context.Context {
 	return callctx.With(ctx, &recorder{f.run.journal, f.path})
 }
 
-// unrecorded returns the context for a call by a model. Its steps are not
+// withoutJournal returns the context for a call by a model. Its steps are not
 // recorded: a repeated prompt may lead to other calls.
-func unrecorded(ctx context.Context) context.Context {
+func withoutJournal(ctx context.Context) context.Context {
 	return callctx.With[*recorder](ctx, nil)
 }
 

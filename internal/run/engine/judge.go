@@ -54,7 +54,7 @@ func Judge(ctx context.Context, d Definition, known Actions, caller toolfold.Cal
 	if known == nil {
 		return v
 	}
-	j := judging{ctx: ctx, known: known, caller: caller, verdict: &v, found: map[work.Reference]finding{
+	j := judgement{ctx: ctx, actions: known, caller: caller, verdict: &v, findings: map[work.Reference]finding{
 		itself: {described: ordered.MustJSON(map[string]json.RawMessage{"inputSchema": d.InputSchema})}}}
 	for _, u := range p.uses {
 		j.use(u)
@@ -71,15 +71,15 @@ type nameUse struct {
 	work.Reference
 }
 
-// judging is the check of one definition.
-type judging struct {
-	ctx     context.Context
-	known   Actions
-	caller  toolfold.Caller
-	verdict *Verdict
-	found   map[work.Reference]finding
-	names   []nameUse
-	made    []string // kinds of which a step creates an object, whose name is not known
+// judgement is the check of one definition.
+type judgement struct {
+	ctx      context.Context
+	actions  Actions
+	caller   toolfold.Caller
+	verdict  *Verdict
+	findings map[work.Reference]finding
+	names    []nameUse
+	made     []string // kinds of which a step creates an object, whose name is not known
 }
 
 // finding is the result of looking up a name.
@@ -89,24 +89,24 @@ type finding struct {
 }
 
 // use checks a call of a tool.
-func (j *judging) use(u toolUse) {
-	named, makes := u.named(j.known)
+func (j *judgement) use(u toolUse) {
+	named, makes := u.named(j.actions)
 	j.names, j.made = append(j.names, named...), append(j.made, makes)
-	if faults := (ToolUses{u}).Check(j.known); len(faults) > 0 {
+	if faults := (ToolUses{u}).Check(j.actions); len(faults) > 0 {
 		j.verdict.Faults = append(j.verdict.Faults, faults...)
 		return
 	}
 	if u.offered {
-		if !u.matches(j.known) {
-			j.unjudged(u.name, noToolsNow)
+		if !u.matches(j.actions) {
+			j.addUnjudged(u.name, noToolsNow)
 		}
 		return
 	}
-	if len(j.known.Lookup(u.name)) == 0 {
-		j.unjudged(u.name, noToolsNow)
+	if len(j.actions.Lookup(u.name)) == 0 {
+		j.addUnjudged(u.name, noToolsNow)
 		return
 	}
-	action := u.toAction(j.known)
+	action := u.toAction(j.actions)
 	switch {
 	case action == nil: // a placeholder selects it
 	case action.Family.Category == callctx.Discovery && !action.Forwards():
@@ -117,12 +117,12 @@ func (j *judging) use(u toolUse) {
 	case u.open || action.Forwards():
 	default:
 		j.arguments(u, action)
-		j.submitted(u, action)
+		j.judgeSubmission(u, action)
 	}
 }
 
-// submitted checks the run that a call starts: the input of a workflow, or the tool call of a task.
-func (j *judging) submitted(u toolUse, action *toolfold.Action) {
+// judgeSubmission checks the run that a call starts: the input of a workflow, or the tool call of a task.
+func (j *judgement) judgeSubmission(u toolUse, action *toolfold.Action) {
 	name := action.FullName()
 	if name != submitAction && kindOfRun(action) != work.Workflow {
 		return
@@ -137,7 +137,7 @@ func (j *judging) submitted(u toolUse, action *toolfold.Action) {
 	if arguments["input"] != nil && !isObject {
 		return // a placeholder, or already a fault
 	}
-	names, _ := u.named(j.known)
+	names, _ := u.named(j.actions)
 	for _, n := range names {
 		if n.Kind == work.Workflow && !strings.Contains(n.ID, expression.Opening) {
 			j.input(n, input, jsonx.Pointer(at, "input"))
@@ -174,7 +174,7 @@ func (u toolUse) holder(name string) (object map[string]any, at string) {
 }
 
 // input checks the input of a workflow that a step runs.
-func (j *judging) input(workflow nameUse, input map[string]any, at string) {
+func (j *judgement) input(workflow nameUse, input map[string]any, at string) {
 	var declared struct {
 		InputSchema json.RawMessage `json:"inputSchema"`
 	}
@@ -197,7 +197,7 @@ func (j *judging) input(workflow nameUse, input map[string]any, at string) {
 		if refusal, is := errors.AsType[*toolfold.Error](err); is {
 			reason = refusal.Message
 		}
-		j.unjudged(workflow.String(), reason)
+		j.addUnjudged(workflow.String(), reason)
 	}
 	for _, p := range problems {
 		p.Path = at + strings.TrimPrefix(p.Path, "/input")
@@ -209,7 +209,7 @@ func (j *judging) input(workflow nameUse, input map[string]any, at string) {
 const noToolsNow = "its server offers no tools now"
 
 // arguments checks the arguments of a call.
-func (j *judging) arguments(u toolUse, action *toolfold.Action) {
+func (j *judgement) arguments(u toolUse, action *toolfold.Action) {
 	at := jsonx.Pointer(u.at, "arguments")
 	places := placeholders(u.arguments, at)
 	params := jsonx.Pointer(at, callctx.ArgParams)
@@ -223,14 +223,14 @@ func (j *judging) arguments(u toolUse, action *toolfold.Action) {
 			return jsonx.Within(path, place) || action.Input != nil && jsonx.Within(place, path)
 		})
 	}
-	refused := j.known.Refusal(j.ctx, u.name, ordered.MustJSON(u.arguments), at, open)
+	refused := j.actions.Refusal(j.ctx, u.name, ordered.MustJSON(u.arguments), at, open)
 	switch {
 	case refused == nil:
 		j.either(u, action)
 	case refused.Code == toolfold.PermissionDenied:
-		j.unjudged(u.name, "it is not permitted here")
+		j.addUnjudged(u.name, "it is not permitted here")
 	case refused.Code == toolfold.UpstreamError:
-		j.unjudged(u.name, noToolsNow)
+		j.addUnjudged(u.name, noToolsNow)
 	case len(refused.Problems) == 0:
 		j.verdict.Faults = append(j.verdict.Faults, Fault{Step: u.step, Problem: toolfold.Problem{
 			Path: u.toolPointer(), Kind: toolfold.ProblemFormat, Want: "tool that can be called: " + refused.Message, Got: shorten.Quoted(u.name),
@@ -244,8 +244,8 @@ func (j *judging) arguments(u toolUse, action *toolfold.Action) {
 }
 
 // either checks that a call has one of the parameters of which the action requires at least one.
-func (j *judging) either(u toolUse, action *toolfold.Action) {
-	e := u.entry(j.known)
+func (j *judgement) either(u toolUse, action *toolfold.Action) {
+	e := u.entry(j.actions)
 	whole, _ := u.arguments.(map[string]any)
 	params, _ := whole[callctx.ArgParams].(map[string]any)
 	has := func(p toolfold.Param) bool {
@@ -280,7 +280,7 @@ func placeholders(value any, at string) (places []string) {
 	return places
 }
 
-func (j *judging) unjudged(tool, why string) {
+func (j *judgement) addUnjudged(tool, why string) {
 	if line := fmt.Sprintf("calls of %s: %s", shorten.Quoted(tool), why); !slices.Contains(j.verdict.Unjudged, line) {
 		j.verdict.Unjudged = append(j.verdict.Unjudged, line)
 	}
@@ -357,7 +357,7 @@ func (u toolUse) named(known entry.Names) (names []nameUse, makes string) {
 }
 
 // refer checks that a name exists.
-func (j *judging) refer(r nameUse) {
+func (j *judgement) refer(r nameUse) {
 	if strings.Contains(r.ID, expression.Opening) || slices.Contains(j.made, r.Kind) {
 		return
 	}
@@ -369,17 +369,17 @@ func (j *judging) refer(r nameUse) {
 }
 
 // find looks up a name and caches the result.
-func (j *judging) find(r work.Reference) finding {
-	found, known := j.found[r]
+func (j *judgement) find(r work.Reference) finding {
+	found, known := j.findings[r]
 	if !known {
 		found = j.lookUp(r)
-		j.found[r] = found
+		j.findings[r] = found
 	}
 	return found
 }
 
 // lookUp looks up a name. If it cannot be read for another reason, it counts as existing.
-func (j *judging) lookUp(r work.Reference) finding {
+func (j *judgement) lookUp(r work.Reference) finding {
 	x := existences[r.Kind]
 	if x.reads == "" {
 		return finding{absent: j.lookUpQueue(r.ID)}
@@ -400,7 +400,7 @@ func (j *judging) lookUp(r work.Reference) finding {
 
 // lookUpQueue returns why the id or name of a queue is unknown, or an empty string if the queue
 // exists or the queues cannot be listed.
-func (j *judging) lookUpQueue(id string) string {
+func (j *judgement) lookUpQueue(id string) string {
 	cursor := ""
 	for {
 		page, err := toolfold.Do[struct {

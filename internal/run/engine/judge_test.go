@@ -16,7 +16,7 @@ func TestInputsThatCannotBeChecked(t *testing.T) {
 	w := work.Reference{Kind: "workflow", ID: "w"}
 	judged := func(ctx context.Context, input map[string]any) []string {
 		described := json.RawMessage(`{"inputSchema":{"properties":{"list":{"uniqueItems":true}}}}`)
-		j := judging{ctx: ctx, verdict: &Verdict{}, found: map[work.Reference]finding{w: {described: described}}}
+		j := judgement{ctx: ctx, verdict: &Verdict{}, findings: map[work.Reference]finding{w: {described: described}}}
 		j.input(nameUse{Reference: w}, input, "")
 		return j.verdict.Unjudged
 	}

@@ -49,7 +49,7 @@ func (o openAI) Complete(ctx context.Context, p callctx.Prompt) (callctx.Complet
 	}
 	config := openai.DefaultConfig(key)
 	config.BaseURL = strings.TrimSuffix(o.config.BaseURL, "/")
-	line := &waiting{}
+	line := &waitRecorder{}
 	config.HTTPClient = line
 	client := openai.NewClientWithConfig(config)
 	reply, err := client.CreateChatCompletion(ctx, o.request(p))
@@ -182,14 +182,14 @@ func (o openAI) failure(ctx context.Context, err error, key string) error {
 	return f
 }
 
-// waiting is an HTTP client that records the wait that an endpoint asks for. It is for sequential
+// waitRecorder is an HTTP client that records the wait that an endpoint asks for. It is for sequential
 // requests.
-type waiting struct {
+type waitRecorder struct {
 	wait time.Duration // requested by the last reply; zero = no wait
 }
 
 // Do implements [openai.HTTPDoer].
-func (w *waiting) Do(r *http.Request) (*http.Response, error) {
+func (w *waitRecorder) Do(r *http.Request) (*http.Response, error) {
 	w.wait = 0
 	reply, err := provider.Client{MaxReply: maxReply}.Do(r)
 	if err != nil {

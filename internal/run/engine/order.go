@@ -70,7 +70,7 @@ func (c *compiler) depend(steps []Step, at string, after [][]int) {
 			names[i] = shorten.Quoted(ids[k])
 		}
 		first := cycle[0]
-		c.wrong(ids[first], jsonx.Pointer(jsonx.Index(at, first), "dependsOn"), "list without a cycle: "+strings.Join(names, " → "), nil)
+		c.addFault(ids[first], jsonx.Pointer(jsonx.Index(at, first), "dependsOn"), "list without a cycle: "+strings.Join(names, " → "), nil)
 		for i := range after {
 			after[i] = nil
 		}

@@ -50,15 +50,15 @@ const mostModelCalls = 1_000_000
 // read the agents and workflows that steps run. If known is nil, it ignores agents and workflows
 // that tool steps run.
 func (p *Program) Plan(ctx context.Context, known Names, caller toolfold.Caller, itself work.Reference) Plan {
-	l := &planning{ctx: ctx, known: known, caller: caller, calls: map[work.Reference]int{}, open: []work.Reference{itself}}
+	l := &planner{ctx: ctx, known: known, caller: caller, calls: map[work.Reference]int{}, open: []work.Reference{itself}}
 	var plan Plan
 	plan.Steps, plan.ModelCalls = l.list(p, p.steps, "")
 	plan.Unknown = l.unknown
 	return plan
 }
 
-// planning is the state of one Plan call.
-type planning struct {
+// planner is the state of one Plan call.
+type planner struct {
 	ctx     context.Context
 	known   Names
 	caller  toolfold.Caller
@@ -69,7 +69,7 @@ type planning struct {
 
 // list plans a list in the order in which its steps may start. Owner is the name of the nested
 // agent or workflow, and empty for the steps of the program.
-func (l *planning) list(p *Program, steps *list, owner string) (planned []PlannedStep, calls int) {
+func (l *planner) list(p *Program, steps *list, owner string) (planned []PlannedStep, calls int) {
 	if steps == nil {
 		return nil, 0
 	}
@@ -100,7 +100,7 @@ func (l *list) order() (order []int) {
 	return order
 }
 
-func (l *planning) step(p *Program, n *node, owner string) (step PlannedStep, calls int) {
+func (l *planner) step(p *Program, n *node, owner string) (step PlannedStep, calls int) {
 	step = PlannedStep{StepID: n.id, Type: n.kind}
 	if n.attempts > 1 {
 		step.Attempts = n.attempts
@@ -140,7 +140,7 @@ func (l *planning) step(p *Program, n *node, owner string) (step PlannedStep, ca
 }
 
 // prompt returns the maximum number of model calls of one attempt.
-func (l *planning) prompt(a promptAction, n *node, owner string) int {
+func (l *planner) prompt(a promptAction, n *node, owner string) int {
 	calls := 1
 	if len(a.tools) > 0 {
 		calls = a.maxTurns
@@ -157,7 +157,7 @@ func (l *planning) prompt(a promptAction, n *node, owner string) int {
 }
 
 // nested plans the run of an agent or a workflow within a step.
-func (l *planning) nested(r work.Reference, n *node, owner string) (steps []PlannedStep, calls int) {
+func (l *planner) nested(r work.Reference, n *node, owner string) (steps []PlannedStep, calls int) {
 	if r.ID == "" || strings.Contains(r.ID, expression.Opening) {
 		l.doubt(owner, n, "its %s is known when it runs", r.Kind)
 		return nil, 0
@@ -192,14 +192,14 @@ func (l *planning) nested(r work.Reference, n *node, owner string) (steps []Plan
 }
 
 // bounded limits calls to mostModelCalls and records an excess as unknown.
-func (l *planning) bounded(calls int, owner string, n *node) int {
+func (l *planner) bounded(calls int, owner string, n *node) int {
 	if calls > mostModelCalls {
 		l.doubt(owner, n, "more than %d model calls", mostModelCalls)
 	}
 	return min(calls, mostModelCalls)
 }
 
-func (l *planning) doubt(owner string, n *node, format string, args ...any) {
+func (l *planner) doubt(owner string, n *node, format string, args ...any) {
 	if line := owner + "step " + shorten.Quoted(n.id) + ": " + fmt.Sprintf(format, args...); !slices.Contains(l.unknown, line) {
 		l.unknown = append(l.unknown, line)
 	}

@@ -30,8 +30,8 @@ func NewProviders(settings func() (map[string]any, error), dir string) *Provider
 	return &Providers{settings: settings, dir: dir}
 }
 
-// picked is a provider with its name and settings.
-type picked struct {
+// namedProvider is a provider with its name and settings.
+type namedProvider struct {
 	Provider
 	name   string
 	config provider.Config
@@ -63,10 +63,10 @@ func (ps *Providers) read() (s provider.Settings, err error) {
 
 // pick finds the provider called name. An empty name means defaultProvider, or the only provider,
 // or the model of the connected client, in this order.
-func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
+func (ps *Providers) pick(ctx context.Context, name string) (namedProvider, error) {
 	s, err := ps.read()
 	if err != nil {
-		return picked{}, err
+		return namedProvider{}, err
 	}
 	if name == "" {
 		name = s.Usual()
@@ -76,20 +76,21 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	switch {
 	case ok:
 	case name != "":
-		f := fatal(ProviderUnavailable, "no provider is called %q%s", name, meant(suggest.Nearest(name, names)))
+		f := fatal(ProviderUnavailable, "no provider is called %q%s", name, suggestion(suggest.Nearest(name, names)))
 		if len(names) == 0 {
-			return picked{}, f.hint("%s", howToConfigure)
+			return namedProvider{}, f.hint("%s", howToConfigure)
 		}
-		return picked{}, f.hint("configured: %v", names)
+		return namedProvider{}, f.hint("configured: %v", names)
 	case len(names) > 0:
-		return picked{}, fatal(ProviderUnavailable, "several providers are configured and there is no default").
+		return namedProvider{}, fatal(ProviderUnavailable, "several providers are configured and there is no default").
 			hint(`name one in the step's config, or ask the user to run: toolfold call config.set '{"path":"defaultProvider","value":%q}'`, names[0])
 	case callctx.SamplerOf(ctx) == nil:
-		return picked{}, fatal(ProviderUnavailable, "no model is configured for prompts, and no client lends one").hint("%s", howToConfigure)
+		return namedProvider{}, fatal(ProviderUnavailable, "no model is configured for prompts, and no client lends one").
+			hint("%s", howToConfigure)
 	default:
 		name, config = "client", provider.Config{Type: provider.Sampling}
 	}
-	p := picked{name: name, config: config}
+	p := namedProvider{name: name, config: config}
 	switch config.Type {
 	case provider.Command:
 		p.Provider = command{name: name, config: config, dir: ps.dir}
@@ -98,7 +99,8 @@ func (ps *Providers) pick(ctx context.Context, name string) (picked, error) {
 	default:
 		sampler := callctx.SamplerOf(ctx)
 		if sampler == nil {
-			return picked{}, fatal(ProviderUnavailable, "provider %q is the client's own model, and no client that offers it is connected", name).
+			return namedProvider{}, fatal(ProviderUnavailable,
+				"provider %q is the client's own model, and no client that offers it is connected", name).
 				hint("%s", howToConfigure)
 		}
 		p.Provider = lentModel{name: name, config: config, sampler: sampler}
@@ -121,7 +123,7 @@ func (ps *Providers) Refusal(name string) *toolfold.Error {
 
 // complete asks the provider, within its timeoutMs. An empty or truncated answer is a failure:
 // later steps would continue with incomplete text.
-func (p picked) complete(ctx context.Context, prompt callctx.Prompt) (callctx.Completion, error) {
+func (p namedProvider) complete(ctx context.Context, prompt callctx.Prompt) (callctx.Completion, error) {
 	if p.config.TimeoutMs > 0 {
 		limited, cancel := context.WithTimeoutCause(ctx, time.Duration(p.config.TimeoutMs)*time.Millisecond, errTimeout)
 		defer cancel()
@@ -145,7 +147,7 @@ func (p picked) complete(ctx context.Context, prompt callctx.Prompt) (callctx.Co
 }
 
 // calls fails if the prompt has tools and the provider's model cannot call tools.
-func (p picked) calls(prompt callctx.Prompt) error {
+func (p namedProvider) calls(prompt callctx.Prompt) error {
 	if len(prompt.Tools) == 0 || p.config.Type != provider.Command {
 		return nil
 	}
@@ -157,7 +159,7 @@ func (p picked) calls(prompt callctx.Prompt) error {
 const noCalls = "a command has no way to call tools"
 
 // fill sets the provider's model and limit if the prompt has no own ones.
-func (p picked) fill(prompt callctx.Prompt) callctx.Prompt {
+func (p namedProvider) fill(prompt callctx.Prompt) callctx.Prompt {
 	if prompt.Model == "" {
 		prompt.Model = p.config.Model
 	}

@@ -241,10 +241,10 @@ func slowEndpoint(t *testing.T) string {
 }
 
 // fakeSampler is the model of a client.
-type fakeSampler struct{ asked []callctx.Prompt }
+type fakeSampler struct{ prompts []callctx.Prompt }
 
 func (f *fakeSampler) Sample(_ context.Context, p callctx.Prompt) (callctx.Completion, error) {
-	f.asked = append(f.asked, p)
+	f.prompts = append(f.prompts, p)
 	return callctx.Completion{Text: "sampled"}, nil
 }
 
@@ -313,7 +313,7 @@ func TestSampling(t *testing.T) {
 `)})
 	expect(t, result, `{"a":"sampled","b":"sampled"}`)
 	want := []callctx.Prompt{{Text: "say 1", Model: "big", MaxTokens: 5}, {Text: "sampled?", System: "s", Model: "small", MaxTokens: 2}}
-	if diff := cmp.Diff(want, sampler.asked); diff != "" {
+	if diff := cmp.Diff(want, sampler.prompts); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -341,7 +341,7 @@ func TestSystemPrompts(t *testing.T) {
 	})
 	expectFailure(t, r, "c", StepFailed, "no luck")
 	want := []callctx.Prompt{{Text: "one", System: "I am X.\n\nknow one"}, {Text: "two", System: "other\n\nknow two"}}
-	if diff := cmp.Diff(want, sampler.asked); diff != "" {
+	if diff := cmp.Diff(want, sampler.prompts); diff != "" {
 		t.Error(diff)
 	}
 }

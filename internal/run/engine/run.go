@@ -91,13 +91,13 @@ func (f *frame) env() map[string]any {
 func (f *frame) with(vars, steps map[string]any, m *meter) *frame {
 	inner := &frame{run: f.run, vars: f.vars, steps: steps, progress: m, path: f.path}
 	if vars != nil {
-		inner.vars = merged(f.vars, vars)
+		inner.vars = merge(f.vars, vars)
 	}
 	return inner
 }
 
-// merged returns a map with the entries of both; those of own win.
-func merged(around, own map[string]any) map[string]any {
+// merge returns a map with the entries of both; those of own win.
+func merge(around, own map[string]any) map[string]any {
 	all := make(map[string]any, len(around)+len(own))
 	maps.Copy(all, around)
 	maps.Copy(all, own)
@@ -126,7 +126,7 @@ type outcome struct {
 func (l *list) run(ctx context.Context, f *frame) outcome {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	type ended struct {
+	type stepEnd struct {
 		index  int
 		output any
 		result StepResult
@@ -147,7 +147,7 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 		}
 		return -1
 	}
-	ends := make(chan ended)
+	ends := make(chan stepEnd)
 	for running := 0; ; running-- {
 		for out.failure == nil && ctx.Err() == nil && running < l.limit {
 			i := next()
@@ -160,7 +160,7 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 			step.step, step.path, step.idempotent = l.nodes[i].id, jsonx.Pointer(f.path, l.nodes[i].id), l.nodes[i].idempotent
 			go func() {
 				output, result := l.nodes[i].execute(ctx, step)
-				ends <- ended{i, output, result}
+				ends <- stepEnd{i, output, result}
 			}()
 		}
 		if running == 0 {
@@ -182,7 +182,7 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 			out.succeeded++
 		case n.goesOn && !failure.ends && failure.Code != Cancelled:
 			failures, _ := vars[errorsName].(map[string]any)
-			vars = merged(vars, map[string]any{errorsName: merged(failures, map[string]any{n.id: failure.seen()})})
+			vars = merge(vars, map[string]any{errorsName: merge(failures, map[string]any{n.id: failure.seen()})})
 		default:
 			if out.failure == nil {
 				out.failure = failure
@@ -191,7 +191,7 @@ func (l *list) run(ctx context.Context, f *frame) outcome {
 			continue
 		}
 		done[end.index] = true
-		visible = merged(visible, map[string]any{n.id: end.output})
+		visible = merge(visible, map[string]any{n.id: end.output})
 	}
 }
 

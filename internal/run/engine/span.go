@@ -94,7 +94,7 @@ func (r *Runner) startCall(ctx context.Context, c StepResult) (context.Context, 
 }
 
 // startChat opens the span of one request to a model.
-func (r *Runner) startChat(ctx context.Context, p picked, prompt callctx.Prompt) (context.Context, func(callctx.Completion, error)) {
+func (r *Runner) startChat(ctx context.Context, p namedProvider, prompt callctx.Prompt) (context.Context, func(callctx.Completion, error)) {
 	name := "chat"
 	attributes := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", "chat"), attribute.String("gen_ai.provider.name", p.config.Type),

@@ -104,11 +104,11 @@ func (p *patcher) Visit(node *ast.Node) {
 				p.mentions[holder.Value] = append(p.mentions[holder.Value], name.Value)
 			}
 		}
-		n.Property = charged(passText, n.Property)
+		n.Property = charge(passText, n.Property)
 	case *ast.PairNode:
-		n.Key = charged(passText, n.Key)
+		n.Key = charge(passText, n.Key)
 	case *ast.VariableDeclaratorNode:
-		n.Value = charged(passDeep, n.Value)
+		n.Value = charge(passDeep, n.Value)
 	case *ast.PredicateNode:
 		size := counter(0)
 		ast.Walk(&n.Node, &size)
@@ -128,13 +128,13 @@ func (p *patcher) binary(node *ast.Node, n *ast.BinaryNode) {
 		*node = call(n, op, n.Left, n.Right)
 	case n.Operator == "==" || n.Operator == "!=":
 		if !literals {
-			n.Left = charged(passDeep, n.Left)
+			n.Left = charge(passDeep, n.Left)
 		}
 	case n.Operator == "contains" || n.Operator == "startsWith" || n.Operator == "endsWith":
-		n.Left = charged(passText, n.Left)
+		n.Left = charge(passText, n.Left)
 	case n.Operator == "<" || n.Operator == ">" || n.Operator == "<=" || n.Operator == ">=":
 		if !literals {
-			n.Left = charged(passText, n.Left)
+			n.Left = charge(passText, n.Left)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func (p *patcher) builtin(node *ast.Node, n *ast.BuiltinNode) {
 		case op == passZone:
 			n.Arguments[i] = call(argument, op, argument)
 		default:
-			n.Arguments[i] = charged(op, argument)
+			n.Arguments[i] = charge(op, argument)
 		}
 	}
 	if n.Name == "sum" {
@@ -171,8 +171,8 @@ func (p *patcher) builtin(node *ast.Node, n *ast.BuiltinNode) {
 	}
 }
 
-// charged passes a node through workName, unless it is a literal.
-func charged(op int, n ast.Node) ast.Node {
+// charge passes a node through workName, unless it is a literal.
+func charge(op int, n ast.Node) ast.Node {
 	if isLiteral(n) {
 		return n
 	}

@@ -166,7 +166,7 @@ func (r *reader) member(place ast.Node, holder *Shape, property ast.Node) *Shape
 
 // fault records that a member does not exist, and why.
 func (r *reader) fault(place ast.Node, why string) {
-	text := shortened(place.String()) + " does not exist" + why
+	text := shorten(place.String()) + " does not exist" + why
 	if !slices.Contains(r.faults, text) {
 		r.faults = append(r.faults, text)
 	}
@@ -180,7 +180,7 @@ func ofKind(kind toolfold.Kind) string {
 	return ": it would be a member of a " + string(kind)
 }
 
-func shortened(source string) string {
+func shorten(source string) string {
 	if runes := []rune(source); len(runes) > 80 {
 		return "…" + string(runes[len(runes)-80:])
 	}

@@ -137,7 +137,7 @@ type Item struct {
 }
 
 // Item returns the metric for listings.
-func (l Listed) Item() Item {
+func (l Overview) Item() Item {
 	item := Item{Name: l.Name, Type: l.Type, Category: l.InCategory(), SeriesCount: l.Series, DataPointCount: l.Points}
 	if l.Last.Micros != 0 {
 		item.CurrentValue, item.LastUpdated = new(l.Last.Value), new(time.UnixMicro(l.Last.Micros).UTC())

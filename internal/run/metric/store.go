@@ -29,8 +29,8 @@ type Write struct {
 	At     time.Time // UTC, whole microseconds
 }
 
-// Written is the result of a write.
-type Written struct {
+// WriteResult is the result of a write.
+type WriteResult struct {
 	Metric
 	Current float64 // the newest value of the series
 }
@@ -62,8 +62,8 @@ type Range struct {
 	Since, Until time.Time         // zero = unlimited; both included
 }
 
-// Listed is a metric with the state of its series.
-type Listed struct {
+// Overview is a metric with the state of its series.
+type Overview struct {
 	Metric
 	Series, Points int
 	Last           Point   // the newest of all series; zero if there are no points
@@ -102,14 +102,14 @@ type Timer struct {
 type Store interface {
 	// Write adds a point, and declares its metric if it is new. [Admit] decides whether the write
 	// is allowed.
-	Write(ctx context.Context, w Write, keep Keep) (Written, error)
+	Write(ctx context.Context, w Write, keep Keep) (WriteResult, error)
 
 	// Read returns a metric with the series in a range, sorted by labels. more is true if that
 	// would be more than [MaxRead] points.
 	Read(ctx context.Context, r Range) (m Metric, series []Series, more, found bool, err error)
 
 	// List lists all metrics by name, with the statistics of their points.
-	List(ctx context.Context) ([]Listed, error)
+	List(ctx context.Context) ([]Overview, error)
 
 	// States lists all series, by metric.
 	States(ctx context.Context) ([]State, error)

@@ -29,18 +29,18 @@ func (c Client) Do(r *http.Request) (*http.Response, error) {
 		reply.Body.Close()
 		return nil, &url.Error{Op: "Post", URL: "", Err: fmt.Errorf("the endpoint redirects (%d): set its real baseURL", reply.StatusCode)}
 	}
-	reply.Body = &bounded{reply.Body, c.MaxReply}
+	reply.Body = &boundedBody{reply.Body, c.MaxReply}
 	return reply, nil
 }
 
-// bounded is a body that fails with [ErrTooLong] beyond a number of bytes.
-type bounded struct {
+// boundedBody is a body that fails with [ErrTooLong] beyond a number of bytes.
+type boundedBody struct {
 	io.ReadCloser
 	left int
 }
 
 // Read implements [io.Reader].
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= n; b.left < 0 {
 		return 0, ErrTooLong

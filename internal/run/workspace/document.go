@@ -16,8 +16,8 @@ const (
 	maxPaths   = 4 << 20 // bytes of the JSON pointers of all values
 )
 
-// Broken is an unusable file, and the reason.
-type Broken struct {
+// BrokenFile is an unusable file, and the reason.
+type BrokenFile struct {
 	File   string `json:"file" doc:"Path in the workspace."`
 	Line   int    `json:"line,omitempty" doc:"Line."`                    // zero = the whole file
 	Column int    `json:"column,omitempty" doc:"Character in the line."` // zero = the whole line
@@ -25,10 +25,10 @@ type Broken struct {
 }
 
 // Error implements error.
-func (b *Broken) Error() string { return b.Text() }
+func (b *BrokenFile) Error() string { return b.Text() }
 
 // Text returns the file, the position and the reason.
-func (b Broken) Text() string {
+func (b BrokenFile) Text() string {
 	switch {
 	case b.Line == 0:
 		return b.File + ": " + b.Reason
@@ -39,7 +39,7 @@ func (b Broken) Text() string {
 }
 
 // Stem returns the file's name without folder and ending.
-func (b Broken) Stem() string { return Stem(b.File) }
+func (b BrokenFile) Stem() string { return Stem(b.File) }
 
 // Stem returns a file's name without folder and ending; for a skill, its folder's name.
 func Stem(file string) string {
@@ -51,7 +51,7 @@ func Stem(file string) string {
 
 // Document is the object in a YAML or JSON text.
 type Document struct {
-	File  string         // path in the workspace, for Broken
+	File  string         // path in the workspace, for BrokenFile
 	Value map[string]any // numbers are json.Number; nil if the text is empty
 
 	places map[string]place // of each value, by JSON pointer
@@ -82,10 +82,10 @@ func (d Document) Place(pointer string) (line, column int) {
 	return p.line, p.column
 }
 
-// Broken returns a Broken for a fault at a JSON pointer.
-func (d Document) Broken(pointer, format string, args ...any) *Broken {
+// AsBroken returns a BrokenFile for a fault at a JSON pointer.
+func (d Document) AsBroken(pointer, format string, args ...any) *BrokenFile {
 	at := d.place(pointer)
-	return &Broken{File: d.File, Line: at.line, Column: at.column, Reason: fmt.Sprintf(format, args...)}
+	return &BrokenFile{File: d.File, Line: at.line, Column: at.column, Reason: fmt.Sprintf(format, args...)}
 }
 
 // Places returns a document without its value, which keeps the places of some pointers to report
@@ -118,15 +118,15 @@ func (d Document) Decode(v any) error {
 }
 
 // Parse parses the text of a file: .json as JSON, any other ending as YAML. An empty text is
-// Broken.
-func Parse(file string, text []byte) (Document, *Broken) {
+// BrokenFile.
+func Parse(file string, text []byte) (Document, *BrokenFile) {
 	parse := ParseYAML
 	if path.Ext(file) == ".json" {
 		parse = parseJSON
 	}
 	d, broken := parse(file, text)
 	if broken == nil && d.Value == nil {
-		broken = &Broken{File: file, Reason: "it is empty"}
+		broken = &BrokenFile{File: file, Reason: "it is empty"}
 	}
 	return d, broken
 }
@@ -136,11 +136,11 @@ const maxBrief = 20
 
 // Brief shortens a list of broken files for models, and adds an entry with the number of the
 // others.
-func Brief(folder string, broken []Broken) []Broken {
+func Brief(folder string, broken []BrokenFile) []BrokenFile {
 	if len(broken) <= maxBrief {
 		return broken
 	}
-	rest := Broken{File: folder, Reason: fmt.Sprintf("%d more files cannot be used", len(broken)-maxBrief)}
+	rest := BrokenFile{File: folder, Reason: fmt.Sprintf("%d more files cannot be used", len(broken)-maxBrief)}
 	return append(broken[:maxBrief:maxBrief], rest)
 }
 

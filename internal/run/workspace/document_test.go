@@ -228,9 +228,9 @@ func FuzzYAML(f *testing.F) {
 
 func TestBrief(t *testing.T) {
 	t.Parallel()
-	broken := make([]Broken, 25)
+	broken := make([]BrokenFile, 25)
 	short := Brief("f", broken)
-	if diff := cmp.Diff(Broken{File: "f", Reason: "5 more files cannot be used"}, short[20]); diff != "" || len(short) != 21 ||
+	if diff := cmp.Diff(BrokenFile{File: "f", Reason: "5 more files cannot be used"}, short[20]); diff != "" || len(short) != 21 ||
 		len(Brief("f", broken[:20])) != 20 {
 		t.Error(len(short), diff)
 	}

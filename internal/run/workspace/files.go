@@ -37,7 +37,7 @@ type Files[T any] struct {
 	endings []string
 	maxSize int64
 	skills  bool // also read the [SkillFile] of each subfolder
-	parse   func(file string, text []byte) (T, *Broken)
+	parse   func(file string, text []byte) (T, *BrokenFile)
 
 	workspace string
 	lock      chan struct{} // a semaphore that guards known
@@ -52,14 +52,14 @@ type cachedFile[T any] struct {
 	recent bool // a later change may leave the time the same
 	sum    [sha256.Size]byte
 	value  T
-	broken *Broken
+	broken *BrokenFile
 }
 
 // NewFiles returns a reader for the files of a folder, a path below the workspace, with one of the
 // endings, such as ".yaml". A file may have at most maxSize bytes. parse converts a file's text to
 // a value, and must not retain its arguments. An empty workspace has no files.
 func NewFiles[T any](workspace, folder string, endings []string, maxSize int64,
-	parse func(file string, text []byte) (T, *Broken)) *Files[T] {
+	parse func(file string, text []byte) (T, *BrokenFile)) *Files[T] {
 	return &Files[T]{
 		workspace: workspace, folder: folder, endings: endings, maxSize: maxSize, parse: parse,
 		lock: make(chan struct{}, 1), cache: map[string]cachedFile[T]{},
@@ -78,7 +78,7 @@ func (f *Files[T]) WithSkills() *Files[T] {
 // Read returns the current files, sorted by name, and the unusable files. A missing folder has no
 // files. It reads nothing outside of the workspace, whatever links there are. The only error is the
 // context's; files read until then stay cached.
-func (f *Files[T]) Read(ctx context.Context) ([]File[T], []Broken, error) {
+func (f *Files[T]) Read(ctx context.Context) ([]File[T], []BrokenFile, error) {
 	if f.workspace == "" {
 		return nil, nil, nil
 	}
@@ -93,16 +93,16 @@ func (f *Files[T]) Read(ctx context.Context) ([]File[T], []Broken, error) {
 		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, []Broken{{File: f.folder, Reason: unreadable(err)}}, nil
+		return nil, []BrokenFile{{File: f.folder, Reason: unreadable(err)}}, nil
 	}
 	defer root.Close()
 	names, err := f.list(root)
 	if err != nil {
-		return nil, []Broken{{File: f.folder, Reason: unreadable(err)}}, nil
+		return nil, []BrokenFile{{File: f.folder, Reason: unreadable(err)}}, nil
 	}
-	var broken []Broken
+	var broken []BrokenFile
 	if more := len(names) - MaxFiles; more > 0 {
-		broken = append(broken, Broken{
+		broken = append(broken, BrokenFile{
 			File:   path.Join(f.folder, names[MaxFiles]),
 			Reason: fmt.Sprintf("it and %d more are not read: %d files are the most", more-1, MaxFiles),
 		})
@@ -118,7 +118,7 @@ func (f *Files[T]) Read(ctx context.Context) ([]File[T], []Broken, error) {
 		now, err := f.read(root, name, maxFolder-size)
 		if err != nil {
 			delete(f.cache, name)
-			broken = append(broken, Broken{File: name, Reason: unreadable(err)})
+			broken = append(broken, BrokenFile{File: name, Reason: unreadable(err)})
 			continue
 		}
 		f.cache[name] = now

@@ -37,10 +37,10 @@ func age(t testing.TB, file string) {
 // texts returns files whose value is their text, and the number of parsed files.
 func texts(workspace string) (files *Files[string], parsed *int) {
 	parsed = new(int)
-	return NewFiles(workspace, "f", []string{".yaml", ".json"}, 1000, func(file string, text []byte) (string, *Broken) {
+	return NewFiles(workspace, "f", []string{".yaml", ".json"}, 1000, func(file string, text []byte) (string, *BrokenFile) {
 		*parsed++
 		if strings.HasPrefix(string(text), "bad") {
-			return "", &Broken{File: file, Line: 1, Reason: "it is bad"}
+			return "", &BrokenFile{File: file, Line: 1, Reason: "it is bad"}
 		}
 		return string(text), nil
 	}), parsed
@@ -72,7 +72,7 @@ func TestFiles(t *testing.T) {
 	if diff := cmp.Diff([]File[string]{{"f/a.json", "a"}, {"f/b.yaml", "b"}, {"f/same.yaml", "b"}}, files); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	want := []Broken{
+	want := []BrokenFile{
 		{File: "f/c.yaml", Line: 1, Reason: "it is bad"},
 		{File: "f/huge.yaml", Reason: "it cannot be read: it has more than 1000 bytes"},
 		{File: "f/link.yaml", Reason: "it cannot be read: path escapes from parent"},
@@ -151,7 +151,8 @@ func TestTooManyFiles(t *testing.T) {
 	}
 	reader, _ := texts(workspace)
 	files, broken, err := reader.Read(t.Context())
-	if diff := cmp.Diff([]Broken{{File: "f/0500.yaml", Reason: "it and 2 more are not read: 500 files are the most"}}, broken); diff != "" ||
+	if diff := cmp.Diff([]BrokenFile{{File: "f/0500.yaml", Reason: "it and 2 more are not read: 500 files are the most"}},
+		broken); diff != "" ||
 		len(files) != MaxFiles || err != nil {
 		t.Error(len(files), err, diff)
 	}
@@ -164,9 +165,9 @@ func TestLargeFolder(t *testing.T) {
 	for i := range 5 {
 		write(t, workspace, fmt.Sprintf("f/%d.yaml", i), strings.Repeat("x", 4<<20))
 	}
-	reader := NewFiles(workspace, "f", []string{".yaml"}, 5<<20, func(string, []byte) (int, *Broken) { return 0, nil })
+	reader := NewFiles(workspace, "f", []string{".yaml"}, 5<<20, func(string, []byte) (int, *BrokenFile) { return 0, nil })
 	files, broken, err := reader.Read(t.Context())
-	want := []Broken{{File: "f/4.yaml", Reason: "it cannot be read: it and the files before it have more than 16777216 bytes together"}}
+	want := []BrokenFile{{File: "f/4.yaml", Reason: "it cannot be read: it and the files before it have more than 16777216 bytes together"}}
 	if diff := cmp.Diff(want, broken); diff != "" || len(files) != 4 || err != nil {
 		t.Error(len(files), err, diff)
 	}
@@ -180,7 +181,7 @@ func TestFilesOfACallThatEnded(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	parsed := 0
-	reader := NewFiles(workspace, "f", []string{".yaml"}, 100, func(string, []byte) (int, *Broken) {
+	reader := NewFiles(workspace, "f", []string{".yaml"}, 100, func(string, []byte) (int, *BrokenFile) {
 		parsed++
 		cancel()
 		return parsed, nil

@@ -54,7 +54,7 @@ func repositoryName(dir string) string {
 	for root := dir; ; root = filepath.Dir(root) {
 		config, found := repositoryConfig(filepath.Join(root, ".git"))
 		if found {
-			origin := normalised(originOf(config))
+			origin := normalise(originOf(config))
 			if below, err := filepath.Rel(root, dir); origin != "" && err == nil && below != "." {
 				origin += "//" + filepath.ToSlash(below)
 			}
@@ -136,9 +136,9 @@ func originOf(config string) string {
 	return ""
 }
 
-// normalised returns the host and path of a repository's URL, independent of the protocol. It is ""
+// normalise returns the host and path of a repository's URL, independent of the protocol. It is ""
 // for a local path, which is meaningless elsewhere.
-func normalised(origin string) string {
+func normalise(origin string) string {
 	host, place := "", ""
 	if u, err := url.Parse(origin); err == nil && u.Host != "" {
 		host, place = u.Hostname(), u.Path

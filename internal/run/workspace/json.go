@@ -12,10 +12,10 @@ import (
 )
 
 // parseJSON parses a JSON object. An empty text is an empty document.
-func parseJSON(file string, text []byte) (Document, *Broken) {
+func parseJSON(file string, text []byte) (Document, *BrokenFile) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if !utf8.Valid(text) {
-		return Document{}, &Broken{File: file, Reason: notUTF8}
+		return Document{}, &BrokenFile{File: file, Reason: notUTF8}
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return Document{File: file}, nil
@@ -24,9 +24,9 @@ func parseJSON(file string, text []byte) (Document, *Broken) {
 		at: place{line: 1, column: 1}}
 	r.dec.UseNumber()
 	if open, err := r.dec.Token(); err == nil && open != json.Delim('{') {
-		return Document{}, &Broken{File: file, Line: 1, Column: 1, Reason: notPairs}
+		return Document{}, &BrokenFile{File: file, Line: 1, Column: 1, Reason: notPairs}
 	} else if err != nil {
-		return Document{}, r.broken(file, err)
+		return Document{}, r.asBroken(file, err)
 	}
 	r.note("", r.at)
 	value, err := r.object("")
@@ -36,7 +36,7 @@ func parseJSON(file string, text []byte) (Document, *Broken) {
 		}
 	}
 	if err != nil {
-		return Document{}, r.broken(file, err)
+		return Document{}, r.asBroken(file, err)
 	}
 	return Document{File: file, Value: value, places: r.places}, nil
 }
@@ -70,9 +70,9 @@ func (r *jsonReader) placeOf(offset int) place {
 	return r.at
 }
 
-func (r *jsonReader) broken(file string, err error) *Broken {
+func (r *jsonReader) asBroken(file string, err error) *BrokenFile {
 	var at place
-	var known *Broken
+	var known *BrokenFile
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &known):
@@ -86,7 +86,7 @@ func (r *jsonReader) broken(file string, err error) *Broken {
 	default:
 		at = r.next()
 	}
-	return &Broken{File: file, Line: at.line, Column: at.column, Reason: err.Error()}
+	return &BrokenFile{File: file, Line: at.line, Column: at.column, Reason: err.Error()}
 }
 
 func (r *jsonReader) object(at string) (map[string]any, error) {
@@ -100,7 +100,7 @@ func (r *jsonReader) object(at string) (map[string]any, error) {
 		name := token.(string) // the decoder rejects other names
 		pointer := jsonx.Pointer(at, name)
 		if _, twice := object[name]; twice {
-			return nil, &Broken{Line: begins.line, Column: begins.column,
+			return nil, &BrokenFile{Line: begins.line, Column: begins.column,
 				Reason: fmt.Sprintf("%q stands there twice: first in line %d", short(name), r.places[pointer].line)}
 		}
 		if !r.note(pointer, begins) {

@@ -43,7 +43,7 @@ func BoundSchema(raw json.RawMessage) (Schema, error) {
 	if err := jsonx.Decode(raw, &doc); err != nil {
 		return Schema{}, fmt.Errorf("it is not JSON: %w", err)
 	}
-	m := measuring{doc: doc, anchors: map[string]any{}, costs: map[string]cost{}}
+	m := schemaMeter{doc: doc, anchors: map[string]any{}, costs: map[string]cost{}}
 	if err := m.survey(doc); err != nil {
 		return Schema{}, err
 	}
@@ -82,8 +82,8 @@ func (c cost) plus(other cost) cost {
 	return cost{c.values + other.values, c.patterns + other.patterns}
 }
 
-// measuring is the state of measuring a schema.
-type measuring struct {
+// schemaMeter is the state of measuring a schema.
+type schemaMeter struct {
 	doc     any
 	nodes   int
 	pairs   bool
@@ -100,7 +100,7 @@ var (
 )
 
 // survey counts all values and collects the anchors.
-func (m *measuring) survey(part any) error {
+func (m *schemaMeter) survey(part any) error {
 	if m.nodes++; m.nodes > maxSchemaNodes {
 		return fmt.Errorf("it has more than %d values", maxSchemaNodes)
 	}
@@ -131,7 +131,7 @@ func (m *measuring) survey(part any) error {
 }
 
 // cost measures a schema, or a list of schemas, with references expanded.
-func (m *measuring) cost(part any) (sum cost, err error) {
+func (m *schemaMeter) cost(part any) (sum cost, err error) {
 	sum.values = 1
 	add := func(c cost, err error) error {
 		sum = sum.plus(c)
@@ -179,7 +179,7 @@ func (m *measuring) cost(part any) (sum cost, err error) {
 }
 
 // target measures the target of a reference.
-func (m *measuring) target(reference string) (cost, error) {
+func (m *schemaMeter) target(reference string) (cost, error) {
 	if c, known := m.costs[reference]; known {
 		return c, nil
 	}
@@ -197,7 +197,7 @@ func (m *measuring) target(reference string) (cost, error) {
 	return c, err
 }
 
-func (m *measuring) find(reference string) (part any, ok bool) {
+func (m *schemaMeter) find(reference string) (part any, ok bool) {
 	pointer, local := strings.CutPrefix(reference, "#")
 	if !local {
 		return nil, false

@@ -3,7 +3,7 @@
 //
 // The author of those files need not be the user, so reading them is bounded in time and memory. It
 // only reads regular files of limited size, opens them without waiting, and rejects deep nesting or
-// too many values before parsing. An unusable file is [Broken], with line and reason, and does not
+// too many values before parsing. An unusable file is [BrokenFile], with line and reason, and does not
 // hide the others.
 package workspace
 

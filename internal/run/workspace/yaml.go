@@ -11,13 +11,13 @@ import (
 
 // ParseYAML parses one YAML document that is an object, into JSON values. A text without a document
 // is a Document without a Value. Anchors, aliases, tags and keys that are not scalars are errors.
-func ParseYAML(file string, text []byte) (Document, *Broken) {
+func ParseYAML(file string, text []byte) (Document, *BrokenFile) {
 	if !utf8.Valid(text) {
-		return Document{}, &Broken{File: file, Reason: notUTF8}
+		return Document{}, &BrokenFile{File: file, Reason: notUTF8}
 	}
 	d, err := readYAML(text)
 	if fault, ok := errors.AsType[*yamlx.Error](err); ok {
-		return Document{}, &Broken{File: file, Line: fault.Line, Column: fault.Column, Reason: fault.Reason}
+		return Document{}, &BrokenFile{File: file, Line: fault.Line, Column: fault.Column, Reason: fault.Reason}
 	}
 	d.File = file
 	return d, nil

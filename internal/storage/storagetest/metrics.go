@@ -42,7 +42,7 @@ func written(name, kind string, n int, value float64, labels map[string]string) 
 	}
 }
 
-func writePoint(t *testing.T, db *storage.DB, w metric.Write) metric.Written {
+func writePoint(t *testing.T, db *storage.DB, w metric.Write) metric.WriteResult {
 	t.Helper()
 	got, err := db.Metrics().Write(t.Context(), w, metric.Keep{})
 	noError(t, err)
@@ -68,7 +68,7 @@ func keepSeries(t *testing.T, db *storage.DB) {
 	equal(t, writePoint(t, db, written("m", metric.Counter, 0, 5, red)).Current, 5.0)
 	add := written("m", "", 1, 2.5, red)
 	add.Add = true
-	equal(t, writePoint(t, db, add), metric.Written{Metric: metric.Metric{Name: "m", Type: metric.Counter}, Current: 7.5})
+	equal(t, writePoint(t, db, add), metric.WriteResult{Metric: metric.Metric{Name: "m", Type: metric.Counter}, Current: 7.5})
 	equal(t, writePoint(t, db, written("m", "", 2, 1, odd)).Current, 1.0)
 	equal(t, writePoint(t, db, written("n", "", 3, -1, nil)).Type, metric.Gauge)
 	var refused *toolfold.Error
@@ -91,7 +91,7 @@ func keepSeries(t *testing.T, db *storage.DB) {
 	}
 	list, err := db.Metrics().List(t.Context())
 	noError(t, err)
-	equal(t, list, []metric.Listed{
+	equal(t, list, []metric.Overview{
 		{Metric: metric.Metric{Name: "m", Type: metric.Counter}, Series: 2, Points: 3, Last: point(2, 1), Total: 8.5,
 			Statistics: metric.Statistics{Sum: 13.5, Min: 1, Max: 7.5}},
 		{Metric: metric.Metric{Name: "n", Type: metric.Gauge}, Series: 1, Points: 1, Last: point(3, -1), Total: -1,
@@ -127,7 +127,7 @@ func packPoints(t *testing.T, db *storage.DB) {
 	for _, p := range want {
 		sum += p.Value
 	}
-	equal(t, list[0], metric.Listed{
+	equal(t, list[0], metric.Overview{
 		Metric: metric.Metric{Name: "m", Type: metric.Gauge}, Series: 1, Points: 1200, Last: want[1199], Total: want[1199].Value,
 		Statistics: metric.Statistics{Sum: sum, Min: 0, Max: 6},
 	})

@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-// Bounded collects written text. A write beyond its limit fails; as output of a [Command] that ends
+// BoundedBuffer collects written text. A write beyond its limit fails; as output of a [Command] that ends
 // the program. It has no method such as ReadFrom, which io.Copy would prefer to Write.
-type Bounded struct {
+type BoundedBuffer struct {
 	Limit int  // bytes
 	Full  bool // a write exceeded the limit
 	text  bytes.Buffer
 }
 
 // Write implements [io.Writer].
-func (b *Bounded) Write(p []byte) (int, error) {
+func (b *BoundedBuffer) Write(p []byte) (int, error) {
 	if b.Full = b.Full || b.text.Len()+len(p) > b.Limit; b.Full {
 		return 0, errors.New("the output is too long")
 	}
@@ -22,7 +22,7 @@ func (b *Bounded) Write(p []byte) (int, error) {
 }
 
 // Bytes returns the text written within the limit.
-func (b *Bounded) Bytes() []byte { return b.text.Bytes() }
+func (b *BoundedBuffer) Bytes() []byte { return b.text.Bytes() }
 
 // String returns the text written within the limit.
-func (b *Bounded) String() string { return b.text.String() }
+func (b *BoundedBuffer) String() string { return b.text.String() }

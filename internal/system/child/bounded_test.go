@@ -16,11 +16,11 @@ func TestBounded(t *testing.T) {
 		_, _ = w.Write(make([]byte, 4000))
 		w.Close()
 	}()
-	b := &Bounded{Limit: 3999}
+	b := &BoundedBuffer{Limit: 3999}
 	if _, err := io.Copy(b, r); err == nil || !b.Full {
 		t.Errorf("%d bytes were kept, %v", len(b.Bytes()), err)
 	}
-	b = &Bounded{Limit: 3}
+	b = &BoundedBuffer{Limit: 3}
 	if _, err := b.Write([]byte("abc")); err != nil || b.Full || b.String() != "abc" {
 		t.Errorf("%q, %v", b.String(), err)
 	}

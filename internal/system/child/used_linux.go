@@ -11,9 +11,9 @@ import (
 // tick is the unit of times in /proc, on all processors that Go supports.
 const tick = time.Second / 100
 
-// running returns the processor time of the other processes in this process group, and of their
+// runningTime returns the processor time of the other processes in this process group, and of their
 // children that they have waited for.
-func running() (sum time.Duration) {
+func runningTime() (sum time.Duration) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return 0

@@ -4,5 +4,5 @@ package child
 
 import "time"
 
-// running returns zero, because the times of other processes cannot be read here.
-func running() time.Duration { return 0 }
+// runningTime returns zero, because the times of other processes cannot be read here.
+func runningTime() time.Duration { return 0 }

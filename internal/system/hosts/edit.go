@@ -74,9 +74,9 @@ func (h *Host) in(text []byte, server string) *Host {
 // errByHand is the error for an edit that could lose something.
 var errByHand = errors.New("its layout would not survive the edit: paste the entry by hand")
 
-// Handing returns the host with an entry that passes variables to the server. A host that passes
+// WithVariables returns the host with an entry that passes variables to the server. A host that passes
 // all variables is returned unchanged.
-func (h *Host) Handing(variables []string) *Host {
+func (h *Host) WithVariables(variables []string) *Host {
 	if !h.Keeps() || len(variables) == 0 {
 		return h
 	}
@@ -163,7 +163,7 @@ func (h *Host) Restore(text, former []byte) ([]byte, error) {
 		return h.edit().set(text, entry, h.list(Server)...)
 	}
 	without, err := h.Remove(text, Server)
-	if names, _ := h.allowed(former); err == nil && !slices.Contains(names, Server) {
+	if names, _ := h.allowedTools(former); err == nil && !slices.Contains(names, Server) {
 		without, err = h.Dismiss(without)
 	}
 	if err != nil || h.format == tomlFile {
@@ -201,7 +201,7 @@ func ending(text []byte) string {
 // replaceInTable sets the command and its arguments in the entry's table. It returns an error if
 // anything else would change.
 func (h *Host) replaceInTable(text []byte, command string, args []string) ([]byte, error) {
-	text, mark := unmarked(text)
+	text, mark := splitMark(text)
 	var before, after, ours map[string]any
 	if toml.Unmarshal(text, &before) != nil || toml.Unmarshal([]byte(h.table(command, args)), &ours) != nil {
 		return nil, errByHand
@@ -278,7 +278,7 @@ func (h *Host) Remove(text []byte, server string) ([]byte, error) {
 		return text, err
 	}
 	if h.format == tomlFile {
-		bare, mark := unmarked(text)
+		bare, mark := splitMark(text)
 		rest, _, _, err := h.cutTable(bare, server)
 		return slices.Concat(mark, rest), err
 	}
@@ -306,8 +306,8 @@ func (h *Host) server(all map[string]any, server string) any {
 	return list[server]
 }
 
-// unmarked splits the byte order mark off a TOML text.
-func unmarked(text []byte) (bare, mark []byte) {
+// splitMark splits the byte order mark off a TOML text.
+func splitMark(text []byte) (bare, mark []byte) {
 	bare = bytes.TrimPrefix(text, []byte("\ufeff"))
 	return bare, text[:len(text)-len(bare)]
 }

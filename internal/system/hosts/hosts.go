@@ -57,11 +57,11 @@ type Host struct {
 	// process is the process name of the host; empty = its command.
 	process string
 
-	Add     string // the host's own command that adds the entry; empty if there is no such command
-	Approve string // how calls are approved, interactively and headless
-	Rules   string // what its permission rules can select
-	Note    string // other differences; may be empty
-	Sends   *Sends // nil if not recorded
+	Add     string   // the host's own command that adds the entry; empty if there is no such command
+	Approve string   // how calls are approved, interactively and headless
+	Rules   string   // what its permission rules can select
+	Note    string   // other differences; may be empty
+	Rewrite *Rewrite // nil if not recorded
 }
 
 // form is another layout of a host's file.
@@ -71,7 +71,7 @@ type form struct {
 }
 
 // Hosts lists the hosts.
-var Hosts = located([]Host{{
+var Hosts = locate([]Host{{
 	Name: "claude-code", Aliases: []string{"claude"}, Title: "Claude Code", Program: "claude", key: "mcpServers", entry: withType("stdio"),
 	Paths:   everywhere("${CLAUDE_CONFIG_DIR:-~}/.claude.json"),
 	Project: []string{".mcp.json"},
@@ -79,7 +79,7 @@ var Hosts = located([]Host{{
 	Approve: "Asks at the first call of each tool. Headless (`claude -p`): `--allowedTools mcp__toolfold`, or for one tool " +
 		"`mcp__toolfold__memory` with `mcp__toolfold__tools`, which only reads and explains it.",
 	Rules: "By tool, not by action: allowing `mcp__toolfold__memory` also allows `clear`.",
-	Sends: &Sends{
+	Rewrite: &Rewrite{
 		Version: "2.1.330", Instructions: true, MaxText: 2048, name: joined("mcp__", "__"), definition: anthropic, line: nameOnly,
 		Also: "sends every definition with ENABLE_TOOL_SEARCH=false, and with models that cannot search",
 	},
@@ -93,7 +93,7 @@ var Hosts = located([]Host{{
 		"`[mcp_servers.toolfold]` has `default_tools_approval_mode = \"approve\"`.",
 	Rules: "By tool, with `approval_mode` in a table such as `[mcp_servers.toolfold.tools.memory]`.",
 	Note:  "It starts servers with little of the environment: put `TOOLFOLD_…` and `XDG_DATA_HOME` into `[mcp_servers.toolfold.env]`.",
-	Sends: &Sends{
+	Rewrite: &Rewrite{
 		Version: "0.171.0", Instructions: true, name: alone, schema: bare, definition: responses, serverLine: namespace,
 		searches: func(model string) bool { return codexModel().MatchString(model) },
 		Also: "puts the tools of a server into a namespace; drops formats, bounds and defaults; sends every definition to models that it " +
@@ -114,7 +114,7 @@ var Hosts = located([]Host{{
 	Add:     "gemini mcp add --scope user toolfold toolfold serve --for=gemini",
 	Approve: "Asks; `\"trust\": true` in the entry allows all, `--approval-mode=yolo` everything. The folder must be trusted.",
 	Rules:   "By tool, with `includeTools` and `excludeTools` in the entry.",
-	Sends: &Sends{
+	Rewrite: &Rewrite{
 		Version: "0.61.0", Instructions: true, name: joined("mcp_", "_"), schema: waiting, definition: gemini,
 		Also: "adds wait_for_previous to every tool",
 	},
@@ -125,7 +125,7 @@ var Hosts = located([]Host{{
 	Project: []string{"opencode.json", "opencode.jsonc"},
 	Approve: "Allowed unless `permission` in its settings is `ask` or `deny`.",
 	Rules:   "By tool name with patterns: `toolfold_memory`, `toolfold_*`.",
-	Sends: &Sends{
+	Rewrite: &Rewrite{
 		Version: "1.18.33", Instructions: true, name: joined("", "_"), schema: closed, definition: chat,
 		Also: "adds additionalProperties: false to every tool",
 	},
@@ -137,7 +137,7 @@ var Hosts = located([]Host{{
 	Add:     "qwen mcp add --scope user toolfold toolfold serve --for=qwen",
 	Approve: "Asks; `\"trust\": true` in the entry or `--yolo` allows all.",
 	Rules:   "By tool, with `includeTools` and `excludeTools` in the entry.",
-	Sends: &Sends{
+	Rewrite: &Rewrite{
 		Version: "0.15.10", name: joined("mcp__", "__"), definition: chat, line: boldName,
 	},
 }, {
@@ -147,7 +147,7 @@ var Hosts = located([]Host{{
 	Paths:   everywhere("~/.copilot/mcp-config.json"),
 	Approve: "Asks; headless: `--allow-tool=toolfold`, or `--allow-tool='toolfold(memory)'` for one tool.",
 	Rules:   "By tool.",
-	Sends: &Sends{
+	Rewrite: &Rewrite{
 		Version: "1.0.102", name: joined("", "-"), definition: chat,
 		Also: "moves bounds and formats into descriptions, which is not counted: 4 to 10 % more with many of them",
 	},
@@ -159,7 +159,7 @@ var Hosts = located([]Host{{
 	Add:     "cline mcp add --yes toolfold -- toolfold serve --for=cline",
 	Approve: "Asks; `autoApprove` in the entry lists tools that need no question.",
 	Rules:   "By tool, with `autoApprove`.",
-	Sends: &Sends{
+	Rewrite: &Rewrite{
 		Version: "3.0.65", name: joined("", "__"), definition: chat,
 	},
 }, {
@@ -271,8 +271,8 @@ var Hosts = located([]Host{{
 		"`--allowed-hosts`.",
 }})
 
-// located sets Path for each host with Paths.
-func located(hosts []Host) []Host {
+// locate sets Path for each host with Paths.
+func locate(hosts []Host) []Host {
 	for i := range hosts {
 		if paths := hosts[i].Paths; len(paths.Linux) > 0 {
 			hosts[i].Path = paths.existing
@@ -390,9 +390,9 @@ func (h *Host) Snippet(command string, args []string) string {
 	case yamlList:
 		list := ""
 		for _, arg := range args {
-			list += "\n      - " + quoted(arg)
+			list += "\n      - " + quote(arg)
 		}
-		return fmt.Sprintf("%s:\n  - name: %s\n    command: %s\n    args:%s\n", h.key, Server, quoted(command), list)
+		return fmt.Sprintf("%s:\n  - name: %s\n    command: %s\n    args:%s\n", h.key, Server, quote(command), list)
 	case nothing:
 		return ""
 	}
@@ -422,4 +422,4 @@ func (h *Host) table(command string, args []string) string {
 	return b.String()
 }
 
-func quoted(text string) string { return string(ordered.MustJSON(text)) }
+func quote(text string) string { return string(ordered.MustJSON(text)) }

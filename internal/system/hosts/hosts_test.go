@@ -114,7 +114,7 @@ func TestHanding(t *testing.T) {
 		if h.Path == nil {
 			continue
 		}
-		with, err := h.Handing([]string{"HOSTS_SET", "HOSTS_UNSET"}).Put(nil, binary, args)
+		with, err := h.WithVariables([]string{"HOSTS_SET", "HOSTS_UNSET"}).Put(nil, binary, args)
 		if err != nil {
 			t.Fatalf("%s: %v", h.Name, err)
 		}
@@ -122,7 +122,7 @@ func TestHanding(t *testing.T) {
 			t.Errorf("%s: %s", h.Name, with)
 		}
 		e := h.Entry(with)
-		if h.Keeps() && (!slices.Equal(e.Variables(), []string{"HOSTS_SET"}) || !slices.Contains(e.Filled(".").Env, "HOSTS_SET=value")) {
+		if h.Keeps() && (!slices.Equal(e.Variables(), []string{"HOSTS_SET"}) || !slices.Contains(e.Fill(".").Env, "HOSTS_SET=value")) {
 			t.Errorf("%s hands on %q in %s", h.Name, e.Variables(), with)
 		}
 		if e.Command[0] != binary || len(e.Unread) > 0 {

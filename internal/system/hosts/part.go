@@ -41,7 +41,7 @@ func (h *Host) Take(text []byte, server string) (rest []byte, p Part, err error)
 		p.Key, p.After, p.Text = lines.Key, lines.After, lines.Text
 		return rest, p, err
 	}
-	text, mark := unmarked(text)
+	text, mark := splitMark(text)
 	if p.Key = server; !slices.ContainsFunc(slices.Collect(strings.Lines(string(text))), h.tableHeader(server).MatchString) {
 		return nil, p, fmt.Errorf("it is no table of its own: write it as [%s.%s] and import again", h.key, server)
 	}
@@ -88,7 +88,7 @@ func (h *Host) Give(text []byte, p Part) ([]byte, error) {
 	if has, err := h.Has(text, p.Key); has || err != nil {
 		return nil, cmp.Or(err, fmt.Errorf("it has %q already", p.Key))
 	}
-	text, mark := unmarked(text)
+	text, mark := splitMark(text)
 	end := newline(text)
 	block := p.Lead + p.Text
 	given := strings.TrimRight(string(text), "\r\n")
@@ -160,12 +160,12 @@ func (h *Host) ValueOf(p Part) (json.RawMessage, error) {
 // Admits reports whether the text of the host's file allows a server: the list of allowed servers
 // has it, or is missing or empty.
 func (h *Host) Admits(text []byte, server string) (bool, error) {
-	allowed, err := h.allowed(text)
+	allowed, err := h.allowedTools(text)
 	return len(allowed) == 0 || slices.Contains(allowed, server), err
 }
 
-// allowed lists the servers that the host allows. If it is empty, the host allows all.
-func (h *Host) allowed(text []byte) ([]string, error) {
+// allowedTools lists the servers that the host allows. If it is empty, the host allows all.
+func (h *Host) allowedTools(text []byte) ([]string, error) {
 	if h.allow == nil || len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
 	}
@@ -184,7 +184,7 @@ func (h *Host) admit(text []byte) ([]byte, error) {
 
 // Dismiss removes the entry's name from the list of allowed servers.
 func (h *Host) Dismiss(text []byte) ([]byte, error) {
-	allowed, err := h.allowed(text)
+	allowed, err := h.allowedTools(text)
 	if i := slices.Index(allowed, Server); i >= 0 && err == nil {
 		return jsonedit.Drop(text, i, h.allow...)
 	}

@@ -52,11 +52,11 @@ type Entry struct {
 
 	Asks []string // tools for which the host always asks, in spite of Approvals; * matches any characters
 
-	Unrevealed *Unrevealed // set if Filled found references to secrets
+	Unrevealed *UnrevealedEntry // set if Filled found references to secrets
 }
 
-// Unrevealed is an entry before [Entry.Filled], which does not read secrets.
-type Unrevealed struct {
+// UnrevealedEntry is an entry before [Entry.Expand], which does not read secrets.
+type UnrevealedEntry struct {
 	Entry     Entry
 	Workspace string
 }
@@ -85,7 +85,7 @@ func matches(list []string, tool string) bool {
 }
 
 // Servers lists the servers in the text of one of the host's files, by name, except the
-// switched-off ones. Variables are not filled in, see [Entry.Filled]. JSON may have comments.
+// switched-off ones. Variables are not filled in, see [Entry.Expand]. JSON may have comments.
 func (h *Host) Servers(text []byte, workspace string) ([]Entry, error) {
 	entries, err := h.Named(text, workspace)
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Off }), err
@@ -254,7 +254,7 @@ func settings(text []byte, format format) (map[string]any, error) {
 	var all map[string]any
 	switch format {
 	case tomlFile:
-		bare, _ := unmarked(text)
+		bare, _ := splitMark(text)
 		if err := toml.Unmarshal(bare, &all); err != nil {
 			return nil, tomlFault(err)
 		}
@@ -502,15 +502,15 @@ func approvals(entry map[string]any) map[string][]string {
 	return found
 }
 
-// Filled returns the entry with its variables filled in from the environment, as hosts do. Problem
+// Fill returns the entry with its variables filled in from the environment, as hosts do. Problem
 // names a variable that cannot be filled in. The user's other settings with servers also use
 // ${NAME}, ${NAME:-default} and ${workspaceFolder}, and $NAME if it is the whole value of a
-// variable or of a header. References to secrets of the keyring stay, see [Entry.Revealed].
-func (e Entry) Filled(workspace string) Entry {
+// variable or of a header. References to secrets of the keyring stay, see [Entry.Reveal].
+func (e Entry) Fill(workspace string) Entry {
 	x := expander{workspace: workspace, own: e.Own}
-	filled := x.filled(e)
+	filled := x.fill(e)
 	if len(x.secrets) > 0 {
-		filled.Unrevealed = &Unrevealed{e, workspace}
+		filled.Unrevealed = &UnrevealedEntry{e, workspace}
 	}
 	return filled
 }
@@ -518,10 +518,10 @@ func (e Entry) Filled(workspace string) Entry {
 // HasSecrets reports whether a filled-in entry has references to secrets of the keyring.
 func (e Entry) HasSecrets() bool { return e.Unrevealed != nil }
 
-// Revealed returns a filled-in entry with secrets in place of the references, and the secrets. It
+// Reveal returns a filled-in entry with secrets in place of the references, and the secrets. It
 // fills in the original entry again, so that a variable whose value looks like a reference is not
 // taken for one.
-func (e Entry) Revealed(read func(name string) (string, error)) (revealed Entry, secrets []string, err error) {
+func (e Entry) Reveal(read func(name string) (string, error)) (revealed Entry, secrets []string, err error) {
 	if e.Unrevealed == nil {
 		return e, nil, nil
 	}
@@ -530,23 +530,23 @@ func (e Entry) Revealed(read func(name string) (string, error)) (revealed Entry,
 		secrets = append(secrets, secret)
 		return secret, err
 	}}
-	revealed = x.filled(e.Unrevealed.Entry)
+	revealed = x.fill(e.Unrevealed.Entry)
 	return revealed, secrets, x.failed
 }
 
 // Secrets lists the names of the keyring secrets that the entry refers to, sorted.
 func (e Entry) Secrets() []string {
 	x := expander{own: e.Own}
-	x.filled(e)
+	x.fill(e)
 	slices.Sort(x.secrets)
 	return slices.Compact(x.secrets)
 }
 
-// Variables lists the environment variables that [Entry.Filled] fills in and that are set, sorted.
+// Variables lists the environment variables that [Entry.Expand] fills in and that are set, sorted.
 // If the entry has secrets, it includes the variables that the keyring needs.
 func (e Entry) Variables() []string {
 	x := expander{own: e.Own}
-	x.filled(e)
+	x.fill(e)
 	if len(x.secrets) > 0 {
 		x.found = append(x.found, keyring.Environment()...)
 	}
@@ -592,7 +592,7 @@ func WithInputs(text string, replace func(id string) string) string {
 	})
 }
 
-func (x *expander) filled(e Entry) Entry {
+func (x *expander) fill(e Entry) Entry {
 	filled := e
 	filled.Dir, filled.URL = x.text(e.Dir), x.text(e.URL)
 	if filled.Dir != "" && !filepath.IsAbs(filled.Dir) {
@@ -686,9 +686,9 @@ var placeholder = regex.Lazy(`\$\{([^}]*)\}|\{(env:[^}]*)\}`)
 // environment matches an environment variable in the spelling of some clients.
 var environment = regex.Lazy(`\$?\{env:([^}]*)\}`)
 
-// Respelled returns the entry with environment variables as ${NAME}. Some clients spell them
+// Respell returns the entry with environment variables as ${NAME}. Some clients spell them
 // ${env:NAME}, {env:NAME} or, as a whole value of env or headers, $NAME.
-func (e Entry) Respelled() Entry {
+func (e Entry) Respell() Entry {
 	plain := func(text string) string { return environment().ReplaceAllString(text, "$${$1}") }
 	e.URL, e.Dir = plain(e.URL), plain(e.Dir)
 	e.Command, e.Env = slices.Clone(e.Command), slices.Clone(e.Env)

@@ -142,7 +142,7 @@ func TestServers(t *testing.T) {
 			t.Errorf("%s: %v", test.host, err)
 		}
 		for i, e := range got {
-			got[i] = e.Filled(workspace)
+			got[i] = e.Fill(workspace)
 		}
 		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", test.host, diff)
@@ -279,7 +279,7 @@ func TestRespelled(t *testing.T) {
 		Env:    []string{"A=${A}", "B=${B:-none}", "C=x$C", "D=${D}"},
 		Header: map[string]string{"Authorization": "Bearer ${TOKEN}", "X": "${X}"},
 	}
-	if diff := cmp.Diff(want, e.Respelled(), cmpopts.IgnoreUnexported(Entry{})); diff != "" {
+	if diff := cmp.Diff(want, e.Respell(), cmpopts.IgnoreUnexported(Entry{})); diff != "" {
 		t.Error(diff)
 	}
 	if e.Env[0] != "A=$A" || e.Header["X"] != "$X" || e.Command[2] != "--key={env:KEY}" {

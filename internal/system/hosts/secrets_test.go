@@ -14,11 +14,11 @@ func TestSecrets(t *testing.T) {
 	if got := e.Secrets(); !slices.Equal(got, []string{"a-KEY", "a.token"}) {
 		t.Errorf("secrets %q", got)
 	}
-	filled := e.Filled(".")
+	filled := e.Fill(".")
 	if filled.Problem != "" || filled.Env[0] != e.Env[0] || !filled.HasSecrets() {
 		t.Errorf("filled %+v", filled)
 	}
-	full, secrets, err := filled.Revealed(func(name string) (string, error) { return "<" + name + ">", nil })
+	full, secrets, err := filled.Reveal(func(name string) (string, error) { return "<" + name + ">", nil })
 	if err != nil || full.Env[0] != "TOKEN=<a.token>" || full.Header["Authorization"] != "Bearer <a.token>" ||
 		full.URL != "https://example.com/?k=<a-KEY>" || full.Command[1] != "--key=<a-KEY>" || !slices.Contains(secrets, "<a-KEY>") {
 		t.Errorf("%v: %+v, %q", err, full, secrets)
@@ -27,7 +27,7 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("the value of a variable was taken for a reference: %q", full.Command[2])
 	}
 	locked := errors.New("locked")
-	if _, _, err := filled.Revealed(func(string) (string, error) { return "", locked }); !errors.Is(err, locked) {
+	if _, _, err := filled.Reveal(func(string) (string, error) { return "", locked }); !errors.Is(err, locked) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -37,15 +37,15 @@ func TestNoSecrets(t *testing.T) {
 		"${keyring:a}": "${keyring:a} is a secret of the keyring, which only upstreams of toolfold get",
 	} {
 		e := Entry{Name: "x", Command: []string{"run"}, Env: []string{"A=" + value}}
-		if got := e.Filled(".").Problem; got != want {
+		if got := e.Fill(".").Problem; got != want {
 			t.Errorf("got %q", got)
 		}
 	}
 	e := Entry{Name: "x", Own: true, Command: []string{"run"}, Env: []string{"A=${keyring:a b}"}}
-	if got := e.Filled(".").Problem; got != "${keyring:a b} names no secret: ${keyring:NAME} takes letters, digits, _, . and -" {
+	if got := e.Fill(".").Problem; got != "${keyring:a b} names no secret: ${keyring:NAME} takes letters, digits, _, . and -" {
 		t.Errorf("got %q", got)
 	}
-	if e := (Entry{Name: "x", Own: true, Command: []string{"run"}}).Filled("."); e.HasSecrets() {
+	if e := (Entry{Name: "x", Own: true, Command: []string{"run"}}).Fill("."); e.HasSecrets() {
 		t.Error("an entry without references has secrets")
 	}
 }

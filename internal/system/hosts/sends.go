@@ -8,9 +8,9 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 )
 
-// Sends describes how a host rewrites a server's tools for a model, as recorded from one version.
+// Rewrite describes how a host rewrites a server's tools for a model, as recorded from one version.
 // The resulting token counts were compared with requests of this version.
-type Sends struct {
+type Rewrite struct {
 	Version      string
 	Instructions bool   // a model is shown the server's instructions
 	MaxText      int    // characters of a description or of instructions, cut beyond; 0 = no limit
@@ -32,38 +32,38 @@ type Sends struct {
 
 // Defers reports whether the host, by default, shows a line for each tool or each server until a
 // model searches for it.
-func (s *Sends) Defers() bool { return s.line != nil || s.serverLine != nil }
+func (s *Rewrite) Defers() bool { return s.line != nil || s.serverLine != nil }
 
 // ByServer reports whether the host shows a line for each server instead of each tool.
-func (s *Sends) ByServer() bool { return s.serverLine != nil }
+func (s *Rewrite) ByServer() bool { return s.serverLine != nil }
 
 // Line returns the line for a tool of a host that defers.
-func (s *Sends) Line(server, tool, description string) string {
+func (s *Rewrite) Line(server, tool, description string) string {
 	return s.line(s.Name(server, tool), description)
 }
 
-// ServerLine returns the line for a server of a host that defers, see [Sends.ByServer].
-func (s *Sends) ServerLine(server, instructions string) string {
+// ServerLine returns the line for a server of a host that defers, see [Rewrite.ByServer].
+func (s *Rewrite) ServerLine(server, instructions string) string {
 	return s.serverLine(server, instructions)
 }
 
 // For returns the host as it treats a model: a model that it does not know to search gets every
 // definition. An empty model is the host's default, which searches.
 func (h *Host) For(model string) *Host {
-	if model == "" || h.Sends == nil || h.Sends.searches == nil || h.Sends.searches(model) {
+	if model == "" || h.Rewrite == nil || h.Rewrite.searches == nil || h.Rewrite.searches(model) {
 		return h
 	}
-	sends := *h.Sends
+	sends := *h.Rewrite
 	sends.line, sends.serverLine = nil, nil
 	other := *h
-	other.Sends = &sends
+	other.Rewrite = &sends
 	return &other
 }
 
 // Model returns the model in the text of the host's file. It is empty if there is no model, or if
 // the host treats all models alike.
 func (h *Host) Model(text []byte) string {
-	if h.Sends == nil || h.Sends.searches == nil {
+	if h.Rewrite == nil || h.Rewrite.searches == nil {
 		return ""
 	}
 	all, _ := settings(text, h.format) // reading the servers returns the error
@@ -75,13 +75,13 @@ func (h *Host) Model(text []byte) string {
 var notInNames = regex.Lazy(`[^a-zA-Z0-9_-]`)
 
 // Name returns the name of a server's tool for models.
-func (s *Sends) Name(server, tool string) string {
+func (s *Rewrite) Name(server, tool string) string {
 	return s.name(notInNames().ReplaceAllString(server, "_"), tool)
 }
 
 // Definition returns the definition of a tool as the host sends it. The schema is compact JSON, or
 // nil if there is no schema.
-func (s *Sends) Definition(server, tool, description string, schema json.RawMessage) (json.RawMessage, error) {
+func (s *Rewrite) Definition(server, tool, description string, schema json.RawMessage) (json.RawMessage, error) {
 	var parsed ordered.Map
 	if s.schema != nil && json.Unmarshal(schema, &parsed) == nil {
 		s.schema(&parsed)
@@ -94,7 +94,7 @@ func (s *Sends) Definition(server, tool, description string, schema json.RawMess
 }
 
 // Cut cuts a text to MaxText characters.
-func (s *Sends) Cut(text string) string {
+func (s *Rewrite) Cut(text string) string {
 	if runes := []rune(text); s.MaxText > 0 && len(runes) > s.MaxText {
 		return string(runes[:s.MaxText])
 	}

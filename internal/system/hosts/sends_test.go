@@ -29,11 +29,11 @@ func TestDefinitions(t *testing.T) {
 		"cline":   `{"type":"function","function":{"name":"a_b__get","description":"Get.","parameters":` + schema + `}}`,
 		"qwen":    `{"type":"function","function":{"name":"mcp__a_b__get","description":"Get.","parameters":` + schema + `}}`,
 	} {
-		got, err := Find(host).Sends.Definition("a b", "get", "Get.", json.RawMessage(schema))
+		got, err := Find(host).Rewrite.Definition("a b", "get", "Get.", json.RawMessage(schema))
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %v\n got %s\nwant %s", host, err, got, want)
 		}
-		if got, err := Find(host).Sends.Definition("a", "get", "", nil); err != nil || !strings.Contains(string(got), `"properties":{`) {
+		if got, err := Find(host).Rewrite.Definition("a", "get", "", nil); err != nil || !strings.Contains(string(got), `"properties":{`) {
 			t.Errorf("%s without a schema: %s, %v", host, got, err)
 		}
 	}
@@ -42,14 +42,14 @@ func TestDefinitions(t *testing.T) {
 func TestLinesOfDeferredTools(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä", 3000)
-	claude, qwen := Find("claude-code").Sends, Find("qwen").Sends
+	claude, qwen := Find("claude-code").Rewrite, Find("qwen").Rewrite
 	if got := claude.Line("a", "get", long); got != "mcp__a__get" {
 		t.Error(got)
 	}
 	if got := qwen.Line("a", "get", long); got != "- **mcp__a__get**: "+long[:320]+"…" {
 		t.Error(got)
 	}
-	if claude.Cut(long) != long[:4096] || qwen.Cut(long) != long || Find("gemini").Sends.Defers() {
+	if claude.Cut(long) != long[:4096] || qwen.Cut(long) != long || Find("gemini").Rewrite.Defers() {
 		t.Error("texts are cut where they were not, or the reverse")
 	}
 }
@@ -66,7 +66,7 @@ func TestLinesOfServers(t *testing.T) {
 		{"s1", strings.Repeat("123456789 ", 25), "- mcp__s1: " + strings.TrimSpace(strings.Repeat("123456789 ", 25))},
 		{"s1", strings.Repeat("12345678901", 23), "- mcp__s1: " + strings.Repeat("12345678901", 23)[:247] + "..."},
 	} {
-		if got := codex.Sends.ServerLine(test[0], test[1]); got != test[2] {
+		if got := codex.Rewrite.ServerLine(test[0], test[1]); got != test[2] {
 			t.Errorf("%q: %q", test[1], got)
 		}
 	}
@@ -74,7 +74,7 @@ func TestLinesOfServers(t *testing.T) {
 		"": true, "gpt-5.5": true, "gpt-5.5-2026-10-01": true, "openai/gpt-5.5": true, "gpt-6.2-sol": true, "gpt-6-sol-mini": true,
 		"gpt-5": false, "gpt-5.4": false, "gpt-6.3-sol": false, "llama3": false,
 	} {
-		if codex.For(model).Sends.Defers() != defers {
+		if codex.For(model).Rewrite.Defers() != defers {
 			t.Errorf("%q: it defers, or does not", model)
 		}
 	}

@@ -96,7 +96,7 @@ func request(ctx context.Context, name string, do func() (string, error)) (strin
 	defer cancel()
 	select {
 	case o := <-done:
-		return o.secret, explained(o.err, name)
+		return o.secret, explain(o.err, name)
 	case <-bound.Done():
 		if err := ctx.Err(); err != nil {
 			return "", fmt.Errorf("waiting for the keyring, which may be locked: %w", err)
@@ -105,8 +105,8 @@ func request(ctx context.Context, name string, do func() (string, error)) (strin
 	}
 }
 
-// explained adds advice for the user to the error of a request.
-func explained(err error, name string) error {
+// explain adds advice for the user to the error of a request.
+func explain(err error, name string) error {
 	var unconnected *net.OpError
 	switch {
 	case err == nil:

@@ -21,7 +21,7 @@ func Path(workspace string) string {
 }
 
 func folders(workspace string) []string {
-	workspace = resolved(workspace)
+	workspace = resolve(workspace)
 	return slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(folder string) bool {
 		real, err := filepath.EvalSymlinks(folder)
 		return err != nil || !filepath.IsAbs(folder) || Holds(workspace, real) || Holds(workspace, folder) ||
@@ -33,7 +33,7 @@ func folders(workspace string) []string {
 func Program(workspace, name string) string {
 	for _, folder := range folders(workspace) {
 		found, err := exec.LookPath(filepath.Join(folder, name))
-		if err == nil && !leadsInto(resolved(workspace), folder, name) {
+		if err == nil && !leadsInto(resolve(workspace), folder, name) {
 			return found
 		}
 	}
@@ -47,7 +47,7 @@ func Temp(workspace string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if Holds(resolved(workspace), parent) {
+	if Holds(resolve(workspace), parent) {
 		return "", errors.New("the folder of temporary files is in the workspace: set TMPDIR to one outside of it")
 	}
 	return os.MkdirTemp(parent, "toolfold-*")
@@ -64,8 +64,8 @@ func leadsInto(workspace, folder, name string) bool {
 	return err != nil || Holds(workspace, real)
 }
 
-// resolved returns the absolute path of a folder with links resolved.
-func resolved(folder string) string {
+// resolve returns the absolute path of a folder with links resolved.
+func resolve(folder string) string {
 	absolute, err := filepath.Abs(folder)
 	if err != nil {
 		return folder

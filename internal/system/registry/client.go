@@ -100,7 +100,7 @@ func (c Client) Search(ctx context.Context, words []string) (found SearchResult,
 				}
 			}
 			if cursor = next; visited[cursor] {
-				return found, c.wrong("its pages lead back to one before")
+				return found, c.invalid("its pages lead back to one before")
 			}
 			visited[cursor] = true
 			query.Set("cursor", cursor)
@@ -120,9 +120,9 @@ func (c Client) page(ctx context.Context, query url.Values) (list []json.RawMess
 	case err != nil:
 		return nil, "", err
 	case page.Servers == nil:
-		return nil, "", c.wrong("the answer has no servers")
+		return nil, "", c.invalid("the answer has no servers")
 	case len(*page.Servers) > 10*pageSize:
-		return nil, "", c.wrong("%d servers came on a page of %d", len(*page.Servers), pageSize)
+		return nil, "", c.invalid("%d servers came on a page of %d", len(*page.Servers), pageSize)
 	}
 	return *page.Servers, page.Metadata.NextCursor, nil
 }
@@ -156,11 +156,11 @@ func (c Client) Server(ctx context.Context, name, version string) (Server, error
 	s, err := read(raw)
 	switch {
 	case err != nil:
-		return s, c.wrong("%s cannot be read: %v", name, err)
+		return s, c.invalid("%s cannot be read: %v", name, err)
 	case s.Name != name:
-		return s, c.wrong("the answer is about %s, not %s", quoted(s.Name), name)
+		return s, c.invalid("the answer is about %s, not %s", quote(s.Name), name)
 	case version != "" && s.Version != version:
-		return s, c.wrong("the answer is about version %s, not %s", quoted(s.Version), version)
+		return s, c.invalid("the answer is about version %s, not %s", quote(s.Version), version)
 	case s.Status == "deleted":
 		return s, fmt.Errorf("%s is deleted at %s: choose another server", name, c.at())
 	}
@@ -199,8 +199,8 @@ func (c Client) bound(ctx context.Context) (context.Context, context.CancelFunc)
 // at names the registry in errors.
 func (c Client) at() string { return "the registry " + cmp.Or(c.URL, Official) }
 
-// wrong returns the error for an invalid answer.
-func (c Client) wrong(format string, args ...any) error {
+// invalid returns the error for an invalid answer.
+func (c Client) invalid(format string, args ...any) error {
 	return fmt.Errorf("%s answers wrongly: %s", c.at(), fmt.Sprintf(format, args...))
 }
 
@@ -244,12 +244,12 @@ func (c Client) get(ctx context.Context, path string, to any) error {
 	}}
 	response, err := client.Do(request)
 	if err != nil {
-		return c.unreached(err)
+		return c.unreachable(err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
-		return c.unreached(err)
+		return c.unreachable(err)
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch {
@@ -257,18 +257,18 @@ func (c Client) get(ctx context.Context, path string, to any) error {
 		return &statusError{response.StatusCode, fmt.Sprintf("%s answers %d %s: try again later, or set another registry",
 			c.at(), response.StatusCode, http.StatusText(response.StatusCode))}
 	case len(body) > maxAnswer:
-		return c.wrong("the answer is longer than %d bytes", maxAnswer)
+		return c.invalid("the answer is longer than %d bytes", maxAnswer)
 	case kind != "application/json" && !strings.HasSuffix(kind, "+json"):
-		return c.wrong("%s came in place of JSON; is that the address of a registry?", quoted(kind))
+		return c.invalid("%s came in place of JSON; is that the address of a registry?", quote(kind))
 	}
 	if err := json.NewDecoder(bytes.NewReader(body)).Decode(to); err != nil {
-		return c.wrong("the JSON cannot be read")
+		return c.invalid("the JSON cannot be read")
 	}
 	return nil
 }
 
-// unreached returns the error for a registry that did not answer.
-func (c Client) unreached(err error) error {
+// unreachable returns the error for a registry that did not answer.
+func (c Client) unreachable(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err // its text contains the whole URL

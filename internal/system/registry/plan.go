@@ -73,7 +73,7 @@ func (s Server) Ways() (ways []Way) {
 	for _, r := range s.Remotes {
 		w := Way{Type: "remote", url: r.URL, sse: r.Type == "sse", headers: r.Headers, variables: r.Variables}
 		if r.Type != "sse" && r.Type != "streamable-http" {
-			w.Problem = fmt.Errorf("the transport %s is not known", quoted(r.Type))
+			w.Problem = fmt.Errorf("the transport %s is not known", quote(r.Type))
 		} else {
 			w.Problem = w.check()
 		}
@@ -122,13 +122,13 @@ func (w *Way) start(p Package) error {
 	from, known := sources[p.RegistryType]
 	switch {
 	case !known:
-		return fmt.Errorf("packages of %s are not known", quoted(p.RegistryType))
+		return fmt.Errorf("packages of %s are not known", quote(p.RegistryType))
 	case p.Transport.Type != "stdio":
-		return fmt.Errorf("it is started here, and talked to by %s: only stdio is supported", quoted(p.Transport.Type))
+		return fmt.Errorf("it is started here, and talked to by %s: only stdio is supported", quote(p.Transport.Type))
 	case p.FileSHA256 != "":
 		return errors.New("its file is to be checked by a SHA-256, which no runner does")
 	case p.RuntimeHint != "" && !slices.Contains(from.runners, p.RuntimeHint):
-		return fmt.Errorf("it is to be started by %s: only %s is supported", quoted(p.RuntimeHint), strings.Join(from.runners, " and "))
+		return fmt.Errorf("it is to be started by %s: only %s is supported", quote(p.RuntimeHint), strings.Join(from.runners, " and "))
 	}
 	if w.Runner = p.RuntimeHint; w.Runner == "" {
 		w.Runner = from.runners[0]
@@ -138,7 +138,7 @@ func (w *Way) start(p Package) error {
 	if p.RegistryType == "oci" {
 		err = w.image(p)
 	} else {
-		err = w.named(p, from)
+		err = w.nameFrom(p, from)
 	}
 	if err != nil {
 		return err
@@ -147,14 +147,14 @@ func (w *Way) start(p Package) error {
 	return err
 }
 
-// named sets the package of a type with a single home.
-func (w *Way) named(p Package, from source) error {
+// nameFrom sets the package of a type with a single home.
+func (w *Way) nameFrom(p Package, from source) error {
 	if !from.form().MatchString(p.Identifier) {
-		return fmt.Errorf("%s is no name of a package of %s", quoted(p.Identifier), p.RegistryType)
+		return fmt.Errorf("%s is no name of a package of %s", quote(p.Identifier), p.RegistryType)
 	}
 	if at, err := url.Parse(p.RegistryBaseURL); p.RegistryBaseURL != "" &&
 		(err != nil || at.Scheme != "https" || at.Host != from.home && !strings.HasSuffix(at.Host, "."+from.home)) {
-		return fmt.Errorf("its package is at %s, which %s does not ask", quoted(p.RegistryBaseURL), w.Runner)
+		return fmt.Errorf("its package is at %s, which %s does not ask", quote(p.RegistryBaseURL), w.Runner)
 	}
 	if err := checkVersion(p.Version); err != nil {
 		return err
@@ -181,13 +181,13 @@ func (w *Way) image(p Package) error {
 	if at := strings.LastIndex(rest, ":"); at > strings.LastIndex(rest, "/") {
 		name, tag = rest[:at], rest[at+1:]
 		if p.Version != "" && p.Version != tag {
-			return fmt.Errorf("its image has the tag %s and the version %s", quoted(tag), quoted(p.Version))
+			return fmt.Errorf("its image has the tag %s and the version %s", quote(tag), quote(p.Version))
 		}
 	}
 	if base := strings.TrimSuffix(p.RegistryBaseURL, "/"); base != "" {
 		host, secure := strings.CutPrefix(base, "https://")
 		if !secure {
-			return fmt.Errorf("its image is at %s, which is not https", quoted(base))
+			return fmt.Errorf("its image is at %s, which is not https", quote(base))
 		}
 		if host != "docker.io" && !strings.HasPrefix(name, host+"/") {
 			name = host + "/" + name
@@ -195,13 +195,13 @@ func (w *Way) image(p Package) error {
 	}
 	switch {
 	case !imageName().MatchString(name):
-		return fmt.Errorf("%s is no name of an image", quoted(p.Identifier))
+		return fmt.Errorf("%s is no name of an image", quote(p.Identifier))
 	case hasSum && !digest().MatchString(sum):
-		return fmt.Errorf("%s is no digest of an image", quoted(sum))
+		return fmt.Errorf("%s is no digest of an image", quote(sum))
 	case tag == "" && !hasSum, strings.EqualFold(tag, "latest") && !hasSum:
-		return fmt.Errorf("its image %s has no version, so it cannot be pinned", quoted(p.Identifier))
+		return fmt.Errorf("its image %s has no version, so it cannot be pinned", quote(p.Identifier))
 	case tag != "" && !imageTag().MatchString(tag):
-		return fmt.Errorf("%s is no tag of an image", quoted(tag))
+		return fmt.Errorf("%s is no tag of an image", quote(tag))
 	}
 	image := name
 	if tag != "" {
@@ -227,11 +227,11 @@ func options(p Package, from source) (list []Argument, err error) {
 		switch {
 		case slices.Contains(from.ignored, option):
 		case slices.Contains(volumes, a.Name) && a.Value != "" && !braces().MatchString(a.Value):
-			return nil, fmt.Errorf("its container is to get %s, which the user does not choose: add it by hand", quoted(a.Value))
+			return nil, fmt.Errorf("its container is to get %s, which the user does not choose: add it by hand", quote(a.Value))
 		case a.Type == "named" && slices.Contains(from.options, option) && option == a.Name:
 			list = append(list, a)
 		default:
-			return nil, fmt.Errorf("its runner is to get %s, which a registry may not give: add it by hand", quoted(option))
+			return nil, fmt.Errorf("its runner is to get %s, which a registry may not give: add it by hand", quote(option))
 		}
 	}
 	return list, nil
@@ -254,7 +254,7 @@ func (w *Way) check() error {
 	for _, v := range w.env {
 		switch {
 		case !variable().MatchString(v.Name):
-			return fmt.Errorf("%s is no name of an environment variable", quoted(v.Name))
+			return fmt.Errorf("%s is no name of an environment variable", quote(v.Name))
 		case powers().MatchString(v.Name):
 			return fmt.Errorf("it is to get the environment variable %s, which can change the program that runs: add it by hand", v.Name)
 		case seen[v.Name]:
@@ -266,7 +266,7 @@ func (w *Way) check() error {
 		name := strings.ToLower(h.Name)
 		switch {
 		case !header().MatchString(h.Name) || slices.Contains(connection, name):
-			return fmt.Errorf("%s is no header that a server can have", quoted(h.Name))
+			return fmt.Errorf("%s is no header that a server can have", quote(h.Name))
 		case seen[name]:
 			return fmt.Errorf("it has the header %s twice", h.Name)
 		}
@@ -274,7 +274,7 @@ func (w *Way) check() error {
 	}
 	for _, a := range slices.Concat(w.before, w.after) {
 		if a.Type != "positional" && a.Type != "named" || a.Type == "named" && !optionName().MatchString(a.Name) {
-			return fmt.Errorf("its argument %s is not valid", quoted(a.Name))
+			return fmt.Errorf("its argument %s is not valid", quote(a.Name))
 		}
 	}
 	for _, q := range w.items() {
@@ -282,7 +282,7 @@ func (w *Way) check() error {
 			return err
 		}
 	}
-	return w.composed()
+	return w.compose()
 }
 
 var optionName = regex.Lazy(`^-{0,2}[A-Za-z0-9][A-Za-z0-9._:-]*$`)
@@ -291,14 +291,14 @@ var optionName = regex.Lazy(`^-{0,2}[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 // variables.
 func (i Input) check(name string) error {
 	if len(i.Variables) > maxInputs || len(i.Choices) > maxInputs {
-		return fmt.Errorf("its %s has too many variables or choices: at most %d", quoted(name), maxInputs)
+		return fmt.Errorf("its %s has too many variables or choices: at most %d", quote(name), maxInputs)
 	}
 	texts := map[string]string{"name": name, "default": i.Default, "value": i.Value}
 	for n, choice := range i.Choices {
 		texts[fmt.Sprintf("choice %d", n+1)] = choice
 	}
 	if err := plain(texts); err != nil {
-		return fmt.Errorf("%s: %w", quoted(name), err)
+		return fmt.Errorf("%s: %w", quote(name), err)
 	}
 	for _, text := range append([]string{i.Default, i.Value}, i.Choices...) {
 		if err := checkNoVariable(name, text); err != nil {
@@ -306,7 +306,7 @@ func (i Input) check(name string) error {
 		}
 	}
 	if i.Default != "" && len(i.Choices) > 0 && !slices.Contains(i.Choices, i.Default) {
-		return fmt.Errorf("the default of %s is not one of its choices", quoted(name))
+		return fmt.Errorf("the default of %s is not one of its choices", quote(name))
 	}
 	for _, inner := range i.Variables {
 		inner.Variables = nil // variables are not nested
@@ -317,9 +317,9 @@ func (i Input) check(name string) error {
 	return nil
 }
 
-// composed returns an error if texts of the registry, once combined, refer to a variable of the
+// compose returns an error if texts of the registry, once combined, refer to a variable of the
 // user.
-func (w *Way) composed() error {
+func (w *Way) compose() error {
 	s, err := w.settings(func(q Question) (string, bool) {
 		if q.Default != "" {
 			return q.Default, true
@@ -337,7 +337,7 @@ func (w *Way) composed() error {
 	}
 	for _, text := range texts {
 		if hosts.HasVariable(text) {
-			return fmt.Errorf("%s asks for a variable of yours", quoted(text))
+			return fmt.Errorf("%s asks for a variable of yours", quote(text))
 		}
 	}
 	return nil

@@ -103,7 +103,7 @@ func IsName(name string) bool { return len(name) <= maxName && serverName().Matc
 func (s Server) check() error {
 	switch {
 	case !IsName(s.Name):
-		return fmt.Errorf("the name %s is not valid", quoted(s.Name))
+		return fmt.Errorf("the name %s is not valid", quote(s.Name))
 	case len(s.Packages) > maxWays || len(s.Remotes) > maxWays:
 		return fmt.Errorf("%d packages and %d remotes are too many: at most %d of each", len(s.Packages), len(s.Remotes), maxWays)
 	}
@@ -130,7 +130,7 @@ func plain(texts map[string]string) error {
 // of the user.
 func checkNoVariable(name, text string) error {
 	if hosts.HasVariable(text) {
-		return fmt.Errorf("its %s %s asks for a variable of yours", name, quoted(text))
+		return fmt.Errorf("its %s %s asks for a variable of yours", name, quote(text))
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func checkNoVariable(name, text string) error {
 // checkVersion returns an error unless a text is one exact version, not a range or a moving name.
 func checkVersion(version string) error {
 	if !pinned().MatchString(version) || wildcard().MatchString(version) || len(version) > 255 {
-		return fmt.Errorf("its version %s is not one version, so it cannot be pinned", quoted(version))
+		return fmt.Errorf("its version %s is not one version, so it cannot be pinned", quote(version))
 	}
 	return nil
 }
@@ -148,17 +148,17 @@ func checkURL(address string) error {
 	at, err := url.Parse(address)
 	switch {
 	case err != nil || at.Host == "":
-		return fmt.Errorf("its address %s is not valid", quoted(address))
+		return fmt.Errorf("its address %s is not valid", quote(address))
 	case at.Scheme != "https":
-		return fmt.Errorf("its address %s is not https", quoted(address))
+		return fmt.Errorf("its address %s is not https", quote(address))
 	case at.User != nil:
 		return fmt.Errorf("its address has a name and password")
 	}
 	return nil
 }
 
-// quoted returns a text of the registry for errors.
-func quoted(text string) string {
+// quote returns a text of the registry for errors.
+func quote(text string) string {
 	if text = DisplayText(text); len(text) > 100 {
 		text = text[:100] + "…"
 	}

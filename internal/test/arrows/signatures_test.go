@@ -142,7 +142,7 @@ import "example.com/internal/text/jsonx"
 // leaks lists the exported declarations of a file that have a type of an internal package of this
 // module in their signature.
 func leaks(file *ast.File) []string {
-	l := leaking{internal: map[string]bool{}}
+	l := leakFinder{internal: map[string]bool{}}
 	for _, spec := range file.Imports {
 		path, _ := strconv.Unquote(spec.Path.Value)
 		if !strings.HasPrefix(path, module+"/") || !strings.Contains(path, "/internal/") {
@@ -167,13 +167,13 @@ func leaks(file *ast.File) []string {
 	return l.found
 }
 
-// leaking collects the results of [leaks].
-type leaking struct {
+// leakFinder collects the results of [leaks].
+type leakFinder struct {
 	internal map[string]bool // names of imported packages
 	found    []string
 }
 
-func (l *leaking) function(d *ast.FuncDecl) {
+func (l *leakFinder) function(d *ast.FuncDecl) {
 	name := d.Name.Name
 	if d.Recv != nil {
 		receiver := ""
@@ -193,7 +193,7 @@ func (l *leaking) function(d *ast.FuncDecl) {
 	}
 }
 
-func (l *leaking) spec(spec ast.Spec) {
+func (l *leakFinder) spec(spec ast.Spec) {
 	switch s := spec.(type) {
 	case *ast.TypeSpec:
 		if s.Name.IsExported() {
@@ -230,7 +230,7 @@ func typeOf(value ast.Expr) ast.Node {
 }
 
 // check finds types of internal packages in a type. It skips unexported members.
-func (l *leaking) check(name string, typ ast.Node) {
+func (l *leakFinder) check(name string, typ ast.Node) {
 	ast.Inspect(typ, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Field:

@@ -51,7 +51,7 @@ func TestForbiddenActionsAreAbsent(t *testing.T) {
 
 // shows reports whether a list has a trace of an action: its legacy name, its
 // signature, or its name in an enum.
-func shows(list []lazy.Listed, e *entry.Entry) bool {
+func shows(list []lazy.ListedTool, e *entry.Entry) bool {
 	for _, l := range list {
 		if e.Legacy || l.Name != e.Action.Family.Name {
 			if l.Name == e.Tool {

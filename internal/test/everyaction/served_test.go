@@ -14,13 +14,13 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// served is a workbench behind HTTP.
-type served struct {
+// servedBench is a workbench behind HTTP.
+type servedBench struct {
 	*workbench.Bench
 	server *httptest.Server
 }
 
-func serveBench(t *testing.T, o surface.Options) *served {
+func serveBench(t *testing.T, o surface.Options) *servedBench {
 	t.Helper()
 	b := workbench.New(t, o)
 	s, err := serve.New(serve.Options{
@@ -31,7 +31,7 @@ func serveBench(t *testing.T, o surface.Options) *served {
 	}
 	server := httptest.NewServer(s.Handler(""))
 	t.Cleanup(server.Close)
-	return &served{b, server}
+	return &servedBench{b, server}
 }
 
 // modern is a request of protocol 2026-07-28, which needs no session.
@@ -57,7 +57,7 @@ func (r toolResult) content(t *testing.T) json.RawMessage {
 	return json.RawMessage(r.Content[0].Text)
 }
 
-func (s *served) callTool(t *testing.T, name string, args json.RawMessage) toolResult {
+func (s *servedBench) callTool(t *testing.T, name string, args json.RawMessage) toolResult {
 	t.Helper()
 	body := fmt.Sprintf(modern, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s,`, name, args))
 	var result toolResult
@@ -65,7 +65,7 @@ func (s *served) callTool(t *testing.T, name string, args json.RawMessage) toolR
 	return result
 }
 
-func (s *served) post(t *testing.T, method, name, body string, result any) {
+func (s *servedBench) post(t *testing.T, method, name, body string, result any) {
 	t.Helper()
 	request := httptest.NewRequest("POST", s.server.URL+"/mcp", strings.NewReader(body))
 	request.RequestURI = ""

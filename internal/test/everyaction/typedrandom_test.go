@@ -32,8 +32,8 @@ const (
 // typedSample is the default number of calls.
 const typedSample = 300
 
-// judged is one line of the file of answers.
-type judged struct {
+// answerLine is one line of the file of answers.
+type answerLine struct {
 	Surface string          `json:"surface"`
 	Tool    string          `json:"tool"`
 	Schema  json.RawMessage `json:"schema,omitempty"` // in lines without an answer, the first of a tool
@@ -63,7 +63,7 @@ func TestRandomAnswersFitOutputSchemas(t *testing.T) {
 		defer buffered.Flush()
 		out = buffered
 	}
-	write := func(line judged) {
+	write := func(line answerLine) {
 		if _, err := out.Write(append(ordered.MustJSON(line), '\n')); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestRandomAnswersFitOutputSchemas(t *testing.T) {
 				continue
 			}
 			right[tool]++
-			write(judged{Surface: name, Tool: tool, Answer: result.StructuredContent})
+			write(answerLine{Surface: name, Tool: tool, Answer: result.StructuredContent})
 			value, err := jsonschema.UnmarshalJSON(bytes.NewReader(result.StructuredContent))
 			if err != nil {
 				t.Fatalf("%s %s: %v", name, tool, err)
@@ -117,7 +117,7 @@ type typedTool struct {
 }
 
 // typedTools returns the tools of the list that have output schemas, and writes these.
-func (s *served) typedTools(t *testing.T, name string, write func(judged)) map[string]typedTool {
+func (s *servedBench) typedTools(t *testing.T, name string, write func(answerLine)) map[string]typedTool {
 	t.Helper()
 	var list struct {
 		Tools []struct {
@@ -137,7 +137,7 @@ func (s *served) typedTools(t *testing.T, name string, write func(judged)) map[s
 		}
 		e := entries[0]
 		tools[l.Name] = typedTool{e.Params(), len(e.Required()), e.Example(), l.OutputSchema}
-		write(judged{Surface: name, Tool: l.Name, Schema: l.OutputSchema})
+		write(answerLine{Surface: name, Tool: l.Name, Schema: l.OutputSchema})
 	}
 	return tools
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
-// failing records the message of a failure instead of failing.
-type failing struct {
+// failureRecorder records the message of a failure instead of failing.
+type failureRecorder struct {
 	testing.TB
 	words string
 }
 
-func (f *failing) Helper() {}
+func (f *failureRecorder) Helper() {}
 
-func (f *failing) Fatalf(format string, args ...any) {
+func (f *failureRecorder) Fatalf(format string, args ...any) {
 	f.words = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
@@ -41,7 +41,7 @@ func TestLimit(t *testing.T) {
 	} {
 		for after, fails := range map[time.Duration]bool{0: false, testwait.Limit - time.Second: false, testwait.Limit + time.Second: true} {
 			synctest.Test(t, func(t *testing.T) {
-				f := &failing{TB: t}
+				f := &failureRecorder{TB: t}
 				done := make(chan struct{})
 				go func() {
 					defer close(done)

@@ -48,7 +48,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 			for _, inner := range slices.Backward(path[i+1:]) {
 				value = []byte(`{` + quoted(inner) + `:` + string(value) + `}`)
 			}
-			return d.checked(d.insert(o, quoted(key)+":"+d.colon, value), path[:i+1], value)
+			return d.check(d.insert(o, quoted(key)+":"+d.colon, value), path[:i+1], value)
 		}
 		place := o.members[m].value
 		if i < len(path)-1 {
@@ -59,7 +59,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 		if equal(d.plain[place.start:place.end], value) {
 			return text, nil
 		}
-		return d.checked(d.replace(place, d.format(value, d.indentAt(place.start), bytes.IndexByte(now, '\n') >= 0)), path, value)
+		return d.check(d.replace(place, d.format(value, d.indentAt(place.start), bytes.IndexByte(now, '\n') >= 0)), path, value)
 	}
 	return text, err
 }
@@ -77,7 +77,7 @@ func Remove(text []byte, path ...string) ([]byte, error) {
 			return text, at(path[:i], twice)
 		}
 		if i == len(path)-1 {
-			return d.checked(d.cut(o, m), path, nil)
+			return d.check(d.cut(o, m), path, nil)
 		}
 		o, err = d.object(o.members[m].value)
 	}
@@ -102,7 +102,7 @@ func Append(text, value []byte, path ...string) ([]byte, error) {
 	if err != nil {
 		return nil, at(path, err)
 	}
-	return d.checked(d.insert(l, "", value), path, ordered.MustJSON(append(d.items(l), value)))
+	return d.check(d.insert(l, "", value), path, ordered.MustJSON(append(d.items(l), value)))
 }
 
 // Drop removes item i of the list at a path of keys, with its comma and its line.
@@ -118,7 +118,7 @@ func Drop(text []byte, i int, path ...string) ([]byte, error) {
 	if i < 0 || i >= len(l.members) {
 		return nil, at(path, fmt.Errorf("it has no item %d", i))
 	}
-	return d.checked(d.cut(l, i), path, ordered.MustJSON(slices.Delete(d.items(l), i, i+1)))
+	return d.check(d.cut(l, i), path, ordered.MustJSON(slices.Delete(d.items(l), i, i+1)))
 }
 
 // Get returns the value at a path of keys as plain JSON, or nil.
@@ -385,9 +385,9 @@ func (d document) cut(o object, i int) []byte {
 	return text
 }
 
-// checked returns an edited text. It is an error if the text differs in more than the member at the
+// check returns an edited text. It is an error if the text differs in more than the member at the
 // path. A nil value means that the member is removed.
-func (d document) checked(edited []byte, path []string, value []byte) ([]byte, error) {
+func (d document) check(edited []byte, path []string, value []byte) ([]byte, error) {
 	var want, got, leaf any
 	if decode(d.plain, &want) != nil || decode(Plain(edited), &got) != nil || value != nil && decode(value, &leaf) != nil {
 		return nil, errors.New("its layout would not survive the edit: make it by hand")

@@ -137,7 +137,7 @@ func Give(text []byte, m Member, path ...string) ([]byte, error) {
 	} else if previous >= 0 {
 		i = previous + 1
 	}
-	return d.checked(d.give(o, i, m), append(slices.Clone(path), m.Key), value)
+	return d.check(d.give(o, i, m), append(slices.Clone(path), m.Key), value)
 }
 
 // give inserts a member at index i of an object.

@@ -25,14 +25,14 @@ func Parse(text string) Pattern {
 }
 
 // AsIs parses a pattern that may contain spaces and commas.
-func AsIs(text string) Pattern { return Pattern(escaped(text, "")) }
+func AsIs(text string) Pattern { return Pattern(escape(text, "")) }
 
 // Name returns a name as rules write it: *, %, separators and invisible characters are escaped as
 // in URLs.
-func Name(name string) string { return escaped(name, "*%") }
+func Name(name string) string { return escape(name, "*%") }
 
-// escaped escapes commas, spaces, unprintable characters and those in more, as in URLs.
-func escaped(text, more string) string {
+// escape escapes commas, spaces, unprintable characters and those in more, as in URLs.
+func escape(text, more string) string {
 	plain := func(r rune) bool { return r != ' ' && r != ',' && unicode.IsPrint(r) && !strings.ContainsRune(more, r) }
 	if !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
 		return text

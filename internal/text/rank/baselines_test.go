@@ -69,17 +69,17 @@ func bm25(tools []setTool, split func(text string) []string) engine {
 }
 
 func bestFive(tools []setTool, words []string, score func(tool int, words []string) float64) []string {
-	type scored struct {
+	type toolScore struct {
 		tool  int
 		score float64
 	}
-	var all []scored
+	var all []toolScore
 	for i := range tools {
 		if s := score(i, words); s > 0 {
-			all = append(all, scored{i, s})
+			all = append(all, toolScore{i, s})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b scored) int {
+	slices.SortStableFunc(all, func(a, b toolScore) int {
 		if a.score > b.score {
 			return -1
 		}

@@ -30,31 +30,31 @@ const (
 type finder struct {
 	x *Index
 
-	asked   []asked
-	byTerm  []int32            // by term: 1 + the index of asked; zero between queries
-	strange map[string]int32   // by word that no document has: index of asked
-	byPair  map[[2]int32]int32 // by pair of indexes of asked: index of the pair in asked
-	sources []source           // grouped by asked
+	terms   []queryTerm
+	byTerm  []int32            // by term: 1 + the index in terms; zero between queries
+	strange map[string]int32   // by word that no document has: index in terms
+	byPair  map[[2]int32]int32 // by pair of indexes in terms: index of the pair in terms
+	sources []source           // grouped by query term
 	words   []string           // terms of a sentence
 	text    []byte             // scratch
-	columns []int32            // indexes of asked that candidates are compared by
-	parts   []int32            // indexes of asked, sentence by sentence
+	columns []int32            // indexes of the terms that candidates are compared by
+	parts   []int32            // indexes in terms, sentence by sentence
 	ends    []int32            // of the sentences, in parts
 	wants   float64            // rarity of all words together
 	guessed int
 
-	direction  direction // of the query
-	scores     []float32 // by slot
-	candidates []int32   // slots
-	place      []int32   // by slot: 1 + the index of the candidate
-	norms      []float64 // by candidate: see BM25
-	cells      []cell    // by candidate and column
-	best       []float64 // by candidate: worth of the best passage
-	round      int32     // counts the comparisons with a source
-	meetings   []meeting // by candidate
-	tallies    []tally   // by passage
-	touched    []int32   // passages with a tally
-	found      []found
+	direction  direction   // of the query
+	scores     []float32   // by slot
+	candidates []int32     // slots
+	place      []int32     // by slot: 1 + the index of the candidate
+	norms      []float64   // by candidate: see BM25
+	cells      []cell      // by candidate and column
+	best       []float64   // by candidate: worth of the best passage
+	round      int32       // counts the comparisons with a source
+	meetings   []pairMatch // by candidate
+	tallies    []tally     // by passage
+	touched    []int32     // passages with a tally
+	matches    []match
 }
 
 // cell is the match of a candidate with one word or pair.
@@ -64,8 +64,8 @@ type cell struct {
 	share float64 // of the best source
 }
 
-// meeting is the match of a candidate with two terms side by side.
-type meeting struct {
+// pairMatch is the match of a candidate with two terms side by side.
+type pairMatch struct {
 	round  int32 // in which the candidate has the first term
 	weight float32
 	inName uint16
@@ -73,14 +73,14 @@ type meeting struct {
 
 // tally adds up the worth of a passage.
 type tally struct {
-	sum  float64
-	last float64 // part of sum, for the last asked
-	asks int32   // 1 + index of the last asked
-	meet int32   // round in which the passage has the first of two terms
+	sum      float64
+	last     float64 // part of sum, for the last query term
+	lastTerm int32   // 1 + index of the last query term
+	meet     int32   // round in which the passage has the first of two terms
 }
 
-// found is a candidate with a worth above zero.
-type found struct {
+// match is a candidate with a worth above zero.
+type match struct {
 	slot     int32
 	worth    float64
 	shared   float64 // part of worth for words that it shares with the query
@@ -93,14 +93,14 @@ var finders = sync.Pool{New: func() any {
 
 // reset forgets the last query.
 func (f *finder) reset(x *Index) {
-	for _, a := range f.asked {
+	for _, a := range f.terms {
 		if a.term != noTerm {
 			f.byTerm[a.term] = 0
 		}
 	}
 	clear(f.strange)
 	clear(f.byPair)
-	f.x, f.asked, f.sources, f.parts, f.ends = x, f.asked[:0], f.sources[:0], f.parts[:0], f.ends[:0]
+	f.x, f.terms, f.sources, f.parts, f.ends = x, f.terms[:0], f.sources[:0], f.parts[:0], f.ends[:0]
 	f.wants, f.guessed = 0, 0
 	if more := len(x.terms) - len(f.byTerm); more > 0 {
 		f.byTerm = append(f.byTerm, make([]int32, more)...)
@@ -207,7 +207,7 @@ func (f *finder) meet(s *source) {
 	first, second := &f.x.terms[s.first], &f.x.terms[s.term]
 	for _, p := range first.postings {
 		if c := f.place[p.slot]; c > 0 {
-			f.meetings[c-1] = meeting{round: f.round}
+			f.meetings[c-1] = pairMatch{round: f.round}
 		}
 	}
 	for _, p := range second.postings {
@@ -241,20 +241,20 @@ func (f *finder) credit(candidate int32, s *source, weight float32, inName uint1
 	if f.x.plain[f.candidates[candidate]] {
 		plain = s.plain
 	}
-	at := &f.cells[int(candidate)*len(f.columns)+int(f.asked[s.asked].column)]
+	at := &f.cells[int(candidate)*len(f.columns)+int(f.terms[s.query].column)]
 	at.value = max(at.value, plain*s.worth*w/(w+f.norms[candidate]))
 	at.named += plain * s.name * float64(inName)
 	at.share = max(at.share, plain*s.share)
 }
 
-// tally records that a passage has a source. Only the best source of each asked counts.
+// tally records that a passage has a source. Only the best source of each query term counts.
 func (f *finder) tally(passage int32, s *source) {
 	t := &f.tallies[passage]
-	if t.asks == 0 {
+	if t.lastTerm == 0 {
 		f.touched = append(f.touched, passage)
 	}
-	if t.asks != s.asked+1 {
-		t.asks, t.last = s.asked+1, 0
+	if t.lastTerm != s.query+1 {
+		t.lastTerm, t.last = s.query+1, 0
 	}
 	if s.worth > t.last {
 		t.sum += s.worth - t.last
@@ -274,30 +274,30 @@ func (f *finder) ratePassages() {
 
 // hits returns the best candidates with a worth above zero.
 func (f *finder) hits(limit int) []Hit {
-	f.found = f.found[:0]
+	f.matches = f.matches[:0]
 	best := 0.0
 	for i, slot := range f.candidates {
 		shared, coverage := f.rate(i)
 		best = max(best, coverage)
-		f.found = append(f.found, found{slot, shared, shared, coverage})
+		f.matches = append(f.matches, match{slot, shared, shared, coverage})
 	}
 	bonus := f.meaningBonus(best)
-	for i := range f.found {
-		f.found[i].worth += bonus * f.near(f.found[i].slot)
+	for i := range f.matches {
+		f.matches[i].worth += bonus * f.near(f.matches[i].slot)
 	}
-	f.found = slices.DeleteFunc(f.found, func(one found) bool { return one.worth <= 0 })
-	slices.SortFunc(f.found, func(a, b found) int {
+	f.matches = slices.DeleteFunc(f.matches, func(one match) bool { return one.worth <= 0 })
+	slices.SortFunc(f.matches, func(a, b match) int {
 		if a.worth != b.worth {
 			return cmp.Compare(b.worth, a.worth)
 		}
 		return cmp.Compare(f.x.docs[a.slot].order, f.x.docs[b.slot].order)
 	})
-	list := make([]Hit, min(limit, len(f.found)))
-	asked := math.Sqrt(f.wants * f.x.rarity(0))
-	for i, one := range f.found[:len(list)] {
-		shown := one.shared / asked * max(one.coverage, leastCoverage)
+	list := make([]Hit, min(limit, len(f.matches)))
+	total := math.Sqrt(f.wants * f.x.rarity(0))
+	for i, one := range f.matches[:len(list)] {
+		shown := one.shared / total * max(one.coverage, leastCoverage)
 		if one.shared == 0 {
-			shown = one.worth / asked * leastCoverage
+			shown = one.worth / total * leastCoverage
 		}
 		score := shown / (shown + evenEvidence)
 		if i > 0 {
@@ -316,7 +316,7 @@ func (f *finder) rate(candidate int) (worth, coverage float64) {
 	for column, i := range f.columns {
 		value += cells[column].value
 		named += cells[column].named
-		if a := &f.asked[i]; !a.isPair {
+		if a := &f.terms[i]; !a.isPair {
 			has += a.rarity * cells[column].share
 		}
 	}
@@ -328,7 +328,7 @@ func (f *finder) rate(candidate int) (worth, coverage float64) {
 		for _, end := range f.ends {
 			value, named := 0.0, 0.0
 			for _, i := range f.parts[begin:end] {
-				if column := f.asked[i].column; column != noColumn {
+				if column := f.terms[i].column; column != noColumn {
 					value += cells[column].value
 					named += cells[column].named
 				}

@@ -153,8 +153,8 @@ func (f *finder) meaningBonus(coverage float64) float64 {
 // understand finds the direction of the query. Rare words count more.
 func (f *finder) understand() {
 	var sum, unit vector
-	for i := range f.asked {
-		a := &f.asked[i]
+	for i := range f.terms {
+		a := &f.terms[i]
 		if a.isPair {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 // Bounds of a query.
 const (
 	longestQuery = 16 << 10 // bytes
-	maxAsked     = 128      // terms and pairs, the rarest
+	maxTerms     = 128      // terms and pairs, the rarest
 	maxSentences = 16
 	minGuessed   = 5 // bytes of a stem that may be misspelt
 	maxGuessed   = 8 // words to guess
@@ -25,8 +25,8 @@ const (
 	plainPairShare    = 0.6
 )
 
-// asked is a word of the query, or a pair of neighbouring words.
-type asked struct {
+// queryTerm is a word of the query, or a pair of neighbouring words.
+type queryTerm struct {
 	key    string
 	second string  // of a pair
 	term   int32   // of a word; noTerm if no document has it
@@ -37,9 +37,9 @@ type asked struct {
 	column int32 // for comparing candidates; noColumn = not compared
 }
 
-// source is a term, or a pair of neighbouring terms, that matches an asked.
+// source is a term, or a pair of neighbouring terms, that matches a query term.
 type source struct {
-	asked    int32 // index
+	query    int32 // index
 	first    int32 // first term of a pair; noTerm for a single term
 	term     int32
 	worth    float64 // of a perfect match
@@ -58,7 +58,7 @@ const (
 // parse reads the query.
 func (f *finder) parse(query string) {
 	for s := range sentences(query, maxSentences) {
-		f.words = f.x.appendAsked(f.words[:0], s)
+		f.words = f.x.appendTerms(f.words[:0], s)
 		if len(f.words) == 0 {
 			continue
 		}
@@ -76,7 +76,7 @@ func (f *finder) parse(query string) {
 	f.keepRarest()
 }
 
-// ask adds a word to asked, unless it is there, and returns its index.
+// ask adds a word to terms, unless it is there, and returns its index.
 func (f *finder) ask(key string) int32 {
 	n, known := f.x.numbers[key]
 	if !known {
@@ -87,8 +87,8 @@ func (f *finder) ask(key string) int32 {
 	} else if i := f.byTerm[n]; i > 0 {
 		return i - 1
 	}
-	i := int32(len(f.asked))
-	a := asked{key: key, term: n, rarity: f.x.rarity(0), column: noColumn}
+	i := int32(len(f.terms))
+	a := queryTerm{key: key, term: n, rarity: f.x.rarity(0), column: noColumn}
 	if known {
 		f.byTerm[n] = i + 1
 		a.rarity = f.x.rarity(f.x.count(n))
@@ -96,48 +96,48 @@ func (f *finder) ask(key string) int32 {
 		f.strange[key] = i
 	}
 	a.worth = a.rarity
-	f.asked = append(f.asked, a)
+	f.terms = append(f.terms, a)
 	if known {
 		f.addTerm(i, n, 1, false)
 	}
 	f.addSynonyms(i, synonyms()[key])
-	if !f.asked[i].found {
+	if !f.terms[i].found {
 		f.guess(i)
 	}
 	return i
 }
 
-// askPair adds a pair of neighbouring words to asked, unless it is there, and returns its index.
+// askPair adds a pair of neighbouring words to terms, unless it is there, and returns its index.
 func (f *finder) askPair(first, second int32) int32 {
 	key := [2]int32{first, second}
 	if i, ok := f.byPair[key]; ok {
 		return i
 	}
-	i := int32(len(f.asked))
+	i := int32(len(f.terms))
 	f.byPair[key] = i
-	one, other := f.asked[first], f.asked[second]
-	a := asked{key: one.key, second: other.key, term: noTerm, isPair: true, rarity: max(one.rarity, other.rarity), column: noColumn}
+	one, other := f.terms[first], f.terms[second]
+	a := queryTerm{key: one.key, second: other.key, term: noTerm, isPair: true, rarity: max(one.rarity, other.rarity), column: noColumn}
 	a.worth = pairShare * a.rarity
-	f.asked = append(f.asked, a)
+	f.terms = append(f.terms, a)
 	if one.term != noTerm && other.term != noTerm {
-		f.addSource(source{asked: i, first: one.term, term: other.term, worth: a.worth, share: 1})
+		f.addSource(source{query: i, first: one.term, term: other.term, worth: a.worth, share: 1})
 	}
 	f.text = append(append(append(f.text[:0], one.key...), ' '), other.key...)
 	f.addSynonyms(i, synonyms()[string(f.text)])
 	// "test run" finds testrun.
 	f.text = append(append(f.text[:0], one.key...), other.key...)
 	if n, ok := f.x.numbers[string(f.text)]; ok {
-		f.addSource(source{asked: i, first: noTerm, term: n, worth: f.x.rarity(f.x.count(n)), share: 1, postings: f.x.terms[n].postings})
+		f.addSource(source{query: i, first: noTerm, term: n, worth: f.x.rarity(f.x.count(n)), share: 1, postings: f.x.terms[n].postings})
 	}
 	return i
 }
 
-// addTerm adds a term as a source of asked i.
+// addTerm adds a term as a source of query term i.
 func (f *finder) addTerm(i, n int32, share float64, synonym bool) {
 	f.addList(i, noTerm, n, f.x.terms[n].postings, share, synonym)
 }
 
-// addPair adds a pair of neighbouring terms as a source of asked i.
+// addPair adds a pair of neighbouring terms as a source of query term i.
 func (f *finder) addPair(i int32, first, second string, share float64, synonym bool) {
 	a, ok := f.x.numbers[first]
 	b, also := f.x.numbers[second]
@@ -151,8 +151,8 @@ func (f *finder) addPair(i int32, first, second string, share float64, synonym b
 
 func (f *finder) addList(i, first, n int32, list []posting, share float64, synonym bool) {
 	rarity := f.x.rarity(len(list))
-	a := &f.asked[i]
-	s := source{asked: i, first: first, term: n, worth: share * min(a.worth, rarity), share: share, synonym: synonym, postings: list}
+	a := &f.terms[i]
+	s := source{query: i, first: first, term: n, worth: share * min(a.worth, rarity), share: share, synonym: synonym, postings: list}
 	if !a.isPair {
 		s.name = share * rarity
 	}
@@ -160,7 +160,7 @@ func (f *finder) addList(i, first, n int32, list []posting, share float64, synon
 }
 
 func (f *finder) addSource(s source) {
-	a := &f.asked[s.asked]
+	a := &f.terms[s.query]
 	a.found = true
 	s.plain = 1
 	if s.synonym {
@@ -185,10 +185,10 @@ func (f *finder) addSynonyms(i int32, list []string) {
 // guess adds substitutes for a word that no document has: two words that it joins, as in testrun,
 // or otherwise words that differ by one slip.
 func (f *finder) guess(i int32) {
-	word := f.asked[i].key
+	word := f.terms[i].key
 	for at := 2; at < len(word)-1; at++ {
 		f.addPair(i, word[:at], word[at:], 1, false)
-		if f.asked[i].found {
+		if f.terms[i].found {
 			return
 		}
 	}
@@ -232,11 +232,11 @@ func isSlip(a, b string) bool {
 	return a[rest:] == b[rest:] || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
-// keepRarest assigns columns to the rarest asked that have sources, at most maxAsked, and drops all
+// keepRarest assigns columns to the rarest query terms that have sources, at most maxTerms, and drops all
 // other sources.
 func (f *finder) keepRarest() {
 	f.columns = f.columns[:0]
-	for i, a := range f.asked {
+	for i, a := range f.terms {
 		if !a.isPair {
 			f.wants += a.rarity
 		}
@@ -244,16 +244,16 @@ func (f *finder) keepRarest() {
 			f.columns = append(f.columns, int32(i))
 		}
 	}
-	if len(f.columns) > maxAsked {
+	if len(f.columns) > maxTerms {
 		slices.SortFunc(f.columns, func(i, j int32) int {
-			a, b := &f.asked[i], &f.asked[j]
+			a, b := &f.terms[i], &f.terms[j]
 			return cmp.Or(cmp.Compare(b.rarity, a.rarity), cmp.Compare(a.key, b.key), cmp.Compare(a.second, b.second))
 		})
-		f.columns = f.columns[:maxAsked]
+		f.columns = f.columns[:maxTerms]
 		slices.Sort(f.columns)
 	}
 	for column, i := range f.columns {
-		f.asked[i].column = int32(column)
+		f.terms[i].column = int32(column)
 	}
-	f.sources = slices.DeleteFunc(f.sources, func(s source) bool { return f.asked[s.asked].column == noColumn })
+	f.sources = slices.DeleteFunc(f.sources, func(s source) bool { return f.terms[s.query].column == noColumn })
 }

@@ -86,9 +86,9 @@ func phrasal(verb, particle string) (term string, ok bool) {
 	return term, len(synonyms()[term]) > 0
 }
 
-// appendAsked appends the terms of a query's text. A compound such as k8s is one term if it is
+// appendTerms appends the terms of a query's text. A compound such as k8s is one term if it is
 // indexed or has synonyms; otherwise its parts are appended.
-func (x *Index) appendAsked(order []string, text string) []string {
+func (x *Index) appendTerms(order []string, text string) []string {
 	before := ""
 	for w := range withVerbs(text) {
 		if w.Parts != nil {

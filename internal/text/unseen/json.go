@@ -13,12 +13,12 @@ import (
 // spellings. It removes hidden characters from texts for readers (description, title, $comment),
 // and escapes them in names and other values. A value without hidden characters is returned
 // unchanged. raw must be valid JSON.
-func JSON(raw json.RawMessage) (shown json.RawMessage, spelt map[string]string) {
+func JSON(raw json.RawMessage) (text json.RawMessage, spelt map[string]string) {
 	if !bytes.ContainsFunc(raw, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' || r == '%' }) { // the common case
 		return raw, nil
 	}
 	found := false
-	rewritten(raw, func(text, member string) string {
+	rewrite(raw, func(text, member string) string {
 		found = found || Removed(text) != text || member == "$ref" && reference(text) != text
 		return text
 	})
@@ -26,12 +26,12 @@ func JSON(raw json.RawMessage) (shown json.RawMessage, spelt map[string]string) 
 		return raw, nil
 	}
 	taken := map[string]bool{}
-	rewritten(raw, func(text, _ string) string {
+	rewrite(raw, func(text, _ string) string {
 		taken[text] = true
 		return text
 	})
 	spelt = map[string]string{}
-	return rewritten(raw, func(text, member string) string {
+	return rewrite(raw, func(text, member string) string {
 		switch member {
 		case "description", "title", "$comment":
 			return Removed(text)
@@ -74,7 +74,7 @@ func Text(raw json.RawMessage) json.RawMessage {
 // Respelt returns a JSON value with names and strings replaced by their spellings, if they have
 // one. raw must be valid JSON.
 func Respelt(raw json.RawMessage, spellings map[string]string) json.RawMessage {
-	return rewritten(raw, func(text, _ string) string {
+	return rewrite(raw, func(text, _ string) string {
 		if spelt, is := spellings[text]; is {
 			return spelt
 		}
@@ -82,9 +82,9 @@ func Respelt(raw json.RawMessage, spellings map[string]string) json.RawMessage {
 	})
 }
 
-// rewritten returns a JSON value with strings replaced. with is called for each name and string;
+// rewrite returns a JSON value with strings replaced. with is called for each name and string;
 // member is the name of the member whose value the string is, or "" for names and in lists.
-func rewritten(raw json.RawMessage, with func(text, member string) string) json.RawMessage {
+func rewrite(raw json.RawMessage, with func(text, member string) string) json.RawMessage {
 	var out bytes.Buffer
 	done, member := 0, "" // bytes written, and the member whose value comes next
 	for i := 0; i < len(raw); i++ {

@@ -89,7 +89,7 @@ func Give(text []byte, taken Lines, path ...string) ([]byte, error) {
 		lines.WriteString(line + "\n")
 	}
 	d.replace(at, at, lines.String())
-	return d.checked(text, value, whole)
+	return d.check(text, value, whole)
 }
 
 // lead returns the first of the lines above a key that belong to it: comments, and the blank lines

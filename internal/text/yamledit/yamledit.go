@@ -67,7 +67,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 	for i, key := range path {
 		if parent == nil {
 			d.replace(at, at, block(indent, nested(value, path[i:])))
-			return d.checked(text, value, path)
+			return d.check(text, value, path)
 		}
 		if parent.Kind != yaml.MappingNode || parent.Style&yaml.FlowStyle != 0 || len(parent.Content) == 0 {
 			return nil, errLayout
@@ -78,7 +78,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 			_, at = d.extent(parent, len(parent.Content)-2)
 			parent = nil
 			d.replace(at, at, block(indent, nested(value, path[i:])))
-			return d.checked(text, value, path)
+			return d.check(text, value, path)
 		}
 		start, end := d.extent(parent, k)
 		child := parent.Content[k+1]
@@ -90,7 +90,7 @@ func Set(text, value []byte, path ...string) ([]byte, error) {
 				lines = first + " " + comment + "\n" + rest
 			}
 			d.replace(start, end, lines)
-			return d.checked(text, value, path)
+			return d.check(text, value, path)
 		case isEmpty(child):
 			if err := d.clear(child); err != nil {
 				return nil, err
@@ -134,7 +134,7 @@ func Remove(text []byte, path ...string) ([]byte, error) {
 			d.lines[holder] = d.lines[holder][:place[1]] + " {}" + d.lines[holder][place[1]:]
 		}
 	}
-	return d.checked(text, nil, path)
+	return d.check(text, nil, path)
 }
 
 // keyAndColon matches a key at the start of a line.
@@ -245,9 +245,9 @@ func (d *document) replace(start, end int, text string) {
 	}
 }
 
-// checked returns the edited text. It is an error if the text differs in more than the key at the
+// check returns the edited text. It is an error if the text differs in more than the key at the
 // path. A nil value means that the key is removed.
-func (d *document) checked(before, value []byte, path []string) ([]byte, error) {
+func (d *document) check(before, value []byte, path []string) ([]byte, error) {
 	edited := []byte(strings.Join(d.lines, ""))
 	was, err := JSON(before)
 	if err != nil {

@@ -12,7 +12,7 @@ var actionlint = Runner{
 	Config: []string{".github/actionlint.yml", ".github/actionlint.yaml", ".pre-commit-config.yaml:id: actionlint",
 		"go.mod:rhysd/actionlint/cmd/actionlint"},
 	Args: []string{"-format", "{{json .}}", "--"},
-	Apart: &Apart{
+	Apart: &Isolation{
 		Args:   []string{"-config-file", "{config}", "-shellcheck=", "-pyflakes=", "-format", "{{json .}}", "--"},
 		Config: "{}\n", File: "actionlint.yaml",
 	},

@@ -7,7 +7,7 @@ var bandit = Runner{
 	Config: []string{".bandit", "bandit.yaml", "bandit.yml", "pyproject.toml:[tool.bandit", "setup.cfg:[bandit", "tox.ini:[bandit",
 		".pre-commit-config.yaml:id: bandit"},
 	Args:    []string{"--quiet", "--format", "json", "--"},
-	Apart:   &Apart{Args: []string{"--ini", "{config}", "--quiet", "--format", "json", "--"}, Config: "[bandit]\n"},
+	Apart:   &Isolation{Args: []string{"--ini", "{config}", "--quiet", "--format", "json", "--"}, Config: "[bandit]\n"},
 	Install: "pipx install bandit",
 	Count:   Count{Bytes, 1, 0}, Read: readBandit,
 	Bugs: map[string]string{"": "security"},

@@ -10,7 +10,7 @@ var biome = Runner{
 	Name: "biome", Job: "lint scripts", Files: scripts,
 	Config: []string{"biome.json", "biome.jsonc", `package.json:"@biomejs/biome"`, ".pre-commit-config.yaml:id: biome"},
 	Args:   []string{"lint", "--reporter=github", "--max-diagnostics=none", "--no-errors-on-unmatched", "--"},
-	Apart: &Apart{
+	Apart: &Isolation{
 		Args:   []string{"lint", "--config-path={config}", "--reporter=github", "--max-diagnostics=none", "--no-errors-on-unmatched", "--"},
 		Config: "{}\n", File: "biome.json",
 	},

@@ -10,7 +10,7 @@ var eslint = Runner{
 	Config: []string{"eslint.config.*", ".eslintrc*", `package.json:"eslintConfig"`, `package.json:"eslint"`,
 		".pre-commit-config.yaml:id: eslint"},
 	Args: []string{"--format", "json", "--no-error-on-unmatched-pattern", "--"},
-	Apart: &Apart{
+	Apart: &Isolation{
 		Args: []string{"--config", "{config}", "--format", "json", "--no-error-on-unmatched-pattern", "--"},
 		File: "eslint.config.mjs", Config: eslintRules, AtRoot: true, Env: []string{"ESLINT_USE_FLAT_CONFIG=true"},
 	},

@@ -16,7 +16,7 @@ var golangci = Runner{
 	Config: []string{".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json", ".pre-commit-config.yaml:id: golangci-lint",
 		"go.mod:/cmd/golangci-lint"},
 	Args: append([]string{"run"}, golangciForm...),
-	Apart: &Apart{
+	Apart: &Isolation{
 		Args: append([]string{"run", "--no-config"}, golangciForm...), Go: true,
 		Env: []string{"GOLANGCI_LINT_CACHE={config}.cache"},
 	},

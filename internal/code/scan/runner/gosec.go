@@ -13,7 +13,7 @@ var gosec = Runner{
 	Name: "gosec", Job: "security of Go", Files: golang, Whole: true,
 	Config:  []string{".gosec.json", "gosec.json", ".pre-commit-config.yaml:gosec", "go.mod:securego/gosec/v2/cmd/gosec"},
 	Args:    gosecForm,
-	Apart:   &Apart{Args: gosecForm, Go: true},
+	Apart:   &Isolation{Args: gosecForm, Go: true},
 	Install: "go install github.com/securego/gosec/v2/cmd/gosec@latest",
 	Count:   Count{Bytes, 1, 1}, Read: readGosec,
 	Bugs: map[string]string{"": "security"},

@@ -9,7 +9,7 @@ var oxlint = Runner{
 	Name: "oxlint", Job: "lint scripts", Files: scripts, Bare: true,
 	Config: []string{".oxlintrc.json", "oxlint.config.*", `package.json:"oxlint"`, ".pre-commit-config.yaml:id: oxlint"},
 	Args:   []string{"--format", "json", "--no-error-on-unmatched-pattern", "--"},
-	Apart: &Apart{
+	Apart: &Isolation{
 		Args:   []string{"--config", "{config}", "--disable-nested-config", "--format", "json", "--no-error-on-unmatched-pattern", "--"},
 		Config: "{}\n", File: "oxlintrc.json",
 	},

@@ -6,7 +6,7 @@ var ruff = Runner{
 	Name: "ruff", Job: "lint Python", Files: python, Bare: true, Sure: []string{"E9", "F63", "F7", "F82", "S1", "S2", "S3", "S5", "S6", "S7"},
 	Config:  []string{"ruff.toml", ".ruff.toml", "pyproject.toml:[tool.ruff", ".pre-commit-config.yaml:id: ruff"},
 	Args:    []string{"check", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"},
-	Apart:   &Apart{Args: []string{"check", "--isolated", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"}},
+	Apart:   &Isolation{Args: []string{"check", "--isolated", "--output-format", "json", "--no-cache", "--exit-zero", "--quiet", "--"}},
 	Install: "pipx install ruff",
 	Count:   Count{Runes, 1, 1}, Read: readRuff,
 	Bugs: map[string]string{"": "other", "F": "logic-error", "E7": "logic-error", "E9": "logic-error", "B": "logic-error", "S": "security",

@@ -219,7 +219,7 @@ var errSlow = fmt.Errorf("it took longer than %v", runTime)
 // output runs a command and returns its standard output. Most tools exit with status 1 if they have
 // findings, tsc and mypy also with 2.
 func output(ctx context.Context, c child.Command) ([]byte, error) {
-	out, errs := &child.Bounded{Limit: runOutput}, &child.Tail{Keep: 2 * maxError}
+	out, errs := &child.BoundedBuffer{Limit: runOutput}, &child.Tail{Keep: 2 * maxError}
 	c.Stdout, c.Stderr = out, errs
 	err := child.Run(ctx, c)
 	var exit *child.ExitError

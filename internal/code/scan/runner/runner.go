@@ -17,18 +17,18 @@ import (
 
 // Runner describes a tool.
 type Runner struct {
-	Name    string   // the program's name; also the first part of its rules
-	Job     string   // its task, such as "lint Python"; one tool per job is enough
-	Files   []string // globs over the files that it checks, below the project
-	Config  []string // signs that the project uses it: globs of files, or FILE:TEXT for a file that contains a text
-	Needs   bool     // it fails without a match of Config, even if the project has the program
-	Bare    bool     // it is useful without configuration
-	Sure    []string // prefixes of rules that are reliable without configuration; see Heavy
-	Whole   bool     // it takes no file arguments, but checks the project of its configuration
-	List    string   // argument with {file} for a file that lists all names, one per line; empty = names are arguments, 200 a run
-	Args    []string // in a trusted project; {config} is the matched file of Config
-	Apart   *Apart   // how it runs in untrusted projects; nil = it does not
-	Install string   // command that installs it
+	Name    string     // the program's name; also the first part of its rules
+	Job     string     // its task, such as "lint Python"; one tool per job is enough
+	Files   []string   // globs over the files that it checks, below the project
+	Config  []string   // signs that the project uses it: globs of files, or FILE:TEXT for a file that contains a text
+	Needs   bool       // it fails without a match of Config, even if the project has the program
+	Bare    bool       // it is useful without configuration
+	Sure    []string   // prefixes of rules that are reliable without configuration; see Heavy
+	Whole   bool       // it takes no file arguments, but checks the project of its configuration
+	List    string     // argument with {file} for a file that lists all names, one per line; empty = names are arguments, 200 a run
+	Args    []string   // in a trusted project; {config} is the matched file of Config
+	Apart   *Isolation // how it runs in untrusted projects; nil = it does not
+	Install string     // command that installs it
 
 	Count Count // of the positions in its output
 
@@ -41,8 +41,8 @@ type Runner struct {
 	Bugs, Refactorings map[string]string
 }
 
-// Apart describes how to run a tool without code and configuration of the project.
-type Apart struct {
+// Isolation describes how to run a tool without code and configuration of the project.
+type Isolation struct {
 	Args   []string // {config} is the path of a file that contains Config
 	Config string   // a configuration that loads nothing
 	File   string   // its file name; empty = config

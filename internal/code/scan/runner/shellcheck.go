@@ -9,7 +9,7 @@ var shellcheck = Runner{
 	Name: "shellcheck", Job: "lint shell scripts", Files: []string{"**/*.{sh,bash,ksh,dash}"}, Bare: true,
 	Config:  []string{".shellcheckrc", ".pre-commit-config.yaml:id: shellcheck"},
 	Args:    []string{"--format", "json1", "--"},
-	Apart:   &Apart{Args: []string{"--norc", "--format", "json1", "--"}},
+	Apart:   &Isolation{Args: []string{"--norc", "--format", "json1", "--"}},
 	Install: "apt install shellcheck, or brew install shellcheck",
 	Count:   Count{Runes, 1, 1}, Read: readShellcheck,
 	Bugs: map[string]string{"": "logic-error"},

@@ -30,7 +30,7 @@ type Endpoint struct {
 
 	mu     sync.Mutex
 	status int // of all answers; zero = success
-	sent   []string
+	texts  []string
 	models []string
 }
 
@@ -51,29 +51,29 @@ func (e *Endpoint) Fail(status int) {
 	e.status = status
 }
 
-// Sent returns the texts and the models of all requests so far.
-func (e *Endpoint) Sent() (texts, models []string) {
+// Requests returns the texts and the models of all requests so far.
+func (e *Endpoint) Requests() (texts, models []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.sent), slices.Clone(e.models)
+	return slices.Clone(e.texts), slices.Clone(e.models)
 }
 
 // ServeHTTP implements [http.Handler].
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var asked struct {
+	var body struct {
 		Input []string `json:"input"`
 		Model string   `json:"model"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.URL.Path != "/v1/embeddings" {
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.URL.Path != "/v1/embeddings" {
 		http.Error(w, "no such request", http.StatusNotFound)
 		return
 	}
 	e.mu.Lock()
 	status := e.status
-	e.sent, e.models = append(e.sent, asked.Input...), append(e.models, asked.Model)
+	e.texts, e.models = append(e.texts, body.Input...), append(e.models, body.Model)
 	e.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	refused := slices.ContainsFunc(asked.Input, func(text string) bool { return strings.Contains(text, "refuse this") })
+	refused := slices.ContainsFunc(body.Input, func(text string) bool { return strings.Contains(text, "refuse this") })
 	if refused {
 		status = http.StatusBadRequest
 	}
@@ -87,10 +87,10 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Embedding []float32 `json:"embedding"`
 	}
 	var data []item
-	for i, text := range asked.Input {
-		data = append(data, item{i, vector(asked.Model, text)})
+	for i, text := range body.Input {
+		data = append(data, item{i, vector(body.Model, text)})
 	}
-	json.NewEncoder(w).Encode(map[string]any{"object": "list", "model": asked.Model, "data": data})
+	json.NewEncoder(w).Encode(map[string]any{"object": "list", "model": body.Model, "data": data})
 }
 
 // vector returns the vector of a text, which depends on the model.

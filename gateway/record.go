@@ -55,8 +55,8 @@ type record struct {
 	// answer that.
 	Asking []string `json:"asking,omitempty"`
 
-	// Left lists the parts left out of the last list, each with the limit that it exceeds.
-	Left []string `json:"left,omitempty"`
+	// LeftOut lists the parts left out of the last list, each with the limit that it exceeds.
+	LeftOut []string `json:"left,omitempty"`
 
 	Plan fold.Plan `json:"plan"`
 
@@ -82,11 +82,11 @@ func (d *digests) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Limits of the stored record in bytes: maxKept for the file, which has the tools at most twice,
+// Limits of the stored record in bytes: maxRecord for the file, which has the tools at most twice,
 // maxTools for the tools, and maxOffered for each of the other lists.
 const (
 	bareSize   = 480 // of a bare tool whose description is listed though the user did not ask for single tools
-	maxKept    = 64 << 20
+	maxRecord  = 64 << 20
 	maxTools   = 16 << 20
 	maxOffered = 8 << 20
 )
@@ -168,7 +168,7 @@ func (l *link) read() (k record, found bool, err error) {
 		l.readOf = info.ModTime()
 		l.mu.Unlock()
 	}
-	text, err := safefile.Read(root, file, maxKept)
+	text, err := safefile.Read(root, file, maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, false, nil
 	} else if err != nil {
@@ -359,7 +359,7 @@ func (l *link) newContent(k *record) ([]byte, error) {
 	if writeFault == "" && reflect.DeepEqual(before, *k) {
 		return nil, nil
 	}
-	return k.within(maxKept)
+	return k.within(maxRecord)
 }
 
 // noteWriteFault records why the server's record could not be written; nil means that it was.
