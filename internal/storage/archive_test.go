@@ -874,8 +874,8 @@ func TestImportOfDistantTimes(t *testing.T) {
 			return true
 		})
 		_, err := imports(t, archiveStore(t, name), late, Import{})
-		if err == nil || !strings.Contains(err.Error(), "line 4: tasks: 9999-01-01: due_at is 253402300800000000, no time in the years 0 to 9999: "+
-			"leave tasks out with --only; nothing is written") {
+		if err == nil || !strings.Contains(err.Error(), "line 4: tasks: 9999-01-01: due_at is 253402300800000000, "+
+			"no time in the years 0 to 9999: leave tasks out with --only; nothing is written") {
 			t.Errorf("got %v", err)
 		}
 		if _, err := imports(t, archiveStore(t, name), late, Import{Kinds: []string{"queues"}}); err != nil {
