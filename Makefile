@@ -27,7 +27,7 @@ check: ## format, vet, staticcheck, and all tests with the race detector
 
 .PHONY: generate
 generate: ## write the golden files and the generated docs; read the difference
-	go test $$(grep -rlE 'internal/test/golden|toolfold/toolfoldtest' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
+	go test $$(grep -rlE 'toolfold/(internal/test/golden|toolfoldtest)"' --include='*_test.go' . | xargs -n1 dirname | sort -u) -update
 	UPDATE_SCRIPTS=1 go test ./internal/cli -run Scripts
 
 .PHONY: bench

@@ -197,7 +197,7 @@ func countByHosts(l List) (all []HostCost, err error) {
 	return all, nil
 }
 
-// countByHost counts a list as a host sends it. h.Sends must be known.
+// countByHost counts a list as a host sends it. h.Rewrite must be known.
 func countByHost(h *hosts.Host, l List) (HostCost, error) {
 	s := HostCost{Host: h.Name, Title: h.Title, Version: h.Rewrite.Version, Note: h.Rewrite.Also}
 	first := 0 // tokens before a model searches for tools

@@ -47,7 +47,7 @@ type Host struct {
 	within []string // path of the list of servers in another layout; nil = key
 
 	// hand returns the member of an entry that passes variables to the server. It is nil if servers
-	// get all variables of the host. It was tested with the version in Sends.
+	// get all variables of the host. It was tested with the version in Rewrite.
 	hand func(variables []string) ordered.Member
 
 	// allow is the path, in the host's file, path of the list of servers that may start; nil if
