@@ -178,6 +178,20 @@ func TestPageOfNotesAndTasks(t *testing.T) {
 		t.Errorf("the note is %v after delete and restore; the page: %s", got, page)
 	}
 
+	// Large numbers and the order of members stay, and a form that was overtaken stores nothing.
+	call("memory.store", "key=big", `value:={"z":12345678901234567890,"a":1.10}`)
+	big := b.get("/note?key=big&namespace=default", http.StatusOK)
+	_, text, _ := strings.Cut(big, "<pre tabindex=\"0\">")
+	text, _, _ = strings.Cut(text, "</pre>")
+	page = b.press(big, "store", url.Values{"value": {html.UnescapeString(text)}},
+		http.StatusOK)
+	b.shows(page, "12345678901234567890", "1.10")
+	if strings.Index(page, "&#34;z&#34;") > strings.Index(page, "&#34;a&#34;") {
+		t.Errorf("the members have another order: %s", page)
+	}
+	call("memory.store", "key=big", "value:=2")
+	b.shows(b.press(big, "store", url.Values{"value": {"1"}}, http.StatusConflict), "the note changed since you opened it")
+
 	b.shows(b.get("/sessions", http.StatusOK), "port the parser")
 	b.shows(b.press(b.get("/tasks", http.StatusOK), "cancel", nil, http.StatusOK), "cancelled", "retry")
 	b.shows(b.get("/calls?label=session.", http.StatusOK), "session.create", "the shell")

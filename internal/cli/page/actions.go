@@ -1,8 +1,10 @@
 package page
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -17,13 +19,15 @@ import (
 // result is the result of an action.
 type result = map[string]any
 
-// ask calls an action and decodes its result. It returns the action's error.
+// ask calls an action and decodes its result, numbers as they are written. It returns the action's error.
 func (p *Page) ask(ctx context.Context, action string, arguments result) (answer result, err error) {
 	content, err := p.call(ctx, action, ordered.MustJSON(arguments))
 	if err != nil {
 		return nil, conflict{err}
 	}
-	return answer, json.Unmarshal(content, &answer)
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.UseNumber()
+	return answer, decoder.Decode(&answer)
 }
 
 // list is the data of a view that shows the result of a listing action.
@@ -142,17 +146,22 @@ func (p *Page) note(r *http.Request) (any, error) {
 			arguments[name] = text
 		}
 	}
-	answer, err := p.ask(r.Context(), "memory.get", arguments)
+	content, err := p.call(r.Context(), "memory.get", ordered.MustJSON(arguments))
 	if err != nil {
+		return nil, conflict{err}
+	}
+	var n note
+	var as struct{ Value json.RawMessage } // in the order of its members
+	if err := errors.Join(json.Unmarshal(content, &n.Result), json.Unmarshal(content, &as)); err != nil {
 		return nil, err
 	}
-	n := note{Result: answer}
-	if n.Text, n.IsText = answer["value"].(string); !n.IsText {
-		text, err := json.MarshalIndent(answer["value"], "", "  ")
-		if err != nil {
+	answer := n.Result
+	if n.Text, n.IsText = answer["value"].(string); !n.IsText && as.Value != nil {
+		var text bytes.Buffer
+		if err := json.Indent(&text, as.Value, "", "  "); err != nil {
 			return nil, err
 		}
-		n.Text = string(text)
+		n.Text = text.String()
 	}
 	_, foreign := answer["workspace"]
 	n.Own = !foreign
@@ -191,6 +200,9 @@ func (p *Page) do(r *http.Request) error {
 	if !known {
 		return errNotFound
 	}
+	if err := p.unchanged(r, action); err != nil {
+		return err
+	}
 	arguments := result{}
 	for _, name := range params {
 		text := r.PostFormValue(name)
@@ -200,7 +212,7 @@ func (p *Page) do(r *http.Request) error {
 			if err := json.Unmarshal([]byte(text), &value); err != nil {
 				return conflict{fmt.Errorf("the value is not JSON: %w; go back to mend it", err)}
 			}
-			arguments[name] = value
+			arguments[name] = json.RawMessage(text) // with numbers and members as they were written
 		case name == "value":
 			arguments[name] = strings.ReplaceAll(text, "\r\n", "\n") // as browsers send line ends
 		case text == "":
@@ -215,6 +227,23 @@ func (p *Page) do(r *http.Request) error {
 		}
 	}
 	_, err := p.ask(r.Context(), action, arguments)
+	return err
+}
+
+// unchanged refuses to store a note that changed since its form was shown.
+func (p *Page) unchanged(r *http.Request, action string) error {
+	shownVersion := r.PostFormValue("shown")
+	if action != "memory.store" || shownVersion == "" {
+		return nil
+	}
+	arguments := result{"key": r.PostFormValue("key"), "workspace": "."}
+	if namespace := r.PostFormValue("namespace"); namespace != "" {
+		arguments["namespace"] = namespace
+	}
+	now, err := p.ask(r.Context(), "memory.get", arguments)
+	if err == nil && shown(now["version"]) != shownVersion {
+		err = conflict{errors.New("nothing is stored: the note changed since you opened it; go back, copy your text, and reload")}
+	}
 	return err
 }
 
@@ -248,8 +277,6 @@ func members(r result) (rows [][2]string) {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		switch value := r[name].(type) {
 		case nil, map[string]any, []any:
-		case float64:
-			rows = append(rows, [2]string{name, strconv.FormatFloat(value, 'f', -1, 64)})
 		default:
 			rows = append(rows, [2]string{name, fmt.Sprint(value)})
 		}

@@ -35,7 +35,7 @@ var functions = template.FuncMap{
 	"query":      query,
 	"json":       indented,
 	"span":       func(d time.Duration) string { return length(float64(d) / float64(time.Millisecond)) },
-	"length":     length,
+	"length":     func(ms any) string { return length(number(ms)) },
 	"original":   original,
 	"definition": definition,
 	"hundredth":  func(part, whole int) int { return (share(part, whole) + 9) / 10 },
@@ -106,8 +106,9 @@ func number(value any) float64 {
 	switch n := value.(type) {
 	case int:
 		return float64(n)
-	case float64:
-		return n
+	case json.Number:
+		f, _ := n.Float64()
+		return f
 	default:
 		return 0
 	}

@@ -38,7 +38,7 @@ type machine struct {
 type state struct {
 	Served   doctor.SurfaceCost
 	Sets     []doctor.SurfaceCost // one for each set, sorted by name
-	Servers  []server        // sorted by name
+	Servers  []server             // sorted by name
 	Settings []settings.Setting
 }
 
