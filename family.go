@@ -111,6 +111,9 @@ type Action struct {
 	// any. Lists show them with the required ones: get(key|keys).
 	Either Fields
 
+	// Together means that a call may have several of Either.
+	Together bool
+
 	// Instead are optional parameters that, with some values, replace Either.
 	Instead Fields
 

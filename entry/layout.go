@@ -124,7 +124,11 @@ func (e *Entry) alternatives(optional []toolfold.Param, show func(name string, p
 			rest = append(rest, p)
 		}
 	}
-	return strings.Join(shown, " or "), signature(nil, rest, show)
+	join := " or "
+	if e.Action.Together {
+		join = " and/or "
+	}
+	return strings.Join(shown, join), signature(nil, rest, show)
 }
 
 var tight = strings.NewReplacer(": ", ":", ", ", ",", " = ", "=")

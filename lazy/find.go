@@ -198,7 +198,9 @@ func (v *View) rank(query, server string, limit int) []*match {
 		return matches
 	}
 	// The best harmless action comes before actions that remove something.
-	harmless := slices.IndexFunc(matches, isHarmless)
+	harmless := slices.IndexFunc(matches, func(m *match) bool {
+		return isHarmless(m) && (m.Coverage > 0 || matches[0].Coverage == 0) // not one that shares no word with the query
+	})
 	if harmless > 0 {
 		best := matches[harmless]
 		return slices.Insert(slices.Delete(matches, harmless, harmless+1), 0, best)

@@ -198,7 +198,7 @@ func (h Host) OwnNotes(ctx context.Context) string {
 // noNotesFolder returns why notes are not files now, or an empty text. Definitions are not notes: a note
 // that a caller stores must not become one.
 func (h Host) noNotesFolder() string {
-	name := filepath.ToSlash(filepath.Clean(h.NotesFolder))
+	name := strings.ToLower(filepath.ToSlash(filepath.Clean(h.NotesFolder))) // as some systems compare names
 	isDefinitions := slices.ContainsFunc([]string{agent.Folder, ability.Folder, workflow.Folder, policy.Folder}, func(folder string) bool {
 		return name == folder || strings.HasPrefix(name, folder+"/") || strings.HasPrefix(folder, name+"/")
 	})

@@ -45,10 +45,10 @@ func TestActivityCountsByHourAndLabel(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []Activity{
-			{noon, "a", 2, 1, 4 * time.Second, 3 * time.Second},
-			{noon, "b", 1, 0, time.Millisecond, time.Millisecond},
-			{noon.Add(time.Hour), "b", 1, 1, 0, 0},
-			{now, "b", 1, 0, 0, 0},
+			{noon, "a", 2, 1, 2, 4 * time.Second, 3 * time.Second},
+			{noon, "b", 1, 0, 1, time.Millisecond, time.Millisecond},
+			{noon.Add(time.Hour), "b", 1, 1, 0, 0, 0},
+			{now, "b", 1, 0, 0, 0, 0},
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("the activity is %v, want %v", got, want)

@@ -120,7 +120,7 @@ func (u *unarchive) lock(ctx context.Context) error {
 		}
 	}
 	for _, kind := range archiveKinds {
-		if u.found[kind.name] != nil {
+		if u.found[kind.name] != nil && u.manifest[kind.name].Objects > 0 {
 			add(kind.archiveTable)
 		}
 	}
@@ -577,6 +577,10 @@ func keyed(t archiveTable, key []any) query {
 
 // write writes the objects that compare found new or different.
 func (u *unarchive) write(ctx context.Context) error {
+	before, err := scalar[int64](ctx, u.executor, sqlf(`SELECT coalesce(max(id), 0) FROM memory_versions`))
+	if err != nil {
+		return err
+	}
 	for _, r := range u.replaced {
 		if r.value && u.History.On() {
 			q := copyVersions(`-revision`, sqlf(`WHERE`).with(keyed(r.table, r.key)).and(`AND (expires_at IS NULL OR expires_at > ?)`,
@@ -590,7 +594,7 @@ func (u *unarchive) write(ctx context.Context) error {
 		}
 	}
 	done := u.progress(1)
-	err := u.readAgain(ctx, func(o archiveObject) error {
+	err = u.readAgain(ctx, func(o archiveObject) error {
 		defer done()
 		if u.equal[o.line] {
 			return nil
@@ -600,7 +604,10 @@ func (u *unarchive) write(ctx context.Context) error {
 		}
 		return nil
 	})
-	for _, statement := range []string{dropTwice, numberVersions, afterVersions} {
+	if err == nil {
+		_, err = u.exec(ctx, dropTwice, before)
+	}
+	for _, statement := range []string{numberVersions, afterVersions} {
 		if err == nil {
 			_, err = u.exec(ctx, statement)
 		}
@@ -613,9 +620,10 @@ func (u *unarchive) write(ctx context.Context) error {
 
 // The versions of replaced notes have negative numbers until the versions of the archive are there.
 const (
-	// dropTwice removes those whose value the archive has too.
+	// dropTwice removes those whose value this import stored as a version: those with a higher id than before.
 	dropTwice = `DELETE FROM memory_versions WHERE version < 0 AND EXISTS (SELECT 1 FROM memory_versions AS v
-		WHERE v.version > 0 AND ` + samePlace + ` AND v.value = memory_versions.value AND v.tags IS NOT DISTINCT FROM memory_versions.tags)`
+		WHERE v.version > 0 AND v.id > ? AND ` + samePlace + `
+			AND v.value = memory_versions.value AND v.tags IS NOT DISTINCT FROM memory_versions.tags)`
 
 	// numberVersions gives the others their own number, or the next one if that is taken.
 	numberVersions = `UPDATE memory_versions SET version = (SELECT CASE WHEN -memory_versions.version > coalesce(max(v.version), 0)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -44,9 +45,13 @@ type Files struct {
 
 // NewFiles returns a folder, a path below a workspace. Id identifies it on all machines that share
 // the store. Refusal returns why the folder is neither read nor written now, or an empty text; the
-// first answer has the reason. Lock is the path of a lock file; an empty path excludes only other
-// calls of this process.
+// first answer has the reason. Lock begins the path of the folder's lock file; an empty path excludes
+// only other calls of this process.
 func NewFiles(workspace, folder, id, lock string, refusal func() string) *Files {
+	if lock != "" {
+		sum := sha256.Sum256([]byte(id + "\x00" + folder))
+		lock = fmt.Sprintf("%s-%x.lock", lock, sum[:8])
+	}
 	return &Files{workspace: workspace, folder: filepath.ToSlash(filepath.Clean(folder)), id: id, lock: lock, refusal: refusal,
 		turn: make(chan struct{}, 1), seen: map[string]seenFile{}}
 }
@@ -68,14 +73,15 @@ type Marks interface {
 }
 
 const (
-	fullPause     = time.Minute     // between comparisons of all notes, for changes by other machines and expiry
-	maxWrites     = 200             // files in one call
-	maxFiles      = 40_000          // entries of the folder
-	maxNews       = 4               // in an answer
-	fileAuthor    = "file"          // author of notes from files
-	maxTogether   = 100             // keys whose marks are read by key
-	maxFresh      = 100             // new notes in a transaction, up to 26 MB
-	changesWithin = 2 * time.Second // two changes of a file may leave its time the same
+	lockPatience  = 10 * time.Second // for another process in its turn
+	fullPause     = time.Minute      // between comparisons of all notes, for changes by other machines and expiry
+	maxWrites     = 200              // files in one call
+	maxFiles      = 40_000           // entries of the folder
+	maxNews       = 4                // in an answer
+	fileAuthor    = "file"           // author of notes from files
+	maxTogether   = 100              // keys whose marks are read by key
+	maxFresh      = 100              // new notes in a transaction, up to 26 MB
+	changesWithin = 2 * time.Second  // two changes of a file may leave its time the same
 )
 
 // noteName identifies a note of the own workspace.
@@ -171,7 +177,7 @@ func (s *Service) syncFiles(ctx context.Context, names []noteName, all bool) {
 		f.told, f.faults = true, nil
 		return
 	}
-	if err := s.syncFolder(ctx, names, all); err != nil && ctx.Err() == nil {
+	if err := s.syncFolder(ctx, names, all); err != nil {
 		f.full, f.faults = time.Time{}, []string{fmt.Sprintf("%s: %s", f.folder, reasonOf(err))}
 	}
 }
@@ -196,15 +202,20 @@ func (s *Service) syncFolder(ctx context.Context, names []noteName, all bool) er
 	if f.lock != "" {
 		_ = os.MkdirAll(filepath.Dir(f.lock), 0o700) // without it, only calls of this process take turns
 	}
-	unlock, err := safefile.Lock(ctx, f.lock)
-	if err != nil {
+	waiting, stop := context.WithTimeout(ctx, lockPatience)
+	unlock, err := safefile.Lock(waiting, f.lock)
+	stop()
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errors.New("another process has been comparing notes and files for long: this call did not")
+	} else if err != nil {
 		return err
 	}
 	defer unlock()
 	if there, err = f.list(root); err != nil { // another process may have written files meanwhile
 		return err
 	}
-	run := &fileSync{Files: f, s: s, ctx: ctx, root: root, own: s.own(ctx), now: now, byName: map[noteName]string{}}
+	run := &fileSync{Files: f, s: s, ctx: ctx, root: root, own: s.own(ctx), now: now, byName: map[noteName]string{},
+		copies: map[noteName][]string{}}
 	if all {
 		f.full, names = now, nil
 	}
@@ -218,9 +229,11 @@ func (s *Service) syncFolder(ctx context.Context, names []noteName, all bool) er
 	return errors.Join(err, run.finish()) // also after an error: files were written
 }
 
-// finish stores new notes and marks, and sets the faults.
+// finish stores new notes and marks, and sets the faults. It also runs after the call was cancelled: files
+// that were written without a mark would look like edits.
 func (run *fileSync) finish() error {
 	f := run.Files
+	run.ctx = context.WithoutCancel(run.ctx)
 	if err := run.importFresh(); err != nil {
 		return err
 	}

@@ -40,7 +40,8 @@ type fileSync struct {
 	own  string
 	now  time.Time
 
-	byName  map[noteName]string // file of each note
+	byName  map[noteName]string   // file of each note
+	copies  map[noteName][]string // other files with the note's key
 	marks   map[noteName]Mark
 	changes []Mark
 	fresh   []Entry // new notes, to be imported
@@ -61,15 +62,18 @@ func (run *fileSync) folderID() string {
 // list returns the Markdown files of the folder, except copies of conflicts. A missing folder has no
 // files.
 func (f *Files) list(root *os.Root) (map[string]fs.FileInfo, error) {
-	info, err := root.Stat(f.folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err == nil && !info.IsDir() {
-		err = errors.New("it is not a folder") // opening a pipe would wait
-	}
-	if err != nil {
-		return nil, err
+	for i := range strings.Count(f.folder, "/") + 1 {
+		part := strings.Join(strings.Split(f.folder, "/")[:i+1], "/")
+		info, err := root.Lstat(part)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		if err == nil && !info.IsDir() { // a link may lead to definitions; opening a pipe would wait
+			err = fmt.Errorf("%s is not a folder", part)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	dir, err := root.Open(f.folder)
 	if err != nil {
@@ -159,6 +163,9 @@ func (run *fileSync) load(name string) (n notefile.Note, seen seenFile, err erro
 		return n, seen, safefile.ErrNotPlain
 	}
 	text, err := safefile.Read(run.root, file, notefile.MaxFile)
+	if _, failed := errors.AsType[*fs.PathError](err); failed {
+		seen.recent = true // the next call tries again
+	}
 	if err == nil {
 		n, err = notefile.Decode(name, text)
 	}
@@ -186,6 +193,7 @@ func (run *fileSync) index() {
 		case name == notefile.Name(seen.note.namespace, seen.note.key):
 			run.byName[seen.note], name, first = name, first, name
 		}
+		run.copies[seen.note] = append(run.copies[seen.note], name)
 		run.faults = append(run.faults, fmt.Sprintf("%s/%s is not read: its key is that of %s", run.folder, name, first))
 	}
 }
@@ -320,8 +328,8 @@ func (run *fileSync) compare(n noteName, h *Heading) error {
 		stored, stamp = digestOf(e), stampOf(e.StoredAt, e.ExpiresAt, e.Version)
 	}
 	next := decide(stored, digest, m.Digest)
-	if next == conflict && m.Digest == "" {
-		if next, err = run.unmarked(n, digest); err != nil {
+	if next == conflict {
+		if next, err = run.outdated(n, digest); err != nil {
 			return err
 		}
 	}
@@ -337,7 +345,7 @@ func (run *fileSync) compare(n noteName, h *Heading) error {
 			return nil
 		}
 	case remove:
-		if !run.remove(file) {
+		if !run.remove(n, file) {
 			return nil
 		}
 	case take:
@@ -349,9 +357,9 @@ func (run *fileSync) compare(n noteName, h *Heading) error {
 	return nil
 }
 
-// unmarked decides about a note and a file that differ and have no mark, such as a file of a new
-// worktree: it is outdated if the note had its text before.
-func (run *fileSync) unmarked(n noteName, file string) (step, error) {
+// outdated decides about a note and a file that both differ from their mark. The file is outdated if the note
+// had its text before: in a new worktree, or if a process was killed between a file and its mark.
+func (run *fileSync) outdated(n noteName, file string) (step, error) {
 	scope := Scope{Namespace: n.namespace, Key: n.key, Workspace: run.own, Now: run.now}
 	list, err := run.s.store.Versions(run.ctx, scope, true, VersionPosition{}, maxVersionsRead)
 	for _, v := range list {
@@ -434,7 +442,7 @@ func (run *fileSync) free(n noteName) string {
 			return name
 		}
 		_, seen, err := run.load(name)
-		if err == nil && seen.note == n { // it has just been created: the next call reads it
+		if err == nil && seen.note == n && run.seen[name].fault == "" { // it has just been created: the next call reads it
 			run.full = time.Time{}
 		}
 		if err != nil || seen.note == n {
@@ -446,21 +454,25 @@ func (run *fileSync) free(n noteName) string {
 	return ""
 }
 
-// remove removes the file of a deleted note, and reports whether it did.
-func (run *fileSync) remove(name string) (done bool) {
-	if run.writes == maxWrites {
-		run.left++
-		return false
+// remove removes the file of a deleted note, with its copies, and reports whether it did. A file with the same
+// key and another text stays, and becomes the note: it is named.
+func (run *fileSync) remove(n noteName, name string) (done bool) {
+	text := run.seen[name].digest
+	for _, name := range append([]string{name}, run.copies[n]...) {
+		if run.seen[name].digest != text {
+			run.tell("%s/%s has the key of the deleted note %q: remove it too, or it becomes the note", run.folder, name,
+				shorten.Quoted(n.key))
+			continue
+		}
+		if _, same := run.unchanged(name); !same {
+			return false
+		}
+		if err := run.root.Remove(path.Join(run.folder, name)); err != nil {
+			run.fail(name, err)
+			return false
+		}
+		delete(run.seen, name)
 	}
-	run.writes++
-	if _, same := run.unchanged(name); !same {
-		return false
-	}
-	if err := run.root.Remove(path.Join(run.folder, name)); err != nil {
-		run.fail(name, err)
-		return false
-	}
-	delete(run.seen, name)
 	return true
 }
 
@@ -522,7 +534,11 @@ func (run *fileSync) entry(n notefile.Note) (Entry, error) {
 	if len(n.Tags) > 0 {
 		members.Set(tags.Name, n.Tags)
 	}
-	e, refused := readEntry(ordered.MustJSON(members))
+	text, err := ordered.JSON(members)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, refused := readEntry(text)
 	if refused != nil {
 		return Entry{}, errors.New(refused.Message)
 	}

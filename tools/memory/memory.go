@@ -143,7 +143,7 @@ var Family = toolfold.Family{
 		Effect:   toolfold.Sets,
 		Example:  `{"path": "notes.json", "namespace": "default"}`,
 		Related:  []string{"memory.import", "memory.export"},
-		Run:      toolfold.Method((*Service).ExportFile),
+		Run:      toolfold.Method(withFiles((*Service).ExportFile)),
 		Writes:   toolfold.Files((*Service).Writes),
 	}, {
 		Name:    "import",

@@ -14,18 +14,23 @@ const (
 	maxExampleDepth  = 12
 	exampleAttempts  = 8   // alternatives of anyOf and oneOf that are tried
 	maxExampleLength = 200 // items of a list, and characters of a text
+	maxExampleValues = 500 // of all attempts together
+	maxExampleBytes  = 2000
 )
 
 // Example returns a short object that a schema of arguments allows, with its required members only.
-// It is nil if none is found, as for most patterns.
+// It is nil if none is found, as for most patterns and for schemas that need many values.
 func Example(schema json.RawMessage) json.RawMessage {
 	tool, err := Compile("example", schema)
 	if err != nil {
 		return nil
 	}
-	for attempt := range exampleAttempts {
-		maker := exampleMaker{root: schema, alternative: attempt}
-		raw := ordered.MustJSON(maker.value(schema, 0))
+	maker := exampleMaker{root: schema, left: maxExampleValues}
+	for maker.alternative = range exampleAttempts {
+		raw, err := ordered.JSON(maker.value(schema, 0))
+		if err != nil || maker.left <= 0 || len(raw) > maxExampleBytes {
+			return nil
+		}
 		var value map[string]any
 		if jsonx.Decode(raw, &value) == nil && value != nil && tool.Schema.Validate(any(value)) == nil {
 			return raw
@@ -37,12 +42,13 @@ func Example(schema json.RawMessage) json.RawMessage {
 type exampleMaker struct {
 	root        json.RawMessage
 	alternative int // of each anyOf and oneOf, as far as they have it
+	left        int // number of values that may still be made
 }
 
 // value returns a value for a schema. It may be invalid.
-func (m exampleMaker) value(raw json.RawMessage, depth int) any {
+func (m *exampleMaker) value(raw json.RawMessage, depth int) any {
 	var schema ordered.Map
-	if json.Unmarshal(raw, &schema) != nil || depth > maxExampleDepth {
+	if m.left--; m.left <= 0 || depth > maxExampleDepth || json.Unmarshal(raw, &schema) != nil {
 		return "text"
 	}
 	var ref string
@@ -76,7 +82,7 @@ func (m exampleMaker) value(raw json.RawMessage, depth int) any {
 }
 
 // chosen returns the alternatives of a schema for this attempt.
-func (m exampleMaker) chosen(schema ordered.Map) (chosen []ordered.Map) {
+func (m *exampleMaker) chosen(schema ordered.Map) (chosen []ordered.Map) {
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		if list := parts(schema, keyword); len(list) > 0 {
 			chosen = append(chosen, list[min(m.alternative, len(list)-1)])
@@ -87,7 +93,7 @@ func (m exampleMaker) chosen(schema ordered.Map) (chosen []ordered.Map) {
 
 // typed returns a value for the type of a schema; merged are members of an object that other parts
 // of the schema require.
-func (m exampleMaker) typed(schema, merged ordered.Map, depth int) any {
+func (m *exampleMaker) typed(schema, merged ordered.Map, depth int) any {
 	switch typeOf(schema) {
 	case "integer", "number":
 		return m.number(schema)
@@ -101,6 +107,9 @@ func (m exampleMaker) typed(schema, merged ordered.Map, depth int) any {
 		Member(schema, "minItems", &least)
 		Member(schema, "items", &items)
 		list := []any{}
+		if least == 0 && depth > maxExampleDepth/2 { // it may contain itself
+			return list
+		}
 		for range min(max(least, 1), maxExampleLength) {
 			list = append(list, m.value(items, depth+1))
 		}
@@ -149,7 +158,7 @@ func typeOf(schema ordered.Map) (kind string) {
 	return "string"
 }
 
-func (m exampleMaker) number(schema ordered.Map) any {
+func (m *exampleMaker) number(schema ordered.Map) any {
 	value, most, above, step := 1.0, 0.0, 0.0, 0.0
 	_, hasMost := schema.Get("maximum")
 	_, hasLeast := schema.Get("minimum")

@@ -71,8 +71,8 @@ func (a *access) form() string {
 // policy lets a page load its style sheet and send its forms, and nothing else.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// maxForm bounds the body of a form, in bytes.
-const maxForm = 64 << 10
+// maxForm bounds the body of a form, in bytes: a note of the largest size, with every byte escaped.
+const maxForm = 1 << 20
 
 // guard serves next to the admitted browser. It refuses other names of the host, which DNS rebinding
 // uses, forms of other origins, and forms without the token.
@@ -85,6 +85,11 @@ func (a *access) guard(next http.Handler) http.Handler {
 		}
 		if r.Method == http.MethodPost {
 			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+			if err := r.ParseForm(); err != nil {
+				http.Error(w, "The form cannot be read, or is too large for the page: toolfold call memory.store takes larger texts.",
+					http.StatusRequestEntityTooLarge)
+				return
+			}
 			if subtle.ConstantTimeCompare([]byte(r.PostFormValue("form")), []byte(a.form())) != 1 {
 				http.Error(w, wrongForm, http.StatusForbidden)
 				return

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +14,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/tools/memory"
 )
 
 // result is the result of an action.
@@ -109,7 +112,15 @@ func (p *Page) tasks(r *http.Request) (any, error) {
 	if err == nil && p.stored() {
 		v.Queues, err = p.ask(r.Context(), "queue.list", result{"limit": 100})
 	}
-	return v, err
+	return v, permitted(err)
+}
+
+// permitted drops the refusal of an action that the user's settings do not permit: the rest of the view is shown.
+func permitted(err error) error {
+	if refused, is := errors.AsType[*toolfold.Error](err); is && refused.Code == toolfold.PermissionDenied {
+		return nil
+	}
+	return err
 }
 
 // one returns a view that shows one thing, whose id is in the path.
@@ -132,7 +143,9 @@ type note struct {
 	Versions []any // earlier ones, newest first
 	Text     string
 	IsText   bool // the value is a string, not other JSON
-	Own      bool // the note belongs to this workspace, so that it can be changed
+
+	Scope     string // that changes the note, workspace or user; empty = the note is another workspace's
+	Workspace string // of the note, as memory takes it: ".", "user" or a name
 }
 
 func (p *Page) note(r *http.Request) (any, error) {
@@ -163,10 +176,10 @@ func (p *Page) note(r *http.Request) (any, error) {
 		}
 		n.Text = text.String()
 	}
-	_, foreign := answer["workspace"]
-	n.Own = !foreign
+	n.Workspace = cmp.Or(shown(answer["workspace"]), query.Get("workspace"), ".")
+	n.Scope = map[string]string{".": "workspace", memory.User: memory.User}[n.Workspace]
 	delete(arguments, "key")
-	arguments["history"], arguments["prefix"] = true, query.Get("key")
+	arguments["history"], arguments["prefix"], arguments["workspace"] = true, query.Get("key"), n.Workspace
 	earlier, err := p.ask(r.Context(), "memory.list", arguments)
 	if err != nil {
 		return nil, err
@@ -174,7 +187,7 @@ func (p *Page) note(r *http.Request) (any, error) {
 	versions, _ := earlier["keys"].([]any) // earliest first
 	slices.Reverse(versions)
 	for _, version := range versions {
-		if v, _ := version.(result); v["key"] == query.Get("key") {
+		if v, _ := version.(result); v["key"] == query.Get("key") && v["namespace"] == answer["namespace"] {
 			n.Versions = append(n.Versions, v)
 		}
 	}
@@ -188,9 +201,9 @@ var changes = map[string][]string{
 	"task.trigger":   {"taskId"},
 	"queue.pause":    {"queueId"},
 	"queue.resume":   {"queueId"},
-	"memory.store":   {"key", "namespace", "value"},
-	"memory.delete":  {"key", "namespace"},
-	"memory.restore": {"key", "namespace", "version"},
+	"memory.store":   {"key", "namespace", "value", "scope"},
+	"memory.delete":  {"key", "namespace", "workspace"},
+	"memory.restore": {"key", "namespace", "version", "scope"},
 }
 
 // do calls the action that a form names, with the form's parameters.
@@ -236,7 +249,7 @@ func (p *Page) unchanged(r *http.Request, action string) error {
 	if action != "memory.store" || shownVersion == "" {
 		return nil
 	}
-	arguments := result{"key": r.PostFormValue("key"), "workspace": "."}
+	arguments := result{"key": r.PostFormValue("key"), "workspace": cmp.Or(r.PostFormValue("workspace"), ".")}
 	if namespace := r.PostFormValue("namespace"); namespace != "" {
 		arguments["namespace"] = namespace
 	}
@@ -272,11 +285,26 @@ func local(path string) string {
 	return path
 }
 
-// members returns the names and values of a result, sorted, that are not objects or lists.
+// task is a task with its input, which task.status gives only if it is named.
+func (p *Page) task(r *http.Request) (any, error) {
+	data, err := p.one("task.status", "taskId", 0)(r)
+	if err != nil {
+		return nil, err
+	}
+	task := data.(result)
+	input, err := p.ask(r.Context(), "task.status", result{"taskId": r.PathValue("id"), "include_fields": []string{"input"}})
+	task["input"] = input["input"]
+	return task, err
+}
+
+// members returns the names and values of a result, sorted, that are not objects or lists. Times are of this
+// machine's time zone.
 func members(r result) (rows [][2]string) {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		switch value := r[name].(type) {
 		case nil, map[string]any, []any:
+		case string:
+			rows = append(rows, [2]string{name, cmp.Or(moment(value), value)})
 		default:
 			rows = append(rows, [2]string{name, fmt.Sprint(value)})
 		}

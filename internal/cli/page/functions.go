@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/toolfold/toolfold"
@@ -88,8 +89,12 @@ func query(path string, pairs ...any) string {
 
 // indented writes a value of a result as JSON.
 func indented(value any) (string, error) {
-	text, err := json.MarshalIndent(value, "", "  ")
-	return string(text), err
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // html/template escapes it
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(value)
+	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
 // share returns part of whole in thousandths, at least one if there is a part: the width of a bar. They are
@@ -119,7 +124,7 @@ func length(ms float64) string {
 	switch {
 	case ms < 1:
 		return fmt.Sprintf("%.0f µs", ms*1000)
-	case ms < 1000:
+	case ms < 999.5:
 		return fmt.Sprintf("%.3g ms", ms)
 	default:
 		return (time.Duration(ms) * time.Millisecond).Round(10 * time.Millisecond).String()

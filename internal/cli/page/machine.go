@@ -177,7 +177,7 @@ func describeFiles(c *cli.Context) (string, error) {
 	describe(files.Global)
 	describe(filepath.Join(files.Workspace, config.LocalFile))
 	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if err == nil {
+		if err == nil && filepath.Ext(path) != ".log" { // servers write into their logs all the time
 			describe(path)
 		}
 		return nil

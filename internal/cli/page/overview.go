@@ -74,6 +74,7 @@ type action struct {
 	Calls, Failed int
 	Mean, Longest time.Duration
 	total         time.Duration
+	ended         int
 }
 
 func (p *Page) overview(r *http.Request) (any, error) {
@@ -82,12 +83,15 @@ func (p *Page) overview(r *http.Request) (any, error) {
 		return nil, err
 	}
 	o := overview{Costs: []cost{costOf("all servers", s.Served)}}
+	if s.Served.Set != "" {
+		o.Costs[0].Name = "the set in force, " + s.Served.Set
+	}
 	for _, set := range s.Sets {
 		o.Costs = append(o.Costs, costOf("set "+set.Set, set))
 	}
 	for _, server := range s.Servers {
 		path := "/servers/" + url.PathEscape(server.Name)
-		if len(server.Held) > 0 {
+		if len(server.Held) > 0 && server.State != stateOff {
 			o.Attention = append(o.Attention, attention{path, server.Name, "has tools that are held back", heldNames(server.Held), false})
 		}
 		if server.State == stateFails || server.State == stateUnknown {
@@ -124,7 +128,7 @@ func (p *Page) waiting(ctx context.Context) (all []attention, err error) {
 			result{"status": work.SessionActive, "limit": mostWaiting}},
 	} {
 		answer, err := p.ask(ctx, q.action, q.arguments)
-		if err != nil {
+		if err := permitted(err); err != nil {
 			return nil, err
 		}
 		list, _ := answer[q.of].([]any)
@@ -160,8 +164,9 @@ func dayOf(now time.Time, counts []storage.Activity) day {
 		a.Calls += count.Calls
 		a.Failed += count.Failed
 		a.total += count.Total
+		a.ended += count.Ended
 		a.Longest = max(a.Longest, count.Longest)
-		a.Mean = a.total / time.Duration(a.Calls)
+		a.Mean = a.total / time.Duration(max(a.ended, 1))
 		actions[count.Label] = a
 		d.Most = max(d.Most, d.Hours[i].Calls)
 	}

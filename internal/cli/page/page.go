@@ -1,6 +1,6 @@
-// Package page serves the user's page: what the tools cost, which servers work, and what was called.
-// Everything that an action can answer is asked of the action, with the user's rights; what only commands
-// do, such as approving tools, calls the functions behind the commands.
+// Package page serves the user's page: the cost of tools, the state of servers, and recorded calls. It calls
+// actions with the user's rights. For changes that are no actions, such as approving tools, it calls the
+// functions behind the commands.
 package page
 
 import (
@@ -52,7 +52,7 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /calls", p.show("calls", p.calls))
 	mux.HandleFunc("GET /calls/{id}", p.show("trace", p.one("trace.get", "traceId", 1000)))
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))
-	mux.HandleFunc("GET /tasks/{id}", p.show("task", p.one("task.status", "taskId", 0)))
+	mux.HandleFunc("GET /tasks/{id}", p.show("task", p.task))
 	mux.HandleFunc("GET /notes", p.show("notes", p.notes))
 	mux.HandleFunc("GET /note", p.show("note", p.note))
 	mux.HandleFunc("GET /sessions", p.show("sessions", p.sessions))

@@ -115,9 +115,14 @@ func (p *Page) switchServer(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return p.machine.use(func(_ *state, o *settings.Options, _ *gateway.Gateway) error {
-		return servers.Switch(r.Context(), o, s.Name, r.PostFormValue("to") == "on")
-	})
+	var options *settings.Options
+	if err := p.machine.use(func(_ *state, o *settings.Options, _ *gateway.Gateway) error {
+		options = o
+		return nil
+	}); err != nil {
+		return err
+	}
+	return servers.Switch(r.Context(), options, s.Name, r.PostFormValue("to") == "on") // it may wait for another command
 }
 
 // approve accepts one held tool, if its definition is still the one that was shown.

@@ -52,7 +52,7 @@ func Switch(ctx context.Context, o *settings.Options, name string, on bool) (err
 		_, err = service.Set(config.ByUser(ctx), config.SetIn{Path: path, Value: ordered.MustJSON(true), Scope: config.Global})
 	}
 	if err != nil {
-		return fmt.Errorf("switching %s %s: %w", name, map[bool]string{true: "on", false: "off"}[on], err)
+		return fmt.Errorf("switching %s %s (disabled in its settings): %w", name, map[bool]string{true: "on", false: "off"}[on], err)
 	}
 	return nil
 }

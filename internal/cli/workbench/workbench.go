@@ -167,14 +167,14 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	return b, nil
 }
 
-// notesLock returns the path of the lock file for notes as files. It is empty if there is no data directory: then
+// notesLock returns the beginning of the paths of lock files for notes as files. It is empty if there is no data directory: then
 // only calls of this process take turns.
 func notesLock() string {
 	dir, err := storage.DataDir()
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "notes.lock")
+	return filepath.Join(dir, "notes")
 }
 
 // holds reports whether the store is open, or may have content.

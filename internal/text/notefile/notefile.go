@@ -303,7 +303,8 @@ func (n *Note) setExpires(value *yaml.Node) (must string) {
 		return ""
 	}
 	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
-		if at, err := time.Parse(layout, value.Value); err == nil && value.Kind == yaml.ScalarNode && !at.IsZero() {
+		at, err := time.Parse(layout, value.Value)
+		if err == nil && value.Kind == yaml.ScalarNode && !at.IsZero() && at.UTC().Year() >= 0 && at.UTC().Year() <= 9999 {
 			n.ExpiresAt = at.UTC().Truncate(time.Microsecond)
 			return ""
 		}
