@@ -111,7 +111,7 @@ type Action struct {
 	// any. Lists show them with the required ones: get(key|keys).
 	Either Fields
 
-	// Together means that a call may have several of Either.
+	// Together means that a call may have several of Either, which usage lines then show as "any of".
 	Together bool
 
 	// Instead are optional parameters that, with some values, replace Either.

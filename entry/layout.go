@@ -124,11 +124,10 @@ func (e *Entry) alternatives(optional []toolfold.Param, show func(name string, p
 			rest = append(rest, p)
 		}
 	}
-	join := " or "
 	if e.Action.Together {
-		join = " and/or "
+		return "any of " + strings.Join(shown, ", "), signature(nil, rest, show)
 	}
-	return strings.Join(shown, join), signature(nil, rest, show)
+	return strings.Join(shown, " or "), signature(nil, rest, show)
 }
 
 var tight = strings.NewReplacer(": ", ":", ", ", ",", " = ", "=")

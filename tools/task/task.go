@@ -130,7 +130,7 @@ var Family = toolfold.Family{
 		Legacy:  toolfold.OldNames{{Name: "task_cancel", Required: toolfold.Fields{taskID}}},
 		Summary: "Stop a task that has not ended, or all that match.",
 		Words:   "abort, kill, never mind, call off, ticket, batch",
-		Doc:     "Waits up to 20 s for it to stop. Tasks that depend on it fail. Filters pick tasks of this workspace, no schedules.",
+		Doc:     "Waits up to 20 s for it to stop. Tasks that depend on it fail. Filters combine and pick tasks of this workspace, no schedules.",
 		Changed: "Stops a running task without force, too. Tasks that timed out are refused like all that have ended.",
 		Optional: toolfold.Fields{
 			taskID, queueID.With(toolfold.Added()), scheduleID.With(toolfold.Added()), tags.With(toolfold.Added()),
