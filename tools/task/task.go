@@ -136,7 +136,7 @@ var Family = toolfold.Family{
 			taskID, queueID.With(toolfold.Added()), scheduleID.With(toolfold.Added()), tags.With(toolfold.Added()),
 			status.With(toolfold.Many(), toolfold.Added()), dryRun.With(toolfold.Added()), force.With(toolfold.Default(false)), reason,
 		},
-		Either: toolfold.Fields{taskID, queueID, scheduleID, tags, status},
+		Either:  toolfold.Fields{taskID, queueID, scheduleID, tags, status},
 		Effect:  toolfold.Sets,
 		Example: `{"taskId": "00000000-0000-4000-8000-000000000001", "reason": "No longer needed."}`,
 		Related: []string{"task.retry"},
