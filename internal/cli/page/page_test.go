@@ -275,7 +275,7 @@ func TestViewsAskForWhatTheFormsHave(t *testing.T) {
 		"/notes?prefix=a&cursor=c": `memory.list {"cursor":"c","limit":50,"order":"newest","prefix":"a"}`,
 		"/notes?query=words":       `memory.search {"limit":50,"query":"words"}`,
 		"/sessions?status=active":  `session.list {"limit":50,"status":"active"}`,
-		"/tasks/7":                 `task.status {"taskId":"7"}`,
+		"/tasks/7":                 `task.status {"include_fields":["input"],"taskId":"7"}`,
 		"/calls/7":                 `trace.get {"limit":1000,"traceId":"7"}`,
 	} {
 		_, page := fetch(t, browser, get(t, base+path))
@@ -322,11 +322,11 @@ func TestDayHasTheLastHours(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	d := dayOf(now, []storage.Activity{
 		{Hour: now.Add(-24 * time.Hour), Label: "old", Calls: 9},
-		{Hour: now.Add(-23 * time.Hour), Label: "a", Calls: 2, Failed: 1, Total: 4 * time.Second, Longest: 3 * time.Second},
-		{Hour: now, Label: "a", Calls: 2, Total: 4 * time.Second, Longest: time.Second},
-		{Hour: now, Label: "b", Calls: 1, Failed: 1, Total: time.Second, Longest: time.Second},
+		{Hour: now.Add(-23 * time.Hour), Label: "a", Calls: 2, Failed: 1, Ended: 2, Total: 4 * time.Second, Longest: 3 * time.Second},
+		{Hour: now, Label: "a", Calls: 3, Ended: 2, Total: 4 * time.Second, Longest: time.Second},
+		{Hour: now, Label: "b", Calls: 1, Failed: 1, Ended: 1, Total: time.Second, Longest: time.Second},
 	})
-	if d.Calls != 5 || d.Failed != 2 || d.Most != 3 || d.Hours[0].Calls != 2 || d.Hours[23].Failed != 1 {
+	if d.Calls != 6 || d.Failed != 2 || d.Most != 4 || d.Hours[0].Calls != 2 || d.Hours[23].Failed != 1 {
 		t.Errorf("the day is %+v", d)
 	}
 	if len(d.Actions) != 2 || d.Actions[0].Label != "a" || d.Actions[0].Mean != 2*time.Second || d.Actions[0].Longest != 3*time.Second {
