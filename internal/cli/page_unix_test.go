@@ -192,6 +192,25 @@ func TestPageOfNotesAndTasks(t *testing.T) {
 	call("memory.store", "key=big", "value:=2")
 	b.shows(b.press(big, "store", url.Values{"value": {"1"}}, http.StatusConflict), "the note changed since you opened it")
 
+	// A long text can be edited.
+	page = b.press(b.get("/note?key=big&namespace=default", http.StatusOK), "store",
+		url.Values{"value": {strings.Repeat("é", 50_000)}, "kind": {"text"}}, http.StatusOK)
+	b.shows(page, "éééé")
+
+	// Earlier versions of another workspace's note are shown, and not restored here.
+	for _, words := range [][]string{
+		{"memory.store", "key=theirs", "value=one"}, {"memory.store", "key=theirs", "value=two"}, {"memory.delete", "key=theirs"},
+	} {
+		if out, err := m.command(t, append([]string{"call", "--workspace-name", "other"}, words...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", words, out)
+		}
+	}
+	page = b.get("/note?key=theirs&namespace=default&workspace=other", http.StatusOK)
+	b.shows(page, "There is no such note now", "Earlier versions")
+	if strings.Contains(page, "memory.restore") {
+		t.Errorf("the note of another workspace can be restored here: %s", page)
+	}
+
 	b.shows(b.get("/sessions", http.StatusOK), "port the parser")
 	b.shows(b.press(b.get("/tasks", http.StatusOK), "cancel", nil, http.StatusOK), "cancelled", "retry")
 	b.shows(b.get("/calls?label=session.", http.StatusOK), "session.create", "the shell")
@@ -201,4 +220,16 @@ func TestPageOfNotesAndTasks(t *testing.T) {
 			t.Errorf("a view of the page was recorded as a call: %v", trace)
 		}
 	}
+}
+
+// TestPageWithoutRights shows the views of permitted actions.
+func TestPageWithoutRights(t *testing.T) {
+	m := newSandbox(t)
+	if out, err := m.command(t, "call", "memory.store", "key=a", "value=b").CombinedOutput(); err != nil {
+		t.Fatalf("%s %v", out, err)
+	}
+	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), `{"deny":["task.*","session"]}`)
+	b, _ := opened(t, m)
+	b.shows(b.get("/", http.StatusOK), "memory.store")
+	b.shows(b.get("/tasks", http.StatusConflict), "task.list is not permitted")
 }

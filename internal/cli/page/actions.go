@@ -108,11 +108,11 @@ type tasks struct {
 
 func (p *Page) tasks(r *http.Request) (any, error) {
 	l, err := p.list(r, tasksListing)
-	v := tasks{list: l}
-	if err == nil && p.stored() {
-		v.Queues, err = p.ask(r.Context(), "queue.list", result{"limit": 100})
+	if err != nil || !p.stored() {
+		return tasks{list: l}, err
 	}
-	return v, permitted(err)
+	queues, err := p.ask(r.Context(), "queue.list", result{"limit": 100})
+	return tasks{l, queues}, permitted(err)
 }
 
 // permitted drops the refusal of an action that the user's settings do not permit: the rest of the view is shown.

@@ -103,6 +103,9 @@ var errNotFound = errors.New("there is no such page, server or trace")
 // conflict is an error that the user can mend by looking again.
 type conflict struct{ error }
 
+// Unwrap returns the error of the action.
+func (c conflict) Unwrap() error { return c.error }
+
 // fail shows an error in place of a view.
 func (p *Page) fail(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
