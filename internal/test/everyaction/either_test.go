@@ -33,7 +33,11 @@ func TestOneOfSeveralIsNeeded(t *testing.T) {
 				names = append(names, p.Name)
 			}
 			usage := entry.Select(a).Usage(entry.DetailNames)
-			if !strings.Contains(usage, strings.Join(names, " or ")) || strings.Contains(usage, names[0]+"?") {
+			want := strings.Join(names, " or ")
+			if a.Together {
+				want = "any of " + strings.Join(names, ", ")
+			}
+			if !strings.Contains(usage, want) || strings.Contains(usage, names[0]+"?") {
 				t.Errorf("%s: its usage %s does not show %s", a.FullName(), usage, names)
 			}
 			for _, old := range a.Legacy {
