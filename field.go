@@ -75,10 +75,6 @@ type Param struct {
 	// only null if Kind is any and there are no Forms.
 	Omitted, Nullable bool
 
-	// Quiet parameters are optional, and only in schemas: usage lines and signatures omit them. They
-	// are members of another action's answer, so that callers can pass it on as it is.
-	Quiet bool
-
 	// Added marks a parameter that the legacy tool did not have: the legacy
 	// surface accepts it without listing it.
 	Added bool

@@ -289,9 +289,7 @@ func signature(required, optional []toolfold.Param, show func(name string, p too
 		parts = append(parts, show(p.Name, p))
 	}
 	for _, p := range optional {
-		if !p.Quiet {
-			parts = append(parts, show(p.Name+"?", p))
-		}
+		parts = append(parts, show(p.Name+"?", p))
 	}
 	return strings.Join(parts, ", ")
 }

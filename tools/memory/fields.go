@@ -1,9 +1,6 @@
 package memory
 
-import (
-	"github.com/toolfold/toolfold"
-	"github.com/toolfold/toolfold/internal/run/workspace"
-)
+import "github.com/toolfold/toolfold"
 
 // maxCursor is enough for a cursor with the longest namespace, key and workspace of any characters.
 const maxCursor = 10_000
@@ -42,15 +39,14 @@ var (
 	purge     = toolfold.Bool{Name: "purge", Doc: "Remove earlier versions too: no restore."}
 	dryRun    = toolfold.Bool{Name: "dryRun", Doc: "Only report, delete nothing."}
 	data      = entriesWith(value)
-	file      = toolfold.String{Name: "path", Doc: "File with an export, in the workspace.", MinLen: 1, MaxLen: workspace.MaxPath}
 
 	// The other fields of a result of export, so that import accepts it unchanged.
 	answer = toolfold.Fields{
-		toolfold.Bool{Name: "hasMore", Doc: "Of the export."}.With(quiet, toolfold.Added()),
-		toolfold.Int{Name: "count", Doc: "Of the export."}.With(quiet, toolfold.Added()),
-		toolfold.String{Name: "exportedAt", Doc: "Of the export."}.With(quiet, toolfold.Added()),
-		toolfold.String{Name: "message", Doc: "Of the export."}.With(quiet, toolfold.Added()),
-		toolfold.String{Name: "nextCursor", Doc: "Of the export.", MaxLen: maxCursor}.With(quiet, toolfold.Added()),
+		toolfold.Bool{Name: "hasMore", Doc: "Of the export."}.With(toolfold.Added()),
+		toolfold.Int{Name: "count", Doc: "Of the export."}.With(toolfold.Added()),
+		toolfold.String{Name: "exportedAt", Doc: "Of the export."}.With(toolfold.Added()),
+		toolfold.String{Name: "message", Doc: "Of the export."}.With(toolfold.Added()),
+		toolfold.String{Name: "nextCursor", Doc: "Of the export.", MaxLen: maxCursor}.With(toolfold.Added()),
 	}
 )
 
@@ -66,5 +62,3 @@ func entriesWith(value toolfold.Field) toolfold.List {
 		Loose: true,
 	}}
 }
-
-func quiet(p *toolfold.Param) { p.Quiet = true }

@@ -29,7 +29,6 @@ const (
 	maxKeysRead = 100
 	maxNamed    = 100 // keys and errors in the result of a change
 	maxTags     = 20  // of an entry
-	maxDepth    = 195 // levels of an imported value; arguments have 200, with those above a value
 
 	maxTTL = 10 * 366 * 24 * 3600 * 1000 // milliseconds, ten years
 
@@ -54,10 +53,6 @@ const (
 
 // Service runs the memory actions. It is safe for concurrent use.
 type Service struct {
-	// Folder is the workspace's folder, for files of export_file and import. If it is empty, these
-	// are refused.
-	Folder string
-
 	// Namespace is the namespace of calls without one. If it is empty, calls on single entries use
 	// "default", and searches and lists cover all namespaces.
 	Namespace string

@@ -27,14 +27,6 @@ const (
 // entries in one page. An entry that is too large for a response is included without its value and
 // marked as omitted.
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
-	out, err := s.export(ctx, in)
-	if err == nil {
-		callctx.Notify(ctx, out.notice())
-	}
-	return out, err
-}
-
-func (s *Service) export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	out := ExportOut{ExportedAt: s.now(), Data: []Exported{}}
 	own := s.own(ctx)
 	parts := partsOf(Scope{Namespace: cmp.Or(in.Namespace, s.Namespace), Prefix: in.Prefix, Tags: tagSet(in.Tags),
@@ -75,6 +67,7 @@ func (s *Service) export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		if in.Cursor == "" {
 			out.Message = nothingThere
 		}
+		callctx.Notify(ctx, out.notice())
 		return out, nil
 	}
 	entries := map[int64]Entry{}
@@ -105,7 +98,7 @@ func (s *Service) export(ctx context.Context, in ExportIn) (ExportOut, error) {
 		}
 		if bytes, is := omitted[h.ID]; is {
 			x = Exported{Key: e.Key, Namespace: e.Namespace, Workspace: x.Workspace, Bytes: bytes, Omitted: true}
-			out.Message = "omitted entries are too long for an answer: memory.export_file and toolfold call memory.export have them whole"
+			out.Message = "omitted entries are too long for an answer: toolfold call memory.export has them whole"
 		}
 		if values += x.values(); values > maxValues && len(out.Data) > 0 {
 			fit = i
@@ -117,6 +110,7 @@ func (s *Service) export(ctx context.Context, in ExportIn) (ExportOut, error) {
 	if fit < len(headings) {
 		out.HasMore, out.NextCursor = true, after.cursor()
 	}
+	callctx.Notify(ctx, out.notice())
 	return out, nil
 }
 
@@ -170,23 +164,9 @@ var entry = toolfold.Object{
 	Optional: toolfold.Fields{namespace, storedAt, tags.With(toolfold.AtMost(maxTags)), expiresAt, project},
 }
 
-// Import stores the valid entries of a list, or of a file.
+// Import stores the valid entries of a list.
 func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 	out := ImportOut{ImportedAt: s.now()}
-	switch {
-	case in.Data == nil && in.Path == "":
-		return out, (&toolfold.Error{Code: toolfold.InvalidInput, Problems: []toolfold.Problem{{Path: "/data", Kind: toolfold.ProblemMissing}}}).
-			WithHint("give data, or path to read a file of the workspace")
-	case in.Data != nil && in.Path != "":
-		return out, toolfold.Errorf(toolfold.InvalidInput, "data and path are both given").
-			About(toolfold.ProblemRefused, "data", "path").WithHint("give one of them")
-	case in.Path != "":
-		read, err := s.fromFile(in)
-		if err != nil {
-			return out, err
-		}
-		in = read
-	}
 	reject := func(index int, reason string) {
 		if out.Failed++; out.Failed <= maxNamed {
 			out.Errors = append(out.Errors, Rejected{index, reason})
@@ -239,8 +219,8 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "the entry was too long for the answer of export and is not here: "+
 			"export it with toolfold call memory.export")
 	}
-	if reason := fault(members["value"], 0); reason != "" {
-		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "value %s", reason)
+	if isCut(members["value"]) {
+		return Entry{}, toolfold.Errorf(toolfold.InvalidInput, "value was cut to fit into an answer: it is not whole")
 	}
 	maps.DeleteFunc(members, func(_ string, member any) bool { return member == nil })
 	if problems := entry.Param().Check(members); len(problems) > 0 {
@@ -266,30 +246,19 @@ func readEntry(raw json.RawMessage) (Entry, *toolfold.Error) {
 	}, nil
 }
 
-// fault returns why a value cannot be imported, or an empty text. The arguments of a call cannot
-// nest deeper or have greater numbers either, but files can.
-func fault(value any, depth int) string {
-	if depth > maxDepth {
-		return fmt.Sprintf("nests deeper than %d levels", maxDepth)
-	}
-	reason := ""
+// isCut reports whether a text in a value was cut in a response.
+func isCut(value any) bool {
 	switch v := value.(type) {
 	case string:
-		if shorten.IsCut(v) {
-			return "was cut to fit into an answer: it is not whole"
-		}
-	case json.Number:
-		if _, err := v.Float64(); err != nil {
-			return "has a number beyond 64-bit floating point"
-		}
+		return shorten.IsCut(v)
 	case []any:
-		for _, item := range v {
-			reason = cmp.Or(reason, fault(item, depth+1))
-		}
+		return slices.ContainsFunc(v, isCut)
 	case map[string]any:
 		for _, member := range v {
-			reason = cmp.Or(reason, fault(member, depth+1))
+			if isCut(member) {
+				return true
+			}
 		}
 	}
-	return reason
+	return false
 }

@@ -207,24 +207,6 @@ type ExportOut struct {
 	toolfold.Paged
 }
 
-// ExportFileIn holds the arguments of export_file.
-type ExportFileIn struct {
-	Path      string   `json:"path"`
-	Namespace string   `json:"namespace"`
-	Prefix    string   `json:"prefix"`
-	Tags      []string `json:"tags"`
-	Workspace string   `json:"workspace"`
-}
-
-// ExportFileOut is the result of export_file.
-type ExportFileOut struct {
-	Path       string    `json:"path" doc:"File written, in the workspace."`
-	Count      int       `json:"count" doc:"How many entries it has."`
-	Bytes      int       `json:"bytes" doc:"Its size."`
-	Replaced   bool      `json:"replaced" doc:"Whether it replaced an earlier export."`
-	ExportedAt time.Time `json:"exportedAt" doc:"When."`
-}
-
 // Exported is an entry for import. Without metadata it has no StoredAt, and Workspace only if it is
 // not the caller's own. An omitted entry has no value, because the value exceeds the response.
 // Import rejects it.
@@ -240,11 +222,10 @@ type Exported struct {
 	ExpiresAt *time.Time      `json:"expiresAt,omitempty" doc:"When the entry expires."`
 }
 
-// ImportIn holds the arguments of import: Data or Path. Each entry is checked on its own. HasMore
-// comes from the export of Data; its other fields are accepted and ignored.
+// ImportIn holds the arguments of import. Each entry is checked on its own. HasMore comes from the
+// export of Data; its other fields are accepted and ignored.
 type ImportIn struct {
 	Data      []json.RawMessage `json:"data"`
-	Path      string            `json:"path"`
 	Overwrite bool              `json:"overwrite"`
 	Namespace string            `json:"namespace"`
 

@@ -25,8 +25,8 @@ var asksText string
 
 // Family declares the timer tool.
 var Family = toolfold.Family{
-	Name: "timer", Summary: "Measure durations", Category: "telemetry", Tier: toolfold.Extended,
-	Words: "how long something takes, stopwatch, elapsed time, latency, clock, lap, chronometer",
+	Name: "timer", Summary: "Measure how long something takes", Category: "telemetry", Tier: toolfold.Extended,
+	Words: "stopwatch, duration, elapsed time, latency, clock, lap, chronometer",
 	Doc:   "A timer runs on when the server restarts. Its duration becomes a point of its metric, which has type timer.",
 	Asks:  asksText,
 	Actions: []*toolfold.Action{{

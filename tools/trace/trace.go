@@ -31,8 +31,8 @@ var asksText string
 
 // Family declares the trace tool.
 var Family = toolfold.Family{
-	Name: "trace", Summary: "Record of calls and runs", Category: "telemetry", Tier: toolfold.Standard,
-	Words: "times, spans, observability, debugging, profiling, activity log, replay, audit trail",
+	Name: "trace", Summary: "Record of calls and runs, with times", Category: "telemetry", Tier: toolfold.Standard,
+	Words: "spans, observability, debugging, profiling, activity log, replay, audit trail",
 	Doc: "Every call, and every run of an agent, workflow or task with its steps, is recorded, without values of arguments and results. " +
 		"Calls of this tool are not. Records of the last second may be lost when the server is killed.",
 	Asks: asksText,
