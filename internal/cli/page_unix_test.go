@@ -192,6 +192,13 @@ func TestPageOfNotesAndTasks(t *testing.T) {
 	call("memory.store", "key=big", "value:=2")
 	b.shows(b.press(big, "store", url.Values{"value": {"1"}}, http.StatusConflict), "the note changed since you opened it")
 
+	// A text with carriage returns, which browsers change, is edited as JSON.
+	call("memory.store", "key=crlf", `value:="a\r\nb"`)
+	b.press(b.get("/note?key=crlf&namespace=default", http.StatusOK), "store", url.Values{"value": {`"a\r\nc"`}}, http.StatusOK)
+	if got := call("memory.get", "key=crlf"); got["value"] != "a\r\nc" {
+		t.Errorf("the note is %q after the edit", got["value"])
+	}
+
 	// A long text can be edited.
 	page = b.press(b.get("/note?key=big&namespace=default", http.StatusOK), "store",
 		url.Values{"value": {strings.Repeat("é", 50_000)}, "kind": {"text"}}, http.StatusOK)

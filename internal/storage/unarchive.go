@@ -32,8 +32,8 @@ type Import struct {
 	DryRun   bool     // do not change the store
 	Activate bool     // let tasks and schedules run, also those that earlier imports left paused
 
-	// The history gets the value of a replaced note as a version of that time, unless the archive
-	// has the value too. The zero value keeps no versions.
+	// The history gets the value of a replaced note as a version of that time, unless the import
+	// stores the value as a version itself. The zero value keeps no versions.
 	History memory.History
 	At      time.Time
 

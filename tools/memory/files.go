@@ -205,8 +205,8 @@ func (s *Service) syncFolder(ctx context.Context, names []noteName, all bool) er
 	waiting, stop := context.WithTimeout(ctx, lockPatience)
 	unlock, err := safefile.Lock(waiting, f.lock)
 	stop()
-	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.New("another process has been comparing notes and files for long: this call did not")
+	if err != nil && ctx.Err() == nil {
+		return errors.New("another process is busy with its notes; edits of its files count at a later call")
 	} else if err != nil {
 		return err
 	}

@@ -72,10 +72,11 @@ func (m *exampleMaker) value(raw json.RawMessage, depth int) any {
 	}
 	merged := ordered.Map{}
 	for _, part := range slices.Concat(m.chosen(schema), parts(schema, "allOf")) {
-		if object, ok := m.value(ordered.MustJSON(part), depth+1).(ordered.Map); ok {
+		value := m.value(ordered.MustJSON(part), depth+1)
+		if object, ok := value.(ordered.Map); ok {
 			merged = append(merged, object...)
 		} else if _, typed := schema.Get("type"); !typed {
-			return m.value(ordered.MustJSON(part), depth+1)
+			return value
 		}
 	}
 	return m.typed(schema, merged, depth)

@@ -102,7 +102,7 @@ func pointer(path string) string { return "#" + (&url.URL{Fragment: path}).Escap
 // escape returns a name in the form of JSON pointers.
 func escape(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
 
-// unescape is the reverse of escaped.
+// unescape is the reverse of escape.
 func unescape(name string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(name) }
 
 // pathOf returns the JSON pointer of the target of a reference in the same document, also for

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -13,8 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/text/jsonx"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/tools/memory"
 )
@@ -28,9 +29,8 @@ func (p *Page) ask(ctx context.Context, action string, arguments result) (answer
 	if err != nil {
 		return nil, conflict{err}
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.UseNumber()
-	return answer, decoder.Decode(&answer)
+	err = jsonx.Decode(content, &answer)
+	return answer, err
 }
 
 // list is the data of a view that shows the result of a listing action.
@@ -142,7 +142,7 @@ type note struct {
 	Result   result
 	Versions []any // earlier ones, newest first
 	Text     string
-	IsText   bool // the value is a string, not other JSON
+	IsText   bool // Text is the value, a string that a form sends back as it is; else Text is the value's JSON
 
 	Scope     string // that changes the note, workspace or user; empty = the note is another workspace's
 	Workspace string // of the note, as memory takes it: ".", "user" or a name
@@ -165,21 +165,22 @@ func (p *Page) note(r *http.Request) (any, error) {
 	}
 	var n note
 	var as struct{ Value json.RawMessage } // in the order of its members
-	if err := errors.Join(json.Unmarshal(content, &n.Result), json.Unmarshal(content, &as)); err != nil {
+	if err := errors.Join(jsonx.Decode(content, &n.Result), json.Unmarshal(content, &as)); err != nil {
 		return nil, err
 	}
 	answer := n.Result
-	if n.Text, n.IsText = answer["value"].(string); !n.IsText && as.Value != nil {
-		var text bytes.Buffer
-		if err := json.Indent(&text, as.Value, "", "  "); err != nil {
-			return nil, err
-		}
-		n.Text = text.String()
+	n.Text, n.IsText = answer["value"].(string)
+	if strings.ContainsFunc(n.Text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		n.IsText = false // browsers change carriage returns and control characters
+	}
+	if !n.IsText {
+		n.Text = indented(as.Value)
 	}
 	n.Workspace = cmp.Or(shown(answer["workspace"]), query.Get("workspace"), ".")
 	n.Scope = map[string]string{".": "workspace", memory.User: memory.User}[n.Workspace]
 	delete(arguments, "key")
-	arguments["history"], arguments["prefix"], arguments["workspace"] = true, query.Get("key"), n.Workspace
+	arguments["history"], arguments["prefix"], arguments["namespace"] = true, query.Get("key"), answer["namespace"]
+	arguments["workspace"], arguments["limit"] = n.Workspace, mostVersions // the key itself comes before longer ones
 	earlier, err := p.ask(r.Context(), "memory.list", arguments)
 	if err != nil {
 		return nil, err
@@ -193,6 +194,9 @@ func (p *Page) note(r *http.Request) (any, error) {
 	}
 	return n, nil
 }
+
+// mostVersions is how many versions memory.list returns at once.
+const mostVersions = 1000
 
 // changes are the actions that forms may call, with the parameters that the forms have.
 var changes = map[string][]string{

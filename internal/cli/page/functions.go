@@ -34,7 +34,7 @@ var functions = template.FuncMap{
 	"button":     buttonOf,
 	"members":    members,
 	"query":      query,
-	"json":       indented,
+	"json":       encoded,
 	"span":       func(d time.Duration) string { return length(float64(d) / float64(time.Millisecond)) },
 	"length":     func(ms any) string { return length(number(ms)) },
 	"original":   original,
@@ -87,8 +87,8 @@ func query(path string, pairs ...any) string {
 	return path + "?" + values.Encode()
 }
 
-// indented writes a value of a result as JSON.
-func indented(value any) (string, error) {
+// encoded writes a value of a result as JSON.
+func encoded(value any) (string, error) {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false) // html/template escapes it
@@ -132,9 +132,12 @@ func length(ms float64) string {
 }
 
 // definition returns a tool as its server lists it, indented. It is empty for toolfold's own actions.
-func definition(a *toolfold.Action) string {
+func definition(a *toolfold.Action) string { return indented(a.Definition) }
+
+// indented returns JSON with its members in a line each, or an empty text for nil.
+func indented(raw json.RawMessage) string {
 	var text bytes.Buffer
-	if a.Definition == nil || json.Indent(&text, a.Definition, "", "  ") != nil {
+	if raw == nil || json.Indent(&text, raw, "", "  ") != nil {
 		return ""
 	}
 	return text.String()

@@ -123,8 +123,8 @@ func (p *Page) waiting(ctx context.Context) (all []attention, err error) {
 		action, of, id, name, path, why string
 		arguments                       result
 	}{
-		{"task.list", "tasks", "taskId", "name", "/tasks/", "is paused", result{"status": []string{task.Paused}, "limit": mostWaiting}},
-		{"session.list", "sessions", "sessionId", "task", "/sessions/", "was handed over",
+		{"task.list", "tasks", "taskId", "name", "/tasks", "is paused", result{"status": []string{task.Paused}, "limit": mostWaiting}},
+		{"session.list", "sessions", "sessionId", "task", "/sessions", "was handed over",
 			result{"status": work.SessionActive, "limit": mostWaiting}},
 	} {
 		answer, err := p.ask(ctx, q.action, q.arguments)
@@ -132,12 +132,17 @@ func (p *Page) waiting(ctx context.Context) (all []attention, err error) {
 			return nil, err
 		}
 		list, _ := answer[q.of].([]any)
+		waiting := 0
 		for _, one := range list {
 			entry, _ := one.(result)
-			if entry["handover"] == nil && q.of == "sessions" {
-				continue
+			if entry["handover"] == nil && q.of == "sessions" { // those that were handed over come first
+				break
 			}
-			all = append(all, attention{Path: q.path + shown(entry[q.id]), Name: shown(entry[q.name]), Why: q.why})
+			waiting++
+			all = append(all, attention{Path: q.path + "/" + shown(entry[q.id]), Name: shown(entry[q.name]), Why: q.why})
+		}
+		if waiting == mostWaiting && answer["hasMore"] == true {
+			all = append(all, attention{Path: q.path, Name: q.of, Why: "has more of these"})
 		}
 	}
 	return all, nil

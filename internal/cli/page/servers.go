@@ -13,7 +13,7 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/settings"
 )
 
-func (p *Page) servers(*http.Request) (any, error) { return p.machine.read() }
+func (p *Page) state(*http.Request) (any, error) { return p.machine.read() }
 
 // serverView is the data of one server's page.
 type serverView struct {
@@ -158,19 +158,10 @@ func heldNames(held []gateway.HeldTool) string {
 	return strings.Join(names, ", ")
 }
 
-// Tools returns the number of actions of a server.
-func (s server) Tools() (n int) {
-	for _, f := range s.Families {
-		n += len(f.Actions)
-	}
-	return n
-}
-
 // original returns the name of a folded action's tool at its server.
 func original(a *toolfold.Action) string {
 	if len(a.Aliases) == 0 {
 		return ""
 	}
-	_, name, _ := strings.Cut(a.Aliases[0], ".")
-	return name
+	return strings.TrimPrefix(a.Aliases[0], a.Family.Server+".")
 }
