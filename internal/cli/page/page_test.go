@@ -205,7 +205,8 @@ func TestForeignTextsStayTexts(t *testing.T) {
 		checkHTML(t, path, page)
 	}
 	definition := json.RawMessage(ordered.MustJSON(result{"name": hostile, "description": hostile}))
-	tool := &toolfold.Action{Family: &toolfold.Family{Server: "s"}, Name: hostile, Summary: hostile, Definition: definition, Aliases: []string{"s." + hostile}}
+	tool := &toolfold.Action{Family: &toolfold.Family{Server: "s"},
+		Name: hostile, Summary: hostile, Definition: definition, Aliases: []string{"s." + hostile}}
 	bad := server{Name: hostile, State: stateFails, Problem: hostile, Families: []*toolfold.Family{{Name: hostile, Summary: hostile,
 		Actions: []*toolfold.Action{tool}}}}
 	for name, data := range map[string]any{

@@ -52,7 +52,7 @@ type Entry struct {
 
 	Asks []string // tools for which the host always asks, in spite of Approvals; * matches any characters
 
-	Unrevealed *UnrevealedEntry // set if Filled found references to secrets
+	Unrevealed *UnrevealedEntry // set if Fill found references to secrets
 }
 
 // UnrevealedEntry is an entry before [Entry.Expand], which does not read secrets.

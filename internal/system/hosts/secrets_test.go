@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Only Revealed reads secrets, when the entry is used.
+// Only Reveal reads secrets, when the entry is used.
 func TestSecrets(t *testing.T) {
 	t.Setenv("BAIT", "${keyring:other}")
 	e := Entry{Name: "x", Own: true, Command: []string{"run", "--key=${keyring:a-KEY}", "${BAIT}"}, Env: []string{"TOKEN=${keyring:a.token}"},
