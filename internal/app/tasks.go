@@ -55,32 +55,32 @@ func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, 
 	if err != nil {
 		return t, false, err
 	}
-	stored, found, err := service.Kept(ctx, id)
+	stored, found, err := service.ClientTask(ctx, id)
 	if err != nil || !found {
 		return t, false, err
 	}
 	const status, wait = "task.status", "task.wait"
-	if stored.Called != nil && !k.within(ctx, stored) {
+	if stored.ClientCall != nil && !k.within(ctx, stored) {
 		return t, false, nil
 	}
-	if stored.Called == nil && !k.permits(ctx, wait) || stored.Called != nil && !k.ownerOf(ctx, stored) && !k.permits(ctx, status) {
+	if stored.ClientCall == nil && !k.permits(ctx, wait) || stored.ClientCall != nil && !k.ownerOf(ctx, stored) && !k.permits(ctx, status) {
 		return t, false, nil
 	}
-	t = serve.Task{ID: stored.ID, Status: serve.TaskWorking, Message: stored.Says, Created: stored.CreatedAt, Updated: stored.CreatedAt}
+	t = serve.Task{ID: stored.ID, Status: serve.TaskWorking, Message: stored.Message, Created: stored.CreatedAt, Updated: stored.CreatedAt}
 	if stored.StartedAt.After(t.Updated) {
 		t.Updated = stored.StartedAt
 	}
 	if task.Final(stored.Status) {
 		t.Updated, t.Message = stored.EndedAt, stored.Error
 	}
-	if stored.Called == nil {
+	if stored.ClientCall == nil {
 		return k.awaitTask(ctx, t, stored)
 	}
-	t.Name, t.Raw, t.Failed = stored.Called.Tool, stored.Called.Arguments, stored.Status != task.Completed
+	t.Name, t.Raw, t.Failed = stored.ClientCall.Tool, stored.ClientCall.Arguments, stored.Status != task.Completed
 	switch {
-	case !task.Final(stored.Status) && len(stored.Asks) > 0:
+	case !task.Final(stored.Status) && len(stored.Questions) > 0:
 		t.Status = serve.TaskInputRequired
-		for _, q := range stored.Asks {
+		for _, q := range stored.Questions {
 			t.Asks = append(t.Asks, serve.Asked{Key: q.Key, Method: q.Method, Params: q.Params})
 			t.Updated = q.AskedAt
 		}
@@ -96,7 +96,7 @@ func (k keeper) Find(ctx context.Context, id string) (t serve.Task, found bool, 
 }
 
 // awaitTask completes a task that is shown as a call of task.wait.
-func (k keeper) awaitTask(ctx context.Context, t serve.Task, stored task.Kept) (serve.Task, bool, error) {
+func (k keeper) awaitTask(ctx context.Context, t serve.Task, stored task.ClientTask) (serve.Task, bool, error) {
 	t.Awaited, t.Name, t.Raw = true, "task.wait", ordered.MustJSON(map[string]string{"taskId": stored.ID})
 	if !task.Final(stored.Status) {
 		return t, true, nil
@@ -116,7 +116,7 @@ func (k keeper) Cancel(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	stored, found, err := service.Kept(ctx, id)
+	stored, found, err := service.ClientTask(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (k keeper) Answer(ctx context.Context, id string, answers map[string]json.R
 	if err != nil {
 		return err
 	}
-	stored, found, err := service.Kept(ctx, id)
+	stored, found, err := service.ClientTask(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (k keeper) Answer(ctx context.Context, id string, answers map[string]json.R
 }
 
 // within reports whether the task's action is visible to the caller, see [toolfold.Rights.Within].
-func (k keeper) within(ctx context.Context, stored task.Kept) bool {
+func (k keeper) within(ctx context.Context, stored task.ClientTask) bool {
 	bounds := toolfold.OriginOf(ctx).Rights.And(k.rights).Bounds()
 	if bounds == nil {
 		return true
@@ -157,7 +157,7 @@ func (k keeper) within(ctx context.Context, stored task.Kept) bool {
 
 // ownerOf reports whether the caller may call the task's action, and has at least the rights that
 // the task was kept with.
-func (k keeper) ownerOf(ctx context.Context, stored task.Kept) bool {
+func (k keeper) ownerOf(ctx context.Context, stored task.ClientTask) bool {
 	var c task.Call
 	if json.Unmarshal(stored.Input, &c) != nil || !k.permits(ctx, c.Tool) {
 		return false

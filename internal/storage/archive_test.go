@@ -217,7 +217,7 @@ func (s source) Read(p []byte) (int, error) {
 func jsonNumber[T int64 | float64](n T) json.Number { return json.Number(ordered.MustJSON(n)) }
 
 // imports imports an archive into a store, and returns the sum of what it found.
-func imports(t *testing.T, db *DB, archive []byte, in Import) (sum Imported, err error) {
+func imports(t *testing.T, db *DB, archive []byte, in Import) (sum ImportCounts, err error) {
 	t.Helper()
 	found, err := db.Import(t.Context(), bytes.NewReader(archive), in)
 	for _, k := range found {
@@ -833,14 +833,14 @@ func TestDryRunTakesNoLock(t *testing.T) {
 	})
 }
 
-// changing is a file that has another content each time it is read from its start.
-type changing struct {
+// mutableFile is a file that has another content each time it is read from its start.
+type mutableFile struct {
 	contents [][]byte
 	*bytes.Reader
 }
 
 // Seek implements [io.Seeker].
-func (c *changing) Seek(int64, int) (int64, error) {
+func (c *mutableFile) Seek(int64, int) (int64, error) {
 	c.Reader = bytes.NewReader(c.contents[0])
 	c.contents = c.contents[1:]
 	return 0, nil
@@ -899,7 +899,7 @@ func TestImportRefusesFileThatChanges(t *testing.T) {
 	for n, contents := range [][][]byte{{first, second}, {first, first, second}} {
 		db := archiveStore(t, goose.DialectSQLite3)
 		before := exported(t, db)
-		_, err := db.Import(t.Context(), &changing{contents: contents}, Import{})
+		_, err := db.Import(t.Context(), &mutableFile{contents: contents}, Import{})
 		if err == nil || !strings.Contains(err.Error(), "the file was changed while it was read; nothing is written") {
 			t.Errorf("reading %d: %v", n+2, err)
 		}

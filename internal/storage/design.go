@@ -62,7 +62,7 @@ func (s designStore) List(ctx context.Context, q design.Query) (page design.Page
 		list = list.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
 	list = list.and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit)
-	page.Designs, err = all(ctx, s.db.reader(), list, into(func(l *design.Listed) []any {
+	page.Designs, err = all(ctx, s.db.reader(), list, into(func(l *design.Item) []any {
 		return []any{&l.ID, &l.Type, &l.Format, &l.Name, micros{&l.CreatedAt}}
 	}))
 	return page, err

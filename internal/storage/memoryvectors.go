@@ -12,10 +12,10 @@ import (
 // current joins the vectors of a model for the current values of entries.
 const current = `memory_vectors AS v ON v.id = memory.id AND v.stored_at = memory.stored_at AND v.model = ?`
 
-func (s memoryStore) WithoutVector(ctx context.Context, model string, limit int) ([]memory.Unread, error) {
+func (s memoryStore) WithoutVector(ctx context.Context, model string, limit int) ([]memory.StoredEntry, error) {
 	q := sqlf(`SELECT memory.id, namespace, key, memory.stored_at, expires_at, workspace, author, tags, revision, value
 		FROM memory LEFT JOIN `+current+` WHERE v.id IS NULL ORDER BY memory.id DESC LIMIT ?`, model, limit)
-	return all(ctx, s.db.reader(), q, into(func(e *memory.Unread) []any {
+	return all(ctx, s.db.reader(), q, into(func(e *memory.StoredEntry) []any {
 		return append([]any{&e.ID}, entryPlaces(&e.Entry)...)
 	}))
 }
@@ -45,15 +45,15 @@ func (s memoryStore) Vectors(ctx context.Context, scope memory.Scope, model stri
 	q := sqlf(`SELECT memory.id, memory.stored_at, vector FROM memory JOIN `+current+` WHERE memory.id IN (`, model).
 		with(s.within(sqlf(`SELECT id FROM memory`), scope)).and(`) ORDER BY memory.id DESC LIMIT ?`, limit)
 	return all(ctx, s.db.reader(), q, into(func(v *memory.EntryVector) []any {
-		return []any{&v.ID, micros{&v.StoredAt}, signed{&v.Vector}}
+		return []any{&v.ID, micros{&v.StoredAt}, fromBytes{&v.Vector}}
 	}))
 }
 
-// signed scans bytes into a vector.
-type signed struct{ to *embed.Vector }
+// fromBytes scans bytes into a vector.
+type fromBytes struct{ to *embed.Vector }
 
 // Scan implements [sql.Scanner].
-func (s signed) Scan(value any) error {
+func (s fromBytes) Scan(value any) error {
 	bytes, _ := value.([]byte)
 	*s.to = make(embed.Vector, len(bytes))
 	for i, b := range bytes {

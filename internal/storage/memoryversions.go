@@ -105,7 +105,7 @@ func (s memoryStore) CountVersions(ctx context.Context, scope memory.Scope) (int
 	return scalar[int](ctx, s.db.reader(), s.versionsOf(sqlf(`SELECT count(*) FROM memory_versions`), scope))
 }
 
-func (s memoryStore) Restore(ctx context.Context, place memory.Place, number int, by memory.Restorer) (r memory.Restored, err error) {
+func (s memoryStore) Restore(ctx context.Context, place memory.Place, number int, by memory.Restorer) (r memory.RestoreResult, err error) {
 	look := sqlf(`SELECT ` + entryColumns + `, coalesce(restored, 0) FROM memory`).with(at(place)).and(s.db.dialect.lock)
 	type row struct {
 		memory.Entry
@@ -118,7 +118,7 @@ func (s memoryStore) Restore(ctx context.Context, place memory.Place, number int
 	pick = pick.and(`ORDER BY version DESC`)
 	err = s.db.transact(ctx, func(t executor) error {
 		for {
-			r = memory.Restored{}
+			r = memory.RestoreResult{}
 			there, found, err := first(ctx, t, look, func(rows *sql.Rows) (there row, err error) {
 				err = rows.Scan(append(entryPlaces(&there.Entry), &there.restored)...)
 				return there, err
@@ -164,14 +164,14 @@ func (s memoryStore) Restore(ctx context.Context, place memory.Place, number int
 }
 
 // Purge removes a version also if it is too old or has expired. Entries go without a copy.
-func (s memoryStore) Purge(ctx context.Context, scope memory.Scope, keys []string, naming int) (p memory.Purged, err error) {
+func (s memoryStore) Purge(ctx context.Context, scope memory.Scope, keys []string, naming int) (p memory.PurgeResult, err error) {
 	which := under(scope)
 	if keys != nil {
 		which = which.and(`AND`).with(among("key", bytesOf(keys)))
 	}
 	s.history = memory.History{}
 	err = s.db.transact(ctx, func(t executor) (err error) {
-		p = memory.Purged{Keys: []string{}}
+		p = memory.PurgeResult{Keys: []string{}}
 		p.Entries, err = s.remove(ctx, t, alive(which, scope.Now), scope.Now, func(key string) {
 			if len(p.Keys) < naming {
 				p.Keys = append(p.Keys, key)

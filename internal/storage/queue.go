@@ -77,7 +77,7 @@ func (s queueStore) List(ctx context.Context, q queue.Query) (page queue.Page, e
 		counts[c.id][c.status] = c.n
 	}
 	for _, q := range found {
-		page.Queues = append(page.Queues, queue.Counted{Queue: q, Counts: counts[q.ID]})
+		page.Queues = append(page.Queues, queue.QueueCounts{Queue: q, Counts: counts[q.ID]})
 	}
 	return page, nil
 }

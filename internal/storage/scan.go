@@ -92,23 +92,23 @@ func findingData(f scan.Finding) ([]byte, error) {
 	return data, nil
 }
 
-// placed is a finding, its position in its scan and, if requested, the scan.
-type placed struct {
+// findingRecord is a finding, its position in its scan and, if requested, the scan.
+type findingRecord struct {
 	position int
 	scan     string
 	scan.Finding
 }
 
-func scanFinding(rows *sql.Rows) (placed, error) { return scanPlaced(rows) }
+func scanFinding(rows *sql.Rows) (findingRecord, error) { return scanRecord(rows) }
 
-func scanWithScan(rows *sql.Rows) (f placed, err error) {
+func scanWithScan(rows *sql.Rows) (f findingRecord, err error) {
 	var id string
-	f, err = scanPlaced(rows, &id)
+	f, err = scanRecord(rows, &id)
 	f.scan = id
 	return f, err
 }
 
-func scanPlaced(rows *sql.Rows, more ...any) (f placed, err error) {
+func scanRecord(rows *sql.Rows, more ...any) (f findingRecord, err error) {
 	var row findingRow
 	err = rows.Scan(append([]any{&f.position, &f.ID, &f.Kind, &f.Level, fromJSON{&row}}, more...)...)
 	f.Rule, f.Confidence, f.File, f.Line, f.Column = row.Rule, row.Confidence, row.File, row.Line, row.Column

@@ -210,7 +210,7 @@ func (s sessionStore) List(ctx context.Context, q session.Query) (page session.P
 		picked = picked.and(`AND (created_at, id) < (?, ?)`, q.After.CreatedAt.UnixMicro(), q.After.ID)
 	}
 	list := sqlf(selectListed).with(picked).and(`ORDER BY created_at DESC, id DESC LIMIT ?`, q.Limit)
-	page.Sessions, err = all(ctx, s.db.reader(), list, func(rows *sql.Rows) (l session.Listed, err error) {
+	page.Sessions, err = all(ctx, s.db.reader(), list, func(rows *sql.Rows) (l session.Item, err error) {
 		var handOver *handOverRow
 		err = rows.Scan(&l.ID, &l.Initiator, &l.Task, &l.Status, micros{&l.CreatedAt}, micros{&l.UpdatedAt}, &l.Workspace,
 			fromJSON{&handOver}, &l.Present)

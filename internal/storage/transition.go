@@ -75,8 +75,8 @@ func (t *transition) requeue(ctx context.Context, which query, now time.Time) (i
 const cutOff = "its process stopped or died while it ran, more often than the setting maxInterruptions allows: see " +
 	"interruptions; task.retry runs it again"
 
-// ended is an ended task, or a dependent that ends with it.
-type ended struct{ id, status string }
+// taskEnd is an ended task, or a dependent that ends with it.
+type taskEnd struct{ id, status string }
 
 // dependents selects the tasks that depend on a task.
 const dependents = `id IN (SELECT task_id FROM task_dependencies WHERE depends_on = ?)`
@@ -90,10 +90,10 @@ func (t *transition) end(ctx context.Context, status string, set, which query, n
 	if err != nil {
 		return 0, err
 	}
-	var failed []ended
+	var failed []taskEnd
 	for _, id := range ids {
 		if status != task.Completed {
-			failed = append(failed, ended{id, status})
+			failed = append(failed, taskEnd{id, status})
 			continue
 		}
 		some, err := scalar[int](ctx, t.executor, sqlf(`SELECT count(*) FROM (SELECT 1 FROM task_dependencies WHERE depends_on = ? LIMIT 1) d`,
@@ -125,7 +125,7 @@ func (t *transition) end(ctx context.Context, status string, set, which query, n
 			return 0, err
 		}
 		for _, id := range with {
-			failed = append(failed, ended{id, task.Failed})
+			failed = append(failed, taskEnd{id, task.Failed})
 		}
 	}
 	return len(ids), nil

@@ -42,8 +42,8 @@ type Import struct {
 	Progress func(done, all int)
 }
 
-// Imported counts the objects of a kind.
-type Imported struct {
+// ImportCounts counts the objects of a kind.
+type ImportCounts struct {
 	New       int `json:"new"`
 	Equal     int `json:"equal"`     // same in the store
 	Different int `json:"different"` // different in the store; replaced with [Import.Replace]
@@ -70,8 +70,8 @@ var (
 // manifest and the store's tables before it locks the store, and compares everything with the store
 // before it writes. Equal objects are skipped. It returns the counts also with [ErrDifferent] and
 // [ErrConflict]. A dry run only reads.
-func (db *DB) Import(ctx context.Context, r io.ReadSeeker, in Import) (map[string]*Imported, error) {
-	u := unarchive{archive: archive{executor: db.reader()}, Import: in, file: r, found: map[string]*Imported{}}
+func (db *DB) Import(ctx context.Context, r io.ReadSeeker, in Import) (map[string]*ImportCounts, error) {
+	u := unarchive{archive: archive{executor: db.reader()}, Import: in, file: r, counts: map[string]*ImportCounts{}}
 	if err := u.check(ctx); err != nil {
 		return nil, fmt.Errorf("reading the archive: %w; nothing is written", db.dialect.explain(err))
 	}
@@ -88,11 +88,11 @@ func (db *DB) Import(ctx context.Context, r io.ReadSeeker, in Import) (map[strin
 			if err := tx.Commit(); err != nil {
 				return nil, fmt.Errorf("importing an archive: %w", err)
 			}
-			return u.found, nil
+			return u.counts, nil
 		}
 	}
 	if err == nil || errors.Is(err, ErrDifferent) || errors.Is(err, ErrConflict) {
-		return u.found, errors.Join(err, tx.Rollback())
+		return u.counts, errors.Join(err, tx.Rollback())
 	}
 	return nil, errors.Join(fmt.Errorf("importing an archive: %w; nothing is written", db.dialect.explain(err)), tx.Rollback())
 }
@@ -120,7 +120,7 @@ func (u *unarchive) lock(ctx context.Context) error {
 		}
 	}
 	for _, kind := range archiveKinds {
-		if u.found[kind.name] != nil && u.manifest[kind.name].Objects > 0 {
+		if u.counts[kind.name] != nil && u.manifest[kind.name].Objects > 0 {
 			add(kind.archiveTable)
 		}
 	}
@@ -149,13 +149,13 @@ type unarchive struct {
 	file     io.ReadSeeker
 	manifest map[string]ArchivedKind
 	keys     map[string]bool // of all objects in the archive, see [claim]
-	found    map[string]*Imported
-	replaced []replaced
+	counts   map[string]*ImportCounts
+	removals []removal
 	equal    map[int]bool // lines of objects that are equal in the store
 }
 
-// replaced is an object of the store to remove.
-type replaced struct {
+// removal is an object of the store to remove.
+type removal struct {
 	table archiveTable
 	key   []any
 	value bool // a note whose value or tags differ
@@ -252,7 +252,7 @@ func checkManifest(manifest map[string]ArchivedKind, counts map[string]*counter)
 // readAgain reads the objects to import of a checked archive and completes them.
 func (u *unarchive) readAgain(ctx context.Context, do func(archiveObject) error) error {
 	manifest, err := u.read(func(archiveHeader) error { return nil }, func(o archiveObject) error {
-		if u.found[o.kind] == nil {
+		if u.counts[o.kind] == nil {
 			return nil
 		}
 		if err := u.complete(ctx, o.table, o.row); err != nil {
@@ -309,7 +309,7 @@ func (u *unarchive) check(ctx context.Context) (err error) {
 	}
 	for kind := range u.manifest {
 		if slices.Contains(ArchiveKinds(), kind) && u.wants(kind) {
-			u.found[kind] = &Imported{}
+			u.counts[kind] = &ImportCounts{}
 		}
 	}
 	return err
@@ -460,7 +460,7 @@ func (u *unarchive) passes() int {
 // progress returns a function to call after each object of a pass; the first pass is 0.
 func (u *unarchive) progress(pass int) func() {
 	objects := 0
-	for kind := range u.found {
+	for kind := range u.counts {
 		objects += u.manifest[kind].Objects
 	}
 	done := pass * objects
@@ -482,19 +482,19 @@ func (u *unarchive) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range u.found {
+	for _, k := range u.counts {
 		if len(k.Conflicts) > 0 {
 			return ErrConflict
 		}
 	}
-	if len(u.replaced) > 0 && !u.Replace {
+	if len(u.removals) > 0 && !u.Replace {
 		return ErrDifferent
 	}
 	return nil
 }
 
 func (u *unarchive) compareObject(ctx context.Context, o archiveObject) error {
-	counts := u.found[o.kind]
+	counts := u.counts[o.kind]
 	key, err := u.key(ctx, o.table, o.row)
 	if err != nil {
 		return err
@@ -521,7 +521,7 @@ func (u *unarchive) compareObject(ctx context.Context, o archiveObject) error {
 			counts.Names = append(counts.Names, nameOf(o.table, o.row))
 		}
 		value := o.table.name == "memory" && !bytes.Equal(ordered.MustJSON(there.values(noteValue)), ordered.MustJSON(o.row.values(noteValue)))
-		u.replaced = append(u.replaced, replaced{o.table, key, value})
+		u.removals = append(u.removals, removal{o.table, key, value})
 	} else {
 		counts.New++
 	}
@@ -581,7 +581,7 @@ func (u *unarchive) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range u.replaced {
+	for _, r := range u.removals {
 		if r.value && u.History.On() {
 			q := copyVersions(`-revision`, sqlf(`WHERE`).with(keyed(r.table, r.key)).and(`AND (expires_at IS NULL OR expires_at > ?)`,
 				u.At.UnixMicro()), u.At)

@@ -265,7 +265,7 @@ func TestUpgradedTasksRun(t *testing.T) {
 		ended := make(chan error)
 		open := func(context.Context) (queue.Ledger, *queue.Jobs, error) { return db.Work() }
 		go func() {
-			ended <- queue.New(open, done(ran), queue.Options{Workspace: "w", Tick: 20 * time.Millisecond}).Work(ctx)
+			ended <- queue.New(open, callReporter(ran), queue.Options{Workspace: "w", Tick: 20 * time.Millisecond}).Work(ctx)
 		}()
 		for n := range 4 {
 			select {
@@ -290,19 +290,19 @@ func TestUpgradedTasksRun(t *testing.T) {
 	})
 }
 
-// done is a caller that reports each call.
-type done chan<- struct{}
+// callReporter is a caller that reports each call.
+type callReporter chan<- struct{}
 
-func (d done) Call(context.Context, string, json.RawMessage) toolfold.Answer {
+func (d callReporter) Call(context.Context, string, json.RawMessage) toolfold.Answer {
 	d <- struct{}{}
 	return toolfold.Answer{Content: json.RawMessage(`{}`)}
 }
 
-func (done) Lookup(name string) []*entry.Entry {
+func (callReporter) Lookup(name string) []*entry.Entry {
 	return []*entry.Entry{{Tool: name, Action: &toolfold.Action{Name: name, Effect: toolfold.Sets, Family: &toolfold.Family{Name: "test"}}}}
 }
 
-func (done) Nearest(string) string { return "" }
+func (callReporter) Nearest(string) string { return "" }
 
 // noteRows are notes of a store of schema step 24, one of a workspace that is known and one of which it is not.
 var noteRows = []string{

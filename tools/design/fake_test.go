@@ -44,13 +44,13 @@ func (f *fakeStore) Wrote(_ context.Context, text string) (bool, error) {
 func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []Listed
+	var all []Item
 	for _, d := range f.designs {
 		if q.Type == "" || d.Type == q.Type {
-			all = append(all, Listed{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, CreatedAt: d.CreatedAt})
+			all = append(all, Item{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, CreatedAt: d.CreatedAt})
 		}
 	}
-	slices.SortFunc(all, func(a, b Listed) int {
+	slices.SortFunc(all, func(a, b Item) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	page := Page{Total: len(all)}

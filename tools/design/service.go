@@ -232,7 +232,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		return ListOut{}, fmt.Errorf("listing designs: %w", err)
 	}
 	out := ListOut{Total: page.Total}
-	out.Designs, out.Paged = toolfold.CutPage(page.Designs, in.Limit, func(last Listed) string {
+	out.Designs, out.Paged = toolfold.CutPage(page.Designs, in.Limit, func(last Item) string {
 		return toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
 	})
 	for i := range out.Designs {
@@ -267,7 +267,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 	if !found {
 		return GetOut{}, toolfold.Errorf(NotFound, "there is no design %s", in.DesignID).WithHint("design.list shows those there are")
 	}
-	out := GetOut{Listed: Listed{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, Status: Draft, CreatedAt: d.CreatedAt}}
+	out := GetOut{Item: Item{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, Status: Draft, CreatedAt: d.CreatedAt}}
 	// One offset counts through both texts.
 	offset := min(in.Offset, len(d.Content)+len(d.Documentation))
 	excerpt, more := part(d.Content+d.Documentation, offset, maxShown)

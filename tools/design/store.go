@@ -40,12 +40,12 @@ type Query struct {
 
 // Page is a part of a list.
 type Page struct {
-	Designs []Listed
+	Designs []Item
 	Total   int // of all matching designs, ignoring After and Limit
 }
 
-// Listed is a design in design.list. The store does not set Status.
-type Listed struct {
+// Item is a design in design.list. The store does not set Status.
+type Item struct {
 	ID        string    `json:"designId" doc:"The design." format:"uuid"`
 	Type      string    `json:"type" doc:"Its type." enum:"api,component,schema,architecture"`
 	Format    string    `json:"format" doc:"Output format; the language of a component."`

@@ -109,8 +109,8 @@ type ListIn struct {
 
 // ListOut is the result of design.list.
 type ListOut struct {
-	Designs []Listed `json:"designs" doc:"Newest first."`
-	Total   int      `json:"total" doc:"Designs that match, on all pages."`
+	Designs []Item `json:"designs" doc:"Newest first."`
+	Total   int    `json:"total" doc:"Designs that match, on all pages."`
 	toolfold.Paged
 }
 
@@ -122,7 +122,7 @@ type GetIn struct {
 
 // GetOut is the result of design.get.
 type GetOut struct {
-	Listed
+	Item
 	Content       string `json:"content" doc:"The text."`
 	Documentation string `json:"documentation,omitempty" doc:"Markdown page, of an architecture."`
 	NextOffset    int    `json:"nextOffset,omitempty" doc:"Pass as offset to read on; absent at the end."`

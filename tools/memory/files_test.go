@@ -438,23 +438,23 @@ func TestHostileKeys(t *testing.T) {
 	equal(t, other.files(), d.files())
 }
 
-// counting counts the calls of the store.
-type counting struct {
+// countingStore counts the calls of the store.
+type countingStore struct {
 	memory.Store
 	calls int
 }
 
-func (c *counting) Get(ctx context.Context, at memory.Place, now time.Time) (memory.Entry, bool, error) {
+func (c *countingStore) Get(ctx context.Context, at memory.Place, now time.Time) (memory.Entry, bool, error) {
 	c.calls++
 	return c.Store.Get(ctx, at, now)
 }
 
-func (c *counting) Headings(ctx context.Context, scope memory.Scope, page memory.Page) ([]memory.Heading, error) {
+func (c *countingStore) Headings(ctx context.Context, scope memory.Scope, page memory.Page) ([]memory.Heading, error) {
 	c.calls++
 	return c.Store.Headings(ctx, scope, page)
 }
 
-func (c *counting) Marks(ctx context.Context, folder string, keys []string) ([]memory.Mark, error) {
+func (c *countingStore) Marks(ctx context.Context, folder string, keys []string) ([]memory.Mark, error) {
 	c.calls++
 	return c.Store.Marks(ctx, folder, keys)
 }
@@ -463,7 +463,7 @@ func (c *counting) Marks(ctx context.Context, folder string, keys []string) ([]m
 func TestUnchangedFolder(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, storagetest.Open(t, "memory:"), t.TempDir())
-	counter := &counting{Store: d.store}
+	counter := &countingStore{Store: d.store}
 	d.store = counter
 	d.restart()
 	for i := range 20 {

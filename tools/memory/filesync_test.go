@@ -14,14 +14,14 @@ import (
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
-// unsure is a store in which storing marks ends a call, as a cancelled client or a kill does.
-type unsure struct {
+// interruptedStore is a store in which storing marks ends a call, as a cancelled client or a kill does.
+type interruptedStore struct {
 	memory.Store
 	cancel func()
 	kill   bool
 }
 
-func (s *unsure) PutMarks(ctx context.Context, folder string, marks []memory.Mark) error {
+func (s *interruptedStore) PutMarks(ctx context.Context, folder string, marks []memory.Mark) error {
 	if s.kill {
 		return errors.New("killed")
 	}
@@ -33,9 +33,9 @@ func (s *unsure) PutMarks(ctx context.Context, folder string, marks []memory.Mar
 
 // A file that was written by a call which ended before its mark was stored is not taken for an edit.
 func TestFilesWithoutTheirMarks(t *testing.T) {
-	newUnsure := func(t *testing.T) (*desk, *unsure) {
+	newUnsure := func(t *testing.T) (*desk, *interruptedStore) {
 		d := newDesk(t, storagetest.Open(t, "memory:"), t.TempDir())
-		s := &unsure{Store: d.store}
+		s := &interruptedStore{Store: d.store}
 		d.store = s
 		d.restart()
 		d.put("k", `"v1"`)

@@ -185,7 +185,7 @@ func (s *Service) listVersions(ctx context.Context, scope Scope, in ListIn) (Lis
 	if after.Part < 0 || after.Part >= len(parts) {
 		return ListOut{}, badCursor("is of a list with other parameters")
 	}
-	out := ListOut{Keys: []Listed{}}
+	out := ListOut{Keys: []Item{}}
 	if out.Total, err = s.store.CountVersions(ctx, scope); err != nil {
 		return ListOut{}, fmt.Errorf("counting versions: %w", err)
 	}
@@ -209,7 +209,7 @@ func (s *Service) listVersions(ctx context.Context, scope Scope, in ListIn) (Lis
 				out.HasMore, out.NextCursor = true, after.cursor()
 				break
 			}
-			out.Keys = append(out.Keys, Listed{
+			out.Keys = append(out.Keys, Item{
 				Key: v.Key, Namespace: v.Namespace, StoredAt: v.StoredAt, Labels: labels(own, v.Tags, v.Workspace, v.ExpiresAt),
 				Version: v.Number, Author: v.Author, Size: v.Size, ReplacedAt: &v.ReplacedAt, Deleted: v.Deleted,
 			})

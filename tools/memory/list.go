@@ -37,7 +37,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing keys: %w", err)
 	}
-	out := ListOut{Keys: []Listed{}}
+	out := ListOut{Keys: []Item{}}
 	if out.Total, err = s.store.Count(ctx, scope); err != nil {
 		return ListOut{}, fmt.Errorf("counting keys: %w", err)
 	}
@@ -51,7 +51,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 			out.HasMore, out.NextCursor = true, after.cursor()
 			break
 		}
-		out.Keys = append(out.Keys, Listed{Key: h.Key, Namespace: h.Namespace, StoredAt: h.StoredAt,
+		out.Keys = append(out.Keys, Item{Key: h.Key, Namespace: h.Namespace, StoredAt: h.StoredAt,
 			Labels: labels(own, h.Tags, h.Workspace, h.ExpiresAt)})
 		if h.Workspace != own && h.Workspace != User && out.Message == "" {
 			out.Message = ofOthers

@@ -151,7 +151,7 @@ func TestGetSeveral(t *testing.T) {
 	at := start.UTC().Truncate(time.Microsecond)
 	equal(t, call(t, s.Get, memory.GetIn{Keys: []string{"b", "a", "b"}}), memory.GetOut{
 		Found: true, Namespace: "default",
-		Entries: []memory.Kept{{Key: "b", Value: json.RawMessage(`{"v":2}`), StoredAt: at},
+		Entries: []memory.GetItem{{Key: "b", Value: json.RawMessage(`{"v":2}`), StoredAt: at},
 			{Key: "a", Value: json.RawMessage(`1`), StoredAt: at}},
 	})
 	out := call(t, s.Get, memory.GetIn{Keys: []string{"none", "a"}})

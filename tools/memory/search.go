@@ -67,7 +67,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	if err != nil {
 		return SearchOut{}, fmt.Errorf("searching: %w", err)
 	}
-	out := SearchOut{Query: in.Query, Namespace: in.Namespace, Results: []Hit{}}
+	out := SearchOut{Query: in.Query, Namespace: in.Namespace, Results: []SearchResult{}}
 	if out.Total, err = find.total(ctx, len(results)); err != nil {
 		return SearchOut{}, fmt.Errorf("counting matches: %w", err)
 	}
@@ -115,7 +115,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 			if !ok {
 				continue
 			}
-			hit := Hit{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score,
+			hit := SearchResult{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score,
 				Labels: labels(own, e.Tags, e.Workspace, e.ExpiresAt)}
 			if utf8.RuneCount(e.Value) <= maxWhole {
 				hit.Value = e.Value

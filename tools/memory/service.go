@@ -325,7 +325,7 @@ func (s *Service) Get(ctx context.Context, in GetIn) (GetOut, error) {
 			out.Message = "the entries of left did not fit into one answer: get them with another call"
 			return out, nil
 		}
-		out.Entries = append(out.Entries, Kept{key, e.Value, e.StoredAt, labels(own, e.Tags, e.Workspace, e.ExpiresAt)})
+		out.Entries = append(out.Entries, GetItem{key, e.Value, e.StoredAt, labels(own, e.Tags, e.Workspace, e.ExpiresAt)})
 	}
 	out.Found = len(out.Missing) == 0
 	if !out.Found {

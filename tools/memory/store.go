@@ -76,15 +76,15 @@ type Restorer struct {
 	Words  func(Entry) string
 }
 
-// Restored is the outcome of [Store.Restore].
-type Restored struct {
+// RestoreResult is the outcome of [Store.Restore].
+type RestoreResult struct {
 	From    int    // the version that is current now; 0 = there is no such version, and nothing changed
 	Done    bool   // false = it was current already
 	Current *Entry // the replaced entry; nil = there was no entry
 }
 
-// Purged is the outcome of [Store.Purge].
-type Purged struct {
+// PurgeResult is the outcome of [Store.Purge].
+type PurgeResult struct {
 	Entries, Versions int      // removed
 	Keys              []string // of the first removed entries, sorted
 }
@@ -224,19 +224,19 @@ type Store interface {
 	// Restore makes an earlier version current, and the current entry an earlier version. Number 0
 	// is the latest earlier version; it changes nothing if the entry was restored and not stored
 	// since.
-	Restore(ctx context.Context, at Place, number int, by Restorer) (Restored, error)
+	Restore(ctx context.Context, at Place, number int, by Restorer) (RestoreResult, error)
 
 	// Purge removes the entries in the namespace and workspace of a scope and all their earlier
 	// versions, also of entries that were deleted before: those with keys or, if keys is nil, those
 	// whose keys start with the scope's prefix. It names the first keys, at most naming.
-	Purge(ctx context.Context, scope Scope, keys []string, naming int) (Purged, error)
+	Purge(ctx context.Context, scope Scope, keys []string, naming int) (PurgeResult, error)
 
 	// Expire removes up to limit entries and versions that have expired or are older than the
 	// history, and returns their number.
 	Expire(ctx context.Context, now time.Time, limit int) (removed int, err error)
 
 	// WithoutVector lists at most limit entries without a current vector of a model, latest first.
-	WithoutVector(ctx context.Context, model string, limit int) ([]Unread, error)
+	WithoutVector(ctx context.Context, model string, limit int) ([]StoredEntry, error)
 
 	// PutVectors stores vectors of a model and replaces earlier vectors of their entries. It skips
 	// entries that were changed or deleted after they were read.
@@ -296,8 +296,8 @@ type Candidate struct {
 	Words     string // IndexText
 }
 
-// Unread is an entry without a current vector.
-type Unread struct {
+// StoredEntry is an entry without a current vector.
+type StoredEntry struct {
 	ID int64 // assigned by the store
 	Entry
 }

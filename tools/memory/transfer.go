@@ -27,7 +27,7 @@ const (
 // entries in one page. An entry that is too large for a response is included without its value and
 // marked as omitted.
 func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
-	out := ExportOut{ExportedAt: s.now(), Data: []Exported{}}
+	out := ExportOut{ExportedAt: s.now(), Data: []ExportItem{}}
 	own := s.own(ctx)
 	parts := partsOf(Scope{Namespace: cmp.Or(in.Namespace, s.Namespace), Prefix: in.Prefix, Tags: tagSet(in.Tags),
 		Workspace: s.workspace(ctx, in.Workspace, ""), Now: out.ExportedAt}, own)
@@ -89,7 +89,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 			after = parts.position(h, byKey)
 			continue // deleted in the meantime
 		}
-		x := Exported{Key: e.Key, Value: e.Value, Namespace: e.Namespace, Tags: e.Tags, ExpiresAt: maybe(e.ExpiresAt)}
+		x := ExportItem{Key: e.Key, Value: e.Value, Namespace: e.Namespace, Tags: e.Tags, ExpiresAt: maybe(e.ExpiresAt)}
 		if in.IncludeMetadata {
 			x.StoredAt = &e.StoredAt
 		}
@@ -97,7 +97,7 @@ func (s *Service) Export(ctx context.Context, in ExportIn) (ExportOut, error) {
 			x.Workspace = e.Workspace
 		}
 		if bytes, is := omitted[h.ID]; is {
-			x = Exported{Key: e.Key, Namespace: e.Namespace, Workspace: x.Workspace, Bytes: bytes, Omitted: true}
+			x = ExportItem{Key: e.Key, Namespace: e.Namespace, Workspace: x.Workspace, Bytes: bytes, Omitted: true}
 			out.Message = "omitted entries are too long for an answer: toolfold call memory.export has them whole"
 		}
 		if values += x.values(); values > maxValues && len(out.Data) > 0 {
@@ -127,7 +127,7 @@ func (out ExportOut) notice() string {
 }
 
 // values counts the JSON values of an exported entry, itself included.
-func (x Exported) values() int {
+func (x ExportItem) values() int {
 	n := 3 // with key and namespace
 	for _, has := range []bool{x.Workspace != "", x.StoredAt != nil, x.ExpiresAt != nil, x.Omitted, x.Omitted, len(x.Tags) > 0} {
 		if has {
@@ -169,7 +169,7 @@ func (s *Service) Import(ctx context.Context, in ImportIn) (ImportOut, error) {
 	out := ImportOut{ImportedAt: s.now()}
 	reject := func(index int, reason string) {
 		if out.Failed++; out.Failed <= maxNamed {
-			out.Errors = append(out.Errors, Rejected{index, reason})
+			out.Errors = append(out.Errors, ImportProblem{index, reason})
 		}
 	}
 	var entries []Entry

@@ -15,7 +15,7 @@ import (
 )
 
 // raw returns entries in the form in which a caller sends them back.
-func raw(t *testing.T, data []memory.Exported) []json.RawMessage {
+func raw(t *testing.T, data []memory.ExportItem) []json.RawMessage {
 	t.Helper()
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestExportAndImport(t *testing.T) {
 
 	late := memory.New(openStore(t), func() time.Time { return start.Add(2 * time.Hour) })
 	out = call(t, late.Import, memory.ImportIn{Data: raw(t, exported.Data)})
-	if out.Imported != 2 || out.Failed != 1 || out.Errors[0] != (memory.Rejected{Index: 0, Message: "it has expired"}) {
+	if out.Imported != 2 || out.Failed != 1 || out.Errors[0] != (memory.ImportProblem{Index: 0, Message: "it has expired"}) {
 		t.Fatalf("got %+v", out)
 	}
 }
@@ -67,7 +67,7 @@ func TestExportPagesAndMetadata(t *testing.T) {
 		store(t, s, "n", k, `{}`)
 	}
 	out := call(t, s.Export, memory.ExportIn{Page: toolfold.Page{Limit: 2}})
-	equal(t, out.Data, []memory.Exported{
+	equal(t, out.Data, []memory.ExportItem{
 		{Key: "a", Namespace: "n", Value: json.RawMessage(`{}`)},
 		{Key: "b", Namespace: "n", Value: json.RawMessage(`{}`)},
 	})
@@ -103,7 +103,7 @@ func TestImportJudgesEachEntry(t *testing.T) {
 	if out.Imported != 4 || out.Skipped != 0 || out.Failed != 10 {
 		t.Fatalf("got %+v", out)
 	}
-	equal(t, out.Errors, []memory.Rejected{
+	equal(t, out.Errors, []memory.ImportProblem{
 		{Index: 1, Message: "key is missing"},
 		{Index: 3, Message: "key must be string, got number"},
 		{Index: 4, Message: "an entry must be an object with key and value"},

@@ -65,15 +65,15 @@ type GetOut struct {
 	Value     json.RawMessage `json:"value,omitempty" doc:"The value of key."`
 	StoredAt  *time.Time      `json:"storedAt,omitempty" doc:"When the entry was stored."`
 	Version   int             `json:"version,omitempty" doc:"Number of the version."`
-	Entries   []Kept          `json:"entries,omitempty" doc:"The entries of keys."`
+	Entries   []GetItem       `json:"entries,omitempty" doc:"The entries of keys."`
 	Missing   []string        `json:"missing,omitempty" doc:"Keys that do not exist."`
 	Left      []string        `json:"left,omitempty" doc:"Keys that did not fit: ask again."`
 	Message   string          `json:"message,omitempty" doc:"The outcome in words."`
 	Labels                    // of key
 }
 
-// Kept is an entry in the result of a get with several keys.
-type Kept struct {
+// GetItem is an entry in the result of a get with several keys.
+type GetItem struct {
 	Key      string          `json:"key" doc:"Name of the entry."`
 	Value    json.RawMessage `json:"value" doc:"JSON, up to 256 KiB."`
 	StoredAt time.Time       `json:"storedAt" doc:"When the entry was stored."`
@@ -132,17 +132,17 @@ type SearchIn struct {
 
 // SearchOut is the result of search.
 type SearchOut struct {
-	Query     string `json:"query" doc:"As asked."`
-	Namespace string `json:"namespace,omitempty" doc:"Notebook searched; absent if all were."`
-	Count     int    `json:"count" doc:"How many results follow."`
-	Total     int    `json:"total" doc:"All that match, counted up to 10,000."`
-	Results   []Hit  `json:"results" doc:"Best first; at most 400 on all pages."`
-	Message   string `json:"message,omitempty" doc:"What workspaces mean, or next step if nothing matches or not all can be read."`
+	Query     string         `json:"query" doc:"As asked."`
+	Namespace string         `json:"namespace,omitempty" doc:"Notebook searched; absent if all were."`
+	Count     int            `json:"count" doc:"How many results follow."`
+	Total     int            `json:"total" doc:"All that match, counted up to 10,000."`
+	Results   []SearchResult `json:"results" doc:"Best first; at most 400 on all pages."`
+	Message   string         `json:"message,omitempty" doc:"What workspaces mean, or next step if nothing matches or not all can be read."`
 	toolfold.Paged
 }
 
-// Hit is an entry that a query found. It has Value if the value is short, otherwise Excerpt.
-type Hit struct {
+// SearchResult is an entry that a query found. It has Value if the value is short, otherwise Excerpt.
+type SearchResult struct {
 	Key       string          `json:"key" doc:"Name of the entry."`
 	Namespace string          `json:"namespace" doc:"Notebook of the entry."`
 	Value     json.RawMessage `json:"value,omitempty" doc:"Whole, up to 500 characters."`
@@ -166,15 +166,15 @@ type ListIn struct {
 
 // ListOut is the result of list.
 type ListOut struct {
-	Keys    []Listed `json:"keys" doc:"This workspace's first, sorted by namespace and key, or newest first."`
-	Total   int      `json:"total" doc:"Keys that match, on all pages."`
-	Message string   `json:"message,omitempty" doc:"What workspaces mean, or next step if nothing matches."`
+	Keys    []Item `json:"keys" doc:"This workspace's first, sorted by namespace and key, or newest first."`
+	Total   int    `json:"total" doc:"Keys that match, on all pages."`
+	Message string `json:"message,omitempty" doc:"What workspaces mean, or next step if nothing matches."`
 	toolfold.Paged
 }
 
-// Listed is an entry in a list of keys, or an earlier version. Only versions have the members from
+// Item is an entry in a list of keys, or an earlier version. Only versions have the members from
 // Version on.
-type Listed struct {
+type Item struct {
 	Key       string    `json:"key" doc:"Name of the entry."`
 	Namespace string    `json:"namespace" doc:"Notebook of the entry."`
 	StoredAt  time.Time `json:"storedAt" doc:"When the entry was stored."`
@@ -200,17 +200,17 @@ type ExportIn struct {
 
 // ExportOut is the result of export.
 type ExportOut struct {
-	Count      int        `json:"count" doc:"How many entries follow."`
-	ExportedAt time.Time  `json:"exportedAt" doc:"When."`
-	Data       []Exported `json:"data" doc:"Entries, as import takes them."`
-	Message    string     `json:"message,omitempty" doc:"How to get omitted entries whole, if any."`
+	Count      int          `json:"count" doc:"How many entries follow."`
+	ExportedAt time.Time    `json:"exportedAt" doc:"When."`
+	Data       []ExportItem `json:"data" doc:"Entries, as import takes them."`
+	Message    string       `json:"message,omitempty" doc:"How to get omitted entries whole, if any."`
 	toolfold.Paged
 }
 
-// Exported is an entry for import. Without metadata it has no StoredAt, and Workspace only if it is
+// ExportItem is an entry for import. Without metadata it has no StoredAt, and Workspace only if it is
 // not the caller's own. An omitted entry has no value, because the value exceeds the response.
 // Import rejects it.
-type Exported struct {
+type ExportItem struct {
 	Key       string          `json:"key" doc:"Name of the entry."`
 	Value     json.RawMessage `json:"value,omitempty" doc:"JSON, up to 256 KiB."`
 	Bytes     int             `json:"bytes,omitempty" doc:"Size of a value that is omitted."`
@@ -238,16 +238,16 @@ type ImportIn struct {
 
 // ImportOut is the result of import.
 type ImportOut struct {
-	Imported   int        `json:"imported" doc:"Entries stored."`
-	Skipped    int        `json:"skipped" doc:"Entries whose key existed."`
-	Failed     int        `json:"failed" doc:"Bad entries."`
-	Errors     []Rejected `json:"errors,omitempty" doc:"The first 100 bad entries, if any."`
-	ImportedAt time.Time  `json:"importedAt" doc:"When."`
-	Message    string     `json:"message,omitempty" doc:"Next step, if the export had more pages."`
+	Imported   int             `json:"imported" doc:"Entries stored."`
+	Skipped    int             `json:"skipped" doc:"Entries whose key existed."`
+	Failed     int             `json:"failed" doc:"Bad entries."`
+	Errors     []ImportProblem `json:"errors,omitempty" doc:"The first 100 bad entries, if any."`
+	ImportedAt time.Time       `json:"importedAt" doc:"When."`
+	Message    string          `json:"message,omitempty" doc:"Next step, if the export had more pages."`
 }
 
-// Rejected is an entry that was not imported.
-type Rejected struct {
+// ImportProblem is an entry that was not imported.
+type ImportProblem struct {
 	Index   int    `json:"index" doc:"Place of the entry in data, from 0."`
 	Message string `json:"message" doc:"Why it is bad."`
 }

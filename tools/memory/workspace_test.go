@@ -123,7 +123,7 @@ func TestListsBeginWithTheOwnWorkspace(t *testing.T) {
 		var got []string
 		for page := (toolfold.Page{Limit: 2}); ; {
 			out := call(t, in["b"].List, memory.ListIn{Order: order, Page: page})
-			others := slices.ContainsFunc(out.Keys, func(l memory.Listed) bool { return l.Workspace != "" })
+			others := slices.ContainsFunc(out.Keys, func(l memory.Item) bool { return l.Workspace != "" })
 			if out.Total != 6 || others != strings.Contains(out.Message, "not to this project") {
 				t.Errorf("got %+v", out)
 			}

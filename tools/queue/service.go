@@ -71,7 +71,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 	if err != nil {
 		return ListOut{}, fmt.Errorf("listing queues: %w", err)
 	}
-	queues, paged := toolfold.CutPage(page.Queues, in.Limit, func(last Counted) string {
+	queues, paged := toolfold.CutPage(page.Queues, in.Limit, func(last QueueCounts) string {
 		return toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}.Cursor()
 	})
 	out := ListOut{Queues: []Item{}, Total: page.Total, Paged: paged}

@@ -55,12 +55,12 @@ type Query struct {
 
 // Page is a part of the list.
 type Page struct {
-	Queues []Counted
+	Queues []QueueCounts
 	Total  int // of all queues
 }
 
-// Counted is a queue with the number of its tasks in each state.
-type Counted struct {
+// QueueCounts is a queue with the number of its tasks in each state.
+type QueueCounts struct {
 	Queue
 	Counts map[string]int
 }

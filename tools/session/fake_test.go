@@ -52,18 +52,18 @@ func (f *fakeStore) Save(_ context.Context, s Session) (bool, error) {
 func (f *fakeStore) List(_ context.Context, q Query) (Page, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []Listed
+	var all []Item
 	for _, s := range f.sessions {
 		if (q.Status == "" || s.Status == q.Status) && (q.Initiator == "" || s.Initiator == q.Initiator) &&
 			(len(q.Workspaces) == 0 || slices.Contains(q.Workspaces, s.Workspace)) && !slices.Contains(q.Except, s.Workspace) &&
 			(q.HandedOver == nil || *q.HandedOver == (s.HandOver != nil)) &&
 			(q.AgentID == "" || slices.Contains(s.agents(), q.AgentID)) {
-			all = append(all, Listed{ID: s.ID, Initiator: s.Initiator, Task: s.Task, Status: s.Status, Present: s.present(), Workspace: s.Workspace,
+			all = append(all, Item{ID: s.ID, Initiator: s.Initiator, Task: s.Task, Status: s.Status, Present: s.present(), Workspace: s.Workspace,
 				CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, HandOver: s.HandOver})
 		}
 	}
-	slices.SortFunc(all, func(a, b Listed) int { return newerFirst(positionOf(a), positionOf(b)) })
-	page := Page{Sessions: []Listed{}, Total: len(all)}
+	slices.SortFunc(all, func(a, b Item) int { return newerFirst(positionOf(a), positionOf(b)) })
+	page := Page{Sessions: []Item{}, Total: len(all)}
 	for _, l := range all {
 		if (q.After == nil || newerFirst(*q.After, positionOf(l)) < 0) && len(page.Sessions) < q.Limit {
 			page.Sessions = append(page.Sessions, l)

@@ -258,7 +258,7 @@ func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
 		return ListOut{}, err
 	}
 	out := ListOut{Total: page.Total}
-	out.Sessions, out.Paged = toolfold.CutPage(page.Sessions, in.Limit, func(last Listed) string {
+	out.Sessions, out.Paged = toolfold.CutPage(page.Sessions, in.Limit, func(last Item) string {
 		at := positionOf(last)
 		at.ID = fmt.Sprintf("%d %s", last.part, at.ID)
 		return at.Cursor()
@@ -301,7 +301,7 @@ func (s *Service) page(ctx context.Context, in ListIn) (page Page, err error) {
 	if in.Workspace != "" || s.Workspace == "" {
 		parts = parts[:2]
 	}
-	page.Sessions = []Listed{}
+	page.Sessions = []Item{}
 	first := 0
 	if after != nil {
 		number, id, _ := strings.Cut(after.ID, " ")
@@ -380,6 +380,6 @@ func (s *Service) changeBy(ctx context.Context, id, failed string, edit edit,
 		WithHint("call again in a moment")
 }
 
-func positionOf(last Listed) toolfold.Position {
+func positionOf(last Item) toolfold.Position {
 	return toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 }

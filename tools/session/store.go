@@ -113,12 +113,12 @@ type Query struct {
 
 // Page is a part of a list.
 type Page struct {
-	Sessions []Listed
+	Sessions []Item
 	Total    int // all selected sessions, ignoring After and Limit
 }
 
-// Listed is a session in session.list. The store does not set Stale.
-type Listed struct {
+// Item is a session in session.list. The store does not set Stale.
+type Item struct {
 	ID        string    `json:"sessionId" doc:"Session ID." format:"uuid"`
 	Initiator string    `json:"initiator" doc:"Agent that opened the session."`
 	Task      string    `json:"task" doc:"Task of the session."`

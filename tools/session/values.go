@@ -108,9 +108,9 @@ type ListIn struct {
 
 // ListOut is the result of session.list.
 type ListOut struct {
-	Sessions []Listed `json:"sessions" doc:"Handed over first, then of this workspace, then others."`
-	Total    int      `json:"total" doc:"Sessions that match, on all pages."`
-	Message  string   `json:"message,omitempty" doc:"Next step if no session matches."`
+	Sessions []Item `json:"sessions" doc:"Handed over first, then of this workspace, then others."`
+	Total    int    `json:"total" doc:"Sessions that match, on all pages."`
+	Message  string `json:"message,omitempty" doc:"Next step if no session matches."`
 	toolfold.Paged
 }
 

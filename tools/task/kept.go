@@ -146,18 +146,18 @@ func anyPrompts(described json.RawMessage) (providers []string) {
 	return providers
 }
 
-// Kept is a task from the view of the client that took it instead of an answer.
-type Kept struct {
+// ClientTask is a task from the view of the client that took it instead of an answer.
+type ClientTask struct {
 	Task
-	Says   string // progress, or the reason for waiting; may be empty
-	Called *Call  // nil for a submitted task
+	Message    string // progress, or the reason for waiting; may be empty
+	ClientCall *Call  // nil for a submitted task
 
-	Asks []Question // unanswered questions of an open task
+	Questions []Question // unanswered questions of an open task
 }
 
-// Kept returns a task to callers who may see it: with the rights in [Task.Rights], or with the
+// ClientTask returns a task to callers who may see it: with the rights in [Task.Rights], or with the
 // right to call task.status.
-func (s *Service) Kept(ctx context.Context, id string) (k Kept, found bool, err error) {
+func (s *Service) ClientTask(ctx context.Context, id string) (k ClientTask, found bool, err error) {
 	if k.Task, found, err = s.Store.Get(ctx, strings.ToLower(id)); err != nil {
 		return k, false, fmt.Errorf("reading task: %w", err)
 	}
@@ -166,13 +166,13 @@ func (s *Service) Kept(ctx context.Context, id string) (k Kept, found bool, err 
 	}
 	var input keptInput
 	if json.Unmarshal(k.Input, &input) == nil { // of another form where an agent or a workflow is run
-		k.Called = input.Called
+		k.ClientCall = input.Called
 	}
 	if input.Client != nil && !Final(k.Status) {
-		if k.Asks, err = s.Store.Questions(ctx, k.ID); err != nil {
+		if k.Questions, err = s.Store.Questions(ctx, k.ID); err != nil {
 			return k, false, fmt.Errorf("reading questions: %w", err)
 		}
-		k.Asks = slices.DeleteFunc(k.Asks, func(q Question) bool { return q.Answer != nil })
+		k.Questions = slices.DeleteFunc(k.Questions, func(q Question) bool { return q.Answer != nil })
 	}
 	switch k.Status {
 	case Completed, Failed, Cancelled, TimedOut:
@@ -182,17 +182,17 @@ func (s *Service) Kept(ctx context.Context, id string) (k Kept, found bool, err 
 			return k, false, fmt.Errorf("reading progress: %w", err)
 		}
 		if p.Total > 0 {
-			k.Says = fmt.Sprintf("%.0f %% done", 100*p.Done/p.Total)
+			k.Message = fmt.Sprintf("%.0f %% done", 100*p.Done/p.Total)
 		}
 		if len(p.Lines) > 0 {
-			k.Says = strings.TrimPrefix(k.Says+": "+p.Lines[len(p.Lines)-1], ": ")
+			k.Message = strings.TrimPrefix(k.Message+": "+p.Lines[len(p.Lines)-1], ": ")
 		}
 	default:
 		waits, err := s.waitsFor(ctx, k.Task)
 		if err != nil {
 			return k, false, err
 		}
-		k.Says = "waits for " + waits
+		k.Message = "waits for " + waits
 	}
 	return k, true, nil
 }

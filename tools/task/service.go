@@ -171,10 +171,10 @@ func (s *Service) waitsFor(ctx context.Context, t Task) (string, error) {
 // Wait waits until a task ends, in whatever process, and shows it. When the time
 // is up it shows the task as it is; so it does soon for one that no process is
 // there to run.
-func (s *Service) Wait(ctx context.Context, in WaitIn) (Waited, error) {
+func (s *Service) Wait(ctx context.Context, in WaitIn) (WaitOut, error) {
 	t, err := s.find(ctx, in.TaskID)
 	if err != nil {
-		return Waited{}, err
+		return WaitOut{}, err
 	}
 	limited, done := context.WithTimeout(ctx, time.Duration(in.TimeoutMs)*time.Millisecond)
 	defer done()
@@ -182,20 +182,20 @@ func (s *Service) Wait(ctx context.Context, in WaitIn) (Waited, error) {
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, 500*time.Millisecond) {
 		state, found, err := s.Store.State(ctx, t.ID)
 		if err != nil {
-			return Waited{}, fmt.Errorf("waiting for task: %w", err)
+			return WaitOut{}, fmt.Errorf("waiting for task: %w", err)
 		}
 		shown := !found || t.Schedule != "" || Final(state) || limited.Err() != nil
 		if !shown && state != Running && time.Now().After(unmanned) {
 			worked, err := s.Store.Worked(ctx, t.Workspace)
 			if err != nil {
-				return Waited{}, fmt.Errorf("looking for workers: %w", err)
+				return WaitOut{}, fmt.Errorf("looking for workers: %w", err)
 			}
 			shown = !worked
 			unmanned = time.Now().Add(5 * time.Second)
 		}
 		if shown {
 			record, err := s.Status(ctx, StatusIn{TaskID: in.TaskID})
-			return Waited{record}, err
+			return WaitOut{record}, err
 		}
 		select {
 		case <-limited.Done():

@@ -400,13 +400,13 @@ func TestCancelAll(t *testing.T) {
 	}
 }
 
-// failing is a store of which CancelAll fails from a call on.
-type failing struct {
+// failingStore is a store of which CancelAll fails from a call on.
+type failingStore struct {
 	task.Store
 	calls, after int
 }
 
-func (f *failing) CancelAll(ctx context.Context, ids []string, c task.Cancellation) error {
+func (f *failingStore) CancelAll(ctx context.Context, ids []string, c task.Cancellation) error {
 	if f.calls++; f.calls > f.after {
 		return errors.New("the disk is gone")
 	}
@@ -423,7 +423,7 @@ func TestCancelAllInPart(t *testing.T) {
 	store := b.Store
 	for after, words := range []string{"",
 		"500 of the 501 tasks that match were cancelled or asked to stop before an error: 500 are cancelled, 0 still run"} {
-		b.Store = &failing{store, 0, after}
+		b.Store = &failingStore{store, 0, after}
 		_, err := b.Cancel(t.Context(), task.CancelIn{QueueID: "default"})
 		if words == "" {
 			if refusal, is := errors.AsType[*toolfold.Error](err); is || err == nil {
@@ -565,7 +565,7 @@ func TestBriefly(t *testing.T) {
 // and as calls. Missing agents, and agents named by an expression, are left out.
 func TestDefine(t *testing.T) {
 	t.Parallel()
-	agents := described{
+	agents := agentDefinitions{
 		"lead": `[{"stepId":"a","type":"delegate","config":{"agentId":"writer"}},
 			{"stepId":"b","type":"parallel","config":{"steps":[
 			{"stepId":"c","type":"tool","config":{"tool":"agent.run","arguments":{"agentId":"tester"}}}]}},
@@ -597,10 +597,10 @@ func TestDefine(t *testing.T) {
 	}
 }
 
-// described holds the steps of agents, by id.
-type described map[string]string
+// agentDefinitions holds the steps of agents, by id.
+type agentDefinitions map[string]string
 
-func (d described) Call(_ context.Context, _ string, args json.RawMessage) toolfold.Answer {
+func (d agentDefinitions) Call(_ context.Context, _ string, args json.RawMessage) toolfold.Answer {
 	var in struct{ AgentID string }
 	if err := json.Unmarshal(args, &in); err != nil || d[in.AgentID] == "" {
 		return toolfold.Errorf("AGENT_NOT_FOUND", "there is no such agent").Answer()
@@ -608,12 +608,12 @@ func (d described) Call(_ context.Context, _ string, args json.RawMessage) toolf
 	return toolfold.Answer{Content: json.RawMessage(`{"agentId":"` + in.AgentID + `","enabled":true,"workflow":` + d[in.AgentID] + `}`)}
 }
 
-func (described) Lookup(name string) []*entry.Entry {
+func (agentDefinitions) Lookup(name string) []*entry.Entry {
 	return []*entry.Entry{{Tool: name, Action: &toolfold.Action{Name: "run", Effect: toolfold.Runs,
 		Family: &toolfold.Family{Name: "agent"}}}}
 }
 
-func (described) Nearest(string) string { return "" }
+func (agentDefinitions) Nearest(string) string { return "" }
 
 // A submit with the key of an open task fails, and the error shows how that task differs.
 func TestKeyOfAnotherTask(t *testing.T) {

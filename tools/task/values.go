@@ -61,11 +61,11 @@ type Record struct {
 	WaitsFor string   `json:"waitsFor,omitempty" doc:"Why the task does not start yet."`
 }
 
-// Waited is the result of task.wait. It is a failure if the task failed.
-type Waited struct{ Record }
+// WaitOut is the result of task.wait. It is a failure if the task failed.
+type WaitOut struct{ Record }
 
 // Failed implements [toolfold.Failing].
-func (w Waited) Failed() bool { return Final(w.Status) && w.Status != Completed }
+func (w WaitOut) Failed() bool { return Final(w.Status) && w.Status != Completed }
 
 // Steps is the progress of a running task.
 type Steps struct {

@@ -107,7 +107,7 @@ func starting(list func(context.Context, map[string]string) ([]string, error)) s
 const maxCompleted = 100
 
 func (o Offer) designs() serve.Resource {
-	list := func(ctx context.Context, limit int) ([]design.Listed, error) {
+	list := func(ctx context.Context, limit int) ([]design.Item, error) {
 		out, err := do[design.ListOut](ctx, o, "design.list", map[string]any{"limit": limit})
 		return out.Designs, err
 	}
@@ -199,7 +199,7 @@ func oldNoteURI(namespace, key string) string {
 }
 
 func (o Offer) notes() serve.Resource {
-	list := func(ctx context.Context, arguments map[string]any) ([]memory.Listed, error) {
+	list := func(ctx context.Context, arguments map[string]any) ([]memory.Item, error) {
 		out, err := do[memory.ListOut](ctx, o, "memory.list", arguments)
 		return out.Keys, err
 	}

@@ -220,7 +220,7 @@ func activateStore(c *cli.Context) error {
 }
 
 // printImport prints the counts of an import and returns its error.
-func printImport(c *cli.Context, found map[string]*storage.Imported, err error) error {
+func printImport(c *cli.Context, found map[string]*storage.ImportCounts, err error) error {
 	if c.Bool(env.JSONFlag.Name) {
 		return cmp.Or(env.PrintJSON(c, map[string]any{"kinds": found, "written": err == nil && !c.Bool("dry-run")}), err)
 	}

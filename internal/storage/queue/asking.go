@@ -23,23 +23,23 @@ const (
 	patience     = time.Hour // wait for an answer, from the first time it was asked
 )
 
-// asking stores the questions of one run of a kept call to its client. A question that an
+// runQuestions stores the questions of one run of a kept call to its client. A question that an
 // earlier run asked in the same words is not repeated: its answer is used when it arrives.
-type asking struct {
-	*working
+type runQuestions struct {
+	*activeWorker
 	run    Run
 	within context.Context // of the run
 
-	mu  sync.Mutex
-	met map[string]bool // keys of this run's questions
+	mu      sync.Mutex
+	ownKeys map[string]bool // keys of this run's questions
 }
 
-func (s *working) asking(within context.Context, t task.Task) *asking {
-	return &asking{working: s, run: Run{t.ID, t.Turn}, within: within, met: map[string]bool{}}
+func (s *activeWorker) questionsOf(within context.Context, t task.Task) *runQuestions {
+	return &runQuestions{activeWorker: s, run: Run{t.ID, t.Turn}, within: within, ownKeys: map[string]bool{}}
 }
 
 // ask returns the client's answer to a question. It waits for it.
-func (a *asking) ask(ctx context.Context, asked serve.Asked) (json.RawMessage, error) {
+func (a *runQuestions) ask(ctx context.Context, asked serve.Asked) (json.RawMessage, error) {
 	if len(asked.Params) > maxQuestion {
 		return nil, toolfold.Errorf(toolfold.LimitReached, "the question has %d bytes, and at most %d are kept with a task",
 			len(asked.Params), maxQuestion).WithHint("call it from a client that takes no tasks")
@@ -70,7 +70,7 @@ func (a *asking) ask(ctx context.Context, asked serve.Asked) (json.RawMessage, e
 }
 
 // keep returns the stored question: that of an earlier run, or a new one.
-func (a *asking) keep(ctx context.Context, asked serve.Asked) (q task.Question, err error) {
+func (a *runQuestions) keep(ctx context.Context, asked serve.Asked) (q task.Question, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	limited, done := context.WithTimeout(ctx, answerWithin)
@@ -81,8 +81,8 @@ func (a *asking) keep(ctx context.Context, asked serve.Asked) (q task.Question, 
 	}
 	taken := map[string]bool{}
 	for _, q := range kept {
-		if !a.met[q.Key] && q.Method == asked.Method && bytes.Equal(q.Params, asked.Params) {
-			a.met[q.Key] = true
+		if !a.ownKeys[q.Key] && q.Method == asked.Method && bytes.Equal(q.Params, asked.Params) {
+			a.ownKeys[q.Key] = true
 			return q, nil
 		}
 		taken[q.Key] = true
@@ -102,12 +102,12 @@ func (a *asking) keep(ctx context.Context, asked serve.Asked) (q task.Question, 
 	if err != nil {
 		return q, fmt.Errorf("keeping a question: %w", err)
 	}
-	a.met[q.Key] = true
+	a.ownKeys[q.Key] = true
 	return q, nil
 }
 
 // await waits for the answer to a question.
-func (a *asking) await(ctx context.Context, q task.Question) (json.RawMessage, error) {
+func (a *runQuestions) await(ctx context.Context, q task.Question) (json.RawMessage, error) {
 	left := patience - a.options.Now().Sub(q.AskedAt)
 	ctx, done := context.WithTimeoutCause(ctx, left, toolfold.Errorf(toolfold.TimedOut, "the client did not answer within %s", patience))
 	defer done()

@@ -15,10 +15,10 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// instant is a caller whose calls return at once.
-type instant struct{ diary }
+// instantCaller is a caller whose calls return at once.
+type instantCaller struct{ diary }
 
-func (instant) Call(context.Context, string, json.RawMessage) toolfold.Answer {
+func (instantCaller) Call(context.Context, string, json.RawMessage) toolfold.Answer {
 	return toolfold.Answer{Content: json.RawMessage(`{}`)}
 }
 
@@ -47,7 +47,9 @@ func benchmarkQueue(b *testing.B, address string) {
 		submitted := time.Now()
 		ctx, stop := context.WithCancel(b.Context())
 		ended := make(chan error)
-		go func() { ended <- queue.New(openerOf(store), instant{}, queue.Options{Workspace: place}).Work(ctx) }()
+		go func() {
+			ended <- queue.New(openerOf(store), instantCaller{}, queue.Options{Workspace: place}).Work(ctx)
+		}()
 		testwait.Until(b, "all tasks end", func() bool { return count(b, db, task.Queued, task.Running) == 0 })
 		b.ReportMetric(tasks/submitted.Sub(start).Seconds(), "submits/s")
 		b.ReportMetric(tasks/time.Since(submitted).Seconds(), "runs/s")

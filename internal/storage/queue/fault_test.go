@@ -20,13 +20,13 @@ import (
 
 var errAway = errors.New("the database is away")
 
-// shaky is a ledger whose methods fail the first time: the work is done, but its answer is lost.
-type shaky struct {
+// lossyLedger is a ledger whose methods fail the first time: the work is done, but its answer is lost.
+type lossyLedger struct {
 	queue.Ledger
 	claims, endings atomic.Int32
 }
 
-func (s *shaky) Claim(ctx context.Context, worker, workspace string, limit int, now time.Time) ([]task.Task, error) {
+func (s *lossyLedger) Claim(ctx context.Context, worker, workspace string, limit int, now time.Time) ([]task.Task, error) {
 	claimed, err := s.Ledger.Claim(ctx, worker, workspace, limit, now)
 	if len(claimed) > 0 && s.claims.Add(1) == 1 {
 		return nil, errAway
@@ -34,7 +34,7 @@ func (s *shaky) Claim(ctx context.Context, worker, workspace string, limit int, 
 	return claimed, err
 }
 
-func (s *shaky) Finish(ctx context.Context, e queue.Ending) (bool, error) {
+func (s *lossyLedger) Finish(ctx context.Context, e queue.Ending) (bool, error) {
 	ok, err := s.Ledger.Finish(ctx, e)
 	if s.endings.Add(1) == 1 {
 		return false, errAway
@@ -42,13 +42,13 @@ func (s *shaky) Finish(ctx context.Context, e queue.Ending) (bool, error) {
 	return ok, err
 }
 
-// cut is a ledger that cannot renew its lease while it is cut off.
-type cut struct {
+// partitionedLedger is a ledger that cannot renew its lease while it is cut off.
+type partitionedLedger struct {
 	queue.Ledger
 	off atomic.Bool
 }
 
-func (c *cut) Renew(ctx context.Context, worker string, lease time.Duration) (bool, error) {
+func (c *partitionedLedger) Renew(ctx context.Context, worker string, lease time.Duration) (bool, error) {
 	if c.off.Load() {
 		return false, errAway
 	}
@@ -96,7 +96,7 @@ func (e env) ledger() queue.Ledger {
 // A lost answer of the database loses neither the task nor its result.
 func TestLostAnswers(t *testing.T) {
 	eachStore(t, func(e env) {
-		s := &shaky{Ledger: e.ledger()}
+		s := &lossyLedger{Ledger: e.ledger()}
 		e.workOn(s, queue.Options{})
 		e.await(e.submit("a", task.SubmitIn{}), task.Completed)
 		e.await(e.submit("b", task.SubmitIn{}), task.Completed)
@@ -119,7 +119,7 @@ func TestDeafRiver(t *testing.T) {
 // them again when it can.
 func TestDatabaseAway(t *testing.T) {
 	eachStore(t, func(e env) {
-		ledger := &cut{Ledger: e.ledger()}
+		ledger := &partitionedLedger{Ledger: e.ledger()}
 		var runs atomic.Int32
 		e.on("task", func(ctx context.Context, _ json.RawMessage) toolfold.Answer {
 			if runs.Add(1) > 1 {

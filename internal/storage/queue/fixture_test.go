@@ -202,18 +202,18 @@ func (e env) await(id, state string) task.Record {
 	return record
 }
 
-// noting is a ledger that records the worker that entered.
-type noting struct {
+// recordingLedger is a ledger that records the worker that entered.
+type recordingLedger struct {
 	queue.Ledger
 	entered *atomic.Value // string
 }
 
-func (n noting) Enter(ctx context.Context, worker, workspace string, lease time.Duration) error {
+func (n recordingLedger) Enter(ctx context.Context, worker, workspace string, lease time.Duration) error {
 	n.entered.Store(worker)
 	return n.Ledger.Enter(ctx, worker, workspace, lease)
 }
 
 func (e env) openLedger(ctx context.Context) (queue.Ledger, *queue.Jobs, error) {
 	ledger, jobs, err := openerOf(e.store)(ctx)
-	return noting{ledger, e.entered}, jobs, err
+	return recordingLedger{ledger, e.entered}, jobs, err
 }

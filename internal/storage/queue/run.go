@@ -35,7 +35,7 @@ var (
 // run runs a claimed task in the context within, and records its end while ctx, the context of the
 // worker, lasts. It returns when the call returns, so that a call which continues after its
 // recorded end keeps its slot.
-func (s *working) run(ctx, within context.Context, t task.Task) {
+func (s *activeWorker) run(ctx, within context.Context, t task.Task) {
 	if s.leaseLost() {
 		s.runs.stop(Run{t.ID, t.Turn}, errLeaseLost)
 	}
@@ -80,7 +80,7 @@ func (s *working) run(ctx, within context.Context, t task.Task) {
 }
 
 // report records the progress of a run.
-func (s *working) report(ctx context.Context, run Run) {
+func (s *activeWorker) report(ctx context.Context, run Run) {
 	if p, some := s.runs.progressOf(run); some {
 		if err := s.ledger.Report(ctx, run, p); err != nil {
 			s.warn(ctx, "keeping progress", err)
@@ -89,7 +89,7 @@ func (s *working) report(ctx context.Context, run Run) {
 }
 
 // keepOutput records the output of a run that ended after its recorded end.
-func (s *working) keepOutput(ctx context.Context, t task.Task, answer toolfold.Answer) {
+func (s *activeWorker) keepOutput(ctx context.Context, t task.Task, answer toolfold.Answer) {
 	if answer.Err != nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (s *working) keepOutput(ctx context.Context, t task.Task, answer toolfold.A
 
 // traced runs call in a span. It begins a new trace: the trace of the submission may have ended
 // long ago.
-func (s *working) traced(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
+func (s *activeWorker) traced(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
 	label := cmp.Or(t.AgentID, t.WorkflowID)
 	if call, ok := task.ParseCall(t.Input); ok && label == "" {
 		label = call.Tool
@@ -133,7 +133,7 @@ const lacking = "LACKING"
 const scopeName = "github.com/toolfold/toolfold/internal/engine/queue"
 
 // call runs the task's agent, workflow or action. A task without any of these completes at once.
-func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer toolfold.Answer) {
+func (s *activeWorker) call(ctx context.Context, t task.Task, steps *journal) (answer toolfold.Answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.options.Log.Error("a task panicked", "task", t.ID, "panic", p, "stack", string(debug.Stack()))
@@ -180,7 +180,7 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 	}
 	ctx = work.WithPins(ctx, set)
 	if declared := task.ClientOf(t.Input); declared != nil {
-		if ctx, err = serve.WithClient(ctx, declared, s.asking(ctx, t).ask); err != nil {
+		if ctx, err = serve.WithClient(ctx, declared, s.questionsOf(ctx, t).ask); err != nil {
 			s.options.Log.Error("preparing a kept call", "task", t.ID, "err", err)
 			return toolfold.Errorf(toolfold.Internal, "the capabilities of its client could not be read").Answer()
 		}
@@ -201,7 +201,7 @@ func (s *working) call(ctx context.Context, t task.Task, steps *journal) (answer
 
 // define returns the definitions for a run: those of the submission, or else the current ones,
 // which later runs of the task use too.
-func (s *working) define(ctx context.Context, t task.Task) (work.Pins, error) {
+func (s *activeWorker) define(ctx context.Context, t task.Task) (work.Pins, error) {
 	if t.Definition == "" {
 		var err error
 		if t.Definition, err = t.Define(ctx, s.caller, s.caller); err != nil || t.Definition == "" {
@@ -216,7 +216,7 @@ func (s *working) define(ctx context.Context, t task.Task) (work.Pins, error) {
 
 // callAction calls the task's action, unless an earlier run may have called it and a second call is
 // not safe.
-func (s *working) callAction(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
+func (s *activeWorker) callAction(ctx context.Context, t task.Task, steps *journal) toolfold.Answer {
 	call, ok := task.ParseCall(t.Input)
 	if !ok {
 		return toolfold.Answer{}
@@ -245,7 +245,7 @@ const maxOutput = 4 << 20
 
 // record records the end of a run. A result always counts. A run that was stopped because another
 // process has the task is not recorded.
-func (s *working) record(ctx context.Context, t task.Task, answer toolfold.Answer, recorded bool, stopped error) {
+func (s *activeWorker) record(ctx context.Context, t task.Task, answer toolfold.Answer, recorded bool, stopped error) {
 	e := Ending{Run: Run{t.ID, t.Turn}, Output: outputOf(t, answer), Recorded: recorded}
 	if isLacking(answer) && stopped == nil {
 		if err := s.ledger.Refuse(ctx, s.id, e.Run, answer.Err.Message, s.options.Again, s.options.Now()); err != nil {
@@ -326,7 +326,7 @@ func failureOf(answer toolfold.Answer) (text string, retry bool) {
 // finish records an ending. It waits for an unreachable database, so that a result is not lost,
 // until the worker stops: then the task runs again. It returns false if the run is no longer the
 // current one.
-func (s *working) finish(ctx context.Context, e Ending) (finished bool) {
+func (s *activeWorker) finish(ctx context.Context, e Ending) (finished bool) {
 	e.EndedAt = s.options.Now()
 	for {
 		limited, done := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)

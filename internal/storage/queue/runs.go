@@ -14,15 +14,15 @@ type runs struct {
 	mu     sync.Mutex
 	cancel map[Run]context.CancelCauseFunc
 
-	// progress has the progress of runs that reported it; said has the runs with news since the
+	// progress has the progress of runs that reported it; unread has the runs with news since the
 	// last call of news.
 	progress map[Run]*task.Progress
-	said     map[Run]bool
+	unread   map[Run]bool
 
-	// asked and answered count claims. There is one claim at a time.
-	asked, answered int
+	// claimsBegun and claimsEnded count claims. There is one claim at a time.
+	claimsBegun, claimsEnded int
 
-	// unknown has runs that are in the ledger and not in this process, with the value of asked at
+	// unknown has runs that are in the ledger and not in this process, with the value of claimsBegun at
 	// their first sight.
 	unknown map[Run]int
 }
@@ -31,11 +31,11 @@ type runs struct {
 func (r *runs) claiming() (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked++
+	r.claimsBegun++
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.answered++
+		r.claimsEnded++
 	}
 }
 
@@ -55,7 +55,7 @@ func (r *runs) remove(run Run) {
 	r.cancel[run](nil)
 	delete(r.cancel, run)
 	delete(r.progress, run)
-	delete(r.said, run)
+	delete(r.unread, run)
 }
 
 // stop ends the context of a run that is still running.
@@ -78,7 +78,7 @@ func (r *runs) note(run Run, change func(*task.Progress)) {
 		r.progress[run] = &task.Progress{}
 	}
 	change(r.progress[run])
-	r.said[run] = true
+	r.unread[run] = true
 }
 
 // progressOf returns the progress of a run; some is false if it has not reported any.
@@ -98,12 +98,12 @@ func (r *runs) news() map[Run]task.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	list := map[Run]task.Progress{}
-	for run := range r.said {
+	for run := range r.unread {
 		p := *r.progress[run]
 		p.Lines = slices.Clone(p.Lines)
 		list[run] = p
 	}
-	clear(r.said)
+	clear(r.unread)
 	return list
 }
 
@@ -133,8 +133,8 @@ func (r *runs) strays(holds []Hold) (strays []Run) {
 		first, again := r.unknown[h.Run]
 		switch {
 		case !again:
-			seen[h.Run] = r.asked
-		case r.answered >= first:
+			seen[h.Run] = r.claimsBegun
+		case r.claimsEnded >= first:
 			strays = append(strays, h.Run)
 		default:
 			seen[h.Run] = first

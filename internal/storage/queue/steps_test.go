@@ -28,7 +28,7 @@ func (e env) runs(text string) {
 	if len(faults) > 0 {
 		e.Fatal(faults)
 	}
-	runner := &engine.Runner{Caller: e.calls, Names: listless{e.calls}}
+	runner := &engine.Runner{Caller: e.calls, Names: emptyNames{e.calls}}
 	e.on("agent.run", func(ctx context.Context, _ json.RawMessage) toolfold.Answer {
 		r := runner.Run(ctx, engine.Job{Kind: engine.WorkflowJob, ID: "steps", Program: program})
 		out, err := json.Marshal(map[string]any{"success": r.Failure == nil, "output": r.Outputs, "error": r.Failure})
@@ -39,12 +39,12 @@ func (e env) runs(text string) {
 	})
 }
 
-// listless is a set of names without actions.
-type listless struct{ entry.Names }
+// emptyNames is a set of names without actions.
+type emptyNames struct{ entry.Names }
 
-func (listless) Absence(string) *toolfold.Error { return nil }
+func (emptyNames) Absence(string) *toolfold.Error { return nil }
 
-func (listless) Actions() []*toolfold.Action { return nil }
+func (emptyNames) Actions() []*toolfold.Action { return nil }
 
 // count makes an action count its calls, and fail if fails returns true.
 func (e env) count(name string, fails func(n int32) bool) *atomic.Int32 {

@@ -89,29 +89,29 @@ func New(open Opener, caller Caller, o Options) *Worker {
 	return &Worker{open: open, caller: caller, options: o}
 }
 
-// working is the state of one call of Work.
-type working struct {
+// activeWorker is the state of one call of Work.
+type activeWorker struct {
 	*Worker
 	id       string // of the worker, in the ledger
 	ledger   Ledger
 	runs     *runs
 	stopping atomic.Bool // no more tasks are claimed
 
-	// Claims run one at a time. Each one claims tasks for itself and for all waiting jobs. Field
-	// none has the start of the last claim that found no task.
-	claims  sync.Mutex
-	waiting atomic.Int32
-	claimed []claimed
-	none    time.Time
+	// Claims run one at a time. Each one claims tasks for itself and for all waiting jobs. The
+	// time emptyClaim is the start of the last claim that found no task.
+	claims       sync.Mutex
+	waitingJobs  atomic.Int32
+	claimedTasks []claimedTask
+	emptyClaim   time.Time
 
 	questions atomic.Int32 // waiting for clients
 
-	renewed atomic.Pointer[time.Time] // time of the last request for the lease
-	called  atomic.Bool               // a job has run since the last insertion of jobs
+	renewedAt atomic.Pointer[time.Time] // time of the last request for the lease
+	jobRan    atomic.Bool               // a job has run since the last insertion of jobs
 }
 
-// claimed is a claimed task that no job runs yet, with the context of its run.
-type claimed struct {
+// claimedTask is a claimed task that no job runs yet, with the context of its run.
+type claimedTask struct {
 	task.Task
 	within context.Context
 }
@@ -128,8 +128,8 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &working{Worker: w, id: uuid.NewString(), ledger: ledger, runs: &runs{
-		cancel: map[Run]context.CancelCauseFunc{}, progress: map[Run]*task.Progress{}, said: map[Run]bool{},
+	s := &activeWorker{Worker: w, id: uuid.NewString(), ledger: ledger, runs: &runs{
+		cancel: map[Run]context.CancelCauseFunc{}, progress: map[Run]*task.Progress{}, unread: map[Run]bool{},
 	}}
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -178,8 +178,8 @@ func (w *Worker) Work(ctx context.Context) (err error) {
 }
 
 // work runs tasks one after another, until no task can be claimed.
-func (s *working) work(ctx context.Context) {
-	s.called.Store(true)
+func (s *activeWorker) work(ctx context.Context) {
+	s.jobRan.Store(true)
 	for {
 		c, found, err := s.claim(ctx)
 		if err != nil {
@@ -198,55 +198,55 @@ func (s *working) work(ctx context.Context) {
 
 // claim returns a task to run. It does not repeat a claim that began after this call and found no
 // task.
-func (s *working) claim(ctx context.Context) (c claimed, found bool, err error) {
+func (s *activeWorker) claim(ctx context.Context) (c claimedTask, found bool, err error) {
 	arrived := time.Now()
-	s.waiting.Add(1)
+	s.waitingJobs.Add(1)
 	s.claims.Lock()
 	defer s.claims.Unlock()
-	s.waiting.Add(-1)
-	if len(s.claimed) == 0 && !s.stopping.Load() && ctx.Err() == nil && !s.none.After(arrived) {
+	s.waitingJobs.Add(-1)
+	if len(s.claimedTasks) == 0 && !s.stopping.Load() && ctx.Err() == nil && !s.emptyClaim.After(arrived) {
 		limited, done := context.WithTimeout(ctx, answerWithin)
 		defer done()
 		defer s.runs.claiming()()
 		began := time.Now()
-		tasks, err := s.ledger.Claim(limited, s.id, s.options.Workspace, 1+int(s.waiting.Load()), s.options.Now())
+		tasks, err := s.ledger.Claim(limited, s.id, s.options.Workspace, 1+int(s.waitingJobs.Load()), s.options.Now())
 		if err != nil {
 			return c, false, err
 		}
 		if len(tasks) == 0 {
-			s.none = began
+			s.emptyClaim = began
 		}
 		for _, t := range tasks {
-			s.claimed = append(s.claimed, claimed{t, s.runs.add(context.WithoutCancel(ctx), Run{t.ID, t.Turn})})
+			s.claimedTasks = append(s.claimedTasks, claimedTask{t, s.runs.add(context.WithoutCancel(ctx), Run{t.ID, t.Turn})})
 		}
 	}
-	if len(s.claimed) == 0 {
+	if len(s.claimedTasks) == 0 {
 		return c, false, nil
 	}
-	c, s.claimed = s.claimed[0], s.claimed[1:]
+	c, s.claimedTasks = s.claimedTasks[0], s.claimedTasks[1:]
 	return c, true, nil
 }
 
 // enter starts a lease.
-func (s *working) enter(ctx context.Context) error {
+func (s *activeWorker) enter(ctx context.Context) error {
 	sent := time.Now()
 	if err := s.ledger.Enter(ctx, s.id, s.options.Workspace, s.options.Lease); err != nil {
 		return err
 	}
-	s.renewed.Store(&sent)
+	s.renewedAt.Store(&sent)
 	return nil
 }
 
 // leaseLost reports whether the lease has expired or has less than a fifth left, the time that
 // tasks need to stop. It uses the clock of the process and the clock of the machine, which
 // continues while a laptop sleeps.
-func (s *working) leaseLost() bool {
-	sent, now := *s.renewed.Load(), time.Now()
+func (s *activeWorker) leaseLost() bool {
+	sent, now := *s.renewedAt.Load(), time.Now()
 	return max(now.Sub(sent), now.Round(0).Sub(sent.Round(0))) > s.options.Lease*4/5
 }
 
 // keepLease renews the lease until ctx ends, and stops all runs if it is lost.
-func (s *working) keepLease(ctx context.Context) {
+func (s *activeWorker) keepLease(ctx context.Context) {
 	interval := s.options.Lease / 5
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -266,7 +266,7 @@ func (s *working) keepLease(ctx context.Context) {
 		case err != nil:
 			return err
 		case alive:
-			s.renewed.Store(&sent)
+			s.renewedAt.Store(&sent)
 			return nil
 		}
 		s.options.Log.Warn("the lease ran out; tasks are stopped and run again", "tasks", len(s.runs.list()))
@@ -282,7 +282,7 @@ func (s *working) keepLease(ctx context.Context) {
 const stalls = 5
 
 // look does the periodic work until ctx ends. Restart restarts River.
-func (s *working) look(ctx context.Context, restart func() error) {
+func (s *activeWorker) look(ctx context.Context, restart func() error) {
 	tick, stalled := 0, 0
 	s.each(ctx, s.options.Tick, "comparing runs", func(ctx context.Context) error {
 		err := s.compare(ctx)
@@ -304,7 +304,7 @@ func (s *working) look(ctx context.Context, restart func() error) {
 			if err != nil {
 				s.warn(ctx, "inserting jobs", err)
 			}
-			if stalled++; n == 0 || s.called.Swap(false) || len(s.runs.list()) > 0 {
+			if stalled++; n == 0 || s.jobRan.Swap(false) || len(s.runs.list()) > 0 {
 				stalled = 0
 			}
 			if stalled >= stalls {
@@ -327,12 +327,12 @@ func (s *working) look(ctx context.Context, restart func() error) {
 
 // rescue takes over tasks of dead processes. It assumes that leases of other workers are at most
 // four times as long.
-func (s *working) rescue(ctx context.Context, now time.Time) (int, error) {
+func (s *activeWorker) rescue(ctx context.Context, now time.Time) (int, error) {
 	return s.ledger.Rescue(ctx, now, 4*max(s.options.Lease, s.options.Again))
 }
 
 // count calls do until it returns zero, and returns the sum.
-func (s *working) count(ctx context.Context, what string, do func(context.Context, time.Time) (int, error)) (sum int) {
+func (s *activeWorker) count(ctx context.Context, what string, do func(context.Context, time.Time) (int, error)) (sum int) {
 	for {
 		n, err := do(ctx, s.options.Now())
 		sum += n
@@ -347,7 +347,7 @@ func (s *working) count(ctx context.Context, what string, do func(context.Contex
 
 // compare compares the runs of this process with the ledger. It stops runs that were cancelled or
 // assigned to another process, and gives back tasks that it does not run.
-func (s *working) compare(ctx context.Context) error {
+func (s *activeWorker) compare(ctx context.Context) error {
 	running := s.runs.list()
 	holds, err := s.ledger.Held(ctx, s.id)
 	if err != nil {
@@ -368,7 +368,7 @@ func (s *working) compare(ctx context.Context) error {
 	return err
 }
 
-func (s *working) leave() error {
+func (s *activeWorker) leave() error {
 	ctx, done := context.WithTimeout(context.Background(), 10*time.Second)
 	defer done()
 	return s.ledger.Leave(ctx, s.id, s.options.Now())
@@ -378,7 +378,7 @@ func (s *working) leave() error {
 const answerWithin = 30 * time.Second
 
 // each calls do at once and then at each interval, until ctx ends. It logs errors and continues.
-func (s *working) each(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
+func (s *activeWorker) each(ctx context.Context, interval time.Duration, what string, do func(context.Context) error) {
 	ticker := time.NewTicker(max(interval, time.Millisecond))
 	defer ticker.Stop()
 	for ctx.Err() == nil {
@@ -394,7 +394,7 @@ func (s *working) each(ctx context.Context, interval time.Duration, what string,
 	}
 }
 
-func (s *working) warn(ctx context.Context, what string, err error) {
+func (s *activeWorker) warn(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil {
 		s.options.Log.Warn("the queue met an error and goes on", "what", what, "err", err)
 	}

@@ -130,5 +130,5 @@ func pageDesigns(t *testing.T, db *storage.DB) {
 	page, err := s.List(t.Context(), design.Query{Limit: 1})
 	noError(t, err)
 	d := newDesign(5)
-	equal(t, page, design.Page{Total: 5, Designs: []design.Listed{{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, CreatedAt: noon}}})
+	equal(t, page, design.Page{Total: 5, Designs: []design.Item{{ID: d.ID, Type: d.Type, Format: d.Format, Name: d.Name, CreatedAt: noon}}})
 }

@@ -57,7 +57,7 @@ func versions(t *testing.T, s memory.Store, scope memory.Scope, latest bool) []s
 }
 
 // restore restores a version, an hour after noon.
-func restore(t *testing.T, s memory.Store, at memory.Place, number int) memory.Restored {
+func restore(t *testing.T, s memory.Store, at memory.Place, number int) memory.RestoreResult {
 	t.Helper()
 	r, err := s.Restore(t.Context(), at, number, memory.Restorer{Author: "ann", Now: noon.Add(time.Hour), Words: memory.IndexText})
 	noError(t, err)
@@ -155,7 +155,7 @@ func historyOfDeleted(t *testing.T, db *storage.DB) {
 	}
 	equal(t, string(get(t, s, "n", "a").Value), `1`)
 	other := memory.Place{Namespace: "n", Key: "a", Workspace: "other"}
-	equal(t, restore(t, s, other, 0), memory.Restored{})
+	equal(t, restore(t, s, other, 0), memory.RestoreResult{})
 
 	// A new entry of a deleted key goes on counting, whatever stores it.
 	putAt(t, s, "b", `"new"`, 9)
@@ -171,10 +171,10 @@ func historyOfDeleted(t *testing.T, db *storage.DB) {
 
 	purged, err := s.Purge(t.Context(), memory.Scope{Namespace: "n"}, []string{"a", "none"}, 9)
 	noError(t, err)
-	equal(t, purged, memory.Purged{Entries: 1, Versions: 2, Keys: []string{"a"}})
+	equal(t, purged, memory.PurgeResult{Entries: 1, Versions: 2, Keys: []string{"a"}})
 	purged, err = s.Purge(t.Context(), memory.Scope{Namespace: "n", Prefix: "b"}, nil, 9)
 	noError(t, err)
-	equal(t, purged, memory.Purged{Entries: 1, Versions: 3, Keys: []string{"b"}})
+	equal(t, purged, memory.PurgeResult{Entries: 1, Versions: 3, Keys: []string{"b"}})
 	equal(t, versions(t, s, memory.Scope{}, false), []string{"c@1=12", "c@2=1"})
 
 	// What expires leaves no version, and a version goes when it expires.
@@ -190,7 +190,7 @@ func historyOfDeleted(t *testing.T, db *storage.DB) {
 	if _, found, err := s.Version(t.Context(), at, 1, short.ExpiresAt); found || err != nil {
 		t.Errorf("found %v, %v", found, err)
 	}
-	equal(t, restore(t, s, at, 0), memory.Restored{})
+	equal(t, restore(t, s, at, 0), memory.RestoreResult{})
 	short.ExpiresAt, short.StoredAt = time.Time{}, noon.Add(time.Hour)
 	put(t, s, short)
 	equal(t, versions(t, s, memory.Scope{Prefix: "s"}, true), []string{})

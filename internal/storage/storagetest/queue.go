@@ -80,12 +80,12 @@ func listQueues(t *testing.T, db *storage.DB) {
 	noError(t, err)
 	equal(t, first.Total, 4)
 	equal(t, first.Queues[0].Counts, map[string]int{task.Completed: 1, task.Queued: 1, task.Pending: 1})
-	equal(t, first.Queues[1], queue.Counted{Queue: newQueue(1), Counts: map[string]int{}})
+	equal(t, first.Queues[1], queue.QueueCounts{Queue: newQueue(1), Counts: map[string]int{}})
 	equal(t, first.Queues[2].Counts, map[string]int{task.Queued: 1})
 	last := first.Queues[2]
 	rest, err := db.Queue().List(t.Context(), queue.Query{Limit: 3, After: &toolfold.Position{CreatedAt: last.CreatedAt, ID: last.ID}})
 	noError(t, err)
-	equal(t, rest.Queues, []queue.Counted{{Queue: newQueue(3), Counts: map[string]int{}}})
+	equal(t, rest.Queues, []queue.QueueCounts{{Queue: newQueue(3), Counts: map[string]int{}}})
 }
 
 func pauseQueue(t *testing.T, db *storage.DB) {

@@ -110,8 +110,8 @@ func Generate(m Model, format string, asYAML bool) (string, []toolfold.Problem) 
 	return writeJSON(document), nil
 }
 
-// resolved is a model that is valid in its format.
-type resolved struct {
+// validModel is a model that is valid in its format.
+type validModel struct {
 	Model
 	base       *url.URL // nil if unknown
 	schemas    ordered.Map
@@ -134,10 +134,10 @@ func (f *faults) refuse(path, want string) {
 	*f = append(*f, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want})
 }
 
-func resolve(m Model, format string) (resolved, faults) {
+func resolve(m Model, format string) (validModel, faults) {
 	var found faults
 	bodies := newBodies(&found, m.Schemas, format)
-	r := resolved{Model: m, schemas: bodies.named}
+	r := validModel{Model: m, schemas: bodies.named}
 	if text.Line(m.Name) == "" {
 		found.refuse("/name", "title, not empty")
 	}
@@ -321,7 +321,7 @@ func jsonBody(schema any) ordered.Map {
 }
 
 // tagged lists the tags of all operations, in the order of first use.
-func (r resolved) tagged() []ordered.Map {
+func (r validModel) tagged() []ordered.Map {
 	var list []ordered.Map
 	seen := map[string]bool{}
 	for _, op := range r.operations {

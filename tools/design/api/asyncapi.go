@@ -33,7 +33,7 @@ func refuseInAsyncAPI(found *faults, op operation, base *url.URL, at string) {
 // asyncAPI writes an AsyncAPI 3.0 document. Each path is a channel. The application sends the
 // response of GET and receives the request of other methods; the response to these is a reply in
 // the same channel.
-func (r resolved) asyncAPI() ordered.Map {
+func (r validModel) asyncAPI() ordered.Map {
 	info := ordered.Map{{Key: "title", Value: text.Line(r.Name)}, {Key: "version", Value: text.Line(r.Version)}}
 	setText(&info, "description", r.Description)
 	if tags := r.tagged(); tags != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // openAPI writes an OpenAPI 3.1 document.
-func (r resolved) openAPI() ordered.Map {
+func (r validModel) openAPI() ordered.Map {
 	info := ordered.Map{{Key: "title", Value: text.Line(r.Name)}, {Key: "version", Value: text.Line(r.Version)}}
 	setText(&info, "description", r.Description)
 	document := ordered.Map{{Key: "openapi", Value: "3.1.0"}, {Key: "info", Value: info}}
@@ -45,7 +45,7 @@ func (r resolved) openAPI() ordered.Map {
 
 // components returns the targets of references in both formats; nil if there are none. KeyType is
 // the format's type of an API key.
-func (r resolved) components(keyType string) (components ordered.Map) {
+func (r validModel) components(keyType string) (components ordered.Map) {
 	if len(r.schemas) > 0 {
 		components.Set("schemas", r.schemas)
 	}

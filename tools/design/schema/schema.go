@@ -142,7 +142,7 @@ type record struct {
 
 	// Others are the records that fields refer to, in the order of first use.
 	// The text has a placeholder for each.
-	Others []other
+	Others []externalRecord
 }
 
 type field struct {
@@ -167,8 +167,8 @@ func (f field) column() string {
 // isSet reports whether the field's column is NOT NULL.
 func (f field) isSet() bool { return !f.Nullable && (f.Required || f.value != nil) }
 
-// other is a record that is defined elsewhere.
-type other struct {
+// externalRecord is a record that is defined elsewhere.
+type externalRecord struct {
 	TypeName string
 	words    []string
 }
@@ -177,7 +177,7 @@ type other struct {
 func (r record) Table() string { return text.Snake(r.words) }
 
 // Table is the name of the record's table.
-func (o other) Table() string { return text.Snake(o.words) }
+func (o externalRecord) Table() string { return text.Snake(o.words) }
 
 // resolve checks the rules that all formats share. A string with enumValues
 // counts as an enum.
@@ -231,9 +231,9 @@ func resolve(m Model) (record, []toolfold.Problem) {
 			}
 			resolved.ref = text.Pascal(target)
 			known := resolved.ref == r.TypeName ||
-				slices.ContainsFunc(r.Others, func(o other) bool { return o.TypeName == resolved.ref })
+				slices.ContainsFunc(r.Others, func(o externalRecord) bool { return o.TypeName == resolved.ref })
 			if !known {
-				r.Others = append(r.Others, other{resolved.ref, target})
+				r.Others = append(r.Others, externalRecord{resolved.ref, target})
 			}
 		}
 		r.Fields = append(r.Fields, resolved)
