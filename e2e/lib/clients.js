@@ -9,10 +9,10 @@ import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/st
 
 import { atEnd, httpFor } from './server.js';
 
-const self = { name: 'toolfold-e2e', version: '1.0.0' };
+const self = (name = 'toolfold-e2e') => ({ name, version: '1.0.0' });
 
 const anyObject = fromJsonSchema({ type: 'object' });
-const v2 = (mode) => (options) => new ClientV2(self, { versionNegotiation: { mode }, ...options });
+const v2 = (mode) => (options, name) => new ClientV2(self(name), { versionNegotiation: { mode }, ...options });
 
 // How a client is told to let a server use its model.
 const offerV1 = (client, model) => client.setRequestHandler(CreateMessageRequestSchema, model);
@@ -22,7 +22,7 @@ const offerV2 = (client, model) => client.setRequestHandler('sampling/createMess
 export const clients = [
   {
     name: 'TypeScript v1', revision: '2025-11-25',
-    client: (options) => new ClientV1(self, options), offer: offerV1, Stdio: StdioV1, HTTP: HTTPV1, anyResult: ResultSchema,
+    client: (options, name) => new ClientV1(self(name), options), offer: offerV1, Stdio: StdioV1, HTTP: HTTPV1, anyResult: ResultSchema,
   },
   {
     name: 'TypeScript v2, pinned', revision: '2026-07-28',
@@ -56,9 +56,9 @@ export async function connect(t, kind, transport, place, options) {
   return attach(t, kind, new kind.Stdio({ ...place.serve(options), stderr: 'pipe' }), options);
 }
 
-/** Connects over a transport, until test t ends. */
-export async function attach(t, kind, transport, { model } = {}) {
-  const client = kind.client(model ? { capabilities: { sampling: { tools: {} } } } : {});
+/** Connects over a transport, until test t ends; name is the client's. */
+export async function attach(t, kind, transport, { model, name } = {}) {
+  const client = kind.client(model ? { capabilities: { sampling: { tools: {} } } } : {}, name);
   if (model) kind.offer(client, model);
   atEnd(t, () => client.close());
   const revision = noteRevision(transport);

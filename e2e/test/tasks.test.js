@@ -2,12 +2,9 @@
 // with -9 in the middle of each and started again, and the client, new as well, resumes
 // the task by its reference and gets the answer.
 //
-// TASK_KILLS and TASK_SECONDS set how many workflows there are and how long each takes,
-// TOOLFOLD_TEST_POSTGRES a database beside SQLite, where psql makes each a schema.
+// TASK_KILLS and TASK_SECONDS set how many workflows there are and how long each takes.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,6 +15,7 @@ import { createTaskSessionFromClient, resultFromTaskOutcome } from '@modelcontex
 
 import { success } from '../lib/answers.js';
 import { atEnd, httpFor, placeFor } from '../lib/server.js';
+import { stores } from '../lib/stores.js';
 
 const kills = Number(process.env.TASK_KILLS ?? 3);
 const seconds = Number(process.env.TASK_SECONDS ?? 6);
@@ -44,22 +42,6 @@ steps:
 `;
 
 const options = { concurrency: together, timeout: 120_000 + kills * (30_000 + seconds * 1000) };
-
-const stores = { SQLite: (place) => place.store };
-if (process.env.TOOLFOLD_TEST_POSTGRES) stores.PostgreSQL = schema;
-else console.log('# TOOLFOLD_TEST_POSTGRES is not set: only SQLite is tested');
-
-/** Makes a schema that lasts as long as test t, and returns the URL of a store in it. */
-function schema(place, t) {
-  const url = new URL(process.env.TOOLFOLD_TEST_POSTGRES);
-  const name = `toolfold_e2e_${randomUUID().slice(0, 8)}`;
-  const psql = (statement) => execFileSync('psql', ['-q', '-c', statement, url.href], { stdio: ['ignore', 'ignore', 'pipe'] });
-  psql(`CREATE SCHEMA ${name}`);
-  atEnd(t, () => psql(`SET client_min_messages = error; DROP SCHEMA ${name} CASCADE`));
-  const within = new URL(url);
-  within.searchParams.set('search_path', name);
-  return within.href;
-}
 
 for (const [kind, storeFor] of Object.entries(stores)) {
   test(`${kills} workflows of ${seconds} s survive kill -9 as tasks, ${kind}`, options, async (t) => {
