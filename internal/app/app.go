@@ -114,6 +114,9 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		service := memory.New(db.Memory(h.NoteHistory), h.Now)
 		service.Namespace, service.Workspace, service.ByCaller = h.MemoryNamespace, h.WorkspaceName, h.NotesByCaller
 		service.ForAll, service.History = h.MemoryScope == memory.User, h.NoteHistory
+		if h.Caller != nil {
+			service.Caller = h.Caller
+		}
 		if h.Vectors != nil {
 			service.Vectors = h.Vectors
 		}

@@ -54,6 +54,10 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	if !s.complete.Load() {
 		s.makeVectors()
 	}
+	sessions, allSessions, err := s.sessions(ctx, in)
+	if err != nil {
+		return SearchOut{}, err
+	}
 	in.Namespace = cmp.Or(in.Namespace, s.Namespace)
 	own := s.own(ctx)
 	scope := Scope{Namespace: in.Namespace, Prefix: in.Prefix, Tags: tagSet(in.Tags),
@@ -67,7 +71,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	if err != nil {
 		return SearchOut{}, fmt.Errorf("searching: %w", err)
 	}
-	out := SearchOut{Query: in.Query, Namespace: in.Namespace, Results: []SearchResult{}}
+	out := SearchOut{Query: in.Query, Namespace: in.Namespace, Results: []SearchResult{}, Sessions: sessions}
 	if out.Total, err = find.total(ctx, len(results)); err != nil {
 		return SearchOut{}, fmt.Errorf("counting matches: %w", err)
 	}
@@ -86,6 +90,8 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		}
 	}
 	switch {
+	case len(results) == 0 && len(sessions) > 0:
+		out.Message = "no entry matches; session.status shows the notes of the sessions"
 	case len(results) == 0:
 		out.Message = "nothing matches; try other words, or memory.list to see the keys"
 	case out.Total > len(results):
@@ -125,6 +131,9 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 			out.Results = append(out.Results, hit)
 			others = others || hit.Workspace != "" && hit.Workspace != User
 		}
+	}
+	if allSessions > len(sessions) {
+		out.Message = strings.TrimPrefix(fmt.Sprintf("%s; session.list with query shows all %d sessions", out.Message, allSessions), "; ")
 	}
 	if others {
 		out.Message = strings.TrimPrefix(out.Message+"; "+ofOthers, "; ")

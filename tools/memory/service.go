@@ -78,6 +78,9 @@ type Service struct {
 	// Files has the notes of the own workspace as files; nil = only the store has notes.
 	Files *Files
 
+	// Caller runs session.list, by which search also finds sessions; nil = no sessions.
+	Caller toolfold.Caller
+
 	store    Store
 	now      func() time.Time
 	complete atomic.Bool  // every entry had its vector at the last check, and this process has stored no entry since

@@ -138,7 +138,19 @@ type SearchOut struct {
 	Total     int            `json:"total" doc:"All that match, counted up to 10,000."`
 	Results   []SearchResult `json:"results" doc:"Best first; at most 400 on all pages."`
 	Message   string         `json:"message,omitempty" doc:"What workspaces mean, or next step if nothing matches or not all can be read."`
+
+	// Sessions are not among Results, Count and Total.
+	Sessions []FoundSession `json:"sessions,omitempty" doc:"On the first page: up to 3 sessions with all words, if no filter is given."`
 	toolfold.Paged
+}
+
+// FoundSession is a session with all words of a query in its task, summary or notes.
+type FoundSession struct {
+	SessionID string `json:"sessionId" doc:"For session.status, which shows the notes."`
+	Task      string `json:"task" doc:"Its beginning."`
+	Status    string `json:"status" doc:"State of the session."`
+	Workspace string `json:"workspace,omitempty" doc:"Workspace of the session, if it is another one."`
+	Note      string `json:"note,omitempty" doc:"Beginning of its hand-over, if one waits."`
 }
 
 // SearchResult is an entry that a query found. It has Value if the value is short, otherwise Excerpt.
