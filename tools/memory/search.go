@@ -71,7 +71,7 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 	if err != nil {
 		return SearchOut{}, fmt.Errorf("searching: %w", err)
 	}
-	out := SearchOut{Query: in.Query, Namespace: in.Namespace, Results: []SearchResult{}, Sessions: sessions}
+	out := SearchOut{Query: in.Query, Namespace: in.Namespace, Sessions: sessions}
 	if out.Total, err = find.total(ctx, len(results)); err != nil {
 		return SearchOut{}, fmt.Errorf("counting matches: %w", err)
 	}
@@ -103,43 +103,52 @@ func (s *Service) Search(ctx context.Context, in SearchIn) (SearchOut, error) {
 		results = results[:in.Limit]
 		out.HasMore, out.NextCursor = true, after.cursor(in.Limit)
 	}
-	cut, others := newExcerpter(newRanker(find.query)), false
-	for chunk := range slices.Chunk(results, loadChunk) {
+	if out.Results, err = s.load(ctx, results, own, find.query); err != nil {
+		return SearchOut{}, err
+	}
+	if allSessions > len(sessions) {
+		out.Message = strings.TrimPrefix(fmt.Sprintf("%s; session.list with query shows all %d sessions", out.Message, allSessions), "; ")
+	}
+	if slices.ContainsFunc(out.Results, func(r SearchResult) bool { return r.Workspace != "" && r.Workspace != User }) {
+		out.Message = strings.TrimPrefix(out.Message+"; "+ofOthers, "; ")
+	}
+	out.Count = len(out.Results)
+	return out, nil
+}
+
+// load reads the entries of a page. Entries that were deleted since the search are missing. Own is
+// the caller's workspace, and q the query whose words excerpts show.
+func (s *Service) load(ctx context.Context, page []result, own string, q query) ([]SearchResult, error) {
+	list := []SearchResult{}
+	cut := newExcerpter(newRanker(q))
+	for chunk := range slices.Chunk(page, loadChunk) {
 		ids := make([]int64, len(chunk))
 		for i, r := range chunk {
 			ids[i] = r.ID
 		}
 		entries, err := s.store.Load(ctx, ids)
 		if err != nil {
-			return SearchOut{}, fmt.Errorf("reading results: %w", err)
+			return nil, fmt.Errorf("reading results: %w", err)
 		}
 		for _, r := range chunk {
 			if ctx.Err() != nil {
-				return SearchOut{}, fmt.Errorf("cutting results: %w", ctx.Err())
+				return nil, fmt.Errorf("cutting results: %w", ctx.Err())
 			}
 			e, ok := entries[r.ID]
 			if !ok {
 				continue
 			}
-			hit := SearchResult{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score,
+			found := SearchResult{Key: e.Key, Namespace: e.Namespace, Size: len(e.Value), StoredAt: e.StoredAt, Score: r.score,
 				Labels: labels(own, e.Tags, e.Workspace, e.ExpiresAt)}
 			if utf8.RuneCount(e.Value) <= maxWhole {
-				hit.Value = e.Value
+				found.Value = e.Value
 			} else {
-				hit.Excerpt = cut.excerpt(e.Value, r.rarity)
+				found.Excerpt = cut.excerpt(e.Value, r.rarity)
 			}
-			out.Results = append(out.Results, hit)
-			others = others || hit.Workspace != "" && hit.Workspace != User
+			list = append(list, found)
 		}
 	}
-	if allSessions > len(sessions) {
-		out.Message = strings.TrimPrefix(fmt.Sprintf("%s; session.list with query shows all %d sessions", out.Message, allSessions), "; ")
-	}
-	if others {
-		out.Message = strings.TrimPrefix(out.Message+"; "+ofOthers, "; ")
-	}
-	out.Count = len(out.Results)
-	return out, nil
+	return list, nil
 }
 
 // elsewhere is the factor for entries of other workspaces. An entry of this workspace comes first

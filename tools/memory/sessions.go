@@ -23,8 +23,9 @@ const (
 )
 
 // sessions returns the sessions with all words of a search, and the number of such sessions. It
-// finds none for callers who may not list sessions, and on servers without them. Sessions have no
-// namespace, key or tags, so a search limited by these has no sessions; later pages repeat none.
+// finds none for callers who may not list sessions, and on servers without them. If session.list
+// refuses the call for another reason, the answer has a warning. Sessions have no namespace, key or
+// tags, so a search limited by these has no sessions; later pages repeat none.
 func (s *Service) sessions(ctx context.Context, in SearchIn) (list []FoundSession, total int, err error) {
 	limited := in.Cursor != "" || in.Namespace != "" || in.Prefix != "" || len(in.Tags) > 0 || in.Workspace != ""
 	query := sessionQuery(in.Query)
@@ -43,6 +44,9 @@ func (s *Service) sessions(ctx context.Context, in SearchIn) (list []FoundSessio
 	var refused *toolfold.Error
 	switch {
 	case errors.As(err, &refused) && (refused.Code == toolfold.PermissionDenied || refused.Code == toolfold.UnknownTool):
+		return nil, 0, nil
+	case refused != nil:
+		callctx.Warn(ctx, "sessions were not searched: "+refused.Error())
 		return nil, 0, nil
 	case err != nil:
 		return nil, 0, fmt.Errorf("looking for sessions: %w", err)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/tools/memory"
 )
 
@@ -86,6 +87,13 @@ func TestSearchWithoutSessions(t *testing.T) {
 			t.Errorf("%s: got sessions %+v", code, out.Sessions)
 		}
 	}
+
 	s.Caller = &sessionCaller{answer: toolfold.Answer{Err: toolfold.Errorf("STORE_BROKEN", "no")}}
-	refused(t, s.Search, memory.SearchIn{Query: "deploy", Page: toolfold.Page{Limit: 1}}, "STORE_BROKEN")
+	var warnings []string
+	ctx := callctx.With[callctx.Warning](t.Context(), func(text string) { warnings = append(warnings, text) })
+	out, err := s.Search(ctx, memory.SearchIn{Query: "deploy", Page: toolfold.Page{Limit: 1}})
+	if err != nil || out.Sessions != nil {
+		t.Errorf("got %+v, %v", out.Sessions, err)
+	}
+	equal(t, warnings, []string{"sessions were not searched: STORE_BROKEN: no"})
 }

@@ -147,7 +147,7 @@ type SearchOut struct {
 // FoundSession is a session with all words of a query in its task, summary or notes.
 type FoundSession struct {
 	SessionID string `json:"sessionId" doc:"For session.status, which shows the notes."`
-	Task      string `json:"task" doc:"Its beginning."`
+	Task      string `json:"task" doc:"Beginning of its task."`
 	Status    string `json:"status" doc:"State of the session."`
 	Workspace string `json:"workspace,omitempty" doc:"Workspace of the session, if it is another one."`
 	Note      string `json:"note,omitempty" doc:"Beginning of its hand-over, if one waits."`
