@@ -117,15 +117,17 @@ async function handOver(ada, eve, bob) {
 
   const [elsewhere] = (await bob.session('list', { query: 'flag' })).sessions;
   assert.deepEqual([elsewhere.sessionId, elsewhere.workspace], [sessionId, workspaces.api]);
+  const { total, sessions } = await bob.memory('search', { query: 'Is the flag set?' });
+  assert.deepEqual([total, sessions.map((session) => session.sessionId)], [0, [sessionId]], 'memory.search names it beside its notes');
 }
 
 async function surviveKill(t, site, witness) {
-  const agents = await agent(t, site, 'mallory', clients[3]);
+  const victim = await agent(t, site, 'kit', clients[3]);
   const answered = [];
   const stored = Array.from({ length: 20 }, async (_, n) => {
-    const { key } = await agents.memory('store', { key: `draft/${n}`, value: { n } });
+    const { key } = await victim.memory('store', { key: `draft/${n}`, value: { n } });
     answered.push(key);
-    if (answered.length === 1) process.kill(agents.transport.pid, 'SIGKILL');
+    if (answered.length === 1) process.kill(victim.transport.pid, 'SIGKILL');
   });
   await Promise.allSettled(stored);
   assert.ok(answered.length > 0);
