@@ -88,18 +88,16 @@ func TestProcessThatIsEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := <-idleProcesses
-		if err := p.command.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		<-p.ended
+		p.Kill()
+		<-p.Ended
 		p.used = used
 		idleProcesses <- p
 		values, err := Run(t.Context(), ".", json.RawMessage(`1`))
 		if used && (err != nil || len(values) != 1) {
 			t.Errorf("after a process was ended: made %s, %v", values, err)
 		}
-		if !used && (err == nil || !strings.Contains(err.Error(), p.command.ProcessState.String())) {
-			t.Errorf("a first filter: made %s, %v, which ended with %s", values, err, p.command.ProcessState)
+		if !used && (err == nil || !strings.Contains(err.Error(), p.State().String())) {
+			t.Errorf("a first filter: made %s, %v, which ended with %s", values, err, p.State())
 		}
 	}
 }

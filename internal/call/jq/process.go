@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/turns"
 	"github.com/toolfold/toolfold/internal/system/child"
 )
 
@@ -85,24 +85,30 @@ func answerAll(in io.Reader, out io.Writer) {
 
 // process is a filter process that runs one filter at a time.
 type process struct {
-	command *exec.Cmd
-	in      io.WriteCloser
+	*child.Worker
 	encoder *json.Encoder
 	decoder *json.Decoder
-	out     io.Closer
-	ended   chan struct{}
 	used    bool // has answered before
 }
 
+// maxWait limits how long a filter waits for its turn.
+const maxWait = 5 * time.Second
+
+// ErrBusy is the error of a filter that did not get its turn in time.
+var ErrBusy = fmt.Errorf("filters of other calls kept it waiting for %s", maxWait)
+
 var (
-	schedule      = &turns{size: maxProcesses, last: map[string]int{}, of: map[string]int{}}
+	schedule      = turns.New(maxProcesses, maxProcesses-1, maxWait)
 	idleProcesses = make(chan *process, maxProcesses)
 )
 
 // ask lets a process answer a question.
 func ask(ctx context.Context, q question) (a answer, err error) {
 	from := toolfold.OriginOf(ctx)
-	end, err := schedule.take(ctx, cmp.Or(from.Token, from.Session)) // chosen by the server, not by callers
+	end, err := schedule.Take(ctx, cmp.Or(from.Token, from.Session)) // chosen by the server, not by callers
+	if errors.Is(err, turns.ErrBusy) {
+		return a, ErrBusy
+	}
 	if err != nil {
 		return a, err
 	}
@@ -118,11 +124,11 @@ func ask(ctx context.Context, q question) (a answer, err error) {
 			idleProcesses <- p
 			return a, nil
 		}
-		p.end()
+		p.End()
 		if ctx.Err() != nil {
 			return a, ctx.Err()
 		}
-		switch code := p.command.ProcessState.ExitCode(); {
+		switch code := p.State().ExitCode(); {
 		case code == tookTooLong || errors.Is(err, context.DeadlineExceeded):
 			return a, fmt.Errorf("it took longer than %s", maxTime)
 		case code == tookTooMuch || code == outOfMemory || code == raceMemory:
@@ -130,7 +136,7 @@ func ask(ctx context.Context, q question) (a answer, err error) {
 		case p.used: // it was idle or was killed, perhaps not because of this question
 			continue
 		}
-		return a, fmt.Errorf("the filter's process ended: %s; call again", p.command.ProcessState)
+		return a, fmt.Errorf("the filter's process ended: %s; call again", p.State())
 	}
 }
 
@@ -141,37 +147,18 @@ func idleOrNew() (*process, error) {
 		return p, nil
 	default:
 	}
-	self, err := child.Executable()
+	worker, err := child.StartWorker(processArgument, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer writer.Close()
-	p := &process{command: exec.Command(self, processArgument), ended: make(chan struct{})}
-	p.command.Stdout, p.command.Env, p.command.SysProcAttr = writer, []string{}, apart()
-	if p.in, err = p.command.StdinPipe(); err == nil {
-		err = p.command.Start()
-	}
-	if err != nil {
-		reader.Close()
-		return nil, err
-	}
-	p.encoder, p.decoder, p.out = json.NewEncoder(p.in), json.NewDecoder(reader), reader
-	go func() {
-		defer close(p.ended)
-		_ = p.command.Wait()
-	}()
-	return p, nil
+	return &process{Worker: worker, encoder: json.NewEncoder(worker.In), decoder: json.NewDecoder(worker.Out)}, nil
 }
 
 // ask returns the answer of the process. After an error the process must be ended.
 func (p *process) ask(ctx context.Context, q question) (a answer, err error) {
 	limited, stop := context.WithTimeout(ctx, maxTime+grace)
 	defer stop()
-	defer context.AfterFunc(limited, func() { _ = p.command.Process.Kill() })()
+	defer context.AfterFunc(limited, p.Kill)()
 	if err = p.encoder.Encode(q); err == nil {
 		err = p.decoder.Decode(&a)
 	}
@@ -179,12 +166,4 @@ func (p *process) ask(ctx context.Context, q question) (a answer, err error) {
 		return a, limited.Err()
 	}
 	return a, err
-}
-
-// end ends the process and waits for it.
-func (p *process) end() {
-	p.in.Close()
-	_ = p.command.Process.Kill()
-	<-p.ended
-	p.out.Close()
 }

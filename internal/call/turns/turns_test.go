@@ -1,4 +1,4 @@
-package jq
+package turns
 
 import (
 	"context"
@@ -10,16 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Another caller waits for one of a caller's many filters, not for all.
+const wait = 5 * time.Second
+
+// Another caller waits for one piece of a caller's work, not for all.
 func TestTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := &turns{size: 1, last: map[string]int{}, of: map[string]int{}}
+		all := New(1, 1, wait)
 		var order []string
 		ends := make(chan func())
 		take := func(caller string) {
 			go func() {
-				if end, err := all.take(t.Context(), caller); err == nil {
+				if end, err := all.Take(t.Context(), caller); err == nil {
 					order = append(order, caller)
 					ends <- end
 				}
@@ -43,49 +45,66 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// A filter whose turn does not come fails, and takes no turn from others.
+// Work whose turn does not come fails, and takes no turn from other work.
 func TestTurnsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := &turns{size: 1, last: map[string]int{}, of: map[string]int{}}
-		end, err := all.take(t.Context(), "a")
+		all := New(1, 1, wait)
+		end, err := all.Take(t.Context(), "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if _, err := all.take(t.Context(), "b"); !errors.Is(err, ErrBusy) || time.Since(began) != maxWait {
+		if _, err := all.Take(t.Context(), "b"); !errors.Is(err, ErrBusy) || time.Since(began) != wait {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if _, err := all.take(ctx, "b"); !errors.Is(err, context.Canceled) {
+		if _, err := all.Take(ctx, "b"); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		end()
-		if end, err = all.take(t.Context(), "b"); err != nil {
+		if end, err = all.Take(t.Context(), "b"); err != nil {
 			t.Fatal(err)
 		}
 		end()
 	})
 }
 
-// One caller cannot use all processes.
+// One caller cannot use all places.
 func TestTurnsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		all := &turns{size: 3, last: map[string]int{}, of: map[string]int{}}
+		all := New(3, 2, wait)
 		for range 2 {
-			if _, err := all.take(t.Context(), "a"); err != nil {
+			if _, err := all.Take(t.Context(), "a"); err != nil {
 				t.Fatal(err)
 			}
 		}
 		began := time.Now()
-		if _, err := all.take(t.Context(), "a"); !errors.Is(err, ErrBusy) {
+		if _, err := all.Take(t.Context(), "a"); !errors.Is(err, ErrBusy) {
 			t.Errorf("a third turn: %v", err)
 		}
 		waited := time.Since(began)
-		if _, err := all.take(t.Context(), "b"); err != nil || time.Since(began) != waited {
+		if _, err := all.Take(t.Context(), "b"); err != nil || time.Since(began) != waited {
 			t.Errorf("%v after %s", err, time.Since(began)-waited)
+		}
+	})
+}
+
+// Without a limit, work waits until its context ends.
+func TestTurnsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := New(1, 1, 0)
+		if _, err := all.Take(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if _, err := all.Take(ctx, "b"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Hour {
+			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})
 }

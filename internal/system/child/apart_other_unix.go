@@ -1,8 +1,8 @@
-//go:build unix
+//go:build unix && !linux
 
-package jq
+package child
 
 import "syscall"
 
-// apart protects a process from signals of the terminal.
+// apart protects a worker from signals of the terminal.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package jq
+package child
 
 import "syscall"
 
