@@ -48,6 +48,8 @@ require (
 	golang.org/x/tools v0.52.0 // analysis of Go; tests: archives of files
 	google.golang.org/protobuf v1.36.12 // spans on the wire, and the answer to them
 	honnef.co/go/tools v0.8.2 // analysis of Go
+	modernc.org/libc v1.80.1 // memory and threads of libquickjs; SQLite links it
+	modernc.org/libquickjs v0.14.0 // JavaScript; the wrapper modernc.org/quickjs hides unseen rejections, and its programs can catch errors of memory
 	modernc.org/sqlite v1.62.0 // SQLite
 	mvdan.cc/sh/v3 v3.14.1 // shell scripts, with places
 )
@@ -99,7 +101,6 @@ require (
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
 	golang.org/x/sys v0.50.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
-	modernc.org/libc v1.80.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )

@@ -1,0 +1,357 @@
+package js
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/toolfold/toolfold/internal/text/suggest"
+
+	lib "modernc.org/libquickjs"
+)
+
+// processArgument is the only argument of a process that runs a program.
+const processArgument = "toolfold: scripts"
+
+// Any program with this package runs programs here, before the rest of the program starts.
+func init() {
+	if len(os.Args) != 2 || os.Args[1] != processArgument {
+		return
+	}
+	in := json.NewDecoder(os.Stdin)
+	var t task
+	if in.Decode(&t) != nil || confine(t.Limits) != nil {
+		os.Exit(1)
+	}
+	serve(t, in, os.Stdout)
+	os.Exit(0)
+}
+
+// task is what a process gets first. Answers follow.
+type task struct {
+	Program
+	OnlyCheck bool // the syntax
+}
+
+// message is what a process sends: first an empty message when it is ready, then one for each turn.
+type message struct {
+	Turn
+	Used time.Duration // running time of all turns
+}
+
+// serve runs a program until it ends or in ends.
+func serve(t task, in *json.Decoder, out io.Writer) {
+	r := &run{program: t.Program, out: json.NewEncoder(out), waiting: map[int]pending{}, unseen: map[value]rejection{}}
+	r.out.SetEscapeHTML(false)
+	r.start()
+	_ = r.out.Encode(message{})
+	answers := make(chan Answer)
+	go func() { // also notices the end of the parent while a program runs
+		for {
+			var a Answer
+			if in.Decode(&a) != nil {
+				os.Exit(0)
+			}
+			answers <- a
+		}
+	}()
+	r.began = time.Now()
+	function, fault := r.compile()
+	if fault != nil || t.OnlyCheck {
+		r.end(&End{Failure: fault})
+	}
+	r.main, _ = r.call(function)
+	r.advance()
+	for a := range answers {
+		r.turn, r.began = Turn{}, time.Now()
+		r.answer(a)
+		r.advance()
+	}
+}
+
+// run is the run of a program in this process.
+type run struct {
+	*engine
+	program Program
+	out     *json.Encoder
+
+	setNow, fail, encode, describe value // functions of the prelude
+
+	began     time.Time     // of this turn
+	used      time.Duration // in turns before
+	turn      Turn
+	arguments int // bytes in this turn
+	logged    int // bytes
+	calls     int
+	waiting   map[int]pending // by Seq
+	unseen    map[value]rejection
+	rejected  int // number of rejections so far
+
+	main    value // the promise of the program
+	outcome *End  // once main is settled
+	ending  bool
+}
+
+// pending is a call without an answer.
+type pending struct{ resolve, reject, fault value }
+
+// rejection is the reason of the n-th rejection.
+type rejection struct {
+	n      int
+	reason value
+}
+
+//go:embed prelude.js
+var prelude string
+
+// start makes the engine and the globals.
+func (r *run) start() {
+	r.engine = newEngine(r.program.Limits.Memory, r.outOfMemory)
+	r.seed(r.program.Seed)
+	r.track(r.settleSeen)
+	host := lib.XJS_NewObject(r.tls, r.context)
+	r.set(host, "call", r.function("call", r.issue))
+	r.set(host, "log", r.function("log", r.log))
+	r.set(host, "unknown", r.function("unknown", r.unknown))
+	setting, _ := json.Marshal(map[string]any{
+		"now": r.program.Now.UnixMilli(), "input": orNull(r.program.Input), "spaces": spaces(r.program.Names),
+	})
+	parsed, ok := r.parse(string(setting))
+	function, compiled := r.eval(prelude, "prelude", 0)
+	if !ok || !compiled {
+		panic("the prelude is not ready")
+	}
+	functions, ok := r.call(function, host, parsed)
+	if !ok {
+		panic("the prelude failed")
+	}
+	r.setNow, r.fail = r.property(functions, "setNow"), r.property(functions, "fail")
+	r.encode, r.describe = r.property(functions, "encode"), r.property(functions, "describe")
+	r.watch(r.checkTime)
+}
+
+// advance runs the program until it waits, and sends the turn. It does not return at the end.
+func (r *run) advance() {
+	r.drain()
+	if r.outcome == nil && lib.XJS_PromiseState(r.tls, r.context, r.main) != lib.EJS_PROMISE_PENDING {
+		r.outcome = r.settle()
+		r.drain() // toJSON may have begun something
+	}
+	if len(r.waiting) > 0 {
+		r.used += time.Since(r.began)
+		_ = r.out.Encode(message{r.turn, r.used})
+		return
+	}
+	if r.outcome == nil {
+		r.outcome = &End{Failure: &Failure{Kind: Stuck, Message: "the script waits for something that never comes: no call is outstanding"}}
+	}
+	r.outcome.Unseen = r.failures()
+	r.end(r.outcome)
+}
+
+// drain runs all waiting reactions.
+func (r *run) drain() {
+	for r.job() {
+		r.checkTime()
+	}
+}
+
+// end sends the last turn and ends this process. Calls of the turn were not begun, so that a failed
+// program does not begin them.
+func (r *run) end(e *End) {
+	r.turn.End = e
+	_ = r.out.Encode(message{r.turn, r.used})
+	os.Exit(0)
+}
+
+// stop ends the program at the line where it is, whatever it would catch.
+func (r *run) stop(f *Failure) {
+	if r.ending {
+		return
+	}
+	r.ending = true
+	lib.XJS_SetMemoryLimit(r.tls, r.runtime, ^lib.Tsize_t(0)) // for the stack
+	place(f, r.program.Source, r.stack(), len(opener))
+	r.turn.Calls = nil
+	r.end(&End{Failure: f})
+}
+
+func (r *run) checkTime() {
+	if limit := r.program.Limits.Running; r.used+time.Since(r.began) > limit {
+		r.stop(tooMuch(ranTooLong, limit))
+	}
+}
+
+const ranTooLong = "it ran longer than %s, without the time that it waited"
+
+func (r *run) outOfMemory() {
+	r.stop(&Failure{Kind: Memory, Message: fmt.Sprintf(usedTooMuch, r.program.Limits.Memory>>20)})
+}
+
+const usedTooMuch = "it needed more than %d MB of memory"
+
+// issue is called with the name, the arguments and the error of a call. It returns the promise of its
+// answer.
+func (r *run) issue(args []value) value {
+	name, _, _ := r.text(args[0], 1000)
+	limit := r.program.Limits.Arguments
+	text, length, ok := r.text(args[1], limit)
+	if !ok || length > limit {
+		return r.throw(fmt.Sprintf("the arguments of %s have %d bytes, at most %d are allowed", name, length, limit))
+	}
+	r.arguments += length
+	switch {
+	case len(r.turn.Calls) == maxCalls:
+		r.stop(tooMuch("it issued more than %d calls at once; await some before others", maxCalls))
+	case r.arguments > maxAtOnce*limit:
+		r.stop(tooMuch("it issued calls with more than %d bytes of arguments at once; await some before others", maxAtOnce*limit))
+	}
+	r.calls++
+	r.turn.Calls = append(r.turn.Calls, Call{r.calls, name, json.RawMessage(text)})
+	promise, resolve, reject := r.promise()
+	r.waiting[r.calls] = pending{resolve, reject, r.dup(args[2])}
+	return promise
+}
+
+// answer settles the promise of a call.
+func (r *run) answer(a Answer) {
+	r.arguments = 0
+	if now, ok := r.parse(strconv.FormatInt(a.Now.UnixMilli(), 10)); ok {
+		_, _ = r.call(r.setNow, now)
+	}
+	p := r.waiting[a.Seq]
+	delete(r.waiting, a.Seq)
+	settle, v, ok := p.resolve, r.undefined, true
+	if a.Error != nil {
+		settle = p.reject
+		v, ok = r.parse(string(a.Error.fields()))
+		if ok {
+			v, ok = r.call(r.fail, p.fault, v)
+			p.fault = r.undefined
+		}
+	} else {
+		v, ok = r.parse(string(orNull(a.Value)))
+	}
+	if !ok {
+		settle, v = p.reject, r.exception() // the parent sends valid JSON
+	}
+	_, _ = r.call(settle, v)
+	for _, done := range []value{p.resolve, p.reject, p.fault} {
+		r.free(done)
+	}
+}
+
+// fields returns the properties of the error in a program.
+func (e *ToolError) fields() []byte {
+	fields, _ := json.Marshal(struct {
+		Code     string          `json:"code"`
+		Message  string          `json:"message"`
+		Tool     string          `json:"tool"`
+		Problems json.RawMessage `json:"problems,omitempty"`
+		Usage    string          `json:"usage,omitempty"`
+	}{e.Code, e.Message, e.Tool, e.Problems, e.Usage})
+	return fields
+}
+
+func orNull(text json.RawMessage) json.RawMessage {
+	if len(text) == 0 {
+		return json.RawMessage("null")
+	}
+	return text
+}
+
+// settleSeen keeps the reasons of rejections that nothing handled.
+func (r *run) settleSeen(promise, reason value, handled bool) {
+	if !handled {
+		r.rejected++
+		r.unseen[r.dup(promise)] = rejection{r.rejected, r.dup(reason)}
+		return
+	}
+	if seen, ok := r.unseen[promise]; ok {
+		delete(r.unseen, promise)
+		r.free(promise)
+		r.free(seen.reason)
+	}
+}
+
+// failures returns the failures that nothing handled.
+func (r *run) failures() (list []Failure) {
+	delete(r.unseen, r.main) // it is the outcome
+	var reasons []rejection
+	for _, seen := range r.unseen {
+		reasons = append(reasons, seen)
+	}
+	slices.SortFunc(reasons, func(a, b rejection) int { return a.n - b.n })
+	for _, seen := range reasons[:min(len(reasons), maxUnseen)] {
+		list = append(list, *r.failure(seen.reason, len(opener)))
+	}
+	return list
+}
+
+// log keeps a line of a program's log.
+func (r *run) log(args []value) value {
+	room := r.program.Limits.Logs - r.logged
+	if room < 0 {
+		return r.undefined
+	}
+	line, length, _ := r.text(args[0], room)
+	if r.logged += length + 1; length > room {
+		line += "… (later logs are left out)"
+	}
+	r.turn.Logs = append(r.turn.Logs, line)
+	return r.undefined
+}
+
+// unknown returns the message for an unknown name.
+func (r *run) unknown(args []value) value {
+	name, _, _ := r.text(args[0], 200)
+	text := fmt.Sprintf("there is no action %q", name)
+	if near := nearest(name, r.program.Names, 3); len(near) > 0 {
+		text += "; the nearest are " + strings.Join(near, ", ")
+	}
+	return r.string(text)
+}
+
+// nearest returns at most n names near to one.
+func nearest(name string, names []string, n int) (near []string) {
+	names = slices.Clone(names)
+	for len(near) < n {
+		next := suggest.Nearest(name, names)
+		if next == "" {
+			return near
+		}
+		near = append(near, next)
+		names = slices.DeleteFunc(names, func(other string) bool { return other == next })
+	}
+	return near
+}
+
+// settle returns the outcome of a settled program.
+func (r *run) settle() *End {
+	result := lib.XJS_PromiseResult(r.tls, r.context, r.main)
+	if lib.XJS_PromiseState(r.tls, r.context, r.main) == lib.EJS_PROMISE_REJECTED {
+		return &End{Failure: r.failure(result, len(opener))}
+	}
+	text, ok := r.call(r.encode, result)
+	if !ok {
+		f := r.failure(r.exception(), len(opener))
+		f.Kind, f.Message = NoResult, "the result is not JSON: "+f.Message
+		return &End{Failure: f}
+	}
+	if text == r.undefined {
+		return &End{Failure: &Failure{Kind: NoResult, Message: "the result is a function or a symbol, which is not JSON"}}
+	}
+	limit := r.program.Limits.Result
+	encoded, length, ok := r.text(text, limit)
+	if !ok || length > limit {
+		message := fmt.Sprintf("the result has %d bytes, at most %d are allowed; return less", length, limit)
+		return &End{Failure: &Failure{Kind: NoResult, Message: message}}
+	}
+	return &End{Result: json.RawMessage(encoded)}
+}

@@ -1,0 +1,139 @@
+package js
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolfold/toolfold/internal/text/regex"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+	"github.com/toolfold/toolfold/internal/text/suggest"
+
+	lib "modernc.org/libquickjs"
+)
+
+// The body of an async function allows await and return. It starts on the first line, so that lines are
+// those of the source.
+const (
+	file   = "script"
+	opener = "(async () => {"
+	closer = "\n})"
+
+	// A source that closes the wrapper above and opens another, such as "}); f(async () => {", does
+	// not close this one: after the body, one continues by a comma or a bracket alone, the other by
+	// neither.
+	otherOpener = "async function $() {"
+	otherCloser = "\n}"
+)
+
+// compile returns the function of the program, or why there is none.
+func (r *run) compile() (function value, fault *Failure) {
+	const onlyCompile = lib.MJS_EVAL_TYPE_GLOBAL | lib.MJS_EVAL_FLAG_COMPILE_ONLY
+	source := r.program.Source
+	if other, ok := r.eval(otherOpener+source+otherCloser, file, onlyCompile); ok { // its messages are clearer
+		r.free(other)
+	} else {
+		return r.undefined, r.syntax(len(otherOpener))
+	}
+	compiled, ok := r.eval(opener+source+closer, file, onlyCompile)
+	if !ok {
+		return r.undefined, r.syntax(len(opener))
+	}
+	function, _ = r.result(lib.XJS_EvalFunction(r.tls, r.context, compiled))
+	return function, nil
+}
+
+// syntax returns the failure of a text that does not compile.
+func (r *run) syntax(prefix int) *Failure {
+	f := r.failure(r.exception(), prefix)
+	f.Kind, f.Stack = Syntax, nil
+	if strings.HasSuffix(f.Message, ": ''") { // the token of the end
+		f.Message = "the script ends before all brackets are closed"
+	}
+	return f
+}
+
+// failure describes what was thrown, and releases it. prefix is the length of the text before the source
+// in its first line.
+func (r *run) failure(thrown value, prefix int) *Failure {
+	var told struct{ Name, Message, Stack, Tool, Code string }
+	if text, ok := r.call(r.describe, thrown); ok {
+		encoded, _, _ := r.text(text, 1<<20)
+		_ = json.Unmarshal([]byte(encoded), &told)
+		r.free(text)
+	} else {
+		r.free(r.exception())
+		told.Message = "what it threw cannot be shown"
+	}
+	f := &Failure{Kind: Thrown, Name: told.Name, Message: shorten.To(told.Message, maxMessage)}
+	if told.Name == "ToolError" && told.Tool != "" {
+		f.Name, f.Tool = told.Code, told.Tool
+	}
+	if name, ok := undefinedName(f); ok {
+		if near := suggest.Nearest(name, families(r.program.Names)); near != "" {
+			f.Message += "; did you mean " + near + "?"
+		}
+	}
+	place(f, r.program.Source, told.Stack, prefix)
+	return f
+}
+
+// undefinedName returns the name that a program uses but nothing defines.
+func undefinedName(f *Failure) (name string, ok bool) {
+	name, ok = strings.CutSuffix(f.Message, " is not defined")
+	return strings.Trim(name, "'"), ok && f.Name == "ReferenceError"
+}
+
+// families returns the objects of a program's functions.
+func families(names []string) (list []string) {
+	for _, object := range spaces(names) {
+		list = append(list, object.Name)
+	}
+	return list
+}
+
+// maxFrames limits the frames of a failure.
+const maxFrames = 3
+
+// frame matches a line of a stack in the program, for example "    at f (script:3:5)".
+var frame = regex.Lazy(`^\s*at (?:(.*) \()?` + file + `:(\d+):(\d+)\)?$`)
+
+// place sets where a failure was, from a stack of the engine.
+func place(f *Failure, source, stack string, prefix int) {
+	lines := strings.Split(source, "\n")
+	for text := range strings.Lines(stack) {
+		parts := frame().FindStringSubmatch(strings.TrimRight(text, "\n"))
+		if parts == nil || len(f.Stack) == maxFrames {
+			continue
+		}
+		line, _ := strconv.Atoi(parts[2])
+		column, _ := strconv.Atoi(parts[3])
+		if line == 1 {
+			column = max(1, column-prefix)
+		}
+		if line > len(lines) { // of the wrapper: what is missing at the end
+			line = len(lines)
+			column = utf8.RuneCountInString(lines[line-1]) + 1
+		}
+		if f.Line == 0 {
+			f.Line, f.Column, f.Code = line, column, codeLine(lines[line-1], column)
+		}
+		name := parts[1]
+		if name == "" || name == "<anonymous>" || name == "<eval>" {
+			name = file
+		}
+		f.Stack = append(f.Stack, shorten.Quoted(name)+" ("+strconv.Itoa(line)+":"+strconv.Itoa(column)+")")
+	}
+}
+
+// codeLine returns a line of a source, or of a long line the part around the column.
+func codeLine(line string, column int) string {
+	const most = 160
+	runes := []rune(strings.TrimRight(line, "\r"))
+	if len(runes) <= most {
+		return strings.TrimSpace(string(runes))
+	}
+	from := min(max(0, column-most/2), len(runes)-most)
+	return "…" + strings.TrimSpace(string(runes[from:from+most])) + "…"
+}

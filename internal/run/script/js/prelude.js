@@ -1,0 +1,147 @@
+// The prelude makes the globals of a program. It holds what it needs of the engine in constants, so
+// that a program that changes built-in objects harms only itself. Arrays are read by index: iterators
+// can be changed too.
+(function (host, setting) {
+	"use strict";
+	const RealDate = Date, RealError = Error, RealProxy = Proxy, RealTypeError = TypeError, StringOf = String;
+	const { apply, construct, ownKeys } = Reflect, { defineProperty, freeze } = Object, { isArray } = Array;
+	const { stringify } = JSON, { slice } = String.prototype, dateToString = RealDate.prototype.toString;
+	const max = Math.max, min = Math.min;
+	let now = setting.now;
+
+	const define = (object, key, value) => defineProperty(object, key, { __proto__: null, value, writable: true, configurable: true });
+
+	for (const name of ["WeakRef", "FinalizationRegistry", "Atomics", "SharedArrayBuffer", "performance", "Intl"]) delete globalThis[name];
+
+	class ToolError extends RealError {}
+	define(ToolError.prototype, "name", "ToolError");
+	define(globalThis, "ToolError", ToolError);
+
+	function FrozenDate(...args) {
+		if (new.target === undefined) return apply(dateToString, new RealDate(now), []);
+		return construct(RealDate, args.length === 0 ? [now] : args, new.target);
+	}
+	defineProperty(FrozenDate, "name", { __proto__: null, value: "Date" });
+	defineProperty(FrozenDate, "length", { __proto__: null, value: 7 });
+	defineProperty(FrozenDate, "prototype", { __proto__: null, value: RealDate.prototype, writable: false });
+	define(FrozenDate, "now", () => now);
+	define(FrozenDate, "parse", RealDate.parse);
+	define(FrozenDate, "UTC", RealDate.UTC);
+	define(RealDate.prototype, "constructor", FrozenDate);
+	define(globalThis, "Date", FrozenDate);
+
+	// The error of a call is made when it is issued: its stack is where the program called.
+	const issue = (name, args) => host.call(name, args, new ToolError());
+
+	function call(name, args) {
+		let text = "{}";
+		if (args !== undefined && args !== null) {
+			if (typeof args === "object" && !isArray(args)) text = stringify(args);
+			else text = undefined;
+		}
+		if (text === undefined) throw new RealTypeError(name + " takes one object of arguments, such as {key: \"value\"}");
+		return issue(name, text);
+	}
+
+	function unknown(name) {
+		const error = new ToolError(host.unknown(name));
+		define(error, "code", "UNKNOWN_NAME");
+		define(error, "tool", name);
+		return error;
+	}
+
+	// Keys that the engine or JSON.stringify read of any object.
+	const quiet = { __proto__: null, then: 1, toJSON: 1, toString: 1, valueOf: 1, constructor: 1 };
+	const known = { __proto__: null };
+	for (let i = 0; i < setting.spaces.length; i++) {
+		const { name: space, members } = setting.spaces[i], target = { __proto__: null };
+		for (let j = 0; j < members.length; j++) {
+			const { key, name } = members[j];
+			known[name] = true;
+			defineProperty(target, key, { __proto__: null, value: freeze((args) => call(name, args)), enumerable: true });
+		}
+		if (space === "tools") {
+			defineProperty(target, "call", { __proto__: null, value: freeze((name, args) => {
+				if (typeof name !== "string" || known[name] !== true) throw unknown(StringOf(name));
+				return call(name, args);
+			}) });
+		}
+		const get = (object, key) => {
+			if (typeof key === "symbol" || key in object) return object[key];
+			if (quiet[key] === 1) return undefined;
+			throw unknown(space + "." + key);
+		};
+		const value = new RealProxy(freeze(target), freeze({ __proto__: null, get }));
+		if (!(space in globalThis)) defineProperty(globalThis, space, { __proto__: null, value });
+	}
+
+	function show(value) {
+		try {
+			if (typeof value === "string") return value;
+			if (value instanceof RealError) return StringOf(value.name) + ": " + StringOf(value.message);
+			const text = stringify(value);
+			return text === undefined ? StringOf(value) : text;
+		} catch {
+			try { return StringOf(value); } catch { return "(a value without text)"; }
+		}
+	}
+	function log(...values) {
+		let text = "";
+		for (let i = 0; i < values.length; i++) text += (i > 0 ? " " : "") + show(values[i]);
+		host.log(text);
+	}
+	const console = {};
+	for (const level of ["log", "info", "warn", "error", "debug"]) define(console, level, log);
+	define(globalThis, "console", console);
+
+	const sleep = (ms) => issue("sleep", stringify({ __proto__: null, ms: min(max(+ms || 0, 0), 2 ** 31 - 1) }));
+	let timers = 0;
+	const cleared = { __proto__: null };
+	function setTimeout(action, ms, ...args) {
+		if (typeof action !== "function") throw new RealTypeError("setTimeout takes a function");
+		const id = ++timers;
+		(async () => {
+			await sleep(ms);
+			if (cleared[id] !== true) apply(action, undefined, args);
+		})();
+		return id;
+	}
+	define(globalThis, "sleep", sleep);
+	define(globalThis, "setTimeout", setTimeout);
+	define(globalThis, "clearTimeout", (id) => { if (typeof id === "number") cleared[id] = true; });
+	define(globalThis, "input", setting.input);
+
+	const cut = (value) => apply(slice, StringOf(value), [0, 4000]);
+	return {
+		__proto__: null,
+		setNow(ms) { now = ms; },
+		// The members of a ToolError. Its message is enumerable in no engine.
+		fail(error, fields) {
+			const keys = ownKeys(fields);
+			for (let i = 0; i < keys.length; i++) define(error, keys[i], fields[keys[i]]);
+			return error;
+		},
+		// JSON of a result, or undefined for what JSON leaves out.
+		encode: (value) => value === undefined ? "null" : stringify(value),
+		// JSON of what was thrown.
+		describe(thrown) {
+			const told = { __proto__: null, name: "", message: "", stack: "", tool: "", code: "" };
+			try {
+				if (thrown instanceof RealError) {
+					told.name = cut(thrown.name);
+					told.message = cut(thrown.message);
+					told.stack = cut(thrown.stack);
+					if (thrown instanceof ToolError) {
+						told.tool = cut(thrown.tool);
+						told.code = cut(thrown.code);
+					}
+				} else {
+					told.message = cut(show(thrown));
+				}
+			} catch {
+				told.message = told.message || "what it threw cannot be shown";
+			}
+			return stringify(told);
+		},
+	};
+})
