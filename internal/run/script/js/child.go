@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -50,7 +51,7 @@ func serve(t task, in *json.Decoder, out io.Writer) {
 	r := &run{program: t.Program, out: json.NewEncoder(out), waiting: map[int]pending{}, unseen: map[value]rejection{}}
 	r.out.SetEscapeHTML(false)
 	r.start()
-	_ = r.out.Encode(message{})
+	r.send(message{})
 	answers := make(chan Answer)
 	go func() { // also notices the end of the parent while a program runs
 		for {
@@ -62,6 +63,7 @@ func serve(t task, in *json.Decoder, out io.Writer) {
 		}
 	}()
 	r.began = time.Now()
+	r.limitMemory(uint64(r.program.Limits.Memory))
 	function, fault := r.compile()
 	if fault != nil || t.OnlyCheck {
 		r.end(&End{Failure: fault})
@@ -112,7 +114,7 @@ var prelude string
 
 // start makes the engine and the globals.
 func (r *run) start() {
-	r.engine = newEngine(r.program.Limits.Memory, r.outOfMemory)
+	r.engine = newEngine(r.outOfMemory)
 	r.seed(r.program.Seed)
 	r.track(r.settleSeen)
 	host := lib.XJS_NewObject(r.tls, r.context)
@@ -145,7 +147,7 @@ func (r *run) advance() {
 	}
 	if len(r.waiting) > 0 {
 		r.used += time.Since(r.began)
-		_ = r.out.Encode(message{r.turn, r.used})
+		r.send(message{r.turn, r.used})
 		return
 	}
 	if r.outcome == nil {
@@ -166,8 +168,14 @@ func (r *run) drain() {
 // program does not begin them.
 func (r *run) end(e *End) {
 	r.turn.End = e
-	_ = r.out.Encode(message{r.turn, r.used})
+	r.send(message{r.turn, r.used})
 	os.Exit(0)
+}
+
+func (r *run) send(m message) {
+	if err := r.out.Encode(m); err != nil {
+		panic(err)
+	}
 }
 
 // stop ends the program at the line where it is, whatever it would catch.
@@ -176,7 +184,7 @@ func (r *run) stop(f *Failure) {
 		return
 	}
 	r.ending = true
-	lib.XJS_SetMemoryLimit(r.tls, r.runtime, ^lib.Tsize_t(0)) // for the stack
+	r.limitMemory(math.MaxUint32) // for the stack
 	place(f, r.program.Source, r.stack(), len(opener))
 	r.turn.Calls = nil
 	r.end(&End{Failure: f})
@@ -227,19 +235,16 @@ func (r *run) answer(a Answer) {
 	}
 	p := r.waiting[a.Seq]
 	delete(r.waiting, a.Seq)
-	settle, v, ok := p.resolve, r.undefined, true
+	settle, text := p.resolve, orNull(a.Value)
 	if a.Error != nil {
-		settle = p.reject
-		v, ok = r.parse(string(a.Error.fields()))
-		if ok {
-			v, ok = r.call(r.fail, p.fault, v)
-			p.fault = r.undefined
-		}
-	} else {
-		v, ok = r.parse(string(orNull(a.Value)))
+		settle, text = p.reject, a.Error.fields()
 	}
-	if !ok {
-		settle, v = p.reject, r.exception() // the parent sends valid JSON
+	v, ok := r.parse(string(text))
+	if ok && a.Error != nil {
+		v, ok = r.call(r.fail, r.dup(p.fault), v)
+	}
+	if !ok { // it is JSON, but too deep
+		settle, v = p.reject, r.exception()
 	}
 	_, _ = r.call(settle, v)
 	for _, done := range []value{p.resolve, p.reject, p.fault} {

@@ -27,12 +27,12 @@ type engine struct {
 	held             []any // Go functions of which the library has only the address
 }
 
-// newEngine returns an engine that calls outOfMemory when an allocation fails.
-func newEngine(memory int64, outOfMemory func()) *engine {
+// newEngine returns an engine without a limit of memory. It calls outOfMemory when an allocation
+// fails.
+func newEngine(outOfMemory func()) *engine {
 	e := &engine{tls: libc.NewTLS()}
 	e.runtime = lib.XJS_NewRuntime(e.tls)
 	lib.XJS_SetMaxStackSize(e.tls, e.runtime, maxStack)
-	lib.XJS_SetMemoryLimit(e.tls, e.runtime, lib.Tsize_t(memory))
 	e.watchMemory(outOfMemory)
 	e.context = lib.XJS_NewContext(e.tls, e.runtime)
 	e.undefined, _ = e.eval("void 0", "prelude", 0)
@@ -62,6 +62,11 @@ func (e *engine) watchMemory(failed func()) {
 		}
 		return p
 	})
+}
+
+// limitMemory limits the memory that the engine has, with what it has now.
+func (e *engine) limitMemory(bytes uint64) {
+	lib.XJS_SetMemoryLimit(e.tls, e.runtime, lib.Tsize_t(bytes))
 }
 
 // at returns the pointer to an address of the library's memory.

@@ -48,8 +48,8 @@ func (r *run) compile() (function value, fault *Failure) {
 func (r *run) syntax(prefix int) *Failure {
 	f := r.failure(r.exception(), prefix)
 	f.Kind, f.Stack = Syntax, nil
-	if strings.HasSuffix(f.Message, ": ''") { // the token of the end
-		f.Message = "the script ends before all brackets are closed"
+	if f.Line > 0 {
+		f.Message = clearer(f.Message, strings.Split(r.program.Source, "\n")[f.Line-1], f.Column)
 	}
 	return f
 }

@@ -74,6 +74,9 @@ func play(t *testing.T, p Program, next answerer) (s story) {
 		}
 		waiting, s.Logs = append(waiting, turn.Calls...), append(s.Logs, turn.Logs...)
 		if turn.End != nil {
+			if peak := peak(process); peak > 200<<20 {
+				t.Errorf("the process had %d MB", peak>>20)
+			}
 			s.End = turn.End
 			return s
 		}
@@ -334,6 +337,33 @@ return [seen, Math.random(), new Date()]`
 	}
 	if zero := play(t, Program{Source: "return Math.random()"}, echo); zero.End.Failure != nil {
 		t.Errorf("%+v", zero.End.Failure)
+	}
+}
+
+// A long answer fits into the usual memory; one that is too deep for the engine is an error of its call.
+func TestLongAnswers(t *testing.T) {
+	t.Parallel()
+	item := `{"number":12345,"title":"the answer of a tool, one of many","state":"open","labels":["bug","help wanted"],"user":{"login":"x"}},`
+	long := json.RawMessage("[" + strings.Repeat(item, 7<<20/len(item)) + "1]")
+	deep := json.RawMessage(strings.Repeat("[", 9000) + strings.Repeat("]", 9000))
+	for _, test := range []struct {
+		value json.RawMessage
+		want  string
+	}{{long, "object"}, {deep, "stack overflow"}} {
+		s := play(t, Program{Source: "try { return typeof await memory.get() } catch (e) { return e.message }"}, func([]Call) (int, Answer) {
+			return 0, Answer{Value: test.value}
+		})
+		if string(s.End.Result) != `"`+test.want+`"` {
+			t.Errorf("%s, %+v", s.End.Result, s.End.Failure)
+		}
+	}
+}
+
+func TestLittleMemory(t *testing.T) {
+	t.Parallel()
+	s := play(t, Program{Source: "return 1", Limits: Limits{Memory: 1}}, echo)
+	if s.End.Failure == nil || s.End.Failure.Kind != Memory {
+		t.Errorf("%+v", s.End)
 	}
 }
 

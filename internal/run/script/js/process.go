@@ -21,7 +21,10 @@ const (
 	grace        = 100 * time.Millisecond // for a process to end a program by itself
 )
 
-var schedule = turns.New(maxProcesses, maxProcesses, 0)
+var (
+	runs   = turns.New(maxProcesses, maxProcesses, 0)
+	checks = turns.New(maxProcesses, maxProcesses, 0) // do not wait for runs, which may wait long
+)
 
 // Process is a program that runs in a process of its own. It is used by one goroutine at a time;
 // Close may be called at any time.
@@ -50,8 +53,12 @@ func Start(ctx context.Context, p Program) (*Process, Turn, error) {
 
 func start(ctx context.Context, t task) (*Process, Turn, error) {
 	t.Limits = t.Limits.withDefaults()
+	places := runs
+	if t.OnlyCheck {
+		places = checks
+	}
 	from := toolfold.OriginOf(ctx)
-	release, err := schedule.Take(ctx, cmp.Or(from.Token, from.Session)) // chosen by the server, not by callers
+	release, err := places.Take(ctx, cmp.Or(from.Token, from.Session)) // chosen by the server, not by callers
 	if err != nil {
 		return nil, Turn{}, fmt.Errorf("waiting for one of %d places for scripts: %w", maxProcesses, err)
 	}

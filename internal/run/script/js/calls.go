@@ -1,0 +1,230 @@
+package js
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/js"
+)
+
+// Reference is a place of a source that names an action: object.key, object["key"], with or without a
+// call, or tools.call("name").
+type Reference struct {
+	Object, Key  string // as written; Object is empty for tools.call, whose Key is the full name
+	Line, Column int    // from 1
+	Args         []Argument
+	Complete     bool // Args has all names of arguments
+}
+
+// Argument is an argument with a literal name.
+type Argument struct {
+	Name  string
+	Value json.RawMessage // nil unless it is plain JSON
+}
+
+// Names returns the actions that references mean. The second is false for a name that means none.
+func Names(names []string) func(Reference) (name string, ok bool) {
+	of := map[[2]string]string{}
+	for _, name := range names {
+		of[[2]string{"", name}] = name
+	}
+	for _, s := range spaces(names) {
+		for _, m := range s.Members {
+			of[[2]string{s.Name, m.Key}] = m.Name
+		}
+	}
+	return func(r Reference) (string, bool) {
+		name, ok := of[[2]string{r.Object, r.Key}]
+		return name, ok
+	}
+}
+
+// Calls returns the references of a source in their order. Objects of the language and those that the
+// source declares are left out. The error is that of a source which the reader, which is not the engine,
+// cannot read.
+func Calls(source string) (list []Reference, err error) {
+	text := make([]byte, 0, len(opener)+len(source)+len(closer)+1) // with room, or the reader copies it
+	text = append(append(append(text, opener...), source...), closer...)
+	tree, err := js.Parse(parse.NewInputBytes(text), js.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("reading the script: %w", err)
+	}
+	c := &collector{text: text, own: map[string]bool{}, called: map[js.IExpr]*js.CallExpr{}}
+	js.Walk(c, tree)
+	c.list = slices.DeleteFunc(c.list, func(f found) bool { return c.own[f.Object] })
+	slices.SortStableFunc(c.list, func(a, b found) int { return a.at - b.at })
+	for _, f := range c.list {
+		f.Line, f.Column = position(source, f.at-len(opener))
+		list = append(list, f.Reference)
+	}
+	return list, nil
+}
+
+// collector collects the references of a tree.
+type collector struct {
+	text   []byte
+	own    map[string]bool // names that the source assigns without declaration
+	called map[js.IExpr]*js.CallExpr
+	list   []found
+}
+
+type found struct {
+	Reference
+	at int // in text
+}
+
+// Enter implements [js.IVisitor].
+func (c *collector) Enter(n js.INode) js.IVisitor {
+	switch n := n.(type) {
+	case *js.CallExpr:
+		c.called[n.X] = n
+		c.toolsCall(n)
+	case *js.DotExpr:
+		if key, ok := n.Y.(js.LiteralExpr); ok {
+			c.add(n.X, string(key.Data), c.offset(key.Data), c.called[n])
+		}
+	case *js.IndexExpr:
+		if key, ok := n.Y.(*js.LiteralExpr); ok && key.TokenType == js.StringToken {
+			if name, err := text(key); err == nil {
+				c.add(n.X, name, c.offset(key.Data), c.called[n])
+			}
+		}
+	case *js.BinaryExpr:
+		if v, ok := n.X.(*js.Var); ok && n.Op == js.EqToken {
+			c.own[string(v.Name())] = true
+		}
+	}
+	return c
+}
+
+// Exit implements [js.IVisitor].
+func (c *collector) Exit(js.INode) {}
+
+// add adds the reference to a key of an object that nothing declares. call is nil without a call.
+func (c *collector) add(x js.IExpr, key string, at int, call *js.CallExpr) {
+	v, ok := x.(*js.Var)
+	if !ok || declared(v) || slices.Contains(builtIn, string(v.Name())) {
+		return
+	}
+	object := string(v.Name())
+	if object == "tools" && key == "call" {
+		return
+	}
+	if start := strings.LastIndex(string(c.text[:at]), object); start >= 0 { // the tree has only the place of the key
+		at = start
+	}
+	f := found{Reference{Object: object, Key: key}, at}
+	if call != nil {
+		f.Args, f.Complete = arguments(call.Args.List)
+	}
+	c.list = append(c.list, f)
+}
+
+// toolsCall adds a call such as tools.call("name", {…}).
+func (c *collector) toolsCall(call *js.CallExpr) {
+	dot, ok := call.X.(*js.DotExpr)
+	if !ok || len(call.Args.List) == 0 {
+		return
+	}
+	v, isVar := dot.X.(*js.Var)
+	key, isLiteral := dot.Y.(js.LiteralExpr)
+	first, isText := call.Args.List[0].Value.(*js.LiteralExpr)
+	if !isVar || !isLiteral || !isText || declared(v) || string(v.Name()) != "tools" || string(key.Data) != "call" {
+		return
+	}
+	name, err := text(first)
+	if err != nil {
+		return
+	}
+	f := found{Reference{Key: name}, c.offset(first.Data)}
+	f.Args, f.Complete = arguments(call.Args.List[1:])
+	c.list = append(c.list, f)
+}
+
+// declared reports whether the source declares a variable.
+func declared(v *js.Var) bool {
+	for v.Link != nil {
+		v = v.Link
+	}
+	return v.Decl != js.NoDecl
+}
+
+// arguments returns the arguments of a call, and whether these are all.
+func arguments(list []js.Arg) (args []Argument, complete bool) {
+	if len(list) == 0 {
+		return nil, true
+	}
+	object, ok := list[0].Value.(*js.ObjectExpr)
+	if !ok || list[0].Rest {
+		return nil, false
+	}
+	complete = true
+	for _, p := range object.List {
+		name, err := propertyName(p)
+		if err != nil {
+			complete = false
+			continue
+		}
+		args = append(args, Argument{name, plain(p.Value)})
+	}
+	return args, complete
+}
+
+var errNoText = errors.New("not a literal")
+
+// propertyName returns the literal name of a property.
+func propertyName(p js.Property) (string, error) {
+	switch v, isVar := p.Value.(*js.Var); {
+	case p.Spread || p.Name != nil && p.Name.Computed != nil:
+		return "", errNoText
+	case p.Name == nil && isVar:
+		return string(v.Name()), nil
+	case p.Name == nil:
+		return "", errNoText
+	case p.Name.Literal.TokenType == js.StringToken:
+		return text(&p.Name.Literal)
+	}
+	return string(p.Name.Literal.Data), nil
+}
+
+// text returns the value of a literal text without escapes that JSON does not have.
+func text(l *js.LiteralExpr) (s string, err error) {
+	value := plain(l)
+	if value == nil {
+		return "", errNoText
+	}
+	return s, json.Unmarshal(value, &s)
+}
+
+// plain returns the JSON of an expression, or nil if it is not plain JSON.
+func plain(e js.IExpr) json.RawMessage {
+	var out strings.Builder
+	if v, ok := e.(js.JSONer); !ok || v.JSON(&out) != nil || !json.Valid([]byte(out.String())) {
+		return nil
+	}
+	return json.RawMessage(out.String())
+}
+
+// offset returns where a part of the text begins.
+func (c *collector) offset(part []byte) int {
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(part))) - uintptr(unsafe.Pointer(unsafe.SliceData(c.text))))
+}
+
+// position returns the line and column of an offset, from 1.
+func position(source string, at int) (line, column int) {
+	before := source[:min(max(at, 0), len(source))]
+	start := strings.LastIndexByte(before, '\n') + 1
+	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[start:]) + 1
+}
+
+// builtIn are the objects that every program has.
+var builtIn = strings.Fields(`AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DataView Date Error
+EvalError Float16Array Float32Array Float64Array Function Int16Array Int32Array Int8Array InternalError Iterator JSON Map Math
+NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set String Symbol SyntaxError ToolError TypeError
+URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet arguments console globalThis input undefined`)
