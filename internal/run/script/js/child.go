@@ -122,7 +122,8 @@ func (r *run) start() {
 	r.set(host, "log", r.function("log", r.log))
 	r.set(host, "unknown", r.function("unknown", r.unknown))
 	setting, _ := json.Marshal(map[string]any{
-		"now": r.program.Now.UnixMilli(), "input": orNull(r.program.Input), "spaces": spaces(r.program.Names),
+		"now": r.program.Now.UnixMilli(), "input": orNull(r.program.Input),
+		"names": append([]string{}, r.program.Names...), "spaces": spaces(r.program.Names),
 	})
 	parsed, ok := r.parse(string(setting))
 	function, compiled := r.eval(prelude, "prelude", 0)
@@ -145,7 +146,7 @@ func (r *run) advance() {
 		r.outcome = r.settle()
 		r.drain() // toJSON may have begun something
 	}
-	if len(r.waiting) > 0 {
+	if r.turn.Settled = r.outcome != nil; len(r.waiting) > 0 {
 		r.used += time.Since(r.began)
 		r.send(message{r.turn, r.used})
 		return
@@ -185,7 +186,7 @@ func (r *run) stop(f *Failure) {
 	}
 	r.ending = true
 	r.limitMemory(math.MaxUint32) // for the stack
-	place(f, r.program.Source, r.stack(), len(opener))
+	f.place(r.program.Source, r.stack(), len(opener))
 	r.turn.Calls = nil
 	r.end(&End{Failure: f})
 }
@@ -230,7 +231,7 @@ func (r *run) issue(args []value) value {
 // answer settles the promise of a call.
 func (r *run) answer(a Answer) {
 	r.arguments = 0
-	if now, ok := r.parse(strconv.FormatInt(a.Now.UnixMilli(), 10)); ok {
+	if now, ok := r.parse(strconv.FormatInt(a.Now.UnixMilli(), 10)); ok && !a.Now.IsZero() {
 		_, _ = r.call(r.setNow, now)
 	}
 	p := r.waiting[a.Seq]

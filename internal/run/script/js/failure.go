@@ -75,7 +75,7 @@ func (r *run) failure(thrown value, prefix int) *Failure {
 			f.Message += "; did you mean " + near + "?"
 		}
 	}
-	place(f, r.program.Source, told.Stack, prefix)
+	f.place(r.program.Source, told.Stack, prefix)
 	return f
 }
 
@@ -100,7 +100,7 @@ const maxFrames = 3
 var frame = regex.Lazy(`^\s*at (?:(.*) \()?` + file + `:(\d+):(\d+)\)?$`)
 
 // place sets where a failure was, from a stack of the engine.
-func place(f *Failure, source, stack string, prefix int) {
+func (f *Failure) place(source, stack string, prefix int) {
 	lines := strings.Split(source, "\n")
 	for text := range strings.Lines(stack) {
 		parts := frame().FindStringSubmatch(strings.TrimRight(text, "\n"))

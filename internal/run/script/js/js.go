@@ -78,7 +78,7 @@ type Answer struct {
 	Seq   int
 	Value json.RawMessage // empty = null
 	Error *ToolError      // instead of a value
-	Now   time.Time       // Date from here on
+	Now   time.Time       // Date from here on; zero = as before
 }
 
 // ToolError is what a call throws in a program, with its fields in lower case.
@@ -90,9 +90,10 @@ type ToolError struct {
 
 // Turn is what a program did until it had to wait for answers.
 type Turn struct {
-	Calls []Call
-	Logs  []string
-	End   *End // nil = waits for answers
+	Calls   []Call
+	Logs    []string
+	Settled bool // the outcome is fixed: only calls that nothing awaits are left, such as the sleep of a timeout that lost
+	End     *End // nil = waits for answers
 }
 
 // End is the outcome of a program.

@@ -341,6 +341,36 @@ return [seen, Math.random(), new Date()]`
 }
 
 // A long answer fits into the usual memory; one that is too deep for the engine is an error of its call.
+// An action whose object would hide one of the language is called by its name alone.
+func TestNamesOfTheLanguage(t *testing.T) {
+	t.Parallel()
+	s := play(t, Program{
+		Source: `await tools.call("Object.keys"); await tools.call("input.get"); await tools.call("tools.call"); await this["a b"].c()
+return [Object.keys({a: 1}), typeof console.log, input]`,
+		Names: []string{"Object.keys", "console.log", "input.get", "input.get", "sleep.long", "globalThis.x", "undefined.x", "tools.call",
+			"a b.c", "plain"},
+	}, echo)
+	if string(s.End.Result) != `[["a"],"function",null]` || len(s.Calls) != 4 {
+		t.Errorf("%s %+v after %q", s.End.Result, s.End.Failure, s.Calls)
+	}
+}
+
+// A timeout that lost the race does not hold the outcome back.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	p, turn, err := Start(testwait.Context(t), Program{Source: `return await Promise.race([memory.get(), sleep(60000)])`, Names: names})
+	if err != nil || turn.Settled || len(turn.Calls) != 2 {
+		t.Fatalf("%+v, %v", turn, err)
+	}
+	defer p.Close()
+	if turn, err = p.Resume(t.Context(), Answer{Seq: 1}); err != nil || !turn.Settled || turn.End != nil {
+		t.Errorf("%+v, %v", turn, err)
+	}
+	if turn, err = p.Resume(t.Context(), Answer{Seq: 2}); err != nil || turn.End == nil || string(turn.End.Result) != "null" {
+		t.Errorf("%+v, %v", turn, err)
+	}
+}
+
 func TestLongAnswers(t *testing.T) {
 	t.Parallel()
 	item := `{"number":12345,"title":"the answer of a tool, one of many","state":"open","labels":["bug","help wanted"],"user":{"login":"x"}},`

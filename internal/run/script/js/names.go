@@ -2,63 +2,69 @@ package js
 
 import "strings"
 
-// space is an object of functions.
-type space struct {
-	Name    string   `json:"name"`
-	Members []member `json:"members"`
-}
+// space is an object of functions, and member the function Key of one, which calls the action Name.
+type (
+	space struct {
+		Name    string   `json:"name"`
+		Members []member `json:"members"`
+	}
+	member struct {
+		Key  string `json:"key"`
+		Name string `json:"name"`
+	}
+)
 
-// member is the function Key of an object, which calls the action Name.
-type member struct {
-	Key  string `json:"key"`
-	Name string `json:"name"`
-}
+// place is where a program finds a function.
+type place struct{ object, key string }
 
-// spaces returns the objects of a program, in the order of names. A name that is not an identifier
-// also has the form with underscores, unless this means two actions. Object tools is always there.
-func spaces(names []string) (list []space) {
-	at := map[string]int{}
-	owner := map[string]string{"tools\x00call": ""} // by object and key, the action; "" if it is none or several
-	add := func(object, key, name string) {
-		i, ok := at[object]
-		if !ok {
-			i = len(list)
-			at[object] = i
-			list = append(list, space{Name: object, Members: []member{}})
-		}
-		if key != "" && owner[object+"\x00"+key] == name {
-			list[i].Members = append(list[i].Members, member{key, name})
-			owner[object+"\x00"+key] = "" // names may repeat
+// spaces returns the objects of a program, with tools, which is always there. A name that is not an
+// identifier also has the form with underscores, unless this means several actions.
+func spaces(names []string) []space {
+	meaning := map[place]string{} // "" = several
+	for _, name := range names {
+		for _, p := range places(name) {
+			if was, taken := meaning[p]; taken && was != name {
+				meaning[p] = ""
+			} else {
+				meaning[p] = name
+			}
 		}
 	}
-	each := func(f func(object, key, name string)) {
-		for _, name := range names {
-			family, action, ok := strings.Cut(name, ".")
-			if !ok {
+	for _, name := range names {
+		if family, action, ok := strings.Cut(name, "."); ok { // the exact form wins
+			meaning[place{family, action}] = name
+		}
+	}
+	delete(meaning, place{"tools", "call"})
+	list, at := []space{{"tools", []member{}}}, map[string]int{"tools": 0}
+	for _, name := range names {
+		for _, p := range places(name) {
+			if meaning[p] != name {
 				continue
 			}
-			for _, object := range forms(family) {
-				for _, key := range forms(action) {
-					f(object, key, name)
-				}
+			delete(meaning, p) // names may repeat
+			if _, ok := at[p.object]; !ok {
+				at[p.object] = len(list)
+				list = append(list, space{Name: p.object})
 			}
+			members := &list[at[p.object]].Members
+			*members = append(*members, member{p.key, name})
 		}
 	}
-	exact := map[string]bool{}
-	for _, name := range names {
-		exact[name] = true
+	return list
+}
+
+// places returns where an action could be.
+func places(name string) (list []place) {
+	family, action, ok := strings.Cut(name, ".")
+	if !ok {
+		return nil
 	}
-	each(func(object, key, name string) {
-		place := object + "\x00" + key
-		switch was, taken := owner[place]; {
-		case !taken || object+"."+key == name:
-			owner[place] = name
-		case was != name && !exact[object+"."+key]:
-			owner[place] = ""
+	for _, object := range forms(family) {
+		for _, key := range forms(action) {
+			list = append(list, place{object, key})
 		}
-	})
-	add("tools", "", "")
-	each(add)
+	}
 	return list
 }
 

@@ -50,31 +50,6 @@
 		return error;
 	}
 
-	// Keys that the engine or JSON.stringify read of any object.
-	const quiet = { __proto__: null, then: 1, toJSON: 1, toString: 1, valueOf: 1, constructor: 1 };
-	const known = { __proto__: null };
-	for (let i = 0; i < setting.spaces.length; i++) {
-		const { name: space, members } = setting.spaces[i], target = { __proto__: null };
-		for (let j = 0; j < members.length; j++) {
-			const { key, name } = members[j];
-			known[name] = true;
-			defineProperty(target, key, { __proto__: null, value: freeze((args) => call(name, args)), enumerable: true });
-		}
-		if (space === "tools") {
-			defineProperty(target, "call", { __proto__: null, value: freeze((name, args) => {
-				if (typeof name !== "string" || known[name] !== true) throw unknown(StringOf(name));
-				return call(name, args);
-			}) });
-		}
-		const get = (object, key) => {
-			if (typeof key === "symbol" || key in object) return object[key];
-			if (quiet[key] === 1) return undefined;
-			throw unknown(space + "." + key);
-		};
-		const value = new RealProxy(freeze(target), freeze({ __proto__: null, get }));
-		if (!(space in globalThis)) defineProperty(globalThis, space, { __proto__: null, value });
-	}
-
 	function show(value) {
 		try {
 			if (typeof value === "string") return value;
@@ -110,6 +85,31 @@
 	define(globalThis, "setTimeout", setTimeout);
 	define(globalThis, "clearTimeout", (id) => { if (typeof id === "number") cleared[id] = true; });
 	define(globalThis, "input", setting.input);
+
+	// Keys that the engine or JSON.stringify read of any object.
+	const quiet = { __proto__: null, then: 1, toJSON: 1, toString: 1, valueOf: 1, constructor: 1 };
+	const known = { __proto__: null };
+	for (let i = 0; i < setting.names.length; i++) known[setting.names[i]] = true;
+	for (let i = 0; i < setting.spaces.length; i++) {
+		const { name: space, members } = setting.spaces[i], target = { __proto__: null };
+		for (let j = 0; j < members.length; j++) {
+			const { key, name } = members[j];
+			defineProperty(target, key, { __proto__: null, value: freeze((args) => call(name, args)), enumerable: true });
+		}
+		if (space === "tools") {
+			defineProperty(target, "call", { __proto__: null, value: freeze((name, args) => {
+				if (typeof name !== "string" || known[name] !== true) throw unknown(StringOf(name));
+				return call(name, args);
+			}) });
+		}
+		const get = (object, key) => {
+			if (typeof key === "symbol" || key in object) return object[key];
+			if (quiet[key] === 1) return undefined;
+			throw unknown(space + "." + key);
+		};
+		const value = new RealProxy(freeze(target), freeze({ __proto__: null, get }));
+		if (!(space in globalThis)) defineProperty(globalThis, space, { __proto__: null, value });
+	}
 
 	const cut = (value) => apply(slice, StringOf(value), [0, 4000]);
 	return {
