@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -68,7 +67,11 @@ func serve(t task, in *json.Decoder, out io.Writer) {
 	if fault != nil || t.OnlyCheck {
 		r.end(&End{Failure: fault})
 	}
-	r.main, _ = r.call(function)
+	main, ok := r.call(function)
+	if !ok { // a limit
+		r.end(&End{Failure: r.failure(r.exception(), len(opener))})
+	}
+	r.main = main
 	r.advance()
 	for a := range answers {
 		r.turn, r.began = Turn{}, time.Now()
@@ -95,9 +98,9 @@ type run struct {
 	unseen    map[value]rejection
 	rejected  int // number of rejections so far
 
-	main    value // the promise of the program
-	outcome *End  // once main is settled
-	ending  bool
+	main    value    // the promise of the program
+	outcome *End     // once main is settled
+	over    *Failure // the limit that was exceeded: the program ends as soon as its place is known
 }
 
 // pending is a call without an answer.
@@ -136,7 +139,7 @@ func (r *run) start() {
 	}
 	r.setNow, r.fail = r.property(functions, "setNow"), r.property(functions, "fail")
 	r.encode, r.describe = r.property(functions, "encode"), r.property(functions, "describe")
-	r.watch(r.checkTime)
+	r.watch(r.exceeded)
 }
 
 // advance runs the program until it waits, and sends the turn. It does not return at the end.
@@ -158,10 +161,16 @@ func (r *run) advance() {
 	r.end(r.outcome)
 }
 
-// drain runs all waiting reactions.
+// drain runs all waiting reactions. A program that exceeded a limit may run a few, until the error of that
+// arrives in a promise without a handler.
 func (r *run) drain() {
-	for r.job() {
-		r.checkTime()
+	for left := 100; r.job() && left > 0; {
+		if r.exceeded() {
+			left--
+		}
+	}
+	if r.over != nil {
+		r.stop(r.over, "")
 	}
 }
 
@@ -179,28 +188,36 @@ func (r *run) send(m message) {
 	}
 }
 
-// stop ends the program at the line where it is, whatever it would catch.
-func (r *run) stop(f *Failure) {
-	if r.ending {
-		return
-	}
-	r.ending = true
-	r.limitMemory(math.MaxUint32) // for the stack
-	f.place(r.program.Source, r.stack(), len(opener))
+// stop ends a program that exceeded a limit. stack is where it was.
+func (r *run) stop(f *Failure, stack string) {
+	f.place(r.program.Source, stack, len(opener))
 	r.turn.Calls = nil
 	r.end(&End{Failure: f})
 }
 
-func (r *run) checkTime() {
-	if limit := r.program.Limits.Running; r.used+time.Since(r.began) > limit {
-		r.stop(tooMuch(ranTooLong, limit))
+// exceeded reports whether the program exceeded a limit.
+func (r *run) exceeded() bool {
+	if limit := r.program.Limits.Running; r.over == nil && r.used+time.Since(r.began) > limit {
+		r.over = tooMuch(ranTooLong, limit)
 	}
+	return r.over != nil
 }
 
 const ranTooLong = "it ran longer than %s, without the time that it waited"
 
+// outOfMemory ends the program. Between calls it first gets a little more, and is interrupted at the next
+// loop or call, where its place is known.
 func (r *run) outOfMemory() {
-	r.stop(&Failure{Kind: Memory, Message: fmt.Sprintf(usedTooMuch, r.program.Limits.Memory>>20)})
+	if r.over != nil {
+		r.stop(r.over, "")
+	}
+	limit := r.program.Limits.Memory
+	r.over = &Failure{Kind: Memory, Message: fmt.Sprintf(usedTooMuch, limit>>20)}
+	r.limitMemory(uint64(limit) + 8<<20)
+	if stack := r.stack(); stack != "undefined" {
+		r.stop(r.over, stack)
+	}
+	r.interruptSoon()
 }
 
 const usedTooMuch = "it needed more than %d MB of memory"
@@ -217,9 +234,9 @@ func (r *run) issue(args []value) value {
 	r.arguments += length
 	switch {
 	case len(r.turn.Calls) == maxCalls:
-		r.stop(tooMuch("it issued more than %d calls at once; await some before others", maxCalls))
+		r.stop(tooMuch("it issued more than %d calls at once; await some before others", maxCalls), r.stack())
 	case r.arguments > maxAtOnce*limit:
-		r.stop(tooMuch("it issued calls with more than %d bytes of arguments at once; await some before others", maxAtOnce*limit))
+		r.stop(tooMuch("it issued calls with more than %d bytes of arguments at once; await some before others", maxAtOnce*limit), r.stack())
 	}
 	r.calls++
 	r.turn.Calls = append(r.turn.Calls, Call{r.calls, name, json.RawMessage(text)})
@@ -274,6 +291,9 @@ func orNull(text json.RawMessage) json.RawMessage {
 
 // settleSeen keeps the reasons of rejections that nothing handled.
 func (r *run) settleSeen(promise, reason value, handled bool) {
+	if stack, ok := r.interrupted(reason); ok && r.over != nil {
+		r.stop(r.over, stack)
+	}
 	if !handled {
 		r.rejected++
 		r.unseen[r.dup(promise)] = rejection{r.rejected, r.dup(reason)}

@@ -12,7 +12,7 @@ import (
 // confine limits this process. The engine keeps the limits of a program exactly; these hold for what it
 // does not see. The Go runtime needs descriptors for pipes that block.
 func confine(l Limits) error {
-	const forRuntime = 512 << 20 // texts on their way, and stacks
+	const forRuntime = 1 << 30 // texts on their way, stacks, and the race detector
 	most := uint64(l.Memory + forRuntime)
 	if err := child.LimitMemory(most, most); err != nil {
 		return err

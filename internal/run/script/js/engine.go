@@ -28,7 +28,7 @@ type engine struct {
 }
 
 // newEngine returns an engine without a limit of memory. It calls outOfMemory when an allocation
-// fails.
+// fails, and tries again.
 func newEngine(outOfMemory func()) *engine {
 	e := &engine{tls: libc.NewTLS()}
 	e.runtime = lib.XJS_NewRuntime(e.tls)
@@ -50,15 +50,17 @@ func (e *engine) watchMemory(failed func()) {
 	realloc := *(*reallocate)(unsafe.Pointer(&struct{ uintptr }{functions.Fjs_realloc}))
 	functions.Fjs_malloc = e.address(func(tls *libc.TLS, state uintptr, size lib.Tsize_t) uintptr {
 		p := malloc(tls, state, size)
-		if p == 0 {
+		for p == 0 {
 			failed()
+			p = malloc(tls, state, size)
 		}
 		return p
 	})
 	functions.Fjs_realloc = e.address(func(tls *libc.TLS, state, old uintptr, size lib.Tsize_t) uintptr {
 		p := realloc(tls, state, old, size)
-		if p == 0 && size > 0 {
+		for p == 0 && size > 0 {
 			failed()
+			p = realloc(tls, state, old, size)
 		}
 		return p
 	})
@@ -78,12 +80,28 @@ func (e *engine) address(f any) uintptr {
 	return uintptr((*[2]unsafe.Pointer)(unsafe.Pointer(&f))[1])
 }
 
-// watch has interrupt called from time to time while a program runs.
-func (e *engine) watch(interrupt func()) {
+// watch has interrupt called from time to time while a program runs. If it returns true, the program
+// throws an error that it cannot catch before the next await, see [engine.interrupted].
+func (e *engine) watch(interrupt func() bool) {
 	lib.XJS_SetInterruptHandler(e.tls, e.runtime, e.address(func(*libc.TLS, uintptr, uintptr) int32 {
-		interrupt()
+		if interrupt() {
+			return 1
+		}
 		return 0
 	}), 0)
+}
+
+// interruptSoon has the func of [engine.watch] called at the next loop or call of the program.
+func (e *engine) interruptSoon() { (*lib.TJSContext)(at(e.context)).Finterrupt_counter = 0 }
+
+// interrupted returns the stack of an error that [engine.watch] made.
+func (e *engine) interrupted(thrown value) (stack string, ok bool) {
+	if lib.XJS_IsError(e.tls, e.context, thrown) == 0 {
+		return "", false
+	}
+	message, _, _ := e.text(e.property(thrown, "message"), 100)
+	stack, _, ok = e.text(e.property(thrown, "stack"), 1<<16)
+	return stack, ok && message == "interrupted"
 }
 
 // track has f called when a promise is rejected that has no handler, and when it gets one. The values
@@ -201,7 +219,8 @@ func (e *engine) throw(message string) value {
 	return lib.XJS_ThrowRangeError(e.tls, e.context, cFormat, libc.VaList(list+8, cMessage))
 }
 
-// stack returns the stack of the running program.
+// stack returns the stack of the program in a function of the engine or of ours. Elsewhere it is unknown:
+// the place of the program is noted only for calls.
 func (e *engine) stack() string {
 	e.throw("")
 	thrown := e.exception()

@@ -66,6 +66,9 @@ func (r *run) failure(thrown value, prefix int) *Failure {
 		r.free(r.exception())
 		told.Message = "what it threw cannot be shown"
 	}
+	if r.over != nil {
+		r.stop(r.over, told.Stack)
+	}
 	f := &Failure{Kind: Thrown, Name: told.Name, Message: shorten.To(told.Message, maxMessage)}
 	if told.Name == "ToolError" && told.Tool != "" {
 		f.Name, f.Tool = told.Code, told.Tool

@@ -163,7 +163,7 @@ try { await memory.store() } catch (e) { return e.code }`, ok},
 			t.Parallel()
 			limits := Limits{Running: time.Minute, Memory: 16 << 20, Arguments: 1 << 20} // the time is a guard
 			if strings.Contains(test.want, Limit) {
-				limits.Running = time.Second / 2
+				limits.Running = 200 * time.Millisecond
 			}
 			s := play(t, Program{Source: test.source, Limits: limits}, failing)
 			kind := ok

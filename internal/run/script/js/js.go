@@ -117,7 +117,7 @@ const (
 type Failure struct {
 	Kind          string
 	Name, Message string
-	Line, Column  int      // in the source, from 1; 0 = unknown
+	Line, Column  int      // in the source, from 1; 0 = unknown. Of a limit, the last known place: at or before a loop
 	Code          string   // the line of the source
 	Stack         []string // at most three frames of the program, "name (line:column)"
 	Tool          string   // of an uncaught ToolError, whose code is in Name

@@ -236,6 +236,8 @@ func TestFailures(t *testing.T) {
 			`syntax SyntaxError: unexpected token in expression: ')' | 1:2 }); console.log(1); (async () => { |  `},
 		{"the other wrapper closed", "} console.log(1); {",
 			`syntax SyntaxError: expecting ')' | 1:3 } console.log(1); { |  `},
+		{"calls at once", "\n\nfor (;;) memory.get()",
+			`limit : it issued calls with more than 4000 bytes of arguments at once; await some before others | 3:20 for (;;) memory.get() | script (3:20) `},
 		{"waiting for nothing", "await new Promise(() => {})",
 			`stuck : the script waits for something that never comes: no call is outstanding | 0:0  |  `},
 		{"circular", "const a = {}; a.a = a; return a",
@@ -254,7 +256,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(test.why, func(t *testing.T) {
 			t.Parallel()
-			s := play(t, Program{Source: test.source, Limits: Limits{Result: 1000, Arguments: 1000}}, failing)
+			s := play(t, Program{Source: test.source, Limits: Limits{Result: 1000, Arguments: 1000, Running: time.Minute}}, failing)
 			if s.End.Failure == nil {
 				t.Fatalf("it made %s", s.End.Result)
 			}
@@ -263,6 +265,35 @@ func TestFailures(t *testing.T) {
 				f.Kind, f.Name, f.Message, f.Line, f.Column, f.Code, strings.Join(f.Stack, ", "), f.Tool)
 			if got != test.want || len(s.End.Unseen) > 0 {
 				t.Errorf("%s, want\n%s; unseen %v", got, test.want, s.End.Unseen)
+			}
+		})
+	}
+}
+
+// A limit is reported with the place of the program, whatever it catches.
+func TestPlaceOfLimits(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		// A loop has the place before it: the engine notes places of calls alone.
+		"let i = 0\nfor (;;) {\n  i = Math.max(i, 1)\n}":                                           "limit 1",
+		"function f() {\n  for (;;);\n}\nawait memory.get()\nf()":                                  "limit 1",
+		"async function f() {\n  await memory.get()\n  for (;;) Date.now()\n}\nawait f()":          "limit 3",
+		"return {get x() {\n  for (;;) try { Math.max() } catch {} }}":                             "limit 2",
+		"return /(a+)+$/.test('a'.repeat(40) + 'b')":                                               "limit 1",
+		"const a = []\nfor (;;) {\n  a.push({})\n}":                                                "memory 3",
+		"const a = []\nfor (;;) {\n  a[a.length] = {}\n}":                                          "memory 1",
+		"const a = []\ntry { for (;;) a.push('x'.repeat(1e6)) } catch { return 1 }":                "memory 2",
+		"const f = async () => {\n  await null\n  const a = []; for (;;) a.push({})\n}\nawait f()": "memory 3",
+	} {
+		t.Run(source, func(t *testing.T) {
+			t.Parallel()
+			limits := Limits{Running: time.Minute, Memory: 8 << 20}
+			if strings.HasPrefix(want, Limit) {
+				limits.Running = 300 * time.Millisecond
+			}
+			s := play(t, Program{Source: source, Limits: limits}, echo)
+			if s.End.Failure == nil || fmt.Sprintf("%s %d", s.End.Failure.Kind, s.End.Failure.Line) != want {
+				t.Errorf("%s, %+v, want %s", s.End.Result, s.End.Failure, want)
 			}
 		})
 	}
@@ -380,9 +411,10 @@ func TestLongAnswers(t *testing.T) {
 		value json.RawMessage
 		want  string
 	}{{long, "object"}, {deep, "stack overflow"}} {
-		s := play(t, Program{Source: "try { return typeof await memory.get() } catch (e) { return e.message }"}, func([]Call) (int, Answer) {
-			return 0, Answer{Value: test.value}
-		})
+		s := play(t, Program{
+			Source: "try { return typeof await memory.get() } catch (e) { return e.message }",
+			Limits: Limits{Running: time.Minute},
+		}, func([]Call) (int, Answer) { return 0, Answer{Value: test.value} })
 		if string(s.End.Result) != `"`+test.want+`"` {
 			t.Errorf("%s, %+v", s.End.Result, s.End.Failure)
 		}

@@ -136,7 +136,7 @@ func TestClockStands(t *testing.T) {
 // The running time of all turns counts.
 func TestRunningTime(t *testing.T) {
 	s := play(t, Program{
-		Source: "for (;;) { await memory.get(); for (let i = 0; i < 1e4; i++) Math.random() }", Limits: Limits{Running: 50 * time.Millisecond},
+		Source: "for (;;) { await memory.get(); for (let i = 0; i < 1e4; i++) Math.random() }", Limits: Limits{Running: time.Second / 2},
 	}, echo)
 	if s.End.Failure == nil || s.End.Failure.Kind != Limit || len(s.Calls) < 2 {
 		t.Errorf("%+v after %d calls", s.End, len(s.Calls))
