@@ -49,8 +49,8 @@ type message struct {
 func serve(t task, in *json.Decoder, out io.Writer) {
 	r := &run{program: t.Program, out: json.NewEncoder(out), waiting: map[int]pending{}, unseen: map[value]rejection{}}
 	r.out.SetEscapeHTML(false)
-	r.start()
 	r.send(message{})
+	r.start()
 	answers := make(chan Answer)
 	go func() { // also notices the end of the parent while a program runs
 		for {
@@ -129,10 +129,10 @@ func (r *run) start() {
 		"names": append([]string{}, r.program.Names...), "spaces": spaces(r.program.Names),
 	})
 	parsed, ok := r.parse(string(setting))
-	function, compiled := r.eval(prelude, "prelude", 0)
-	if !ok || !compiled {
-		panic("the prelude is not ready")
+	if !ok { // it is JSON
+		r.end(&End{Failure: tooMuch("the input is nested too deep")})
 	}
+	function, _ := r.eval(prelude, "prelude", 0)
 	functions, ok := r.call(function, host, parsed)
 	if !ok {
 		panic("the prelude failed")

@@ -237,7 +237,8 @@ func TestFailures(t *testing.T) {
 		{"the other wrapper closed", "} console.log(1); {",
 			`syntax SyntaxError: expecting ')' | 1:3 } console.log(1); { |  `},
 		{"calls at once", "\n\nfor (;;) memory.get()",
-			`limit : it issued calls with more than 4000 bytes of arguments at once; await some before others | 3:20 for (;;) memory.get() | script (3:20) `},
+			`limit : it issued calls with more than 4000 bytes of arguments at once; await some before others` +
+				` | 3:20 for (;;) memory.get() | script (3:20) `},
 		{"waiting for nothing", "await new Promise(() => {})",
 			`stuck : the script waits for something that never comes: no call is outstanding | 0:0  |  `},
 		{"circular", "const a = {}; a.a = a; return a",

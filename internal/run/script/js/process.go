@@ -48,6 +48,9 @@ type Process struct {
 // closed. The end of ctx, also later, ends the process. A program that fails is no error: see
 // [End]. The error is ctx's, [ErrEnded], or that of starting a process.
 func Start(ctx context.Context, p Program) (*Process, Turn, error) {
+	if !json.Valid(orNull(p.Input)) {
+		return nil, Turn{}, errors.New("the input of the script is not JSON")
+	}
 	return start(ctx, task{Program: p})
 }
 

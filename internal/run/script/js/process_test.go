@@ -143,6 +143,17 @@ func TestRunningTime(t *testing.T) {
 	}
 }
 
+func TestInput(t *testing.T) {
+	if _, _, err := Start(testwait.Context(t), Program{Input: json.RawMessage("{")}); err == nil || errors.Is(err, ErrEnded) {
+		t.Error(err)
+	}
+	deep := json.RawMessage(strings.Repeat("[", 9000) + strings.Repeat("]", 9000))
+	_, turn, err := Start(testwait.Context(t), Program{Input: deep})
+	if err != nil || turn.End == nil || turn.End.Failure == nil || turn.End.Failure.Kind != Limit {
+		t.Errorf("%+v, %v", turn, err)
+	}
+}
+
 // A process has no environment, no files and no descriptors but its pipes.
 func TestConfined(t *testing.T) {
 	p := begin(t, testwait.Context(t), Program{Source: "await memory.get()"})
