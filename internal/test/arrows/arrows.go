@@ -159,7 +159,7 @@ var onlyIn = map[string]string{
 	"github.com/modelcontextprotocol":    "upstream", // a client, which no server needs
 	"go.opentelemetry.io/otel/sdk":       "internal/app/telemetry",
 	"go.opentelemetry.io/otel/exporters": "internal/app/telemetry",
-	"modernc.org/libquickjs":             "internal/run/script/js", // runs others' programs, in a process of its own
+	"modernc.org/libquickjs":             "internal/run/script/js/quickjs", // runs others' programs, in a process of its own
 }
 
 // keptOut lists forbidden dependencies, also indirect ones, of packages for other programs, because

@@ -13,7 +13,7 @@ import (
 
 	"github.com/toolfold/toolfold/internal/text/suggest"
 
-	lib "modernc.org/libquickjs"
+	"github.com/toolfold/toolfold/internal/run/script/js/quickjs"
 )
 
 // processArgument is the only argument of a process that runs a program.
@@ -62,14 +62,14 @@ func serve(t task, in *json.Decoder, out io.Writer) {
 		}
 	}()
 	r.began = time.Now()
-	r.limitMemory(uint64(r.program.Limits.Memory))
+	r.LimitMemory(uint64(r.program.Limits.Memory))
 	function, fault := r.compile()
 	if fault != nil || t.OnlyCheck {
 		r.end(&End{Failure: fault})
 	}
-	main, ok := r.call(function)
+	main, ok := r.Call(function)
 	if !ok { // a limit
-		r.end(&End{Failure: r.failure(r.exception(), len(opener))})
+		r.end(&End{Failure: r.failure(r.Exception(), len(opener))})
 	}
 	r.main = main
 	r.advance()
@@ -80,9 +80,11 @@ func serve(t task, in *json.Decoder, out io.Writer) {
 	}
 }
 
+type value = quickjs.Value
+
 // run is the run of a program in this process.
 type run struct {
-	*engine
+	*quickjs.Engine
 	program Program
 	out     *json.Encoder
 
@@ -117,37 +119,39 @@ var prelude string
 
 // start makes the engine and the globals.
 func (r *run) start() {
-	r.engine = newEngine(r.outOfMemory)
-	r.seed(r.program.Seed)
-	r.track(r.settleSeen)
-	host := lib.XJS_NewObject(r.tls, r.context)
-	r.set(host, "call", r.function("call", r.issue))
-	r.set(host, "log", r.function("log", r.log))
-	r.set(host, "unknown", r.function("unknown", r.unknown))
+	r.Engine = quickjs.New(r.outOfMemory)
+	r.Seed(r.program.Seed)
+	r.Track(r.settleSeen)
+	host := r.Object()
+	r.Set(host, "call", r.Function("call", r.issue))
+	r.Set(host, "log", r.Function("log", r.log))
+	r.Set(host, "unknown", r.Function("unknown", r.unknown))
 	setting, _ := json.Marshal(map[string]any{
 		"now": r.program.Now.UnixMilli(), "input": orNull(r.program.Input),
 		"names": append([]string{}, r.program.Names...), "spaces": spaces(r.program.Names),
 	})
-	parsed, ok := r.parse(string(setting))
+	parsed, ok := r.Parse(string(setting))
 	if !ok { // it is JSON
 		r.end(&End{Failure: tooMuch("the input is nested too deep")})
 	}
-	function, _ := r.eval(prelude, "prelude", 0)
-	functions, ok := r.call(function, host, parsed)
+	function, _ := r.Eval(prelude, "prelude")
+	functions, ok := r.Call(function, host, parsed)
 	if !ok {
 		panic("the prelude failed")
 	}
-	r.setNow, r.fail = r.property(functions, "setNow"), r.property(functions, "fail")
-	r.encode, r.describe = r.property(functions, "encode"), r.property(functions, "describe")
-	r.watch(r.exceeded)
+	r.setNow, r.fail = r.Property(functions, "setNow"), r.Property(functions, "fail")
+	r.encode, r.describe = r.Property(functions, "encode"), r.Property(functions, "describe")
+	r.Watch(r.exceeded)
 }
 
 // advance runs the program until it waits, and sends the turn. It does not return at the end.
 func (r *run) advance() {
 	r.drain()
-	if r.outcome == nil && lib.XJS_PromiseState(r.tls, r.context, r.main) != lib.EJS_PROMISE_PENDING {
-		r.outcome = r.settle()
-		r.drain() // toJSON may have begun something
+	if r.outcome == nil {
+		if settled, rejected, result := r.State(r.main); settled {
+			r.outcome = r.settle(rejected, result)
+			r.drain() // toJSON may have begun something
+		}
 	}
 	if r.turn.Settled = r.outcome != nil; len(r.waiting) > 0 {
 		r.used += time.Since(r.began)
@@ -164,7 +168,7 @@ func (r *run) advance() {
 // drain runs all waiting reactions. A program that exceeded a limit may run a few, until the error of that
 // arrives in a promise without a handler.
 func (r *run) drain() {
-	for left := 100; r.job() && left > 0; {
+	for left := 100; r.Job() && left > 0; {
 		if r.exceeded() {
 			left--
 		}
@@ -213,11 +217,11 @@ func (r *run) outOfMemory() {
 	}
 	limit := r.program.Limits.Memory
 	r.over = &Failure{Kind: Memory, Message: fmt.Sprintf(usedTooMuch, limit>>20)}
-	r.limitMemory(uint64(limit) + 8<<20)
-	if stack := r.stack(); stack != "undefined" {
+	r.LimitMemory(uint64(limit) + 8<<20)
+	if stack := r.Stack(); stack != "undefined" {
 		r.stop(r.over, stack)
 	}
-	r.interruptSoon()
+	r.InterruptSoon()
 }
 
 const usedTooMuch = "it needed more than %d MB of memory"
@@ -225,31 +229,31 @@ const usedTooMuch = "it needed more than %d MB of memory"
 // issue is called with the name, the arguments and the error of a call. It returns the promise of its
 // answer.
 func (r *run) issue(args []value) value {
-	name, _, _ := r.text(args[0], 1000)
+	name, _, _ := r.Text(args[0], 1000)
 	limit := r.program.Limits.Arguments
-	text, length, ok := r.text(args[1], limit)
+	text, length, ok := r.Text(args[1], limit)
 	if !ok || length > limit {
-		return r.throw(fmt.Sprintf("the arguments of %s have %d bytes, at most %d are allowed", name, length, limit))
+		return r.Throw(fmt.Sprintf("the arguments of %s have %d bytes, at most %d are allowed", name, length, limit))
 	}
 	r.arguments += length
 	switch {
 	case len(r.turn.Calls) == maxCalls:
-		r.stop(tooMuch("it issued more than %d calls at once; await some before others", maxCalls), r.stack())
+		r.stop(tooMuch("it issued more than %d calls at once; await some before others", maxCalls), r.Stack())
 	case r.arguments > maxAtOnce*limit:
-		r.stop(tooMuch("it issued calls with more than %d bytes of arguments at once; await some before others", maxAtOnce*limit), r.stack())
+		r.stop(tooMuch("it issued calls with more than %d bytes of arguments at once; await some before others", maxAtOnce*limit), r.Stack())
 	}
 	r.calls++
 	r.turn.Calls = append(r.turn.Calls, Call{r.calls, name, json.RawMessage(text)})
-	promise, resolve, reject := r.promise()
-	r.waiting[r.calls] = pending{resolve, reject, r.dup(args[2])}
+	promise, resolve, reject := r.Promise()
+	r.waiting[r.calls] = pending{resolve, reject, r.Dup(args[2])}
 	return promise
 }
 
 // answer settles the promise of a call.
 func (r *run) answer(a Answer) {
 	r.arguments = 0
-	if now, ok := r.parse(strconv.FormatInt(a.Now.UnixMilli(), 10)); ok && !a.Now.IsZero() {
-		_, _ = r.call(r.setNow, now)
+	if now, ok := r.Parse(strconv.FormatInt(a.Now.UnixMilli(), 10)); ok && !a.Now.IsZero() {
+		_, _ = r.Call(r.setNow, now)
 	}
 	p := r.waiting[a.Seq]
 	delete(r.waiting, a.Seq)
@@ -257,16 +261,16 @@ func (r *run) answer(a Answer) {
 	if a.Error != nil {
 		settle, text = p.reject, a.Error.fields()
 	}
-	v, ok := r.parse(string(text))
+	v, ok := r.Parse(string(text))
 	if ok && a.Error != nil {
-		v, ok = r.call(r.fail, r.dup(p.fault), v)
+		v, ok = r.Call(r.fail, r.Dup(p.fault), v)
 	}
 	if !ok { // it is JSON, but too deep
-		settle, v = p.reject, r.exception()
+		settle, v = p.reject, r.Exception()
 	}
-	_, _ = r.call(settle, v)
+	_, _ = r.Call(settle, v)
 	for _, done := range []value{p.resolve, p.reject, p.fault} {
-		r.free(done)
+		r.Free(done)
 	}
 }
 
@@ -291,18 +295,20 @@ func orNull(text json.RawMessage) json.RawMessage {
 
 // settleSeen keeps the reasons of rejections that nothing handled.
 func (r *run) settleSeen(promise, reason value, handled bool) {
-	if stack, ok := r.interrupted(reason); ok && r.over != nil {
-		r.stop(r.over, stack)
+	if r.over != nil {
+		if stack, ok := r.Interrupted(reason); ok {
+			r.stop(r.over, stack)
+		}
 	}
 	if !handled {
 		r.rejected++
-		r.unseen[r.dup(promise)] = rejection{r.rejected, r.dup(reason)}
+		r.unseen[r.Dup(promise)] = rejection{r.rejected, r.Dup(reason)}
 		return
 	}
 	if seen, ok := r.unseen[promise]; ok {
 		delete(r.unseen, promise)
-		r.free(promise)
-		r.free(seen.reason)
+		r.Free(promise)
+		r.Free(seen.reason)
 	}
 }
 
@@ -324,24 +330,24 @@ func (r *run) failures() (list []Failure) {
 func (r *run) log(args []value) value {
 	room := r.program.Limits.Logs - r.logged
 	if room < 0 {
-		return r.undefined
+		return r.Undefined
 	}
-	line, length, _ := r.text(args[0], room)
+	line, length, _ := r.Text(args[0], room)
 	if r.logged += length + 1; length > room {
 		line += "… (later logs are left out)"
 	}
 	r.turn.Logs = append(r.turn.Logs, line)
-	return r.undefined
+	return r.Undefined
 }
 
 // unknown returns the message for an unknown name.
 func (r *run) unknown(args []value) value {
-	name, _, _ := r.text(args[0], 200)
+	name, _, _ := r.Text(args[0], 200)
 	text := fmt.Sprintf("there is no action %q", name)
 	if near := nearest(name, r.program.Names, 3); len(near) > 0 {
 		text += "; the nearest are " + strings.Join(near, ", ")
 	}
-	return r.string(text)
+	return r.String(text)
 }
 
 // nearest returns at most n names near to one.
@@ -358,23 +364,22 @@ func nearest(name string, names []string, n int) (near []string) {
 	return near
 }
 
-// settle returns the outcome of a settled program.
-func (r *run) settle() *End {
-	result := lib.XJS_PromiseResult(r.tls, r.context, r.main)
-	if lib.XJS_PromiseState(r.tls, r.context, r.main) == lib.EJS_PROMISE_REJECTED {
+// settle returns the end of a settled program.
+func (r *run) settle(rejected bool, result value) *End {
+	if rejected {
 		return &End{Failure: r.failure(result, len(opener))}
 	}
-	text, ok := r.call(r.encode, result)
+	text, ok := r.Call(r.encode, result)
 	if !ok {
-		f := r.failure(r.exception(), len(opener))
+		f := r.failure(r.Exception(), len(opener))
 		f.Kind, f.Message = NoResult, "the result is not JSON: "+f.Message
 		return &End{Failure: f}
 	}
-	if text == r.undefined {
+	if text == r.Undefined {
 		return &End{Failure: &Failure{Kind: NoResult, Message: "the result is a function or a symbol, which is not JSON"}}
 	}
 	limit := r.program.Limits.Result
-	encoded, length, ok := r.text(text, limit)
+	encoded, length, ok := r.Text(text, limit)
 	if !ok || length > limit {
 		message := fmt.Sprintf("the result has %d bytes, at most %d are allowed; return less", length, limit)
 		return &End{Failure: &Failure{Kind: NoResult, Message: message}}

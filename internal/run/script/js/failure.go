@@ -9,8 +9,6 @@ import (
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/internal/text/suggest"
-
-	lib "modernc.org/libquickjs"
 )
 
 // The body of an async function allows await and return. It starts on the first line, so that lines are
@@ -29,24 +27,23 @@ const (
 
 // compile returns the function of the program, or why there is none.
 func (r *run) compile() (function value, fault *Failure) {
-	const onlyCompile = lib.MJS_EVAL_TYPE_GLOBAL | lib.MJS_EVAL_FLAG_COMPILE_ONLY
 	source := r.program.Source
-	if other, ok := r.eval(otherOpener+source+otherCloser, file, onlyCompile); ok { // its messages are clearer
-		r.free(other)
+	if other, ok := r.Compile(otherOpener+source+otherCloser, file); ok { // its messages are clearer
+		r.Free(other)
 	} else {
-		return r.undefined, r.syntax(len(otherOpener))
+		return r.Undefined, r.syntax(len(otherOpener))
 	}
-	compiled, ok := r.eval(opener+source+closer, file, onlyCompile)
+	compiled, ok := r.Compile(opener+source+closer, file)
 	if !ok {
-		return r.undefined, r.syntax(len(opener))
+		return r.Undefined, r.syntax(len(opener))
 	}
-	function, _ = r.result(lib.XJS_EvalFunction(r.tls, r.context, compiled))
+	function, _ = r.Run(compiled)
 	return function, nil
 }
 
 // syntax returns the failure of a text that does not compile.
 func (r *run) syntax(prefix int) *Failure {
-	f := r.failure(r.exception(), prefix)
+	f := r.failure(r.Exception(), prefix)
 	f.Kind, f.Stack = Syntax, nil
 	if f.Line > 0 {
 		f.Message = clearer(f.Message, strings.Split(r.program.Source, "\n")[f.Line-1], f.Column)
@@ -58,12 +55,12 @@ func (r *run) syntax(prefix int) *Failure {
 // in its first line.
 func (r *run) failure(thrown value, prefix int) *Failure {
 	var told struct{ Name, Message, Stack, Tool, Code string }
-	if text, ok := r.call(r.describe, thrown); ok {
-		encoded, _, _ := r.text(text, 1<<20)
+	if text, ok := r.Call(r.describe, thrown); ok {
+		encoded, _, _ := r.Text(text, 1<<20)
 		_ = json.Unmarshal([]byte(encoded), &told)
-		r.free(text)
+		r.Free(text)
 	} else {
-		r.free(r.exception())
+		r.Free(r.Exception())
 		told.Message = "what it threw cannot be shown"
 	}
 	if r.over != nil {

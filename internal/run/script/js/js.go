@@ -17,7 +17,7 @@ import (
 	"fmt"
 	"time"
 
-	lib "modernc.org/libquickjs"
+	"github.com/toolfold/toolfold/internal/run/script/js/quickjs"
 )
 
 // Program is what a process runs.
@@ -128,7 +128,7 @@ type Failure struct {
 var ErrEnded = errors.New("the process of the script ended")
 
 // Version returns the engine and its version. Another version may run a program in another way.
-func Version() string { return "quickjs " + lib.MCONFIG_VERSION }
+func Version() string { return "quickjs " + quickjs.Version }
 
 // tooMuch returns the failure of a program beyond a limit.
 func tooMuch(format string, args ...any) *Failure {
