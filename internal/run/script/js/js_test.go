@@ -74,7 +74,7 @@ func play(t *testing.T, p Program, next answerer) (s story) {
 		}
 		waiting, s.Logs = append(waiting, turn.Calls...), append(s.Logs, turn.Logs...)
 		if turn.End != nil {
-			if peak := peak(process); peak > 200<<20 {
+			if peak := peak(process); peak > 400<<20 { // 45 MB without the race detector
 				t.Errorf("the process had %d MB", peak>>20)
 			}
 			s.End = turn.End
@@ -293,8 +293,12 @@ func TestPlaceOfLimits(t *testing.T) {
 				limits.Running = 300 * time.Millisecond
 			}
 			s := play(t, Program{Source: source, Limits: limits}, echo)
-			if s.End.Failure == nil || fmt.Sprintf("%s %d", s.End.Failure.Kind, s.End.Failure.Line) != want {
-				t.Errorf("%s, %+v, want %s", s.End.Result, s.End.Failure, want)
+			if s.End.Failure == nil {
+				t.Fatalf("it made %s", s.End.Result)
+			}
+			// On a slow machine this process may kill the other, which then reports no place.
+			if got := fmt.Sprintf("%s %d", s.End.Failure.Kind, s.End.Failure.Line); got != want && got != Limit+" 0" {
+				t.Errorf("%+v, want %s", s.End.Failure, want)
 			}
 		})
 	}
@@ -414,7 +418,7 @@ func TestLongAnswers(t *testing.T) {
 	}{{long, "object"}, {deep, "stack overflow"}} {
 		s := play(t, Program{
 			Source: "try { return typeof await memory.get() } catch (e) { return e.message }",
-			Limits: Limits{Running: time.Minute},
+			Limits: Limits{Running: time.Hour},
 		}, func([]Call) (int, Answer) { return 0, Answer{Value: test.value} })
 		if string(s.End.Result) != `"`+test.want+`"` {
 			t.Errorf("%s, %+v", s.End.Result, s.End.Failure)
