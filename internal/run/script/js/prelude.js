@@ -108,6 +108,7 @@
 			throw unknown(space + "." + key);
 		};
 		const value = new RealProxy(freeze(target), freeze({ __proto__: null, get }));
+		// An object of the language stays; its actions are called by tools.call.
 		if (!(space in globalThis)) defineProperty(globalThis, space, { __proto__: null, value });
 	}
 
@@ -115,7 +116,7 @@
 	return {
 		__proto__: null,
 		setNow(ms) { now = ms; },
-		// The members of a ToolError. Its message is enumerable in no engine.
+		// Gives the error of a call its members.
 		fail(error, fields) {
 			const keys = ownKeys(fields);
 			for (let i = 0; i < keys.length; i++) define(error, keys[i], fields[keys[i]]);
