@@ -102,3 +102,27 @@ func TestTokensOfSets(t *testing.T) {
 		}
 	}
 }
+
+// An admin stands alone: what else would bound its token does not bound the page.
+func TestTokensOfAdmins(t *testing.T) {
+	t.Parallel()
+	const line = "me sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a admin"
+	list, err := permission.ParseTokens([]byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := list[0]; !got.Admin || got.String() != line || got.Permits() != "admin" || got.Rules.Rights() != nil {
+		t.Errorf("read as %+v", got)
+	}
+	for _, wrong := range []string{"read-only admin", "admin read-only", "admin allow=memory", "deny=*.clear admin", "admin set=dev"} {
+		if _, err := permission.ParseTokens([]byte(strings.Replace(line, "admin", wrong, 1))); err == nil ||
+			!strings.Contains(err.Error(), "the token me is an admin, which no rule and no set can limit") {
+			t.Errorf("%s is read: %v", wrong, err)
+		}
+	}
+	for _, wrong := range []string{"Admin", "admin=", "admin=true", "administrator"} {
+		if _, err := permission.ParseTokens([]byte(strings.Replace(line, "admin", wrong, 1))); err == nil {
+			t.Errorf("%s is read", wrong)
+		}
+	}
+}

@@ -32,10 +32,12 @@ type Token struct {
 	Hash  [sha256.Size]byte // of the token
 	Rules Rules             // narrow the rules of the server; Set is nil
 	Sets  []string          // names of the sets that it is limited to; empty = no limit
+	Admin bool              // it logs in to the page; Rules and Sets are empty then
 }
 
 const (
 	hashPrefix   = "sha256:"
+	adminWord    = "admin"
 	readOnlyWord = "read-only"
 	allowWord    = "allow="
 	denyWord     = "deny="
@@ -52,13 +54,26 @@ func CheckTokenName(name string) error {
 	return nil
 }
 
+// Check rejects an admin that has rules or sets. The page approves tools and switches servers, which are
+// no actions: a rule could not bound it.
+func (t Token) Check() error {
+	if t.Admin && (t.Rules.String() != "" || len(t.Sets) > 0) {
+		return fmt.Errorf("the token %s is an admin, which no rule and no set can limit: leave out admin, or the rules and sets", t.Name)
+	}
+	return nil
+}
+
 // String returns the token's line in a file. It is not for plain tokens: their text is not stored.
 func (t Token) String() string {
 	return strings.TrimRight(t.Name+" "+hashPrefix+hex.EncodeToString(t.Hash[:])+" "+t.Permits(), " ")
 }
 
-// Permits returns the sets and the rules in the token's line; empty for a token with all rights.
+// Permits returns the words of the token's line after its hash: admin, or the sets and the rules. It is
+// empty for a token with all rights that is no admin.
 func (t Token) Permits() string {
+	if t.Admin {
+		return adminWord
+	}
 	words := t.Rules.String()
 	if len(t.Sets) > 0 {
 		words = strings.TrimSpace(setWord + strings.Join(t.Sets, ",") + " " + words)
@@ -172,6 +187,9 @@ func parseToken(line string) (t Token, err error) {
 		var into *[]string
 		patterns := ""
 		switch {
+		case word == adminWord:
+			t.Admin = true
+			continue
 		case word == readOnlyWord:
 			t.Rules.ReadOnly = true
 			continue
@@ -182,8 +200,8 @@ func parseToken(line string) (t Token, err error) {
 		case strings.HasPrefix(word, setWord):
 			into, patterns = &t.Sets, word[len(setWord):]
 		default:
-			return t, fmt.Errorf("%q of %s is not one of %s, %sPATTERNS, %sPATTERNS, %sNAMES", shorten.Quoted(word), t.Name, readOnlyWord,
-				allowWord, denyWord, setWord)
+			return t, fmt.Errorf("%q of %s is not one of %s, %s, %sPATTERNS, %sPATTERNS, %sNAMES", shorten.Quoted(word), t.Name, adminWord,
+				readOnlyWord, allowWord, denyWord, setWord)
 		}
 		for pattern := range strings.SplitSeq(patterns, ",") {
 			if pattern == "" { // an empty allow or set would permit all
@@ -192,5 +210,5 @@ func parseToken(line string) (t Token, err error) {
 			*into = append(*into, pattern)
 		}
 	}
-	return t, nil
+	return t, t.Check()
 }

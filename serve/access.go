@@ -100,7 +100,7 @@ func bearer(token tokens, next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, credentials, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		from, err := token.caller(strings.TrimLeft(credentials, " "))
+		from, err := ownerOf(token, strings.TrimLeft(credentials, " "))
 		if err != nil {
 			refuse(w, r, "the server cannot read its bearer token: its log has the reason", http.StatusServiceUnavailable)
 			return
@@ -131,7 +131,7 @@ func endWithToken(ctx context.Context, end context.CancelFunc, token tokens, cre
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			if from, err := token.caller(credentials); err == nil && from == nil {
+			if from, err := ownerOf(token, credentials); err == nil && from == nil {
 				end()
 				return
 			}

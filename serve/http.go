@@ -55,6 +55,12 @@ type HTTP struct {
 	// cancelled and logged. 0 = [DefaultDrain], negative = no time.
 	Drain time.Duration
 
+	// Site returns a web site for users, beside MCP. It is called once, and gets the requests for paths that
+	// the server does not serve itself, and for / if they accept HTML. They have passed the checks of host
+	// and origin, and no check of a token. The site passes on what is not for it to next, which answers as
+	// if there were no site. Nil = browsers get a page with the address for clients.
+	Site func(next http.Handler, login Login) http.Handler
+
 	// Ready is called with the address once the server listens. May be nil.
 	Ready func(net.Addr)
 }
@@ -75,7 +81,7 @@ func (s *Server) HTTP(ctx context.Context, h HTTP) error {
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", h.Addr, err)
 	}
-	serving, handler := s.web(token, h.Sets, h.Hosts)
+	serving, handler := s.web(token, h.Sets, h.Hosts, h.Site)
 	fresh := &freshConns{}
 	web := &http.Server{
 		Handler: handler, ConnState: fresh.track, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
@@ -101,13 +107,14 @@ func (s *Server) Handler(token string, hosts ...string) http.Handler {
 	if token != "" {
 		fixed = fixedToken(sha256.Sum256([]byte(token)))
 	}
-	_, handler := s.web(fixed, nil, hosts)
+	_, handler := s.web(fixed, nil, hosts, nil)
 	return handler
 }
 
 // web returns the server for /mcp, and a handler for all paths with the checks of origin and number
-// of requests.
-func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []string) (*web, http.Handler) {
+// of requests. site may be nil.
+func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []string,
+	site func(http.Handler, Login) http.Handler) (*web, http.Handler) {
 	w := &web{Server: s, sessions: newSessions(s.limits.Sessions, time.Now), drain: newDrain()}
 	w.streamable = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManager(w.sessions),
@@ -124,12 +131,20 @@ func (s *Server) web(token tokens, sets map[string]permission.Set, hosts []strin
 		fmt.Fprintln(w, `{"status":"ok"}`)
 	})
 	mux.HandleFunc("GET /readyz", w.drain.ready)
-	mux.Handle("GET /{$}", w.withPage(token, http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
+	mux.Handle(root, w.withPage(token, http.HandlerFunc(func(to http.ResponseWriter, _ *http.Request) {
 		to.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(to, "%s serves MCP at /mcp: give that address to an MCP client. "+
 			"/healthz reports whether it runs, /readyz whether it takes requests, /metrics has figures.\n", w.name)
 	})))
-	return w, s.waits.limit(sameOrigin(hosts, mux))
+	var all http.Handler = mux
+	if site != nil {
+		login := Login{Stopping: w.drain.begun.Done()}
+		if token != nil {
+			login.Admin = func(hash [sha256.Size]byte) (string, error) { return adminOf(token, hash) }
+		}
+		all = withSite(site(mux, login), mux)
+	}
+	return w, s.waits.limit(sameOrigin(hosts, all))
 }
 
 // web serves /mcp in front of mcp-go's handler.

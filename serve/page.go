@@ -29,8 +29,7 @@ agents and the like; give them this address:</p>
 // go to next. If callers need a token, the page does not show the tools.
 func (s *web) withPage(token tokens, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		accepts := r.Header.Get("Accept")
-		if r.Method != http.MethodGet || !strings.Contains(accepts, "text/html") || strings.Contains(accepts, "text/event-stream") {
+		if !acceptsHTML(r) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -20,6 +20,7 @@ type caller struct {
 	name   string           // of the token; may be empty
 	rights *toolfold.Rights // nil = all that the server offers
 	sets   []string         // sets that it is limited to; nil = no limit
+	admin  bool             // it may log in to the site
 }
 
 // at returns the caller at the address of a set: its rights are limited to the set.
@@ -31,15 +32,28 @@ func (c *caller) at(set permission.Set) *caller {
 
 // tokens look up the owner of a bearer token.
 type tokens interface {
-	// caller returns nil for an invalid token, and an error if tokens cannot be read.
-	caller(token string) (*caller, error)
+	// of returns the caller by the hash of its token: nil for an invalid token, and an error if tokens
+	// cannot be read.
+	of(hash [sha256.Size]byte) (*caller, error)
+}
+
+// ownerOf returns the owner of a token, nil for an invalid one.
+func ownerOf(t tokens, token string) (*caller, error) { return t.of(sha256.Sum256([]byte(token))) }
+
+// adminOf returns the name of the admin's token with a hash; empty for other tokens.
+func adminOf(t tokens, hash [sha256.Size]byte) (string, error) {
+	from, err := t.of(hash)
+	if err != nil || from == nil || !from.admin {
+		return "", err
+	}
+	return from.name, nil
 }
 
 // fixedToken is the hash of a token that does not change and has all rights.
 type fixedToken [sha256.Size]byte
 
-func (t fixedToken) caller(token string) (*caller, error) {
-	if sum := sha256.Sum256([]byte(token)); subtle.ConstantTimeCompare(sum[:], t[:]) != 1 {
+func (t fixedToken) of(hash [sha256.Size]byte) (*caller, error) {
+	if subtle.ConstantTimeCompare(hash[:], t[:]) != 1 {
 		return nil, nil
 	}
 	return &caller{id: string(t[:])}, nil
@@ -81,13 +95,13 @@ func openToken(path string, families func() []*toolfold.Family, sets map[string]
 	return t, nil
 }
 
-func (t *tokenFile) caller(token string) (*caller, error) {
+func (t *tokenFile) of(hash [sha256.Size]byte) (*caller, error) {
 	callers, err := t.now()
 	if err != nil {
 		return nil, err
 	}
 	// The timing of the lookup reveals at most a hash, from which no token follows.
-	return callers[sha256.Sum256([]byte(token))], nil
+	return callers[hash], nil
 }
 
 // now returns the current callers, by the hash of their token.
@@ -132,7 +146,8 @@ func (t *tokenFile) read(info fs.FileInfo) (map[[sha256.Size]byte]*caller, error
 				return nil, fmt.Errorf("%s: token %s: %w", t.path, token.Name, err)
 			}
 		}
-		callers[token.Hash] = &caller{id: string(token.Hash[:]), name: token.Name, rights: t.rightsOf(token), sets: token.Sets}
+		callers[token.Hash] = &caller{id: string(token.Hash[:]), name: token.Name, rights: t.rightsOf(token), sets: token.Sets,
+			admin: token.Admin}
 	}
 	if t.unknown != nil {
 		t.log.Warn("a token gets nothing of an unknown set; one that is new is served after the next start", "err", t.unknown)

@@ -43,7 +43,7 @@ func TestTokenFiles(t *testing.T) {
 		"twice the name": {"ci sha256:" + strings.Repeat("0a", 32) + "\nci sha256:" + strings.Repeat("0b", 32), 0o600,
 			"line 2: the name or the token is there twice"},
 		"twice the token": {"ci sha256:" + strings.Repeat("0a", 32) + "\ncd sha256:" + strings.Repeat("0a", 32), 0o600, "twice"},
-		"a misspelt rule": {"ci sha256:" + strings.Repeat("0a", 32) + " alow=note", 0o600, "not one of read-only, allow="},
+		"a misspelt rule": {"ci sha256:" + strings.Repeat("0a", 32) + " alow=note", 0o600, "not one of admin, read-only, allow="},
 		"an empty rule":   {"ci sha256:" + strings.Repeat("0a", 32) + " allow=", 0o600, "empty pattern"},
 		"a set":           {"ci sha256:" + strings.Repeat("0a", 32) + " set=dev read-only", 0o600, ""},
 		"an unknown set": {"ci sha256:" + strings.Repeat("0a", 32) + " set=dev,ops", 0o600,
@@ -99,32 +99,32 @@ func TestTokenChanges(t *testing.T) {
 	token.(*tokenFile).every = 0
 	for _, text := range []string{"first-token-of-all", "other-token-of-all", "third-token-of-all"} {
 		write(text)
-		if from, err := token.caller(text); err != nil || from == nil || from.rights != nil {
+		if from, err := ownerOf(token, text); err != nil || from == nil || from.rights != nil {
 			t.Errorf("%s does not apply: %v", text, err)
 		}
 	}
 	write("short")
 	for range 2 {
-		if _, err := token.caller("third-token-of-all"); err == nil {
+		if _, err := ownerOf(token, "third-token-of-all"); err == nil {
 			t.Error("the old token still applies")
 		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := token.caller("third-token-of-all"); err == nil {
+	if _, err := ownerOf(token, "third-token-of-all"); err == nil {
 		t.Error("a token without its file applies")
 	}
 	write("fourth-token-of-all")
-	if from, err := token.caller("third-token-of-all"); err != nil || from != nil {
+	if from, err := ownerOf(token, "third-token-of-all"); err != nil || from != nil {
 		t.Errorf("the old token applies: %v", err)
 	}
-	if from, err := token.caller("fourth-token-of-all"); err != nil || from == nil {
+	if from, err := ownerOf(token, "fourth-token-of-all"); err != nil || from == nil {
 		t.Errorf("the new token does not apply: %v", err)
 	}
 	sum := sha256.Sum256([]byte("fifth-token-of-all")) // the token has a set that is newer than the server
 	write("ci sha256:" + hex.EncodeToString(sum[:]) + " set=new")
-	from, err := token.caller("fifth-token-of-all")
+	from, err := ownerOf(token, "fifth-token-of-all")
 	if err != nil || from == nil || from.rights.Allow(&toolfold.Action{Family: &toolfold.Family{Server: "any"}}) {
 		t.Errorf("a token of an unknown set reaches other servers: %v", err)
 	}
