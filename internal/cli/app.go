@@ -30,7 +30,7 @@ func newApp(e *env.Env) *cli.App {
 		"(harmless settings only), the user's config file, default.\n\n" +
 		"Exit codes: 0 done, 1 the action or check failed, 2 the command line is wrong."
 	app.Commands = slices.Concat(
-		group("Your MCP servers, folded", upstream.Command(), upstream.SecretCommand(), setup.Command(), serve.Command(),
+		group("Your MCP servers, folded", upstream.Command(), upstream.SecretCommand(), setup.Command(), serve.Command(page.Site),
 			machine.TokenCommand()),
 		group("Measure", page.Command(), doctor.Command(), call.ToolsCommand(), machine.StatusCommand()),
 		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand()),

@@ -37,12 +37,14 @@ func TokenCommand() *cli.Command {
 					"again. The file keeps a hash.\n\n" +
 					"toolfold token add ci --read-only\n" +
 					"toolfold token add desk --allow memory,task --deny '*.clear'\n" +
-					"toolfold token add dev --set dev",
+					"toolfold token add dev --set dev\n" +
+					"toolfold token add me --admin",
 				Flags: append(settings.Flags("httpTokenFile"),
 					&cli.BoolFlag{Name: "read-only", Usage: "permit only actions that read"},
 					&cli.StringSliceFlag{Name: "allow", Usage: "permit only these actions: names or patterns, separated by commas; may be repeated"},
 					&cli.StringSliceFlag{Name: "deny", Usage: "do not permit these actions; may be repeated"},
-					&cli.StringSliceFlag{Name: "set", Usage: "permit only the upstreams of this set; may be repeated"}),
+					&cli.StringSliceFlag{Name: "set", Usage: "permit only the upstreams of this set; may be repeated"},
+					&cli.BoolFlag{Name: "admin", Usage: "permit everything, and the login to the page of serve --http; goes with no rule"}),
 				Action: addToken,
 			},
 			{
@@ -114,6 +116,10 @@ func addToken(c *cli.Context) error {
 			return env.UsageError("--%s names nothing", flag)
 		}
 	}
+	made := permission.Token{Name: name, Rules: rules, Sets: sets, Admin: c.Bool("admin")}
+	if err := made.Check(); err != nil {
+		return env.UsageError("%v", err)
+	}
 	o, g, err := servers.OpenGateway(c, "")
 	if err != nil {
 		return err
@@ -138,6 +144,7 @@ func addToken(c *cli.Context) error {
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // it never fails
 	token := base64.RawURLEncoding.EncodeToString(random)
+	made.Hash = sha256.Sum256([]byte(token))
 	err = editTokens(c, path, func(text string, list []permission.Token) (string, error) {
 		for _, other := range list {
 			if other.Name == name {
@@ -147,7 +154,7 @@ func addToken(c *cli.Context) error {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
 		}
-		return text + permission.Token{Name: name, Hash: sha256.Sum256([]byte(token)), Rules: rules, Sets: sets}.String() + "\n", nil
+		return text + made.String() + "\n", nil
 	})
 	if err != nil {
 		return err
@@ -162,7 +169,8 @@ func addToken(c *cli.Context) error {
 type tokenRow struct {
 	Name             string   `json:"name"` // empty for a plain token
 	permission.Rules          // all empty = everything that the server offers
-	Sets             []string `json:"sets,omitempty"` // sets that it is limited to; empty = no limit
+	Sets             []string `json:"sets,omitempty"`  // sets that it is limited to; empty = no limit
+	Admin            bool     `json:"admin,omitempty"` // it logs in to the page
 }
 
 func listTokens(c *cli.Context) error {
@@ -180,13 +188,16 @@ func listTokens(c *cli.Context) error {
 	}
 	rows := []tokenRow{}
 	for _, t := range list {
-		rows = append(rows, tokenRow{t.Name, t.Rules, t.Sets})
+		rows = append(rows, tokenRow{t.Name, t.Rules, t.Sets, t.Admin})
 	}
 	return env.PrintAs(c, form, rows, func(s screen.Screen) error {
 		t := screen.Table{Header: []string{"token", "permits"}}
 		for _, row := range rows {
-			permits := permission.Token{Rules: row.Rules, Sets: row.Sets}.Permits()
-			t.Rows = append(t.Rows, []string{cmp.Or(row.Name, "(plain token)"), cmp.Or(permits, "all that the server offers")})
+			permits := cmp.Or(permission.Token{Rules: row.Rules, Sets: row.Sets}.Permits(), "all that the server offers")
+			if row.Admin {
+				permits = "all that the server offers, and its page (admin)"
+			}
+			t.Rows = append(t.Rows, []string{cmp.Or(row.Name, "(plain token)"), permits})
 		}
 		_, err := s.Table(t)
 		return err

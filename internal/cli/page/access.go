@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // access admits one browser of this machine. It opens the page by a link that works once, and is known
@@ -62,17 +64,7 @@ func (a *access) admits(r *http.Request) bool {
 }
 
 // form returns the token that every form of the page sends.
-func (a *access) form() string {
-	mac := hmac.New(sha256.New, []byte(a.session))
-	mac.Write([]byte("form"))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-// policy lets a page load its style sheet and send its forms, and nothing else.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-
-// maxForm bounds the body of a form, in bytes: a note of the largest size, with every byte escaped.
-const maxForm = 1 << 20
+func (a *access) form() string { return formOf(a.session) }
 
 // guard serves next to the admitted browser. It refuses other names of the host, which DNS rebinding
 // uses, forms of other origins, and forms without the token.
@@ -83,33 +75,62 @@ func (a *access) guard(next http.Handler) http.Handler {
 			http.Error(w, noSession, http.StatusForbidden)
 			return
 		}
-		if r.Method == http.MethodPost {
-			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-			if err := r.ParseForm(); err != nil {
-				http.Error(w, "The form cannot be read, or is too large for the page: toolfold call memory.store takes larger texts.",
-					http.StatusRequestEntityTooLarge)
-				return
-			}
-			if subtle.ConstantTimeCompare([]byte(r.PostFormValue("form")), []byte(a.form())) != 1 {
-				http.Error(w, wrongForm, http.StatusForbidden)
-				return
-			}
-		}
-		next.ServeHTTP(w, r)
+		serveVisit(w, r, visit{form: a.form()}, next)
 	}))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /enter/{link}", a.enter)
 	mux.Handle("/", checked)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
+		setHeaders(w.Header())
 		if r.Host != a.addr && r.Host != net.JoinHostPort("localhost", port) {
 			http.Error(w, "This page is served at http://"+a.addr+" only.", http.StatusMisdirectedRequest)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
+}
+
+// visit is a request of an admitted browser. Its context has it.
+type visit struct {
+	form string // the token that every form of the page sends
+	user string // name of the token that logged in; empty if the browser came by a link
+}
+
+// formOf returns the token of the forms of a session. It does not show the cookie.
+func formOf(session string) string {
+	mac := hmac.New(sha256.New, []byte(session))
+	mac.Write([]byte("form"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// policy lets a page load its style sheet and send its forms, and nothing else.
+const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// setHeaders sets the headers of all answers. Without a referrer for its own origin, forms would come
+// from the origin null.
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// maxForm bounds the body of a form, in bytes: a note of the largest size, with every byte escaped.
+const maxForm = 1 << 20
+
+// serveVisit serves an admitted request, unless it is a form without the token of the visit.
+func serveVisit(w http.ResponseWriter, r *http.Request, v visit, next http.Handler) {
+	if r.Method == http.MethodPost {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseForm(); err != nil {
+			http.Error(w, "The form cannot be read, or is too large for the page: toolfold call memory.store takes larger texts.",
+				http.StatusRequestEntityTooLarge)
+			return
+		}
+		if subtle.ConstantTimeCompare([]byte(r.PostFormValue("form")), []byte(v.form)) != 1 {
+			http.Error(w, wrongForm, http.StatusForbidden)
+			return
+		}
+	}
+	next.ServeHTTP(w, r.WithContext(callctx.With(r.Context(), v)))
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -17,7 +18,6 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
-	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/tools/session"
 )
 
@@ -43,8 +43,7 @@ func pageAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Tier = toolfold.Extended.String() // the page reads with every action of the user
-	o.TraceCalls = false                // its own calls are not what the user's agents called
+	o = ofPage(o)
 	b, err := workbench.Open(c, o)
 	if err != nil {
 		return err
@@ -57,7 +56,7 @@ func pageAction(c *cli.Context) error {
 	p := &Page{
 		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
 		log: env.Of(c).Log(), now: time.Now,
-		stored: func() bool { return storage.MayHold(o.Store) }, activity: b.Activity,
+		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity,
 	}
 	p.routes()
 	defer p.machine.close()
@@ -76,10 +75,19 @@ func pageAction(c *cli.Context) error {
 	return nil
 }
 
+// ofPage returns the options of the workbench that the page calls.
+func ofPage(o *settings.Options) *settings.Options {
+	own := *o
+	own.Tier = toolfold.Extended.String() // the page reads with every action of the user
+	own.TraceCalls = false                // its own calls are not what the user's agents called
+	return &own
+}
+
 // caller calls actions with the user's rights.
 func caller(b *workbench.Workbench) func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 	return func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error) {
-		ctx = session.ByUser(callctx.With(ctx, toolfold.Origin{Client: "the page"}))
+		user := callctx.Of[visit](ctx).user
+		ctx = session.ByUser(callctx.With(ctx, toolfold.Origin{Client: strings.TrimSpace(user + " the page"), Caller: user}))
 		answer := b.Runner.Call(ctx, action, arguments)
 		if answer.Err != nil {
 			return nil, answer.Err

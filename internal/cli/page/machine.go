@@ -153,7 +153,9 @@ func serverOf(o *settings.Options, g *gateway.Gateway, name string) (s server, e
 // newMachine returns the machine for the options of a command.
 func newMachine(c *cli.Context) *machine {
 	return &machine{
-		open:  func() (*settings.Options, *gateway.Gateway, error) { return servers.OpenGateway(c, "") },
+		open: func() (*settings.Options, *gateway.Gateway, error) {
+			return servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
+		},
 		files: func() (string, error) { return describeFiles(c) },
 	}
 }
@@ -176,6 +178,7 @@ func describeFiles(c *cli.Context) (string, error) {
 	}
 	describe(files.Global)
 	describe(filepath.Join(files.Workspace, config.LocalFile))
+	describe(c.String(settings.UpstreamsFlag.Name)) // of serve; no file has the empty name
 	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) != ".log" { // servers write into their logs all the time
 			describe(path)

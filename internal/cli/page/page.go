@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
@@ -28,7 +29,8 @@ var templates = sync.OnceValues(func() (*template.Template, error) {
 
 // Page is the handler of the page.
 type Page struct {
-	access   *access
+	access   *access // nil if users log in
+	login    *login  // nil if the browser comes by a link
 	machine  *machine
 	stored   func() bool // reports whether there may be a store; reading must not make one
 	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
@@ -59,8 +61,12 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /sessions/{id}", p.show("session", p.one("session.status", "sessionId", 100)))
 	mux.HandleFunc("GET /settings", p.show("settings", p.state))
 	mux.HandleFunc("POST /do/{action}", p.change(p.do))
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.fail(w, errNotFound) })
-	p.handler = p.access.guard(mux)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { p.fail(w, r, errNotFound) })
+	if p.login != nil {
+		p.handler = p.login.guard(mux)
+	} else {
+		p.handler = p.access.guard(mux)
+	}
 }
 
 // ServeHTTP implements [http.Handler].
@@ -70,7 +76,8 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.Ser
 type view struct {
 	Name    string // of the template
 	Version string
-	Form    string // token of the page's forms
+	Form    string // token of the page's forms; empty for a browser that is not admitted
+	User    string // name of the token that logged in; may be empty
 	Data    any
 }
 
@@ -79,10 +86,10 @@ func (p *Page) show(name string, read func(*http.Request) (any, error)) http.Han
 	return func(w http.ResponseWriter, r *http.Request) {
 		data, err := read(r)
 		if err != nil {
-			p.fail(w, err)
+			p.fail(w, r, err)
 			return
 		}
-		p.write(w, http.StatusOK, name, data)
+		p.write(w, r, http.StatusOK, name, data)
 	}
 }
 
@@ -90,7 +97,7 @@ func (p *Page) show(name string, read func(*http.Request) (any, error)) http.Han
 func (p *Page) change(do func(*http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := do(r); err != nil {
-			p.fail(w, err)
+			p.fail(w, r, err)
 			return
 		}
 		http.Redirect(w, r, local(r.PostFormValue("back")), http.StatusSeeOther)
@@ -107,7 +114,7 @@ type conflict struct{ error }
 func (c conflict) Unwrap() error { return c.error }
 
 // fail shows an error in place of a view.
-func (p *Page) fail(w http.ResponseWriter, err error) {
+func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusInternalServerError
 	switch {
 	case errors.Is(err, errNotFound):
@@ -115,14 +122,15 @@ func (p *Page) fail(w http.ResponseWriter, err error) {
 	case errors.As(err, &conflict{}):
 		status = http.StatusConflict
 	}
-	p.write(w, status, "error", err.Error())
+	p.write(w, r, status, "error", err.Error())
 }
 
-func (p *Page) write(w http.ResponseWriter, status int, name string, data any) {
+func (p *Page) write(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
 	all, err := templates()
 	var text bytes.Buffer
 	if err == nil {
-		err = all.ExecuteTemplate(&text, name, view{Name: name, Version: p.version, Form: p.access.form(), Data: data})
+		by := callctx.Of[visit](r.Context())
+		err = all.ExecuteTemplate(&text, name, view{Name: name, Version: p.version, Form: by.form, User: by.user, Data: data})
 	}
 	if err != nil {
 		p.log.Error("showing "+name, "err", err)

@@ -220,7 +220,7 @@ func TestForeignTextsStayTexts(t *testing.T) {
 		"error": hostile,
 	} {
 		w := httptest.NewRecorder()
-		p.write(w, http.StatusOK, name, data)
+		p.write(w, get(t, "/"), http.StatusOK, name, data)
 		if w.Code != http.StatusOK {
 			t.Errorf("%s: %s", name, w.Body)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,14 +27,18 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
+// Site makes the site for users of a server over HTTP, see [serve.HTTP]. end ends it after the server, and before
+// the workbench is closed.
+type Site func(*cli.Context, *settings.Options, *workbench.Workbench) (site func(http.Handler, serve.Login) http.Handler, end func())
+
 // Command returns the command serve.
-func Command() *cli.Command {
+func Command(site Site) *cli.Command {
 	command := settings.ServeCommand()
-	command.Action = serveAction
+	command.Action = func(c *cli.Context) error { return serveAction(c, site) }
 	return command
 }
 
-func serveAction(c *cli.Context) error {
+func serveAction(c *cli.Context, makeSite Site) error {
 	o, err := settings.Load(c)
 	if err != nil {
 		return err
@@ -84,8 +89,10 @@ func serveAction(c *cli.Context) error {
 	if o.HTTP != "" {
 		allowed := strings.FieldsFunc(o.AllowedHosts, func(r rune) bool { return r == ',' || r == ' ' })
 		ready := func(addr net.Addr) { announce(c.App.ErrWriter, b, addr, o) }
+		site, end := makeSite(c, o, b)
+		defer end()
 		return server.HTTP(ctx, serve.HTTP{
-			Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: o.Servable(), Hosts: allowed, Ready: ready, Drain: grace,
+			Addr: o.HTTP, TokenFile: o.HTTPTokenFile, Sets: o.Servable(), Hosts: allowed, Site: site, Ready: ready, Drain: grace,
 		})
 	}
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
@@ -97,14 +104,24 @@ func serveAction(c *cli.Context) error {
 	return server.Stdio(ctx, in, env.Of(c).Out.Writer)
 }
 
+// reachable returns an address of this machine for one that stands for all its addresses.
+func reachable(addr net.Addr) string {
+	host, port, err := net.SplitHostPort(addr.String())
+	if ip := net.ParseIP(host); err == nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return addr.String()
+}
+
 // announce prints the server's address and the cost of its list.
 func announce(out io.Writer, b *workbench.Workbench, addr net.Addr, o *settings.Options) {
-	fmt.Fprintf(out, "serving MCP at http://%s/mcp\n", addr)
+	at := reachable(addr)
+	fmt.Fprintf(out, "serving MCP at http://%s/mcp\n", at)
 	if len(o.Sets) > 0 {
 		fmt.Fprintf(out, "sets of upstreams: /mcp/%s\n", strings.Join(slices.Sorted(maps.Keys(o.Sets)), ", /mcp/"))
 	}
 	if o.HTTPTokenFile != "" {
-		fmt.Fprintf(out, "callers need a token of %s\n", o.HTTPTokenFile)
+		fmt.Fprintf(out, "callers need a token of %s; admins log in to the page at http://%s/\n", o.HTTPTokenFile, at)
 	}
 	served, err := b.SurfaceCost(o)
 	tokens.Release()

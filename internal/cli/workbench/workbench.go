@@ -47,6 +47,8 @@ type Workbench struct {
 	offer     offer.Offer
 	server    atomic.Pointer[serve.Server] // set once it serves
 	gateway   *gateway.Gateway             // to the other servers; nil without any
+	others    []gateway.Upstream           // these servers
+	beside    bool                         // the store is another workbench's, which closes it
 	log       *slog.Logger
 	lapses    lapses
 	off       []*toolfold.Family // the workbench's, if only other servers are served
@@ -67,18 +69,26 @@ func Open(c *cli.Context, o *settings.Options) (*Workbench, error) {
 // New returns a workbench with the tools of others. It opens nothing: the first call that needs the
 // store opens it.
 func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
+	return build(o, &Workbench{store: storage.Lazy(o.Store, o.StoreOptions()...), others: others})
+}
+
+// Beside returns a workbench with other options, on the store and with the servers of b. It has to be closed
+// before b.
+func (b *Workbench) Beside(o *settings.Options) (*Workbench, error) {
+	return build(o, &Workbench{store: b.store, others: b.others, beside: true})
+}
+
+// build completes a workbench that has its store and the servers.
+func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	if err := settings.CheckWorkbench(o.Options); err != nil {
 		return nil, env.UsageError("%v", err)
 	}
-	b := &Workbench{
-		env:       o.Env,
-		store:     storage.Lazy(o.Store, o.StoreOptions()...),
-		Workspace: workspace.Name(o.Files.Workspace, o.WorkspaceName, o.Trusted()),
-		retention: time.Duration(o.TaskRetentionDays) * 24 * time.Hour,
-		metrics:   serve.NewMetrics(),
-		log:       o.Env.Log(),
-		off:       o.Off(),
-	}
+	b.env = o.Env
+	b.Workspace = workspace.Name(o.Files.Workspace, o.WorkspaceName, o.Trusted())
+	b.retention = time.Duration(o.TaskRetentionDays) * 24 * time.Hour
+	b.metrics = serve.NewMetrics()
+	b.log = o.Env.Log()
+	b.off = o.Off()
 	var err error
 	b.tracing, err = telemetry.New(telemetry.Options{
 		Open: func(ctx context.Context) (trace.Store, error) {
@@ -110,7 +120,7 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 		return nil, err
 	}
 	options := o.SurfaceOptions()
-	options.ResultLimit, options.Strict, options.Rights, options.Log = o.ResultLimit, o.StrictNames, o.Rights(len(others) > 0), b.log
+	options.ResultLimit, options.Strict, options.Rights, options.Log = o.ResultLimit, o.StrictNames, o.Rights(len(b.others) > 0), b.log
 	options.Middleware = []call.Middleware{
 		b.metrics.Calls, b.notify, b.countLegacy, b.recordUpstreams, b.tracing.Calls, app.Policies(o.Files.Workspace, b.store.Open),
 	}
@@ -143,8 +153,8 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	}
 	b.offer = offer.Offer{
 		Caller: b.Runner, Discovery: b.Discovery, Workflows: host.Workflows(), Memory: o.Resources == "all",
-		Abilities: func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, b.holds(o.Store)) },
-		HasStore:  func() bool { return b.holds(o.Store) },
+		Abilities: func(ctx context.Context) (*ability.Service, error) { return host.Abilities(ctx, b.Holds(o.Store)) },
+		HasStore:  func() bool { return b.Holds(o.Store) },
 		Stored:    host.Stored,
 		OwnNotes:  host.OwnNotes,
 	}
@@ -155,15 +165,15 @@ func New(o *settings.Options, others []gateway.Upstream) (*Workbench, error) {
 	if err := b.PutValid(families...); err != nil {
 		return nil, err
 	}
-	if len(others) > 0 {
-		if err := b.openGateway(o, others); err != nil {
+	if len(b.others) > 0 {
+		if err := b.openGateway(o, b.others); err != nil {
 			return nil, err
 		}
 	}
 	if err := b.checkRules(o.Rules()); err != nil {
 		return nil, env.UsageError("%v", err)
 	}
-	b.printOff(o, len(others))
+	b.printOff(o, len(b.others))
 	return b, nil
 }
 
@@ -177,8 +187,8 @@ func notesLock() string {
 	return filepath.Join(dir, "notes")
 }
 
-// holds reports whether the store is open, or may have content.
-func (b *Workbench) holds(store string) bool {
+// Holds reports whether the store is open, or may have content.
+func (b *Workbench) Holds(store string) bool {
 	select {
 	case <-b.store.Opened():
 		return true
@@ -240,5 +250,7 @@ func (b *Workbench) Close() {
 	b.recording.Wait()
 	b.legacy.Close()
 	b.tracing.Close()
-	b.store.Close()
+	if !b.beside {
+		b.store.Close()
+	}
 }

@@ -103,7 +103,7 @@ var mayImport = map[string][]string{
 		"migration", "migration/files"},
 	"internal/cli/page": {".", "internal/", "internal/cli/env", "internal/cli/servers", "internal/cli/settings",
 		"internal/cli/workbench", "internal/storage", "tools/config", "tools/memory", "tools/session", "tools/task",
-		"tools/trace", "doctor", "gateway"},
+		"tools/trace", "doctor", "gateway", "serve"},
 	"internal/cli/scaffold": {"examples", "internal/cli/env"},
 	"internal/cli/serve": {"internal/", "internal/cli/env", "internal/cli/heap", "internal/cli/settings",
 		"internal/cli/workbench", "serve", "surface"},

@@ -1,0 +1,76 @@
+package page
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
+	"github.com/toolfold/toolfold/serve"
+)
+
+// Site returns the page for [serve.HTTP] of the command serve, which serves b. The first view that calls an action
+// makes a workbench of its own beside b. end ends the page, after the server and before b is closed.
+func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site func(http.Handler, serve.Login) http.Handler, end func()) {
+	own := ofPage(o)
+	beside := besides{of: b, options: own}
+	p := &Page{
+		machine: newMachine(c), version: env.Version(), log: env.Of(c).Log(), now: time.Now,
+		stored: func() bool { return b.Holds(own.Store) },
+		call: func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error) {
+			second, err := beside.open()
+			if err != nil {
+				return nil, err
+			}
+			return caller(second)(ctx, action, arguments)
+		},
+		activity: b.Activity,
+	}
+	site = func(next http.Handler, l serve.Login) http.Handler {
+		p.login = newLogin(p, l, next)
+		p.routes()
+		return p
+	}
+	return site, func() {
+		p.machine.close()
+		beside.close()
+	}
+}
+
+// besides is a workbench that is made by its first use.
+type besides struct {
+	of      *workbench.Workbench
+	options *settings.Options
+
+	mu   sync.Mutex
+	made *workbench.Workbench // nil before
+}
+
+// open returns the workbench. After an error the next call tries again.
+func (b *besides) open() (*workbench.Workbench, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.made == nil {
+		made, err := b.of.Beside(b.options)
+		if err != nil {
+			return nil, err
+		}
+		b.made = made
+	}
+	return b.made, nil
+}
+
+// close closes the workbench, if it was made.
+func (b *besides) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.made != nil {
+		b.made.Close()
+	}
+}

@@ -1,0 +1,136 @@
+//go:build unix
+
+package cli
+
+import (
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/toolfold/toolfold/internal/test/mcptest"
+	"github.com/toolfold/toolfold/internal/test/testwait"
+)
+
+// TestPageOverTheNetwork logs in to the page of a server over HTTP, and approves there what no client of the server
+// can approve, with any token.
+func TestPageOverTheNetwork(t *testing.T) {
+	m := newSandbox(t)
+	config := filepath.Join(m.home, "config", "toolfold", "config.json")
+	m.write(t, config, `{"upstreams":{"small":{"command":"small-mcp","args":["one"]}}}`)
+	m.learn(t)
+	m.write(t, config, `{"upstreams":{"small":{"command":"small-mcp","args":["two"]}}}`)
+	m.learn(t)
+	tokens := map[string]string{}
+	for name, flags := range map[string][]string{"me": {"--admin"}, "agent": nil} {
+		out, err := m.command(t, append([]string{"token", "add", name}, flags...)...).Output()
+		if err != nil {
+			t.Fatalf("%s %v", out, err)
+		}
+		tokens[name] = strings.TrimSpace(string(out))
+	}
+	// The store is in memory: only this process has the notes.
+	p := start(t, m.command(t, "serve", "--http=:0", "--store=memory:", "--workspace=."), nil)
+	testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), " tools, ") })
+	_, at, _ := strings.Cut(p.stderr.String(), "serving MCP at ")
+	at, _, _ = strings.Cut(at, "\n")
+	base := strings.TrimSuffix(at, "/mcp")
+	if !strings.HasPrefix(base, "http://127.0.0.1:") || !strings.Contains(p.stderr.String(), "log in to the page at "+base+"/\n") {
+		t.Fatalf("it serves at %s: %s", at, p.stderr.String())
+	}
+	held := func() bool {
+		out, err := m.command(t, "upstream", "approve", "small", "--dry-run").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v", out, err)
+		}
+		return strings.Contains(string(out), "get_item")
+	}
+
+	call := func(token, action, arguments string) string {
+		t.Helper()
+		answer, _ := mcptest.To(t, at).Post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool_call","arguments":{`+
+			`"name":"`+action+`","arguments":`+arguments+`},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+			`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			"Authorization", "Bearer "+token, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "tool_call")
+		return answer
+	}
+	for name, token := range tokens {
+		for _, action := range []string{"upstream.approve", "servers.approve", "approve", "page.approve", "small.approve"} {
+			answer := call(token, action, `{"server":"small"}`)
+			if !strings.Contains(answer, `"isError":true`) {
+				t.Errorf("%s calls %s: %s", name, action, answer)
+			}
+		}
+		r, err := http.NewRequest(http.MethodPost, base+"/servers/small/approve", strings.NewReader("tool=get_item"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusForbidden {
+			t.Errorf("%s approves by the address of the form: %d", name, answer.StatusCode)
+		}
+	}
+	if !held() {
+		t.Fatal("a client approved the tool")
+	}
+
+	b := &browser{t: t, base: base}
+	b.Jar, _ = cookiejar.New(nil)
+	b.Transport = asBrowser{}
+	page := b.get("/servers/small", http.StatusOK)
+	b.shows(page, "Log in", "token of an admin", `value="/servers/small"`)
+	b.shows(b.press(page, "log in", url.Values{"token": {tokens["agent"]}}, http.StatusForbidden), "No admin has this token")
+	page = b.press(page, "log in", url.Values{"token": {tokens["me"]}}, http.StatusOK)
+	b.shows(page, "Get an item of one.", "Get an item of two.", "log out")
+	if page = b.press(page, "approve get_item", nil, http.StatusOK); strings.Contains(page, "approve get_item") || held() {
+		t.Errorf("the approved tool is still held back: %s", page)
+	}
+
+	if answer := call(tokens["agent"], "memory.store", `{"key":"k","value":"of the agent"}`); strings.Contains(answer, `"isError":true`) {
+		t.Fatal(answer)
+	}
+	note := b.get("/note?key=k&namespace=default", http.StatusOK)
+	b.shows(note, "of the agent")
+	note = b.press(note, "store", url.Values{"value": {"of the user"}}, http.StatusOK)
+	note = b.press(note, "store", url.Values{"value": {"of the user again"}}, http.StatusOK)
+	b.shows(note, "of the user again", "<td>agent t<", "<td>me the page<")
+	var calls string
+	testwait.Until(t, "the call of the agent is recorded", func() bool {
+		calls = b.get("/calls", http.StatusOK)
+		return strings.Contains(calls, "memory.store")
+	})
+	if strings.Contains(calls, "memory.get") || strings.Contains(calls, "the page") {
+		t.Errorf("calls of the page are recorded: %s", calls)
+	}
+	b.shows(b.press(note, "log out", nil, http.StatusOK), "Log in")
+	b.shows(b.get("/", http.StatusOK), "Log in")
+
+	p.signal(t, syscall.SIGTERM)
+	<-p.ended
+	if p.ProcessState.ExitCode() != 0 {
+		t.Errorf("the server ended with %v: %s", p.ProcessState, p.stderr)
+	}
+}
+
+// asBrowser sends requests as browsers do.
+type asBrowser struct{}
+
+// RoundTrip implements [http.RoundTripper].
+func (asBrowser) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if r.Method == http.MethodPost {
+		r.Header.Set("Origin", r.URL.Scheme+"://"+r.URL.Host)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
