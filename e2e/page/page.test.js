@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 import { chromium } from 'playwright-core';
 
-import { Place, run, start } from '../lib/server.js';
+import { httpFor, Place, run, start } from '../lib/server.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(import.meta.url);
@@ -68,9 +68,8 @@ after(async () => {
   place?.remove();
 });
 
-/** A tab that has entered the page. It fails the test for what the browser reports, such as a breach of the policy. */
-async function tab(t) {
-  link = await openPage();
+/** A tab for pages of a base, with what its browser reports, such as a breach of the policy. */
+async function watched(t, base) {
   const context = await browser.newContext();
   t.after(() => context.close());
   const page = await context.newPage();
@@ -78,9 +77,21 @@ async function tab(t) {
   page.on('console', (message) => reports.push(message.text()));
   page.on('pageerror', (error) => reports.push(String(error)));
   page.on('dialog', (dialog) => { reports.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  page.on('request', (request) => { if (new URL(request.url()).origin !== new URL(link).origin) reports.push(`request to ${request.url()}`); });
-  await page.goto(link);
-  return { page, reports, at: (path) => new URL(path, link).href };
+  page.on('request', (request) => { if (new URL(request.url()).origin !== new URL(base).origin) reports.push(`request to ${request.url()}`); });
+  return { page, reports, at: (path) => new URL(path, base).href };
+}
+
+/** A tab that has entered the page by its link. */
+async function tab(t) {
+  link = await openPage();
+  const entered = await watched(t, link);
+  await entered.page.goto(link);
+  return entered;
+}
+
+/** What axe finds wrong with a view. */
+function violations(page) {
+  return page.evaluate(`${axe}; axe.run().then((r) => r.violations.map((v) => v.id + ': ' + v.nodes[0].html.slice(0, 200)))`);
 }
 
 test('each view, at two widths and in both colour schemes', async (t) => {
@@ -105,8 +116,7 @@ test('each view, at two widths and in both colour schemes', async (t) => {
         assert.equal(status, name === 'absent' ? 404 : 200, where);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
         assert.ok(wide <= 0, `${where} is ${wide} px wider than the window`);
-        const found = await page.evaluate(`${axe}; axe.run().then((r) => r.violations.map((v) => v.id + ': ' + v.nodes[0].html.slice(0, 200)))`);
-        assert.deepEqual(found, [], where);
+        assert.deepEqual(await violations(page), [], where);
         if (process.env.PAGE_SCREENSHOTS && width === 1280) {
           await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, `page-${name}-${colorScheme}.png`) });
         }
@@ -185,4 +195,55 @@ test('the link works once, and another site can do nothing', async (t) => {
   await page.route('http://evil.example/', (route) => route.fulfill({ contentType: 'text/html', body: '' }));
   await page.goto('http://evil.example/');
   assert.equal(await page.evaluate((url) => fetch(url, { credentials: 'include' }).then((r) => r.text(), () => 'refused'), at('/notes')), 'refused');
+});
+
+test('over a network: a login, a change, a logout', async (t) => {
+  const token = (await toolfold('token', 'add', 'me', '--admin')).stdout.trim();
+  t.after(() => toolfold('token', 'remove', 'me'));
+  const served = await httpFor(t, place);
+  const { page, reports, at } = await watched(t, served.base);
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width: 360, height: 900 });
+    await page.goto(at('/note?key=plan&namespace=default'));
+    assert.equal(new URL(page.url()).pathname, '/login');
+    assert.deepEqual(await violations(page), [], `the form to log in, ${colorScheme}`);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
+    assert.equal(await page.evaluate(() => document.activeElement.name), 'token');
+  }
+  assert.deepEqual(reports, []);
+  await page.keyboard.type('a wrong token');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('text=No admin has this token');
+  assert.deepEqual(reports.splice(0).filter((line) => !line.includes('403')), []);
+  await page.fill('input[name=token]', token);
+  await page.click('button:has-text("log in")');
+  await page.waitForURL(at('/note?key=plan&namespace=default'));
+  assert.deepEqual(await violations(page), [], 'a view with the button to log out');
+  await page.click('summary');
+  await page.fill('textarea', '{"steps": ["five"]}');
+  await page.click('button:has-text("store")');
+  await page.waitForSelector('pre:has-text("five")');
+  assert.deepEqual((await call('memory.get', { key: 'plan' })).value, { steps: ['five'] });
+
+  // Scripts cannot read the cookie. A page of another port of this machine, for which the browser sends it, can change nothing.
+  assert.equal(await page.evaluate(() => document.cookie), '');
+  const other = await httpFor(t, place);
+  const held = await page.context().newPage();
+  await held.route(`${other.base}/evil`, (route) => route.fulfill({
+    contentType: 'text/html', body: `<form method="post" action="${at('/do/memory.delete')}"><input name="key" value="plan"></form>`,
+  }));
+  await held.goto(`${other.base}/evil`);
+  const [answer] = await Promise.all([held.waitForResponse(at('/do/memory.delete')), held.evaluate(() => document.forms[0].submit())]);
+  assert.equal(answer.status(), 403);
+  assert.equal((await call('memory.get', { key: 'plan' })).found, true);
+
+  const [cookie] = (await page.context().cookies()).filter((c) => c.name === `toolfold-session-${new URL(served.base).port}`);
+  assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, 'Strict']);
+  await page.click('button:has-text("log out")');
+  await page.waitForURL(at('/login'));
+  await page.context().addCookies([cookie]);
+  await page.goto(at('/notes'));
+  assert.equal(new URL(page.url()).pathname, '/login');
+  assert.deepEqual(reports, []);
 });
