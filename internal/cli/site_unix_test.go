@@ -94,6 +94,9 @@ func TestPageOverTheNetwork(t *testing.T) {
 	if page = b.press(page, "approve get_item", nil, http.StatusOK); strings.Contains(page, "approve get_item") || held() {
 		t.Errorf("the approved tool is still held back: %s", page)
 	}
+	testwait.Until(t, "clients are served the approved definition", func() bool {
+		return strings.Contains(call(tokens["agent"], "tools.describe", `{"names":["small.get_item"]}`), "Get an item of two.")
+	})
 
 	if answer := call(tokens["agent"], "memory.store", `{"key":"k","value":"of the agent"}`); strings.Contains(answer, `"isError":true`) {
 		t.Fatal(answer)

@@ -159,8 +159,11 @@ func addToken(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.ErrWriter, "the token of %s, shown only now; callers send it as Authorization: Bearer TOKEN.\n"+
-		"Servers over HTTP read its hash in %s\n", name, path)
+	use := "callers send it as Authorization: Bearer TOKEN"
+	if made.Admin {
+		use = "it logs in to the page at / of serve --http. Keep it out of the configuration of clients"
+	}
+	fmt.Fprintf(c.App.ErrWriter, "the token of %s, shown only now; %s.\nServers over HTTP read its hash in %s\n", name, use, path)
 	_, err = fmt.Fprintln(c.App.Writer, token)
 	return err
 }
