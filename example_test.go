@@ -375,12 +375,12 @@ func ExampleAction_asks() {
 which books shall I take along to the beach
 which novels have I not read yet
 `
-	asked, err := toolfold.Mount(family, open)
+	withAsks, err := toolfold.Mount(family, open)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(find(asked, query)[0].Name)
+	fmt.Println(find(withAsks, query)[0].Name)
 	// Output:
 	// tools.find
 	// book.list

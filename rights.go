@@ -100,16 +100,16 @@ func (r *Rights) And(other *Rights) *Rights {
 // Narrow returns the text of the intersection of r and the rights stored with some work. r are the
 // rights of the caller that leaves or changes the work. An empty text means all rights. Rights
 // without a text are rejected, because they cannot be stored.
-func (r *Rights) Narrow(kept string) (string, error) {
+func (r *Rights) Narrow(stored string) (string, error) {
 	switch {
 	case r == nil:
-		return kept, nil
+		return stored, nil
 	case r.Text == "":
 		return "", Errorf(PermissionDenied, "your rights cannot be kept with a call that runs later").WithHint("call the action itself")
-	case kept == "":
+	case stored == "":
 		return r.Text, nil
 	}
-	return uniteLines(kept, r.Text), nil
+	return uniteLines(stored, r.Text), nil
 }
 
 // uniteLines adds to text the lines of more that it lacks.

@@ -35,15 +35,15 @@ func (f Filled) Accepted() bool { return f.Action == "accept" }
 // User asks the user of the client that made the call. If the client cannot ask, the error is a
 // [*toolfold.Error] with the code CLIENT_LACKS. Other errors may be shown to the caller too.
 func User(ctx context.Context, f Form) (Filled, error) {
-	asked := callctx.ClientOf(ctx)
-	if asked == nil || !asked.Offers(callctx.MethodElicit) {
+	client := callctx.ClientOf(ctx)
+	if client == nil || !client.Offers(callctx.MethodElicit) {
 		return Filled{}, lacking("elicitation", "cannot ask its user")
 	}
 	schema, err := judge.Compile("form "+f.Name, f.Schema)
 	if err != nil {
 		return Filled{}, err
 	}
-	raw, err := asked.Ask(ctx, callctx.Question{Key: f.Name, Method: callctx.MethodElicit, Params: map[string]any{
+	raw, err := client.Ask(ctx, callctx.Question{Key: f.Name, Method: callctx.MethodElicit, Params: map[string]any{
 		"message": f.Text, "requestedSchema": f.Schema,
 	}})
 	if err != nil {
@@ -76,19 +76,19 @@ type Root struct {
 // not declare roots, the error is a [*toolfold.Error] with the code CLIENT_LACKS. Other errors may
 // be shown to the caller too.
 func Roots(ctx context.Context) ([]Root, error) {
-	asked := callctx.ClientOf(ctx)
-	if asked == nil || !asked.Offers(callctx.MethodRoots) {
+	client := callctx.ClientOf(ctx)
+	if client == nil || !client.Offers(callctx.MethodRoots) {
 		return nil, lacking("roots", "does not report its folders")
 	}
-	raw, err := asked.Ask(ctx, callctx.Question{Key: "roots", Method: callctx.MethodRoots})
+	raw, err := client.Ask(ctx, callctx.Question{Key: "roots", Method: callctx.MethodRoots})
 	if err != nil {
 		return nil, err
 	}
-	var said struct{ Roots []Root }
-	if err := json.Unmarshal(raw, &said); err != nil {
+	var answer struct{ Roots []Root }
+	if err := json.Unmarshal(raw, &answer); err != nil {
 		return nil, fmt.Errorf("reading the client's roots: %w", err)
 	}
-	return said.Roots, nil
+	return answer.Roots, nil
 }
 
 // lacking returns the error that names the capability which the client has to declare.

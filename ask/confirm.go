@@ -14,8 +14,8 @@ const Declined = "USER_DECLINED"
 // CanAsk reports whether [User] and [Confirm] reach a user. They do not in steps of agents and
 // workflows, or in tasks, except calls that became a task for their client.
 func CanAsk(ctx context.Context) bool {
-	asked := callctx.ClientOf(ctx)
-	return asked != nil && asked.Offers(callctx.MethodElicit)
+	client := callctx.ClientOf(ctx)
+	return client != nil && client.Offers(callctx.MethodElicit)
 }
 
 // Confirm asks the user to approve the change that text describes. If the user declines or does not

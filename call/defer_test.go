@@ -45,8 +45,8 @@ func TestOwnWarnings(t *testing.T) {
 	if string(first.Content) != want {
 		t.Errorf("answered\n%s, want\n%s", first.Content, want)
 	}
-	kept := r.Call(t.Context(), "door.check", json.RawMessage(`{}`))
-	if again := r.Recall(t.Context(), name, json.RawMessage(args), kept.Content, false); string(again.Content) != want {
+	result := r.Call(t.Context(), "door.check", json.RawMessage(`{}`))
+	if again := r.Recall(t.Context(), name, json.RawMessage(args), result.Content, false); string(again.Content) != want {
 		t.Errorf("a kept result is answered\n%s, want\n%s", again.Content, want)
 	}
 }
@@ -58,14 +58,14 @@ func TestPreviewsRunAtOnce(t *testing.T) {
 	ctx := call.WithDeferral(t.Context(), func(context.Context, *call.Call) (toolfold.Answer, bool) {
 		return toolfold.Answer{Content: json.RawMessage(`{"task":1}`)}, true
 	})
-	const ran, kept = `{"checked":1,"warnings":["a hinge is loose"]}`, `{"task":1}`
+	const result, task = `{"checked":1,"warnings":["a hinge is loose"]}`, `{"task":1}`
 	for _, c := range []struct{ name, args, want string }{
-		{"door_check_all", `{"dryRun":true}`, ran},
-		{"door_check_all", `{"dryRun":false}`, kept},
-		{"door_check_all", `{}`, kept},
-		{"door", `{"action":"check","params":{"dryRun":true}}`, ran},
-		{"door", `{"action":"check","params":"{\"dryRun\":\"true\"}"}`, ran},
-		{"door.check", `{"dryRun":null}`, kept},
+		{"door_check_all", `{"dryRun":true}`, result},
+		{"door_check_all", `{"dryRun":false}`, task},
+		{"door_check_all", `{}`, task},
+		{"door", `{"action":"check","params":{"dryRun":true}}`, result},
+		{"door", `{"action":"check","params":"{\"dryRun\":\"true\"}"}`, result},
+		{"door.check", `{"dryRun":null}`, task},
 	} {
 		if got := r.Call(ctx, c.name, json.RawMessage(c.args)); string(got.Content) != c.want {
 			t.Errorf("%s %s is answered %s, want %s", c.name, c.args, got.Content, c.want)

@@ -146,9 +146,9 @@ func TestStrictNamesAreTheListed(t *testing.T) {
 	for _, o := range []surface.Options{{Tier: toolfold.Core}, {Tier: toolfold.Standard}, {Level: lazy.Search}, {}} {
 		o.Strict = true
 		b := workbench.New(t, o)
-		listed := map[string]bool{}
+		tools := map[string]bool{}
 		for _, l := range b.Discovery.List(t.Context()) {
-			listed[l.Name] = true
+			tools[l.Name] = true
 		}
 		refused := 0
 		for _, f := range b.Families() {
@@ -158,8 +158,8 @@ func TestStrictNamesAreTheListed(t *testing.T) {
 			e := entry.Select(f.Actions[0])
 			answer := b.Client.Call(t.Context(), f.Name, e.Example())
 			unknown := answer.Err != nil && answer.Err.Code == toolfold.UnknownTool
-			if unknown == listed[f.Name] || unknown && !strings.Contains(answer.Err.Hint, "tool_call") {
-				t.Errorf("tier %v, listing %s: %s, listed %t, answers %.200s", o.Tier, o.Level, f.Name, listed[f.Name], answer.Content)
+			if unknown == tools[f.Name] || unknown && !strings.Contains(answer.Err.Hint, "tool_call") {
+				t.Errorf("tier %v, listing %s: %s, listed %t, answers %.200s", o.Tier, o.Level, f.Name, tools[f.Name], answer.Content)
 			}
 			if !unknown {
 				continue

@@ -324,7 +324,7 @@ func (p *checkResult) judgeNames(t *target, args *arguments, filled bool) {
 		}
 		problem := toolfold.Problem{Path: jsonx.Pointer("", name)}
 		switch {
-		case filled && (saysNothing(value) || isDefault) && t.tool.params()[name]:
+		case filled && (isEmpty(value) || isDefault) && t.tool.params()[name]:
 			continue
 		case len(owners) > 0 && t.Legacy:
 			p.warn("%s has no parameter %q: ignored", t.Title(), shorten.Quoted(name))
@@ -397,9 +397,9 @@ func (t *target) siblings(name string, value any) (owners []string, isDefault bo
 	return s.owners, slices.ContainsFunc(s.defaults, func(d json.RawMessage) bool { return bytes.Equal(d, sent) })
 }
 
-// saysNothing reports whether a value is empty, false or 0, as strict hosts
+// isEmpty reports whether a value is empty, false or 0, as strict hosts
 // fill in what they have to send.
-func saysNothing(value any) bool {
+func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case bool:
 		return !v
@@ -479,7 +479,7 @@ func (p *checkResult) mend(t *target, args *arguments, problems []toolfold.Probl
 				continue
 			}
 			for want := range strings.SplitSeq(problem.Want, judge.TypeOr) {
-				mended, text, ok := convert(value, want)
+				converted, text, ok := convert(value, want)
 				if !ok {
 					continue
 				}
@@ -489,9 +489,9 @@ func (p *checkResult) mend(t *target, args *arguments, problems []toolfold.Probl
 				args.touch(top, text) // what a caller wrote as text keeps its order
 				if list, isList := holder.([]any); isList {
 					i, _ := strconv.Atoi(last)
-					list[i] = mended
+					list[i] = converted
 				} else {
-					holder.(map[string]any)[last] = mended
+					holder.(map[string]any)[last] = converted
 				}
 				changed = true
 				break
@@ -523,7 +523,7 @@ func (t *target) ofText(name string, value any) map[string]any {
 
 // convert reads value as the wanted JSON type where it can only mean that. The
 // text is the JSON that a string held.
-func convert(value any, want string) (mended any, text json.RawMessage, ok bool) {
+func convert(value any, want string) (converted any, text json.RawMessage, ok bool) {
 	written, isText := value.(string)
 	switch {
 	case want == "array" && !isText:

@@ -152,19 +152,19 @@ func runsReadOn(t *testing.T, b *workbench.Bench) {
 	if len(first.Content) > callctx.DefaultRoom {
 		t.Errorf("an answer of %d bytes", len(first.Content))
 	}
-	var told struct {
+	var answer struct {
 		Output   struct{ S struct{ Value string } }
 		Warnings []string
 	}
-	if err := json.Unmarshal(first.Content, &told); err != nil || len(told.Warnings) != 1 {
+	if err := json.Unmarshal(first.Content, &answer); err != nil || len(answer.Warnings) != 1 {
 		t.Fatalf("%v: %.500s", err, first.Content)
 	}
-	named := regexp.MustCompile(`tools (\{"action":"rest","params":\{"id":"[^"]+"\}\})`).FindStringSubmatch(told.Warnings[0])
-	next := leadsOn.FindStringSubmatch(told.Warnings[0])
+	named := regexp.MustCompile(`tools (\{"action":"rest","params":\{"id":"[^"]+"\}\})`).FindStringSubmatch(answer.Warnings[0])
+	next := leadsOn.FindStringSubmatch(answer.Warnings[0])
 	if named == nil || next == nil {
-		t.Fatalf("the warning does not lead on: %s", told.Warnings[0])
+		t.Fatalf("the warning does not lead on: %s", answer.Warnings[0])
 	}
-	got := beforeCut(t, told.Output.S.Value)
+	got := beforeCut(t, answer.Output.S.Value)
 	for range 20 {
 		args := strings.TrimSuffix(named[1], "}") + fmt.Sprintf(`,"include_fields":[%q]}`, next[1])
 		answer := b.Client.Call(t.Context(), "tools", json.RawMessage(args))

@@ -111,8 +111,8 @@ func TestReply(t *testing.T) {
 		if answer.Kept != "1" {
 			t.Errorf("%s: the answer is kept as %q", name, answer.Kept)
 		}
-		said := strings.Contains(string(answer.Reply), "tools.rest 1 has it for a while")
-		if len(answer.Reply) > 2700 || !said || !strings.Contains(string(whole), long) {
+		hasRest := strings.Contains(string(answer.Reply), "tools.rest 1 has it for a while")
+		if len(answer.Reply) > 2700 || !hasRest || !strings.Contains(string(whole), long) {
 			t.Errorf("%s is answered with %d bytes, of %d kept: %s", name, len(answer.Reply), len(whole), answer.Reply)
 		}
 		if name == "JSON" && (answer.Err == nil || !strings.Contains(string(answer.Reply), `"isError":true`)) {

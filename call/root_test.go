@@ -102,10 +102,10 @@ func FuzzRootSchema(f *testing.F) {
 			if !failed {
 				continue
 			}
-			told := len(got.Error.Problems) > 0 && !slices.ContainsFunc(got.Error.Problems, func(p toolfold.Problem) bool {
+			hasReasons := len(got.Error.Problems) > 0 && !slices.ContainsFunc(got.Error.Problems, func(p toolfold.Problem) bool {
 				return strings.HasSuffix(p.Text(), " is wrong") || strings.Contains(p.Text(), "must be ,")
 			})
-			if got.Error.Code != toolfold.InvalidInput || !told {
+			if got.Error.Code != toolfold.InvalidInput || !hasReasons {
 				t.Fatalf("%s %s: %s", schema, args, content)
 			}
 		}

@@ -66,13 +66,13 @@ func wholeNames(a *toolfold.Action) []string {
 // senseOf returns words in the singular, sorted, without filler words.
 func senseOf(words []string) string {
 	sense := singulars(words)
-	telling := slices.DeleteFunc(slices.Clone(sense), func(word string) bool {
+	significant := slices.DeleteFunc(slices.Clone(sense), func(word string) bool {
 		return slices.Contains([]string{"a", "an", "the", "of", "for", "to", "in", "on", "and", "api"}, word)
 	})
-	if len(telling) == 0 {
-		telling = sense
+	if len(significant) == 0 {
+		significant = sense
 	}
-	return strings.Join(slices.Compact(telling), " ")
+	return strings.Join(slices.Compact(significant), " ")
 }
 
 // singulars returns words in the singular, sorted.
@@ -163,27 +163,27 @@ func (m meaning) redirect(spelling, name string, args *arguments) (*target, *too
 }
 
 // otherHalf reports whether two tools are the reading and the writing tool of one family.
-func otherHalf(asked, tool string) bool {
+func otherHalf(a, b string) bool {
 	family := func(name string) string { return strings.TrimSuffix(strings.TrimSuffix(name, "_write"), "_read") }
-	return family(asked) == family(tool)
+	return family(a) == family(b)
 }
 
 // elsewhere returns the error for a call of the wrong tool, or of no tool if spelling is empty.
-func (t *target) elsewhere(asked, name string) *toolfold.Error {
+func (t *target) elsewhere(spelling, name string) *toolfold.Error {
 	instead := "the tool " + t.Tool
 	if t.Selector != "" {
 		instead = fmt.Sprintf("%s with action %q", t.Tool, t.Selector)
 	}
 	err := &toolfold.Error{Code: toolfold.InvalidAction}
 	switch {
-	case asked == "":
+	case spelling == "":
 		err.Code, err.Message = toolfold.UnknownTool, fmt.Sprintf("there is no tool %q: call %s", shorten.Quoted(name), instead)
 		t.explain(err)
 		return err
-	case t.Selector == name && t.Tool != asked:
+	case t.Selector == name && t.Tool != spelling:
 		err.Message = fmt.Sprintf("%s is an action of %s", name, t.Tool)
 	default:
-		err.Message = fmt.Sprintf("%s has no action %q: call %s", asked, shorten.Quoted(name), instead)
+		err.Message = fmt.Sprintf("%s has no action %q: call %s", spelling, shorten.Quoted(name), instead)
 	}
 	err.Problems = []toolfold.Problem{{Path: "/" + callctx.ArgAction, Kind: toolfold.ProblemStray, BelongsTo: []string{t.Tool}}}
 	t.explain(err)

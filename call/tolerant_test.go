@@ -139,8 +139,8 @@ func TestListsRefuseNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, level := range lazy.Levels()[1:] {
-			listed := surface.List([]*toolfold.Family{f}, surface.Options{Level: level})[0].InputSchema
-			shown, err := judge.Compile("x", listed)
+			inputSchema := surface.List([]*toolfold.Family{f}, surface.Options{Level: level})[0].InputSchema
+			shown, err := judge.Compile("x", inputSchema)
 			if err != nil {
 				t.Fatalf("%s at %s: %v", schema, level, err)
 			}
@@ -152,7 +152,7 @@ func TestListsRefuseNothing(t *testing.T) {
 				}
 				nothing := value == "null" && (strings.Contains(schema, "{}") || strings.Contains(schema, `"default":null`))
 				if err := shown.Schema.Validate(decoded); err != nil && !nothing {
-					t.Errorf("%s takes %s, and is listed at %s as %s: %v", schema, value, level, listed, err)
+					t.Errorf("%s takes %s, and is listed at %s as %s: %v", schema, value, level, inputSchema, err)
 				}
 				if content, failed := callForeign(t, whole, args); failed || content != args {
 					t.Errorf("%s takes %s, and a call is answered %s", schema, value, content)

@@ -33,7 +33,7 @@ func TestHintsOfSplitTools(t *testing.T) {
 	for _, f := range b.Families() {
 		for _, a := range f.Actions {
 			for _, tool := range []string{f.Name, f.Name + "_write"} {
-				listed, ok := hints[tool]
+				promise, ok := hints[tool]
 				if !ok || f.Bare || a.Apart {
 					continue
 				}
@@ -45,9 +45,9 @@ func TestHintsOfSplitTools(t *testing.T) {
 					t.Errorf("%s runs %s: %v; it answered %s", tool, a.FullName(), runs, answer.Content)
 				}
 				has := a.Hints()
-				if runs && (listed.ReadOnly && !has.ReadOnly || has.Destructive && !listed.Destructive || listed.Idempotent && !has.Idempotent ||
-					has.OpenWorld && !listed.OpenWorld) {
-					t.Errorf("%s says %+v and runs %s, which is %+v", tool, listed, a.FullName(), has)
+				if runs && (promise.ReadOnly && !has.ReadOnly || has.Destructive && !promise.Destructive || promise.Idempotent && !has.Idempotent ||
+					has.OpenWorld && !promise.OpenWorld) {
+					t.Errorf("%s says %+v and runs %s, which is %+v", tool, promise, a.FullName(), has)
 				}
 			}
 		}
@@ -184,8 +184,8 @@ func TestDiscoveryOfSplitTools(t *testing.T) {
 func TestRightsOfSplitTools(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		rules         permission.Rules
-		listed, never string
+		rules        permission.Rules
+		tool, absent string
 	}{
 		{permission.Rules{Deny: []string{"memory_write"}}, "memory", "memory_write"},
 		{permission.Rules{Deny: []string{"mcp__toolfold__memory_write"}}, "memory", "memory_write"},
@@ -199,7 +199,7 @@ func TestRightsOfSplitTools(t *testing.T) {
 		for _, l := range b.Discovery.List(t.Context()) {
 			names[l.Name] = true
 		}
-		if !names[test.listed] || names[test.never] {
+		if !names[test.tool] || names[test.absent] {
 			t.Errorf("%+v lists %v", test.rules, names)
 		}
 	}
@@ -212,9 +212,9 @@ func TestEveryActionAlone(t *testing.T) {
 	t.Parallel()
 	for _, level := range lazy.Levels() {
 		b := workbench.New(t, surface.Options{Level: level, Fold: consolidate.None})
-		listed := map[string]lazy.ListedTool{}
+		tools := map[string]lazy.ListedTool{}
 		for _, l := range b.Discovery.List(t.Context()) {
-			listed[l.Name] = l
+			tools[l.Name] = l
 		}
 		for _, f := range b.Families() {
 			for _, a := range f.Actions {
@@ -225,11 +225,11 @@ func TestEveryActionAlone(t *testing.T) {
 				case a.Apart:
 					name = a.Legacy[0].Name
 				}
-				l, ok := listed[name]
+				l, ok := tools[name]
 				if shown := level != lazy.Search || f.Tier == toolfold.Core || f.Category == callctx.Discovery; ok != shown {
 					t.Errorf("%s: %s is listed: %v", level, name, ok)
 				}
-				delete(listed, name)
+				delete(tools, name)
 				if ok && l.Hints != a.Hints() {
 					t.Errorf("%s has the hints %+v", name, l.Hints)
 				}
@@ -247,7 +247,7 @@ func TestEveryActionAlone(t *testing.T) {
 				}
 			}
 		}
-		for name := range listed {
+		for name := range tools {
 			t.Errorf("%s: %s is listed too", level, name)
 		}
 	}

@@ -161,24 +161,24 @@ const listedValues = 9
 
 // listEnumsOnce removes enums that are long or were listed before. A model finds them at the first
 // use, in a description or in the error about a wrong value.
-func listEnumsOnce(params []toolfold.Param, listed map[string]bool) {
+func listEnumsOnce(params []toolfold.Param, seen map[string]bool) {
 	for i := range params {
 		p := &params[i]
 		if values := strings.Join(p.Enum, " "); len(p.Enum) > 0 {
-			if listed[values] || len(p.Enum) > listedValues {
+			if seen[values] || len(p.Enum) > listedValues {
 				p.Enum = nil
 			}
-			listed[values] = true
+			seen[values] = true
 		}
 		for _, inner := range []*toolfold.Param{p.Items, p.Values} {
 			if inner != nil {
 				element := []toolfold.Param{*inner}
-				listEnumsOnce(element, listed)
+				listEnumsOnce(element, seen)
 				*inner = element[0]
 			}
 		}
-		listEnumsOnce(p.Required, listed)
-		listEnumsOnce(p.Optional, listed)
+		listEnumsOnce(p.Required, seen)
+		listEnumsOnce(p.Optional, seen)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/toolfold/toolfold/internal/text/tokens"
 )
 
-// A list is reported from heavyList tokens on, a single tool from heavyTool on. keptText is enough
+// A list is reported from heavyList tokens on, a single tool from heavyTool on. minText is enough
 // tokens of a description to choose a tool by.
 const (
 	heavyList = 2000
 	heavyTool = 1200
-	keptText  = 100
+	minText   = 100
 	heaviest  = 3 // number of tools in the finding
 )
 
@@ -48,7 +48,7 @@ func findHeavy(l List, s Server) ([]Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		saved.description += max(0, w.description-keptText)
+		saved.description += max(0, w.description-minText)
 		saved.texts += w.texts
 		saved.enums += w.enums
 		f.Where = append(f.Where, fmt.Sprintf("%s (%d: description %d, texts of parameters %d, enum %d)",
@@ -67,7 +67,7 @@ func findHeavy(l List, s Server) ([]Finding, error) {
 		text   string
 		tokens int
 	}{
-		{fmt.Sprintf("descriptions of %d tokens save", keptText), saved.description},
+		{fmt.Sprintf("descriptions of %d tokens save", minText), saved.description},
 		{"leaving out texts that repeat names of parameters saves up to", saved.texts},
 		{"leaving enums to errors saves up to", saved.enums},
 	} {

@@ -157,9 +157,9 @@ func (l List) TokensIn(host string) (int, error) {
 
 // ListOf returns the list of one of our own surfaces. families is the number of tools that the
 // surface has at any level.
-func ListOf(server, instructions string, listed []lazy.ListedTool, families int) List {
-	l := List{Server: server, Instructions: instructions, Unlisted: max(0, families-len(listed))}
-	for _, t := range listed {
+func ListOf(server, instructions string, tools []lazy.ListedTool, families int) List {
+	l := List{Server: server, Instructions: instructions, Unlisted: max(0, families-len(tools))}
+	for _, t := range tools {
 		h := t.Hints
 		l.Tools = append(l.Tools, Tool{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema,
 			Annotations: &Annotations{&h.ReadOnly, &h.Destructive, &h.Idempotent, &h.OpenWorld}})

@@ -41,7 +41,7 @@ func TestServedInALine(t *testing.T) {
 		Cost: doctor.Cost{Tools: 56, Tokens: 3531}, Own: doctor.Cost{Tools: 18}, Folded: doctor.Cost{Tools: 38}, Servers: 14,
 		Raw: &doctor.Cost{Tokens: 1062716}, Fails: []string{"acme"},
 	}
-	waiting := doctor.SurfaceCost{Cost: doctor.Cost{Tools: 3, Tokens: 999}, Servers: 1, HeldTools: 1, Fails: []string{"a", "b"},
+	partial := doctor.SurfaceCost{Cost: doctor.Cost{Tools: 3, Tokens: 999}, Servers: 1, HeldTools: 1, Fails: []string{"a", "b"},
 		Unasked: []string{"c"}}
 	set := all
 	set.Set, set.Fails = "dev", nil
@@ -50,7 +50,7 @@ func TestServedInALine(t *testing.T) {
 		"18 tools, 1,045 tokens": own,
 		"56 tools, 3,531 tokens: 18 of toolfold, 38 of 14 servers (1,062,716 as they are); 1 server fails: acme": all,
 		"3 tools, 999 tokens: 0 of toolfold, 0 of 1 server; 1 tool is held back; 2 servers fail: a, b; " +
-			"1 server has not listed tools yet: c": waiting,
+			"1 server has not listed tools yet: c": partial,
 	} {
 		if got := s.String(); got != want {
 			t.Errorf("%s, want %s", got, want)

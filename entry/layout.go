@@ -226,8 +226,8 @@ func (e *Entry) inputSchema() ordered.Map {
 	l := e.layout()
 	foreign, _, ok := judge.Object(e.Action.Input)
 	if ok && l.nest == "" {
-		listed, _ := judge.ListedSchema(foreign) // the gateway says where it is not whole
-		return listed
+		schema, _ := judge.ListedSchema(foreign) // the gateway says where it is not whole
+		return schema
 	}
 	beside, inside := e.Required(), []toolfold.Param(nil)
 	if l.nest != "" && !l.besides {
@@ -243,8 +243,8 @@ func (e *Entry) inputSchema() ordered.Map {
 		if l.text {
 			below += "/contentSchema"
 		}
-		listed, _ := judge.ListedSchema(foreign)
-		nested = judge.Nested(listed, below)
+		schema, _ := judge.ListedSchema(foreign)
+		nested = judge.Nested(schema, below)
 	}
 	if l.text {
 		// The words of JSON Schema for a text that holds JSON.

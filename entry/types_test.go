@@ -195,7 +195,7 @@ func TestTypesOfLists(t *testing.T) {
 					schema.Set("required", []string{"p"})
 					raw := m.Value.(json.RawMessage)
 					shape := typeOf(t, string(ordered.MustJSON(schema)))
-					if vague.MatchString(shape) && saysMore(raw, shape) {
+					if vague.MatchString(shape) && hasMore(raw, shape) {
 						t.Errorf("%s: %s of %s is shown as %s: %s", filepath.Base(file), m.Key, tool.Name, shape, raw)
 					}
 				}
@@ -204,8 +204,8 @@ func TestTypesOfLists(t *testing.T) {
 	}
 }
 
-// saysMore reports whether a schema has alternatives or values that a vague type omits.
-func saysMore(schema json.RawMessage, shape string) bool {
+// hasMore reports whether a schema has alternatives or values that a vague type omits.
+func hasMore(schema json.RawMessage, shape string) bool {
 	var s struct {
 		Type                any
 		Items               json.RawMessage
@@ -218,7 +218,7 @@ func saysMore(schema json.RawMessage, shape string) bool {
 		return false
 	}
 	if s.Items != nil {
-		return saysMore(s.Items, shape)
+		return hasMore(s.Items, shape)
 	}
 	_, types := s.Type.([]any)
 	more := types || len(s.AnyOf)+len(s.OneOf)+len(s.AllOf)+len(s.Enum) > 0 || s.Const != nil || s.Ref != ""

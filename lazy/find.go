@@ -89,20 +89,20 @@ const describedText = 120
 // bound keeps the best results that fit into findRoom and names the rest.
 func bound(out *FindOut) {
 	room := findRoom - estimate.Tokens(ordered.MustJSON(FindOut{Also: out.Also, Away: out.Away, Hint: out.Hint}))
-	kept, whole := 0, 0 // results that fit next to the names of the rest; tokens of all results
+	count, whole := 0, 0 // results that fit next to the names of the rest; tokens of all results
 	for i, f := range out.Results {
-		if whole += estimate.Tokens(ordered.MustJSON(f)); i == kept && (i == 0 || whole <= room-namesRoom) {
-			kept++
+		if whole += estimate.Tokens(ordered.MustJSON(f)); i == count && (i == 0 || whole <= room-namesRoom) {
+			count++
 		}
 	}
 	if whole <= room {
 		return
 	}
 	var others []string
-	for _, f := range out.Results[kept:] {
+	for _, f := range out.Results[count:] {
 		others = append(others, f.Name)
 	}
-	out.Results, out.Further = out.Results[:kept], named(others, namesRoom)
+	out.Results, out.Further = out.Results[:count], named(others, namesRoom)
 }
 
 // named joins the names that fit into room tokens, at least one, and counts the rest.

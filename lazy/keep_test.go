@@ -106,9 +106,9 @@ func TestAbsent(t *testing.T) {
 	if got := find(t.Context()); !strings.Contains(got, `"away":"gone (it does not start)"`) {
 		t.Errorf("found: %s", got)
 	}
-	asked := string(s.Client.Call(t.Context(), "tools", json.RawMessage(`{"action":"find","query":"list tools","server":"idle"}`)).Content)
-	if !strings.Contains(asked, `"away":"idle (it has not listed its tools yet)"`) {
-		t.Errorf("of an idle server: %s", asked)
+	answer := string(s.Client.Call(t.Context(), "tools", json.RawMessage(`{"action":"find","query":"list tools","server":"idle"}`)).Content)
+	if !strings.Contains(answer, `"away":"idle (it has not listed its tools yet)"`) {
+		t.Errorf("of an idle server: %s", answer)
 	}
 	limited := callctx.With(t.Context(), toolfold.Origin{Rights: &toolfold.Rights{Allows: func(*toolfold.Action) bool { return true }}})
 	if got := list(limited); strings.Contains(got, "gone") {

@@ -205,15 +205,15 @@ func TestFindReportsNoFit(t *testing.T) {
 		}
 	}
 	for i, queries := range nothing {
-		said := 0.0
+		hints := 0.0
 		for _, q := range queries {
 			if !fits(q) {
-				said++
+				hints++
 			} else if i == 0 {
 				t.Logf("fits: %s", q)
 			}
 		}
-		share := said / float64(len(queries))
+		share := hints / float64(len(queries))
 		t.Logf("half %d: of %d requests that nothing answers, %.2f are told so", i+1, len(queries), share)
 		if share < 0.70 {
 			t.Errorf("want 0.70")
@@ -260,27 +260,27 @@ func TestAsksAreNotTheQueries(t *testing.T) {
 // Every action has a query that asks for it, and no query asks for another.
 func TestQueriesAskForActions(t *testing.T) {
 	t.Parallel()
-	known, asked := map[string]bool{}, map[string]bool{}
+	known, expected := map[string]bool{}, map[string]bool{}
 	for _, f := range workbench.New(t, surface.Options{}).Families() {
 		for _, a := range f.Actions {
 			known[a.FullName()] = true
 		}
 	}
-	check := func(queries []labelledQuery, asked map[string]bool) {
+	check := func(queries []labelledQuery, expected map[string]bool) {
 		for _, q := range queries {
 			for _, name := range q.right {
-				asked[name] = true
+				expected[name] = true
 				if !known[name] {
 					t.Errorf("%q expects %s, which is no action", q.query, name)
 				}
 			}
 		}
 	}
-	check(readQueries(t, queriesFile), asked)
+	check(readQueries(t, queriesFile), expected)
 	check(readQueries(t, tradesFile), map[string]bool{})
 	check(readQueries(t, unreadFile), map[string]bool{})
 	for name := range known {
-		if !asked[name] {
+		if !expected[name] {
 			t.Errorf("no query asks for %s: add some to testdata/queries.txt", name)
 		}
 	}

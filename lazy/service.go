@@ -173,8 +173,8 @@ func (s *Service) Load(ctx context.Context, in LoadIn) (LoadOut, error) {
 			}
 		}
 	}
-	listed := s.discovery.Active(ctx).Listed
-	out.Listed = len(out.Loaded) > 0 && !slices.ContainsFunc(out.Loaded, func(name string) bool { return !slices.Contains(listed, name) })
+	tools := s.discovery.Active(ctx).Listed
+	out.Listed = len(out.Loaded) > 0 && !slices.ContainsFunc(out.Loaded, func(name string) bool { return !slices.Contains(tools, name) })
 	out.Note = s.discovery.Note(ctx, out.Loaded)
 	return out, nil
 }

@@ -60,7 +60,7 @@ func TestRestrainedActions(t *testing.T) {
 					t.Errorf("%s: %s", action, answer.Content)
 				}
 				_, err := os.Stat(ran)
-				if said := strings.Contains(string(answer.Content), "only reads (readOnly)"); (err == nil) != test.runs || said == test.runs {
+				if isRefused := strings.Contains(string(answer.Content), "only reads (readOnly)"); (err == nil) != test.runs || isRefused == test.runs {
 					t.Errorf("%s: a program ran %t, want %t: %s", action, err == nil, test.runs, answer.Content)
 				}
 			}

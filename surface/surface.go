@@ -176,8 +176,8 @@ type snapshot struct {
 
 // viewKey holds the parts of a caller's rights that a view depends on.
 type viewKey struct {
-	text string
-	told bool
+	text         string
+	showsReasons bool
 }
 
 // maxViews limits the views of a snapshot; beyond it the cache is cleared.
@@ -263,15 +263,15 @@ func (s *Surface) newView(now *snapshot, r *toolfold.Rights) *view {
 	within := s.rights.Bounds().And(r.Bounds())
 	there := within.Filter(now.families)
 	families := r.Filter(s.rights.Filter(there))
-	listed := Tools(families, s.options)
+	tools := Tools(families, s.options)
 	var disabled []entry.Tool
 	if r != nil || s.rights != nil {
 		disabled = slices.DeleteFunc(Tools(there, s.options), func(t entry.Tool) bool {
-			return slices.ContainsFunc(listed, func(other entry.Tool) bool { return other.Name == t.Name })
+			return slices.ContainsFunc(tools, func(other entry.Tool) bool { return other.Name == t.Name })
 		})
 	}
 	v := &view{resolvers: sync.OnceValue(func() resolvers { return s.resolversOf(now, families, r) })}
-	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: listed,
+	v.View = lazy.NewView(lazy.ViewOptions{Level: s.Level, Tier: s.Tier, Families: families, Catalogue: s.catalogue, Tools: tools,
 		Disabled: disabled, Refused: s.exclusions(there, r), Within: within, Names: v, Absence: func(name string) *toolfold.Error {
 			return v.resolvers().names.Absence(name)
 		}})
@@ -312,10 +312,10 @@ func (s *Surface) resolversOf(now *snapshot, families []*toolfold.Family, r *too
 		return call.NewResolver(withAlso(now.families, slices.Concat(list, old, call.FullNames(families))))
 	}
 	all := sync.OnceValue(func() *call.Resolver { return s.options.resolverOf(now.families) })
-	within, told := s.rights.Bounds().And(r.Bounds()), r == nil || r.Told
+	within, showsReasons := s.rights.Bounds().And(r.Bounds()), r == nil || r.Told
 	worded := func(names *call.Resolver) *call.Resolver {
 		names = names.Without(s.off)
-		if !told {
+		if !showsReasons {
 			return names.Silent(all, func(a *toolfold.Action) bool { return r.Allow(a) && s.rights.Allow(a) }, r.Title)
 		}
 		names = names.WithAbsent(func() map[string]string { return s.Discovery.Absent(within) },

@@ -78,12 +78,12 @@ func TestCallsAreShownAsListed(t *testing.T) {
 		s := live(t, surface.Options{Level: level})
 		described := string(s.Client.Call(t.Context(), "tools", json.RawMessage(`{"action":"describe","params":{"name":"weather_report"}}`)).
 			Content)
-		listed := s.Discovery.List(t.Context())
-		at := slices.IndexFunc(listed, func(l lazy.ListedTool) bool { return l.Name == "weather_report" })
+		list := s.Discovery.List(t.Context())
+		at := slices.IndexFunc(list, func(l lazy.ListedTool) bool { return l.Name == "weather_report" })
 		if at < 0 {
 			continue
 		}
-		raw, err := json.Marshal(listed[at])
+		raw, err := json.Marshal(list[at])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,14 +115,14 @@ func TestToolsOfOtherServersHaveNoTier(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, s, foreign)
-		listed := false
+		found := false
 		for _, l := range s.Discovery.List(t.Context()) {
-			listed = listed || l.Name == "tide_table"
+			found = found || l.Name == "tide_table"
 			if l.Name != "tide_table" && !l.Discovery {
 				t.Errorf("%s lists %s", mode, l.Name)
 			}
 		}
-		if !listed {
+		if !found {
 			t.Errorf("%s does not list tide_table", mode)
 		}
 	}

@@ -38,20 +38,20 @@ func (k Talk) Expect(action, args, want string) {
 // the page before. Want leaves the cursors out, and args are the arguments of the first page.
 func (k Talk) ExpectPages(action, args string, want ...string) {
 	k.T.Helper()
-	asked := args
+	request := args
 	for i, page := range want {
-		answer := k.Call(action, asked)
+		answer := k.Call(action, request)
 		var next struct{ NextCursor string }
 		if err := json.Unmarshal([]byte(answer), &next); err != nil {
 			k.T.Fatal(err)
 		}
 		if diff := cmp.Diff(page, strings.Replace(answer, `,"nextCursor":"`+next.NextCursor+`"`, "", 1)); diff != "" {
-			k.T.Errorf("%s %s: %s", action, asked, diff)
+			k.T.Errorf("%s %s: %s", action, request, diff)
 		}
 		if more := i+1 < len(want); more != (next.NextCursor != "") {
-			k.T.Fatalf("%s %s: page %d of %d has the cursor %q", action, asked, i+1, len(want), next.NextCursor)
+			k.T.Fatalf("%s %s: page %d of %d has the cursor %q", action, request, i+1, len(want), next.NextCursor)
 		}
-		asked = strings.TrimSuffix(args, "}") + `,"cursor":"` + next.NextCursor + `"}`
+		request = strings.TrimSuffix(args, "}") + `,"cursor":"` + next.NextCursor + `"}`
 	}
 }
 

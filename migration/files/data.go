@@ -425,8 +425,8 @@ func (d data) step(n name) {
 func (d data) several(p part) {
 	g := d.governs()
 	for _, n := range p.names() {
-		listed := g != noEffect && isAboutTools(d.key(0)) || n.prefix != ""
-		if !listed || !standsInList(p.text, n) {
+		inList := g != noEffect && isAboutTools(d.key(0)) || n.prefix != ""
+		if !inList || !standsInList(p.text, n) {
 			continue
 		}
 		p.reportRule(n, g)
