@@ -28,9 +28,9 @@ func TestListedByThemselves(t *testing.T) {
 		if err := s.Put(foldedFamily(t, "server_of_many", tools)...); err != nil {
 			t.Fatal(err)
 		}
-		listed := s.Discovery.List(t.Context())
+		list := s.Discovery.List(t.Context())
 		seen := map[string]bool{}
-		for _, l := range listed {
+		for _, l := range list {
 			if len(l.Name) > 64 || seen[l.Name] {
 				t.Errorf("%s: %s has %d characters, or is there twice", name, l.Name, len(l.Name))
 			}
@@ -42,8 +42,8 @@ func TestListedByThemselves(t *testing.T) {
 				t.Errorf("%s: %s", name, answer.Content)
 			}
 		}
-		if len(listed) != len(tools) {
-			t.Errorf("%s: %d tools", name, len(listed))
+		if len(list) != len(tools) {
+			t.Errorf("%s: %d tools", name, len(list))
 		}
 	}
 }

@@ -136,8 +136,8 @@ func BenchmarkMany(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		start := time.Now()
 		s, g := offering(b, dir, surface.Options{}, list...)
-		if listed := s.Discovery.List(b.Context()); len(listed) < 20 {
-			b.Fatalf("%d tools are listed", len(listed))
+		if tools := s.Discovery.List(b.Context()); len(tools) < 20 {
+			b.Fatalf("%d tools are listed", len(tools))
 		}
 		started = append(started, time.Since(start))
 		runtime.ReadMemStats(&after)

@@ -54,7 +54,7 @@ func TestCapabilitiesOfCalls(t *testing.T) {
 	if err := s.Put(g.Families()...); err != nil {
 		t.Fatal(err)
 	}
-	told := func() string {
+	notice := func() string {
 		select {
 		case c := <-calls:
 			return string(c.Capabilities)
@@ -69,7 +69,7 @@ func TestCapabilitiesOfCalls(t *testing.T) {
 		`{"sampling":{"tools":{}}}`:                           callctx.WithoutUser(with),
 	} {
 		answer := s.Client.Call(ctx, "srv.do", nil)
-		if got := told(); got != want {
+		if got := notice(); got != want {
 			t.Errorf("told of %s, want %s (%s)", got, want, answer.Content)
 		}
 	}
@@ -96,7 +96,7 @@ func TestCapabilitiesOfCalls(t *testing.T) {
 		if err := server.Stdio(t.Context(), strings.NewReader(lines), out); err != nil {
 			t.Fatal(err)
 		}
-		if got := told(); got != test.want {
+		if got := notice(); got != test.want {
 			t.Errorf("a client of %s that declares %s: told of %s, want %s\n%s", test.revision, test.declared, got, test.want, out)
 		}
 		const lacks = `"code":-32021,"message":"do: the server srv refused the call: it takes a model (-32021)",` +

@@ -175,9 +175,9 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 		text = strings.ReplaceAll(name, "_", " ")
 	}
 	mirrored := sync.OnceValue(func() bool { return bytes.Contains(d.InputSchema, []byte(`"x-mcp-header"`)) })
-	listed := d.raw
+	definition := d.raw
 	if d.meta {
-		listed = l.outMeta(d.raw)
+		definition = l.outMeta(d.raw)
 	}
 	input, spelt := unseen.JSON(d.InputSchema)
 	original := map[string]string{}
@@ -186,7 +186,7 @@ func (l *link) action(name string, d definition, asks bool) (*toolfold.Action, e
 	}
 	a, err := toolfold.External{
 		Name: name, Description: text, Server: l.Name, InputSchema: input, Spelt: spelt, Category: l.category(),
-		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: listed, Aliases: l.aliases(d.Name),
+		Effect: d.effect(), Hints: &hints, Lenient: true, Definition: definition, Aliases: l.aliases(d.Name),
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
 			if !l.offers(d.Name, digest) { // the list has changed since the caller saw it
 				return toolfold.Reply{}, toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s has changed this tool", d.Name, l.Name).

@@ -210,9 +210,9 @@ func New(o Options) (*Gateway, error) {
 // the order of the servers. An unusable record affects only its server, which is asked again.
 func (g *Gateway) restore() {
 	type read struct {
-		kept  record
-		found bool
-		err   error
+		record record
+		found  bool
+		err    error
 	}
 	files := make([]chan read, len(g.links))
 	for i, l := range g.links {
@@ -225,10 +225,10 @@ func (g *Gateway) restore() {
 	for i, l := range g.links {
 		r := <-files[i]
 		if r.err == nil && r.found {
-			r.err = l.restore(r.kept)
+			r.err = l.restore(r.record)
 		}
 		if r.err != nil {
-			l.forget(r.kept, r.err)
+			l.forget(r.record, r.err)
 		}
 	}
 }

@@ -111,9 +111,9 @@ func play(file string) {
 			}
 			answer(m.ID, fmt.Sprintf(`"result":{"description":%q,"messages":[]}`, m.Params.Name))
 		case "tools/list":
-			if asked, err := os.OpenFile(file+".asked", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
-				fmt.Fprintln(asked)
-				asked.Close()
+			if log, err := os.OpenFile(file+".asked", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+				fmt.Fprintln(log)
+				log.Close()
 			}
 			answer(m.ID, `"result":`+partOf(file, m.Method))
 		case "tools/call":
@@ -310,9 +310,9 @@ func checkAll(t *testing.T, s *surface.Surface, server string, list []byte) {
 			byTool[tool] = a
 		}
 	}
-	listed := map[string]toolfold.Hints{}
+	hints := map[string]toolfold.Hints{}
 	for _, l := range s.Discovery.List(t.Context()) {
-		listed[l.Name] = l.Hints
+		hints[l.Name] = l.Hints
 	}
 	seen := map[string]bool{}
 	for _, raw := range sent.Tools {
@@ -329,7 +329,7 @@ func checkAll(t *testing.T, s *surface.Surface, server string, list []byte) {
 			t.Errorf("%q is no action", c.Name)
 			continue
 		}
-		checkHints(t, c, listed[a.Family.Name])
+		checkHints(t, c, hints[a.Family.Name])
 		definition, failed := s.Discovery.View(t.Context()).Define(a.FullName(), true)
 		shown, _ := unseen.JSON(raw)
 		if diff := gocmp.Diff(members(t, shown), members(t, definition)); failed != nil || diff != "" {
@@ -386,15 +386,15 @@ func members(t *testing.T, raw []byte) map[string]string {
 
 func checkHints(t *testing.T, c came, has toolfold.Hints) {
 	t.Helper()
-	said := func(hint *bool, otherwise bool) bool {
+	valueOf := func(hint *bool, otherwise bool) bool {
 		if hint == nil {
 			return otherwise
 		}
 		return *hint
 	}
-	reads := said(c.Annotations.ReadOnlyHint, false)
-	milder := has.ReadOnly && !reads || !has.Destructive && said(c.Annotations.DestructiveHint, !reads) ||
-		has.Idempotent && !said(c.Annotations.IdempotentHint, false) || !has.OpenWorld && said(c.Annotations.OpenWorldHint, true)
+	reads := valueOf(c.Annotations.ReadOnlyHint, false)
+	milder := has.ReadOnly && !reads || !has.Destructive && valueOf(c.Annotations.DestructiveHint, !reads) ||
+		has.Idempotent && !valueOf(c.Annotations.IdempotentHint, false) || !has.OpenWorld && valueOf(c.Annotations.OpenWorldHint, true)
 	if milder {
 		t.Errorf("%q is listed with %+v, milder than %+v", c.Name, has, c.Annotations)
 	}
@@ -461,19 +461,19 @@ func TestProgress(t *testing.T) {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
-	var heard []float64
+	var progress []float64
 	ctx := callctx.With(t.Context(), func(p toolfold.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
-		heard = append(heard, p.Done)
+		progress = append(progress, p.Done)
 	})
 	if answer := s.Client.Call(ctx, "slow", nil); answer.Err != nil {
 		t.Errorf("%s", answer.Content)
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !slices.Equal(heard, []float64{1, 2, 3, 4}) {
-		t.Errorf("heard of %v", heard)
+	if !slices.Equal(progress, []float64{1, 2, 3, 4}) {
+		t.Errorf("progress %v, want 1 to 4", progress)
 	}
 }
 
@@ -829,13 +829,13 @@ func TestLogsAndCancellation(t *testing.T) {
 	u, file := playedServer(t, "srv",
 		`{"tools":[{"name":"log","inputSchema":{"type":"object"}},{"name":"hang","inputSchema":{"type":"object"}}]}`)
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
-	var told []string
-	ctx := callctx.With(t.Context(), callctx.Log{Level: "info", Tell: func(params json.RawMessage) { told = append(told, string(params)) }})
+	var logs []string
+	ctx := callctx.With(t.Context(), callctx.Log{Level: "info", Tell: func(params json.RawMessage) { logs = append(logs, string(params)) }})
 	if answer := s.Client.Call(ctx, "log", nil); answer.Err != nil {
 		t.Errorf("%s", answer.Content)
 	}
-	if want := []string{`{"level":"info","logger":"l","data":{"n":1.50}}`}; !slices.Equal(told, want) {
-		t.Errorf("told of %q, want %q", told, want)
+	if want := []string{`{"level":"info","logger":"l","data":{"n":1.50}}`}; !slices.Equal(logs, want) {
+		t.Errorf("logged %q, want %q", logs, want)
 	}
 	cancel, answered := hangingCall(t, s, file)
 	cancel()
@@ -857,9 +857,9 @@ func TestAlone(t *testing.T) {
 		`{"name":"other","description":"Other.","inputSchema":{"type":"object","properties":{}}}]}`)
 	u.Alone = true
 	s, _ := offering(t, t.TempDir(), surface.Options{}, u)
-	listed := s.Discovery.List(t.Context())
-	if len(listed) != 2 || listed[0].Name != "srv_do_it" || listed[0].Description != long || string(listed[0].InputSchema) != schema {
-		t.Errorf("listed: %s", ordered.MustJSON(listed))
+	tools := s.Discovery.List(t.Context())
+	if len(tools) != 2 || tools[0].Name != "srv_do_it" || tools[0].Description != long || string(tools[0].InputSchema) != schema {
+		t.Errorf("the list is %s", ordered.MustJSON(tools))
 	}
 	answer := s.Client.Call(t.Context(), "srv_do_it", json.RawMessage(`{"action":"x","a":"b"}`))
 	if !strings.Contains(string(answer.Reply), `"got":{"action":"x","a":"b"}`) {

@@ -36,15 +36,15 @@ func TestHTTPNotifies(t *testing.T) {
 	defer at.Close()
 	_, g := offering(t, t.TempDir(), surface.Options{}, gateway.Upstream{Name: "srv", Server: upstream.Server{URL: at.URL}})
 	defer g.Close() // before the server, which waits for its streams
-	told := make(chan string, 10)
-	g.Follow(gateway.Follower{Updated: func(uri string) { told <- uri }, Prompts: func() { told <- "prompts" }})
+	notices := make(chan string, 10)
+	g.Follow(gateway.Follower{Updated: func(uri string) { notices <- uri }, Prompts: func() { notices <- "prompts" }})
 	const uri = "toolfold://upstream/srv/x:1"
 	expect := func(want string, until func()) {
 		t.Helper()
 		for end := time.Now().Add(testwait.Limit); time.Now().Before(end); {
 			until()
 			select {
-			case got := <-told:
+			case got := <-notices:
 				if got == want {
 					return
 				}

@@ -213,16 +213,16 @@ func (s *sessionPool) start(of owner, m *member) {
 // question does not name its call.
 func (s *sessionPool) ask(m *member, taken context.Context, q upstream.Question) (json.RawMessage, error) {
 	s.mu.Lock()
-	var asking *upstream.Call
+	var asker *upstream.Call
 	for c := range m.calls {
-		asking = c
+		asker = c
 	}
 	count := len(m.calls)
 	s.mu.Unlock()
 	if count != 1 {
 		return nil, fmt.Errorf("%d calls of this session are running: it is unknown which one asks", count)
 	}
-	return asking.Ask(taken, q)
+	return asker.Ask(taken, q)
 }
 
 // endIdle ends the session of a member without calls.

@@ -135,13 +135,13 @@ func TestInterface(t *testing.T) {
 	defer server.Close()
 	client, g := throughGateway(t, true, gateway.Upstream{Name: "srv0", Server: upstream.Server{URL: server.URL}, Alone: true})
 	defer g.Close()
-	listed := string(client.ask(t, "tools/list", "", "").result)
+	list := string(client.ask(t, "tools/list", "", "").result)
 	for _, want := range []string{
 		`"title":"A \u003cchart\u003e"`, `"icons":[{"src":"data:,x"}]`,
 		`"_meta":{"ui":{"resourceUri":"ui://srv0/chart/1"},"ui/resourceUri":"ui://srv0/chart/1","n":1.50}`,
 	} {
-		if !strings.Contains(listed, want) {
-			t.Errorf("%s is not in %s", want, listed)
+		if !strings.Contains(list, want) {
+			t.Errorf("%s is not in %s", want, list)
 		}
 	}
 }
@@ -191,14 +191,14 @@ func TestOfferRights(t *testing.T) {
 				}
 			}
 			for _, name := range []string{"s-plan-it", "s-plan-it-2", "s-other"} {
-				listed := strings.Contains(" "+test.prompts+" ", " "+name+" ")
+				inList := strings.Contains(" "+test.prompts+" ", " "+name+" ")
 				result, err := g.GetPrompt(ctx, name, nil)
-				if err != nil || (result != nil) != listed {
-					t.Errorf("%s, listed %t, is %s, %v", name, listed, result, err)
+				if err != nil || (result != nil) != inList {
+					t.Errorf("%s, listed %t, is %s, %v", name, inList, result, err)
 				}
 				completed, err := g.Complete(ctx, json.RawMessage(`{"ref":{"type":"ref/prompt","name":"`+name+`"},"argument":{"name":"a","value":""}}`))
-				if err != nil || (completed != nil) != listed {
-					t.Errorf("%s, listed %t, is completed with %s, %v", name, listed, completed, err)
+				if err != nil || (completed != nil) != inList {
+					t.Errorf("%s, listed %t, is completed with %s, %v", name, inList, completed, err)
 				}
 			}
 		})
@@ -211,18 +211,18 @@ func TestOffersChange(t *testing.T) {
 	u, file := playedServer(t, "s", beside)
 	_, g := offering(t, t.TempDir(), surface.Options{}, u)
 	var mu sync.Mutex
-	told := map[string]int{}
+	notices := map[string]int{}
 	count := func(what string) func() {
 		return func() {
 			mu.Lock()
 			defer mu.Unlock()
-			told[what]++
+			notices[what]++
 		}
 	}
 	counted := func(what string) int {
 		mu.Lock()
 		defer mu.Unlock()
-		return told[what]
+		return notices[what]
 	}
 	g.Follow(gateway.Follower{Prompts: count("prompts"), Resources: count("resources")})
 	if err := os.WriteFile(file, []byte(strings.Replace(beside, `"other"`, `"another"`, 1)), 0o600); err != nil {
@@ -232,7 +232,7 @@ func TestOffersChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if counted("prompts") != 1 || counted("resources") != 0 || !strings.Contains(keys(g.Prompts(t.Context()), "name"), "s-another") {
-		t.Errorf("told of %v, prompts %s", told, keys(g.Prompts(t.Context()), "name"))
+		t.Errorf("notices %v, prompts %s", notices, keys(g.Prompts(t.Context()), "name"))
 	}
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(beside, "note:", "paper:")), 0o600); err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestOffersChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if counted("prompts") != 2 || counted("resources") != 1 {
-		t.Errorf("told of %v", told)
+		t.Errorf("notices %v", notices)
 	}
 }
 

@@ -122,34 +122,34 @@ func TestAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer g.Close()
-		says := func(want string) {
+		expect := func(want string) {
 			t.Helper()
 			if got := g.Absent()["srv"]; got != want {
-				t.Errorf("it is said %q, want %q", got, want)
+				t.Errorf("reported %q, want %q", got, want)
 			}
 			if idle := want == "it has not listed its tools yet"; g.Idle()["srv"] != idle {
 				t.Errorf("%q: idle %v", want, !idle)
 			}
 		}
-		says("it has not listed its tools yet")
+		expect("it has not listed its tools yet")
 		learnt := make(chan error, 1)
 		go func() { learnt <- g.Learn(t.Context()) }()
 		synctest.Wait()
-		says("it is still starting: call again in some seconds; its tools are offered as soon as it has listed them")
+		expect("it is still starting: call again in some seconds; its tools are offered as soon as it has listed them")
 		answers <- errors.New("no list")
 		if err := <-learnt; err == nil || err.Error() != "upstream srv: no list" {
 			t.Errorf("there is no list: %v", err)
 		}
 		time.Sleep(time.Millisecond)
-		says("no list; next try in 2s")
+		expect("no list; next try in 2s")
 		time.Sleep(time.Second)
-		says("no list; next try in 1s")
+		expect("no list; next try in 1s")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		says("no list")
+		expect("no list")
 		answers <- nil
 		synctest.Wait()
-		says("")
+		expect("")
 	})
 }
 

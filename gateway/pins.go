@@ -324,9 +324,9 @@ func (l *link) accept(tools []HeldTool) (approved []string, err error) {
 	for name, digest := range k.Accepted {
 		accepted[name] = digest
 	}
-	listed := k.pins()
+	current := k.pins()
 	for _, h := range tools {
-		if !slices.ContainsFunc(listed, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
+		if !slices.ContainsFunc(current, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
 			return nil, fmt.Errorf("the server %s has changed %q since it was shown: review it again", l.Name, h.Name)
 		}
 		if accepted[h.Name] != h.digest {

@@ -94,17 +94,17 @@ func TestFormerRecords(t *testing.T) {
 		}
 	}
 	wants := map[string]string{"server4": "set_thing_4", "server6": "added_6"}
-	for _, asked := range []bool{false, true, false} { // as it is read, asked again, and read as it was written
+	for _, withRefresh := range []bool{false, true, false} { // as it is read, asked again, and read as it was written
 		g := lister(t, dir, answers, list...)
 		for _, u := range list {
 			if len(g.Families()) == 0 || slices.Contains(g.Unknown(), u.Name) {
 				t.Fatalf("%s is not known", u.Name)
 			}
-			if asked {
+			if withRefresh {
 				refresh(t, g, u.Name)
 			}
 			if got := heldBack(t, g, u.Name); got != wants[u.Name] {
-				t.Errorf("%s (asked: %v) has held back %q, want %q", u.Name, asked, got, wants[u.Name])
+				t.Errorf("%s (asked: %v) has held back %q, want %q", u.Name, withRefresh, got, wants[u.Name])
 			}
 		}
 		g.Close()

@@ -124,17 +124,17 @@ func (l *link) ask(taken context.Context, q upstream.Question) (json.RawMessage,
 		return nil, errors.New("the server has no running call")
 	}
 	l.mu.Lock()
-	var asking *openCall
+	var asker *openCall
 	for c := range l.open {
-		if client := callctx.ClientOf(c.ctx); asking == nil || client != nil && client.Offers(q.Method) {
-			asking = c
+		if client := callctx.ClientOf(c.ctx); asker == nil || client != nil && client.Offers(q.Method) {
+			asker = c
 		}
 	}
 	l.mu.Unlock()
-	if asking == nil {
+	if asker == nil {
 		return nil, errors.New("the server has no running call whose client could answer")
 	}
-	return l.askOf(taken, asking, q)
+	return l.askOf(taken, asker, q)
 }
 
 // askOf passes a question of the server to the client of a call. The call may take as long as its

@@ -79,9 +79,9 @@ func (o randomOffers) answer(method, name, uri, cursor string, body []byte) stri
 	}
 	_ = json.Unmarshal(body, &m)
 	delete(m.Params, "_meta")
-	asked := canonical(ordered.MustJSON(m.Params))
+	params := canonical(ordered.MustJSON(m.Params))
 	h := fnv.New64()
-	fmt.Fprint(h, method, asked)
+	fmt.Fprint(h, method, params)
 	r := rand.New(rand.NewPCG(h.Sum64(), 1))
 	page := func(member string, list []json.RawMessage) string {
 		half := (len(list) + 1) / 2
@@ -114,7 +114,7 @@ func (o randomOffers) answer(method, name, uri, cursor string, body []byte) stri
 			return `"error":{"code":-32602,"message":"no such prompt"}`
 		}
 		blocks := []string{
-			`{"type":"text","text":` + quoted(asked) + `}`, `{"type":"resource","resource":{"uri":"x://y","text":"t","_meta":{"a":"ui://b"}}}`,
+			`{"type":"text","text":` + quoted(params) + `}`, `{"type":"resource","resource":{"uri":"x://y","text":"t","_meta":{"a":"ui://b"}}}`,
 			`{"type":"resource_link","uri":"ui://widget/1.html","name":"n","size":3}`, `{"type":"image","data":"AA==","mimeType":"image/png"}`,
 		}
 		return `"result":{"description":"é","messages":[ {"role":"user","content":` + pick(r, blocks) +
@@ -123,7 +123,7 @@ func (o randomOffers) answer(method, name, uri, cursor string, body []byte) stri
 		held := []string{`"text":"t\u003c"`, `"blob":"AA==","mimeType":"a/b"`, `"text":"","_meta":{"ui":{"csp":{}}}`}
 		return `"result":{"contents":[{"uri":` + quoted(uri) + `,` + pick(r, held) + `},{"uri":` + quoted(uri+"#2") + `,` + pick(r, held) + `}]}`
 	case "completion/complete":
-		return `"result":{"completion":{"values":[` + quoted(asked) + `,"b"],"total":7,"hasMore":true}}`
+		return `"result":{"completion":{"values":[` + quoted(params) + `,"b"],"total":7,"hasMore":true}}`
 	}
 	return `"error":{"code":-32601,"message":"no such method"}`
 }
@@ -188,18 +188,18 @@ func checkOffers(t *testing.T, at string, r *rand.Rand, offers []randomOffers, m
 			from *[]json.RawMessage
 		}{{"uri", o.resources, &resources}, {"uriTemplate", o.templates, &templates}} {
 			for _, entry := range kind.own {
-				listed := (*kind.from)[0]
+				item := (*kind.from)[0]
 				*kind.from = (*kind.from)[1:]
-				if got := canonical(asServer(i, listed)); got != canonical(entry) {
+				if got := canonical(asServer(i, item)); got != canonical(entry) {
 					t.Errorf("%s: listed as %s, not %s", at, got, entry)
 				}
-				own, uri := quoted(nameOf(entry, kind.key)), quoted(nameOf(listed, kind.key))
+				own, uri := quoted(nameOf(entry, kind.key)), quoted(nameOf(item, kind.key))
 				if kind.key == "uriTemplate" {
 					const more = `"argument":{"name":"id","value":""},"context":{"arguments":{"a":"b"}}`
 					compareOffers(t, at, i, direct[i], client, "completion/complete", `"ref":{"type":"ref/resource","uri":`+own+`},`+more,
 						`"ref":{"type":"ref/resource","uri":`+uri+`},`+more, "")
 				} else if !strings.HasPrefix(nameOf(entry, "uri"), "https") { // two servers may list it
-					compareOffers(t, at, i, direct[i], client, "resources/read", `"uri":`+own, `"uri":`+uri, nameOf(listed, "uri"))
+					compareOffers(t, at, i, direct[i], client, "resources/read", `"uri":`+own, `"uri":`+uri, nameOf(item, "uri"))
 				}
 			}
 		}

@@ -283,10 +283,10 @@ func (s *randomServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		stamp = `"resultType":"complete","ttlMs":0,"cacheScope":"private",` +
 			`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"r","version":"1"}},`
 		version := r.Header.Get("Mcp-Protocol-Version")
-		said := string(m.Params.Meta["io.modelcontextprotocol/protocolVersion"])
-		if r.Header.Get("Mcp-Method") != m.Method || version != "2026-07-28" || said != `"2026-07-28"` {
+		inMeta := string(m.Params.Meta["io.modelcontextprotocol/protocolVersion"])
+		if r.Header.Get("Mcp-Method") != m.Method || version != "2026-07-28" || inMeta != `"2026-07-28"` {
 			w.WriteHeader(http.StatusBadRequest)
-			answer(fmt.Sprintf(`"error":{"code":-32020,"message":"headers %q %q, metadata %s"}`, r.Header.Get("Mcp-Method"), version, said))
+			answer(fmt.Sprintf(`"error":{"code":-32020,"message":"headers %q %q, metadata %s"}`, r.Header.Get("Mcp-Method"), version, inMeta))
 			return
 		}
 	} else if m.Method != "initialize" && m.Method != "server/discover" && r.Header.Get("Mcp-Session-Id") != "s1" {

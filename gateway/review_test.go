@@ -82,9 +82,9 @@ func TestReasonOnce(t *testing.T) {
 	if err := s.Put(lazy.Mount(s.Discovery)); err != nil {
 		t.Fatal(err)
 	}
-	listed := string(s.Client.Call(t.Context(), "tools.list", json.RawMessage(`{"category":"srv"}`)).Content)
-	if strings.Count(listed, "instructions to the model") != 1 || strings.Count(listed, `"reason":"see srv"`) != 1 {
-		t.Errorf("listed: %s", listed)
+	list := string(s.Client.Call(t.Context(), "tools.list", json.RawMessage(`{"category":"srv"}`)).Content)
+	if strings.Count(list, "instructions to the model") != 1 || strings.Count(list, `"reason":"see srv"`) != 1 {
+		t.Errorf("the list is %s", list)
 	}
 }
 

@@ -101,9 +101,9 @@ func TestReferencesOfParameters(t *testing.T) {
 		text, failed := view.Describe(name, lazy.Account{})
 		return fmt.Sprint(string(text), failed)
 	}
-	var listed string
+	var descriptions string
 	for _, l := range view.ListAt(lazy.Signature) {
-		listed += l.Description
+		descriptions += l.Description
 	}
 	for _, test := range []struct{ where, got, want string }{
 		{"describe", described("shop.search"), `filter:{state:open|closed,limit?:integer}`},
@@ -115,7 +115,7 @@ func TestReferencesOfParameters(t *testing.T) {
 		{"find", view.Find("search issues", 1)[0].Usage, `order?: asc|desc`},
 		{"find", view.Find("paint it", 1)[0].Usage, `scheme?: light|dark`},
 		{"describe", described("shop.paint"), `"anyOf":[{"enum":["light","dark"]},{"type":"null"}]`},
-		{"signature", listed, `filter:{state:open|closed,limit?:integer}`},
+		{"signature", descriptions, `filter:{state:open|closed,limit?:integer}`},
 		{"an error", string(s.Client.Call(t.Context(), "shop.search", nil).Content), `order?: asc|desc`},
 	} {
 		if !strings.Contains(test.got, test.want) {
@@ -151,12 +151,12 @@ func TestSignaturesHaveMembers(t *testing.T) {
 		if err := s.Put(foldedFamily(t, "shop", tools)...); err != nil {
 			t.Fatal(err)
 		}
-		listed := s.Discovery.View(t.Context()).ListAt(lazy.Signature)[0].Description
-		if want := "(" + test.want + ") "; !strings.Contains(listed, want) {
-			t.Errorf("%s, want %s", listed, want)
+		description := s.Discovery.View(t.Context()).ListAt(lazy.Signature)[0].Description
+		if want := "(" + test.want + ") "; !strings.Contains(description, want) {
+			t.Errorf("%s, want %s", description, want)
 		}
-		if want := "(p)"; !strings.HasSuffix(listed, want) {
-			t.Errorf("%s, want the shape once", listed)
+		if want := "(p)"; !strings.HasSuffix(description, want) {
+			t.Errorf("%s, want the shape once", description)
 		}
 	}
 }

@@ -245,17 +245,17 @@ func (c randomCall) compare(direct, through exchange) string {
 	if through.result == nil {
 		return "there is no result"
 	}
-	var said struct {
+	var result struct {
 		IsError bool
 		Content []struct{ Text string }
 	}
-	_ = json.Unmarshal(through.result, &said)
+	_ = json.Unmarshal(through.result, &result)
 	refusal := ""
-	if said.IsError && len(said.Content) > 0 {
+	if result.IsError && len(result.Content) > 0 {
 		var e struct {
 			Error struct{ Code, Message string }
 		}
-		_ = json.Unmarshal([]byte(said.Content[0].Text), &e)
+		_ = json.Unmarshal([]byte(result.Content[0].Text), &e)
 		refusal = e.Error.Code + " " + e.Error.Message
 	}
 	if !c.valid {

@@ -247,11 +247,11 @@ func TestPromptArgumentsAreSeen(t *testing.T) {
 	if len(list) != 1 || len(invisibleStrings(decoded(t, list[0]))) > 0 {
 		t.Fatalf("prompts are listed as %s", list)
 	}
-	var listed struct{ Arguments []struct{ Name string } }
-	if err := json.Unmarshal(list[0], &listed); err != nil || len(listed.Arguments) != 2 || listed.Arguments[1].Name != "b" {
+	var prompt struct{ Arguments []struct{ Name string } }
+	if err := json.Unmarshal(list[0], &prompt); err != nil || len(prompt.Arguments) != 2 || prompt.Arguments[1].Name != "b" {
 		t.Fatalf("%v: prompts are listed as %s", err, list)
 	}
-	shown := ordered.MustJSON(listed.Arguments[0].Name)
+	shown := ordered.MustJSON(prompt.Arguments[0].Name)
 	gets := func(want string, _ json.RawMessage, err error) {
 		t.Helper()
 		if got := string(f.last.Params); err != nil || !strings.Contains(got, want) {

@@ -59,8 +59,8 @@ func (g *Gateway) locate(ctx context.Context, uri string) (at *link, own string,
 			}
 			return l, own, nil
 		}
-		listed := func(e entry) bool { return e.name == uri }
-		if permitted && (slices.ContainsFunc(l.offering().resources, listed) || slices.ContainsFunc(l.offering().templates, listed)) {
+		hasURI := func(e entry) bool { return e.name == uri }
+		if permitted && (slices.ContainsFunc(l.offering().resources, hasURI) || slices.ContainsFunc(l.offering().templates, hasURI)) {
 			at = l
 			names = append(names, resources+url.PathEscape(l.Name)+"/"+uri)
 		}

@@ -137,16 +137,16 @@ var anyCase = regexp.MustCompile(`"(?:n|value)": ?"?(\d+)"?|"x:(\d+)"`)
 // Call implements [gateway.Session].
 func (s caseSession) Call(_ context.Context, c upstream.Call) (json.RawMessage, error) {
 	method := cmp.Or(c.Method, "tools/call")
-	asked := s.asked(slices.Concat(c.Params, c.Arguments))
-	c.Progress(upstream.Progress{Done: 1, Message: "m\n" + asked.value + "\xff"})
+	found := s.caseOf(slices.Concat(c.Params, c.Arguments))
+	c.Progress(upstream.Progress{Done: 1, Message: "m\n" + found.value + "\xff"})
 	if c.Log != nil {
-		c.Log(fmt.Appendf(nil, `{"level":"error","data":%s%s}`, cmp.Or(asked.value, asked.whole), asked.members))
+		c.Log(fmt.Appendf(nil, `{"level":"error","data":%s%s}`, cmp.Or(found.value, found.whole), found.members))
 	}
-	return asked.result(method), nil
+	return found.result(method), nil
 }
 
-// asked returns the case that a request names.
-func (s caseSession) asked(params []byte) sentCase {
+// caseOf returns the case that a request names.
+func (s caseSession) caseOf(params []byte) sentCase {
 	found := anyCase.FindSubmatch(params)
 	n, _ := strconv.Atoi(string(found[1]) + string(found[2]))
 	return s.cases[n]
@@ -155,34 +155,34 @@ func (s caseSession) asked(params []byte) sentCase {
 // authoredOffer offers the same without a gateway, like a program with its own [serve.Others] and relays.
 type authoredOffer struct{ caseSession }
 
-func (a authoredOffer) listed(of func(upstream.Answer) []json.RawMessage) []json.RawMessage {
+func (a authoredOffer) entries(of func(upstream.Answer) []json.RawMessage) []json.RawMessage {
 	answer, _ := a.List(context.Background())
 	return of(answer)
 }
 
 // Prompts implements [serve.Others], as the methods below do.
 func (a authoredOffer) Prompts(context.Context) []json.RawMessage {
-	return a.listed(func(l upstream.Answer) []json.RawMessage { return l.Prompts })
+	return a.entries(func(l upstream.Answer) []json.RawMessage { return l.Prompts })
 }
 
 func (a authoredOffer) Resources(context.Context) []json.RawMessage {
-	return a.listed(func(l upstream.Answer) []json.RawMessage { return l.Resources })
+	return a.entries(func(l upstream.Answer) []json.RawMessage { return l.Resources })
 }
 
 func (a authoredOffer) Templates(context.Context) []json.RawMessage {
-	return a.listed(func(l upstream.Answer) []json.RawMessage { return l.Templates })
+	return a.entries(func(l upstream.Answer) []json.RawMessage { return l.Templates })
 }
 
 func (a authoredOffer) GetPrompt(_ context.Context, _ string, arguments json.RawMessage) (json.RawMessage, error) {
-	return a.asked(arguments).result("prompts/get"), nil
+	return a.caseOf(arguments).result("prompts/get"), nil
 }
 
 func (a authoredOffer) ReadResource(_ context.Context, uri string) (json.RawMessage, error) {
-	return a.asked(quote(uri)).result("resources/read"), nil
+	return a.caseOf(quote(uri)).result("resources/read"), nil
 }
 
 func (a authoredOffer) Complete(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
-	return a.asked(params).result("completion/complete"), nil
+	return a.caseOf(params).result("completion/complete"), nil
 }
 
 func (a authoredOffer) Named() []*toolfold.Family { return nil }
@@ -201,11 +201,11 @@ type caseServer struct {
 // writers returns a server with the cases through a gateway, and one with the cases from its author.
 func writers(t *testing.T, cases []sentCase) []caseServer {
 	t.Helper()
-	told := caseSession{cases, make(chan struct{})}
+	session := caseSession{cases, make(chan struct{})}
 	quiet := slog.New(slog.DiscardHandler)
 	g, err := gateway.New(gateway.Options{
 		Upstreams: []gateway.Upstream{{Name: "srv", Alone: true}}, Log: quiet,
-		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) { return told, nil },
+		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) { return session, nil },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -214,12 +214,12 @@ func writers(t *testing.T, cases []sentCase) []caseServer {
 	if err := g.Learn(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	answer, _ := told.List(t.Context())
+	answer, _ := session.List(t.Context())
 	family, err := toolfold.External{
 		Name: "do", Description: "Does it.", InputSchema: json.RawMessage(`{"type":"object"}`),
 		Definition: answer.Tools[0], Lenient: true, Category: "srv",
 		Relay: func(_ context.Context, args json.RawMessage) (toolfold.Reply, error) {
-			return toolfold.Reply{Result: told.asked(args).result("tools/call")}, nil
+			return toolfold.Reply{Result: session.caseOf(args).result("tools/call")}, nil
 		},
 	}.Family()
 	if err != nil {
@@ -242,7 +242,7 @@ func writers(t *testing.T, cases []sentCase) []caseServer {
 	}
 	return []caseServer{
 		{"gateway", serving(g, g.Families()...), "srv-p", "toolfold://upstream/srv/x:"},
-		{"author", serving(authoredOffer{told}, family), "p", "x:"},
+		{"author", serving(authoredOffer{session}, family), "p", "x:"},
 	}
 }
 
@@ -340,14 +340,14 @@ func (r *reader) only(line []byte, object map[string]json.RawMessage, names ...s
 }
 
 // judge checks an answer against its request.
-func (r *reader) judge(asked caseRequest, line, result, failed json.RawMessage) {
+func (r *reader) judge(request caseRequest, line, result, failed json.RawMessage) {
 	r.t.Helper()
 	var members map[string]json.RawMessage
 	if result != nil && json.Unmarshal(result, &members) != nil || (result == nil) == (failed == nil) {
 		r.t.Errorf("%s: this is no result: %s", r.where, line)
 		return
 	}
-	switch asked.method {
+	switch request.method {
 	case "tools/call":
 		r.only(line, members, "content", "structuredContent", "isError", "_meta", "resultType")
 	case "prompts/get":
@@ -357,7 +357,7 @@ func (r *reader) judge(asked caseRequest, line, result, failed json.RawMessage) 
 	case "completion/complete":
 		r.only(line, members, "completion", "_meta", "resultType")
 	default:
-		r.judgeList(asked, line)
+		r.judgeList(request, line)
 		return
 	}
 	if got := string(members["resultType"]); result != nil && r.modern != (got == `"complete"`) {
@@ -366,25 +366,25 @@ func (r *reader) judge(asked caseRequest, line, result, failed json.RawMessage) 
 	if ttl := string(members["ttlMs"]); ttl != "" && ttl != "0" {
 		r.t.Errorf("%s: the server says how long it may be kept: %s", r.where, line)
 	}
-	if asked.want.why == "" { // a random case
+	if request.want.why == "" { // a random case
 		return
 	}
 	refused := failed != nil || bytes.Contains(result, []byte(`"isError":true`))
-	if refused != asked.want.fails {
-		r.t.Errorf("%s: %s, %s is answered with %s", r.where, asked.method, asked.want.why, line)
+	if refused != request.want.fails {
+		r.t.Errorf("%s: %s, %s is answered with %s", r.where, request.method, request.want.why, line)
 	}
-	if !refused && asked.want.whole == "" && !bytes.Contains(result, []byte(`"said"`)) ||
-		strings.Contains(asked.want.members, `"kept"`) && !bytes.Contains(members["_meta"], []byte(`"kept":1`)) {
-		r.t.Errorf("%s: %s, %s has lost what it said: %s", r.where, asked.method, asked.want.why, line)
+	if !refused && request.want.whole == "" && !bytes.Contains(result, []byte(`"said"`)) ||
+		strings.Contains(request.want.members, `"kept"`) && !bytes.Contains(members["_meta"], []byte(`"kept":1`)) {
+		r.t.Errorf("%s: %s, %s has lost members: %s", r.where, request.method, request.want.why, line)
 	}
 }
 
 // judgeList checks that a list has the odd entry without members that a server must not set.
-func (r *reader) judgeList(asked caseRequest, line []byte) {
+func (r *reader) judgeList(request caseRequest, line []byte) {
 	r.t.Helper()
 	has := func(text string) bool { return bytes.Contains(line, []byte(text)) }
 	if !has(`"kept":{"a":2}`) || has("related-task") || has("evil") || has("toolfold/deprecated") {
-		r.t.Errorf("%s: %s is answered with %s", r.where, asked.method, line)
+		r.t.Errorf("%s: %s is answered with %s", r.where, request.method, line)
 	}
 }
 
@@ -429,18 +429,18 @@ func checkWritten(t *testing.T, cases []sentCase) {
 	t.Helper()
 	for _, w := range writers(t, cases) {
 		for _, modern := range []bool{false, true} {
-			asked := w.requests(cases)
+			requests := w.requests(cases)
 			read := func(transport string) *reader {
 				where := fmt.Sprintf("%s, %s, 2026-07-28 %t", w.name, transport, modern)
-				return &reader{t: t, where: where, requests: asked, modern: modern, answered: map[int]bool{}}
+				return &reader{t: t, where: where, requests: requests, modern: modern, answered: map[int]bool{}}
 			}
 			stdio := read("stdio")
-			for line := range bytes.Lines(overStdio(t, w.server, asked, modern)) {
+			for line := range bytes.Lines(overStdio(t, w.server, requests, modern)) {
 				stdio.take(bytes.TrimSuffix(line, []byte("\n")))
 			}
 			stdio.finish(w.name == "gateway")
 			web := read("HTTP")
-			overHTTP(t, w.server, asked, modern, web.take)
+			overHTTP(t, w.server, requests, modern, web.take)
 			web.finish(w.name == "gateway")
 		}
 	}
@@ -448,7 +448,7 @@ func checkWritten(t *testing.T, cases []sentCase) {
 
 // overStdio makes all requests at once, and returns the output without the answers that begin a
 // session.
-func overStdio(t *testing.T, s *serve.Server, asked []caseRequest, modern bool) []byte {
+func overStdio(t *testing.T, s *serve.Server, requests []caseRequest, modern bool) []byte {
 	t.Helper()
 	var in, out bytes.Buffer
 	begin := 0
@@ -457,7 +457,7 @@ func overStdio(t *testing.T, s *serve.Server, asked []caseRequest, modern bool) 
 		fmt.Fprintln(&in, strings.Replace(mcptest.Initialize, `"id":1`, `"id":"begin"`, 1))
 		fmt.Fprintln(&in, `{"jsonrpc":"2.0","id":"level","method":"logging/setLevel","params":{"level":"debug"}}`)
 	}
-	for id, a := range asked {
+	for id, a := range requests {
 		fmt.Fprintln(&in, a.message(id, modern))
 	}
 	if err := s.Stdio(t.Context(), &in, &out); err != nil {
@@ -471,14 +471,14 @@ func overStdio(t *testing.T, s *serve.Server, asked []caseRequest, modern bool) 
 }
 
 // overHTTP makes the requests one by one, and takes the messages of their responses.
-func overHTTP(t *testing.T, s *serve.Server, asked []caseRequest, modern bool, take func([]byte)) {
+func overHTTP(t *testing.T, s *serve.Server, requests []caseRequest, modern bool, take func([]byte)) {
 	t.Helper()
 	h := mcptest.Connect(t, s)
 	if !modern {
 		h.Post(mcptest.Initialize)
 		h.Post(`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"debug"}}`)
 	}
-	for id, a := range asked {
+	for id, a := range requests {
 		var headers []string
 		if modern {
 			headers = []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", a.method}
@@ -508,10 +508,10 @@ func overHTTP(t *testing.T, s *serve.Server, asked []caseRequest, modern bool, t
 func TestLeftOutIsLogged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	told := caseSession{sentCases, make(chan struct{})}
+	session := caseSession{sentCases, make(chan struct{})}
 	g, err := gateway.New(gateway.Options{
 		Upstreams: []gateway.Upstream{{Name: "srv"}}, Log: slog.New(slog.NewTextHandler(&out, nil)),
-		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) { return told, nil },
+		Connect: func(context.Context, gateway.Upstream, upstream.Client) (gateway.Session, error) { return session, nil },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -258,8 +258,8 @@ func playNewer() {
 // refusal. A refused resource can be requested again.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	said := filepath.Join(t.TempDir(), "said")
-	session, err := upstream.Connect(t.Context(), play("watched", said), upstream.Client{Name: "t"})
+	record := filepath.Join(t.TempDir(), "said")
+	session, err := upstream.Connect(t.Context(), play("watched", record), upstream.Client{Name: "t"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestWatch(t *testing.T) {
 	if err := session.Watch(t.Context(), "x:slow", true); err != nil {
 		t.Error(err)
 	}
-	if text, err := os.ReadFile(said); string(text) != "agreed" {
+	if text, err := os.ReadFile(record); string(text) != "agreed" {
 		t.Errorf("Watch does not wait for the server: %q, %v", text, err)
 	}
 	for range 2 {
@@ -279,7 +279,7 @@ func TestWatch(t *testing.T) {
 
 // playWatched is a server of 2026-07-28 that agrees to subscriptions to all resources except x:none. It
 // records its agreement in a file.
-func playWatched(said string) {
+func playWatched(record string) {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var m message
 		_ = json.Unmarshal(lines.Bytes(), &m)
@@ -290,7 +290,7 @@ func playWatched(said string) {
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such resource"}}`+"\n", m.ID)
 		case m.Method == "subscriptions/listen":
 			time.Sleep(50 * time.Millisecond) // a caller that does not wait would have returned
-			_ = os.WriteFile(said, []byte("agreed"), 0o600)
+			_ = os.WriteFile(record, []byte("agreed"), 0o600)
 			fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":`+
 				`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}}`+"\n", m.ID)
 		default:
@@ -617,8 +617,8 @@ func TestRetryAfterPatience(t *testing.T) {
 // The older transport names the address for messages. It must not be at another server.
 func TestForeignEndpoint(t *testing.T) {
 	t.Parallel()
-	asked := make(chan http.Header, 10)
-	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Header }))
+	requests := make(chan http.Header, 10)
+	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { requests <- r.Header }))
 	defer thief.Close()
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -632,15 +632,15 @@ func TestForeignEndpoint(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "to which no headers are sent") {
 		t.Error(err)
 	}
-	if len(asked) > 0 {
-		t.Errorf("the other server was asked with %v", <-asked)
+	if len(requests) > 0 {
+		t.Errorf("the other server was asked with %v", <-requests)
 	}
 }
 
 // The reason of a program's end is the line that explains it, without secrets and other lines.
 func TestExplanations(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ said, want string }{
+	for _, test := range []struct{ output, want string }{
 		{
 			"node:internal/modules/cjs/loader:1210\n  throw err;\n  ^\n\nError: Cannot find module '/opt/x.js'\n" +
 				"    at Module._load (node:1)\n  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}\n\nNode.js v20.20.2\n",
@@ -693,7 +693,7 @@ func TestExplanations(t *testing.T) {
 			"cannot log in to postgres://u:xxxxx@h",
 		},
 	} {
-		s := play("says", test.said, "-m", "acme_mcp_server", "--token", "abcdefgh", "--databse-url", "postgres://u:secretpw@h/db")
+		s := play("says", test.output, "-m", "acme_mcp_server", "--token", "abcdefgh", "--databse-url", "postgres://u:secretpw@h/db")
 		s.Env = []string{"KEY=topsecret"}
 		_, err := upstream.List(t.Context(), s, "1")
 		if err == nil || err.Error() != "it ended: exit status 3; it printed: "+test.want {

@@ -105,9 +105,9 @@ func (g *gate) note(text []byte) {
 	}
 	g.mu.Lock()
 	g.strays++
-	told := g.client.Stray != nil && g.strays <= maxStrays
+	reports := g.client.Stray != nil && g.strays <= maxStrays
 	g.mu.Unlock()
-	if told {
+	if reports {
 		g.client.Stray(shorten.To(string(text[:min(len(text), 4*maxWhy)]), maxWhy))
 	}
 }
@@ -198,8 +198,8 @@ func (g *gate) awaitAgreement(uri string) *watch {
 	return w
 }
 
-// wasAsked reports whether the library sent a request for the watch. It ends awaitAgreement.
-func (g *gate) wasAsked(uri string, w *watch) bool {
+// wasSent reports whether the library sent a request for the watch. It ends awaitAgreement.
+func (g *gate) wasSent(uri string, w *watch) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.watches, uri)

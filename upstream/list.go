@@ -200,8 +200,8 @@ func kindOf(value []byte) string {
 // legacy reports whether the server is known to answer initialize and not server/discover. A program
 // that did not answer server/discover counts; a server at a URL may have been slow.
 func (s *Session) legacy() bool {
-	heard := s.gate.state()
-	return s.server.Legacy || !s.modern() && !heard.discovered && (heard.refused || s.server.Argv != nil)
+	state := s.gate.state()
+	return s.server.Legacy || !s.modern() && !state.discovered && (state.refused || s.server.Argv != nil)
 }
 
 // listOf fetches all pages of another list. On an error it also returns the entries before it.
@@ -270,7 +270,7 @@ const agreeTime = 3 * time.Second
 func (s *Session) watch(ctx context.Context, uri string) error {
 	w := s.gate.awaitAgreement(uri)
 	err := s.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
-	if asked := s.gate.wasAsked(uri, w); !asked || err != nil {
+	if sent := s.gate.wasSent(uri, w); !sent || err != nil {
 		return err
 	}
 	select {

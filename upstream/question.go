@@ -339,16 +339,16 @@ func (g *gate) answerTo(q *question) (json.RawMessage, error) {
 	if err := g.know(q); err != nil {
 		return nil, err
 	}
-	asked := Question{Method: q.Method, Params: q.Params, Wanted: q.wanted}
+	question := Question{Method: q.Method, Params: q.Params, Wanted: q.wanted}
 	if q.of == nil || q.of.ask == nil {
 		if g.client.Ask == nil {
 			return nil, errors.New("there is no client to ask")
 		}
-		return g.client.Ask(q.ctx, asked)
+		return g.client.Ask(q.ctx, question)
 	}
 	defer g.removeQuestion(q)
 	g.flush(q.of)
-	return q.of.ask(q.ctx, asked)
+	return q.of.ask(q.ctx, question)
 }
 
 // know waits until the call of a question is known, or returns the reason why it cannot be.

@@ -119,10 +119,10 @@ type pendingQuestion struct {
 
 // runningCall is a running call.
 type runningCall struct {
-	begun  <-chan struct{} // closed once the server has begun the call
-	queue  <-chan bool     // see [upstream.Call]
-	asked  <-chan pendingQuestion
-	result <-chan string
+	begun     <-chan struct{} // closed once the server has begun the call
+	queue     <-chan bool     // see [upstream.Call]
+	questions <-chan pendingQuestion
+	result    <-chan string
 }
 
 // call calls a tool; known sets [upstream.Call.Asks].
@@ -160,13 +160,13 @@ func (s askingSession) call(ctx context.Context, tool, is string, known bool) *r
 		_ = json.Unmarshal(raw, &answer)
 		result <- answer.Content[0].Text
 	}()
-	return &runningCall{begun: begun, queue: queue, asked: questions, result: result}
+	return &runningCall{begun: begun, queue: queue, questions: questions, result: result}
 }
 
 // expect receives a question with this message, and answers it.
 func (r *runningCall) expect(t *testing.T, is string) {
 	t.Helper()
-	q := <-r.asked
+	q := <-r.questions
 	if !strings.Contains(string(q.Params), `"message":"`+is+`"`) {
 		t.Errorf("%s is asked %s", is, q.Params)
 	}
@@ -191,7 +191,7 @@ func TestQuestionsOverHTTP(t *testing.T) {
 	}
 	open := map[string]pendingQuestion{}
 	for is, c := range calls { // each call has asked before the first answer
-		q := <-c.asked
+		q := <-c.questions
 		if open[is] = q; !strings.Contains(string(q.Params), `"message":"`+is+`"`) {
 			t.Errorf("%s is asked %s", is, q.Params)
 		}
@@ -215,7 +215,7 @@ func TestQuestionsOfPrograms(t *testing.T) {
 	waits := s.call(t.Context(), "wait", "w", false)
 	<-waits.begun
 	first := s.call(t.Context(), "ask", "first", true)
-	q := <-first.asked
+	q := <-first.questions
 	select {
 	case <-q.Wanted:
 		t.Error("an answer is wanted, and no call waits for it")
@@ -258,12 +258,12 @@ func TestFirstQuestionOfProgram(t *testing.T) {
 	one, two := s.call(t.Context(), "ask", "one", false), s.call(t.Context(), "ask", "two", false) // from now on the tool is known to ask
 	var later *runningCall
 	select {
-	case q := <-one.asked:
+	case q := <-one.questions:
 		q.answer <- "for one"
 		one.ends(t, "for one")
 		later = two
 		later.expect(t, "two")
-	case q := <-two.asked:
+	case q := <-two.questions:
 		q.answer <- "for two"
 		two.ends(t, "for two")
 		later = one
@@ -283,7 +283,7 @@ func TestFirstQuestionsAtOnce(t *testing.T) {
 			"calls of meet, meet too run one at a time from now on")
 	}
 	first := s.call(ctx, "meet", "one", false)
-	q := <-first.asked
+	q := <-first.questions
 	second := s.call(t.Context(), "meet too", "two", false)
 	<-q.Wanted
 	cancel() // the call gives way
@@ -298,7 +298,7 @@ func TestQuestionAfterCancellation(t *testing.T) {
 	s := askingOf(t, false)
 	ctx, cancel := context.WithCancel(t.Context())
 	first := s.call(ctx, "stubborn", "one", true)
-	q := <-first.asked
+	q := <-first.questions
 	second := s.call(t.Context(), "stubborn", "two", true)
 	<-q.Wanted
 	cancel()

@@ -127,15 +127,15 @@ func startSession(ctx context.Context, s Server, c Client) (*Session, error) {
 		return context.WithTimeout(ctx, cmp.Or(s.StartTimeout, DefaultStartTimeout))
 	}
 	first, cancel := bound()
-	session, heard, err := connect(first, s, c)
+	session, state, err := connect(first, s, c)
 	cancel()
-	if err == nil || ctx.Err() != nil || heard.unstarted {
+	if err == nil || ctx.Err() != nil || state.unstarted {
 		return session, err
 	}
 	switch {
-	case heard.probed && !heard.discovered && !heard.answered:
+	case state.probed && !state.discovered && !state.answered:
 		s.Legacy = true
-	case s.Legacy, heard.late && heard.discovered: // it supports the newer era, only slowly
+	case s.Legacy, state.late && state.discovered: // it supports the newer era, only slowly
 		s.Legacy, s.ProbeTimeout = false, cmp.Or(s.StartTimeout, DefaultStartTimeout)
 	default:
 		return nil, err
@@ -180,10 +180,10 @@ func connect(ctx context.Context, s Server, c Client) (*Session, handshake, erro
 	client := mcp.NewClient(&mcp.Implementation{Name: c.Name, Version: c.Version}, c.options())
 	if session.session, err = client.Connect(ctx, transport, era); err != nil {
 		err = session.fail(ctx, err)
-		heard := session.gate.state()
+		state := session.gate.state()
 		var unstarted *child.StartError
-		heard.unstarted = errors.As(session.endError, &unstarted)
-		return nil, heard, err
+		state.unstarted = errors.As(session.endError, &unstarted)
+		return nil, state, err
 	}
 	session.open = true
 	go func() {
@@ -564,8 +564,8 @@ func (s *Session) modern() bool {
 }
 
 // firstMethod returns one of the methods.
-func firstMethod[T any](asked map[string]T) string {
-	for key := range asked {
+func firstMethod[T any](requests map[string]T) string {
+	for key := range requests {
 		return key
 	}
 	return "nothing"

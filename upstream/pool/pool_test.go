@@ -86,8 +86,8 @@ func play(dir string) {
 		})
 	s.AddTool(&mcp.Tool{Name: "where", InputSchema: json.RawMessage(`{"type": "object"}`)},
 		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			answer, asked := r.Params.InputResponses["where"].(*mcp.ListRootsResult) //lint:ignore SA1019 servers ask for it as long as they do
-			if !asked {
+			answer, answered := r.Params.InputResponses["where"].(*mcp.ListRootsResult) //lint:ignore SA1019 servers ask for it as long as they do
+			if !answered {
 				//lint:ignore SA1019 as above
 				return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"where": &mcp.ListRootsParams{}}}, nil
 			}
@@ -95,22 +95,22 @@ func play(dir string) {
 		})
 	s.AddTool(&mcp.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type": "object"}`)},
 		func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			answer, asked := r.Params.InputResponses["who"].(*mcp.ElicitResult)
-			if !asked {
+			answer, answered := r.Params.InputResponses["who"].(*mcp.ElicitResult)
+			if !answered {
 				who := &mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(`{"type":"object"}`)}
 				return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"who": who}, RequestState: "s<"}, nil
 			}
 			text := fmt.Sprint(answer.Action, answer.Content, r.Params.RequestState)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 		})
-	said, err := os.OpenFile(filepath.Join(dir, "said-to-"+pid), os.O_CREATE|os.O_RDWR, 0o600)
+	log, err := os.OpenFile(filepath.Join(dir, "said-to-"+pid), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		panic(err)
 	}
 	tool("request", func(context.Context, *mcp.CallToolRequest) string { // asks by a request, like servers of 2025-11-25
 		fmt.Println(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{}}`)
 		for {
-			text, _ := os.ReadFile(said.Name())
+			text, _ := os.ReadFile(log.Name())
 			for line := range strings.Lines(string(text)) {
 				if strings.Contains(line, `"id":"q"`) {
 					return line
@@ -119,7 +119,7 @@ func play(dir string) {
 			time.Sleep(10 * time.Millisecond) // this separate process polls its file
 		}
 	})
-	_ = s.Run(context.Background(), &mcp.LoggingTransport{Transport: &mcp.StdioTransport{}, Writer: said})
+	_ = s.Run(context.Background(), &mcp.LoggingTransport{Transport: &mcp.StdioTransport{}, Writer: log})
 	if strings.HasSuffix(dir, "deaf") {
 		time.Sleep(time.Hour) // does not end with its input
 	}
@@ -161,11 +161,11 @@ func call(t *testing.T, s *pool.Session, tool string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said struct{ Content []struct{ Text string } }
-	if json.Unmarshal(result, &said) != nil || len(said.Content) != 1 {
+	var answer struct{ Content []struct{ Text string } }
+	if json.Unmarshal(result, &answer) != nil || len(answer.Content) != 1 {
 		t.Fatalf("%s answers %s", tool, result)
 	}
-	return said.Content[0].Text
+	return answer.Content[0].Text
 }
 
 // running lists the processes recorded in a folder that still run.
@@ -253,12 +253,13 @@ func TestAsk(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	told, ended := make(chan upstream.Progress, 1), make(chan error)
+	progress, ended := make(chan upstream.Progress, 1), make(chan error)
 	go func() {
-		_, err := b.Call(ctx, upstream.Call{Tool: "wait", Arguments: json.RawMessage(`{}`), Progress: func(p upstream.Progress) { told <- p }})
+		_, err := b.Call(ctx, upstream.Call{Tool: "wait", Arguments: json.RawMessage(`{}`),
+			Progress: func(p upstream.Progress) { progress <- p }})
 		ended <- err
 	}()
-	if p := <-told; p.Done != 1 {
+	if p := <-progress; p.Done != 1 {
 		t.Errorf("told of %+v", p)
 	}
 	if got := call(t, a, "ask"); got != "acceptmap[name:a]s<" {
@@ -287,13 +288,13 @@ func TestAsk(t *testing.T) {
 func TestTurns(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	a, b := connect(t, p, playing(dir), upstream.Client{Name: "t"}), connect(t, p, playing(dir), upstream.Client{Name: "t"})
-	asked, queue, ended := make(chan upstream.Question, 2), make(chan bool, 2), make(chan error, 2)
+	questions, queue, ended := make(chan upstream.Question, 2), make(chan bool, 2), make(chan error, 2)
 	begin := func(s *pool.Session, answer func(upstream.Question)) {
 		go func() {
 			_, err := s.Call(t.Context(), upstream.Call{
 				Tool: "request", Arguments: json.RawMessage(`{}`), Asks: true, Queue: func(waits bool) { queue <- waits },
 				Ask: func(_ context.Context, q upstream.Question) (json.RawMessage, error) {
-					asked <- q
+					questions <- q
 					answer(q)
 					return json.RawMessage(`{"action":"decline"}`), nil
 				},
@@ -302,7 +303,7 @@ func TestTurns(t *testing.T) {
 		}()
 	}
 	begin(a, func(q upstream.Question) { <-q.Wanted })
-	<-asked
+	<-questions
 	begin(b, func(upstream.Question) {})
 	for _, want := range []bool{true, false} {
 		if waits := <-queue; waits != want {
@@ -321,7 +322,7 @@ func TestTurns(t *testing.T) {
 func TestCapabilities(t *testing.T) {
 	p, dir := newPool(t, "1"), t.TempDir()
 	s := connect(t, p, playing(dir), upstream.Client{Name: "t"})
-	said := func(tool, capabilities string) string {
+	answerOf := func(tool, capabilities string) string {
 		t.Helper()
 		c := upstream.Call{Tool: tool, Arguments: json.RawMessage(`{}`)}
 		c.Ask = func(_ context.Context, q upstream.Question) (json.RawMessage, error) {
@@ -340,7 +341,7 @@ func TestCapabilities(t *testing.T) {
 		{"where", `{"roots":{}}`, `"text":"file:///asked-by-where"`},
 		{"where", ``, "roots/list is not passed on to clients here"},
 	} {
-		if got := said(test.tool, test.capabilities); !strings.Contains(got, test.want) {
+		if got := answerOf(test.tool, test.capabilities); !strings.Contains(got, test.want) {
 			t.Errorf("%s with %q: %s, want %s", test.tool, test.capabilities, got, test.want)
 		}
 	}
@@ -356,14 +357,14 @@ func TestCapabilities(t *testing.T) {
 func TestNewsBeforeTheSessionIsOpen(t *testing.T) {
 	p := newPool(t, "1")
 	for _, news := range []string{"1", "5000"} {
-		told := make(chan bool, 10_000)
+		changes := make(chan bool, 10_000)
 		server := upstream.Server{Argv: []string{os.Args[0], "echo", news}, EnvOnly: true}
-		s := connect(t, p, server, upstream.Client{Name: "t", Changed: func() { told <- true }})
+		s := connect(t, p, server, upstream.Client{Name: "t", Changed: func() { changes <- true }})
 		if got := call(t, s, "x"); got != "x" {
 			t.Errorf("%s: %s", news, got)
 		}
 		select {
-		case <-told:
+		case <-changes:
 		case <-s.Gone():
 			t.Errorf("%s: the session ended, and was told nothing", news)
 		}
@@ -475,9 +476,9 @@ func TestDir(t *testing.T) {
 func TestOffers(t *testing.T) {
 	p := newPool(t, "1")
 	dir := t.TempDir()
-	told := make(chan string, 10)
+	updates := make(chan string, 10)
 	client := func(name string) upstream.Client {
-		return upstream.Client{Name: name, Version: "1", Updated: func(uri string) { told <- name + " " + uri }}
+		return upstream.Client{Name: name, Version: "1", Updated: func(uri string) { updates <- name + " " + uri }}
 	}
 	a, b := connect(t, p, playing(dir), client("a")), connect(t, p, playing(dir), client("b"))
 	answer, err := a.List(t.Context())
@@ -495,11 +496,11 @@ func TestOffers(t *testing.T) {
 		call(t, a, "touch")
 		var names []string
 		for len(names) < len(want) {
-			names = append(names, testwait.Receive(t, fmt.Sprintf("told %q, want %q", names, want), told))
+			names = append(names, testwait.Receive(t, fmt.Sprintf("told %q, want %q", names, want), updates))
 		}
 		for more := true; more; {
 			select {
-			case name := <-told:
+			case name := <-updates:
 				names = append(names, name)
 			case <-time.After(300 * time.Millisecond): // unwanted notifications would come at once
 				more = false

@@ -27,9 +27,9 @@ func TestRestart(t *testing.T) {
 	}
 	server := playing(dir)
 	server.Name = "files"
-	asked, answer := make(chan bool), make(chan bool)
+	question, answer := make(chan bool), make(chan bool)
 	a := connect(t, p, server, upstream.Client{Name: "t", Ask: func(context.Context, upstream.Question) (json.RawMessage, error) {
-		asked <- true
+		question <- true
 		<-answer
 		return json.RawMessage(`{"action":"accept","content":{}}`), nil
 	}})
@@ -40,7 +40,7 @@ func TestRestart(t *testing.T) {
 		_, err := a.Call(t.Context(), upstream.Call{Tool: "ask", Arguments: json.RawMessage(`{}`)})
 		failed <- err
 	}()
-	<-asked
+	<-question
 	type result struct {
 		did pool.RestartReport
 		err error
