@@ -183,14 +183,14 @@ func (b *bench) checkPrompt(p serve.Prompt) {
 		b.Fatalf("%s: %v %v", p.Name, messages, err)
 	}
 	raw, _ := json.Marshal(messages[0].Content)
-	var said struct{ Text string }
-	if err := json.Unmarshal(raw, &said); err != nil {
+	var block struct{ Text string }
+	if err := json.Unmarshal(raw, &block); err != nil {
 		b.Fatal(err)
 	}
-	_, call, ok := strings.Cut(said.Text, "\nCall ")
+	_, call, ok := strings.Cut(block.Text, "\nCall ")
 	tool, args, _ := strings.Cut(call, " ")
 	if !ok {
-		b.Fatalf("%s names no call: %s", p.Name, said.Text)
+		b.Fatalf("%s names no call: %s", p.Name, block.Text)
 	}
 	if answer := b.call(tool, args); !strings.Contains(string(answer.Content), `"success":true`) {
 		b.Errorf("%s, %s: %s", p.Name, call, answer.Content)

@@ -96,14 +96,14 @@ func TestHTTPSampling(t *testing.T) {
 			t.Fatal("the stream ended", lines.Err())
 			return ""
 		}
-		var asked struct {
+		var question struct {
 			ID     json.RawMessage
 			Method string
 		}
-		if err := json.Unmarshal([]byte(next()), &asked); err != nil || asked.Method != "sampling/createMessage" {
+		if err := json.Unmarshal([]byte(next()), &question); err != nil || question.Method != "sampling/createMessage" {
 			t.Fatalf("asked %s, %v", lines.Text(), err)
 		}
-		if answer, status := h.Post(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,` + test.answer + `}`); status != http.StatusAccepted {
+		if answer, status := h.Post(`{"jsonrpc":"2.0","id":` + string(question.ID) + `,` + test.answer + `}`); status != http.StatusAccepted {
 			t.Errorf("an answer to the server is answered %d %s", status, answer)
 		}
 		if got := next(); !strings.Contains(got, test.want) || !strings.Contains(got, `"id":1`) {

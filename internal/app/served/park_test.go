@@ -51,8 +51,8 @@ func (a *asker) call(arguments, more string) string {
 
 const runAgent = `"action":"run","agentId":"a"`
 
-// asked returns the state of an answer that asks, and parameters that answer it.
-func asked(t *testing.T, answer string) (state, more string) {
+// retryOf returns the state of an answer with a question, and parameters for the retry that answers it.
+func retryOf(t *testing.T, answer string) (state, more string) {
 	t.Helper()
 	var message struct {
 		Result struct {
@@ -75,8 +75,8 @@ func asked(t *testing.T, answer string) (state, more string) {
 func TestStatesAreGoodOnce(t *testing.T) {
 	t.Parallel()
 	a := newAskers(t, "t")[0]
-	first, more := asked(t, a.call(runAgent, ""))
-	second, evenMore := asked(t, a.call(runAgent, more))
+	first, more := retryOf(t, a.call(runAgent, ""))
+	second, evenMore := retryOf(t, a.call(runAgent, more))
 	if first == second {
 		t.Error("the state stays the same")
 	}
@@ -134,8 +134,8 @@ func TestPromptsPerClient(t *testing.T) {
 	if answer := silent.call(`"action":"list"`, ""); strings.Contains(answer, `"isError":true`) {
 		t.Errorf("what asks nothing is answered %s", answer)
 	}
-	_, more := asked(t, other.call(runAgent, ""))
-	_, more = asked(t, other.call(runAgent, more))
+	_, more := retryOf(t, other.call(runAgent, ""))
+	_, more = retryOf(t, other.call(runAgent, more))
 	if answer := other.call(runAgent, more); !strings.Contains(answer, `\"success\":true`) {
 		t.Errorf("another client is answered %s", answer)
 	}
@@ -146,7 +146,7 @@ func TestWaitingCallsTakeNoTurn(t *testing.T) {
 	t.Parallel()
 	a := newAskers(t, "t")[0]
 	for range 5 { // two may run at a time
-		asked(t, a.call(runAgent, ""))
+		retryOf(t, a.call(runAgent, ""))
 	}
 	if answer := a.call(`"action":"list"`, ""); strings.Contains(answer, `"isError":true`) {
 		t.Errorf("a call is answered %s", answer)

@@ -216,8 +216,8 @@ func (m machine) release() {
 	m.Helper()
 	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		list, _ := m.does("task", `{"action":"list","status":["pending"]}`)["tasks"].([]any)
-		for _, listed := range list {
-			if one := listed.(map[string]any); one["name"] == "later" {
+		for _, item := range list {
+			if one := item.(map[string]any); one["name"] == "later" {
 				m.does("task", fmt.Sprintf(`{"action":"cancel","taskId":%q}`, one["taskId"]))
 				return
 			}
@@ -268,8 +268,8 @@ func TestKeptCallsAnswerLikeCalls(t *testing.T) {
 			{"refactor", `{"action":"scan","paths":["."]}`},
 		} {
 			plain := stable(m.call(mcptest.ModernMeta, c.name, c.arguments))
-			kept := stable(m.call(takes(""), c.name, c.arguments))
-			if diff := cmp.Diff(plain, kept); diff != "" {
+			asTask := stable(m.call(takes(""), c.name, c.arguments))
+			if diff := cmp.Diff(plain, asTask); diff != "" {
 				t.Errorf("%s %.80s: -call +kept\n%s", c.name, c.arguments, diff)
 			}
 		}
@@ -331,8 +331,8 @@ func TestAwaitedTask(t *testing.T) {
 		m := newHasty(t, store, permission.Rules{})
 		id := m.does("task", `{"action":"submit","name":"slow","workflowId":"slow"}`)["taskId"].(string)
 		wait := `{"action":"wait","taskId":"` + id + `"}`
-		if waiting := m.call(takes(""), "task", wait); waiting["resultType"] != "task" || waiting["taskId"] != id {
-			t.Errorf("to wait is answered %v", waiting)
+		if answer := m.call(takes(""), "task", wait); answer["resultType"] != "task" || answer["taskId"] != id {
+			t.Errorf("to wait is answered %v", answer)
 		}
 		m.ask(takes(""), "tasks/cancel", id, fmt.Sprintf(`"taskId":%q`, id))
 		m.release()
@@ -507,7 +507,7 @@ func (m machine) asks(id, text string) map[string]any {
 	m.Helper()
 	for end := time.Now().Add(patient); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		task := m.task(id)
-		if asked, _ := json.Marshal(task["inputRequests"]); task["status"] == "input_required" && strings.Contains(string(asked), text) {
+		if questions, _ := json.Marshal(task["inputRequests"]); task["status"] == "input_required" && strings.Contains(string(questions), text) {
 			return task["inputRequests"].(map[string]any)
 		} else if task["result"] != nil {
 			m.Fatalf("it ended as %v", task)
@@ -533,10 +533,10 @@ func TestKeptCallsAsk(t *testing.T) {
 		if created["resultType"] != "task" { // it may be input_required already
 			t.Fatalf("it is answered %v", created)
 		}
-		asked := first.asks(id, "Which size")
+		questions := first.asks(id, "Which size")
 		first.stop()
 		second := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
-		if diff := cmp.Diff(asked, second.task(id)["inputRequests"]); diff != "" {
+		if diff := cmp.Diff(questions, second.task(id)["inputRequests"]); diff != "" {
 			t.Errorf("-first +second\n%s", diff)
 		}
 		stranger := newMachine(t, store, permission.Rules{Deny: []string{"memory.clear"}}, 0, shop(t, toolfold.Reads, "Which "))
@@ -549,8 +549,8 @@ func TestKeptCallsAsk(t *testing.T) {
 		second.tells(id, "question", `{"is":"S"}`) // too late
 		second.stop()
 		third := newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
-		if asked := third.asks(id, "Which colour"); len(asked) != 1 || asked["question-2"] == nil {
-			t.Errorf("it asks %v", asked)
+		if questions := third.asks(id, "Which colour"); len(questions) != 1 || questions["question-2"] == nil {
+			t.Errorf("it asks %v", questions)
 		}
 		third.tells(id, "question-2", `{"is":"red"}`)
 		done := third.ended(id)
@@ -600,8 +600,9 @@ func TestLostKeptCall(t *testing.T) {
 			m = newMachine(t, store, permission.Rules{}, 0, shop(t, toolfold.Reads, "Which "))
 		}
 		lost := m.ended(id)
-		said, _ := lost["error"].(map[string]any)
-		if lost["status"] != "failed" || said["code"] != -32603.0 || !strings.Contains(said["message"].(string), "its process stopped or died") {
+		failure, _ := lost["error"].(map[string]any)
+		if lost["status"] != "failed" || failure["code"] != -32603.0 ||
+			!strings.Contains(failure["message"].(string), "its process stopped or died") {
 			t.Errorf("it ended as %v", lost)
 		}
 	})

@@ -544,7 +544,7 @@ func TestCapture(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, nil, func(o *telemetry.Options) { o.Arguments = true })
 	const token = "ghp_" + "R4nd0mXy7QkLm2Np8Wv5Tz1Bc6Df3Gh9Jk0S"
-	kept := func() (arguments, result string) {
+	lastCall := func() (arguments, result string) {
 		list := do[trace.ListOut](t, b, "trace.list", `{"limit":1}`)
 		got := do[trace.GetOut](t, b, "trace.get", `{"traceId": "`+list.Traces[0].TraceID+`"}`)
 		return got.Spans[0].Attributes["toolfold.arguments"], got.Spans[0].Attributes["toolfold.result"]
@@ -555,18 +555,18 @@ func TestCapture(t *testing.T) {
 		`{"params":"{\"key\":\"team/rules\",\"value\":{\"password\":\"hunter2\",\"text\":\"` + token + `\"}}"}`,
 	} {
 		do[json.RawMessage](t, b, "memory.store", args)
-		if arguments, result := kept(); !strings.Contains(arguments, "team/rules") || !strings.Contains(result, "team/rules") ||
+		if arguments, result := lastCall(); !strings.Contains(arguments, "team/rules") || !strings.Contains(result, "team/rules") ||
 			strings.Contains(arguments+result, "hunter2") || strings.Contains(arguments+result, token) {
 			t.Errorf("kept of %s: %s, %s", args, arguments, result)
 		}
 		do[json.RawMessage](t, b, "memory.get", `{"keys":["team/rules"]}`)
-		if _, result := kept(); !strings.Contains(result, `"key":"team/rules"`) ||
+		if _, result := lastCall(); !strings.Contains(result, `"key":"team/rules"`) ||
 			strings.Contains(result, "hunter2") || strings.Contains(result, token) {
 			t.Errorf("kept of the entry: %s", result)
 		}
 	}
 	do[json.RawMessage](t, b, "memory.store", `{"key": "k", "value": {"text": "`+strings.Repeat("x", 20_000)+`"}}`)
-	if arguments, _ := kept(); !strings.Contains(arguments, `{"key":`) || len(arguments) > 9000 {
+	if arguments, _ := lastCall(); !strings.Contains(arguments, `{"key":`) || len(arguments) > 9000 {
 		t.Errorf("kept %d bytes: %.200s", len(arguments), arguments)
 	}
 }
@@ -586,8 +586,8 @@ func TestUnknownCalls(t *testing.T) {
 		b.Runner.Call(t.Context(), "memory", json.RawMessage(`{"action":"`+token+`"}`))
 		b.Runner.Call(t.Context(), strings.Repeat("x", 100), nil)
 		var got []string
-		for _, listed := range do[trace.ListOut](t, b, "trace.list", `{"limit":5}`).Traces {
-			got = append(got, listed.Label)
+		for _, item := range do[trace.ListOut](t, b, "trace.list", `{"limit":5}`).Traces {
+			got = append(got, item.Label)
 		}
 		slices.Sort(got)
 		want := []string{"memory.erase", "memory.forget", "memory.xxxxx", "nope", strings.Repeat("x", 40) + "…"}

@@ -35,25 +35,25 @@ func Object(input json.RawMessage) (object ordered.Map, whole, ok bool) {
 	}
 	m := merger{root: input}
 	required := m.part(object)
-	listed := ordered.Map{{Key: "type", Value: "object"}, {Key: "properties", Value: m.properties()}}
+	result := ordered.Map{{Key: "type", Value: "object"}, {Key: "properties", Value: m.properties()}}
 	if len(required) > 0 {
-		listed.Set("required", required)
+		result.Set("required", required)
 	}
 	for _, rest := range object {
 		switch {
 		case slices.Contains([]string{"type", "properties", "required"}, rest.Key) || slices.Contains(combinators, rest.Key):
 		case combined && (rest.Key == "additionalProperties" || rest.Key == "unevaluatedProperties"): // parts may have other members
 		default:
-			listed = append(listed, rest)
+			result = append(result, rest)
 		}
 	}
-	listed = rewriteRefs(listed, input, "")
+	result = rewriteRefs(result, input, "")
 	if whole = m.parts <= maxParts; !whole {
 		var text string
 		Member(object, "description", &text)
-		listed.Set("description", ordered.MustJSON(strings.TrimSpace(text+" "+Cut)))
+		result.Set("description", ordered.MustJSON(strings.TrimSpace(text+" "+Cut)))
 	}
-	return listed, whole, true
+	return result, whole, true
 }
 
 // Members returns the properties and the required names of the [Object] of a schema, as written;

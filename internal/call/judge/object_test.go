@@ -50,13 +50,13 @@ func TestObject(t *testing.T) {
 				`"$defs":{"a":{"anyOf":[{"$ref":"#/$defs/b"},{"$ref":"#/$defs/c"}],"required":["k"]},` +
 				`"b":{"allOf":[{"$ref":"#/$defs/a"}],"properties":{"k":{"enum":["b"]}}},"c":{"$ref":"#/$defs/a","properties":{"k":{"const":"c"}}}}}`},
 	} {
-		listed, whole, ok := Object(json.RawMessage(c.schema))
-		for _, m := range listed {
+		result, whole, ok := Object(json.RawMessage(c.schema))
+		for _, m := range result {
 			if _, raw := m.Value.(json.RawMessage); !raw {
 				t.Errorf("%s: %s is a %T", c.name, m.Key, m.Value)
 			}
 		}
-		if got := string(ordered.MustJSON(listed)); !ok || !whole || got != c.want {
+		if got := string(ordered.MustJSON(result)); !ok || !whole || got != c.want {
 			t.Errorf("%s: %s\nis listed as %s\nwant %s", c.name, c.schema, got, c.want)
 		}
 	}

@@ -78,7 +78,7 @@ func (s *refRewriter) reference(ref string) string {
 	if !local {
 		return ref
 	}
-	if _, kept := at(s.text, path); kept {
+	if _, ok := at(s.text, path); ok {
 		return pointer(s.below + path)
 	}
 	target, found := at(s.from, path)

@@ -99,9 +99,9 @@ func takePatterns(s map[string]any) (taken []string) {
 // allowNull makes a schema allow null if it is nullable, as in OpenAPI, or if null is in its enum.
 func allowNull(s map[string]any) {
 	values, enumerates := s["enum"].([]any)
-	listed := slices.Contains(values, nil)
+	hasNull := slices.Contains(values, nil)
 	nullable := s["nullable"] == true
-	if !nullable && !listed {
+	if !nullable && !hasNull {
 		return
 	}
 	switch kind := s["type"].(type) {
@@ -117,7 +117,7 @@ func allowNull(s map[string]any) {
 	if !nullable {
 		return
 	}
-	if enumerates && !listed {
+	if enumerates && !hasNull {
 		s["enum"] = append(values, nil)
 	}
 	null := map[string]any{"type": "null"}

@@ -278,11 +278,11 @@ func file(ctx context.Context, dir, ref, name string, limit int) (string, error)
 	if commit == "" {
 		return "", none("name a branch, a tag or a commit", "git knows no commit %s here", shorten.Quoted(ref))
 	}
-	listed, err := r.run(ctx, "ls-tree", "--long", "-z", commit, "--", name)
+	output, err := r.run(ctx, "ls-tree", "--long", "-z", commit, "--", name)
 	if err != nil {
 		return "", err
 	}
-	entry, _, _ := strings.Cut(listed, "\t") // mode, type, hash and size
+	entry, _, _ := strings.Cut(output, "\t") // mode, type, hash and size
 	parts := strings.Fields(entry)
 	if len(parts) != 4 {
 		return "", none("name a file that the commit has", "%s has no file %s", shorten.Quoted(ref), shorten.Quoted(name))
@@ -303,11 +303,11 @@ func (r *repository) changes(ctx context.Context, base string) (map[string]*Chan
 	if r.index {
 		comparing = append(comparing, "--cached")
 	}
-	listed, err := r.run(ctx, append(comparing, "--raw", "--numstat", "-z", base, "--", ".")...)
+	output, err := r.run(ctx, append(comparing, "--raw", "--numstat", "-z", base, "--", ".")...)
 	if err != nil {
 		return nil, err
 	}
-	byPath := changedFiles(listed)
+	byPath := changedFiles(output)
 	patch, err := r.run(ctx, append(comparing, "--unified=0", "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/", base, "--",
 		".")...)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 
 // changedFiles parses the output of git diff --raw --numstat -z. A file with changes is
 // [Change.FullReport] until its lines are known.
-func changedFiles(listed string) map[string]*Change {
+func changedFiles(output string) map[string]*Change {
 	byPath := map[string]*Change{}
-	fields := strings.Split(listed, "\x00")
+	fields := strings.Split(output, "\x00")
 	for i := 0; i+1 < len(fields); i++ {
 		if strings.HasPrefix(fields[i], ":") { // modes, objects and status; the name follows
 			name, status := fields[i+1], fields[i][len(fields[i])-1]

@@ -71,65 +71,66 @@ func TestGates(t *testing.T) {
 	t.Parallel()
 	token := "ghp_" + "x7Kd92LmQpR4tVwZ1bNc8YhJ5sFgT3uAeXo6" // not a real credential
 	for name, test := range map[string]struct {
-		files map[string]string
-		gone  []string
-		want  map[string]string // statuses other than PASS
-		says  []string          // messages of the gates that do not pass
+		files    map[string]string
+		gone     []string
+		want     map[string]string // statuses other than PASS
+		messages []string          // messages of the gates that do not pass
 	}{
 		"in order": {files: map[string]string{
 			"src/a/a.go": "package a\n\nimport \"strings\"\n\nvar _ = strings.ToUpper\n", "conf/app.yaml": "port: 81\nbase: &b {x: 1}\nmore: *b\n",
 			"src/b/b.ts": "import {y} from './y';\nexport * from \"lib\";\n", "src/a/b ü.txt": "text",
 		}},
 		"path": {files: map[string]string{"docs/a.md": "x", "src/contracts/new.md": "x"}, want: map[string]string{PathViolation: Fail},
-			says: []string{"docs/a.md: allowedPaths does not have it", "src/contracts/new.md: forbiddenPaths has src/contracts/**"}},
+			messages: []string{"docs/a.md: allowedPaths does not have it", "src/contracts/new.md: forbiddenPaths has src/contracts/**"}},
 		"deleted": {gone: []string{"src/contracts/c.ts"}, want: map[string]string{PathViolation: Fail},
-			says: []string{"src/contracts/c.ts: forbiddenPaths"}},
+			messages: []string{"src/contracts/c.ts: forbiddenPaths"}},
 		"radius": {files: map[string]string{"src/a/x": "", "src/b/x": "", "src/c/x": "", "src/d/x": ""},
-			want: map[string]string{ChangeRadius: Fail},
-			says: []string{"4 folders have changes, more than 3", "split"}},
+			want:     map[string]string{ChangeRadius: Fail},
+			messages: []string{"4 folders have changes, more than 3", "split"}},
 		"import in Go": {files: map[string]string{"src/a/a.go": "package a\n\nimport (\n\t\"example.com/shop/src/core\"\n\t\"os/exec\"\n)\n"},
-			want: map[string]string{Dependency: Fail}, says: []string{"line 4: forbiddenImports has ./src/core/** over example.com/shop/src/core",
+			want: map[string]string{Dependency: Fail},
+			messages: []string{"line 4: forbiddenImports has ./src/core/** over example.com/shop/src/core",
 				"line 5: forbiddenImports has os/exec"}},
 		"import in TypeScript": {files: map[string]string{"src/b/b.ts": "import type {\n  A,\n} from \"../core/c\";\nconst l = " +
 			"require('left-pad');\nconst m = import(`./m`);\n"},
-			want: map[string]string{Dependency: Fail}, says: []string{"line 1: forbiddenImports has ./src/core/** over ./src/core/c",
+			want: map[string]string{Dependency: Fail}, messages: []string{"line 1: forbiddenImports has ./src/core/** over ./src/core/c",
 				"line 4: forbiddenImports has left-pad"}},
 		"import in Python": {files: map[string]string{"py/b.py": "from secret import (\n    key,\n)\nimport json, secret.more as m\nfrom ... " +
 			"import out\n"},
-			want: map[string]string{Dependency: Fail}, says: []string{"line 1: forbiddenImports has secret/** over secret",
+			want: map[string]string{Dependency: Fail}, messages: []string{"line 1: forbiddenImports has secret/** over secret",
 				"line 4: forbiddenImports has secret/** over secret/more", "line 5: .. is outside of the workspace"}},
 		"import at run time": {files: map[string]string{"src/b/b.js": "require(name);\n", "src/b/b.java": "import x;"},
-			want: map[string]string{Dependency: Warn}, says: []string{"b.js: line 1: its import is known only",
+			want: map[string]string{Dependency: Warn}, messages: []string{"b.js: line 1: its import is known only",
 				"b.java: its imports were not read"}},
 		"no imports": {files: map[string]string{"src/b/b.txt": "import x"},
-			says: []string{"no file whose imports are read (Go, JavaScript, TypeScript, Python)"}},
-		"tests": {files: map[string]string{"src/broken": ""}, want: map[string]string{ContractTests: Fail}, says: []string{"exit status 1"}},
+			messages: []string{"no file whose imports are read (Go, JavaScript, TypeScript, Python)"}},
+		"tests": {files: map[string]string{"src/broken": ""}, want: map[string]string{ContractTests: Fail}, messages: []string{"exit status 1"}},
 		"json": {files: map[string]string{"conf/a.json": "{\n \"a\": 1,\n}"}, want: map[string]string{ConfigValidation: Fail},
-			says: []string{"conf/a.json: line 3"}},
+			messages: []string{"conf/a.json: line 3"}},
 		"json with a name twice": {files: map[string]string{
 			"conf/a.json": `{"b": {"//": 1, "//": 2}, "a": [{"c": "c"}, {"c": {"d": 1, "d": 2}}]}`,
-		}, want: map[string]string{ConfigValidation: Fail}, says: []string{`conf/a.json: "d" stands twice`}},
+		}, want: map[string]string{ConfigValidation: Fail}, messages: []string{`conf/a.json: "d" stands twice`}},
 		"jsonc": {files: map[string]string{"conf/tsconfig.json": "{\n \"a\": 1, // one\n}", "conf/api-extractor.json": "{} // one",
 			"src/.codesandbox/tasks.json": "// one\n{}"}},
 		"yaml of 1.2": {files: map[string]string{"conf/b.yml": "# one\n%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\na: 2\n"}},
 		"yaml of aliases of aliases": {files: map[string]string{"conf/b.yml": aliases()},
-			want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/b.yml: document contains excessive aliasing"}},
+			want: map[string]string{ConfigValidation: Fail}, messages: []string{"conf/b.yml: document contains excessive aliasing"}},
 		"templates of a chart": {files: map[string]string{"src/a/Chart.yaml": "name: a\n",
 			"src/a/templates/x/a.yaml": "{{- if .Values.a }}\na: 1\n{{- end }}\n"},
-			says: []string{"1 configuration file valid, and 1 template of a Helm chart"}},
+			messages: []string{"1 configuration file valid, and 1 template of a Helm chart"}},
 		"templates of no chart": {files: map[string]string{"conf/templates/a.yaml": "{{- if .Values.a }}\na: 1\n{{- end }}\n"},
-			want: map[string]string{ConfigValidation: Fail}, says: []string{"conf/templates/a.yaml: line 1, column 3: did not find"}},
+			want: map[string]string{ConfigValidation: Fail}, messages: []string{"conf/templates/a.yaml: line 1, column 3: did not find"}},
 		"yaml": {files: map[string]string{"conf/b.yml": "a: 1\n b: 2\n"}, want: map[string]string{ConfigValidation: Fail},
-			says: []string{"conf/b.yml: line"}},
+			messages: []string{"conf/b.yml: line"}},
 		"toml": {files: map[string]string{"conf/c.toml": "a = 1\nb = \n"}, want: map[string]string{ConfigValidation: Fail},
-			says: []string{"conf/c.toml: line 2"}},
+			messages: []string{"conf/c.toml: line 2"}},
 		"schema": {files: map[string]string{"conf/app.yaml": "port: high\n"}, want: map[string]string{ConfigValidation: Fail},
-			says: []string{"conf/schema.json: port"}},
+			messages: []string{"conf/schema.json: port"}},
 		"secret": {files: map[string]string{"src/a/k.ts": "const a = 1;\nconst token = \"" + token + "\";\n"},
-			want: map[string]string{SensitiveChange: Fail},
-			says: []string{"line 2 looks like a secret (github-pat)", "revoke"}},
+			want:     map[string]string{SensitiveChange: Fail},
+			messages: []string{"line 2 looks like a secret (github-pat)", "revoke"}},
 		"listed": {files: map[string]string{"conf/Prod.ini": "a=1"}, want: map[string]string{SensitiveChange: Warn},
-			says: []string{"sensitivePaths has conf/prod.*: a person should look", "show the change of these files to a person"}},
+			messages: []string{"sensitivePaths has conf/prod.*: a person should look", "show the change of these files to a person"}},
 		"binary": {files: map[string]string{"src/a/x.bin": "a\x00b"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestGates(t *testing.T) {
 				}
 			}
 			results := r.check(true, wholePolicy)
-			said, worst := "", Pass
+			messages, worst := "", Pass
 			for _, result := range results {
 				want := test.want[result.Gate]
 				if want == "" {
@@ -158,21 +159,21 @@ func TestGates(t *testing.T) {
 				if result.Message == "" || (result.Status == Pass) != (result.Suggestion == "") || (result.Status == Pass) != (len(result.Paths) == 0) {
 					t.Errorf("%+v", result)
 				}
-				said += result.Message + "\n"
+				messages += result.Message + "\n"
 				if result.Status != Pass {
-					said += result.Suggestion + "\n"
+					messages += result.Suggestion + "\n"
 					for _, o := range result.Paths {
-						said += o.Path + ": " + o.Reason + "\n"
+						messages += o.Path + ": " + o.Reason + "\n"
 					}
 				}
 			}
-			for _, text := range test.says {
-				if !strings.Contains(said, text) {
-					t.Errorf("nothing says %q:\n%s", text, said)
+			for _, text := range test.messages {
+				if !strings.Contains(messages, text) {
+					t.Errorf("nothing says %q:\n%s", text, messages)
 				}
 			}
-			if strings.Contains(said, token) {
-				t.Errorf("the secret is shown: %s", said)
+			if strings.Contains(messages, token) {
+				t.Errorf("the secret is shown: %s", messages)
 			}
 			if len(results) != 6 || Worst(results) != worst {
 				t.Errorf("%d gates, worst %s, want %s", len(results), Worst(results), worst)

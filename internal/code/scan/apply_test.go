@@ -24,7 +24,7 @@ func one(t *testing.T) (Scanner, Finding) {
 
 const (
 	faulty = "export const n = 1;\nif (n === NaN) n;\n"
-	mended = "export const n = 1;\nif (Number.isNaN(n)) n;\n"
+	fixed  = "export const n = 1;\nif (Number.isNaN(n)) n;\n"
 )
 
 // apply applies the fix of one finding, and returns a refusal as an error.
@@ -89,7 +89,7 @@ func TestWriteKeepsBackupAndMode(t *testing.T) {
 	if err != nil || !applied.Written {
 		t.Fatal(applied, err)
 	}
-	if s.read(t, "src/a.ts") != mended || s.read(t, applied.Backup) != faulty ||
+	if s.read(t, "src/a.ts") != fixed || s.read(t, applied.Backup) != faulty ||
 		s.files(t) != BackupFolder+"/.gitignore "+applied.Backup+" src/a.ts" {
 		t.Errorf("there is %s: %s", s.files(t), s.read(t, "src/a.ts"))
 	}
@@ -146,8 +146,8 @@ func TestRefusalsTouchNothing(t *testing.T) {
 			if string(got) != test.holds || s.files(t) != before {
 				t.Errorf("there is %s now, it was %s: %q", s.files(t), before, got)
 			}
-			if kept, err := os.ReadFile(outside); err != nil || string(kept) != faulty {
-				t.Errorf("the file outside holds %q, %v", kept, err)
+			if content, err := os.ReadFile(outside); err != nil || string(content) != faulty {
+				t.Errorf("the file outside holds %q, %v", content, err)
 			}
 		})
 	}
@@ -180,7 +180,7 @@ func TestTests(t *testing.T) {
 			}
 			want := faulty
 			if test.passes {
-				want = mended
+				want = fixed
 			}
 			if *applied.Tests != (Tests{test.passes, test.output}) || applied.Written != test.passes || s.read(t, "src/a.ts") != want {
 				t.Errorf("answered %+v, %+v; the file holds %s", applied, applied.Tests, s.read(t, "src/a.ts"))

@@ -110,11 +110,11 @@ func (b *Bench) List(ctx context.Context, l Listing) (FindingsPage, error) {
 			shorten.Quoted(q.Scan), MaxScans).
 			WithHint("leave scanId out for the newest, or scan again")
 	}
-	listed := FindingsPage{ScanID: q.Scan, Findings: page.Findings, Total: page.Total}
+	result := FindingsPage{ScanID: q.Scan, Findings: page.Findings, Total: page.Total}
 	if page.More {
-		listed.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.CursorOf(fmt.Sprint(page.Last, " ", q.Scan))}
+		result.Paged = toolfold.Paged{HasMore: true, NextCursor: toolfold.CursorOf(fmt.Sprint(page.Last, " ", q.Scan))}
 	}
-	return listed, nil
+	return result, nil
 }
 
 // Choice selects the findings to fix: one, several, or those of the newest scan with a rule or a

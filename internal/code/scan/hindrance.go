@@ -16,7 +16,7 @@ import (
 
 // goFaults maps texts in errors of the go command, for a module that cannot be loaded, to an
 // explanation with the correction. The first matching text wins.
-var goFaults = []struct{ said, means string }{
+var goFaults = []struct{ text, means string }{
 	{"requires go >= ", "go.mod asks for a later Go than the one that is installed: install that one"},
 	{"missing go.sum entry", "go.sum lacks modules that its packages need: run go mod tidy"},
 	{"module lookup disabled", "its modules are not downloaded: run go mod download"},
@@ -47,7 +47,7 @@ func (g *goScan) goFault(message string) string {
 // meaning explains an error of the go command, or returns "" for an unknown one.
 func meaning(message string) string {
 	for _, f := range goFaults {
-		if strings.Contains(message, f.said) {
+		if strings.Contains(message, f.text) {
 			return f.means
 		}
 	}

@@ -50,9 +50,9 @@ type goProgram struct {
 func (g *goScan) batch(ctx context.Context) error {
 	p := &goProgram{goScan: g, fset: gotoken.NewFileSet(), causes: map[*packages.Package]string{}, checks: goChecks(g.Request.Purpose),
 		facts: &facts{objects: map[objectFact]analysis.Fact{}, packages: map[packageFact]analysis.Fact{}}}
-	listed := g.begin(step{Name: "listing Go packages", Time: listTime})
+	end := g.begin(step{Name: "listing Go packages", Time: listTime})
 	all, err := p.list(ctx)
-	listed()
+	end()
 	if err != nil {
 		if ctx.Err() == nil {
 			g.hinder(g.Module, noPackage+g.goFault(err.Error()))

@@ -70,12 +70,12 @@ func TestProgressOfLoading(t *testing.T) {
 	s := Scanner{Dir: t.TempDir()}
 	s.write(t, "go.mod", "module example.com/x\n\ngo 1.24\n")
 	s.write(t, "a.go", "package x\n\nimport _ \"fmt\"\n")
-	var said []string
+	var messages []string
 	s.must(t, Request{Purpose: Bugs, Progress: func(_, _ int, message string) {
-		said = append(said, message)
+		messages = append(messages, message)
 	}})
-	at := slices.IndexFunc(said, func(message string) bool { return strings.Contains(message, "loading and") })
-	if over := slices.Index(said, "analysing Go packages"); at < 0 || over >= 0 && at > over {
-		t.Errorf("said %q", said)
+	at := slices.IndexFunc(messages, func(message string) bool { return strings.Contains(message, "loading and") })
+	if over := slices.Index(messages, "analysing Go packages"); at < 0 || over >= 0 && at > over {
+		t.Errorf("messages: %q", messages)
 	}
 }

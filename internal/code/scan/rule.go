@@ -66,9 +66,9 @@ func Covers(purpose Purpose) (list []string) {
 	return list
 }
 
-// onlyAsked reports whether a rule is a matter of taste, and only runs if the request names its
+// onRequest reports whether a rule is a matter of taste, and only runs if the request names its
 // kind.
-func onlyAsked(purpose Purpose, name string) bool {
+func onRequest(purpose Purpose, name string) bool {
 	return slices.ContainsFunc(rules()[purpose], func(r rule) bool { return r.onlyIfNamed && strings.HasSuffix(name, "/"+r.name) })
 }
 

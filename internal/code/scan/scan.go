@@ -150,7 +150,7 @@ func (r Request) wants(f Finding) bool {
 	if len(r.Kinds) > 0 && !slices.Contains(r.Kinds, f.Kind) || f.Confidence < r.MinConfidence {
 		return false
 	}
-	return len(r.Kinds) > 0 || !onlyAsked(r.Purpose, f.Rule)
+	return len(r.Kinds) > 0 || !onRequest(r.Purpose, f.Rule)
 }
 
 // meetsLevel reports whether the request includes the level of a finding.

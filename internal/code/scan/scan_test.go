@@ -24,11 +24,11 @@ func workspaceOf(t *testing.T, folder string) Scanner {
 	if err := os.CopyFS(dir, os.DirFS("testdata/"+folder)); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := fs.Glob(os.DirFS(dir), "*.go.txt")
+	files, err := fs.Glob(os.DirFS(dir), "*.go.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range kept {
+	for _, name := range files {
 		if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, strings.TrimSuffix(name, ".txt"))); err != nil {
 			t.Fatal(err)
 		}

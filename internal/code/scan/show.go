@@ -45,16 +45,16 @@ func (w *walker) lookedFor(r Request, ran []string, more int) string {
 	if len(w.files) == 0 {
 		return "looked for findings of these tools: " + strings.Join(ran[1:], ", ")
 	}
-	spoken := map[language]bool{}
+	languages := map[language]bool{}
 	for _, name := range w.files {
 		l, _ := languageOf(name)
-		spoken[l] = true
+		languages[l] = true
 	}
-	spoken[typescript] = spoken[typescript] || spoken[javascript]
+	languages[typescript] = languages[typescript] || languages[javascript]
 	if r.Purpose == Refactorings {
-		return lookedToImprove(spoken, r.Fast)
+		return lookedToImprove(languages, r.Fast)
 	}
-	return lookedForFaults(spoken, r.Fast, ran)
+	return lookedForFaults(languages, r.Fast, ran)
 }
 
 // foundNoFile describes that there was no file to scan.
@@ -71,10 +71,10 @@ func (w *walker) foundNoFile(since string) string {
 
 // lookedForFaults describes the scope of a scan for faults in these languages. Types depend on the
 // tools that ran.
-func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
+func lookedForFaults(languages map[language]bool, fast bool, ran []string) string {
 	var parts []string
 	add := func(l language, what, without string, tools ...string) {
-		if !spoken[l] {
+		if !languages[l] {
 			return
 		}
 		if !slices.ContainsFunc(tools, func(tool string) bool { return slices.Contains(ran, tool) }) {
@@ -94,17 +94,17 @@ func lookedForFaults(spoken map[language]bool, fast bool, ran []string) string {
 }
 
 // lookedToImprove describes the scope of a scan for refactorings in these languages.
-func lookedToImprove(spoken map[language]bool, fast bool) string {
+func lookedToImprove(languages map[language]bool, fast bool) string {
 	var parts []string
-	if spoken[golang] && fast {
+	if languages[golang] && fast {
 		parts = append(parts, "Go for nothing, as its analysers did not run")
-	} else if spoken[golang] {
+	} else if languages[golang] {
 		parts = append(parts, "Go for conditions that can be simpler and code that newer Go shortens")
 	}
-	if spoken[typescript] {
+	if languages[typescript] {
 		parts = append(parts, "scripts for var and for imports that nothing uses")
 	}
-	if spoken[python] {
+	if languages[python] {
 		parts = append(parts, "Python for old syntax and imports that nothing uses")
 	}
 	return "looked at " + strings.Join(parts, "; ") + ". Long functions and repeated code are counted if types has " +

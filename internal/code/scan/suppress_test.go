@@ -97,11 +97,11 @@ func h() {
 		s := Scanner{Dir: t.TempDir()}
 		s.write(t, name, text)
 		report := s.must(t, Request{Purpose: Bugs, Fast: true})
-		var heard []int
+		var lines []int
 		quiet := 0
 		for i, line := range strings.Split(text, "\n") {
 			if strings.HasSuffix(line, "heard") {
-				heard = append(heard, i+1)
+				lines = append(lines, i+1)
 			}
 			if strings.HasSuffix(line, "quiet") {
 				quiet++
@@ -112,7 +112,7 @@ func h() {
 			got = append(got, f.Line)
 		}
 		slices.Sort(got)
-		if diff := cmp.Diff(heard, got); diff != "" {
+		if diff := cmp.Diff(lines, got); diff != "" {
 			t.Errorf("%s: found at lines %s", name, diff)
 		}
 		if report.Suppressed < quiet || report.Suppressed > quiet+2 {

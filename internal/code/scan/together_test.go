@@ -46,7 +46,7 @@ if (z === NaN) a();
 	if _, err := s.apply(t, first.Findings[0], Change{Write: true}); err != nil {
 		t.Fatal(err)
 	}
-	if mended := strings.ReplaceAll(text, "x === NaN", "Number.isNaN(x)"); s.read(t, "a.js") != mended {
+	if want := strings.ReplaceAll(text, "x === NaN", "Number.isNaN(x)"); s.read(t, "a.js") != want {
 		t.Errorf("a.js holds %s", s.read(t, "a.js"))
 	}
 	s.write(t, "a.js", strings.Replace(text, "x === NaN", "x", 1))

@@ -540,13 +540,13 @@ func TestShadowedStandardLibrary(t *testing.T) {
 	const notSupported = "mypy: \"typing.py\" shadows library module \"typing\"\n" +
 		"note: A user-defined top-level module with name \"typing\" is not supported\n"
 	calls := strings.Repeat("  File \"/usr/lib/python3/runpy.py\", line 1, in <module>\n    run()\n", 20)
-	for status, test := range map[int]struct{ said, want string }{
+	for status, test := range map[int]struct{ output, want string }{
 		2: {notSupported, "exit status 2; it printed: " + strings.ReplaceAll(strings.TrimSpace(notSupported), "\n", " ")},
 		1: {"Traceback (most recent call last):\n" + calls + "    ~~~^^\n" +
 			"ImportError: cannot import name 'Any' from 'typing' (" + resolve(t, s.Dir) + "/typing.py)\n",
 			"exit status 1; it printed: ImportError: cannot import name 'Any' from 'typing' (./typing.py)"},
 	} {
-		s.write(t, "mypy.said", test.said)
+		s.write(t, "mypy.said", test.output)
 		script := fmt.Sprintf("#!/bin/sh\ncat mypy.said >&2\nexit %d\n", status)
 		if err := os.WriteFile(filepath.Join(bin, "mypy"), []byte(script), 0o755); err != nil {
 			t.Fatal(err)

@@ -49,9 +49,9 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	mended, calls := false, 0
+	isRetry, calls := false, 0
 	for {
-		prompt.Final = len(prompt.Turns)+1 >= a.maxTurns || mended
+		prompt.Final = len(prompt.Turns)+1 >= a.maxTurns || isRetry
 		done, err := f.run.ask(ctx, p, prompt)
 		if err != nil {
 			return nil, err
@@ -82,11 +82,11 @@ func (a promptAction) run(ctx context.Context, f *frame) (any, error) {
 			return nil, err
 		case wrong == "":
 			return value, nil
-		case mended:
+		case isRetry:
 			return nil, failf(StepFailed, "provider %q: the answer does not satisfy outputSchema: %s", p.name, short(wrong)).
 				hint("make outputSchema simpler, write a clearer prompt, or take another model")
 		}
-		mended = true
+		isRetry = true
 		prompt.Turns = append(prompt.Turns, callctx.Turn{Text: done.Text, Reply: a.answer.mend(wrong)})
 	}
 }

@@ -20,20 +20,20 @@ import (
 // script makes an endpoint answer with messages one after the other, the last of
 // them again and again.
 func (e *chatServer) script(messages ...string) {
-	asked := 0
+	requests := 0
 	e.answer = func(w http.ResponseWriter, _ *http.Request) {
-		message := messages[min(asked, len(messages)-1)]
-		asked++
+		message := messages[min(requests, len(messages)-1)]
+		requests++
 		fmt.Fprintf(w, `{"model":"m","choices":[{"index":0,"finish_reason":"stop","message":%s}]}`, message)
 	}
 }
 
-// says and calling are messages of a model.
-func says(text string) string {
+// textMessage and callMessage return messages of a model.
+func textMessage(text string) string {
 	return string(ordered.MustJSON(map[string]any{"role": "assistant", "content": text}))
 }
 
-func calling(pairs ...string) string {
+func callMessage(pairs ...string) string {
 	var calls []any
 	for i := 0; i < len(pairs); i += 2 {
 		calls = append(calls, map[string]any{"id": fmt.Sprint("c", i/2), "type": "function",
@@ -84,8 +84,8 @@ func (e *chatServer) run(t *testing.T, ctx context.Context, caller toolfold.Call
 func TestModelsCallTools(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
-	e.script(calling("memory_search", `{"query":"freeze"}`, "memory_search", ``), calling("memory_forget", `{}`, "memory_search", `{"query"`),
-		says("on Friday"))
+	e.script(callMessage("memory_search", `{"query":"freeze"}`, "memory_search", ``),
+		callMessage("memory_forget", `{}`, "memory_search", `{"query"`), textMessage("on Friday"))
 	caller := newMemory()
 	exporter := tracetest.NewInMemoryExporter()
 	e.tracer = sdk.NewTracerProvider(sdk.WithSyncer(exporter))
@@ -145,13 +145,13 @@ func TestModelsCallTools(t *testing.T) {
 func TestTurnsAreBounded(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
-	e.script(calling("memory_search", `{"query":"x"}`))
+	e.script(callMessage("memory_search", `{"query":"x"}`))
 	r := e.run(t, t.Context(), newMemory(), `{prompt: "when?", tools: [memory.search], maxTurns: 3}`)
 	expectFailure(t, r, "ask", StepFailed, "called tools when it had to answer, after 2 turns")
 	if len(e.requests) != 3 || e.requests[2]["tool_choice"] != "none" || e.requests[1]["tool_choice"] != nil || len(r.Steps) != 3 {
 		t.Errorf("%d requests, the last with tool_choice %v; %d steps", len(e.requests), e.requests[2]["tool_choice"], len(r.Steps))
 	}
-	e.script(calling("memory_search", `{"query":"x"}`))
+	e.script(callMessage("memory_search", `{"query":"x"}`))
 	r = e.run(t, t.Context(), newMemory(), `{prompt: "when?"}`)
 	expectFailure(t, r, "ask", StepFailed, "called tools when it had to answer")
 }
@@ -161,7 +161,7 @@ func TestTurnsAreBounded(t *testing.T) {
 func TestToolsWithinRights(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
-	e.script(calling("memory_delete", `{"key":"x"}`), says("done"))
+	e.script(callMessage("memory_delete", `{"key":"x"}`), textMessage("done"))
 	ctx := callctx.With(t.Context(),
 		toolfold.Origin{Rights: &toolfold.Rights{Allows: func(a *toolfold.Action) bool { return a.Effect == toolfold.Reads }}})
 	caller := newMemory()
@@ -217,14 +217,14 @@ func TestOutputSchema(t *testing.T) {
 	t.Parallel()
 	const step = `{prompt: "rate", outputSchema: {type: object, properties: {score: {type: integer, maximum: 9}}, required: [score]}}`
 	for name, test := range map[string]struct {
-		answers []string
-		want    string // the output, or a part of the failure
-		asked   int
+		answers  []string
+		want     string // the output, or a part of the failure
+		requests int
 	}{
-		"right":  {[]string{says(`{"score":12345678901234567890}`), says(`{"score":7}`)}, `{"ask":{"score":7}}`, 2},
-		"fenced": {[]string{says("```json\n{\"score\":7}\n```")}, `{"ask":{"score":7}}`, 1},
-		"mended": {[]string{says(`I think seven`), says(`{"score":7}`)}, `{"ask":{"score":7}}`, 2},
-		"wrong":  {[]string{says(`{"score":"high"}`), says(`{}`)}, `the answer does not satisfy outputSchema: score is missing`, 2},
+		"right":  {[]string{textMessage(`{"score":12345678901234567890}`), textMessage(`{"score":7}`)}, `{"ask":{"score":7}}`, 2},
+		"fenced": {[]string{textMessage("```json\n{\"score\":7}\n```")}, `{"ask":{"score":7}}`, 1},
+		"mended": {[]string{textMessage(`I think seven`), textMessage(`{"score":7}`)}, `{"ask":{"score":7}}`, 2},
+		"wrong":  {[]string{textMessage(`{"score":"high"}`), textMessage(`{}`)}, `the answer does not satisfy outputSchema: score is missing`, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +236,7 @@ func TestOutputSchema(t *testing.T) {
 			} else {
 				expectFailure(t, r, "ask", StepFailed, test.want)
 			}
-			if len(e.requests) != test.asked {
+			if len(e.requests) != test.requests {
 				t.Fatalf("asked %d times", len(e.requests))
 			}
 			format, _ := json.Marshal(e.requests[0]["response_format"])
@@ -259,7 +259,7 @@ func TestOutputSchemaInWords(t *testing.T) {
 			fmt.Fprint(w, `{"error":{"message":"response_format is not supported","type":"invalid_request_error"}}`)
 			return
 		}
-		fmt.Fprintf(w, `{"choices":[{"message":%s}]}`, says(`{"score":1}`))
+		fmt.Fprintf(w, `{"choices":[{"message":%s}]}`, textMessage(`{"score":1}`))
 	}
 	expect(t, e.run(t, t.Context(), newMemory(), step), `{"ask":{"score":1}}`)
 	if got := e.messages(1); len(got) != 2 || !strings.Contains(got[0], `JSON Schema:`) {

@@ -41,7 +41,7 @@ func TestFailureStopsSiblings(t *testing.T) {
 	caller := newCaller()
 	caller.tools["wait"] = g.wait
 	caller.tools["fail"] = func(ctx context.Context, _ map[string]any) (any, error) {
-		testwait.Until(t, "the others run", func() bool { return g.waiting.Load() == 2 })
+		testwait.Until(t, "the others run", func() bool { return g.callers.Load() == 2 })
 		return nil, errors.New("no luck")
 	}
 	r := do(t, caller, `
@@ -53,7 +53,7 @@ func TestFailureStopsSiblings(t *testing.T) {
       {stepId: f, type: tool, config: {tool: fail}}, {stepId: never, type: tool, config: {tool: echo}}]
 `, `{}`)
 	expectFailure(t, r, "f", ToolExecutionError, "no luck")
-	if g.waiting.Load() != 0 {
+	if g.callers.Load() != 0 {
 		t.Error("siblings still run")
 	}
 	for _, call := range caller.calls {

@@ -209,9 +209,9 @@ func TestOpenAIUnreachable(t *testing.T) {
 func TestOpenAIHangsUp(t *testing.T) {
 	t.Parallel()
 	e := newEndpoint(t)
-	asked, gone := make(chan struct{}), make(chan struct{})
+	begun, gone := make(chan struct{}), make(chan struct{})
 	e.answer = func(_ http.ResponseWriter, r *http.Request) {
-		close(asked)
+		close(begun)
 		<-r.Context().Done()
 		close(gone)
 	}
@@ -221,7 +221,7 @@ func TestOpenAIHangsUp(t *testing.T) {
 		done <- (&Runner{Providers: e.providers(nil)}).
 			Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, `[{stepId: p, type: prompt, config: {prompt: x}}]`)})
 	}()
-	<-asked
+	<-begun
 	cancel()
 	if r := <-done; r.Failure == nil || r.Failure.Code != Cancelled {
 		t.Errorf("%+v", r.Failure)

@@ -47,15 +47,15 @@ func TestStepsInOrder(t *testing.T) {
 // gate lets a tool wait until the test opens it, and counts who waits.
 type gate struct {
 	open    chan struct{}
-	waiting atomic.Int64
+	callers atomic.Int64
 	most    atomic.Int64
 }
 
 func newGate() *gate { return &gate{open: make(chan struct{})} }
 
 func (g *gate) wait(ctx context.Context, args map[string]any) (any, error) {
-	n := g.waiting.Add(1)
-	defer g.waiting.Add(-1)
+	n := g.callers.Add(1)
+	defer g.callers.Add(-1)
 	for {
 		most := g.most.Load()
 		if n <= most || g.most.CompareAndSwap(most, n) {
@@ -102,7 +102,7 @@ func TestConcurrencyIsRealAndBounded(t *testing.T) {
 			caller.tools["wait"] = g.wait
 			done := make(chan Result)
 			go func() { done <- do(t, caller, test.steps, `{}`) }()
-			testwait.Until(t, "all that may run wait at the gate", func() bool { return g.waiting.Load() == test.want })
+			testwait.Until(t, "all that may run wait at the gate", func() bool { return g.callers.Load() == test.want })
 			close(g.open)
 			succeed(t, <-done)
 			if most := g.most.Load(); most != test.want {
@@ -248,12 +248,12 @@ func TestCancellation(t *testing.T) {
 			go func() {
 				done <- (&Runner{Caller: caller}).Run(ctx, Job{Kind: WorkflowJob, ID: "w", Program: compiled(t, text)})
 			}()
-			testwait.Until(t, "a step runs", func() bool { return g.waiting.Load() > 0 || failed.Load() })
+			testwait.Until(t, "a step runs", func() bool { return g.callers.Load() > 0 || failed.Load() })
 			cancel()
 			if r := testwait.Receive(t, "the run ends", done); r.Failure == nil || r.Failure.Code != Cancelled {
 				t.Errorf("%+v", r.Failure)
 			}
-			if g.waiting.Load() != 0 {
+			if g.callers.Load() != 0 {
 				t.Error("a tool is still running")
 			}
 			testwait.Until(t, "no goroutine is left", func() bool { return engineGoroutines() == 0 })

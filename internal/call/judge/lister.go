@@ -17,22 +17,22 @@ import (
 // keywords are dropped or converted, and references without a target are dropped. There is no
 // $schema, because some hosts reject dialects. If the schema is still invalid, it becomes an object
 // without members, and whole is false.
-func ListedSchema(object ordered.Map) (listed ordered.Map, whole bool) {
+func ListedSchema(object ordered.Map) (schema ordered.Map, whole bool) {
 	object = slices.DeleteFunc(slices.Clone(object), func(m ordered.Member) bool { return m.Key == "$schema" })
 	l := lister{root: ordered.MustJSON(object)}
-	listed = l.object(object)
-	if properties, _ := listed.Get("properties"); properties == nil {
-		listed.Set("properties", json.RawMessage(`{}`))
+	schema = l.object(object)
+	if properties, _ := schema.Get("properties"); properties == nil {
+		schema.Set("properties", json.RawMessage(`{}`))
 		l.changed = true
 	}
 	if !l.changed && !l.refers {
 		return object, true
 	}
 	var doc any
-	if json.Unmarshal(ordered.MustJSON(listed), &doc) == nil {
+	if json.Unmarshal(ordered.MustJSON(schema), &doc) == nil {
 		eachSchema(doc, func(s map[string]any) { takePatterns(s) })
 		if _, err := compileAs("listed", doc, jsonschema.Draft2020); err == nil {
-			return listed, true
+			return schema, true
 		}
 	}
 	bare := ordered.Map{{Key: "type", Value: json.RawMessage(`"object"`)}, {Key: "properties", Value: json.RawMessage(`{}`)}}
@@ -82,26 +82,26 @@ var kinds = map[string]string{
 }
 
 // schema converts a schema; ok is false if raw is not a schema.
-func (l *lister) schema(raw json.RawMessage) (listed json.RawMessage, ok bool) {
+func (l *lister) schema(raw json.RawMessage) (result json.RawMessage, ok bool) {
 	var object ordered.Map
 	switch l.depth++; {
 	case l.depth > maxListed:
 	case string(raw) == "true", string(raw) == "false":
-		listed, ok = raw, true
+		result, ok = raw, true
 	case len(raw) > 0 && raw[0] == '{' && json.Unmarshal(raw, &object) == nil:
 		before := l.changed
 		l.changed = false
 		object = l.object(object)
-		if listed, ok = raw, true; l.changed {
-			listed = ordered.MustJSON(object)
+		if result, ok = raw, true; l.changed {
+			result = ordered.MustJSON(object)
 		}
 		l.changed = l.changed || before
 	}
 	l.depth--
-	return listed, ok
+	return result, ok
 }
 
-func (l *lister) object(object ordered.Map) (listed ordered.Map) {
+func (l *lister) object(object ordered.Map) (result ordered.Map) {
 	_, tuple := object.Get("prefixItems")
 	for _, m := range object {
 		raw, _ := m.Value.(json.RawMessage)
@@ -133,14 +133,14 @@ func (l *lister) object(object ordered.Map) (listed ordered.Map) {
 		case key != m.Key || string(value) != string(raw):
 			l.changed = true
 		}
-		listed.Set(key, value)
+		result.Set(key, value)
 	}
 	for bound, beyond := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		if value, _ := object.Get(beyond); value != nil && string(value.(json.RawMessage)) == "true" {
-			listed = slices.DeleteFunc(listed, func(m ordered.Member) bool { return m.Key == bound })
+			result = slices.DeleteFunc(result, func(m ordered.Member) bool { return m.Key == bound })
 		}
 	}
-	return listed
+	return result
 }
 
 // exclusive converts an exclusive limit of draft-04; nil for other values.
@@ -159,16 +159,16 @@ func exclusive(object ordered.Map, key string, raw json.RawMessage) (string, jso
 
 // one converts a schema; nil if raw is not a schema.
 func (l *lister) one(raw json.RawMessage) json.RawMessage {
-	listed, ok := l.schema(raw)
+	result, ok := l.schema(raw)
 	if !ok {
 		return nil
 	}
-	return listed
+	return result
 }
 
 // schemas converts a list of schemas; nil if no valid schema is left.
 func (l *lister) schemas(raw json.RawMessage) json.RawMessage {
-	var all, listed []json.RawMessage
+	var all, results []json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
 		return nil
 	}
@@ -176,16 +176,16 @@ func (l *lister) schemas(raw json.RawMessage) json.RawMessage {
 	for _, part := range all {
 		one := l.one(part)
 		if same = same && string(one) == string(part); one != nil {
-			listed = append(listed, one)
+			results = append(results, one)
 		}
 	}
 	switch {
-	case len(listed) == 0:
+	case len(results) == 0:
 		return nil
 	case same:
 		return raw
 	}
-	return ordered.MustJSON(listed)
+	return ordered.MustJSON(results)
 }
 
 // schemasByName converts schemas by name; an invalid schema becomes one that allows any value.

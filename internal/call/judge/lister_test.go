@@ -49,11 +49,11 @@ func TestListed(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s is no object", c.schema)
 		}
-		listed, whole := ListedSchema(object)
+		result, whole := ListedSchema(object)
 		if hopeless := strings.Contains(c.schema, `"$dynamicRef"`); whole == hopeless {
 			t.Errorf("%s is listed whole: %t", c.schema, whole)
 		}
-		got := ordered.MustJSON(listed)
+		got := ordered.MustJSON(result)
 		if c.want == "" {
 			c.want = c.schema
 		}
@@ -98,8 +98,8 @@ func FuzzListed(f *testing.F) {
 			return
 		}
 		if object, _, ok := Object(schema); ok {
-			listed, _ := ListedSchema(object)
-			checkListed(t, ordered.MustJSON(listed))
+			result, _ := ListedSchema(object)
+			checkListed(t, ordered.MustJSON(result))
 		}
 	})
 }
