@@ -21,12 +21,12 @@ type Activity struct {
 
 // Activity counts the traces that began since a time, by hour and label, earliest hour first.
 func (db *DB) Activity(ctx context.Context, since, now time.Time) ([]Activity, error) {
-	hour, heard := time.Hour.Microseconds(), now.Add(-trace.Silence).UnixMicro()
+	hour, aliveSince := time.Hour.Microseconds(), now.Add(-trace.Silence).UnixMicro()
 	return all(ctx, db.reader(), sqlf(`SELECT hour, label, count(*), sum(failed), sum(ended), CAST(sum(length) AS BIGINT), max(length) FROM (
 			SELECT started_at / ? AS hour, label, CASE WHEN failed > 0 OR open > 0 AND heard_at < ? THEN 1 ELSE 0 END AS failed,
 				CASE WHEN ended_at IS NULL THEN 0 ELSE 1 END AS ended, COALESCE(ended_at, started_at) - started_at AS length
 			FROM traces WHERE started_at >= ?) AS t
-		GROUP BY hour, label ORDER BY hour, label`, hour, heard, since.UnixMicro()),
+		GROUP BY hour, label ORDER BY hour, label`, hour, aliveSince, since.UnixMicro()),
 		func(rows *sql.Rows) (a Activity, err error) {
 			var at, total, longest int64
 			err = rows.Scan(&at, &a.Label, &a.Calls, &a.Failed, &a.Ended, &total, &longest)

@@ -22,12 +22,12 @@ func TestActivityCountsByHourAndLabel(t *testing.T) {
 			}
 			return s
 		}
-		heard := noon.Add(time.Hour)
+		lastReport := noon.Add(time.Hour)
 		for _, put := range []struct {
 			at    time.Time
 			spans []trace.Span
 		}{
-			{heard, []trace.Span{
+			{lastReport, []trace.Span{
 				span("a1", "a", noon.Add(-time.Microsecond), time.Second, trace.Success), // before the time asked for
 				span("a2", "a", noon, time.Second, trace.Success),
 				span("a3", "a", noon.Add(59*time.Minute), 3*time.Second, trace.Failure),

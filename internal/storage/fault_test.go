@@ -41,14 +41,14 @@ func openFile(t *testing.T) (db *DB, path string) {
 // nothing of where the store is.
 func mendable(t *testing.T, err error, words, hint string) {
 	t.Helper()
-	var told *toolfold.Error
-	if !errors.As(err, &told) || told.Code != Unavailable {
+	var failure *toolfold.Error
+	if !errors.As(err, &failure) || failure.Code != Unavailable {
 		t.Fatalf("%v, want %s", err, Unavailable)
 	}
-	if !strings.Contains(told.Message, words) || !strings.Contains(told.Hint, hint) {
-		t.Errorf("%q and %q, want %q and %q", told.Message, told.Hint, words, hint)
+	if !strings.Contains(failure.Message, words) || !strings.Contains(failure.Hint, hint) {
+		t.Errorf("%q and %q, want %q and %q", failure.Message, failure.Hint, words, hint)
 	}
-	if text := told.Message + told.Hint; strings.Contains(text, "secret") || strings.Contains(text, "127.0.0.1") ||
+	if text := failure.Message + failure.Hint; strings.Contains(text, "secret") || strings.Contains(text, "127.0.0.1") ||
 		strings.Contains(text, "SQL logic") {
 		t.Errorf("%q says too much", text)
 	}

@@ -78,13 +78,13 @@ func TestKilled(t *testing.T) {
 			if err != nil || len(series) != len(lists) {
 				t.Fatalf("%d series: %v", len(series), err)
 			}
-			total, points, told := 0, 0, len(slices.Concat(lists...))
+			total, points, entries := 0, 0, len(slices.Concat(lists...))
 			for _, s := range series {
 				total += int(s.Last.Value)
 				points += len(s.Points)
 			}
-			if total < told || points != total {
-				t.Errorf("%d entries were acknowledged, %d counted in %d points", told, total, points)
+			if total < entries || points != total {
+				t.Errorf("%d entries were acknowledged, %d counted in %d points", entries, total, points)
 			}
 		})
 	}

@@ -459,9 +459,9 @@ func (l ledger) Wake(ctx context.Context, worker, workspace string) (n int, err 
 			(SELECT count(*) FROM (SELECT 1 `+l.db.dialect.readyTasks()+` AND n.queue_id = q.id LIMIT 100) w)
 		FROM queues q WHERE q.paused = 0`, place, worker, place, worker),
 		func(rows *sql.Rows) (int, error) {
-			var room, unused, waiting int
-			err := rows.Scan(&room, &unused, &waiting)
-			return max(0, min(room, unused, waiting)), err
+			var room, unused, ready int
+			err := rows.Scan(&room, &unused, &ready)
+			return max(0, min(room, unused, ready)), err
 		})
 	for _, tasks := range startable {
 		n += tasks

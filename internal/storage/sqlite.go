@@ -123,15 +123,15 @@ func openSQLite(ctx context.Context, path string, log *slog.Logger) (db *DB, err
 	if err := prepareSQLite(ctx, db, path, log); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if db.writes.there, err = kept(path); err != nil {
+	if db.writes.there, err = fileCheck(path); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
 
-// kept returns a function that fails if the file of an open store was removed or replaced: SQLite
+// fileCheck returns a function that fails if the file of an open store was removed or replaced: SQLite
 // continues with the old file, which is lost when the process ends.
-func kept(path string) (there func() error, err error) {
+func fileCheck(path string) (there func() error, err error) {
 	opened, err := os.Stat(path)
 	return func() error {
 		now, err := os.Stat(path)

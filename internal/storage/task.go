@@ -168,7 +168,7 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	if submission.Full = open >= limit; err != nil || submission.Full {
 		return submission, rank, err
 	}
-	waiting, blocked, err := t.dependencies(ctx, s.Dependencies)
+	unmet, blocked, err := t.dependencies(ctx, s.Dependencies)
 	if submission.Blocked = blocked; err != nil || len(blocked) > 0 {
 		return submission, rank, err
 	}
@@ -176,14 +176,14 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 	if s.Schedule != "" {
 		due = s.NextAt
 	}
-	if submission.Status = status; waiting == 0 && !due.After(now) {
+	if submission.Status = status; unmet == 0 && !due.After(now) {
 		status, submission.Status = task.Queued, task.Queued
 		if paused == 1 {
 			submission.Status = task.Paused
 		}
 	}
 	s.QueueID, s.Status, s.NextAt = id, status, due
-	saved, err := t.keep(ctx, s, rank, waiting)
+	saved, err := t.keep(ctx, s, rank, unmet)
 	if err == nil && !saved { // another task with the same key was submitted meanwhile
 		submission, found, err = t.openOfKey(ctx, s.Workspace, s.Key)
 		if err == nil && !found {
@@ -195,7 +195,7 @@ func (t *transition) submit(ctx context.Context, s task.Task, now time.Time, lim
 
 // keep inserts a task with its state. It returns false if a task with its id, or an open one with
 // its key, exists.
-func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (saved bool, err error) {
+func (t *transition) keep(ctx context.Context, s task.Task, rank, unmet int) (saved bool, err error) {
 	due := int64(0)
 	if !s.NextAt.IsZero() {
 		due = s.NextAt.UnixMicro()
@@ -203,7 +203,7 @@ func (t *transition) keep(ctx context.Context, s task.Task, rank, waiting int) (
 	tags, _ := json.Marshal(s.Tags) // lists of texts
 	sessions, _ := json.Marshal(s.Sessions)
 	dependencies, _ := json.Marshal(s.Dependencies)
-	n, err := t.exec(ctx, insertTask, s.ID, s.QueueID, s.Status, rank, waiting, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
+	n, err := t.exec(ctx, insertTask, s.ID, s.QueueID, s.Status, rank, unmet, due, s.Attempt, s.MaxAttempts, s.Timeout.Milliseconds(),
 		s.CreatedAt.UnixMicro(), maybeMicros(s.ScheduledAt), s.Type, []byte(s.Workspace), s.Depth, sessions, s.Definition, s.Rights,
 		s.Schedule, maybeID(s.ScheduleID), s.MaxInterruptions,
 		[]byte(s.AgentID), []byte(s.WorkflowID), maybeBytes(s.Key), []byte(s.Name), []byte(s.Description), tags, dependencies, []byte(s.Error),
@@ -238,7 +238,7 @@ func (t *transition) openOfKey(ctx context.Context, workspace, key string) (subm
 
 // dependencies counts the tasks that have not completed yet, and lists those that never will.
 // They cannot end before the transaction does.
-func (t *transition) dependencies(ctx context.Context, ids []string) (waiting int, blocked []task.Obstacle, err error) {
+func (t *transition) dependencies(ctx context.Context, ids []string) (unmet int, blocked []task.Obstacle, err error) {
 	if len(ids) == 0 {
 		return 0, nil, nil
 	}
@@ -259,10 +259,10 @@ func (t *transition) dependencies(ctx context.Context, ids []string) (waiting in
 		case task.Final(found[i].Status):
 			blocked = append(blocked, found[i])
 		default:
-			waiting++
+			unmet++
 		}
 	}
-	return waiting, blocked, nil
+	return unmet, blocked, nil
 }
 
 func (s taskStore) Get(ctx context.Context, id string) (t task.Task, found bool, err error) {
@@ -487,7 +487,7 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 		if err != nil || !found || !adopted && !task.Final(retried.Status) || retried.Status == task.Completed {
 			return err
 		}
-		waiting, obstacles, err := t.dependencies(ctx, retried.Dependencies)
+		unmet, obstacles, err := t.dependencies(ctx, retried.Dependencies)
 		if blocked = obstacles; err != nil || len(blocked) > 0 {
 			return err
 		}
@@ -519,7 +519,7 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 		set := sqlf(`UPDATE tasks SET status = 'pending', attempt = ?, waiting = ?, due_at = ?, rescues = 0, error = ?,
 			held = CASE WHEN held = ? THEN held ELSE 0 END, cancel = NULL, output = NULL, started_at = NULL, ended_at = NULL,
 			queue_id = CASE WHEN queue_id IN (SELECT id FROM queues) THEN queue_id ELSE ? END`,
-			attempt, waiting, due, []byte{}, heldByImport, task.DefaultQueue)
+			attempt, unmet, due, []byte{}, heldByImport, task.DefaultQueue)
 		if r.Workspace != "" {
 			set = set.and(`, workspace = ?`, []byte(r.Workspace))
 		}
@@ -533,7 +533,7 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 		if _, err := t.exec(ctx, set.text, set.args...); err != nil {
 			return err
 		}
-		if waiting == 0 && due == 0 {
+		if unmet == 0 && due == 0 {
 			if _, err := t.queue(ctx, sqlf(`id = ? AND held = 0`, r.TaskID)); err != nil {
 				return err
 			}

@@ -203,13 +203,13 @@ func (s traceStore) Hear(ctx context.Context, traceIDs []string, now time.Time) 
 }
 
 func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, err error) {
-	heard := q.HeardFrom.UnixMicro()
+	aliveSince := q.HeardFrom.UnixMicro()
 	picked := sqlf(`WHERE true`)
 	switch q.Status {
 	case trace.Running:
-		picked = picked.and(`AND failed = 0 AND open > 0 AND heard_at >= ?`, heard)
+		picked = picked.and(`AND failed = 0 AND open > 0 AND heard_at >= ?`, aliveSince)
 	case trace.Failure:
-		picked = picked.and(`AND (failed > 0 OR open > 0 AND heard_at < ?)`, heard)
+		picked = picked.and(`AND (failed > 0 OR open > 0 AND heard_at < ?)`, aliveSince)
 	case trace.Success:
 		picked = picked.and(`AND failed = 0 AND open <= 0`)
 	}
@@ -232,14 +232,14 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 		part := strings.ToLower(q.Error)
 		picked = picked.and(`AND (EXISTS (SELECT 1 FROM trace_errors e WHERE e.trace_id = traces.id AND `+has("e.error")+` > 0)`, []byte(part))
 		if strings.Contains(strings.ToLower(trace.Interrupted+": "+trace.InterruptedMessage), part) {
-			picked = picked.and(`OR open > 0 AND heard_at < ?`, heard)
+			picked = picked.and(`OR open > 0 AND heard_at < ?`, aliveSince)
 		}
 		picked = picked.and(`)`)
 	}
 	if q.MinDuration > 0 {
 		now := q.Now.UnixMicro()
 		picked = picked.and(`AND CASE WHEN failed > 0 OR open <= 0 THEN COALESCE(ended_at, ?) WHEN heard_at < ? THEN heard_at ELSE ? END
-			- started_at >= ?`, now, heard, now, q.MinDuration.Microseconds())
+			- started_at >= ?`, now, aliveSince, now, q.MinDuration.Microseconds())
 	}
 	if !q.Since.IsZero() {
 		picked = picked.and(`AND started_at >= ?`, q.Since.UnixMicro())
@@ -257,14 +257,14 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 	list := sqlf(`SELECT id, label, open, failed, started_at, ended_at, heard_at, spans, caller, workspace FROM traces`).with(picked).
 		and(`ORDER BY started_at DESC, id DESC LIMIT ?`, q.Limit)
 	page.Traces, err = all(ctx, s.db.reader(), list, func(rows *sql.Rows) (t trace.Trace, err error) {
-		var open, failed, heardAt int64
-		err = rows.Scan(&t.ID, &t.Label, &open, &failed, micros{&t.Start}, micros{&t.End}, &heardAt, &t.Spans, &t.Caller, &t.Workspace)
+		var open, failed, lastReport int64
+		err = rows.Scan(&t.ID, &t.Label, &open, &failed, micros{&t.Start}, micros{&t.End}, &lastReport, &t.Spans, &t.Caller, &t.Workspace)
 		t.Status = trace.Success
 		switch {
 		case failed > 0:
 			t.Status = trace.Failure
-		case open > 0 && heardAt < heard:
-			t.Status, t.End = trace.Failure, fromMicros(heardAt)
+		case open > 0 && lastReport < aliveSince:
+			t.Status, t.End = trace.Failure, fromMicros(lastReport)
 		case open > 0:
 			t.Status = trace.Running
 		}
@@ -273,11 +273,11 @@ func (s traceStore) List(ctx context.Context, q trace.Query) (page trace.Page, e
 	return page, err
 }
 
-func (s traceStore) Spans(ctx context.Context, traceID string) (spans []trace.Span, heard time.Time, err error) {
+func (s traceStore) Spans(ctx context.Context, traceID string) (spans []trace.Span, lastReport time.Time, err error) {
 	at, found, err := byKey(ctx, s.db, sqlf(`SELECT heard_at FROM traces WHERE id = ?`, traceID),
 		only[int64])
 	if err != nil || !found {
-		return nil, heard, err
+		return nil, lastReport, err
 	}
 	spans, err = all(ctx, s.db.reader(), sqlf(`SELECT id, started_at, span FROM trace_spans WHERE trace_id = ? ORDER BY started_at,`+
 		` id LIMIT ?`, traceID, trace.MaxSpans),

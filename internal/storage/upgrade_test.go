@@ -372,7 +372,7 @@ func TestCopiesBeforeUpgradesAreOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	makeOld(t, pool, sqliteDialect)
-	upgraded := func() (said string) {
+	upgraded := func() (output string) {
 		t.Helper()
 		if err := pool.Close(); err != nil {
 			t.Fatal(err)
@@ -408,9 +408,9 @@ func TestCopiesBeforeUpgradesAreOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := upgraded()
-	for said, want := range map[string]string{first: path + ".step5\n", again: path + ".step5\n", later: path + ".step5.2\n"} {
-		if !strings.HasSuffix(said, "copy="+want) {
-			t.Errorf("it said %q, want the copy %q", said, want)
+	for log, want := range map[string]string{first: path + ".step5\n", again: path + ".step5\n", later: path + ".step5.2\n"} {
+		if !strings.HasSuffix(log, "copy="+want) {
+			t.Errorf("it said %q, want the copy %q", log, want)
 		}
 	}
 	copied, err := sqlitePool(path+".step5.2", sqliteReader, 1)

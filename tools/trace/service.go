@@ -203,7 +203,7 @@ func (s *Service) tree(ctx context.Context, id string) (*tree, error) {
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
-	spans, heard, err := s.store.Spans(ctx, id)
+	spans, lastReport, err := s.store.Spans(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading trace: %w", err)
 	}
@@ -211,7 +211,7 @@ func (s *Service) tree(ctx context.Context, id string) (*tree, error) {
 		return nil, toolfold.Errorf(NotFound, "there is no trace %q", shorten.Quoted(id)).
 			WithHint("trace.list shows those that are kept")
 	}
-	return newTree(spans, heard, s.now()), nil
+	return newTree(spans, lastReport, s.now()), nil
 }
 
 func (s *Service) settle(ctx context.Context) error {

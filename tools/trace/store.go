@@ -150,7 +150,7 @@ type Store interface {
 
 	// Spans returns up to [MaxSpans] spans of a trace in order of their start, and when its process
 	// last reported.
-	Spans(ctx context.Context, traceID string) (spans []Span, heard time.Time, err error)
+	Spans(ctx context.Context, traceID string) (spans []Span, lastReport time.Time, err error)
 
 	// Answers returns the answers of a trace's spans, by span.
 	Answers(ctx context.Context, traceID string, spanIDs []string) (map[string]json.RawMessage, error)

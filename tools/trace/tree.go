@@ -32,15 +32,15 @@ func (n *node) duration() time.Duration { return n.end.Sub(n.Start) }
 // newTree builds the tree of a trace from its spans, which must be in order of their start. A span
 // whose parent is missing is a root. Running spans count as interrupted if their process has been
 // silent for too long.
-func newTree(spans []Span, heard, now time.Time) *tree {
+func newTree(spans []Span, lastReport, now time.Time) *tree {
 	t := &tree{status: Success, start: spans[0].Start}
 	nodes := make([]*node, len(spans))
 	byID := map[string]*node{}
 	for i, s := range spans {
 		n := &node{Span: s, end: s.Start.Add(s.Duration(now))}
-		if s.Status == Running && heard.Before(now.Add(-Silence)) {
+		if s.Status == Running && lastReport.Before(now.Add(-Silence)) {
 			n.Status, n.Code, n.Message = Failure, Interrupted, InterruptedMessage
-			n.end = maxTime(s.Start, heard)
+			n.end = maxTime(s.Start, lastReport)
 		}
 		nodes[i], byID[s.ID] = n, n
 	}

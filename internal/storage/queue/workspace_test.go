@@ -162,7 +162,7 @@ func TestTasksThatSubmitTasks(t *testing.T) {
 		e.work(queue.Options{})
 		e.submit("first", task.SubmitIn{AgentID: "planner"})
 		testwait.Until(e, "a task is refused", func() bool { return refused.Load() != nil })
-		if told, ok := refused.Load().(*toolfold.Error); !ok || told.Code != task.TooDeep {
+		if failure, ok := refused.Load().(*toolfold.Error); !ok || failure.Code != task.TooDeep {
 			e.Errorf("refused with %v", refused.Load())
 		}
 		if n := strings.Count(fmt.Sprint(e.names()), "agent.run"); n != task.MaxDepth+1 {
@@ -349,8 +349,8 @@ func TestWorkersGiveBackTasksTheyCannotRun(t *testing.T) {
 		testwait.Until(e, "the task waits for its agent", func() bool {
 			return strings.Contains(e.status(pinned).WaitsFor, `there is no agent "x"`)
 		})
-		asked := len(poor.names())
-		testwait.Until(e, "its agent is asked for twice more", func() bool { return len(poor.names()) >= asked+2 })
+		before := len(poor.names())
+		testwait.Until(e, "its agent is asked for twice more", func() bool { return len(poor.names()) >= before+2 })
 		with := e.work(queue.Options{})
 		got := e.await(pinned, task.Completed)
 		if got.Interruptions != 0 || got.Attempt != 1 {

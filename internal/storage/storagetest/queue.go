@@ -163,9 +163,9 @@ func updateQueue(t *testing.T, db *storage.DB) {
 	_, err := db.Queue().Create(t.Context(), q, 100)
 	noError(t, err)
 	for n := range 3 {
-		waiting := newTask(n + 1)
-		waiting.QueueID = q.ID
-		b.submit(waiting)
+		pending := newTask(n + 1)
+		pending.QueueID = q.ID
+		b.submit(pending)
 	}
 	b.start(1)
 	if run, found := b.claim(); found {
@@ -208,9 +208,9 @@ func limitRate(t *testing.T, url string) {
 		noError(t, ledger.Enter(t.Context(), places[i], places[i], long))
 		ledgers = append(ledgers, ledger)
 		for n := range 40 {
-			waiting := newTask(40*i + n)
-			waiting.QueueID, waiting.Workspace = q.ID, places[i]
-			_, err := db.Task().Submit(t.Context(), waiting, waiting.CreatedAt, maxOpen)
+			pending := newTask(40*i + n)
+			pending.QueueID, pending.Workspace = q.ID, places[i]
+			_, err := db.Task().Submit(t.Context(), pending, pending.CreatedAt, maxOpen)
 			noError(t, err)
 		}
 	}
@@ -267,9 +267,9 @@ func limitProcesses(t *testing.T, db *storage.DB) {
 	_, err := db.Queue().Create(t.Context(), q, 100)
 	noError(t, err)
 	for n := range 3 {
-		waiting := newTask(n + 1)
-		waiting.QueueID = q.ID
-		b.submit(waiting)
+		pending := newTask(n + 1)
+		pending.QueueID = q.ID
+		b.submit(pending)
 	}
 	for i, want := range []int{1, 0} {
 		for _, who := range []string{worker, "another"} {

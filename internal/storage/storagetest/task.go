@@ -209,9 +209,9 @@ func addQueue(t *testing.T, db *storage.DB) {
 	id, found, err := b.tasks.QueueID(t.Context(), "calls")
 	noError(t, err)
 	equal(t, []any{id, found}, []any{"calls", true})
-	kept := newTask(1)
-	kept.QueueID, kept.Priority = "calls", ""
-	b.submit(kept)
+	call := newTask(1)
+	call.QueueID, call.Priority = "calls", ""
+	b.submit(call)
 	equal(t, b.get(1).QueueID, "calls")
 	equal(t, b.get(1).Priority, task.High)
 	claimed, err := b.ledger.Claim(t.Context(), worker, place, 1, noon)
@@ -531,15 +531,15 @@ func keepOneOfKey(t *testing.T, db *storage.DB) {
 		t.Key = "nightly"
 		return t
 	}
-	var kept atomic.Int32
+	var count atomic.Int32
 	noError(t, each(8, func(i int) error {
 		submission, err := b.tasks.Submit(t.Context(), keyed(i+1), noon, maxOpen)
 		if submission.Existing == "" {
-			kept.Add(1)
+			count.Add(1)
 		}
 		return err
 	}))
-	equal(t, kept.Load(), int32(1))
+	equal(t, count.Load(), int32(1))
 	page, err := b.tasks.List(t.Context(), task.Query{Limit: 9})
 	noError(t, err)
 	equal(t, page.Total, 1)
@@ -646,8 +646,8 @@ func pruneTasks(t *testing.T, db *storage.DB) {
 	left := []string{}
 	page, err := b.tasks.List(t.Context(), task.Query{Limit: 9})
 	noError(t, err)
-	for _, kept := range page.Tasks {
-		left = append(left, kept.Name)
+	for _, item := range page.Tasks {
+		left = append(left, item.Name)
 	}
 	equal(t, left, []string{"task 7", "task 6", "task 4"})
 	n, err := b.ledger.Prune(t.Context(), noon.Add(1000*time.Hour))

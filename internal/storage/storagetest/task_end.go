@@ -89,7 +89,7 @@ func cancelMany(t *testing.T, db *storage.DB) {
 func cancelRunning(t *testing.T, db *storage.DB) {
 	b := newBench(t, db)
 	b.submit(newTask(1), newTask(2), newTask(3), newTask(4))
-	asked, forced, fast, retried := b.start(1), b.start(2), b.start(3), b.start(4)
+	stopped, forced, fast, retried := b.start(1), b.start(2), b.start(3), b.start(4)
 	for n := range 4 {
 		equal(t, b.cancel(n+1, n == 1), task.Running)
 	}
@@ -103,7 +103,7 @@ func cancelRunning(t *testing.T, db *storage.DB) {
 	if b.finish(queue.Ending{Run: forced, Status: task.Completed}) {
 		t.Fatal("a task ended after it was cancelled by force")
 	}
-	b.finish(queue.Ending{Run: asked, Status: task.Failed, Error: "stopped"})
+	b.finish(queue.Ending{Run: stopped, Status: task.Failed, Error: "stopped"})
 	b.finish(queue.Ending{Run: fast, Status: task.Completed})
 	b.finish(queue.Ending{Run: retried, Status: task.Failed, RetryAt: noon})
 	b.states(task.Cancelled, task.Cancelled, task.Completed, task.Cancelled)
@@ -346,11 +346,11 @@ func keepSteps(t *testing.T, db *storage.DB) {
 // both databases.
 func refuseIDs(t *testing.T, db *storage.DB) {
 	for _, id := range []string{"a\x00b", "a\xffb"} {
-		_, _, got := db.Task().Get(t.Context(), id)
-		_, _, paused := db.Queue().SetPaused(t.Context(), id, true)
-		_, listed := db.Task().List(t.Context(), task.Query{Limit: 1, After: &toolfold.Position{CreatedAt: noon, ID: id}})
-		_, paged := db.Session().List(t.Context(), session.Query{Limit: 1, After: &toolfold.Position{CreatedAt: noon, ID: id}})
-		for _, err := range []error{got, paused, listed, paged} {
+		_, _, getErr := db.Task().Get(t.Context(), id)
+		_, _, pauseErr := db.Queue().SetPaused(t.Context(), id, true)
+		_, listErr := db.Task().List(t.Context(), task.Query{Limit: 1, After: &toolfold.Position{CreatedAt: noon, ID: id}})
+		_, pageErr := db.Session().List(t.Context(), session.Query{Limit: 1, After: &toolfold.Position{CreatedAt: noon, ID: id}})
+		for _, err := range []error{getErr, pauseErr, listErr, pageErr} {
 			var refusal *toolfold.Error
 			if !errors.As(err, &refusal) || refusal.Code != toolfold.InvalidInput {
 				t.Errorf("%q: %v, want %s", id, err, toolfold.InvalidInput)
@@ -372,7 +372,7 @@ func keepQuestions(t *testing.T, db *storage.DB) {
 		noError(t, err)
 		equal(t, saved, want)
 	}
-	asked := func(want ...string) {
+	questions := func(want ...string) {
 		t.Helper()
 		got := []string{}
 		questions, err := b.tasks.Questions(t.Context(), taskID(1))
@@ -391,17 +391,17 @@ func keepQuestions(t *testing.T, db *storage.DB) {
 	keep(run, "b", 0, true)
 	keep(run, "a", time.Second, true)
 	keep(queue.Run{TaskID: run.TaskID, Turn: run.Turn + 1}, "c", 0, false)
-	asked("b", "a")
+	questions("b", "a")
 	answer(map[string]json.RawMessage{"a": json.RawMessage(`{"first":1}`), "none": json.RawMessage(`{}`)})
 	answer(map[string]json.RawMessage{"a": json.RawMessage(`{"second":2}`)})
-	asked("b", `a{"first":1}`)
+	questions("b", `a{"first":1}`)
 	noError(t, b.ledger.DropQuestion(t.Context(), queue.Run{TaskID: run.TaskID, Turn: run.Turn + 1}, "a"))
 	noError(t, b.ledger.DropQuestion(t.Context(), run, "b"))
-	asked(`a{"first":1}`)
+	questions(`a{"first":1}`)
 	b.finish(queue.Ending{Run: run, Status: task.Completed})
 	keep(run, "c", 0, false)
-	asked(`a{"first":1}`)
+	questions(`a{"first":1}`)
 	_, err := b.ledger.Prune(t.Context(), noon.Add(2*time.Hour))
 	noError(t, err)
-	asked()
+	questions()
 }

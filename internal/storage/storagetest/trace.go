@@ -42,18 +42,18 @@ func putSpans(t *testing.T, db *storage.DB) {
 	child.Arguments, child.Result, child.Attempts = trace.Size{Bytes: 1, Tokens: 2}, trace.Size{Bytes: 3, Tokens: 4}, 5
 	child.Attributes = map[string]string{"a": "b"}
 	noError(t, s.Put(t.Context(), []trace.Span{child, root}, noon))
-	got, heard, err := s.Spans(t.Context(), "t")
+	got, lastReport, err := s.Spans(t.Context(), "t")
 	noError(t, err)
 	equal(t, got, []trace.Span{root, child})
-	equal(t, heard, noon)
+	equal(t, lastReport, noon)
 	noError(t, s.Hear(t.Context(), []string{"t", "nowhere"}, noon.Add(time.Minute)))
 
 	ended := span("t", 0)
 	ended.End, ended.Begun, ended.Answer = noon.Add(time.Hour), true, json.RawMessage(`{"a":1}`)
 	noError(t, s.Put(t.Context(), []trace.Span{ended}, noon.Add(time.Hour)))
-	got, heard, err = s.Spans(t.Context(), "t")
+	got, lastReport, err = s.Spans(t.Context(), "t")
 	noError(t, err)
-	equal(t, heard, noon.Add(time.Hour))
+	equal(t, lastReport, noon.Add(time.Hour))
 	want := ended
 	want.Begun, want.Answer, want.AnswerBytes = false, nil, 7
 	equal(t, got, []trace.Span{want, child})

@@ -115,7 +115,7 @@ var Hosts = locate([]Host{{
 	Approve: "Asks; `\"trust\": true` in the entry allows all, `--approval-mode=yolo` everything. The folder must be trusted.",
 	Rules:   "By tool, with `includeTools` and `excludeTools` in the entry.",
 	Rewrite: &Rewrite{
-		Version: "0.61.0", Instructions: true, name: joined("mcp_", "_"), schema: waiting, definition: gemini,
+		Version: "0.61.0", Instructions: true, name: joined("mcp_", "_"), schema: addWait, definition: gemini,
 		Also: "adds wait_for_previous to every tool",
 	},
 }, {

@@ -167,8 +167,8 @@ func gemini(name, description string, schema json.RawMessage) ordered.Map {
 // closed is OpenCode's edit: no undeclared members.
 func closed(schema *ordered.Map) { schema.Set("additionalProperties", false) }
 
-// waiting is Gemini CLI's edit: a parameter for whether a call waits for previous calls.
-func waiting(schema *ordered.Map) {
+// addWait is Gemini CLI's edit: a parameter for whether a call waits for previous calls.
+func addWait(schema *ordered.Map) {
 	properties := member(*schema, "properties")
 	properties.Set("wait_for_previous", ordered.Map{{Key: "type", Value: "boolean"},
 		{Key: "description", Value: "Set to true to wait for all previously requested tools in this turn to complete before starting. Set to " +

@@ -37,9 +37,9 @@ func refuses(err error, text string) bool { return err != nil && strings.Contain
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	var asked []string
+	var requests []string
 	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.RequestURI())
+		requests = append(requests, r.URL.RequestURI())
 		if r.Header.Get("User-Agent") != "test/1" || r.Header.Get("Authorization") != "" || r.Header.Get("Cookie") != "" {
 			t.Errorf("headers %v", r.Header)
 		}
@@ -65,8 +65,8 @@ func TestSearch(t *testing.T) {
 	}
 	want := []string{"/v0.1/servers?limit=50&search=forge&version=latest", "/v0.1/servers?limit=50&search=issues&version=latest",
 		"/v0.1/servers?cursor=a%3A1&limit=50&search=issues&version=latest"}
-	if strings.Join(asked, " ") != strings.Join(want, " ") {
-		t.Errorf("asked %q", asked)
+	if strings.Join(requests, " ") != strings.Join(want, " ") {
+		t.Errorf("requests %q", requests)
 	}
 }
 

@@ -38,8 +38,8 @@ func TestSurfacesAreEquivalent(t *testing.T) {
 				if diff := cmp.Diff(string(now.content(t)), string(old.content(t))); diff != "" {
 					t.Errorf("legacy and consolidated differ (-consolidated +legacy):\n%s", diff)
 				}
-				kept := a.Apart || a.Legacy[0].Name == a.FullName() // the name is the current one too
-				if (old.Meta["toolfold/deprecated"] == nil) != kept || now.Meta["toolfold/deprecated"] != nil {
+				isCurrent := a.Apart || a.Legacy[0].Name == a.FullName() // the name is the current one too
+				if (old.Meta["toolfold/deprecated"] == nil) != isCurrent || now.Meta["toolfold/deprecated"] != nil {
 					t.Errorf("deprecation: legacy %s, consolidated %s", old.Meta["toolfold/deprecated"], now.Meta["toolfold/deprecated"])
 				}
 			})
@@ -180,8 +180,8 @@ func TestProjection(t *testing.T) {
 				whole := worldOf(t, spec, i).run(t, surface.Consolidated).content(t)
 				checkDeclared(t, a, whole)
 				for _, path := range schema.Paths(a.Results()) {
-					kept := paths("", decode(t, call.Project(whole, []string{path})))
-					for _, got := range kept {
+					left := paths("", decode(t, call.Project(whole, []string{path})))
+					for _, got := range left {
 						if !isPrefix(got, path) && !isPrefix(path, got) {
 							t.Errorf("keeping %s kept %s", path, got)
 						}

@@ -44,10 +44,10 @@ func TestFieldsAgreeWithSchemas(t *testing.T) {
 			refused := schema.Validate(args)
 			delete(args, callctx.ArgAction)
 			problems := check.Problems(args)
-			said := slices.ContainsFunc(problems, func(p toolfold.Problem) bool {
+			hasProblem := slices.ContainsFunc(problems, func(p toolfold.Problem) bool {
 				return p.Kind != toolfold.ProblemUnknown && !(p.Kind == toolfold.ProblemLength && p.Got == 0)
 			})
-			if (refused != nil) != said && !(refused != nil && len(problems) > 0) {
+			if (refused != nil) != hasProblem && !(refused != nil && len(problems) > 0) {
 				t.Errorf("%s %s: the schema says %v, the fields %v", e.Title(), ordered.MustJSON(args), refused, problems)
 			}
 			if refused != nil {

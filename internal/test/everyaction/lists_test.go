@@ -109,9 +109,9 @@ func lists(b *workbench.Bench, f func(a *toolfold.Action, list string)) {
 	}
 }
 
-// kept are members of items that are present even if they are false, zero or the default of a
+// alwaysPresent are members of items that are present even if they are false, zero or the default of a
 // parameter of the family.
-var kept = map[string]string{
+var alwaysPresent = map[string]string{
 	"ability.list.abilities.enabled":      "recorded",
 	"ability.list.abilities.priority":     "recorded",
 	"agent.list.agents.enabled":           "recorded",
@@ -149,10 +149,10 @@ func TestListsAreBrief(t *testing.T) {
 		for name, value := range members {
 			seen++
 			path, text := path+"."+name, fmt.Sprint(value)
-			switch said := value == false || value == 0.0 || isDefault(a.Family, name, text); {
-			case value == nil, text == "", text == "[]", text == "map[]", said && kept[path] == "":
+			switch isRedundant := value == false || value == 0.0 || isDefault(a.Family, name, text); {
+			case value == nil, text == "", text == "[]", text == "map[]", isRedundant && alwaysPresent[path] == "":
 				t.Errorf("%s is %q", path, text)
-			case said:
+			case isRedundant:
 				excused[path] = true
 			}
 			judge(a, path, value)
@@ -171,7 +171,7 @@ func TestListsAreBrief(t *testing.T) {
 			}
 		}
 	})
-	for path := range kept {
+	for path := range alwaysPresent {
 		if !excused[path] {
 			t.Errorf("%s says something: it needs no exception", path)
 		}

@@ -78,16 +78,16 @@ func checkRepair(t *testing.T, b *workbench.Bench, e *entry.Entry, broken breaka
 	if cost, err := tokens.Count(string(answer.Content)); err != nil || cost > maxErrorTokens {
 		t.Errorf("%s: the error costs %d tokens (%v): %s", broken.how, cost, err, answer.Content)
 	}
-	mended := mend(t, broken.args, answer.Content)
-	again := b.Call(e, ordered.MustJSON(mended))
+	repaired := mend(t, broken.args, answer.Content)
+	again := b.Call(e, ordered.MustJSON(repaired))
 	for last := answer; last.Err.Hint != "" && isAboutArguments(again); { // one error does not report all faults
 		last = again
-		mended = mend(t, mended, again.Content)
-		again = b.Call(e, ordered.MustJSON(mended))
+		repaired = mend(t, repaired, again.Content)
+		again = b.Call(e, ordered.MustJSON(repaired))
 	}
 	if isAboutArguments(again) {
 		t.Errorf("%s: mended to %s it still fails\nfirst: %s\nthen: %s",
-			broken.how, ordered.MustJSON(mended), answer.Content, again.Content)
+			broken.how, ordered.MustJSON(repaired), answer.Content, again.Content)
 	}
 }
 
@@ -199,35 +199,35 @@ func strayParam(e *entry.Entry) (name string, ok bool) {
 // mend corrects a call by its error.
 func mend(t *testing.T, args map[string]any, content json.RawMessage) map[string]any {
 	t.Helper()
-	var told struct {
+	var answer struct {
 		Error struct {
 			Problems []toolfold.Problem
 			Example  map[string]any
 		}
 	}
-	if err := json.Unmarshal(content, &told); err != nil {
+	if err := json.Unmarshal(content, &answer); err != nil {
 		t.Fatal(err)
 	}
-	mended := maps.Clone(args)
-	params, isText := paramsOf(mended)
-	examples, _ := paramsOf(told.Error.Example)
+	repaired := maps.Clone(args)
+	params, isText := paramsOf(repaired)
+	examples, _ := paramsOf(answer.Error.Example)
 	examples = maps.Clone(examples)
-	maps.Copy(examples, told.Error.Example)
-	for _, p := range told.Error.Problems {
+	maps.Copy(examples, answer.Error.Example)
+	for _, p := range answer.Error.Problems {
 		path, inside := strings.CutPrefix(strings.TrimPrefix(p.Path, "/"), callctx.ArgParams+"/")
 		name := strings.Split(path, "/")[0]
 		if inside {
 			mendOne(params, name, p, examples)
 		} else {
-			mendOne(mended, name, p, examples)
+			mendOne(repaired, name, p, examples)
 		}
 	}
 	if isText {
-		mended[callctx.ArgParams] = string(ordered.MustJSON(params))
-	} else if _, had := mended[callctx.ArgParams]; had || len(params) > 0 {
-		mended[callctx.ArgParams] = params
+		repaired[callctx.ArgParams] = string(ordered.MustJSON(params))
+	} else if _, had := repaired[callctx.ArgParams]; had || len(params) > 0 {
+		repaired[callctx.ArgParams] = params
 	}
-	return mended
+	return repaired
 }
 
 // paramsOf returns a decoded copy of the params of a call, and whether they were text.

@@ -72,8 +72,8 @@ func TestRandomAnswersFitOutputSchemas(t *testing.T) {
 		s := serveBench(t, o)
 		g := &typedCaller{Rand: rand.New(rand.NewPCG(1, uint64(len(name)))), learned: map[string][]any{}}
 		schemas, tools := map[string]*jsonschema.Schema{}, s.typedTools(t, name, write)
-		for tool, listed := range tools {
-			schemas[tool] = compiled(t, tool, listed.schema)
+		for tool, item := range tools {
+			schemas[tool] = compiled(t, tool, item.schema)
 		}
 		names, right := slices.Sorted(maps.Keys(tools)), map[string]int{}
 		for i := range calls {

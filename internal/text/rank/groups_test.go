@@ -23,8 +23,8 @@ func TestGroupsCanMatch(t *testing.T) {
 				if order, whole := appendTerms(nil, nil, plain); strings.Join(order, " ") != want && !slices.Contains(whole, want) {
 					t.Errorf("%s: %s is the term %q, but a document has %q", file, member, want, order)
 				}
-				if asked := New().appendTerms(nil, plain); strings.Join(asked, " ") != want {
-					t.Errorf("%s: %s is the term %q, but a query has %q", file, member, want, asked)
+				if terms := New().appendTerms(nil, plain); strings.Join(terms, " ") != want {
+					t.Errorf("%s: %s is the term %q, but a query has %q", file, member, want, terms)
 				}
 			}
 		}

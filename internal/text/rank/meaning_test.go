@@ -15,13 +15,13 @@ import (
 // documents that share one, and never with a score that means that it fits.
 func TestFindByNearWords(t *testing.T) {
 	t.Parallel()
-	asked := named("asked", "bake_bread", "Flour and an oven.")
-	asked.Passages = []string{"a loaf for lunch"}
+	withPassage := named("asked", "bake_bread", "Flour and an oven.")
+	withPassage.Passages = []string{"a loaf for lunch"}
 	x := rank.New(
 		named("pay", "pay_invoice", "Pay the bill of a supplier."),
 		named("bake", "bake_bread", "Flour and an oven."),
 		named("fly", "book_flight", "Seats of an airline."),
-		asked,
+		withPassage,
 	)
 	for query, want := range map[string]string{
 		"a recipe for pastry":   "bake",

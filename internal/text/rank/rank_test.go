@@ -256,9 +256,9 @@ func FuzzFind(f *testing.F) {
 // which are in words of their own.
 func TestSynonymsCountMoreWithoutPassages(t *testing.T) {
 	t.Parallel()
-	asked := named("asked", "drop_parcel", "")
-	asked.Passages = []string{"we no longer want this"}
-	x := rank.New(named("plain", "drop_parcel", ""), asked, named("other", "parcel_box", "parcel"))
+	withPassage := named("asked", "drop_parcel", "")
+	withPassage.Passages = []string{"we no longer want this"}
+	x := rank.New(named("plain", "drop_parcel", ""), withPassage, named("other", "parcel_box", "parcel"))
 	hits := x.Find(rank.Query{Text: "erase", Limit: 5})
 	if len(hits) < 2 || hits[0].ID != "plain" || hits[1].ID != "asked" || hits[1].Worth > hits[0].Worth/2 {
 		t.Errorf("got %v, want plain to count more than twice as much as asked", hits)

@@ -39,10 +39,10 @@ func (s *activeWorker) questionsOf(within context.Context, t task.Task) *runQues
 }
 
 // ask returns the client's answer to a question. It waits for it.
-func (a *runQuestions) ask(ctx context.Context, asked serve.Asked) (json.RawMessage, error) {
-	if len(asked.Params) > maxQuestion {
+func (a *runQuestions) ask(ctx context.Context, question serve.Asked) (json.RawMessage, error) {
+	if len(question.Params) > maxQuestion {
 		return nil, toolfold.Errorf(toolfold.LimitReached, "the question has %d bytes, and at most %d are kept with a task",
-			len(asked.Params), maxQuestion).WithHint("call it from a client that takes no tasks")
+			len(question.Params), maxQuestion).WithHint("call it from a client that takes no tasks")
 	}
 	if a.questions.Add(1) > maxWaiting {
 		a.questions.Add(-1)
@@ -50,7 +50,7 @@ func (a *runQuestions) ask(ctx context.Context, asked serve.Asked) (json.RawMess
 			WithHint("answer or cancel some, then call again")
 	}
 	defer a.questions.Add(-1)
-	q, err := a.keep(ctx, asked)
+	q, err := a.keep(ctx, question)
 	if err != nil {
 		return nil, err
 	}
@@ -70,28 +70,28 @@ func (a *runQuestions) ask(ctx context.Context, asked serve.Asked) (json.RawMess
 }
 
 // keep returns the stored question: that of an earlier run, or a new one.
-func (a *runQuestions) keep(ctx context.Context, asked serve.Asked) (q task.Question, err error) {
+func (a *runQuestions) keep(ctx context.Context, question serve.Asked) (q task.Question, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	limited, done := context.WithTimeout(ctx, answerWithin)
 	defer done()
-	kept, err := a.ledger.Questions(limited, a.run.TaskID)
+	questions, err := a.ledger.Questions(limited, a.run.TaskID)
 	if err != nil {
 		return q, fmt.Errorf("reading earlier questions: %w", err)
 	}
 	taken := map[string]bool{}
-	for _, q := range kept {
-		if !a.ownKeys[q.Key] && q.Method == asked.Method && bytes.Equal(q.Params, asked.Params) {
+	for _, q := range questions {
+		if !a.ownKeys[q.Key] && q.Method == question.Method && bytes.Equal(q.Params, question.Params) {
 			a.ownKeys[q.Key] = true
 			return q, nil
 		}
 		taken[q.Key] = true
 	}
-	if len(kept) >= maxQuestions {
+	if len(questions) >= maxQuestions {
 		return q, toolfold.Errorf(toolfold.LimitReached, "a task asks its client %d questions at most", maxQuestions)
 	}
-	name := cmp.Or(asked.Key, "question")
-	q = task.Question{Key: name, Method: asked.Method, Params: asked.Params, AskedAt: a.options.Now()}
+	name := cmp.Or(question.Key, "question")
+	q = task.Question{Key: name, Method: question.Method, Params: question.Params, AskedAt: a.options.Now()}
 	for n := 2; taken[q.Key]; n++ {
 		q.Key = fmt.Sprintf("%s-%d", name, n)
 	}
@@ -118,18 +118,18 @@ func (a *runQuestions) await(ctx context.Context, q task.Question) (json.RawMess
 		case <-time.After(a.options.Tick):
 		}
 		limited, done := context.WithTimeout(ctx, answerWithin)
-		kept, err := a.ledger.Questions(limited, a.run.TaskID)
+		questions, err := a.ledger.Questions(limited, a.run.TaskID)
 		done()
 		if err != nil {
 			a.warn(ctx, "looking for an answer", err)
 			continue
 		}
-		i := slices.IndexFunc(kept, func(k task.Question) bool { return k.Key == q.Key })
+		i := slices.IndexFunc(questions, func(k task.Question) bool { return k.Key == q.Key })
 		if i < 0 {
 			return nil, toolfold.Errorf(toolfold.Internal, "the question was removed from the store")
 		}
-		if kept[i].Answer != nil {
-			return kept[i].Answer, nil
+		if questions[i].Answer != nil {
+			return questions[i].Answer, nil
 		}
 	}
 }
