@@ -164,9 +164,9 @@ func TestRepairFollowsTheError(t *testing.T) {
 	const usage = "memory(action: 'store', params: {key: string, value: any})"
 	memory := app.Families()[0]
 	for name, test := range map[string]struct {
-		sent string
-		told errorParts
-		want string // the call then; empty = not mended
+		sent    string
+		failure errorParts
+		want    string // the call then; empty = not mended
 	}{
 		"a name in the usage": {`{"action":"store","id":"a"}`, errorParts{Usage: usage, Problems: []toolfold.Problem{
 			{Path: "/id", Kind: toolfold.ProblemUnknown}}}, `{"action":"store","key":"a"}`},
@@ -182,7 +182,7 @@ func TestRepairFollowsTheError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			call := again{tool: "memory", err: test.told}
+			call := again{tool: "memory", err: test.failure}
 			if err := json.Unmarshal([]byte(test.sent), &call.arguments); err != nil {
 				t.Fatal(err)
 			}

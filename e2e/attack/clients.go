@@ -129,13 +129,13 @@ func slow(ctx context.Context, p *place) error {
 		})
 	}
 	// Each call of the fast clients needs its own connection.
-	waiting, done := context.WithTimeout(ctx, longest+grace)
+	limited, done := context.WithTimeout(ctx, longest+grace)
 	defer done()
 	go func() { held.Wait(); done() }()
 	c := s.client()
 	c.web.Transport.(*http.Transport).DisableKeepAlives = true
 	served, slowest := 0, time.Duration(0)
-	for waiting.Err() == nil {
+	for limited.Err() == nil {
 		begin, arguments := time.Now(), map[string]any{"action": "store", "key": "slow", "value": map[string]any{"n": served}}
 		got, err := c.call(ctx, "memory", arguments)
 		if r.judge(c, arguments, got, err) {

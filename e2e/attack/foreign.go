@@ -484,9 +484,9 @@ func (w *witness) make(ctx context.Context, f *foreigner, method string, params 
 	got, err := w.request(ctx, f, method, params)
 	if err == nil && text(got.result["resultType"]) == "input_required" {
 		params["requestState"] = got.result["requestState"]
-		answers, asked := map[string]any{}, map[string]json.RawMessage{}
-		_ = json.Unmarshal(got.result["inputRequests"], &asked)
-		for key := range asked {
+		answers, questions := map[string]any{}, map[string]json.RawMessage{}
+		_ = json.Unmarshal(got.result["inputRequests"], &questions)
+		for key := range questions {
 			answers[key] = map[string]any{"action": "decline"}
 		}
 		params["inputResponses"] = answers

@@ -280,14 +280,14 @@ func (w *witness) hear(line []byte) {
 	if !utf8.Valid(line) {
 		w.fault("messages not in UTF-8", w.trial.ownerOf(line), "%s got %q", w.name, shorten(string(line), 300))
 	}
-	id, asked := members["id"], members["method"]
+	id, method := members["id"], members["method"]
 	switch {
-	case asked == nil:
+	case method == nil:
 		w.hearAnswer(id, members, line)
 	case id == nil:
-		w.hearNotice(text(asked), members["params"], line)
+		w.hearNotice(text(method), members["params"], line)
 	default:
-		w.hearRequest(text(asked), id, members["params"], line)
+		w.hearRequest(text(method), id, members["params"], line)
 	}
 }
 

@@ -79,12 +79,12 @@ func (m mistake) findID(ctx context.Context, c *client, e errorParts) (why strin
 		}
 		return ""
 	}
-	listed, err := c.call(ctx, name, map[string]any{})
+	list, err := c.call(ctx, name, map[string]any{})
 	if err != nil {
 		return err.Error()
 	}
-	if listed.code != "" {
-		return fmt.Sprintf("%s answers %s", name, listed.content)
+	if list.code != "" {
+		return fmt.Sprintf("%s answers %s", name, list.content)
 	}
 	return ""
 }

@@ -403,12 +403,12 @@ func (c *asker) questionIn(m came, tool, is string) (key string, asks bool) {
 // leave makes a call and never answers its question.
 func (c *asker) leave(ctx context.Context, tool, is string, wait func()) {
 	defer wait()
-	var heard bool
+	var isAsked bool
 	err := c.call(ctx, tool, is, nil, func(m came) bool {
-		if heard { // the call has ended
+		if isAsked { // the call has ended
 			return true
 		}
-		if _, heard = c.questionIn(m, tool, is); !heard {
+		if _, isAsked = c.questionIn(m, tool, is); !isAsked {
 			c.report.bad(noQuestion, "%s is answered %v", is, m.Result)
 			return true
 		}

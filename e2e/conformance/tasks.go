@@ -106,11 +106,11 @@ func job(name, properties string, run func(ctx context.Context, args jobArgs) (s
 			if err := json.Unmarshal(raw, &args); err != nil {
 				return nil, err
 			}
-			said, err := run(ctx, args)
+			text, err := run(ctx, args)
 			if err != nil {
 				return nil, err
 			}
-			return json.Marshal(map[string]string{"said": said})
+			return json.Marshal(map[string]string{"said": text})
 		},
 	}
 }

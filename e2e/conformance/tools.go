@@ -63,7 +63,7 @@ func (f *fixtures) tools() []toolfold.External {
 			return done, nil
 		}),
 	}
-	return append(all, asking()...)
+	return append(all, questionTools()...)
 }
 
 var done = []content.Block{content.Text("Done.")}
@@ -77,8 +77,8 @@ func reports(ctx context.Context) ([]content.Block, error) {
 }
 
 func logs(ctx context.Context) ([]content.Block, error) {
-	for _, said := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
-		serve.Log(ctx).Info(said)
+	for _, message := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
+		serve.Log(ctx).Info(message)
 		time.Sleep(step)
 	}
 	return done, nil

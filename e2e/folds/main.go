@@ -177,15 +177,15 @@ func measure(file string) (cost, error) {
 		return cost{}, err
 	}
 	c := cost{name: name, levels: map[lazy.Level]doctor.Cost{}}
-	var listed []lazy.ListedTool
+	var tools []lazy.ListedTool
 	for _, raw := range answer.Tools {
 		var l lazy.ListedTool
 		if err := json.Unmarshal(raw, &l); err != nil {
 			return cost{}, fmt.Errorf("reading a tool: %w", err)
 		}
-		listed = append(listed, l)
+		tools = append(tools, l)
 	}
-	if c.raw, err = doctor.Count(listed); err != nil {
+	if c.raw, err = doctor.Count(tools); err != nil {
 		return cost{}, err
 	}
 	families, _, err := gateway.Fold(gateway.Upstream{Name: c.name}, answer, nil)

@@ -195,7 +195,7 @@ func match(documents map[string]document, task string) []hit {
 	}
 	var hits []hit
 	for id, e := range found {
-		telling := slices.SortedFunc(maps.Keys(e.words), func(a, b string) int {
+		shown := slices.SortedFunc(maps.Keys(e.words), func(a, b string) int {
 			return cmp.Or(cmp.Compare(e.words[b], e.words[a]), cmp.Compare(a, b))
 		})
 		worth := e.worth / math.Sqrt(max(total, 1))
@@ -203,7 +203,7 @@ func match(documents map[string]document, task string) []hit {
 		if !e.head {
 			place *= besides
 		}
-		hits = append(hits, hit{id: id, worth: worth, place: place, words: telling[:min(maxShown, len(telling))]})
+		hits = append(hits, hit{id: id, worth: worth, place: place, words: shown[:min(maxShown, len(shown))]})
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(b.place, a.place), cmp.Compare(a.id, b.id))

@@ -62,20 +62,20 @@ func newBench(t *testing.T) *bench {
 
 // model answers a prompt with the prompt.
 type model struct {
-	mu    sync.Mutex
-	asked []callctx.Prompt
+	mu      sync.Mutex
+	prompts []callctx.Prompt
 }
 
 func (m *model) Sample(_ context.Context, p callctx.Prompt) (callctx.Completion, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked = append(m.asked, p)
+	m.prompts = append(m.prompts, p)
 	return callctx.Completion{Text: "re: " + p.Text}, nil
 }
 
 // abilities replaces the service of that family.
 type abilities struct {
-	asked []injectIn
+	calls []injectIn
 	text  string
 	in    []injectedAbility
 	err   error
@@ -100,7 +100,7 @@ type injectOut struct {
 }
 
 func (a *abilities) inject(_ context.Context, in injectIn) (injectOut, error) {
-	a.asked = append(a.asked, in)
+	a.calls = append(a.calls, in)
 	return injectOut{CombinedContent: a.text, Injected: a.in}, a.err
 }
 

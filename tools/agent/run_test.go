@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 	b.Expect("agent.run", `{"agentId":"writer","input":{"key":"k"}}`, `{"success":true,"agentId":"writer","source":"registered",`+
 		`"output":{"ask":"re: kept k","keep":{"key":"k","message":"stored","namespace":"default","replaced":false,"success":true}},`+
 		`"stepResults":[{"stepId":"keep","success":true,"durationMs":0},{"stepId":"ask","success":true,"durationMs":0}],"totalDurationMs":0}`)
-	if diff := cmp.Diff([]callctx.Prompt{{Text: "kept k", System: "You are of team red."}}, b.model.asked); diff != "" {
+	if diff := cmp.Diff([]callctx.Prompt{{Text: "kept k", System: "You are of team red."}}, b.model.prompts); diff != "" {
 		t.Error(diff)
 	}
 	b.Expect("memory.get", `{"key":"k","include_fields":["value"]}`, `{"value":{"by":"writer"}}`)
@@ -40,7 +40,7 @@ func TestRunWithoutSteps(t *testing.T) {
 		`{"success":true,"output":{"answer":"re: say {{ agent }}"},"stepResults":[{"stepId":"answer"}]}`)
 	b.call("agent.run", `{"agentId":"bare","input":{"a":1,"b":["x"]}}`)
 	want := []callctx.Prompt{{Text: "say {{ agent }}", System: "Be brief."}, {Text: `{"a":1,"b":["x"]}`, System: "About bare."}}
-	if diff := cmp.Diff(want, b.model.asked); diff != "" {
+	if diff := cmp.Diff(want, b.model.prompts); diff != "" {
 		t.Error(diff)
 	}
 	b.Refuse("agent.run", `{"agentId":"plain"}`, toolfold.InvalidInput, "input is missing", "")
@@ -117,8 +117,8 @@ func TestRunInASession(t *testing.T) {
 		`{"participants":[{"agentId":"ann","role":"initiator"},{"agentId":"boss","role":"collaborator"},{"agentId":"plain","role":"delegate"}]}`)
 	b.call("session.complete", `{`+in+`}`)
 	b.Refuse("agent.run", `{"agentId":"boss",`+in+`}`, "SESSION_INVALID_TRANSITION", "the session is completed", "")
-	if len(b.model.asked) != 1 {
-		t.Errorf("an agent ran without its session: %v", b.model.asked)
+	if len(b.model.prompts) != 1 {
+		t.Errorf("an agent ran without its session: %v", b.model.prompts)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestAbilities(t *testing.T) {
 	b.register("plain", `,"systemPrompt":"Be brief."`)
 	b.abilities.text = "Errors are lower case."
 	b.call("agent.run", `{"agentId":"plain","input":{"q":"review"}}`)
-	if got := b.model.asked[0].System; got != "Be brief.\n\nErrors are lower case." {
+	if got := b.model.prompts[0].System; got != "Be brief.\n\nErrors are lower case." {
 		t.Errorf("the system prompt is %q", got)
 	}
 	b.abilities.in = []injectedAbility{{"go-errors", 5, 0.8}}
@@ -196,11 +196,11 @@ func TestAbilities(t *testing.T) {
 		`"type":"prompt","config":{"prompt":"two"}}]`)
 	b.Expect("agent.run", `{"agentId":"two","include_fields":["success","abilities"]}`,
 		`{"success":true,"abilities":[{"abilityId":"go-errors","tokens":5}]}`)
-	b.abilities.text, b.abilities.in, b.abilities.asked, b.model.asked = "", nil, b.abilities.asked[:1], b.model.asked[:1]
+	b.abilities.text, b.abilities.in, b.abilities.calls, b.model.prompts = "", nil, b.abilities.calls[:1], b.model.prompts[:1]
 	b.call("agent.run", `{"agentId":"plain","input":{"q":"`+strings.Repeat("ü", 6000)+`"}}`)
 	want := []injectIn{{"plain", "review", 10_000}, {"plain", strings.Repeat("ü", 5000), 10_000}}
-	if diff := cmp.Diff(want, b.abilities.asked); diff != "" || b.model.asked[1].System != "Be brief." {
-		t.Errorf("%s %q", diff, b.model.asked[1].System)
+	if diff := cmp.Diff(want, b.abilities.calls); diff != "" || b.model.prompts[1].System != "Be brief." {
+		t.Errorf("%s %q", diff, b.model.prompts[1].System)
 	}
 	b.abilities.err = errors.New("the store is gone")
 	if answer := b.call("agent.run", `{"agentId":"plain","input":{"q":"x"}}`); !strings.Contains(answer, `"message":"finding abilities: `) ||

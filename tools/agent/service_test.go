@@ -147,7 +147,7 @@ workflow:
 		`agent.role }}, {{ agent.expertise[0] }}.","workflow":[{"stepId":"ask","type":"prompt","config":{"prompt":"{{ input.q }}"}}],`+
 		`"orchestration":{"maxDelegationDepth":0},"source":"file","file":".toolfold/agents/full.yaml"}`)
 	b.Expect("agent.run", `{"agentId":"full","input":{"q":"why"},"include_fields":["output"]}`, `{"output":{"ask":"re: why"}}`)
-	if got := b.model.asked[0].System; got != "You are tester, go." {
+	if got := b.model.prompts[0].System; got != "You are tester, go." {
 		t.Errorf("the system prompt is %q", got)
 	}
 	b.Refuse("agent.remove", `{"agentId":"full"}`, agent.RemoveFailed, `agent "full" is the file .toolfold/agents/full.yaml`,
@@ -227,7 +227,7 @@ func TestDocumentedFile(t *testing.T) {
 	b.file("reviewer.yaml", text)
 	b.Expect("agent.run", `{"agentId":"reviewer","input":{"text":"Hi."},"include_fields":["success","output.review"]}`,
 		`{"success":true,"output":{"review":"re: Rules: []\n\nText: Hi."}}`)
-	if got := b.model.asked[0].System; got != "You are the editor of team docs." {
+	if got := b.model.prompts[0].System; got != "You are the editor of team docs." {
 		t.Errorf("the system prompt is %q", got)
 	}
 }

@@ -17,18 +17,18 @@ import (
 func chatWithTools(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var asked struct {
+		var request struct {
 			Messages []struct {
 				Role, Content string
 				ToolCallID    string `json:"tool_call_id"`
 			}
 			Tools []struct{ Function struct{ Name string } }
 		}
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		last := asked.Messages[len(asked.Messages)-1]
+		last := request.Messages[len(request.Messages)-1]
 		call := func(id, name, arguments string) any {
 			return map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
 				"id": id, "type": "function", "function": map[string]string{"name": name, "arguments": arguments},
@@ -36,14 +36,14 @@ func chatWithTools(t *testing.T) string {
 		}
 		var message any
 		switch {
-		case last.Role == "user" && len(asked.Tools) == 2:
+		case last.Role == "user" && len(request.Tools) == 2:
 			message = call("1", "memory_search", `{"query":"freeze"}`)
 		case last.ToolCallID == "1" && strings.Contains(last.Content, `"Friday"`):
 			message = call("2", "memory_store", `{"key":"answers/freeze","value":{"day":"Friday"}}`)
 		case last.ToolCallID == "2" && strings.Contains(last.Content, `"success":true`):
 			message = map[string]any{"role": "assistant", "content": "The freeze is on Friday."}
 		default:
-			http.Error(w, fmt.Sprintf("unexpected: %+v", asked), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("unexpected: %+v", request), http.StatusBadRequest)
 			return
 		}
 		w.Write(ordered.MustJSON(map[string]any{"model": "m", "choices": []any{map[string]any{"finish_reason": "stop", "message": message}}}))

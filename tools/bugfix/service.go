@@ -130,12 +130,12 @@ func item(f scan.Finding) Item {
 
 // List lists the findings of a scan, a page at a time.
 func (s *Service) List(ctx context.Context, in ListIn) (ListOut, error) {
-	listed, err := s.bench.List(ctx, scan.Listing{ScanID: in.ScanID, Kind: in.Category, Level: in.Severity, Page: in.Page})
+	page, err := s.bench.List(ctx, scan.Listing{ScanID: in.ScanID, Kind: in.Category, Level: in.Severity, Page: in.Page})
 	if err != nil {
 		return ListOut{}, err
 	}
-	out := ListOut{ScanID: listed.ScanID, Items: []Item{}, Total: listed.Total, Paged: listed.Paged}
-	for _, f := range listed.Findings {
+	out := ListOut{ScanID: page.ScanID, Items: []Item{}, Total: page.Total, Paged: page.Paged}
+	for _, f := range page.Findings {
 		out.Items = append(out.Items, item(f))
 	}
 	return out, nil

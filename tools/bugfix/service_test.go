@@ -88,25 +88,25 @@ func TestScanListRun(t *testing.T) {
 		fmt.Sprint(scanned.BySeverity) != "map[critical:1 high:2]" {
 		t.Errorf("scanned %+v", scanned)
 	}
-	var listed bugfix.ListOut
-	b.get("list", `{}`, &listed)
-	if listed.Total != 3 || listed.ScanID != scanned.ScanID || listed.HasMore {
-		t.Errorf("listed %+v", listed)
+	var list bugfix.ListOut
+	b.get("list", `{}`, &list)
+	if list.Total != 3 || list.ScanID != scanned.ScanID || list.HasMore {
+		t.Errorf("listed %+v", list)
 	}
-	for i, item := range listed.Items {
+	for i, item := range list.Items {
 		top := scanned.TopItems[i]
 		if item.BugID != top.BugID || item.File != top.File || item.Line != top.Line || item.Fixable != top.Fixable || item.Snippet == "" ||
 			item.Advice == "" || item.Rule == "" {
 			t.Errorf("listed %+v, shown %+v", item, top)
 		}
 	}
-	unsafe := slices.IndexFunc(listed.Items, func(i bugfix.Item) bool { return !i.Fixable })
+	unsafe := slices.IndexFunc(list.Items, func(i bugfix.Item) bool { return !i.Fixable })
 	var ran bugfix.RunOut
-	b.get("run", fmt.Sprintf(`{"bugId":%q,"dryRun":false,"autoApply":true}`, listed.Items[unsafe].BugID), &ran)
+	b.get("run", fmt.Sprintf(`{"bugId":%q,"dryRun":false,"autoApply":true}`, list.Items[unsafe].BugID), &ran)
 	if ran.Written || ran.Diff != "" || ran.Advice == "" || !strings.Contains(ran.Note, "no safe fix") || b.read("src/cart.ts") != cart {
 		t.Errorf("without a fix: %+v", ran)
 	}
-	safe := listed.Items[slices.IndexFunc(listed.Items, func(i bugfix.Item) bool { return i.Rule == "js/nan-comparison" })]
+	safe := list.Items[slices.IndexFunc(list.Items, func(i bugfix.Item) bool { return i.Rule == "js/nan-comparison" })]
 	for _, args := range []string{"", `,"autoApply":true`, `,"dryRun":false`, `,"dryRun":true,"autoApply":true`} {
 		ran = bugfix.RunOut{}
 		b.get("run", fmt.Sprintf(`{"bugId":%q%s}`, strings.ToUpper(safe.BugID), args), &ran)
@@ -121,10 +121,10 @@ func TestScanListRun(t *testing.T) {
 		b.read("src/cart.ts") != strings.Replace(cart, "a === NaN", "Number.isNaN(a)", 1) {
 		t.Errorf("applied %+v; the file holds %s", ran, b.read("src/cart.ts"))
 	}
-	b.Refuse("run", fmt.Sprintf(`{"bugId":%q}`, listed.Items[unsafe+1].BugID), scan.FileChanged, "has changed since", "scan it again")
+	b.Refuse("run", fmt.Sprintf(`{"bugId":%q}`, list.Items[unsafe+1].BugID), scan.FileChanged, "has changed since", "scan it again")
 	again := bugfix.ScanOut{}
 	b.get("scan", `{"paths":["src/cart.ts"]}`, &again)
-	if again.Count != 2 || again.TopItems[0].BugID != listed.Items[unsafe].BugID {
+	if again.Count != 2 || again.TopItems[0].BugID != list.Items[unsafe].BugID {
 		t.Errorf("scanned again %+v", again)
 	}
 	ran = bugfix.RunOut{}
@@ -181,11 +181,11 @@ func TestProgressAndCancel(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var heard []toolfold.Progress
-	b.ctx = callctx.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) { heard = append(heard, p) })
+	var progress []toolfold.Progress
+	b.ctx = callctx.With[func(toolfold.Progress)](ctx, func(p toolfold.Progress) { progress = append(progress, p) })
 	b.get("scan", `{"paths":["src"],"maxFiles":200}`, &bugfix.ScanOut{})
-	if len(heard) < 2 || heard[len(heard)-1].Done != 200 || heard[0].Total != 200 || heard[0].Message == "" {
-		t.Errorf("heard %v", heard)
+	if len(progress) < 2 || progress[len(progress)-1].Done != 200 || progress[0].Total != 200 || progress[0].Message == "" {
+		t.Errorf("progress %v", progress)
 	}
 	before := b.Call("list", `{"limit":1}`)
 	b.ctx = callctx.With[func(toolfold.Progress)](ctx, func(toolfold.Progress) { cancel() })
@@ -208,10 +208,10 @@ func TestRunMany(t *testing.T) {
 	b.write("a.py", text)
 	b.write("b.py", text)
 	b.get("scan", `{"paths":["."]}`, &bugfix.ScanOut{})
-	var listed bugfix.ListOut
-	b.get("list", `{"limit":50}`, &listed)
+	var list bugfix.ListOut
+	b.get("list", `{"limit":50}`, &list)
 	other, ids := "", []string{}
-	for _, item := range listed.Items {
+	for _, item := range list.Items {
 		switch {
 		case item.File != "a.py":
 		case item.Rule == "python/unsafe-yaml":
@@ -221,7 +221,7 @@ func TestRunMany(t *testing.T) {
 		}
 	}
 	if other == "" || len(ids) != 2 {
-		t.Fatalf("found %+v", listed.Items)
+		t.Fatalf("found %+v", list.Items)
 	}
 	const write = `"dryRun":false,"autoApply":true`
 	var out bugfix.RunOut

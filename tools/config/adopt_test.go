@@ -22,11 +22,11 @@ func TestAdopt(t *testing.T) {
 	if diff := cmp.Diff(want, u); diff != "" {
 		t.Error(diff)
 	}
-	for value, says := range map[any]string{
+	for value, message := range map[any]string{
 		"3 s": `timeoutMs must be integer, got string`, 0: "timeoutMs must be 1 to 3600000, got 0",
 	} {
-		if _, err := u.Adopt(map[string]any{"timeoutMs": value}); err == nil || err.Error() != says {
-			t.Errorf("%v: %v, want %s", value, err, says)
+		if _, err := u.Adopt(map[string]any{"timeoutMs": value}); err == nil || err.Error() != message {
+			t.Errorf("%v: %v, want %s", value, err, message)
 		}
 	}
 	if u.TimeoutMs != 3000 {

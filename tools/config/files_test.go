@@ -264,8 +264,8 @@ func TestForHost(t *testing.T) {
 // Every row of the table has valid settings.
 func TestTargetsAreValid(t *testing.T) {
 	t.Parallel()
-	for _, listed := range target.All {
-		row := target.Find(listed.Name)
+	for _, item := range target.All {
+		row := target.Find(item.Name)
 		if problems := validate.Fields(Params(Settings), row.Surface.Settings()); len(problems) > 0 {
 			t.Errorf("%s: %v", row.Name, problems)
 		}

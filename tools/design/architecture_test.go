@@ -30,9 +30,9 @@ func TestArchitectureOfImports(t *testing.T) {
 		t.Error("the same imports gave another design")
 	}
 	const start = `{"name":"Shop","description":"As it is.","pattern":"clean"`
-	said := b.get("architecture", start+`,"path":"src","components":[{"id":"db","name":"Tables","type":"domain"}]}`)
-	if said["breaks"] != nil || !strings.Contains(said["diagram"].(string), "Tables") {
-		t.Errorf("%v", said)
+	answer := b.get("architecture", start+`,"path":"src","components":[{"id":"db","name":"Tables","type":"domain"}]}`)
+	if answer["breaks"] != nil || !strings.Contains(answer["diagram"].(string), "Tables") {
+		t.Errorf("%v", answer)
 	}
 	b.Refuse("architecture", start+`}`, toolfold.InvalidInput, "neither components nor path is given", "give components, or a folder")
 	b.Refuse("architecture", start+`,"path":"docs"}`, NotReadable, "has no sources", "name a folder of Go")

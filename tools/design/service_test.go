@@ -160,12 +160,12 @@ func TestComponentsAndArchitecturesHaveTheirTexts(t *testing.T) {
 		if written["designId"] != shown["designId"] || written[test.first] != nil || written[test.second] != nil {
 			t.Errorf("%s: %v", test.file, written)
 		}
-		kept := b.readBack(written)
-		b.expectFile(test.file, kept[test.isFile].(string))
+		record := b.readBack(written)
+		b.expectFile(test.file, record[test.isFile].(string))
 		first, second := shown[test.first].(string), shown[test.second].(string)
-		content, page := kept["content"], kept["documentation"]
+		content, page := record["content"], record["documentation"]
 		if content != first && content != first+"\n"+second || page != nil && page != second {
-			t.Errorf("%s: read back %v", test.file, kept)
+			t.Errorf("%s: read back %v", test.file, record)
 		}
 	}
 }
@@ -227,8 +227,8 @@ func TestLongDesignsAreReadInParts(t *testing.T) {
 			offset = next
 		}
 	}
-	kept := b.store.designs[made["designId"].(string)]
-	if content != kept.Content || documentation != kept.Documentation {
+	record := b.store.designs[made["designId"].(string)]
+	if content != record.Content || documentation != record.Documentation {
 		t.Error("the parts are not the whole")
 	}
 	if got := b.get("get", fmt.Sprintf(`{"designId":"%s","offset":99999999}`, made["designId"])); got["content"] != "" {

@@ -35,12 +35,12 @@ type Files struct {
 	refusal           func() string
 	lock              string
 
-	turn   chan struct{} // a semaphore that guards the following fields
-	seen   map[string]seenFile
-	full   time.Time // of the last comparison of all notes; zero = it is due
-	faults []string  // of files and notes, for every answer
-	news   []string  // for the next answer
-	told   bool      // the refusal
+	turn       chan struct{} // a semaphore that guards the following fields
+	seen       map[string]seenFile
+	full       time.Time // of the last comparison of all notes; zero = it is due
+	faults     []string  // of files and notes, for every answer
+	news       []string  // for the next answer
+	isReported bool      // the refusal was reported
 }
 
 // NewFiles returns a folder, a path below a workspace. Id identifies it on all machines that share
@@ -171,10 +171,10 @@ func (s *Service) syncFiles(ctx context.Context, names []noteName, all bool) {
 		return
 	}
 	if why := f.refusal(); why != "" {
-		if !f.told {
+		if !f.isReported {
 			f.tell("notesFolder has no effect: %s", why)
 		}
-		f.told, f.faults = true, nil
+		f.isReported, f.faults = true, nil
 		return
 	}
 	if err := s.syncFolder(ctx, names, all); err != nil {
@@ -202,8 +202,8 @@ func (s *Service) syncFolder(ctx context.Context, names []noteName, all bool) er
 	if f.lock != "" {
 		_ = os.MkdirAll(filepath.Dir(f.lock), 0o700) // without it, only calls of this process take turns
 	}
-	waiting, stop := context.WithTimeout(ctx, lockPatience)
-	unlock, err := safefile.Lock(waiting, f.lock)
+	limited, stop := context.WithTimeout(ctx, lockPatience)
+	unlock, err := safefile.Lock(limited, f.lock)
 	stop()
 	if err != nil && ctx.Err() == nil {
 		return errors.New("another process is busy with its notes; edits of its files count at a later call")

@@ -39,11 +39,11 @@ func call[In, Out any](t *testing.T, action func(context.Context, In) (Out, erro
 func refused[In, Out any](t *testing.T, action func(context.Context, In) (Out, error), in In, code string) *toolfold.Error {
 	t.Helper()
 	_, err := action(t.Context(), in)
-	var told *toolfold.Error
-	if !errors.As(err, &told) || told.Code != code {
+	var failure *toolfold.Error
+	if !errors.As(err, &failure) || failure.Code != code {
 		t.Fatalf("%+v: got %v, want %s", in, err, code)
 	}
-	return told
+	return failure
 }
 
 func store(t *testing.T, s *memory.Service, namespace, key, value string) memory.StoreOut {
@@ -111,9 +111,9 @@ func TestValueLimit(t *testing.T) {
 	s := setup(t)
 	store(t, s, "", "fits", `{"a":"`+strings.Repeat("x", 256<<10-8)+`"}`)
 	_, err := s.Store(t.Context(), memory.StoreIn{Key: "more", Value: json.RawMessage(`{"a":"` + strings.Repeat("x", 256<<10-7) + `"}`)})
-	var told *toolfold.Error
-	if !errors.As(err, &told) || told.Code != memory.ValueTooLarge || told.Hint == "" ||
-		!strings.Contains(told.Message, "262145") || !strings.Contains(told.Message, "262144") {
+	var failure *toolfold.Error
+	if !errors.As(err, &failure) || failure.Code != memory.ValueTooLarge || failure.Hint == "" ||
+		!strings.Contains(failure.Message, "262145") || !strings.Contains(failure.Message, "262144") {
 		t.Fatalf("got %v", err)
 	}
 	for _, value := range []string{``, `{`} {
@@ -160,7 +160,7 @@ func TestGetSeveral(t *testing.T) {
 	}
 	equal(t, out.Missing, []string{"none"})
 	for _, in := range []memory.GetIn{{}, {Key: "a", Keys: []string{"b"}}} {
-		if told := refused(t, s.Get, in, toolfold.InvalidInput); told.Hint == "" {
+		if failure := refused(t, s.Get, in, toolfold.InvalidInput); failure.Hint == "" {
 			t.Fatal("no hint")
 		}
 	}
@@ -192,16 +192,16 @@ func TestAnswersAreBounded(t *testing.T) {
 
 	bounded(t, call(t, s.Search, memory.SearchIn{Query: "found", Page: toolfold.Page{Limit: 100}}))
 	bounded(t, call(t, s.Stats, memory.StatsIn{Detailed: true}))
-	listed := 0
+	count := 0
 	for in := (memory.ListIn{Page: toolfold.Page{Limit: 1000}}); ; {
 		out := call(t, s.List, in)
 		bounded(t, out)
-		listed += len(out.Keys)
+		count += len(out.Keys)
 		if in.Cursor = out.NextCursor; !out.HasMore {
 			break
 		}
 	}
-	equal(t, listed, 412)
+	equal(t, count, 412)
 	for _, limit := range []int{0, 1000} {
 		exported := 0
 		for in := (memory.ExportIn{Page: toolfold.Page{Limit: limit}, IncludeMetadata: true}); ; {
@@ -303,7 +303,7 @@ func TestBadCursor(t *testing.T) {
 		"not a place": {Page: toolfold.Page{Cursor: "e30"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if told := refused(t, s.List, in, toolfold.InvalidInput); told.Hint == "" {
+			if failure := refused(t, s.List, in, toolfold.InvalidInput); failure.Hint == "" {
 				t.Fatal("no hint")
 			}
 		})
@@ -378,7 +378,7 @@ func TestBulkDelete(t *testing.T) {
 	out = call(t, s.BulkDelete, memory.BulkDeleteIn{Prefix: "b"})
 	equal(t, out.DeletedKeys, []string{})
 	for _, in := range []memory.BulkDeleteIn{{}, {Keys: []string{"a3"}, Prefix: "a"}} {
-		if told := refused(t, s.BulkDelete, in, toolfold.InvalidInput); told.Hint == "" {
+		if failure := refused(t, s.BulkDelete, in, toolfold.InvalidInput); failure.Hint == "" {
 			t.Fatal("no hint")
 		}
 	}
@@ -456,15 +456,15 @@ func TestTags(t *testing.T) {
 		tags []string
 		want int
 	}{{nil, 3}, {[]string{"urgent"}, 2}, {[]string{"urgent", "billing"}, 1}, {[]string{"none"}, 0}} {
-		listed := call(t, s.List, memory.ListIn{Tags: test.tags, Page: page})
+		list := call(t, s.List, memory.ListIn{Tags: test.tags, Page: page})
 		found := call(t, s.Search, memory.SearchIn{Query: "invoice", Tags: test.tags, Page: page})
 		exported := call(t, s.Export, memory.ExportIn{Tags: test.tags, Page: page})
-		if len(listed.Keys) != test.want || listed.Total != test.want || found.Count != test.want || exported.Count != test.want {
-			t.Errorf("%v: %d listed of %d, %d found, %d exported, want %d", test.tags, len(listed.Keys), listed.Total, found.Count, exported.Count,
+		if len(list.Keys) != test.want || list.Total != test.want || found.Count != test.want || exported.Count != test.want {
+			t.Errorf("%v: %d listed of %d, %d found, %d exported, want %d", test.tags, len(list.Keys), list.Total, found.Count, exported.Count,
 				test.want)
 		}
-		if (listed.Message != "") != (test.want == 0) || (found.Message != "") != (test.want == 0) {
-			t.Errorf("%v: the messages are %q and %q", test.tags, listed.Message, found.Message)
+		if (list.Message != "") != (test.want == 0) || (found.Message != "") != (test.want == 0) {
+			t.Errorf("%v: the messages are %q and %q", test.tags, list.Message, found.Message)
 		}
 	}
 	if out := call(t, s.Search, memory.SearchIn{Query: "billing", Page: page}); out.Count != 1 || out.Results[0].Key != "a" {
@@ -501,7 +501,7 @@ func TestTimeToLive(t *testing.T) {
 	equal(t, call(t, s.Store, in).ExpiresAt, &at)
 	equal(t, call(t, s.Get, memory.GetIn{Key: "k"}).ExpiresAt, &at)
 	in.IfAbsent = true
-	if told := refused(t, s.Store, in, memory.KeyExists); told.Hint == "" {
+	if failure := refused(t, s.Store, in, memory.KeyExists); failure.Hint == "" {
 		t.Error("no hint")
 	}
 	*now = now.Add(1500 * time.Millisecond)
@@ -628,11 +628,11 @@ func TestWorkspaces(t *testing.T) {
 		}
 	}
 	for filter, want := range map[string]int{"": 4, "site": 2, ".": 1, "none": 0} {
-		listed := call(t, in["shop"].List, memory.ListIn{Workspace: filter, Page: page})
+		list := call(t, in["shop"].List, memory.ListIn{Workspace: filter, Page: page})
 		found := call(t, in["shop"].Search, memory.SearchIn{Query: "deploys", Workspace: filter, Page: page})
 		exported := call(t, in["shop"].Export, memory.ExportIn{Workspace: filter, Page: page})
-		if listed.Total != want || found.Count != want || exported.Count != want {
-			t.Errorf("%q: %d listed, %d found, %d exported, want %d", filter, listed.Total, found.Count, exported.Count, want)
+		if list.Total != want || found.Count != want || exported.Count != want {
+			t.Errorf("%q: %d listed, %d found, %d exported, want %d", filter, list.Total, found.Count, exported.Count, want)
 		}
 	}
 	if out := call(t, in["shop"].Get, memory.GetIn{Key: "site"}); out.Workspace != "site" {

@@ -151,9 +151,9 @@ func (r *ranker) rarity(t tally) (sum float64) {
 // score returns the relevance of an entry, between 0 and 1. It is the evidence for each word
 // weighted by rarity, reduced for missing words.
 func (r *ranker) score(t tally, meanWords float64) float64 {
-	var sum, found, asked float64
+	var sum, found, rarity float64
 	for i, term := range r.query.terms {
-		asked += term.rarity
+		rarity += term.rarity
 		if t.count[i] == 0 && t.inKey[i] == 0 {
 			share, count := synonymShare, t.like[i]
 			if count == 0 {
@@ -169,10 +169,10 @@ func (r *ranker) score(t tally, meanWords float64) float64 {
 			sum += pairBonus * min(term.rarity, r.query.terms[i-1].rarity)
 		}
 	}
-	if asked == 0 {
+	if rarity == 0 {
 		return 0
 	}
-	return sum / r.total * (0.5 + 0.5*found/asked)
+	return sum / r.total * (0.5 + 0.5*found/rarity)
 }
 
 func longEnough(word string) bool { return utf8.RuneCountInString(word) >= minPrefix }

@@ -84,14 +84,14 @@ func (s *Service) makeSome(ctx context.Context) (more bool, err error) {
 
 // addNear merges the entries of a scope with vectors near the question's vector into the results
 // found by words. Both are ordered best first.
-func (s *Service) addNear(ctx context.Context, scope Scope, asked []int8, results []result) ([]result, error) {
+func (s *Service) addNear(ctx context.Context, scope Scope, query []int8, results []result) ([]result, error) {
 	vectors, err := s.store.Vectors(ctx, scope, s.Vectors.Model(), maxVectors)
 	if err != nil {
 		return nil, err
 	}
 	near := make([]embed.Neighbour, len(vectors))
 	for i, v := range vectors {
-		near[i] = embed.Neighbour{ID: v.ID, Similarity: embed.Similarity(asked, v.Vector)}
+		near[i] = embed.Neighbour{ID: v.ID, Similarity: embed.Similarity(query, v.Vector)}
 	}
 	byID := map[int64]result{}
 	var words, meaning []int64

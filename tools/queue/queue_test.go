@@ -32,9 +32,9 @@ func named(name string) queue.CreateIn {
 }
 
 func codeOf(err error) string {
-	var told *toolfold.Error
-	if errors.As(err, &told) {
-		return told.Code
+	var failure *toolfold.Error
+	if errors.As(err, &failure) {
+		return failure.Code
 	}
 	return fmt.Sprint(err)
 }
@@ -50,8 +50,9 @@ func TestCreate(t *testing.T) {
 		t.Fatalf("%v (-want +got)\n%s", err, diff)
 	}
 	_, err = s.Create(t.Context(), named("deploys"))
-	var told *toolfold.Error
-	if !errors.As(err, &told) || told.Code != queue.Exists || told.Message != `there is a queue "deploys" already, with queueId `+id(1) {
+	var failure *toolfold.Error
+	if !errors.As(err, &failure) || failure.Code != queue.Exists ||
+		failure.Message != `there is a queue "deploys" already, with queueId `+id(1) {
 		t.Errorf("the name again: %v", err)
 	}
 	if _, err := s.Create(t.Context(), named(" ")); codeOf(err) != toolfold.InvalidInput {

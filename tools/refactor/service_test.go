@@ -69,13 +69,13 @@ func TestScanAndList(t *testing.T) {
 	rules := func(args string) string {
 		var scanned refactor.ScanOut
 		b.get("scan", args, &scanned)
-		var listed refactor.ListOut
-		b.get("list", `{"limit":500}`, &listed)
-		if listed.ScanID != scanned.ScanID || listed.Total != scanned.Count {
-			t.Errorf("%s: listed %+v, scanned %+v", args, listed, scanned)
+		var out refactor.ListOut
+		b.get("list", `{"limit":500}`, &out)
+		if out.ScanID != scanned.ScanID || out.Total != scanned.Count {
+			t.Errorf("%s: listed %+v, scanned %+v", args, out, scanned)
 		}
 		var list []string
-		for _, item := range listed.Items {
+		for _, item := range out.Items {
 			list = append(list, strings.TrimPrefix(item.Rule, "js/")+" "+item.Impact)
 		}
 		return strings.Join(list, ", ")
@@ -98,9 +98,9 @@ func TestScanAndList(t *testing.T) {
 	b.get("scan", `{"paths":["."]}`, &refactor.ScanOut{})
 	for args, want := range map[string]int{`{"type":"modernize-syntax"}`: 1, `{"impact":"minor"}`: 0, `{"type":"move"}`: 0,
 		`{"type":"optimize-imports","impact":"trivial"}`: 1} {
-		var listed refactor.ListOut
-		if b.get("list", args, &listed); listed.Total != want || len(listed.Items) != want {
-			t.Errorf("%s: %+v, want %d", args, listed, want)
+		var list refactor.ListOut
+		if b.get("list", args, &list); list.Total != want || len(list.Items) != want {
+			t.Errorf("%s: %+v, want %d", args, list, want)
 		}
 	}
 	b.Refuse("list", `{"type":"modernise"}`, "INVALID_INPUT", "type must be one of its allowed values", "")
@@ -140,9 +140,9 @@ func TestApply(t *testing.T) {
 		t.Errorf("tests that pass: %+v, %+v", out, out.Tests)
 	}
 	b.holds(changed)
-	kept, err := os.ReadFile(filepath.Join(filepath.Dir(b.file), filepath.FromSlash(out.Backup)))
-	if err != nil || string(kept) != page {
-		t.Errorf("the backup holds %s, %v", kept, err)
+	backup, err := os.ReadFile(filepath.Join(filepath.Dir(b.file), filepath.FromSlash(out.Backup)))
+	if err != nil || string(backup) != page {
+		t.Errorf("the backup holds %s, %v", backup, err)
 	}
 	b.Refuse("apply", `{"opportunityId":"00000000-0000-4000-8000-000000000009"}`, refactor.NotFound, "no finding", "refactor.list")
 }

@@ -41,12 +41,12 @@ func (s *Service) cancelAll(ctx context.Context, in CancelIn) (CancelOut, error)
 		return CancelOut{Tasks: counts}, err
 	}
 	c := Cancellation{Reason: cmp.Or(in.Reason, "cancelled by request"), Force: in.Force, At: s.now()}
-	asked := 0
+	count := 0
 	for chunk := range slices.Chunk(ids, cancelAtOnce) {
 		if err := s.Store.CancelAll(ctx, chunk, c); err != nil {
-			return CancelOut{}, s.partly(ctx, ids[:asked], len(ids), fmt.Errorf("cancelling tasks: %w", err))
+			return CancelOut{}, s.partly(ctx, ids[:count], len(ids), fmt.Errorf("cancelling tasks: %w", err))
 		}
-		asked += len(chunk)
+		count += len(chunk)
 	}
 	counts, err := s.awaitEnds(ctx, ids)
 	if err != nil {
@@ -63,14 +63,14 @@ func (s *Service) cancelAll(ctx context.Context, in CancelIn) (CancelOut, error)
 }
 
 // partly is the error of a call that was cut off after it had tasks end, with what became of these.
-func (s *Service) partly(ctx context.Context, asked []string, matched int, cause error) error {
-	if len(asked) == 0 {
+func (s *Service) partly(ctx context.Context, ids []string, matched int, cause error) error {
+	if len(ids) == 0 {
 		return cause
 	}
 	counting, done := context.WithTimeout(context.WithoutCancel(ctx), partlyWait)
 	defer done()
-	text := fmt.Sprintf("%d of the %d tasks that match were cancelled or asked to stop before an error", len(asked), matched)
-	if counts, err := s.countEnds(counting, asked); err == nil {
+	text := fmt.Sprintf("%d of the %d tasks that match were cancelled or asked to stop before an error", len(ids), matched)
+	if counts, err := s.countEnds(counting, ids); err == nil {
 		text += fmt.Sprintf(": %d are cancelled, %d still run, %d had ended", counts.Cancelled, counts.Running, counts.Ended)
 	}
 	return fmt.Errorf("%w (%w)", toolfold.Errorf(CancelFailed, "%s", text).WithHint("call again for the others; dryRun counts them"), cause)

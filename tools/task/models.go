@@ -41,10 +41,10 @@ func asks(set work.Pins, r work.Reference, within []work.Reference) (providers [
 	if len(steps) == 0 && r.Kind == work.Agent {
 		return []string{""} // an agent without steps is one prompt
 	}
-	return asked(set, steps, append(within, r))
+	return providersOf(set, steps, append(within, r))
 }
 
-func asked(set work.Pins, steps []work.Step, within []work.Reference) (providers []string) {
+func providersOf(set work.Pins, steps []work.Step, within []work.Reference) (providers []string) {
 	for _, s := range steps {
 		var config struct {
 			Provider string      `json:"provider"`
@@ -56,7 +56,7 @@ func asked(set work.Pins, steps []work.Step, within []work.Reference) (providers
 		case s.Type == "prompt":
 			providers = append(providers, config.Provider)
 		case s.Type == "parallel":
-			providers = append(providers, asked(set, config.Steps, within)...)
+			providers = append(providers, providersOf(set, config.Steps, within)...)
 		case s.Type == "delegate":
 			for _, inner := range work.Named(nil, []work.Step{s}) {
 				providers = append(providers, asks(set, inner, within)...)

@@ -176,11 +176,11 @@ func (t Task) Fill(ctx context.Context, dependencies []Outcome) (json.RawMessage
 			if err == nil && value == nil {
 				err = errors.New("it has no value")
 			}
-			var said string
+			var text string
 			if err == nil {
-				said, err = expression.Text(value)
+				text, err = expression.Text(value)
 			}
-			if left -= len(said); err == nil && left < 0 {
+			if left -= len(text); err == nil && left < 0 {
 				err = expression.ErrTooMuch
 			}
 			if err != nil {
@@ -189,7 +189,7 @@ func (t Task) Fill(ctx context.Context, dependencies []Outcome) (json.RawMessage
 			if i == 1 && len(pieces) == 3 && pieces[0].plain == "" && pieces[2].plain == "" {
 				return value, nil
 			}
-			whole.WriteString(said)
+			whole.WriteString(text)
 		}
 		return whole.String(), nil
 	})

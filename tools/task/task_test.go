@@ -84,17 +84,17 @@ func newBench(t *testing.T) bench {
 // A task names the trace of its last run as soon as it has run.
 func TestTraceOfTask(t *testing.T) {
 	b := newBench(t)
-	asked := ""
-	b.TraceOf = func(_ context.Context, taskID string) (string, error) { asked += taskID; return "4bf9", nil }
+	ids := ""
+	b.TraceOf = func(_ context.Context, taskID string) (string, error) { ids += taskID; return "4bf9", nil }
 	b.submit(storing())
 	record, err := b.Status(t.Context(), task.StatusIn{TaskID: id(1)})
-	if err != nil || record.TraceID != "" || asked != "" {
-		t.Errorf("before a run: %q, asked for %q, %v", record.TraceID, asked, err)
+	if err != nil || record.TraceID != "" || ids != "" {
+		t.Errorf("before a run: %q, asked for %q, %v", record.TraceID, ids, err)
 	}
 	b.finish(b.start(1), task.Completed)
 	record, err = b.Status(t.Context(), task.StatusIn{TaskID: id(1)})
-	if err != nil || record.TraceID != "4bf9" || asked != id(1) {
-		t.Errorf("after it: %q, asked for %q, %v", record.TraceID, asked, err)
+	if err != nil || record.TraceID != "4bf9" || ids != id(1) {
+		t.Errorf("after it: %q, asked for %q, %v", record.TraceID, ids, err)
 	}
 	waited, err := b.Wait(t.Context(), task.WaitIn{TaskID: id(1), TimeoutMs: 1})
 	if err != nil || waited.TraceID != "4bf9" {
@@ -165,12 +165,12 @@ func (b bench) finish(r queue.Run, status string) {
 // refused checks that a call failed with a code and words.
 func refused(t *testing.T, err error, code, words string) {
 	t.Helper()
-	var told *toolfold.Error
-	if !errors.As(err, &told) || told.Code != code {
+	var failure *toolfold.Error
+	if !errors.As(err, &failure) || failure.Code != code {
 		t.Fatalf("%v, want %s", err, code)
 	}
-	if !strings.Contains(told.Message+" "+told.Hint, words) {
-		t.Errorf("%s (%s) does not say %q", told.Message, told.Hint, words)
+	if !strings.Contains(failure.Message+" "+failure.Hint, words) {
+		t.Errorf("%s (%s) does not say %q", failure.Message, failure.Hint, words)
 	}
 }
 
@@ -287,8 +287,8 @@ func TestListPages(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	_, err := b.List(t.Context(), task.ListIn{Page: toolfold.Page{Limit: 2, Cursor: "nonsense"}})
-	var told *toolfold.Error
-	if !errors.As(err, &told) || len(told.Problems) != 1 || told.Problems[0].Path != "/cursor" {
+	var failure *toolfold.Error
+	if !errors.As(err, &failure) || len(failure.Problems) != 1 || failure.Problems[0].Path != "/cursor" {
 		t.Errorf("a wrong cursor: %v", err)
 	}
 	_, err = b.List(t.Context(), task.ListIn{QueueID: "nowhere", Page: toolfold.Page{Limit: 2}})

@@ -86,13 +86,13 @@ type Detail struct {
 
 // Summary summarizes the metrics by category.
 func (s *Service) Summary(ctx context.Context, in SummaryIn) (SummaryOut, error) {
-	listed, err := s.store.List(ctx)
+	metrics, err := s.store.List(ctx)
 	if err != nil {
 		return SummaryOut{}, fmt.Errorf("reading metrics: %w", err)
 	}
 	out := SummaryOut{ByCategory: []Category{}, GeneratedAt: s.now()}
 	at := map[string]int{}
-	for _, l := range listed {
+	for _, l := range metrics {
 		item := l.Item()
 		if len(in.Categories) > 0 && !slices.Contains(in.Categories, item.Category) {
 			continue

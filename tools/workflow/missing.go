@@ -13,8 +13,8 @@ import (
 	"github.com/toolfold/toolfold/internal/text/ordered"
 )
 
-// askedInputs are the members of a property that forms support too.
-var askedInputs = []string{"type", "title", "description", "enum", "default", "minimum", "maximum", "minLength", "maxLength"}
+// formMembers are the members of a property that forms support too.
+var formMembers = []string{"type", "title", "description", "enum", "default", "minimum", "maximum", "minLength", "maxLength"}
 
 // missing returns a form for the missing input of a run. It returns nil if the input has other
 // problems, or if a person cannot type the missing values.
@@ -33,7 +33,7 @@ func (w workflow) missing(problems []toolfold.Problem) *ask.Form {
 			return nil
 		}
 		field := ordered.Map{}
-		for _, member := range askedInputs {
+		for _, member := range formMembers {
 			if value, set := property[member]; set {
 				field.Set(member, value)
 			}

@@ -59,12 +59,12 @@ func newBench(t *testing.T) *bench {
 
 // model answers every prompt alike, once wait lets it.
 type model struct {
-	asked atomic.Int64
-	wait  chan struct{} // nil = at once
+	prompts atomic.Int64
+	wait    chan struct{} // nil = at once
 }
 
 func (m *model) Sample(ctx context.Context, p callctx.Prompt) (callctx.Completion, error) {
-	m.asked.Add(1)
+	m.prompts.Add(1)
 	if m.wait != nil {
 		select {
 		case <-m.wait:
@@ -122,7 +122,7 @@ func TestDocumentedExample(t *testing.T) {
 			`"stepResults":[{"stepId":"notes","success":true,"durationMs":0},{"stepId":"verdict","success":true,"durationMs":0},`+
 			`{"stepId":"keep","success":true,"durationMs":0}]}`)
 	b.Expect("memory.get", `{"key":"triage/ratings","include_fields":["value"]}`, `{"value":{"ratings":["later","later"]}}`)
-	if n := b.model.asked.Load(); n != 2 {
+	if n := b.model.prompts.Load(); n != 2 {
 		t.Errorf("the model was asked %d times", n)
 	}
 	b.call("workflow.run", `{"workflowId":"triage","input":{"prefix":"none/"}}`)
@@ -141,7 +141,7 @@ func TestCancelledHalfWay(t *testing.T) {
 	go func() {
 		done <- b.Runner.Call(ctx, "workflow_run", json.RawMessage(`{"workflowId":"triage","input":{"prefix":"team/"}}`))
 	}()
-	testwait.Until(t, "the model is asked", func() bool { return b.model.asked.Load() > 0 })
+	testwait.Until(t, "the model is asked", func() bool { return b.model.prompts.Load() > 0 })
 	cancel()
 	answer := testwait.Receive(t, "the run ends", done)
 	if !strings.Contains(string(answer.Content), `"success":false`) || !strings.Contains(string(answer.Content), `"code":"CANCELLED"`) {
@@ -519,8 +519,8 @@ steps:
 	b.Expect("workflow.run", `{"workflowId":"greet","input":{"who":"Ada"},"dryRun":true}`, `{"success":true,"workflowId":"greet",`+
 		`"stepsCompleted":0,"output":null,"stepResults":[],"totalDurationMs":0,"dryRun":{"plan":[`+
 		`{"stepId":"store","type":"tool","tool":"memory.store"},{"stepId":"ask","type":"prompt","modelCalls":1}],"modelCalls":1}}`)
-	if list := b.call("memory.list", `{}`); !strings.Contains(list, `"total":0`) || b.model.asked.Load() != 0 {
-		t.Errorf("the dry run left %s and asked the model %d times", list, b.model.asked.Load())
+	if list := b.call("memory.list", `{}`); !strings.Contains(list, `"total":0`) || b.model.prompts.Load() != 0 {
+		t.Errorf("the dry run left %s and asked the model %d times", list, b.model.prompts.Load())
 	}
 	if answer := b.call("workflow.run", `{"workflowId":"greet","dryRun":true}`); !strings.Contains(answer, `"path":"/input/who"`) {
 		t.Errorf("an input without a required member gets %s", answer)

@@ -35,7 +35,7 @@ func (r *folders) draw() *drawing {
 	}
 	open := r.open()
 	d := r.group(func(u *unit) string {
-		if u.said {
+		if u.isNamed {
 			return u.id
 		}
 		name := "."
@@ -68,7 +68,7 @@ func (r *folders) open() map[string]bool {
 	branches, room := map[string]*branch{}, maxDrawn
 	for _, id := range slices.Sorted(maps.Keys(r.units)) {
 		u := r.units[id]
-		if u.said {
+		if u.isNamed {
 			room--
 			continue
 		}
@@ -212,8 +212,8 @@ func (d *drawing) components() (list []Component) {
 		if n.id == "." {
 			c.Name = "top"
 		}
-		if said, ok := d.folders.said[n.id]; ok {
-			c.Name, c.Type, c.Description = said.Name, said.Type, cmp.Or(said.Description, c.Description)
+		if component, ok := d.folders.components[n.id]; ok {
+			c.Name, c.Type, c.Description = component.Name, component.Type, cmp.Or(component.Description, c.Description)
 		}
 		if text.Line(c.Name) == "" {
 			c.Name = fmt.Sprintf("%q", c.Name)

@@ -83,13 +83,13 @@ func singular(name string) string {
 
 // unit is a folder with sources, or the files of a folder that are named after a layer.
 type unit struct {
-	id     string // the path below the folder that is read, or a pattern of files there
-	folder string
-	kind   string // empty = no known layer
-	said   bool   // named by the caller
-	files  int
-	main   bool // main package of a Go program, which connects the other packages
-	shared bool // data that lower layers may use too, in the layered pattern
+	id      string // the path below the folder that is read, or a pattern of files there
+	folder  string
+	kind    string // empty = no known layer
+	isNamed bool   // named by the caller
+	files   int
+	main    bool // main package of a Go program, which connects the other packages
+	shared  bool // data that lower layers may use too, in the layered pattern
 }
 
 // isOf assigns a unit to the layer of a rank.
@@ -117,7 +117,7 @@ func Read(ctx context.Context, m Model, dir, folder string) (Model, []toolfold.P
 }
 
 func fromImports(m Model, g *imports.Graph) (Model, []toolfold.Problem) {
-	r := &folders{graph: g, said: map[string]Component{}, units: map[string]*unit{}, byFile: map[string]*unit{}}
+	r := &folders{graph: g, components: map[string]Component{}, units: map[string]*unit{}, byFile: map[string]*unit{}}
 	for _, f := range g.Files {
 		r.all = append(r.all, path.Dir(r.local(f.Name)))
 	}
@@ -128,13 +128,13 @@ func fromImports(m Model, g *imports.Graph) (Model, []toolfold.Problem) {
 			problems = append(problems, toolfold.Problem{Path: path, Kind: toolfold.ProblemFormat, Want: want})
 		}
 		id := path.Clean(c.ID)
-		if _, twice := r.said[id]; twice || !slices.ContainsFunc(r.all, func(folder string) bool { return within(folder, id) }) {
+		if _, twice := r.components[id]; twice || !slices.ContainsFunc(r.all, func(folder string) bool { return within(folder, id) }) {
 			refuse("id", "folder below path that has sources, each once")
 		}
 		if len(c.Dependencies) > 0 {
 			refuse("dependencies", "empty beside path, which has them")
 		}
-		r.said[id] = c
+		r.components[id] = c
 	}
 	if len(problems) > 0 {
 		return Model{}, problems
@@ -177,13 +177,13 @@ func (s system) at(from, to string) string {
 
 // folders are the units of a graph.
 type folders struct {
-	graph  *imports.Graph
-	said   map[string]Component // by folder
-	all    []string             // folders of the files
-	ranks  map[string]int       // by folder, from its own name, if it contains no other layers
-	units  map[string]*unit
-	byFile map[string]*unit
-	uses   []*use // by the names of their units
+	graph      *imports.Graph
+	components map[string]Component // by folder
+	all        []string             // folders of the files
+	ranks      map[string]int       // by folder, from its own name, if it contains no other layers
+	units      map[string]*unit
+	byFile     map[string]*unit
+	uses       []*use // by the names of their units
 }
 
 // use counts the imports from one unit to another.
@@ -242,8 +242,8 @@ func (r *folders) rank() {
 	foremost := map[string]int{} // of all folders below
 	for _, folder := range slices.SortedFunc(maps.Keys(r.ranks), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
 		rank, below := r.ranks[folder], none
-		if telling, some := foremost[folder]; some {
-			below = telling
+		if lowest, some := foremost[folder]; some {
+			below = lowest
 		}
 		if below < rank {
 			r.ranks[folder] = none
@@ -270,13 +270,13 @@ func isScript(name string) bool {
 
 // named returns the folder named by the caller that is or contains the given folder. The folder
 // that is read stands only for the files directly in it.
-func (r *folders) named(folder string) (name string, said bool) {
+func (r *folders) named(folder string) (name string, isNamed bool) {
 	if folder == "." {
-		_, said = r.said[folder]
-		return folder, said
+		_, isNamed = r.components[folder]
+		return folder, isNamed
 	}
 	for above := range above(folder) {
-		if _, said := r.said[above]; said {
+		if _, isNamed := r.components[above]; isNamed {
 			return above, true
 		}
 	}
@@ -285,13 +285,13 @@ func (r *folders) named(folder string) (name string, said bool) {
 
 // unit returns the unit of a folder, or of its files that match a pattern.
 func (r *folders) unit(folder, files string) *unit {
-	folder, said := r.named(folder)
+	folder, isNamed := r.named(folder)
 	id := path.Join(folder, files)
 	u := r.units[id]
 	if u == nil {
-		u = &unit{id: id, folder: folder, said: said}
+		u = &unit{id: id, folder: folder, isNamed: isNamed}
 		r.units[id] = u
-		if u.kind = r.said[folder].Type; !said {
+		if u.kind = r.components[folder].Type; !isNamed {
 			u.isOf(r.layer(folder))
 		}
 	}
@@ -303,7 +303,7 @@ func (r *folders) sort() {
 	for _, f := range r.graph.Files {
 		folder := path.Dir(r.local(f.Name))
 		u := r.unit(folder, "")
-		if !u.said && u.kind == "" && path.Ext(f.Name) != ".go" {
+		if !u.isNamed && u.kind == "" && path.Ext(f.Name) != ".go" {
 			if pattern, rank := layerOfFile(path.Base(f.Name)); rank < len(layers)-vague {
 				u = r.unit(folder, pattern)
 				u.isOf(rank)
@@ -315,7 +315,7 @@ func (r *folders) sort() {
 		r.byFile[f.Name] = u
 	}
 	for id, u := range r.units {
-		if u.main && !u.said {
+		if u.main && !u.isNamed {
 			u.kind = ""
 		}
 		if u.files == 0 {

@@ -123,7 +123,7 @@ func TestTypesOfFolders(t *testing.T) {
 	}
 }
 
-// A folder that the caller names is one component with those below it, of the type that is said.
+// A folder that the caller names is one component with those below it, of the type that the caller gives.
 func TestTypesOfNamedFolders(t *testing.T) {
 	t.Parallel()
 	g := graph("ports/http/a.go ports/grpc/a.go app/a.go lib/deep/a.go lib/a.go", "ports/http/a.go>app", "app/a.go>lib/deep")
@@ -175,8 +175,8 @@ func TestFolding(t *testing.T) {
 	for i := range 60 {
 		files = append(files, fmt.Sprintf("n%02d/a.go", i))
 	}
-	said := Component{ID: "n59", Name: "n59", Type: "port"}
-	list := types(t, Model{Name: "x", Components: []Component{said}}, graph(strings.Join(files, " ")))
+	component := Component{ID: "n59", Name: "n59", Type: "port"}
+	list := types(t, Model{Name: "x", Components: []Component{component}}, graph(strings.Join(files, " ")))
 	if len(list) != 50 || !slices.Contains(list, "n59 port") || !slices.Contains(list, ". ") {
 		t.Errorf("%d components: %q", len(list), list)
 	}

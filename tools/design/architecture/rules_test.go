@@ -39,8 +39,8 @@ func TestArrowsThatBreakThePattern(t *testing.T) {
 				t.Errorf("%s: %s breaks it: %v", pattern, arrow, got[arrow])
 			}
 		}
-		if said := strings.Contains(d.Documentation, "These arrows break it"); said != (len(d.Breaks) > 0) {
-			t.Errorf("%s: the page says %v", pattern, said)
+		if hasBreaks := strings.Contains(d.Documentation, "These arrows break it"); hasBreaks != (len(d.Breaks) > 0) {
+			t.Errorf("%s: the page says %v", pattern, hasBreaks)
 		}
 	}
 }

@@ -145,9 +145,9 @@ func (c *comparison) schemas(where string, old, now node, input bool) {
 	severalForms := len(wide.types) == 0 && len(wide.alternatives) > 0 // their types are in the alternatives
 	if !severalForms && !admits(narrow.types, wide.types) {
 		if input {
-			differs("type", "was %s and takes only %s now", listed(a.types), listed(b.types))
+			differs("type", "was %s and takes only %s now", typeList(a.types), typeList(b.types))
 		} else {
-			differs("type", "was %s and may be %s now", listed(a.types), listed(b.types))
+			differs("type", "was %s and may be %s now", typeList(a.types), typeList(b.types))
 		}
 		return
 	}
@@ -290,7 +290,7 @@ func (c *comparison) alternatives(where string, a, b shape, before, after node, 
 	}
 }
 
-func listed(types []string) string {
+func typeList(types []string) string {
 	if len(types) == 0 {
 		return "anything"
 	}

@@ -39,15 +39,15 @@ type Question struct {
 // ClientOf returns the client's capabilities from the input of a task for a kept call; nil if
 // the client cannot be asked.
 func ClientOf(input json.RawMessage) json.RawMessage {
-	var kept keptInput
-	_ = json.Unmarshal(input, &kept) // fails for the input of an agent or workflow
-	return kept.Client
+	var call keptInput
+	_ = json.Unmarshal(input, &call) // fails for the input of an agent or workflow
+	return call.Client
 }
 
 // IsKept reports whether the input belongs to a kept call.
 func IsKept(input json.RawMessage) bool {
-	var kept keptInput
-	return json.Unmarshal(input, &kept) == nil && kept.Called != nil // of another form where an agent or a workflow is run
+	var call keptInput
+	return json.Unmarshal(input, &call) == nil && call.Called != nil // of another form where an agent or a workflow is run
 }
 
 // Keep stores a call as a task, so that it runs even if this process ends, and returns the task's

@@ -12,18 +12,18 @@ import (
 	"github.com/toolfold/toolfold/content"
 )
 
-// asking returns the tools of the suite that ask their client.
-func asking() []toolfold.External {
+// questionTools returns the tools of the suite that ask their client.
+func questionTools() []toolfold.External {
 	confirm := ask.Form{Name: "confirm", Text: "Please confirm",
 		Schema: json.RawMessage(`{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`)}
 	name := textForm("user_name", "What is your name?", "name")
 	capital := toolfold.Prompt{Text: "What is the capital of France?", MaxTokens: 100}
 	return []toolfold.External{
-		with("test_sampling", "Asks the model of the client.", "prompt", func(ctx context.Context, said string) ([]content.Block, error) {
-			return sample(ctx, toolfold.Prompt{Text: said, MaxTokens: 100})
+		with("test_sampling", "Asks the model of the client.", "prompt", func(ctx context.Context, text string) ([]content.Block, error) {
+			return sample(ctx, toolfold.Prompt{Text: text, MaxTokens: 100})
 		}),
-		with("test_elicitation", "Asks the user of the client.", "message", func(ctx context.Context, said string) ([]content.Block, error) {
-			return fillForm(ctx, ask.Form{Text: said, Schema: user})
+		with("test_elicitation", "Asks the user of the client.", "message", func(ctx context.Context, text string) ([]content.Block, error) {
+			return fillForm(ctx, ask.Form{Text: text, Schema: user})
 		}),
 		form("test_elicitation_sep1034_defaults", ask.Form{Text: "Please review the defaults", Schema: defaults}),
 		form("test_elicitation_sep1330_enums", ask.Form{Text: "Please choose", Schema: enums}),
@@ -49,24 +49,24 @@ func asking() []toolfold.External {
 		tool("test_missing_capability", "Needs the model of the client.", func(ctx context.Context) ([]content.Block, error) {
 			return sample(ctx, capital)
 		}),
-		tool("test_input_required_result_capabilities", "Asks the kinds of questions that the client supports.", askedByWhatThereIs),
+		tool("test_input_required_result_capabilities", "Asks the kinds of questions that the client supports.", askUserOrModel),
 		tool("test_input_required_result_list_roots", "Asks for the folders of the client.", roots),
 		tool("test_input_required_result_multiple_inputs", "Asks three things at once.", askAtOnce),
 	}
 }
 
 // with returns a tool with one text argument.
-func with(name, doc, argument string, run func(ctx context.Context, said string) ([]content.Block, error)) toolfold.External {
+func with(name, doc, argument string, run func(ctx context.Context, text string) ([]content.Block, error)) toolfold.External {
 	return toolfold.External{
 		Name: name, Description: doc, Category: "conformance", Effect: toolfold.Reads,
 		InputSchema: json.RawMessage(fmt.Sprintf(
 			`{"type":"object","properties":{%q:{"type":"string","description":"The question."}},"required":[%q]}`, argument, argument)),
 		Relay: func(ctx context.Context, args json.RawMessage) (toolfold.Reply, error) {
-			var said map[string]string
-			if err := json.Unmarshal(args, &said); err != nil {
+			var values map[string]string
+			if err := json.Unmarshal(args, &values); err != nil {
 				return toolfold.Reply{}, err
 			}
-			blocks, err := run(ctx, said[argument])
+			blocks, err := run(ctx, values[argument])
 			return content.Reply(blocks...), err
 		},
 	}
@@ -122,8 +122,8 @@ func askAtOnce(ctx context.Context) ([]content.Block, error) {
 	return append(append(answers[0], answers[1]...), answers[2]...), err
 }
 
-// askedByWhatThereIs asks the user, or the model if the client cannot ask its user.
-func askedByWhatThereIs(ctx context.Context) ([]content.Block, error) {
+// askUserOrModel asks the user, or the model if the client cannot ask its user.
+func askUserOrModel(ctx context.Context) ([]content.Block, error) {
 	blocks, err := fillForm(ctx, textForm("user_name", "What is your name?", "name"))
 	if lacking, ok := err.(*toolfold.Error); ok && lacking.Code == toolfold.ClientLacks {
 		return sample(ctx, toolfold.Prompt{Text: "Guess the name of the user.", MaxTokens: 100})
