@@ -107,8 +107,8 @@ func TestStopsWhenCallsHaveEnded(t *testing.T) {
 		t.Errorf("ended with %v: %s", w.ProcessState, w.stderr)
 	}
 	w.endedInTime(t)
-	if said := w.stderr.String(); strings.Contains(said, "level=") {
-		t.Errorf("said %s", said)
+	if log := w.stderr.String(); strings.Contains(log, "level=") {
+		t.Errorf("logged %s", log)
 	}
 }
 
@@ -126,8 +126,8 @@ func TestStopsAfterDrain(t *testing.T) {
 		t.Errorf("ended with %v: %s", w.ProcessState, w.stderr)
 	}
 	w.endedInTime(t)
-	if said := w.stderr.String(); !strings.Contains(said, "requests are cancelled") || !strings.Contains(said, "tools/call up.pay") {
-		t.Errorf("said %s", said)
+	if log := w.stderr.String(); !strings.Contains(log, "requests are cancelled") || !strings.Contains(log, "tools/call up.pay") {
+		t.Errorf("logged %s", log)
 	}
 }
 

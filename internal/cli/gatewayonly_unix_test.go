@@ -25,13 +25,13 @@ const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
 // ask returns the unchanged answer to a request.
 func (e era) ask(t *testing.T, method, params string) string {
 	t.Helper()
-	if e.asked++; e.meta != "" && params != "" {
+	if e.lastID++; e.meta != "" && params != "" {
 		params += ","
 	}
-	fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s%s}}`+"\n", e.asked, method, params, e.meta)
+	fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s%s}}`+"\n", e.lastID, method, params, e.meta)
 	var line string
 	testwait.Until(t, method+" is answered", func() bool {
-		_, rest, _ := strings.Cut(e.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, e.asked))
+		_, rest, _ := strings.Cut(e.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, e.lastID))
 		var whole bool
 		line, _, whole = strings.Cut(rest, "\n")
 		return whole

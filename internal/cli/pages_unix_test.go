@@ -179,8 +179,8 @@ func (r *pageReader) read(t *testing.T, e example) {
 		r.write(t, r.place(".toolfold/policies/a.yaml"), e.text)
 		err = r.prints(t, `"policyId":"api-only"`, "", "call", "guard.list", "--trust")
 	case kind == "announced":
-		asked := `{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`
-		if err = r.request(t, asked); err == nil {
+		request := `{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`
+		if err = r.request(t, request); err == nil {
 			err = fits("", map[string]any{"capabilities": map[string]any{"extensions": pattern(e.text)}}, r.result)
 		}
 	case kind == "request":
@@ -330,8 +330,8 @@ func (r *pageReader) arguments(t *testing.T, tool, text string) error {
 	if action, ok := given["action"].(string); ok {
 		name += "." + action
 	}
-	asked := fmt.Sprintf(`{"method":"tools/describe","params":{"tool_name":%q}}`, name)
-	if err := r.request(t, asked); err != nil {
+	request := fmt.Sprintf(`{"method":"tools/describe","params":{"tool_name":%q}}`, name)
+	if err := r.request(t, request); err != nil {
 		return err
 	}
 	result, err := json.Marshal(r.result)

@@ -132,8 +132,8 @@ func (p process) ends(d time.Duration) bool {
 // reports.
 func (p process) endedInTime(t *testing.T) {
 	t.Helper()
-	if said := p.stderr.String(); strings.Contains(said, "ended before everything was finished") {
-		t.Errorf("it ended at its deadline: %s", said)
+	if log := p.stderr.String(); strings.Contains(log, "ended before everything was finished") {
+		t.Errorf("it ended at its deadline: %s", log)
 	}
 }
 
@@ -154,16 +154,16 @@ func TestCleanEnd(t *testing.T) {
 				_, _ = io.WriteString(p.in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_list","arguments":{}}}`+"\n")
 			}
 			testwait.Until(t, "it runs", func() bool {
-				said := map[string]string{"stdio": p.stdout.String(), "http": p.stderr.String(), "worker": p.stderr.String()}
+				outputs := map[string]string{"stdio": p.stdout.String(), "http": p.stderr.String(), "worker": p.stderr.String()}
 				runs := map[string]string{"stdio": `"id":2`, "http": "serving MCP at", "worker": "toolfold (devel): "}
-				return strings.Contains(said[name], runs[name])
+				return strings.Contains(outputs[name], runs[name])
 			})
 			p.signal(t, syscall.SIGTERM)
 			if !p.ends(testwait.Limit) || p.ProcessState.ExitCode() != 0 {
 				t.Errorf("ended with %v", p.ProcessState)
 			}
-			if said := p.stderr.String(); strings.Contains(said, "level=") {
-				t.Errorf("said %s", said)
+			if log := p.stderr.String(); strings.Contains(log, "level=") {
+				t.Errorf("logged %s", log)
 			}
 		})
 	}
@@ -313,10 +313,10 @@ func TestHostileClone(t *testing.T) {
 	if now := m.files(t); now != before {
 		t.Errorf("files were\n%s, and now are\n%s", before, now)
 	}
-	said := theirs.stderr.String()
-	if strings.Count(said, "\n") != 3 || !strings.Contains(said, `left out "defaultProvider" (only the user may set it)`) ||
-		!strings.Contains(said, "is not trusted: 2 agents, 1 ability, 2 workflows left out") {
-		t.Errorf("it said %s", said)
+	log := theirs.stderr.String()
+	if strings.Count(log, "\n") != 3 || !strings.Contains(log, `left out "defaultProvider" (only the user may set it)`) ||
+		!strings.Contains(log, "is not trusted: 2 agents, 1 ability, 2 workflows left out") {
+		t.Errorf("it logged %s", log)
 	}
 	// A deceived model gets no further: definitions of the clone are listed as untrusted, and are
 	// neither run nor part of a prompt.
@@ -383,8 +383,8 @@ func TestHostileSettings(t *testing.T) {
 			if !p.ends(testwait.Limit) || p.ProcessState.ExitCode() != 0 || !strings.Contains(p.stdout.String(), `"id":1`) {
 				t.Fatalf("%v, answered %s", p.ProcessState, p.stdout)
 			}
-			if said := p.stderr.String(); strings.Count(said, "\n") != 2 || !strings.Contains(said, "config.json: left out ") {
-				t.Errorf("said %s", said)
+			if log := p.stderr.String(); strings.Count(log, "\n") != 2 || !strings.Contains(log, "config.json: left out ") {
+				t.Errorf("logged %s", log)
 			}
 		})
 	}
@@ -403,13 +403,13 @@ func TestTaskMaySetNothing(t *testing.T) {
 	}
 	run("call", "task.submit", `{"name":"x","input":{"tool":"config.set","arguments":{"path":"store","value":"memory:"}}}`)
 	start(t, m.command(t, "worker"), nil)
-	listed := ""
+	list := ""
 	testwait.Until(t, "the task has ended", func() bool {
-		listed = run("call", "task.list", `{"status":["failed","completed"]}`)
-		return strings.Contains(listed, `"taskId"`)
+		list = run("call", "task.list", `{"status":["failed","completed"]}`)
+		return strings.Contains(list, `"taskId"`)
 	})
-	if !strings.Contains(listed, `"failed"`) || !strings.Contains(listed, "may only be set by the user") {
-		t.Errorf("the task ended as %s", listed)
+	if !strings.Contains(list, `"failed"`) || !strings.Contains(list, "may only be set by the user") {
+		t.Errorf("the task ended as %s", list)
 	}
 	if strings.Contains(m.files(t), "config.json\n") {
 		t.Error("the user's file was written")

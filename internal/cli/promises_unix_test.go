@@ -25,13 +25,13 @@ import (
 // client is a client of a server on standard input and output.
 type client struct {
 	process
-	asked   int
+	lastID  int
 	isError bool // of the last answer
 }
 
 func (m sandbox) client(t *testing.T, args ...string) *client {
 	t.Helper()
-	c := &client{process: start(t, m.command(t, append([]string{"serve", "--trust"}, args...)...), nil), asked: 1}
+	c := &client{process: start(t, m.command(t, append([]string{"serve", "--trust"}, args...)...), nil), lastID: 1}
 	_, _ = io.WriteString(c.in, hello+`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 	return c
 }
@@ -63,9 +63,9 @@ func (c *client) call(t *testing.T, name, args string) string {
 
 // send makes a call without waiting, and returns the request's id.
 func (c *client) send(name, args string) int {
-	c.asked++
-	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", c.asked, name, args)
-	return c.asked
+	c.lastID++
+	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", c.lastID, name, args)
+	return c.lastID
 }
 
 // expect makes a call, and checks that the answer contains all texts. Without texts it expects a
@@ -105,7 +105,7 @@ func (c *client) wait(t *testing.T, id string, want ...string) {
 // models is an endpoint of models with typical failures.
 func models(t *testing.T) string {
 	t.Helper()
-	var asked atomic.Int64
+	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer, reason := "whole", "stop"
 		switch r.URL.Path {
@@ -114,7 +114,7 @@ func models(t *testing.T) string {
 		case "/empty/chat/completions":
 			answer = ""
 		case "/busy/chat/completions":
-			if asked.Add(1) == 1 {
+			if requests.Add(1) == 1 {
 				w.Header().Set("Retry-After", "1")
 				http.Error(w, `{"error":{"message":"slow down"}}`, http.StatusTooManyRequests)
 				return

@@ -26,9 +26,9 @@ const forge = `{"server":{"name":"io.github.acme/forge","title":"Forge","descrip
 // registry.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		w.Header().Set("Content-Type", "application/json")
 		switch r.URL.EscapedPath() {
 		case "/v0.1/servers":
@@ -83,13 +83,13 @@ func TestRegistry(t *testing.T) {
 		"upstream", "add", "web", "--from-registry", "io.github.acme/forge@1.2.0", "--package", "remote",
 		"--header", "token: ${MY_TOKEN}", "--yes", "--no-check")
 
-	before := asked.Load()
+	before := requests.Load()
 	expect(0, "forge     npx -y @acme/forge-mcp@1.2.0 acme/one", "upstream", "list")
 	for _, args := range [][]string{{"doctor", "--upstreams"}, {"upstream", "check"}, {"status"}, {"tools"}, {"secret", "list"},
 		{"upstream", "import"}, {"upstream", "remove", "web"}} {
 		run(args...)
 	}
-	if asked.Load() != before {
+	if requests.Load() != before {
 		t.Error("another command asks the registry")
 	}
 	text, err := os.ReadFile(filepath.Join(m.home, "config", "toolfold", "config.json"))

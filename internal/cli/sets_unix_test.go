@@ -38,8 +38,8 @@ func (m sandbox) serving(t *testing.T, args ...string) string {
 	return at
 }
 
-// asking returns a function that makes requests of a server at an address.
-func asking(t *testing.T, url, token string) func(method, params string) string {
+// requester returns a function that makes requests of a server at an address.
+func requester(t *testing.T, url, token string) func(method, params string) string {
 	h := mcptest.To(t, url)
 	return func(method, params string) string {
 		t.Helper()
@@ -121,7 +121,7 @@ func TestSetsOverHTTP(t *testing.T) {
 	} {
 		t.Run("at "+place.path, func(t *testing.T) {
 			t.Parallel()
-			ask := asking(t, at+place.path, "")
+			ask := requester(t, at+place.path, "")
 			for server, all := range place.all {
 				reaches(t, place.path, ask, server, all)
 			}
@@ -130,7 +130,7 @@ func TestSetsOverHTTP(t *testing.T) {
 			}
 		})
 	}
-	b := asking(t, at+"/b", "")
+	b := requester(t, at+"/b", "")
 	for request, want := range map[[2]string]string{
 		{"tools/call", callOf("three.get_item", "{}")}:              `of three`,
 		{"tools/call", callOf("three.put_item", "{}")}:              `the set b has only get_* of the server three`,
@@ -189,7 +189,7 @@ func TestTokensWithSets(t *testing.T) {
 		{"a", "", true, false}, {"a", "/a", true, false}, {"both", "", true, true}, {"both", "/b", false, true},
 		{"all", "", true, true}, {"all", "/a", true, false},
 	} {
-		ask := asking(t, at+test.path, tokens[test.token])
+		ask := requester(t, at+test.path, tokens[test.token])
 		reaches(t, test.token+" at "+test.path, ask, "one", test.one)
 		reaches(t, test.token+" at "+test.path, ask, "two", test.two)
 	}
@@ -205,7 +205,7 @@ func TestTokensWithSets(t *testing.T) {
 	if answer, status := h.Post(mcptest.Initialize); status != http.StatusUnauthorized {
 		t.Errorf("without a token it is answered %d %s", status, answer)
 	}
-	a := asking(t, at, tokens["a"])
+	a := requester(t, at, tokens["a"])
 	got := a("tools/call", callOf("task", `{"action":"submit","params":{"name":"x","input":{"tool":"two.get_item","arguments":{}}}}`))
 	if !strings.Contains(got, `there is no tool \\\"two.get_item`) {
 		t.Errorf("a task of what is not in the set is answered %s", got)
@@ -219,14 +219,14 @@ func TestProcessOfASet(t *testing.T) {
 	m := withSets(t)
 	at := m.serving(t, "--set=a")
 	for _, path := range []string{"", "/a"} {
-		ask := asking(t, at+path, "")
+		ask := requester(t, at+path, "")
 		reaches(t, path, ask, "one", true)
 		reaches(t, path, ask, "two", false)
 	}
-	b := asking(t, at+"/b", "")
+	b := requester(t, at+"/b", "")
 	reaches(t, "/b", b, "one", false)
 	reaches(t, "/b", b, "two", false)
-	if got := asking(t, at, "")("tools/call", callOf("two.get_item", "{}")); !strings.Contains(got, "the server two is not in the set a") {
+	if got := requester(t, at, "")("tools/call", callOf("two.get_item", "{}")); !strings.Contains(got, "the server two is not in the set a") {
 		t.Errorf("a call of another server is answered %s", got)
 	}
 }
@@ -255,11 +255,11 @@ func TestStartLine(t *testing.T) {
 		line, _, _ = strings.Cut(line, "\n")
 		_, at, _ = strings.Cut(at, "serving MCP at ")
 		at, _, _ = strings.Cut(at, "\n")
-		var listed struct{ Result json.RawMessage }
-		if err := json.Unmarshal([]byte(asking(t, at, "")("tools/list", "")), &listed); err != nil {
+		var answer struct{ Result json.RawMessage }
+		if err := json.Unmarshal([]byte(requester(t, at, "")("tools/list", "")), &answer); err != nil {
 			t.Fatal(err)
 		}
-		list, err := doctor.ReadList(listed.Result)
+		list, err := doctor.ReadList(answer.Result)
 		if err != nil {
 			t.Fatal(err)
 		}

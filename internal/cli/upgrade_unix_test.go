@@ -175,8 +175,8 @@ func TestStoreIsCopiedBeforeAnUpgrade(t *testing.T) {
 	before.expect(t, "memory.get", `{"key":"note"}`, `"is":"here"`)
 	path := strings.TrimPrefix(m.store, "sqlite://")
 	copied := path + ".step5"
-	if said := before.stderr.String(); strings.Count(said, copied) != 1 {
-		t.Errorf("the log is %q, want %s in it", said, copied)
+	if log := before.stderr.String(); strings.Count(log, copied) != 1 {
+		t.Errorf("the log is %q, want %s in it", log, copied)
 	}
 	info, err := os.Stat(copied)
 	if err != nil {

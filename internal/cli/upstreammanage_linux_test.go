@@ -26,18 +26,18 @@ func TestRestartAndLog(t *testing.T) {
 		}
 		return string(out)
 	}
-	if said := run("upstream", "check", "up"); strings.Contains(said, "exit status") {
-		t.Fatal(said)
+	if output := run("upstream", "check", "up"); strings.Contains(output, "exit status") {
+		t.Fatal(output)
 	}
-	if said := run("upstream", "restart", "up"); said != "up is not running; the next call starts it\n" {
-		t.Errorf("without a session it says %q", said)
+	if output := run("upstream", "restart", "up"); output != "up is not running; the next call starts it\n" {
+		t.Errorf("without a session it says %q", output)
 	}
 	c := m.client(t)
 	const list = `{"name":"up.memory","arguments":{"action":"list"}}`
 	c.expect(t, "tool_call", list)
 	before := processesWith(mark)
-	if said := run("upstream", "restart", "up"); said != "restarted up: 1 session uses it\n" {
-		t.Errorf("it says %q", said)
+	if output := run("upstream", "restart", "up"); output != "restarted up: 1 session uses it\n" {
+		t.Errorf("it says %q", output)
 	}
 	c.expect(t, "tool_call", list)
 	if after := processesWith(mark); len(before) != 1 || len(after) != 1 || before[0] == after[0] {
@@ -50,11 +50,11 @@ func TestRestartAndLog(t *testing.T) {
 	if log := run("upstream", "log", "up", "--lines=1"); strings.Count(log, "\n") != 1 {
 		t.Errorf("one line is %q", log)
 	}
-	for name, says := range map[string]string{
+	for name, want := range map[string]string{
 		"web": "is reached at its url", "own": "has a process for each session", "ups": `did you mean "up"`,
 	} {
-		if said := run("upstream", "restart", name); !strings.Contains(said, says) || !strings.HasPrefix(said, "exit status") {
-			t.Errorf("%s: %s", name, said)
+		if output := run("upstream", "restart", name); !strings.Contains(output, want) || !strings.HasPrefix(output, "exit status") {
+			t.Errorf("%s: %s", name, output)
 		}
 	}
 }

@@ -22,10 +22,10 @@ func TestReadsOfUpstreamsAreRecorded(t *testing.T) {
 	c.expect(t, "tool_call", `{"name":"up.memory","arguments":{"action":"store","key":"k","value":{"a":1}}}`)
 	request := func(method, params string) {
 		t.Helper()
-		c.asked++
-		fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.asked, method, params)
+		c.lastID++
+		fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.lastID, method, params)
 		testwait.Until(t, method+" is answered", func() bool {
-			return strings.Contains(c.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, c.asked))
+			return strings.Contains(c.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, c.lastID))
 		})
 	}
 	request("resources/read", `{"uri":"toolfold://upstream/up/toolfold://memory/default/k"}`)

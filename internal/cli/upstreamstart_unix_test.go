@@ -23,11 +23,11 @@ func (m sandbox) learn(t *testing.T) {
 // list returns the answer to a tools/list request.
 func (c *client) list(t *testing.T) string {
 	t.Helper()
-	c.asked++
-	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", c.asked)
+	c.lastID++
+	fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`+"\n", c.lastID)
 	var line string
 	testwait.Until(t, "tools/list is answered", func() bool {
-		_, rest, _ := strings.Cut(c.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, c.asked))
+		_, rest, _ := strings.Cut(c.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, c.lastID))
 		var whole bool
 		line, _, whole = strings.Cut(rest, "\n")
 		return whole
@@ -54,8 +54,8 @@ func TestFirstListWaits(t *testing.T) {
 			t.Parallel()
 			m := newSandbox(t)
 			m.store = "memory:"
-			asked, gate := filepath.Join(m.home, "asked"), filepath.Join(m.home, "gate")
-			script := fmt.Sprintf("touch '%s'; until test -e '%s'; do sleep 0.1; done; exec toolfold serve --store=memory: --tier=core", asked, gate)
+			mark, gate := filepath.Join(m.home, "asked"), filepath.Join(m.home, "gate")
+			script := fmt.Sprintf("touch '%s'; until test -e '%s'; do sleep 0.1; done; exec toolfold serve --store=memory: --tier=core", mark, gate)
 			m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"),
 				fmt.Sprintf(`{"upstreamWaitMs":60000,"upstreams":{"late":{"command":"sh","args":["-c",%q]}}}`, script))
 			c := m.client(t, test.args...)
@@ -66,7 +66,7 @@ func TestFirstListWaits(t *testing.T) {
 				m.write(t, gate, "")
 				return
 			}
-			testwait.Until(t, "the server was asked", func() bool { _, err := os.Stat(asked); return err == nil })
+			testwait.Until(t, "the server was asked", func() bool { _, err := os.Stat(mark); return err == nil })
 			m.write(t, gate, "")
 			if first := c.list(t); !strings.Contains(first, `"name":"late`) {
 				t.Errorf("the first list is %s", first)

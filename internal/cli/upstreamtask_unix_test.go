@@ -18,7 +18,7 @@ import (
 // slow is a server whose only upstream is [slowServer].
 type slow struct {
 	process
-	asked int
+	lastID int
 }
 
 func (m sandbox) slow(t *testing.T) *slow {
@@ -29,17 +29,17 @@ func (m sandbox) slow(t *testing.T) *slow {
 // ask returns the result of a request from a client that accepts tasks.
 func (s *slow) ask(t *testing.T, method, params string) (result map[string]json.RawMessage) {
 	t.Helper()
-	s.asked++
+	s.lastID++
 	_, _ = fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s,"_meta":{`+
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
 		`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":`+
-		`{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`+"\n", s.asked, method, params)
+		`{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`+"\n", s.lastID, method, params)
 	var answer struct {
 		Result map[string]json.RawMessage
 		Error  json.RawMessage
 	}
 	testwait.Until(t, method+" is answered", func() bool {
-		_, rest, _ := strings.Cut(s.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, s.asked))
+		_, rest, _ := strings.Cut(s.stdout.String(), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,`, s.lastID))
 		line, _, whole := strings.Cut(rest, "\n")
 		return whole && json.Unmarshal([]byte("{"+line), &answer) == nil
 	})

@@ -76,11 +76,11 @@ func readPiped(c *cli.Context, e *entry.Entry, args json.RawMessage) (json.RawMe
 	if len(lacking) == 0 || len(given) > 0 && len(lacking) > 1 || !piped() {
 		return args, nil
 	}
-	waiting := time.AfterFunc(time.Second, func() {
+	notice := time.AfterFunc(time.Second, func() {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: waiting for %s on standard input\n", strings.Join(lacking, ", "))
 	})
 	text, err := readAll(os.Stdin)
-	waiting.Stop()
+	notice.Stop()
 	switch {
 	case err != nil || len(text) == 0:
 		return args, err

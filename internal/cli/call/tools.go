@@ -92,10 +92,10 @@ func (l *listing) explain(o *settings.Options, families, permitted []*toolfold.F
 		l.Options = append(l.Options, settings.Setting{Name: name, Value: applies[name], From: o.Layers.From(name)})
 	}
 	offer := o.SurfaceOptions()
-	listed := surface.List(permitted, offer)
+	list := surface.List(permitted, offer)
 	for _, t := range surface.Tools(permitted, offer) {
 		switch {
-		case slices.ContainsFunc(listed, func(l lazy.ListedTool) bool { return l.Name == t.Name }):
+		case slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == t.Name }):
 		case t.Tier > offer.Tier:
 			l.NotListed = append(l.NotListed, unlistedTool{t.Name, fmt.Sprintf("tier %s: it is %s", o.Tier, t.Tier), o.Layers.From("tier")})
 		default:

@@ -92,19 +92,19 @@ func TestCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed := map[string]bool{}
+	codes := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)`( †)? \\|").FindAllStringSubmatch(string(page), -1) {
-		if listed[row[1]] {
+		if codes[row[1]] {
 			t.Errorf("docs/errors.md has %s twice", row[1])
 		}
-		listed[row[1]] = true
+		codes[row[1]] = true
 	}
 	for _, value := range slices.Sorted(maps.Keys(declared)) {
-		if !listed[value] {
+		if !codes[value] {
 			t.Errorf("docs/errors.md lacks %s of %s", value, declared[value].dir)
 		}
 	}
-	for value := range listed {
+	for value := range codes {
 		if _, there := declared[value]; !there {
 			t.Errorf("docs/errors.md has %s, which nothing declares", value)
 		}

@@ -364,13 +364,13 @@ func (t *candidate) decide(text []byte, cannotPut error, names map[string]config
 
 // unfilled explains how to add a server with a variable that cannot be filled in.
 func (t *candidate) unfilled(problem string, names map[string]config.Upstream) string {
-	var asked []string
+	var inputs []string
 	e := t.entry
 	name := nameFrom(e.Name)
 	words := []string{"toolfold", "upstream", "add", name}
 	for _, in := range e.Inputs() {
-		if !slices.Contains(asked, in.ID) {
-			asked = append(asked, in.ID)
+		if !slices.Contains(inputs, in.ID) {
+			inputs = append(inputs, in.ID)
 		}
 		switch {
 		case in.Env != "":
@@ -381,7 +381,7 @@ func (t *candidate) unfilled(problem string, names map[string]config.Upstream) s
 			words = append(words, "--header", shell.Word(in.Header+": "+hosts.WithInputs(e.Header[in.Header], variableOf)))
 		}
 	}
-	if len(asked) == 0 {
+	if len(inputs) == 0 {
 		return problem
 	}
 	if _, known := names[name]; known {
@@ -394,7 +394,7 @@ func (t *candidate) unfilled(problem string, names map[string]config.Upstream) s
 			words = append(words, shell.Word(hosts.WithInputs(word.(string), variableOf)))
 		}
 	}
-	return fmt.Sprintf("%s prompts for %s: %s", t.host.Title, strings.Join(asked, ", "), strings.Join(words, " "))
+	return fmt.Sprintf("%s prompts for %s: %s", t.host.Title, strings.Join(inputs, ", "), strings.Join(words, " "))
 }
 
 // texts converts strings to JSON values.

@@ -142,10 +142,10 @@ func (s servedSettings) list(e *env.Env, options []string) (list doctor.List, un
 			return err
 		}
 		families := o.Rights(true).Filter(slices.Concat(o.Families(), s.families))
-		listed := surface.List(families, o.SurfaceOptions())
+		tools := surface.List(families, o.SurfaceOptions())
 		instructions := workbench.Instructions(surface.New(o.SurfaceOptions()), o.Kind(), families)
-		list = doctor.ListOf(hosts.Server, instructions, listed, len(listed))
-		for i, l := range listed {
+		list = doctor.ListOf(hosts.Server, instructions, tools, len(tools))
+		for i, l := range tools {
 			list.Tools[i].AlwaysLoad = serve.Loads(o.AlwaysLoad).Holds(l)
 		}
 		for _, name := range s.unknown {

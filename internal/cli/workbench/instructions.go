@@ -28,8 +28,8 @@ func Instructions(s *surface.Surface, kind target.Kind, families []*toolfold.Fam
 		if s.Fold == consolidate.None && s.FoldOthers != consolidate.None && others {
 			how += " Tools of other servers take action and " + callctx.ArgParams + "."
 		}
-		listed := slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Server == "" && f.Tier > s.Tier })
-		return subjects(listed, maxSubjects) + " " + how
+		visible := slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Server == "" && f.Tier > s.Tier })
+		return subjects(visible, maxSubjects) + " " + how
 	}
 	common := "A wrong call answers with usage and an example. "
 	if s.Mode == surface.Legacy || s.Fold != consolidate.None || s.Level != lazy.Full {
