@@ -10,9 +10,9 @@ import { candidates, capture, hosts, installed } from './lib/capture.js';
 
 const [file, ...only] = process.argv.slice(2);
 if (!file) throw new Error('the file for the captures is missing: node capture.js FILE.json [HOST…]');
-let kept = {};
+let captures = {};
 try {
-  kept = JSON.parse(readFileSync(file));
+  captures = JSON.parse(readFileSync(file));
 } catch (error) {
   if (error.code !== 'ENOENT') throw error;
 }
@@ -27,6 +27,6 @@ for (const [name, host] of Object.entries(hosts)) {
     console.log(name, options.join(' ') || 'defaults', JSON.stringify(got));
     rows.push({ options, ...got });
   }
-  kept[name] = { version, kind: host.kind, surfaces: rows };
-  writeFileSync(file, `${JSON.stringify(kept, null, 1).replaceAll(/\n {4,}([^\n]*)/g, ' $1').replaceAll(/\n {3}([}\]])/g, ' $1')}\n`);
+  captures[name] = { version, kind: host.kind, surfaces: rows };
+  writeFileSync(file, `${JSON.stringify(captures, null, 1).replaceAll(/\n {4,}([^\n]*)/g, ' $1').replaceAll(/\n {3}([}\]])/g, ' $1')}\n`);
 }

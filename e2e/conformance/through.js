@@ -40,14 +40,14 @@ const env = { PATH: process.env.PATH, HOME: dir, XDG_CONFIG_HOME: dir, XDG_DATA_
 async function start(program, args, pattern) {
   const child = spawn(program, args, { env, cwd: dir, stdio: ['ignore', 'ignore', 'pipe'] })
   children.push(child)
-  let said = ''
+  let output = ''
   return new Promise((found, failed) => {
     child.stderr.on('data', (text) => {
-      said += text
-      const line = pattern.exec(said)
+      output += text
+      const line = pattern.exec(output)
       if (line) found(line[1])
     })
-    child.once('close', () => failed(new Error(`${program} ended: ${said}`)))
+    child.once('close', () => failed(new Error(`${program} ended: ${output}`)))
   })
 }
 
@@ -71,8 +71,8 @@ async function proxy(target, ask, tell) {
     if (headers.origin === at.origin) headers.origin = own.origin
     const message = ask(body, headers)
     const forwarded = request(target, { method: incoming.method, headers: { ...headers, 'content-length': Buffer.byteLength(message) } }, (answer) => {
-      const { 'content-length': __, ...kept } = answer.headers
-      outgoing.writeHead(answer.statusCode, kept).flushHeaders()
+      const { 'content-length': __, ...answerHeaders } = answer.headers
+      outgoing.writeHead(answer.statusCode, answerHeaders).flushHeaders()
       let line = '' // no name is in two of them
       answer.setEncoding('utf8').on('data', (text) => {
         const lines = (line + text).split('\n')
@@ -133,9 +133,9 @@ function tell(text) {
 /** The outcome of every check, by scenario and check; of what is checked more often, the worst. */
 async function outcomes(url, ...args) {
   const results = mkdtempSync(join(dir, 'results-'))
-  let said = ''
+  let output = ''
   const suiteRun = spawn(node, [suite, 'server', '--url', url, '-o', results, ...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: 300_000 })
-  for (const stream of [suiteRun.stdout, suiteRun.stderr]) stream.on('data', (text) => { said += text })
+  for (const stream of [suiteRun.stdout, suiteRun.stderr]) stream.on('data', (text) => { output += text })
   await once(suiteRun, 'close')
   const worst = ['SKIPPED', 'INFO', 'SUCCESS', 'WARNING', 'FAILURE']
   const found = new Map()
@@ -151,7 +151,7 @@ async function outcomes(url, ...args) {
       }
     }
   }
-  if (found.size === 0) throw new Error(`nothing was checked: ${said}`)
+  if (found.size === 0) throw new Error(`nothing was checked: ${output}`)
   return found
 }
 

@@ -26,7 +26,7 @@ const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
 export class RawStdio {
   #partial = '';
   #lines = [];
-  #waiting = [];
+  #takers = [];
 
   constructor(serve) {
     this.child = start(serve);
@@ -42,8 +42,8 @@ export class RawStdio {
   }
 
   #take(line) {
-    const waiting = this.#waiting.shift();
-    if (waiting) waiting(line);
+    const taker = this.#takers.shift();
+    if (taker) taker(line);
     else this.#lines.push(line);
   }
 
@@ -57,7 +57,7 @@ export class RawStdio {
     this.child.stdin.write(text + '\n');
   }
 
-  /** The next line that the server says. */
+  /** The next line of the server. */
   line() {
     if (this.#lines.length > 0) return Promise.resolve(this.#lines.shift());
     return new Promise((found, failed) => {
@@ -66,14 +66,14 @@ export class RawStdio {
         found(line);
       };
       const late = setTimeout(() => {
-        this.#waiting = this.#waiting.filter((other) => other !== take);
+        this.#takers = this.#takers.filter((other) => other !== take);
         failed(new Error('no answer'));
       }, answerMillis);
-      this.#waiting.push(take);
+      this.#takers.push(take);
     });
   }
 
-  /** What was said and not read yet; the cut-off line of a killed server is not. */
+  /** The lines that were not read yet, without the cut-off line of a killed server. */
   rest() {
     return this.#lines.splice(0);
   }

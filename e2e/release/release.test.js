@@ -90,9 +90,9 @@ test('the cask has the digest of each archive', async (t) => {
 
 /** Holds a command to what the binary of a release does. */
 async function serves(t, place, command, args) {
-  const told = await run({ ...inside(place), command, args: [...args, 'version'] });
-  assert.equal(told.code, 0, told.stderr);
-  assert.match(told.stdout, /^toolfold \S+\n$/);
+  const result = await run({ ...inside(place), command, args: [...args, 'version'] });
+  assert.equal(result.code, 0, result.stderr);
+  assert.match(result.stdout, /^toolfold \S+\n$/);
   const server = new RawStdio({ ...inside(place), command, args: [...args, 'serve'] });
   atEnd(t, () => server.stop());
   await server.initialize();
@@ -126,8 +126,8 @@ async function npm(place, ...args) {
 /** A place whose npm knows a registry with the packages of the snapshot, and no other. */
 async function registryFor(t) {
   const place = placeFor(t);
-  const server = createServer((asked, answer) => {
-    const path = decodeURIComponent(asked.url).slice(1);
+  const server = createServer((incoming, answer) => {
+    const path = decodeURIComponent(incoming.url).slice(1);
     if (path.endsWith('.tgz')) {
       answer.end(readFileSync(join(dist, 'npm', path)));
       return;
@@ -140,7 +140,7 @@ async function registryFor(t) {
     const of = manifest(folder);
     const file = `${of.name.replace('@', '').replace('/', '-')}-${version}.tgz`;
     const integrity = `sha512-${digest(readFileSync(join(dist, 'npm', file)), 'sha512', 'base64')}`;
-    const one = { ...of, dist: { tarball: `http://${asked.headers.host}/${file}`, integrity } };
+    const one = { ...of, dist: { tarball: `http://${incoming.headers.host}/${file}`, integrity } };
     answer.end(JSON.stringify({ name: of.name, 'dist-tags': { latest: version }, versions: { [version]: one } }));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -43,7 +43,7 @@ for (const { kind, transport } of everyWay) {
   test(`progress and cancellation, ${kind.name} (${kind.revision}), ${transport}`, async (t) => {
     const place = placeFor(t);
     const pidFile = join(place.dir, 'pid');
-    configure(place, { slow: { type: 'command', command: [process.execPath, '-e', waiting, pidFile] } });
+    configure(place, { slow: { type: 'command', command: [process.execPath, '-e', sleeper, pidFile] } });
     const client = await connect(t, kind, transport, place);
     await call(client, 'agent', 'register', {
       agentId: 'slow', description: 'Takes for ever.',
@@ -52,14 +52,14 @@ for (const { kind, transport } of everyWay) {
         { stepId: 'wait', name: 'Wait', type: 'prompt', config: { prompt: 'wait', provider: 'slow' } },
       ],
     });
-    const heard = [];
+    const reports = [];
     const abort = new AbortController();
-    const running = runSlowly(client, kind, { signal: abort.signal, onprogress: (progress) => heard.push(progress) });
+    const running = runSlowly(client, kind, { signal: abort.signal, onprogress: (progress) => reports.push(progress) });
     const pid = Number(await contentOf(pidFile));
     abort.abort('enough');
     await assert.rejects(running);
     await gone(pid);
-    assert.ok(heard.length > 0, 'no progress was told');
+    assert.ok(reports.length > 0, 'no progress was reported');
     const { totalEntries } = await call(client, 'memory', 'stats', {});
     assert.equal(totalEntries, 0); // the server lives
   });
@@ -72,8 +72,8 @@ const runSlowly = (client, kind, options) => {
     ? client.callTool(params, undefined, options) : client.callTool(params, options);
 };
 
-// Says its process id and then does nothing for a minute.
-const waiting = 'require("node:fs").writeFileSync(process.argv[1], String(process.pid)); setTimeout(() => {}, 60_000)';
+// Writes its process id and then does nothing for a minute.
+const sleeper = 'require("node:fs").writeFileSync(process.argv[1], String(process.pid)); setTimeout(() => {}, 60_000)';
 
 /** Waits until a file has something in it. */
 async function contentOf(path) {
@@ -281,12 +281,12 @@ async function runsWorkflow(client) {
   const ran = await call(client, 'workflow', 'run', { workflowId: 'everything', input: { words: ['a', 'b', 'c'] } });
   assert.equal(ran.success, true, JSON.stringify(ran));
   assert.equal(ran.stepsCompleted, 5, JSON.stringify(ran));
-  const listed = await call(client, 'memory', 'list', {});
-  assert.deepEqual(listed.keys.map(({ key }) => key), ['asked', 'many', 'word/a', 'word/b', 'word/c']);
+  const list = await call(client, 'memory', 'list', {});
+  assert.deepEqual(list.keys.map(({ key }) => key), ['asked', 'many', 'word/a', 'word/b', 'word/c']);
   const { value } = await call(client, 'memory', 'get', { key: 'word/c' });
   assert.deepEqual(value, { index: 2 });
-  const asked = await call(client, 'memory', 'get', { key: 'asked' });
-  assert.match(asked.value.answer, /client: .*How many are 3 words\?/);
+  const entry = await call(client, 'memory', 'get', { key: 'asked' });
+  assert.match(entry.value.answer, /client: .*How many are 3 words\?/);
 }
 
 async function refusesInput(client) {

@@ -20,8 +20,8 @@ for (const kind of clients) {
   for (const mode of ['consolidated', 'legacy']) {
     test(`${kind.name}, ${mode}`, async (t) => {
       const client = await attach(t, kind, new kind.Stdio({ command: binary, args: ['-mode', mode], stderr: 'pipe' }));
-      const listed = (await client.listTools()).tools.map((tool) => tool.name);
-      assert.deepEqual(listed, mode === 'legacy' ? ['add_note', 'list_notes'] : ['note', 'tools', 'tool_call']);
+      const names = (await client.listTools()).tools.map((tool) => tool.name);
+      assert.deepEqual(names, mode === 'legacy' ? ['add_note', 'list_notes'] : ['note', 'tools', 'tool_call']);
       const add = mode === 'legacy'
         ? { name: 'add_note', arguments: { text: 'one' } } : { name: 'note', arguments: { action: 'add', text: 'one' } };
       assert.deepEqual(success(await client.callTool(add)), { notes: ['one'] });

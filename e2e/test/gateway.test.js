@@ -72,7 +72,7 @@ const calls = [
   ['toggle-simulated-logging', {}], ['toggle-simulated-logging', {}], ['toggle-subscriber-updates', {}], ['toggle-subscriber-updates', {}],
   ['trigger-long-running-operation', { duration: 0.2, steps: 2 }],
 ];
-const asking = [
+const questions = [
   ['get-roots-list', {}], ['trigger-elicitation-request', {}], ['trigger-sampling-request', { prompt: 'How?', maxTokens: 9 }],
   ['trigger-url-elicitation', { url: 'https://example.com/', elicitationId: 'one' }],
 ];
@@ -95,20 +95,20 @@ for (const kind of clients) {
     const direct = await connect(t, kind === v1 ? v1 : older, { ...everything, env: place.env });
     const { command, args, env } = place.serve({ more: ['--tier=none'] });
     const through = await connect(t, kind, { command, args, env: { ...env, SECRET: 'hidden' } });
-    const list = kind === v1 ? [...calls, ...asking] : calls;
+    const list = kind === v1 ? [...calls, ...questions] : calls;
     if (kind === v1) {
       const { tools } = await direct.listTools();
       assert.deepEqual(tools.map(({ name }) => name).sort(), [...new Set([...list.map(([name]) => name), ...apart])].sort(), 'each is called');
     }
     for (const [name, params] of list) {
-      const told = [[], []];
+      const reports = [[], []];
       const results = [];
       for (const [i, client] of [direct, through].entries()) {
-        results.push(timeless(await call(client, i === 0 ? name : `everything.${name}`, params, ({ progress, total }) => told[i].push([progress, total]))));
+        results.push(timeless(await call(client, i === 0 ? name : `everything.${name}`, params, ({ progress, total }) => reports[i].push([progress, total]))));
       }
       assert.equal(results[0].refused, undefined, name);
       assert.deepEqual(asServer(results[1]), results[0], name);
-      assert.deepEqual(told[1][0], told[0][0], `progress of ${name}`); // the client drops what comes together with the result
+      assert.deepEqual(reports[1][0], reports[0][0], `progress of ${name}`); // the client drops what comes together with the result
     }
     const given = (await call(through, 'everything.get-env', {})).content[0].text;
     assert.match(given, /"GIVEN": "this"/);
@@ -117,7 +117,7 @@ for (const kind of clients) {
 }
 
 /** All entries of a list of ours that are of server-everything. */
-async function listed(client, method, member) {
+async function listAll(client, method, member) {
   const all = [];
   for (let cursor; ;) {
     const page = await client[method](cursor && { cursor });
@@ -137,21 +137,21 @@ for (const kind of clients) {
     const direct = await connect(t, kind === v1 ? v1 : older, { ...everything, env: place.env });
     const through = await connect(t, kind, place.serve({ more: ['--tier=none'] }));
 
-    const prompts = await listed(direct, 'listPrompts', 'prompts');
+    const prompts = await listAll(direct, 'listPrompts', 'prompts');
     assert.ok(prompts.length > 3);
-    const folded = await listed(through, 'listPrompts', 'prompts');
+    const folded = await listAll(through, 'listPrompts', 'prompts');
     assert.deepEqual(folded.map(({ name }) => name), prompts.map(({ name }) => `everything-${name}`));
     for (const { name, title, arguments: declared = [], ...prompt } of prompts) {
-      const { name: _, arguments: kept = [], ...got } = folded.find((other) => other.name === `everything-${name}`);
-      assert.deepEqual([got, kept], [prompt, declared], name);
+      const { name: _, arguments: parameters = [], ...got } = folded.find((other) => other.name === `everything-${name}`);
+      assert.deepEqual([got, parameters], [prompt, declared], name);
       const values = { resourceType: 'Text', resourceId: '1', department: 'Engineering', name: 'Alice' };
       const args = Object.fromEntries(declared.map((argument) => [argument.name, values[argument.name] ?? 'Paris']));
       const want = await direct.getPrompt({ name, arguments: args });
       assert.deepEqual(settled(await through.getPrompt({ name: `everything-${name}`, arguments: args })), settled(want), name);
       for (const argument of declared) {
-        const asked = { argument: { name: argument.name, value: '' }, context: { arguments: { department: 'Sales' } } };
-        const completed = await direct.complete({ ref: { type: 'ref/prompt', name }, ...asked }).catch((error) => ({ refused: error.code }));
-        const again = await through.complete({ ref: { type: 'ref/prompt', name: `everything-${name}` }, ...asked })
+        const completion = { argument: { name: argument.name, value: '' }, context: { arguments: { department: 'Sales' } } };
+        const completed = await direct.complete({ ref: { type: 'ref/prompt', name }, ...completion }).catch((error) => ({ refused: error.code }));
+        const again = await through.complete({ ref: { type: 'ref/prompt', name: `everything-${name}` }, ...completion })
           .catch((error) => ({ refused: error.code }));
         assert.deepEqual(settled(again), settled(completed), `${name} ${argument.name}`);
       }
@@ -161,21 +161,21 @@ for (const kind of clients) {
 
     const under = 'toolfold://upstream/everything/';
     const ofUpstream = (list, key) => list.filter((entry) => entry[key].startsWith(under));
-    const resources = await listed(direct, 'listResources', 'resources');
+    const resources = await listAll(direct, 'listResources', 'resources');
     assert.ok(resources.length > 3);
-    assert.deepEqual(asServer(ofUpstream(await listed(through, 'listResources', 'resources'), 'uri')), resources);
-    const templates = await listed(direct, 'listResourceTemplates', 'resourceTemplates');
+    assert.deepEqual(asServer(ofUpstream(await listAll(through, 'listResources', 'resources'), 'uri')), resources);
+    const templates = await listAll(direct, 'listResourceTemplates', 'resourceTemplates');
     assert.ok(templates.length > 1);
-    assert.deepEqual(asServer(ofUpstream(await listed(through, 'listResourceTemplates', 'resourceTemplates'), 'uriTemplate')), templates);
+    assert.deepEqual(asServer(ofUpstream(await listAll(through, 'listResourceTemplates', 'resourceTemplates'), 'uriTemplate')), templates);
     for (const uri of [...resources.map((resource) => resource.uri), 'demo://resource/dynamic/text/7', 'demo://resource/dynamic/blob/8']) {
       assert.deepEqual(settled(await through.readResource({ uri: under + uri })), settled(await direct.readResource({ uri })), uri);
     }
     await assert.rejects(direct.readResource({ uri: 'demo://none' }), ({ code }) => [-32002, -32602].includes(code));
     await assert.rejects(through.readResource({ uri: `${under}demo://none` }), ({ code }) => [-32002, -32602].includes(code));
     for (const { uriTemplate } of templates) {
-      const asked = { argument: { name: 'resourceId', value: '1' } };
-      const want = await direct.complete({ ref: { type: 'ref/resource', uri: uriTemplate }, ...asked });
-      assert.deepEqual(settled(await through.complete({ ref: { type: 'ref/resource', uri: under + uriTemplate }, ...asked })), settled(want));
+      const completion = { argument: { name: 'resourceId', value: '1' } };
+      const want = await direct.complete({ ref: { type: 'ref/resource', uri: uriTemplate }, ...completion });
+      assert.deepEqual(settled(await through.complete({ ref: { type: 'ref/resource', uri: under + uriTemplate }, ...completion })), settled(want));
     }
   });
 }
@@ -186,7 +186,7 @@ test('subscriptions to resources of server-everything', async (t) => {
   const updated = new Promise((resolve) => {
     client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => resolve(params.uri));
   });
-  const [{ uri }] = await listed(client, 'listResources', 'resources');
+  const [{ uri }] = await listAll(client, 'listResources', 'resources');
   await client.subscribeResource({ uri });
   await call(client, 'everything.toggle-subscriber-updates', {});
   assert.equal(await updated, uri);

@@ -78,9 +78,9 @@ for (const kind of clients) {
       await t.test('a result that was cut', async () => {
         await client.callTool(memory.consolidated('store', { key: 'long', value: { text: long } }));
         for (const cut of [{ name: 'workflow', arguments: { action: 'run', workflowId: 'read-long' } }, memory.consolidated('get', { key: 'long' })]) {
-          const [said, link, ...more] = (await client.callTool(cut)).content;
-          assert.deepEqual([said.type, link?.type, more.length], ['text', 'resource_link', 0]);
-          assert.match(JSON.parse(said.text).warnings.join(), /cut from \d+ bytes/);
+          const [block, link, ...more] = (await client.callTool(cut)).content;
+          assert.deepEqual([block.type, link?.type, more.length], ['text', 'resource_link', 0]);
+          assert.match(JSON.parse(block.text).warnings.join(), /cut from \d+ bytes/);
           assert.ok((await read(client, link.uri)).includes(long), 'the resource is the whole');
         }
       });
@@ -89,22 +89,22 @@ for (const kind of clients) {
         await client.callTool(memory.consolidated('store', { key: 'watched', value: { n: 1 } }));
         const { resources } = await client.listResources(undefined, fresh);
         const { uri } = resources.find((r) => r.name === 'watched');
-        const told = [];
-        const handler = ({ params }) => { told.push(params.uri); };
+        const updates = [];
+        const handler = ({ params }) => { updates.push(params.uri); };
         client.setNotificationHandler(kind.name.includes('v1') ? ResourceUpdatedNotificationSchema : 'notifications/resources/updated', handler);
         const listening = kind.revision === modern ? await client.listen({ resourceSubscriptions: [uri] }) : undefined;
         if (!listening) await client.subscribeResource({ uri });
         await client.callTool(memory.consolidated('store', { key: 'other', value: { n: 2 } }));
         await client.callTool(memory.consolidated('store', { key: 'watched', value: { n: 2 } }));
-        await until(() => told.length === 1, 'the client is told of its own change');
+        await until(() => updates.length === 1, 'the client is told of its own change');
         const other = await runCommand(place, 'call', '--store', place.store, '--workspace', place.workspace, 'memory.store', '{"key":"watched","value":{"n":3}}');
         assert.equal(other.code, 0, other.stderr);
-        await until(() => told.length === 2, 'the client is told of a change by another process');
-        assert.deepEqual([...new Set(told)], [uri]);
+        await until(() => updates.length === 2, 'the client is told of a change by another process');
+        assert.deepEqual([...new Set(updates)], [uri]);
         await (listening ? listening.close() : client.unsubscribeResource({ uri }));
         await client.callTool(memory.consolidated('store', { key: 'watched', value: { n: 4 } }));
         await new Promise((over) => { setTimeout(over, 300); });
-        assert.equal(told.length, 2, 'who has unsubscribed is told');
+        assert.equal(updates.length, 2, 'who has unsubscribed is told');
       });
 
       await t.test('skills', async () => {

@@ -60,9 +60,9 @@ async function keepApart(ada, bob) {
   await ada.memory('store', { key, value: 'api ships on Monday' });
   const foreign = await bob.memory('get', { key });
   assert.deepEqual([foreign.value, foreign.workspace], ['api ships on Monday', workspaces.api], 'the only one is shown, and named');
-  const kept = await bob.memory('delete', { key });
-  assert.equal(kept.deleted, false);
-  assert.ok(kept.message.includes(workspaces.api), kept.message);
+  const answer = await bob.memory('delete', { key });
+  assert.equal(answer.deleted, false);
+  assert.ok(answer.message.includes(workspaces.api), answer.message);
 
   await bob.memory('store', { key, value: 'site ships on Friday', ifAbsent: true });
   const refused = failure(await bob.raw('memory', 'store', { key, value: 'never', ifAbsent: true }));
@@ -71,8 +71,8 @@ async function keepApart(ada, bob) {
     const got = await own.memory('get', { key });
     assert.deepEqual([got.value, got.workspace], [value, undefined]);
   }
-  const listed = (await bob.memory('list', { prefix: 'release/' })).keys.map((entry) => entry.workspace);
-  assert.deepEqual(listed, [undefined, workspaces.api], 'the own note first, the other named');
+  const owners = (await bob.memory('list', { prefix: 'release/' })).keys.map((entry) => entry.workspace);
+  assert.deepEqual(owners, [undefined, workspaces.api], 'the own note first, the other named');
   const found = (await ada.memory('search', { query: 'ships' })).results.map((entry) => entry.workspace);
   assert.deepEqual(found, [undefined, workspaces.site]);
 

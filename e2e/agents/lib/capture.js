@@ -57,9 +57,9 @@ export async function capture(host, options, bare) {
     const agent = agents[host.agent];
     const { before, args, env } = agent.prepare(dir, model.url, server, host.model);
     if (before) await run(agent, before, dir, { ...env, ...host.env });
-    const said = await run(agent, args, dir, { ...env, ...host.env });
+    const output = await run(agent, args, dir, { ...env, ...host.env });
     const { requests } = model.seen;
-    if (requests.length === 0) throw new Error(`${host.agent} sent no request with tools; it said ${said.slice(-1000)}`);
+    if (requests.length === 0) throw new Error(`${host.agent} sent no request with tools; it said ${output.slice(-1000)}`);
     const [first, last] = [size(requests[0]), size(requests.at(-1))];
     if (!options) return first;
     if (process.env.STEPS) console.log(report.steps.join('\n'));
@@ -97,10 +97,10 @@ export async function run({ program }, args, dir, env) {
     cwd: dir, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
     env: { PATH: process.env.PATH, HOME: dir, XDG_CONFIG_HOME: join(dir, 'config'), XDG_DATA_HOME: join(dir, 'data'), XDG_CACHE_HOME: join(dir, 'cache'), ...env },
   });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { said += chunk; });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output += chunk; });
   const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), runMillis);
   await new Promise((ended) => { child.once('close', ended); child.once('error', ended); });
   clearTimeout(timer);
-  return said;
+  return output;
 }

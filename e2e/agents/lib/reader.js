@@ -18,14 +18,14 @@ export function reader() {
   let last; // step
   const decide = ({ tools, results, body }) => {
     if (tools.length === 0) return null;
-    const said = unescaped(strings(body).join('\n'));
+    const prompt = unescaped(strings(body).join('\n'));
     const read = results.map(unescaped);
     for (const task of last?.does ?? []) {
       if (task.right.test(read.at(-1))) report.done.push(task.name);
     }
     const task = tasks[report.done.length];
     if (!task || report.rounds[task.name] >= maxRounds) return null;
-    const step = plan(task, { tools, said, read, tried: report.rounds[task.name] });
+    const step = plan(task, { tools, prompt, read, tried: report.rounds[task.name] });
     if (!step) return null;
     last = step;
     if (step.does && 'typed' in step) report.typed = (report.typed ?? true) && step.typed;
@@ -39,9 +39,9 @@ export function reader() {
 const maxRounds = 6;
 
 /** The next step towards a task. */
-function plan(task, { tools, said, read, tried }) {
+function plan(task, { tools, prompt, read, tried }) {
   const coder = tools.find((t) => t.name === 'execute' || (t.call === 'exec' && t.kind === 'custom'));
-  const offered = coder ? functions(coder, said) : tools.filter((t) => t.name.includes('toolfold')).map(described);
+  const offered = coder ? functions(coder, prompt) : tools.filter((t) => t.name.includes('toolfold')).map(described);
   const [family, verb] = task.action.split('.');
   const own = (name) => offered.find((t) => t.own === name);
   const args = { ...task.args };
@@ -59,32 +59,32 @@ function plan(task, { tools, said, read, tried }) {
   if (tool && describe) return describe.call(form(describe, 'tools_describe', 'describe', { name: task.action }));
   if (known && runs) return { ...runs.call({ name: task.action, arguments: args }), does: [task] };
   const find = own('tools_find') ?? own('tools');
-  const lost = tried > 1 && !said.includes(`_${family}_${verb}"`); // the host's search does not lead to it
+  const lost = tried > 1 && !prompt.includes(`_${family}_${verb}"`); // the host's search does not lead to it
   const wanted = tool ? { action: 'tools.describe' } : known ? { action: 'tool.call' } : lost && !find ? { action: 'tools.find' } : task;
   const search = tools.find((t) => /^tool_?search$/i.test(t.name));
   if (wanted !== task || !lost) {
-    if (coder) return coder.look(wanted, { tried, hint: hinted(wanted, said) });
-    if (search) return { tool: search, args: asked(search, wanted, { said, tried, own }) };
+    if (coder) return coder.look(wanted, { tried, hint: hinted(wanted, prompt) });
+    if (search) return { tool: search, args: searchQuery(search, wanted, { prompt, tried, own }) };
   }
   if (find) return find.call(form(find, 'tools_find', 'find', { query: task.request ?? task.action }));
   return null;
 }
 
-/** How a host's own search is asked: by a name that was shown, by the words of the request, and then by the family, if that was shown. */
-function asked(search, task, { said, tried, own }) {
+/** The arguments for a host's own search: a name that was shown, the words of the request, and then the family, if that was shown. */
+function searchQuery(search, task, { prompt, tried, own }) {
   const [family, verb] = task.action.split('.');
-  const names = [...said.matchAll(/\bmcp__toolfold__(\w+)/g)].map(([name, short]) => ({ name, short })).filter(({ short }) => !own(short));
+  const names = [...prompt.matchAll(/\bmcp__toolfold__(\w+)/g)].map(([name, short]) => ({ name, short })).filter(({ short }) => !own(short));
   const [named] = [`${family}_${verb}`, family, `${family}_write`].flatMap((wanted) => names.filter(({ short }) => short === wanted));
   if (/select:/.test(JSON.stringify(search.shown)) && named && (!task.request || tried > 0)) return { query: `select:${named.name}` };
   if (!task.request) return { query: tried === 0 ? `${family} ${verb}` : `${family}_${verb}` };
-  if (tried === 0) return { query: hinted(task, said) ?? task.request };
-  return { query: new RegExp(`\\b${family}\\b`).test(said) ? family : task.request };
+  if (tried === 0) return { query: hinted(task, prompt) ?? task.request };
+  return { query: new RegExp(`\\b${family}\\b`).test(prompt) ? family : task.request };
 }
 
 /** The family that the server's instructions describe most like the request; undefined where they name none with two of its words. */
-function hinted(task, said) {
+function hinted(task, prompt) {
   const words = (text) => text.toLowerCase().split(/\W+/).filter((word) => word.length > 3).map((word) => word.replace(/s$/, ''));
-  const [, list] = /Look here for: ([^\n]*)/.exec(said) ?? [];
+  const [, list] = /Look here for: ([^\n]*)/.exec(prompt) ?? [];
   const scored = [...(list ?? '').matchAll(/(\w+) \(([^)]*)\)/g)].map(([, name, summary]) => {
     const wanted = new Set(words(task.request ?? ''));
     return { name, score: [...new Set(words(`${name} ${summary}`))].filter((word) => wanted.has(word)).length };
@@ -128,15 +128,15 @@ function usage(read, task, name) {
  * The functions that a host which runs code has shown, with their arguments, and whether results are typed. Codex declares each in a block of
  * its own after the description, OpenCode in one line before it.
  */
-function functions(coder, said) {
+function functions(coder, prompt) {
   const codex = coder.call === 'exec';
   const run = (code) => ({ tool: coder, args: codex ? code : { code } });
   coder.look = (task, how) => run((codex ? lookInCodex : lookInOpenCode)(task, how));
   const pattern = codex
     ? /"name":"(mcp__toolfold__(\w+))","description":"(.*?)declare const tools: \{ \w+\(args: (.*?)\): Promise<(.*?)>; \};/gs
     : /(tools\.toolfold\.(\w+))\(input: (.*?)\): Promise<(.*?)>(?: \/\/ ([^\n]*))?(?=\n|"|$)/gs;
-  return [...said.matchAll(pattern)].map((m) => {
-    const [name, own, description, input, output] = codex ? [`tools.${m[1]}`, m[2], m[3], m[4], m[5]] : [m[1], m[2], m[5] ?? around(said, m), m[3], m[4]];
+  return [...prompt.matchAll(pattern)].map((m) => {
+    const [name, own, description, input, output] = codex ? [`tools.${m[1]}`, m[2], m[3], m[4], m[5]] : [m[1], m[2], m[5] ?? around(prompt, m), m[3], m[4]];
     const typed = codex ? /^CallToolResult<\{/.test(output) : output.startsWith('{');
     const print = (value) => (codex ? `text(${value});` : `return ${value};`);
     return {
@@ -153,7 +153,7 @@ function functions(coder, said) {
 }
 
 /** The text before a declaration that a search has answered with: its description. */
-const around = (said, match) => said.slice(Math.max(0, match.index - 1200), match.index);
+const around = (prompt, match) => prompt.slice(Math.max(0, match.index - 1200), match.index);
 
 /** Code that looks for an action among the tools of Codex: by its name, or the tools that share most words with the request, or all names. */
 function lookInCodex(task, { tried, hint }) {

@@ -101,9 +101,9 @@ for (const [name, agent] of Object.entries(agents).filter(([name]) => eager.incl
       const server = [binary, 'serve', '--worker=false', '--store', `sqlite://${join(dir, 't.db')}`, ...args];
       const { args: flags, env } = agent.prepare(dir, model.url, server);
       if (surface === 'gateway') await learn(server, dir);
-      const said = await run(program, flags, dir, env);
+      const output = await run(program, flags, dir, env);
       const { results, tools } = model.seen;
-      assert.equal(results.length, calls.length, `every call is answered; the agent said ${said.slice(-2000)}`);
+      assert.equal(results.length, calls.length, `every call is answered; the agent said ${output.slice(-2000)}`);
       calls.forEach(([tool, , want], i) => {
         const read = unescaped(results[i]);
         assert.ok(want instanceof RegExp ? want.test(read) : read.includes(want), `${i}: ${tool} answered ${read.slice(0, 600)}, want ${want}`);
@@ -130,9 +130,9 @@ const homes = (dir) => ({ XDG_CONFIG_HOME: join(dir, 'config'), XDG_DATA_HOME: j
 async function learn([command, ...args], dir) {
   const child = spawn(command, args, { cwd: dir, stdio: ['pipe', 'ignore', 'ignore'], env: { PATH: process.env.PATH, HOME: dir, ...homes(dir) } });
   const ended = new Promise((end) => { child.once('close', end); });
-  const kept = join(dir, 'data', 'toolfold', 'upstreams');
+  const lists = join(dir, 'data', 'toolfold', 'upstreams');
   const deadline = Date.now() + runMillis;
-  while (!(existsSync(kept) && readdirSync(kept).some((file) => file.endsWith('.json')))) {
+  while (!(existsSync(lists) && readdirSync(lists).some((file) => file.endsWith('.json')))) {
     assert.ok(child.exitCode === null && Date.now() < deadline, 'the upstream lists its tools');
     await new Promise((later) => { setTimeout(later, 100); });
   }
@@ -147,10 +147,10 @@ async function run(program, args, dir, env) {
     cwd: dir, stdio: ['ignore', 'pipe', 'pipe'], detached: true,
     env: { PATH: process.env.PATH, HOME: dir, ...homes(dir), ...env },
   });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { said += chunk; });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output += chunk; });
   const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), runMillis);
   await new Promise((ended) => { child.once('close', ended); child.once('error', ended); });
   clearTimeout(timer);
-  return said;
+  return output;
 }

@@ -29,8 +29,8 @@ test('searchHint', { skip: installed(client) ? false : 'Claude Code could not be
   try {
     const server = [resolve(process.env.TOOLFOLD_BIN), 'serve', '--worker=false', '--store', `sqlite://${join(dir, 't.db')}`, '--for=deferring', '--listing=signature'];
     const { args, env } = agents.claude.prepare(dir, model.url, server);
-    const said = await run(agents.claude, args, dir, { ...env, ENABLE_TOOL_SEARCH: 'true' });
-    for (const [i, [query, tool]] of searches.entries()) assert.match(found[i] ?? said.slice(-500), new RegExp(`"mcp__toolfold__${tool}"`), query);
+    const output = await run(agents.claude, args, dir, { ...env, ENABLE_TOOL_SEARCH: 'true' });
+    for (const [i, [query, tool]] of searches.entries()) assert.match(found[i] ?? output.slice(-500), new RegExp(`"mcp__toolfold__${tool}"`), query);
     assert.ok(!JSON.stringify(model.seen.requests.at(-1)).includes('searchHint'), 'models are sent the words');
   } finally {
     model.close();

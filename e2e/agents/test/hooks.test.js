@@ -60,9 +60,9 @@ testAgent('claude', 'an edit is judged, a commit refused, mended and accepted', 
   });
   const agent = agents.claude;
   const start = agent.prepare(dir, model.url, server);
-  const said = await run(agent, [...start.args, 'Write', 'Bash'], dir, start.env);
+  const output = await run(agent, [...start.args, 'Write', 'Bash'], dir, start.env);
   const { requests, results } = model.seen;
-  assert.equal(results.length, 7, `every call is answered; the agent said ${said.slice(-2000)}`);
+  assert.equal(results.length, 7, `every call is answered; the agent said ${output.slice(-2000)}`);
   const [, found, refused, , clean, passed, committed] = results;
   assert.match(JSON.stringify(requests[1]), hint, 'the model is told after its edit what is wrong with it');
   assert.match(found.replaceAll('\\"', '"'), /all calls share the default value.*hard-coded secret/, 'the scan finds what the edit brought');
@@ -98,8 +98,8 @@ for (const [named, { edit, commit }] of Object.entries(writers)) {
       try {
         const start = agent.prepare(dir, model.url, server, named);
         if (approved) appendFileSync(join(dir, agent.settings), approved);
-        const said = await run(agent, [...start.args, '--trust', '--dangerously-bypass-approvals-and-sandbox'], dir, start.env);
-        assert.equal(model.seen.results.length, script.length, `every call is answered; the agent said ${said.slice(-2000)}`);
+        const output = await run(agent, [...start.args, '--trust', '--dangerously-bypass-approvals-and-sandbox'], dir, start.env);
+        assert.equal(model.seen.results.length, script.length, `every call is answered; the agent said ${output.slice(-2000)}`);
         return model.seen.results;
       } finally {
         model.close();

@@ -68,9 +68,9 @@ for (const [name, agent] of Object.entries(agents)) {
     // Where the import has written to: agents do not hand every variable on to servers.
     const home = { NOTES_TOKEN: 'good', XDG_CONFIG_HOME: join(dir, '.config'), XDG_DATA_HOME: join(dir, '.local/share'), ...env };
     if (before) await run(agent, before, dir, home);
-    const said = await run(agent, [...(agent.approve ?? []), ...args], dir, home);
+    const output = await run(agent, [...(agent.approve ?? []), ...args], dir, home);
     const { results } = model.seen;
-    assert.equal(results.length, script.length, `every call is answered; the agent said ${said.slice(-2000)}`);
+    assert.equal(results.length, script.length, `every call is answered; the agent said ${output.slice(-2000)}`);
     script.forEach(([tool, , want], i) => {
       const read = results[i].replaceAll(/\\+n\s*/g, '').replaceAll(/\\+"/g, '"').replaceAll(/":\s+/g, '":');
       assert.ok(read.includes(want), `${i}: ${tool} answered ${read.slice(0, 600)}, want ${want}`);

@@ -24,14 +24,14 @@ const freeze = 'no release on Friday the 13th';
 const note = 'toolfold://memory/demo/default/rules';
 
 // What the prompt tells the model to call, and what it then calls.
-const asked = /Call workflow \{"action":"run","params":\{"workflowId":"pick","input":\{"kind":"red"\}\}\}/;
+const instruction = /Call workflow \{"action":"run","params":\{"workflowId":"pick","input":\{"kind":"red"\}\}\}/;
 const runs = [['workflow', { action: 'run', params: { workflowId: 'pick', input: { kind: 'red' } } }]];
 
 /** What a person gives each agent; the tools that the model then calls; what the model must have read before, and answered. */
 const uses = [
-  { agent: 'claude', what: 'a workflow as a command', say: ['/mcp__toolfold__run-pick red'], calls: runs, read: asked, answer: /"success":true/ },
-  { agent: 'gemini', what: 'a workflow as a command', say: ['/run-pick --kind=red'], calls: runs, read: asked, answer: /"success":true/ },
-  { agent: 'opencode', what: 'a workflow as a command', say: ['--command', 'toolfold:run-pick', 'red'], calls: runs, read: asked, answer: /"success":true/ },
+  { agent: 'claude', what: 'a workflow as a command', say: ['/mcp__toolfold__run-pick red'], calls: runs, read: instruction, answer: /"success":true/ },
+  { agent: 'gemini', what: 'a workflow as a command', say: ['/run-pick --kind=red'], calls: runs, read: instruction, answer: /"success":true/ },
+  { agent: 'opencode', what: 'a workflow as a command', say: ['--command', 'toolfold:run-pick', 'red'], calls: runs, read: instruction, answer: /"success":true/ },
   { agent: 'gemini', what: 'a note by @', say: [`what do we do? @toolfold:${note}`], calls: [], read: new RegExp(freeze) },
   {
     agent: 'claude', what: 'a note by the tool for resources', say: ['what do we do?'],
@@ -66,11 +66,11 @@ for (const { agent: name, what, say, calls, read, answer } of uses) {
     const agent = agents[name];
     const { dir, model, server } = await prepare(t, calls.map(([tool, args]) => [tool, { ...args, ...agent.adds }]));
     const { args, env } = agent.prepare(dir, model.url, server);
-    const said = await run(agent, args.flatMap((arg) => (arg === 'use toolfold' ? say : [arg])), dir, env);
+    const output = await run(agent, args.flatMap((arg) => (arg === 'use toolfold' ? say : [arg])), dir, env);
     const { requests, results } = model.seen;
-    assert.ok(requests.length > 0, `the agent sends a request; it said ${said.slice(-2000)}`);
+    assert.ok(requests.length > 0, `the agent sends a request; it said ${output.slice(-2000)}`);
     if (read) assert.match(unescaped(requests[0]), read);
-    assert.equal(results.length, calls.length, `every call is answered; the agent said ${said.slice(-2000)}`);
+    assert.equal(results.length, calls.length, `every call is answered; the agent said ${output.slice(-2000)}`);
     if (answer) assert.match(results.at(-1).replaceAll('\\"', '"'), answer);
   });
 }
