@@ -141,7 +141,7 @@ func TestGuessDeletesNothing(t *testing.T) {
 
 // If names are strict, only listed ones are accepted, at every tier and level. Errors about other
 // names show how to call them.
-func TestStrictNamesAreTheListed(t *testing.T) {
+func TestOnlyListedNamesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, o := range []surface.Options{{Tier: toolfold.Core}, {Tier: toolfold.Standard}, {Level: lazy.Search}, {}} {
 		o.Strict = true

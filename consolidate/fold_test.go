@@ -55,7 +55,7 @@ func TestHintsOfSplitTools(t *testing.T) {
 }
 
 // The error for an action of the other tool is enough to correct the call.
-func TestWrongHalfIsMended(t *testing.T) {
+func TestErrorForTheOtherTool(t *testing.T) {
 	t.Parallel()
 	everything := workbench.New(t, surface.Options{})
 	for _, f := range everything.Families() {

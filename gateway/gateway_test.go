@@ -254,7 +254,7 @@ const oddities = `{"tools":[
 
 // Every tool of a list is one action. It can be called by all its names with unchanged arguments, is
 // described unchanged, and is listed with correct hints.
-func TestNothingIsLost(t *testing.T) {
+func TestEveryToolIsOneAction(t *testing.T) {
 	t.Parallel()
 	lists := map[string]string{"odd": oddities}
 	if dir := os.Getenv("TOOLFOLD_TOOL_LISTS"); dir != "" {

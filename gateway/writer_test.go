@@ -398,7 +398,7 @@ func (r *reader) finish(logs bool) {
 
 // Every line on stdio and every event over HTTP is one message. It answers an open request or notifies
 // of it, whatever another server sends, in both revisions.
-func TestEveryMessageIsOurs(t *testing.T) {
+func TestMessagesBelongToRequests(t *testing.T) {
 	t.Parallel()
 	checkWritten(t, sentCases)
 }
@@ -505,7 +505,7 @@ func overHTTP(t *testing.T, s *serve.Server, requests []caseRequest, modern bool
 }
 
 // Left-out members are logged once, with the server's name.
-func TestLeftOutIsLogged(t *testing.T) {
+func TestLeftOutMembersAreLogged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	session := caseSession{sentCases, make(chan struct{})}

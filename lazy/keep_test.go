@@ -120,7 +120,7 @@ func TestAbsent(t *testing.T) {
 }
 
 // However many servers are away, and however long the reasons, an answer spends few tokens on them.
-func TestAwayIsShort(t *testing.T) {
+func TestUnavailableServersCostFewTokens(t *testing.T) {
 	t.Parallel()
 	s := withDiscovery(t)
 	s.Discovery.ListAbsent(func() (rows []lazy.Row) {

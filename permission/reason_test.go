@@ -69,7 +69,7 @@ func checkRefusal(t *testing.T, how string, answer toolfold.Answer, a *toolfold.
 }
 
 // For callers with their own rights, excluded names get the same answer as unknown ones.
-func TestCallersLearnNothingOfNames(t *testing.T) {
+func TestExcludedNamesAreUnknown(t *testing.T) {
 	t.Parallel()
 	b := workbench.New(t, surface.Options{Mode: surface.Consolidated, Level: lazy.Lazy})
 	ctx := callctx.With(t.Context(), toolfold.Origin{Rights: permission.Rules{Allow: []string{"task.list"}}.Rights()})

@@ -295,7 +295,7 @@ func TestTokensAreRenewedInTime(t *testing.T) {
 }
 
 // The error for an expired login names the command to run.
-func TestLoginIsOver(t *testing.T) {
+func TestExpiredLogin(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	_, s := loggedIn(t, i)

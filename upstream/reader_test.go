@@ -105,7 +105,7 @@ func TestTexts(t *testing.T) {
 
 // A body or the data of an event is read as a whole first. A line in it that looks like a message is
 // not one.
-func TestWholeText(t *testing.T) {
+func TestBodyIsOneMessage(t *testing.T) {
 	t.Parallel()
 	var s readerResult
 	s.texts(1000).whole([]byte("\ufeff{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"x\":\n" + two + "\n}}\n"))

@@ -329,7 +329,7 @@ func TestTimeLimit(t *testing.T) {
 }
 
 // List ends the programs that it started, even if they do not end with their input.
-func TestNothingIsLeft(t *testing.T) {
+func TestListEndsPrograms(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("kill"); err != nil {
 		t.Skip("there is no kill to look with")

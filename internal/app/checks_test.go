@@ -219,7 +219,7 @@ func TestNamesThatLeadNowhere(t *testing.T) {
 }
 
 // A check knows the actions that make what later steps may name.
-func TestStepsThatMakeWhatLaterOnesName(t *testing.T) {
+func TestReferencesToEarlierSteps(t *testing.T) {
 	t.Parallel()
 	for kind, reads := range map[string]string{"agent": "agent.get", "queue": "queue.pause", "ability": "ability.get"} {
 		b := workbench.New(t, surface.Options{})
@@ -256,7 +256,7 @@ func TestStepsThatMakeWhatLaterOnesName(t *testing.T) {
 }
 
 // All faulty placeholders of a text are problems, five spelt out, and every problem says what is right.
-func TestProblemsSayWhatIsRight(t *testing.T) {
+func TestProblemsHaveCorrections(t *testing.T) {
 	t.Parallel()
 	b := checked(t)
 	text := ""

@@ -54,7 +54,7 @@ func mendable(t *testing.T, err error, words, hint string) {
 	}
 }
 
-func TestMendableErrors(t *testing.T) {
+func TestErrorsHaveHints(t *testing.T) {
 	t.Parallel()
 	entry := memory.Entry{Namespace: "n", Key: "k", Value: []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)}
 	for name, test := range map[string]struct{ setting, words, hint string }{

@@ -364,7 +364,7 @@ func TestUpgradedNotesHaveWorkspaces(t *testing.T) {
 
 // A copy of an upgrade is reused where it has what the store has. Where the copy was put
 // back and the store went on from there, it is an old one: another is made, and named.
-func TestCopiesBeforeUpgradesAreOfTheStore(t *testing.T) {
+func TestUpgradeReusesCurrentCopy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "old.db")
 	pool, err := sqlitePool(path, sqliteWriter, 1)

@@ -120,7 +120,7 @@ func TestOwnNames(t *testing.T) {
 }
 
 // A use of a name is not a definition.
-func TestUsesDefineNothing(t *testing.T) {
+func TestUseIsNoDefinition(t *testing.T) {
 	t.Parallel()
 	s := files.Search{Rewriter: migration.NewRewriter(app.Families())}
 	for _, text := range []string{

@@ -163,7 +163,7 @@ func TestInjectTooLong(t *testing.T) {
 }
 
 // Only the first of many left-out abilities are listed.
-func TestLeftOutIsShort(t *testing.T) {
+func TestFewLeftOutAbilitiesAreListed(t *testing.T) {
 	t.Parallel()
 	var stored []Ability
 	for i := range 60 {

@@ -48,7 +48,7 @@ var (
 // inWorkspace adds the settings that a workspace's file may restrict.
 var inWorkspace = append([]string{"readOnly", "deny"}, byWorkspace...)
 
-func TestWhoMaySet(t *testing.T) {
+func TestSettingsByCaller(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff(byWorkspace, names(Settings, Workspace)); diff != "" {
 		t.Errorf("a workspace may set: %s", diff)

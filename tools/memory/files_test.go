@@ -298,8 +298,8 @@ func TestConflict(t *testing.T) {
 	})
 }
 
-// TestFilesOfOthers checks that only notes of the own workspace are files.
-func TestFilesOfOthers(t *testing.T) {
+// TestOnlyOwnNotesAreFiles checks that only notes of the own workspace are files.
+func TestOnlyOwnNotesAreFiles(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, storagetest.Open(t, "memory:"), t.TempDir())
 	do(d, (*memory.Service).Store, memory.StoreIn{Key: "all", Value: json.RawMessage("1"), Scope: "user"})

@@ -171,7 +171,7 @@ func TestRestoreDeleted(t *testing.T) {
 	}
 }
 
-func TestDeletionSaysHowLongItCanBeUndone(t *testing.T) {
+func TestDeletionReportsRetention(t *testing.T) {
 	t.Parallel()
 	services, _ := remembering(t, "shop")
 	s := services["shop"]

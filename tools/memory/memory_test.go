@@ -523,9 +523,9 @@ func TestTimeToLive(t *testing.T) {
 	}
 }
 
-// TestExpiredAreRemoved checks that expired entries are removed in batches when other entries are
+// TestExpiredEntriesAreRemoved checks that expired entries are removed in batches when other entries are
 // stored.
-func TestExpiredAreRemoved(t *testing.T) {
+func TestExpiredEntriesAreRemoved(t *testing.T) {
 	t.Parallel()
 	db := openStore(t)
 	now := start
@@ -580,7 +580,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-func TestClearOfNothing(t *testing.T) {
+func TestClearOfUnknownNamespace(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	store(t, s, "", "a", `1`)

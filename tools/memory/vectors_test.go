@@ -88,7 +88,7 @@ func TestSearchByMeaning(t *testing.T) {
 
 // All pages have one order. If the first was found by words only, so are the next ones. If vectors
 // were used and are not available any more, the next page is an error.
-func TestPagesAreOfOneOrder(t *testing.T) {
+func TestPagesHaveOneOrder(t *testing.T) {
 	t.Parallel()
 	e, store := embedtest.Serve(t), openStore(t)
 	s := understanding(t, store, e, "m")

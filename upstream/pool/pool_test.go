@@ -354,7 +354,7 @@ func TestCapabilities(t *testing.T) {
 
 // A server that sends a change notification before its first answer is shared like any other. Its
 // sessions get the notification once they are open.
-func TestNewsBeforeTheSessionIsOpen(t *testing.T) {
+func TestChangeBeforeTheFirstAnswer(t *testing.T) {
 	p := newPool(t, "1")
 	for _, news := range []string{"1", "5000"} {
 		changes := make(chan bool, 10_000)

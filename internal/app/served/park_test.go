@@ -72,7 +72,7 @@ func retryOf(t *testing.T, answer string) (state, more string) {
 }
 
 // A request state is valid for one retry. Another retry is refused at once.
-func TestStatesAreGoodOnce(t *testing.T) {
+func TestRequestStateIsForOneRetry(t *testing.T) {
 	t.Parallel()
 	a := newAskers(t, "t")[0]
 	first, more := retryOf(t, a.call(runAgent, ""))

@@ -86,7 +86,7 @@ func hostile(t *testing.T, way string) (gittest.Repo, string) {
 }
 
 // Git runs nothing that an untrusted repository names. Plain git shows that each way works.
-func TestNothingOfTheRepositoryRuns(t *testing.T) {
+func TestUntrustedRepositoryRunsNothing(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"fsmonitor", "hook", "filter", "required filter", "included filter", "process", "fetch", "submodule"} {
 		t.Run(way, func(t *testing.T) {

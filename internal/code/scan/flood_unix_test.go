@@ -43,7 +43,7 @@ func TestToolReportsMuch(t *testing.T) {
 }
 
 // Output that would need much more memory than its length is not parsed.
-func TestToolReportsNothings(t *testing.T) {
+func TestHugeToolOutput(t *testing.T) {
 	report := flooded(t, func(file string) string {
 		return `[{"filePath":"` + file + `","messages":[` + strings.Repeat("null,", 2_000_000) + `null]}]`
 	})

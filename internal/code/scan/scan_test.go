@@ -163,7 +163,7 @@ func TestLookedFor(t *testing.T) {
 }
 
 // A scan without files in a known language reports that, whatever it was to find.
-func TestNothingToLookAt(t *testing.T) {
+func TestScanWithoutKnownFiles(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t, map[string]string{"a.py": "yaml.load(a)\n", "sub/b.rs": "fn main() {}\n", "sub/c.vue": "<template/>\n"})
 	s := Scanner{Dir: r.Dir}

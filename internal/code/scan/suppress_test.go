@@ -149,7 +149,7 @@ func a() {
 }
 
 // The names of other linters are only mapped to existing rules.
-func TestNamesAreOfRules(t *testing.T) {
+func TestLinterNamesMapToRules(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
 	for _, r := range slices.Concat(rules()[Bugs], rules()[Refactorings]) {

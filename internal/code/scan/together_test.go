@@ -56,7 +56,7 @@ if (z === NaN) a();
 }
 
 // The further lines of a finding move with it.
-func TestTogetherIsCarried(t *testing.T) {
+func TestFurtherLinesMove(t *testing.T) {
 	t.Parallel()
 	m := fixedFile{name: "x.py", hash: "h", before: "a\nb\nc\nd\n", after: "new\na\nb\nC\nd\n"}
 	f, ok := m.carry()(Finding{File: "x.py", Hash: "h", Line: 1, Again: []int{2, 3, 4}})

@@ -345,7 +345,7 @@ func everything(t *testing.T) Scanner {
 
 // No program of an untrusted workspace runs: not from its program folders, from a folder of it in
 // $PATH, or behind a link in $PATH.
-func TestNothingOfTheWorkspaceRuns(t *testing.T) {
+func TestUntrustedWorkspaceRunsNothing(t *testing.T) {
 	s := everything(t)
 	links := t.TempDir()
 	folders := []string{"node_modules/.bin", ".venv/bin", "venv/bin", "bin"}

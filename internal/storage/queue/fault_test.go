@@ -117,7 +117,7 @@ func TestDeafRiver(t *testing.T) {
 
 // A worker that cannot renew its lease stops its tasks before other workers may take them. It runs
 // them again when it can.
-func TestDatabaseAway(t *testing.T) {
+func TestLeaseCannotBeRenewed(t *testing.T) {
 	eachStore(t, func(e env) {
 		ledger := &partitionedLedger{Ledger: e.ledger()}
 		var runs atomic.Int32

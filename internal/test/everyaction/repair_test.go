@@ -23,7 +23,7 @@ const maxErrorTokens = 200
 
 // Every example, broken in every way, can be corrected from the error alone: by its problems and
 // values of its example.
-func TestErrorsMendCalls(t *testing.T) {
+func TestErrorsCorrectCalls(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
 		for _, form := range entry.Forms() {
