@@ -33,7 +33,8 @@ type Finding struct {
 	All      bool     `json:"all,omitempty"`   // whether Where contains every tool of the list
 }
 
-// Places lists the first names in Where, and the number of further ones.
+// Places lists the names in Where. If there are more than count, it returns the first ones and the
+// number of further ones, or only the number of tools if the finding is about all of them.
 func (f Finding) Places(count int) string {
 	more := len(f.Where) - count
 	switch {

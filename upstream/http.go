@@ -334,8 +334,8 @@ func (r *remote) deliver(request *http.Request) (*http.Response, error) {
 
 const sessionID = "Mcp-Session-Id"
 
-// wait waits for a pause of the server. It reports false if the pause is longer than maxRetryAfter, or
-// than the context or the caller's patience lasts.
+// wait waits for a pause of the server. It returns false at once if the pause is longer than
+// maxRetryAfter, the context or the caller's patience, and false later if ctx is cancelled meanwhile.
 func (r *remote) wait(ctx context.Context, pause time.Duration) bool {
 	limit, impatient := ctx.Value(patienceKey{}).(time.Duration)
 	if end, bounded := ctx.Deadline(); pause > maxRetryAfter || bounded && time.Until(end) <= pause || impatient && limit <= pause {

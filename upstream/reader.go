@@ -183,7 +183,7 @@ func (t *texts) whole(text []byte) {
 	t.end()
 }
 
-// clean removes white space and byte order marks around a text.
+// clean removes white space around a text and a byte order mark before it.
 func clean(text []byte) []byte {
 	return bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(text), byteOrderMark))
 }

@@ -197,7 +197,7 @@ func hasRaceDetector() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// measure runs one measure and adds how long it took.
+// measure runs one measure, and returns its report with the time that it took.
 func (a *attack) measure(ctx context.Context, m measure) *report {
 	ctx, cancel := context.WithTimeout(ctx, a.limit)
 	defer cancel()

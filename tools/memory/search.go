@@ -507,7 +507,8 @@ func (s *search) addSynonyms(ctx context.Context) error {
 // enough is a number of good entries that satisfies every caller.
 const enough = 100
 
-// bar returns the worth that the words of an entry must exceed to be among the best known entries.
+// bar returns the worth that an entry must exceed to be one of the best among the entries found so
+// far, as many as enough; 0 while there are fewer.
 func (s *search) bar() float64 {
 	if len(s.has) < enough {
 		return 0

@@ -191,7 +191,7 @@ func (s *survey) fails() bool {
 		slices.ContainsFunc(s.candidates, func(t candidate) bool { return !t.entry.Off && !servers.IsOwn(t.entry) })
 }
 
-// leftAlone describes the costs of the clients that are left alone.
+// leftAlone lists the clients that are left alone, because they would pay more, with both costs.
 func (s *survey) leftAlone() (list []string) {
 	for _, cl := range s.clients {
 		if cl.leftAlone {
