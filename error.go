@@ -48,7 +48,7 @@ func (e *Error) Error() string {
 	return e.Code + ": " + e.Message
 }
 
-// Errorf returns an error with a code for the model and a text for both.
+// Errorf returns an error with a code and a formatted text, without a hint. The model reads both.
 func Errorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }

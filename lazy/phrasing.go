@@ -90,7 +90,7 @@ func (p *phrasing) learn(word string) int32 {
 	return n
 }
 
-// know returns the number of a word.
+// know returns the number of a known word, or unheard.
 func (p *phrasing) know(word string) int32 {
 	if n, ok := p.words[word]; ok {
 		return n

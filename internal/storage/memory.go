@@ -339,7 +339,7 @@ func under(scope memory.Scope) query {
 // removeAtOnce bounds the entries that one statement removes.
 const removeAtOnce = 500
 
-// remove moves the entries of a condition into the history, and passes each key on, in order. It
+// remove moves the entries of a condition into the history, and calls name with each key, in order. It
 // locks them in the order of their places, for the reason that Import does.
 func (s memoryStore) remove(ctx context.Context, t executor, condition query, now time.Time, name func(key string)) (int, error) {
 	q := sqlf(`SELECT id, key FROM memory`).with(condition).and(`ORDER BY namespace, key, workspace` + s.db.dialect.lock)

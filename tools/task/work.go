@@ -136,7 +136,7 @@ func (s *Service) permitted(ctx context.Context, name string) []*entry.Entry {
 	return slices.DeleteFunc(slices.Clone(s.Names.Lookup(name)), func(e *entry.Entry) bool { return !rights.Allow(e.Action) })
 }
 
-// checkInput holds the input of the workflow that a task runs against its schema. At is the JSON
+// checkInput validates the input of the workflow that a task runs by its schema. At is the JSON
 // pointer of the input in the arguments of task.submit.
 func (s *Service) checkInput(ctx context.Context, t Task, definition string, input json.RawMessage, at string, open map[string]bool) error {
 	set, err := Pins(definition)

@@ -139,7 +139,8 @@ func (o *Options) defaultTokenFile() string {
 	return filepath.Join(filepath.Dir(o.Files.Global), "tokens")
 }
 
-// applies returns the effective values of settings without a default.
+// applies returns the values in effect of settings without a fixed default: the listing follows from
+// the tool mode, the store from the user's folders.
 func applies(o config.Options) map[string]any {
 	values := map[string]any{"listing": string(surface.Mode(o.ToolMode).DefaultLevel())}
 	if url, err := storage.DefaultURL(); err == nil {

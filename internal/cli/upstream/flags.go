@@ -50,8 +50,8 @@ func settingFlags() (flags []cli.Flag) {
 	return flags
 }
 
-// settingFlag returns the name of a setting's flag. headers is header, because the flag takes one at a
-// time.
+// settingFlag returns the name of a setting's flag. The flag of headers is header, because it takes one
+// at a time.
 func settingFlag(setting string) string {
 	if setting == "headers" {
 		return "header"

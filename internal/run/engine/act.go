@@ -34,8 +34,8 @@ func (a toolAction) run(ctx context.Context, f *frame) (any, error) {
 	return f.run.output(answer.Content, ToolExecutionError)
 }
 
-// toolFailure converts the error of a call: separate codes for an unknown
-// tool, for rejected arguments, and for work that failed.
+// toolFailure converts the error of a call: separate codes for an unknown tool, for rejected
+// arguments, for delegation beyond its depth, and for work that failed.
 func toolFailure(name string, err *toolfold.Error) *Failure {
 	f := &Failure{Code: ToolExecutionError, Message: err.Message, Hint: err.Hint}
 	switch err.Code {

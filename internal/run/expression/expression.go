@@ -207,7 +207,7 @@ func plain(value any) any {
 	return value
 }
 
-// same reports whether plain left a value unchanged.
+// same reports whether b, the result of plain for a, is a unchanged.
 func same(a, b any) bool {
 	ra, rb := reflect.ValueOf(a), reflect.ValueOf(b)
 	if ra.Kind() != rb.Kind() || ra.IsValid() && ra.Type() != rb.Type() {

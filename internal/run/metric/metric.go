@@ -110,7 +110,8 @@ func Full(what string, maximum int) error {
 		WithHint("use metrics of metrics.list, with fewer different labels")
 }
 
-// InCategory returns the declared category, or else the one that the name begins with.
+// InCategory returns the declared category, or else the category that the name begins with, or else
+// [Custom].
 func (m Metric) InCategory() string {
 	if m.Category != "" {
 		return m.Category
