@@ -195,18 +195,22 @@ func (l ledger) Steps(ctx context.Context, taskID string) ([]queue.Step, error) 
 		into(func(s *queue.Step) []any { return []any{&s.Path, (*[]byte)(&s.Record)} }))
 }
 
-func (l ledger) KeepStep(ctx context.Context, run queue.Run, s queue.Step) (saved bool, err error) {
+func (l ledger) KeepSteps(ctx context.Context, run queue.Run, steps ...queue.Step) (saved bool, err error) {
 	err = l.db.transact(ctx, func(e executor) error {
 		if saved, err = present(ctx, e, run); err != nil || !saved {
 			return err
 		}
-		below, beyond := []byte(s.Path+"/"), []byte(s.Path+"0") // '0' follows '/'
-		if _, err := e.exec(ctx, `DELETE FROM task_steps WHERE task_id = ? AND path > ? AND path < ?`, run.TaskID, below, beyond); err != nil {
-			return err
+		for _, s := range steps {
+			below, beyond := []byte(s.Path+"/"), []byte(s.Path+"0") // '0' follows '/'
+			if _, err := e.exec(ctx, `DELETE FROM task_steps WHERE task_id = ? AND path > ? AND path < ?`, run.TaskID, below, beyond); err != nil {
+				return err
+			}
+			if _, err := e.exec(ctx, `INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)
+				ON CONFLICT (task_id, path) DO UPDATE SET record = excluded.record`, run.TaskID, []byte(s.Path), maybeText(s.Record)); err != nil {
+				return err
+			}
 		}
-		_, err := e.exec(ctx, `INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)
-			ON CONFLICT (task_id, path) DO UPDATE SET record = excluded.record`, run.TaskID, []byte(s.Path), maybeText(s.Record))
-		return err
+		return nil
 	})
 	return saved && err == nil, err
 }

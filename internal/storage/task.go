@@ -479,6 +479,23 @@ func (s taskStore) Cancel(ctx context.Context, c task.Cancellation) (before stri
 }
 
 // Retry moves a task whose queue was removed to the default queue.
+func (s taskStore) Settle(ctx context.Context, id string, records map[string]json.RawMessage) (settled bool, err error) {
+	err = s.db.transact(ctx, func(e executor) error {
+		ended := sqlf(`SELECT id FROM tasks WHERE id = ? AND ended_at IS NOT NULL`+e.dialect.lock, id)
+		if _, settled, err = first(ctx, e, ended, only[string]); err != nil || !settled {
+			return err
+		}
+		for path, record := range records {
+			if _, err := e.exec(ctx, `INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)
+				ON CONFLICT (task_id, path) DO UPDATE SET record = excluded.record`, id, []byte(path), []byte(record)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return settled && err == nil, err
+}
+
 func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task, blocked []task.Obstacle, err error) {
 	err = s.db.transition(ctx, func(t *transition) error {
 		var found bool

@@ -214,6 +214,19 @@ func (s *Service) Answer(ctx context.Context, id string, answers map[string]json
 	return nil
 }
 
+// Resume starts a kept call that has ended again, with steps that it then need not do, by path.
+func (s *Service) Resume(ctx context.Context, id string, records map[string]json.RawMessage) error {
+	settled, err := s.Store.Settle(ctx, strings.ToLower(id), records)
+	if err != nil {
+		return fmt.Errorf("recording steps of a task: %w", err)
+	}
+	if !settled {
+		return toolfold.Errorf(InvalidState, "the task has not ended")
+	}
+	_, err = s.Retry(ctx, RetryIn{TaskID: id})
+	return err
+}
+
 // Worked reports whether a process runs tasks of the service's workspace.
 func (s *Service) Worked(ctx context.Context) (bool, error) {
 	worked, err := s.Store.Worked(ctx, s.Workspace)

@@ -61,6 +61,10 @@ type Store interface {
 	// does a task with blocking dependencies, which are returned.
 	Retry(ctx context.Context, r Retrial) (t Task, blocked []Obstacle, err error)
 
+	// Settle records steps of a task that has ended, by path, for its next run. It returns false and
+	// changes nothing if the task has not ended.
+	Settle(ctx context.Context, id string, records map[string]json.RawMessage) (settled bool, err error)
+
 	// Lacking returns the missing agent or workflow for which workers of the workspace returned the
 	// task; empty if no worker did.
 	Lacking(ctx context.Context, id string) (what string, err error)

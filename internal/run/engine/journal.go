@@ -17,20 +17,29 @@ import (
 // of a run that a step starts are below the path of that step. Methods may be
 // called concurrently.
 type Journal interface {
+	// ID returns the id of the run, under which it can be asked for.
+	ID() string
+
 	// Lookup returns the record of a finished step; nil for other steps. Begun
 	// reports whether an earlier run has called Begin for it.
 	Lookup(path string) (record json.RawMessage, begun bool)
 
-	// Begin records that a step is about to do work that must not be repeated.
-	// If it fails, the step must not do the work.
-	Begin(ctx context.Context, path string) error
+	// Begin records, all or none, that steps are about to do work that must not
+	// be repeated. If it fails, they must not do the work.
+	Begin(ctx context.Context, paths ...string) error
 
-	// Finish records the end of a step and replaces the records below it. If it
-	// fails, the run must stop.
-	Finish(ctx context.Context, path string, record json.RawMessage) error
+	// Finish records the ends of steps, all or none, and replaces the records
+	// below each. If it fails, the run must stop.
+	Finish(ctx context.Context, ended ...Ended) error
 
 	// Abandon undoes Begin for a failed step.
 	Abandon(ctx context.Context, path string)
+}
+
+// Ended is the end of a step in a journal.
+type Ended struct {
+	Path   string
+	Record json.RawMessage
 }
 
 // recorder is the journal of a run, and the path above its steps.
@@ -41,7 +50,24 @@ type recorder struct {
 
 // WithJournal returns a context in which a run records its steps in j.
 func WithJournal(ctx context.Context, j Journal) context.Context {
-	return callctx.With(ctx, &recorder{j, ""})
+	return WithJournalAt(ctx, j, "")
+}
+
+// WithJournalAt is [WithJournal] for a call by the step at path, whose own steps
+// are recorded below it.
+func WithJournalAt(ctx context.Context, j Journal, path string) context.Context {
+	return callctx.With(ctx, &recorder{j, path})
+}
+
+// JournalOf returns the journal for the steps of a call, and the path above
+// them. Within reports whether the call belongs to a run that decides this. Its
+// journal is nil for calls by models, whose steps are not recorded.
+func JournalOf(ctx context.Context) (j Journal, path string, within bool) {
+	r := callctx.Of[*recorder](ctx)
+	if r == nil {
+		return nil, "", false
+	}
+	return r.Journal, r.path, true
 }
 
 // forCall returns the context for a call by a step: a run that it starts reports
@@ -51,13 +77,13 @@ func (f *frame) forCall(ctx context.Context) context.Context {
 	if f.run.journal == nil {
 		return ctx
 	}
-	return callctx.With(ctx, &recorder{f.run.journal, f.path})
+	return WithJournalAt(ctx, f.run.journal, f.path)
 }
 
 // withoutJournal returns the context for a call by a model. Its steps are not
 // recorded: a repeated prompt may lead to other calls.
 func withoutJournal(ctx context.Context) context.Context {
-	return callctx.With[*recorder](ctx, nil)
+	return WithJournalAt(ctx, nil, "")
 }
 
 // begin must be called before a step does work that must not be repeated.
@@ -123,7 +149,7 @@ func (n *node) record(ctx context.Context, f *frame, output any, result StepResu
 		}
 		r.Output = raw
 	}
-	if err := f.run.journal.Finish(ctx, f.path, ordered.MustJSON(r)); err != nil {
+	if err := f.run.journal.Finish(ctx, Ended{f.path, ordered.MustJSON(r)}); err != nil {
 		return over("%v", err)
 	}
 	return failure

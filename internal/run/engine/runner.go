@@ -98,9 +98,7 @@ func (r *Runner) Run(ctx context.Context, job Job) Result {
 	report := func(p toolfold.Progress) { toolfold.Report(ctx, p) }
 	progress := &meter{root: &root{total: float64(len(job.Program.steps.nodes)), report: report}}
 	f := &frame{run: state, vars: job.vars(), steps: map[string]any{}, progress: progress}
-	if r := callctx.Of[*recorder](ctx); r != nil { // nil records nothing
-		state.journal, f.path = r.Journal, r.path
-	}
+	state.journal, f.path, _ = JournalOf(ctx)
 	out := job.Program.steps.run(ctx, f)
 	if out.failure == nil && ctx.Err() != nil && !out.complete {
 		out.failure = fatal(Cancelled, "the run was cancelled")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolfold/toolfold/internal/run/engine"
 )
 
 // journal records the steps of one run of a task in the ledger. It implements
@@ -51,6 +53,9 @@ func (j *journal) used() bool {
 	return len(j.records)+len(j.begun)+len(j.before) > 0
 }
 
+// ID implements [engine.Journal].
+func (j *journal) ID() string { return j.run.TaskID }
+
 // Lookup implements [engine.Journal].
 func (j *journal) Lookup(path string) (record json.RawMessage, begun bool) {
 	j.mu.Lock()
@@ -62,10 +67,14 @@ func (j *journal) Lookup(path string) (record json.RawMessage, begun bool) {
 var errTaken = errors.New("another process has the task")
 
 // Begin implements [engine.Journal].
-func (j *journal) Begin(ctx context.Context, path string) error {
+func (j *journal) Begin(ctx context.Context, paths ...string) error {
 	limited, done := context.WithTimeout(ctx, answerWithin)
 	defer done()
-	saved, err := j.ledger.KeepStep(limited, j.run, Step{Path: path})
+	var steps []Step
+	for _, path := range paths {
+		steps = append(steps, Step{Path: path})
+	}
+	saved, err := j.ledger.KeepSteps(limited, j.run, steps...)
 	if err == nil && !saved {
 		err = errTaken
 	}
@@ -74,16 +83,22 @@ func (j *journal) Begin(ctx context.Context, path string) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.begun[path] = true
+	for _, path := range paths {
+		j.begun[path] = true
+	}
 	return nil
 }
 
 // Finish implements [engine.Journal]. It waits for an unreachable database, so that the output of a
 // step is not lost.
-func (j *journal) Finish(ctx context.Context, path string, record json.RawMessage) error {
+func (j *journal) Finish(ctx context.Context, ended ...engine.Ended) error {
+	var steps []Step
+	for _, e := range ended {
+		steps = append(steps, Step(e))
+	}
 	for {
 		limited, done := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
-		saved, err := j.ledger.KeepStep(limited, j.run, Step{path, record})
+		saved, err := j.ledger.KeepSteps(limited, j.run, steps...)
 		done()
 		if err == nil && !saved {
 			return errTaken
@@ -91,7 +106,7 @@ func (j *journal) Finish(ctx context.Context, path string, record json.RawMessag
 		if err == nil {
 			break
 		}
-		j.log.Error("recording a step of a task", "task", j.run.TaskID, "step", path, "err", err)
+		j.log.Error("recording steps of a task", "task", j.run.TaskID, "step", ended[0].Path, "err", err)
 		select {
 		case <-ctx.Done():
 			return err
@@ -100,12 +115,14 @@ func (j *journal) Finish(ctx context.Context, path string, record json.RawMessag
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for below := range j.records {
-		if strings.HasPrefix(below, path+"/") {
-			delete(j.records, below)
+	for _, e := range ended {
+		for below := range j.records {
+			if strings.HasPrefix(below, e.Path+"/") {
+				delete(j.records, below)
+			}
 		}
+		j.records[e.Path] = e.Record
 	}
-	j.records[path] = record
 	return nil
 }
 

@@ -93,9 +93,9 @@ type Ledger interface {
 	// Steps returns the recorded steps of a task.
 	Steps(ctx context.Context, taskID string) ([]Step, error)
 
-	// KeepStep records a step and replaces the records of this step and the steps below it. It
-	// returns false and changes nothing if the run is no longer the current one.
-	KeepStep(ctx context.Context, run Run, s Step) (bool, error)
+	// KeepSteps records steps in one transaction, and replaces the records of these steps and the steps
+	// below them. It returns false and changes nothing if the run is no longer the current one.
+	KeepSteps(ctx context.Context, run Run, steps ...Step) (bool, error)
 
 	// DropStep removes the record of a step.
 	DropStep(ctx context.Context, run Run, path string) error

@@ -304,7 +304,7 @@ func keepSteps(t *testing.T, db *storage.DB) {
 		if record != "" {
 			s.Record = json.RawMessage(record)
 		}
-		saved, err := b.ledger.KeepStep(t.Context(), run, s)
+		saved, err := b.ledger.KeepSteps(t.Context(), run, s)
 		noError(t, err)
 		equal(t, saved, want)
 	}
