@@ -41,6 +41,10 @@ type Error struct {
 
 	// Protocol is the code of another server's error; 0 for all other errors.
 	Protocol int64 `json:"-"`
+
+	// Uncertain reports that the call may have been done all the same, for example because the connection was
+	// lost before the answer.
+	Uncertain bool `json:"-"`
 }
 
 // Error implements error.

@@ -522,13 +522,13 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		}
 		result, err := session.Call(patience, c)
 		if ended := new(toolfold.Error); errors.As(context.Cause(patience), &ended) { // also if the server answers the cancelled call
-			return nil, l.failure(ctx, patience, c, err)
+			return nil, uncertain(l.failure(ctx, patience, c, err))
 		}
 		switch {
 		case err == nil:
 			l.note("")
 			if result, err = l.forClients(cmp.Or(c.Method, callTool), result); err != nil {
-				return nil, l.failure(ctx, patience, c, err)
+				return nil, uncertain(l.failure(ctx, patience, c, err))
 			}
 			return result, nil
 		case errors.Is(err, upstream.ErrGone) && attempt == 0: // the server did not take it, so it can be repeated
@@ -538,16 +538,30 @@ func (l *link) call(ctx context.Context, c upstream.Call) (json.RawMessage, erro
 		var refused *upstream.ProtocolError
 		var lost *upstream.LostAnswerError
 		var ours *toolfold.Error
+		known := errors.Is(err, upstream.ErrGone) // that the server did not do it
 		switch {
-		case errors.As(err, &refused), errors.As(err, &ours), patience.Err() != nil:
+		case errors.As(err, &refused), errors.As(err, &ours):
+			known = true
+		case patience.Err() != nil:
 		case errors.As(err, &lost):
 			l.note(err.Error())
 		default:
 			l.drop(session)
 			l.note(err.Error())
 		}
-		return nil, l.failure(ctx, patience, c, err)
+		if known {
+			return nil, l.failure(ctx, patience, c, err)
+		}
+		return nil, uncertain(l.failure(ctx, patience, c, err))
 	}
+}
+
+// uncertain marks the error of a call that the server may have done.
+func uncertain(err error) error {
+	if failed, ok := errors.AsType[*toolfold.Error](err); ok {
+		failed.Uncertain = true
+	}
+	return err
 }
 
 // metaOf returns the _meta to send with a call: the client's members for other servers, and the span of
