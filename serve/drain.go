@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 // DefaultDrain is the time that calls have to end when an HTTP server stops: less than the 30 s
@@ -87,7 +88,7 @@ func (d *drain) cancelOpen() (names []string) {
 	defer d.mu.Unlock()
 	for r := range d.open {
 		names = append(names, r.label())
-		r.cancel()
+		r.cancel(callctx.ErrStopped)
 	}
 	slices.Sort(names)
 	return names

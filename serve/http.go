@@ -23,6 +23,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/permission"
 )
 
@@ -210,8 +211,8 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 		return
 	}
 	r.clientHost, _, _ = net.SplitHostPort(from.RemoteAddr)
-	ctx, cancel := context.WithCancel(from.Context())
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(from.Context())
+	defer cancel(nil)
 	r.cancel = cancel
 	if id := from.Header.Get(server.HeaderKeySessionID); id != "" && !modern && r.method != mcp.MethodInitialize {
 		session := s.sessions.enter(id, r.caller)
@@ -230,7 +231,7 @@ func (s *web) post(w http.ResponseWriter, from *http.Request, modern bool) {
 		}
 	}
 	if r.isStream() {
-		defer context.AfterFunc(s.drain.begun, cancel)()
+		defer context.AfterFunc(s.drain.begun, func() { cancel(callctx.ErrStopped) })()
 	} else if r.id != nil {
 		defer s.drain.enter(r)()
 	}

@@ -121,7 +121,7 @@ type parkedCall struct {
 	tool   string // name of the method and tool, with the caller's id
 	client string
 	calls  *parkedCalls
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	done   chan toolfold.Answer // receives the answer once
 
 	mu           sync.Mutex
@@ -201,7 +201,7 @@ func readResponses(raw json.RawMessage) (responses map[string]json.RawMessage, f
 func (l *parkedCalls) start(
 	ctx context.Context, r *request, tool string, earlyAnswers map[string]json.RawMessage, run func(context.Context) toolfold.Answer,
 ) *parkedCall {
-	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	p := &parkedCall{
 		tool: tool, client: r.clientKey(), request: r, arrived: time.Now(), calls: l, cancel: cancel, earlyAnswers: earlyAnswers,
 		done: make(chan toolfold.Answer, 1), questions: map[string]*question{}, changed: make(chan struct{}, 1),
@@ -233,7 +233,7 @@ func (p *parkedCall) wait(ctx context.Context) (answer toolfold.Answer, asks *or
 	for {
 		select {
 		case answer := <-p.done:
-			p.cancel()
+			p.cancel(nil)
 			return answer, nil
 		case <-p.changed:
 			gathered = time.After(questionDelay)
@@ -243,7 +243,7 @@ func (p *parkedCall) wait(ctx context.Context) (answer toolfold.Answer, asks *or
 			}
 			gathered = nil
 		case <-ctx.Done():
-			p.cancel()
+			p.cancel(context.Cause(ctx))
 			return toolfold.Errorf(toolfold.Cancelled, "the call was cancelled").Answer(), nil
 		}
 	}
@@ -306,7 +306,7 @@ func (p *parkedCall) Ask(ctx context.Context, form callctx.Question) (json.RawMe
 		defer p.mu.Unlock()
 		delete(p.questions, key)
 		if p.calls.leave(p.state, p.tool) != nil {
-			p.cancel() // the client did not come back, so no client would get the rest
+			p.cancel(nil) // the client did not come back, so no client would get the rest
 		}
 		return nil, context.Cause(ctx)
 	}

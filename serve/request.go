@@ -42,7 +42,7 @@ type request struct {
 	admission *admission // set once mcp-go has admitted the request
 	checked   bool       // the answer is one line of UTF-8; lists are checked when they are made
 
-	cancel context.CancelFunc // cancels the work for the request
+	cancel context.CancelCauseFunc // cancels the work for the request
 
 	mu        sync.Mutex // guards the fields below, and orders writes to out
 	out       outlet
@@ -303,7 +303,7 @@ func (all *requests) cancel(notification *request) {
 		r.mu.Lock()
 		r.cancelled = true
 		r.mu.Unlock()
-		r.cancel()
+		r.cancel(nil)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 	"golang.org/x/sync/semaphore"
+
+	"github.com/toolfold/toolfold/internal/call/callctx"
 )
 
 const (
@@ -38,8 +40,11 @@ const (
 // in ends have ten seconds to be answered. When ctx is done, out is closed if it is an [io.Closer],
 // so that nothing stays blocked on a client that does not read.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(ctx)
+	server := ctx
+	ctx, stop := context.WithCancelCause(context.WithoutCancel(server))
+	cancel := func() { stop(callctx.ErrStopped) }
 	defer cancel()
+	defer context.AfterFunc(server, cancel)()
 	c := &stdio{
 		server: s, out: out, cancel: cancel,
 		calls: semaphore.NewWeighted(stdioOpen), subscriptions: semaphore.NewWeighted(stdioSubscriptions),
@@ -193,7 +198,7 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 		return
 	}
 	r := &request{message: m, caller: &caller{}, log: c.server.log, session: c, questions: &c.questions, out: c}
-	ctx, r.cancel = context.WithCancel(ctx)
+	ctx, r.cancel = context.WithCancelCause(ctx)
 	switch ours := c.server.methods[m.method]; {
 	case ours != nil && ours.concurrent:
 		if c.calls.Acquire(ctx, 1) != nil {
@@ -207,7 +212,7 @@ func (c *stdio) take(ctx context.Context, line []byte) {
 		}
 		c.open(ctx, r, func() { c.subscriptions.Release(1) })
 	default:
-		defer r.cancel()
+		defer r.cancel(nil)
 		c.exchange(ctx, r)
 	}
 }
@@ -218,7 +223,7 @@ func (c *stdio) open(ctx context.Context, r *request, done func()) {
 	answer := func() {
 		defer done()
 		defer leave()
-		defer r.cancel()
+		defer r.cancel(nil)
 		c.exchange(ctx, r)
 	}
 	select {

@@ -3,6 +3,7 @@ package callctx
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/toolfold/toolfold/internal/text/ordered"
@@ -20,6 +21,10 @@ type Client interface {
 	// Ask returns the result of a question. Its errors may be shown to the caller.
 	Ask(ctx context.Context, q Question) (json.RawMessage, error)
 }
+
+// ErrStopped is the cause of the end of a call whose server stops. Work that others can go on with
+// goes on; other ends mean that the client wants no answer.
+var ErrStopped = errors.New("the server stops")
 
 // Question is a request to a client.
 type Question struct {
