@@ -289,18 +289,6 @@ func local(path string) string {
 	return path
 }
 
-// task is a task with its input, which task.status gives only if it is named.
-func (p *Page) task(r *http.Request) (any, error) {
-	data, err := p.one("task.status", "taskId", 0)(r)
-	if err != nil {
-		return nil, err
-	}
-	task := data.(result)
-	input, err := p.ask(r.Context(), "task.status", result{"taskId": r.PathValue("id"), "include_fields": []string{"input"}})
-	task["input"] = input["input"]
-	return task, err
-}
-
 // members returns the names and values of a result, sorted, that are not objects or lists. Times are of this
 // machine's time zone.
 func members(r result) (rows [][2]string) {

@@ -12,6 +12,7 @@ import (
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -117,8 +118,16 @@ func (p *Page) overview(r *http.Request) (any, error) {
 // mostWaiting is how many tasks and hand-overs are named.
 const mostWaiting = 10
 
-// waiting lists paused tasks, and sessions that were handed over.
+// waiting lists tasks with questions, paused tasks, and sessions that were handed over.
 func (p *Page) waiting(ctx context.Context) (all []attention, err error) {
+	inquiries, err := p.asks.Inquiries(ctx, mostWaiting)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range inquiries {
+		all = append(all, attention{Path: "/tasks/" + url.PathEscape(i.TaskID), Name: i.Name,
+			Why: "has " + english.Count(i.Questions, "question", "questions") + " for you"})
+	}
 	for _, q := range []struct {
 		action, of, id, name, path, why string
 		arguments                       result

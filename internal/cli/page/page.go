@@ -33,6 +33,7 @@ type Page struct {
 	stored   func() bool // reports whether there may be a store; reading must not make one
 	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
 	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
+	asks     asker
 	version  string
 	log      *slog.Logger
 	now      func() time.Time
@@ -53,6 +54,7 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /calls/{id}", p.show("trace", p.one("trace.get", "traceId", 1000)))
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))
 	mux.HandleFunc("GET /tasks/{id}", p.show("task", p.task))
+	mux.HandleFunc("POST /tasks/{id}/answer", p.answer)
 	mux.HandleFunc("GET /notes", p.show("notes", p.notes))
 	mux.HandleFunc("GET /note", p.show("note", p.note))
 	mux.HandleFunc("GET /sessions", p.show("sessions", p.sessions))

@@ -17,9 +17,11 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 // served is a page that calls a function in place of actions, and a browser that may have entered it.
@@ -28,11 +30,11 @@ func served(t *testing.T, call func(action string, arguments json.RawMessage) (j
 	t.Helper()
 	p := &Page{
 		machine: &machine{state: &state{}, files: func() (string, error) { return "", nil }}, stored: func() bool { return true },
-		version: "test", log: slog.New(slog.DiscardHandler), now: time.Now,
+		version: "test", log: slog.New(slog.NewTextHandler(t.Output(), nil)), now: time.Now,
 		call: func(_ context.Context, action string, arguments json.RawMessage) (json.RawMessage, error) {
 			return call(action, arguments)
 		},
-		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil },
+		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil }, asks: &asked{},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
@@ -192,11 +194,14 @@ func TestForeignTextsStayTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, base, browser := served(t, func(string, json.RawMessage) (json.RawMessage, error) { return answer, nil })
+	p.asks = &asked{open: []task.Question{hostileQuestion(), {Key: hostile, Method: hostile},
+		{Key: hostile, Method: callctx.MethodElicit, Params: ordered.MustJSON(result{"mode": "url", "url": hostile})},
+		{Key: hostile, Method: callctx.MethodElicit, Params: ordered.MustJSON(result{"requestedSchema": result{"type": hostile}})}}}
 	fetch(t, browser, get(t, p.access.address()))
 	text := url.QueryEscape(hostile)
 	for _, path := range []string{
 		"/calls?label=" + text + "&caller=" + text, "/calls/1", "/tasks?queueId=" + text, "/tasks/1", "/notes?query=" + text, "/notes",
-		"/note?key=" + text + "&namespace=" + text, "/sessions?query=" + text, "/sessions/1", "/nothing/" + url.PathEscape(hostile[:40]),
+		"/", "/note?key=" + text + "&namespace=" + text, "/sessions?query=" + text, "/sessions/1", "/nothing/" + url.PathEscape(hostile[:40]),
 	} {
 		status, page := fetch(t, browser, get(t, base+path))
 		if status == http.StatusInternalServerError {
@@ -233,7 +238,7 @@ func TestForeignTextsStayTexts(t *testing.T) {
 func checkHTML(t *testing.T, path, page string) {
 	t.Helper()
 	allowed := strings.Fields("html head meta title link body a header strong nav span main h1 h2 h3 p form input button label select " +
-		"option table tbody tr th td br svg rect g pre code details summary textarea ul li section div")
+		"option table tbody tr th td br fieldset legend svg rect g pre code details summary textarea ul li section div")
 	document, err := html.Parse(strings.NewReader(page))
 	if err != nil {
 		t.Fatal(err)
