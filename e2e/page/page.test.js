@@ -118,7 +118,7 @@ test('each view, at two widths and in both colour schemes', async (t) => {
   assert.deepEqual(reports.filter((line) => !line.includes('404')), []);
 });
 
-test('a held tool is approved, and the server switched off and on', async (t) => {
+test('held tools are rejected and approved, and the server switched off and on', async (t) => {
   const { page, reports, at } = await tab(t);
   await page.goto(at('/'));
   await page.click('text=changing');
@@ -127,6 +127,10 @@ test('a held tool is approved, and the server switched off and on', async (t) =>
   assert.equal(await page.locator('button:has-text("approve drop_item")').count(), 0);
   assert.equal(await page.locator('button:has-text("approve read_item")').count(), 1);
   assert.match((await toolfold('upstream', 'approve', 'changing', '--dry-run')).stdout, /changed {2}read_item/);
+  await page.click('button:has-text("reject read_item")');
+  assert.match(await page.textContent('h3:has-text("read_item")'), /changed, rejected/);
+  assert.equal(await page.locator('button:has-text("reject read_item")').count(), 0);
+  assert.match((await toolfold('upstream', 'approve', 'changing', '--dry-run')).stdout, /rejected read_item/);
   await page.click('button:has-text("disable")');
   await page.click('button:has-text("enable")');
   assert.equal(await page.locator('button:has-text("disable")').count(), 1);

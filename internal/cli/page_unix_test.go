@@ -121,6 +121,13 @@ func TestPageApprovesAndSwitches(t *testing.T) {
 	page = b.get("/servers/small", http.StatusOK)
 	b.shows(page, "Get an item of one.", "Get an item of two.")
 	b.shows(b.press(page, "approve get_item", url.Values{"digest": {strings.Repeat("0", 32)}}, http.StatusConflict), "nothing is approved")
+	b.shows(b.press(page, "reject get_item", url.Values{"digest": {strings.Repeat("0", 32)}}, http.StatusConflict), "nothing is rejected")
+	page = b.press(page, "reject get_item", nil, http.StatusOK)
+	b.shows(page, "changed, rejected", "Get an item of two.")
+	if strings.Contains(page, "reject get_item") {
+		t.Errorf("the rejected tool can be rejected again: %s", page)
+	}
+	b.shows(b.get("/", http.StatusOK), "has tools that are held back</span>: title and instructions, two_only\n")
 	page = b.press(page, "approve get_item", nil, http.StatusOK)
 	if strings.Contains(page, "approve get_item") {
 		t.Errorf("the approved tool is still held back: %s", page)

@@ -92,8 +92,8 @@ func (p *Page) overview(r *http.Request) (any, error) {
 	}
 	for _, server := range s.Servers {
 		path := "/servers/" + url.PathEscape(server.Name)
-		if len(server.Held) > 0 && server.State != stateOff {
-			o.Attention = append(o.Attention, attention{path, server.Name, "has tools that are held back", heldNames(server.Held), false})
+		if waiting := server.Waiting(); len(waiting) > 0 && server.State != stateOff {
+			o.Attention = append(o.Attention, attention{path, server.Name, "has tools that are held back", heldNames(waiting), false})
 		}
 		if server.State == stateFails || server.State == stateUnknown {
 			o.Attention = append(o.Attention, attention{path, server.Name, server.State, server.Problem, server.State == stateFails})

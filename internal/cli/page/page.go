@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
@@ -49,7 +50,8 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /servers", p.show("servers", p.state))
 	mux.HandleFunc("GET /servers/{name}", p.show("server", p.server))
 	mux.HandleFunc("POST /servers/{name}/switch", p.change(p.switchServer))
-	mux.HandleFunc("POST /servers/{name}/approve", p.change(p.approve))
+	mux.HandleFunc("POST /servers/{name}/approve", p.decide("approved", (*gateway.Gateway).Approve))
+	mux.HandleFunc("POST /servers/{name}/reject", p.decide("rejected", (*gateway.Gateway).Reject))
 	mux.HandleFunc("GET /calls", p.show("calls", p.calls))
 	mux.HandleFunc("GET /calls/{id}", p.show("trace", p.one("trace.get", "traceId", 1000)))
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))
