@@ -34,6 +34,7 @@ type Page struct {
 	stored   func() bool // reports whether there may be a store; reading must not make one
 	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
 	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
+	counts   counts // read by activity
 	asks     asker
 	version  string
 	log      *slog.Logger

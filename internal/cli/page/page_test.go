@@ -324,6 +324,56 @@ func TestDifferencesStandSideBySide(t *testing.T) {
 	}
 }
 
+// TestEndedHoursAreKept reads the counts of a day, and what activity is asked for.
+func TestEndedHoursAreKept(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+	day := func(at time.Time) time.Time { return at.Truncate(time.Hour).Add(-23 * time.Hour) }
+	calls := map[time.Time]int{}
+	var asked []time.Time
+	activity := func(_ context.Context, since time.Time) (list []storage.Activity, err error) {
+		asked = append(asked, since)
+		for hour, n := range calls {
+			if !hour.Before(since) {
+				list = append(list, storage.Activity{Hour: hour, Label: "a", Calls: n})
+			}
+		}
+		return list, nil
+	}
+	noon, eleven := start.Truncate(time.Hour), start.Truncate(time.Hour).Add(-time.Hour)
+	calls[eleven], calls[noon] = 3, 1
+	var c counts
+	for _, step := range []struct {
+		after time.Duration
+		add   time.Time     // a call that began in this hour
+		asks  time.Duration // from the beginning of the day to what is read; 0 = all
+		want  int
+	}{
+		{0, noon, 0, 5},
+		{time.Minute, noon, 23 * time.Hour, 6},
+		{2 * time.Minute, eleven, 23 * time.Hour, 6}, // not seen before it is read again
+		{6 * time.Minute, noon, 0, 8},
+		{31 * time.Minute, noon.Add(time.Hour), 0, 9}, // the next hour
+		{32 * time.Minute, noon, 22 * time.Hour, 10},  // noon has not settled
+		{35 * time.Minute, noon, 22 * time.Hour, 11},
+		{41 * time.Minute, noon, 0, 12},
+		{42 * time.Minute, noon, 23 * time.Hour, 12},
+	} {
+		calls[step.add]++
+		asked = nil
+		now := start.Add(step.after)
+		list, err := c.read(t.Context(), now, activity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []time.Time{day(now).Add(step.asks)}; !slices.Equal(asked, want) {
+			t.Errorf("after %s: read since %v, want %v", step.after, asked, want)
+		}
+		if got := dayOf(now.Truncate(time.Hour), list).Calls; got != step.want {
+			t.Errorf("after %s: %d calls, want %d", step.after, got, step.want)
+		}
+	}
+}
+
 func TestDayHasTheLastHours(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	d := dayOf(now, []storage.Activity{
