@@ -201,6 +201,76 @@ test('the question of a task is answered', async (t) => {
   assert.deepEqual(reports.filter((line) => !line.includes('422')), []);
 });
 
+test('parts follow what happens, and not under the hands of the user', async (t) => {
+  const { page, reports, at } = await tab(t);
+  await page.goto(at('/calls'));
+  const loaded = () => page.waitForResponse((response) => response.request().resourceType() === 'fetch');
+  const began = async (label) => page.locator(`#part-calls td:has-text("${label}")`).first().waitFor();
+  await call('memory.list', { prefix: 'followed' });
+  await began('memory.list');
+
+  // Focus in a part keeps it; the filter form is in no part.
+  await page.focus('#part-calls .wide');
+  await Promise.all([loaded(), call('memory.stats', {})]);
+  await page.evaluate(() => new Promise((done) => { setTimeout(done); }));
+  assert.equal(await page.locator('#part-calls td:has-text("memory.stats")').count(), 0);
+  await page.fill('input[name="caller"]', 'typed'); // the focus leaves the part
+  await began('memory.stats');
+  assert.equal(await page.inputValue('input[name="caller"]'), 'typed');
+
+  // Rows with buttons stay under the pointer.
+  await page.goto(at('/tasks'));
+  await page.hover('#part-tasks button >> nth=0');
+  const later = { name: 'Under the pointer', input: { tool: 'memory.stats', arguments: {} }, scheduledAt: '2099-01-01T00:00:00Z' };
+  await Promise.all([loaded(), call('task.submit', later)]);
+  await page.evaluate(() => new Promise((done) => { setTimeout(done); }));
+  assert.equal(await page.locator('td:has-text("Under the pointer")').count(), 0);
+  await page.hover('h1');
+  await page.locator('td:has-text("Under the pointer")').waitFor();
+
+  // What is held back is never replaced: a line tells of changes.
+  await page.goto(at('/servers/changing'));
+  const held = await page.innerHTML('#held');
+  const list = JSON.parse(readFileSync(tools, 'utf8'));
+  writeFileSync(tools, JSON.stringify([...list, { name: 'late_item', description: 'Late.', inputSchema: { type: 'object' } }]));
+  await toolfold('upstream', 'check', 'changing');
+  await page.locator('#held-news').waitFor();
+  assert.equal(await page.innerHTML('#held'), held);
+  await page.click('#held-news a');
+  await page.locator('h3:has-text("late_item")').waitFor();
+
+  // A hidden page has no stream, and is brought up to date when it is seen again.
+  const streams = () => page.evaluate(() => typeof source === 'undefined' || source === undefined ? 0 : 1);
+  assert.equal(await streams(), 1);
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  assert.equal(await streams(), 0);
+  await Promise.all([loaded(), page.evaluate(() => {
+    delete document.hidden;
+    document.dispatchEvent(new Event('visibilitychange'));
+  })]);
+  assert.equal(await streams(), 1);
+
+  // When the command ends, the page stays, and tells that it is old.
+  assert.deepEqual(reports, []);
+  running.kill('SIGTERM');
+  await page.locator('#gone').waitFor({ timeout: 60_000 });
+  assert.match(await page.textContent('h1'), /changing/);
+});
+
+test('the page is whole without scripts', async (t) => {
+  link = await openPage();
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  t.after(() => context.close());
+  const page = await context.newPage();
+  await page.goto(link);
+  for (const text of ['Needs you', 'Tokens of the list', 'memory.search']) assert.match(await page.textContent('main'), new RegExp(text));
+  await page.click('nav >> text=tasks');
+  assert.match(await page.textContent('main'), /Nightly figures/);
+});
+
 test('the keyboard reaches everything', async (t) => {
   const { page, at } = await tab(t);
   await page.goto(at('/'));

@@ -24,12 +24,17 @@ import (
 // BenchmarkViews fetches each view of a store with 100,000 calls of the last 24 hours, and a file of the same size. The
 // ratio compares their medians.
 func BenchmarkViews(b *testing.B) {
-	b.Setenv("HOME", b.TempDir())
-	b.Setenv("XDG_CONFIG_HOME", b.TempDir())
-	b.Setenv("XDG_DATA_HOME", b.TempDir())
-	b.Chdir(b.TempDir())
 	url := "sqlite://" + b.TempDir() + "/t.db"
 	fillTraces(b, url)
+	withWorkbench(b, url, compareViews)
+}
+
+// withWorkbench runs do with a page over a store, as the command would serve it, in a sandbox.
+func withWorkbench[T testing.TB](t T, url string, do func(T, *Page)) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	t.Chdir(t.TempDir())
 	command := Command()
 	command.Action = func(c *cli.Context) error {
 		o, err := settings.Load(c)
@@ -44,18 +49,23 @@ func BenchmarkViews(b *testing.B) {
 		defer bench.Close()
 		p := &Page{
 			machine: newMachine(c), call: caller(bench), version: "bench", log: slog.New(slog.DiscardHandler), now: time.Now,
-			stored: func() bool { return true }, activity: bench.Activity, asks: bench,
+			stored: func() bool { return true }, activity: bench.Activity, asks: bench, storeMark: bench.Mark,
 		}
+		p.live = newLive(p.log, p.mark)
+		defer p.live.close()
 		defer p.machine.close()
-		compareViews(b, p)
+		do(t, p)
 		return nil
 	}
 	app := env.New().App()
 	app.Commands = []*cli.Command{command}
-	if err := app.RunContext(b.Context(), []string{"toolfold", "page", "--store", url}); err != nil {
-		b.Fatal(err)
+	if err := app.RunContext(t.Context(), []string{"toolfold", "page", "--store", url}); err != nil {
+		t.Fatal(err)
 	}
 }
+
+// views are paths of views that list.
+var views = []string{"/", "/servers", "/calls", "/calls?label=family.action7", "/tasks", "/notes", "/sessions", "/settings"}
 
 // fillTraces stores 100,000 calls of 40 actions in the 24 hours before now.
 func fillTraces(b *testing.B, url string) {
@@ -118,7 +128,7 @@ func compareViews(b *testing.B, p *Page) {
 		slices.Sort(took)
 		return took[len(took)/2]
 	}
-	for _, path := range []string{"/", "/servers", "/calls", "/calls?label=family.action7", "/tasks", "/notes", "/sessions", "/settings"} {
+	for _, path := range views {
 		b.Run(path, func(b *testing.B) {
 			file = load(server.URL + path)
 			var views, files []time.Duration

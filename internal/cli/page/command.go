@@ -57,8 +57,9 @@ func pageAction(c *cli.Context) error {
 	p := &Page{
 		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
 		log: env.Of(c).Log(), now: time.Now,
-		stored: func() bool { return storage.MayHold(o.Store) }, activity: b.Activity, asks: b,
+		stored: func() bool { return storage.MayHold(o.Store) }, activity: b.Activity, asks: b, storeMark: b.Mark,
 	}
+	p.live = newLive(p.log, p.mark)
 	p.routes()
 	defer p.machine.close()
 	ctx, done := env.UntilSignal(c, env.StopGrace)
@@ -69,7 +70,11 @@ func pageAction(c *cli.Context) error {
 		env.Browse(p.access.address())
 	}
 	web := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	go func() { <-ctx.Done(); _ = web.Close() }()
+	go func() {
+		<-ctx.Done()
+		p.live.close() // streams would last as long as the browser
+		_ = web.Close()
+	}()
 	if err := web.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the page: %w", err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
-//go:embed templates style.css icon.svg
+//go:embed templates style.css icon.svg live.js
 var files embed.FS
 
 // templates are parsed once, by the first request.
@@ -36,10 +36,13 @@ type Page struct {
 	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
 	counts   counts // read by activity
 	asks     asker
-	version  string
-	log      *slog.Logger
-	now      func() time.Time
-	handler  http.Handler
+	live     *live // reads mark
+	// storeMark returns another text after each change of the store.
+	storeMark func(context.Context) (string, error)
+	version   string
+	log       *slog.Logger
+	now       func() time.Time
+	handler   http.Handler
 }
 
 // routes sets the handler of all paths.
@@ -47,6 +50,8 @@ func (p *Page) routes() {
 	mux := http.NewServeMux()
 	mux.Handle("GET /style.css", http.FileServerFS(files))
 	mux.Handle("GET /icon.svg", http.FileServerFS(files))
+	mux.Handle("GET /live.js", http.FileServerFS(files))
+	mux.HandleFunc("GET /changes", p.changes)
 	mux.HandleFunc("GET /{$}", p.show("overview", p.overview))
 	mux.HandleFunc("GET /servers", p.show("servers", p.state))
 	mux.HandleFunc("GET /servers/{name}", p.show("server", p.server))
@@ -58,6 +63,7 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))
 	mux.HandleFunc("GET /tasks/{id}", p.show("task", p.task))
 	mux.HandleFunc("POST /tasks/{id}/answer", p.answer)
+	mux.HandleFunc("GET /tasks/{id}/answer", toTask) // the address of an answer that is shown again
 	mux.HandleFunc("GET /notes", p.show("notes", p.notes))
 	mux.HandleFunc("GET /note", p.show("note", p.note))
 	mux.HandleFunc("GET /sessions", p.show("sessions", p.sessions))
@@ -123,6 +129,9 @@ func (p *Page) fail(w http.ResponseWriter, err error) {
 	p.write(w, status, "error", err.Error())
 }
 
+// livePolicy also lets a page load its script, and the script load pages and the stream of changes.
+const livePolicy = "; script-src 'self'; connect-src 'self'"
+
 func (p *Page) write(w http.ResponseWriter, status int, name string, data any) {
 	all, err := templates()
 	var text bytes.Buffer
@@ -135,6 +144,7 @@ func (p *Page) write(w http.ResponseWriter, status int, name string, data any) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", policy+livePolicy)
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // fails only if the browser is gone
 }

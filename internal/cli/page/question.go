@@ -378,5 +378,10 @@ func (p *Page) answer(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, conflict{err})
 		return
 	}
+	toTask(w, r)
+}
+
+// toTask leads to the page of the task in the path.
+func toTask(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/tasks/"+url.PathEscape(r.PathValue("id")), http.StatusSeeOther)
 }

@@ -177,7 +177,11 @@ func TestQuestionsAreAnsweredAsShown(t *testing.T) {
 		}
 	}
 	p.asks = &asked{open: []task.Question{plain}}
-	_, text := fetch(t, browser, get(t, base+"/tasks/7"))
+	status, text := fetch(t, browser, get(t, base+"/tasks/7/answer"))
+	if status != http.StatusOK || !strings.Contains(text, "Questions for you") {
+		t.Errorf("the address of an answer: %d %s", status, text)
+	}
+	_, text = fetch(t, browser, get(t, base+"/tasks/7"))
 	if !strings.Contains(text, "\nEve</textarea>") || !strings.Contains(text, "Your name (optional)") {
 		t.Errorf("the form has no default or title: %s", text)
 	}
