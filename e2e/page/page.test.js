@@ -147,7 +147,7 @@ test('a note is edited, deleted and restored, a task cancelled and retried', asy
   assert.deepEqual((await call('memory.get', { key: 'plan' })).value, { steps: ['four'] });
   await page.click('button:has-text("delete")');
   assert.match(await page.textContent('main'), /There is no such note now/);
-  await page.click('button:has-text("restore") >> nth=0');
+  await page.click('button:has-text("undo the deletion")');
   assert.deepEqual((await call('memory.get', { key: 'plan' })).value, { steps: ['four'] });
   await page.goto(at('/tasks?status=pending'));
   await page.click('text=Nightly figures');

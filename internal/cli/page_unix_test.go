@@ -179,8 +179,8 @@ func TestPageOfNotesAndTasks(t *testing.T) {
 		t.Errorf("the note is %v after the edit", got)
 	}
 	page = b.press(page, "delete", nil, http.StatusOK)
-	b.shows(page, "There is no such note now")
-	page = b.press(page, "restore", nil, http.StatusOK)
+	b.shows(page, "There is no such note now", "It was deleted")
+	page = b.press(page, "undo the deletion", nil, http.StatusOK)
 	if got := call("memory.get", "key=plan/<b>"); got["value"] != "the second\ntext" {
 		t.Errorf("the note is %v after delete and restore; the page: %s", got, page)
 	}
@@ -221,7 +221,7 @@ func TestPageOfNotesAndTasks(t *testing.T) {
 	}
 	page = b.get("/note?key=theirs&namespace=default&workspace=other", http.StatusOK)
 	b.shows(page, "There is no such note now", "Earlier versions")
-	if strings.Contains(page, "memory.restore") {
+	if strings.Contains(page, "memory.restore") || strings.Contains(page, "undo the deletion") {
 		t.Errorf("the note of another workspace can be restored here: %s", page)
 	}
 
