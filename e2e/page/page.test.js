@@ -2,7 +2,7 @@
 // and what a user does there. PAGE_SCREENSHOTS names a folder for pictures of the views.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -17,6 +17,19 @@ const require = createRequire(import.meta.url);
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)>"\' \u001b[31m\u202e' + 'long'.repeat(2500);
 const program = (name) => join(dirname(require.resolve(`@modelcontextprotocol/${name}/package.json`)), 'dist/index.js');
+
+const drawn = `
+name: Drawn
+steps:
+  - {stepId: first, type: tool, config: {tool: memory.stats}}
+  - stepId: each
+    type: loop
+    config:
+      items: "[1, 2, 3]"
+      steps: [{stepId: inner, type: tool, config: {tool: memory.stats}}]
+  - {stepId: late, type: tool, dependsOn: [first, each], config: {tool: session.status, arguments: {sessionId: 00000000-0000-4000-8000-000000000000}}}
+  - {stepId: never, type: tool, dependsOn: [late], config: {tool: memory.stats}}
+`;
 
 let place, browser, running, link, tools;
 
@@ -199,6 +212,34 @@ test('the question of a task is answered', async (t) => {
   const done = await call('task.wait', { taskId: taken.taskId, timeoutMs: 50_000 });
   assert.match(JSON.stringify(done), /answered .*accept.*plum.*3/);
   assert.deepEqual(reports.filter((line) => !line.includes('422')), []);
+});
+
+test('the workflow of a task is drawn, with its states', async (t) => {
+  const workflows = join(place.workspace, '.toolfold', 'workflows');
+  mkdirSync(workflows, { recursive: true });
+  writeFileSync(join(workflows, 'drawn.yaml'), drawn);
+  const server = await startHTTP(place);
+  t.after(() => server.stop());
+  const submit = { action: 'submit', name: 'Draw', workflowId: 'drawn', input: {} };
+  const { content } = await request(server.url, 'tools/call', 'task', { name: 'task', arguments: submit });
+  const { taskId } = JSON.parse(content[0].text);
+  const { page, reports, at } = await tab(t);
+  await page.goto(at(`/tasks/${taskId}`));
+  const text = (id) => page.locator(`.step:has(> strong:text-is("${id}"))`).first().textContent();
+  await page.locator('.step.failed:has(> strong:text-is("late"))').waitFor(); // the page follows the run
+  assert.match(await text('first'), /memory\.stats.*success/s);
+  assert.match(await text('each'), /loop.*success.*each time.*inner.*success, 3 runs/s);
+  assert.match(await text('late'), /failure.*after first, each/s);
+  assert.match(await text('never'), /no run is recorded/);
+  assert.equal(await page.locator('#part-graph > ol > li').count(), 3);
+  assert.equal(await page.locator('#part-graph > ol > li:first-child > .step').count(), 2);
+  for (const width of [360, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth) <= 0, `${width} px`);
+  }
+  const found = await page.evaluate(`${axe}; axe.run().then((r) => r.violations.map((v) => v.id + ': ' + v.nodes[0].html.slice(0, 200)))`);
+  assert.deepEqual(found, []);
+  assert.deepEqual(reports, []);
 });
 
 test('parts follow what happens, and not under the hands of the user', async (t) => {

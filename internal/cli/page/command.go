@@ -57,7 +57,7 @@ func pageAction(c *cli.Context) error {
 	p := &Page{
 		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
 		log: env.Of(c).Log(), now: time.Now,
-		stored: func() bool { return storage.MayHold(o.Store) }, activity: b.Activity, asks: b, storeMark: b.Mark,
+		stored: func() bool { return storage.MayHold(o.Store) }, activity: b.Activity, asks: b, storeMark: b.Mark, definitions: b.Definitions,
 	}
 	p.live = newLive(p.log, p.mark)
 	p.routes()

@@ -36,7 +36,9 @@ type Page struct {
 	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
 	counts   counts // read by activity
 	asks     asker
-	live     *live // reads mark
+	// definitions returns the workflows that a task runs, by "workflow " and id.
+	definitions func(ctx context.Context, taskID string) (map[string]json.RawMessage, error)
+	live        *live // reads mark
 	// storeMark returns another text after each change of the store.
 	storeMark func(context.Context) (string, error)
 	version   string

@@ -36,6 +36,7 @@ func served(t *testing.T, call func(action string, arguments json.RawMessage) (j
 		},
 		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil }, asks: &asked{},
 	}
+	p.definitions = func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil }
 	p.live, p.storeMark = newLive(p.log, p.mark), func(context.Context) (string, error) { return "", nil }
 	t.Cleanup(p.live.close)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.ServeHTTP(w, r) }))
@@ -199,6 +200,11 @@ func TestForeignTextsStayTexts(t *testing.T) {
 	p.asks = &asked{open: []task.Question{hostileQuestion(), {Key: hostile, Method: hostile},
 		{Key: hostile, Method: callctx.MethodElicit, Params: ordered.MustJSON(result{"mode": "url", "url": hostile})},
 		{Key: hostile, Method: callctx.MethodElicit, Params: ordered.MustJSON(result{"requestedSchema": result{"type": hostile}})}}}
+	p.definitions = func(context.Context, string) (map[string]json.RawMessage, error) {
+		hostileStep := result{"stepId": hostile, "name": hostile, "type": hostile, "dependsOn": []string{hostile},
+			"config": result{"tool": hostile, "then": []result{{"stepId": hostile}}}}
+		return map[string]json.RawMessage{"workflow " + hostile: ordered.MustJSON(result{"steps": []result{hostileStep}})}, nil
+	}
 	fetch(t, browser, get(t, p.access.address()))
 	text := url.QueryEscape(hostile)
 	for _, path := range []string{
@@ -239,7 +245,7 @@ func TestForeignTextsStayTexts(t *testing.T) {
 // that hide or direct text outside of the values of forms.
 func checkHTML(t *testing.T, path, page string) {
 	t.Helper()
-	allowed := strings.Fields("html head meta title link script body a header strong nav span main h1 h2 h3 p form input button label " +
+	allowed := strings.Fields("html head meta title link script body a header strong nav span main h1 h2 h3 p ol form input button label " +
 		"select option table tbody tr th td br fieldset legend svg rect g pre code details summary textarea ul li section div")
 	document, err := html.Parse(strings.NewReader(page))
 	if err != nil {

@@ -321,6 +321,7 @@ type asking struct {
 type taskView struct {
 	Task      result
 	Questions []question
+	Graph     *graph // of its workflow; nil = it runs none
 }
 
 // task is a task with its input, which task.status gives only if it is named, and its open questions.
@@ -335,6 +336,9 @@ func (p *Page) task(r *http.Request) (any, error) {
 		return nil, err
 	}
 	v.Task["input"] = input["input"]
+	if v.Graph, err = p.graphOf(r.Context(), v.Task); err != nil {
+		return nil, err
+	}
 	if status, _ := v.Task["status"].(string); task.Final(status) {
 		return v, nil
 	}

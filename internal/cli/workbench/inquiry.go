@@ -46,3 +46,18 @@ func (b *Workbench) Questions(ctx context.Context, taskID string) (open []task.Q
 func (b *Workbench) Answer(ctx context.Context, taskID, key string, answer json.RawMessage) error {
 	return b.tasks.Answer(ctx, taskID, map[string]json.RawMessage{key: answer})
 }
+
+// Definitions returns the agents and workflows that a task runs, by kind and id, as they were when it was
+// submitted. It is empty for other tasks. It asks for no right: callers may have read the task by
+// task.status.
+func (b *Workbench) Definitions(ctx context.Context, taskID string) (map[string]json.RawMessage, error) {
+	db, err := b.store.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, _, err := db.Task().Get(ctx, taskID)
+	if err != nil {
+		return nil, err
+	}
+	return task.Pins(t.Definition)
+}
