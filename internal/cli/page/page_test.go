@@ -276,6 +276,12 @@ func checkHTML(t *testing.T, path, page string) {
 	}
 }
 
+// utc returns a time of 2026-03-01 of this machine's zone as actions take it.
+func utc(clock string) string {
+	t, _ := time.ParseInLocation(time.DateTime, "2026-03-01 "+clock, time.Local)
+	return t.UTC().Format(time.RFC3339)
+}
+
 // TestViewsAskForWhatTheFormsHave calls each list with filters, and each form with its fields.
 func TestViewsAskForWhatTheFormsHave(t *testing.T) {
 	var action, arguments string
@@ -287,6 +293,8 @@ func TestViewsAskForWhatTheFormsHave(t *testing.T) {
 	for path, want := range map[string]string{
 		"/calls?label=memory.&status=failure&caller=+": `trace.list {"include_fields":["traces","traces.caller",` +
 			`"total","nextCursor"],"label":"memory.","limit":50,"status":"failure"}`,
+		"/calls?minDurationMs=250&since=2026-03-01T12:30&until=2026-03-01T12:30:05": `trace.list {"include_fields":["traces","traces.caller",` +
+			`"total","nextCursor"],"limit":50,"minDurationMs":250,"since":"` + utc("12:30:00") + `","until":"` + utc("12:30:05") + `"}`,
 		"/notes?prefix=a&cursor=c": `memory.list {"cursor":"c","limit":50,"order":"newest","prefix":"a"}`,
 		"/notes?query=words":       `memory.search {"limit":50,"query":"words"}`,
 		"/sessions?status=active":  `session.list {"limit":50,"status":"active"}`,
@@ -314,6 +322,12 @@ func TestViewsAskForWhatTheFormsHave(t *testing.T) {
 		fetch(t, browser, post(t, base+"/do/"+form.action, values))
 		if got := action + " " + arguments; got != form.want {
 			t.Errorf("the form %s?%s called %s, want %s", form.action, form.fields, got, form.want)
+		}
+	}
+	for _, path := range []string{"/calls?minDurationMs=1s", "/calls?since=noon", "/calls?until=2026-02-30T10:00"} {
+		action = ""
+		if status, text := fetch(t, browser, get(t, base+path)); status != http.StatusConflict || action != "" {
+			t.Errorf("GET %s: %d, called %q: %s", path, status, action, text)
 		}
 	}
 	action = ""
