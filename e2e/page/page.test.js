@@ -204,6 +204,7 @@ test('the question of a task is answered', async (t) => {
   await page.click('button:has-text("answer")');
   assert.match(await page.textContent('.field .bad'), /many must be 1 to 9, got 12/);
   assert.equal(await page.inputValue('select >> nth=0'), '"plum"');
+  if (process.env.PAGE_SCREENSHOTS) await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, 'page-question-light.png') });
   const found = await page.evaluate(`${axe}; axe.run().then((r) => r.violations.map((v) => v.id + ': ' + v.nodes[0].html.slice(0, 200)))`);
   assert.deepEqual(found, []);
   await page.fill('label:has-text("How many") input', '3');
