@@ -1,6 +1,11 @@
 // Package page serves the user's page: the cost of tools, the state of servers, and recorded calls. It calls
 // actions with the user's rights. For changes that are no actions, such as approving tools, it calls the
-// functions behind the commands.
+// functions behind the commands; questions of tasks are answered as their client answers them.
+//
+// The server writes every view as a whole. A script of the page only loads a view again and replaces the parts
+// that differ, so there is one way to write each part, and the page works without the script. It learns of
+// changes by marks of the store and the files, which cost less than a query: other processes send no
+// notifications, and need not know of the page.
 package page
 
 import (
