@@ -468,6 +468,17 @@ func (g *Gateway) Approve(server string, tools ...HeldTool) ([]string, error) {
 	return l.approve(tools)
 }
 
+// Reject remembers that the user has rejected held tools of a server, as returned by [Gateway.HeldTools]. They stay held
+// back, and can still be approved; a later change of one waits for the user again. If one of them has changed since, it
+// fails and rejects nothing. It returns the names of the tools.
+func (g *Gateway) Reject(server string, tools ...HeldTool) ([]string, error) {
+	l, err := g.link(server)
+	if err != nil {
+		return nil, err
+	}
+	return l.reject(tools)
+}
+
 // Plan returns the plan for a server's tools; false if the server is unknown or never listed any.
 func (g *Gateway) Plan(server string) (fold.Plan, bool) {
 	for _, l := range g.links {

@@ -198,6 +198,9 @@ func (k *record) read(tools []json.RawMessage, digest func(definition) string) {
 	}
 }
 
+// rejects reports whether the user has rejected a definition.
+func (k record) rejects(d definition) bool { return k.Rejected[d.Name] == d.digest }
+
 // heldTool is a tool that waits for approval.
 type heldTool struct{ Name, why string }
 
@@ -210,6 +213,8 @@ func (k record) heldTools() []heldTool {
 			name = "its title and instructions"
 		}
 		switch accepted, ok := k.Accepted[d.Name]; {
+		case accepted != d.digest && k.rejects(d):
+			list = append(list, heldTool{name, "rejected by the user"})
 		case !ok:
 			list = append(list, heldTool{name, "new"})
 		case accepted != d.digest:
@@ -324,11 +329,10 @@ func (l *link) accept(tools []HeldTool) (approved []string, err error) {
 	for name, digest := range k.Accepted {
 		accepted[name] = digest
 	}
-	current := k.pins()
+	if err := l.asShown(k, tools); err != nil {
+		return nil, err
+	}
 	for _, h := range tools {
-		if !slices.ContainsFunc(current, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
-			return nil, fmt.Errorf("the server %s has changed %q since it was shown: review it again", l.Name, h.Name)
-		}
 		if accepted[h.Name] != h.digest {
 			accepted[h.Name] = h.digest
 			approved = append(approved, h.Name)
@@ -340,6 +344,41 @@ func (l *link) accept(tools []HeldTool) (approved []string, err error) {
 		return nil, err
 	}
 	return approved, nil
+}
+
+// reject remembers that the user has rejected held tools as they were shown, and returns their names.
+func (l *link) reject(tools []HeldTool) (rejected []string, err error) {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	k := l.latest()
+	if err := l.asShown(k, tools); err != nil {
+		return nil, err
+	}
+	all := digests{}
+	maps.Copy(all, k.Rejected)
+	for _, h := range tools {
+		if k.Accepted[h.Name] == h.digest {
+			return nil, fmt.Errorf("%q of the server %s is not held back any more", h.Name, l.Name)
+		}
+		all[h.Name] = h.digest
+		rejected = append(rejected, h.Name)
+	}
+	k.Rejected = all
+	if err := l.adopt(l.gateway.life, k); err != nil {
+		return nil, err
+	}
+	return rejected, nil
+}
+
+// asShown fails if the server has changed one of the tools since they were shown.
+func (l *link) asShown(k record, tools []HeldTool) error {
+	listed := k.pins()
+	for _, h := range tools {
+		if !slices.ContainsFunc(listed, func(d definition) bool { return d.Name == h.Name && d.digest == h.digest }) {
+			return fmt.Errorf("the server %s has changed %q since it was shown: review it again", l.Name, h.Name)
+		}
+	}
+	return nil
 }
 
 // offers reports whether a tool with this digest is listed and accepted.

@@ -156,7 +156,7 @@ func TestPinned(t *testing.T) {
 	}
 	held, err := g.HeldTools("s")
 	if err != nil || string(held[0].Was) != `{"title":"T","instructions":"I"}` || string(held[0].Now) != `{"title":"","instructions":""}` {
-		t.Errorf("%s, %v", held, err)
+		t.Errorf("%v, %v", held, err)
 	}
 	list("again", "I", tool)
 	if taken, err := g.Approve("s", held...); err == nil || len(taken) > 0 || heldBack(t, g, "s") != "~" {
@@ -168,6 +168,85 @@ func TestPinned(t *testing.T) {
 	}
 	if _, err := g.Approve("s", now...); err != nil || heldBack(t, g, "s") != "" {
 		t.Errorf("approved: held back %q, %v", heldBack(t, g, "s"), err)
+	}
+}
+
+// What the user rejects stays held back, over restarts too, until it is approved. A later change waits again.
+func TestRejected(t *testing.T) {
+	t.Parallel()
+	tool := func(name, text string) json.RawMessage {
+		return json.RawMessage(`{"name":"` + name + `","description":"` + text + `","inputSchema":{"type":"object"}}`)
+	}
+	dir, answer := t.TempDir(), &upstream.Answer{Tools: []json.RawMessage{tool("get", "A."), tool("set", "A.")}}
+	open := func() *gateway.Gateway {
+		return lister(t, dir, map[string]*upstream.Answer{"s": answer}, gateway.Upstream{Name: "s"})
+	}
+	list := func(g *gateway.Gateway, text string) []gateway.HeldTool {
+		t.Helper()
+		answer.Tools = []json.RawMessage{tool("get", "A."), tool("set", text), tool("new", text)}
+		refresh(t, g, "s")
+		held, err := g.HeldTools("s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return held
+	}
+	rejected := func(g *gateway.Gateway, want string) {
+		t.Helper()
+		held, err := g.HeldTools("s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := []string{}
+		for _, h := range held {
+			if h.Rejected {
+				names = append(names, h.Name)
+			}
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("rejected are %q, want %q", got, want)
+		}
+	}
+	g := open()
+	refresh(t, g, "s")
+	first := list(g, "B.")
+	rejected(g, "")
+	second := list(g, "C.")
+	if names, err := g.Reject("s", first...); err == nil || names != nil {
+		t.Errorf("rejected %v, which has changed since it was shown", names)
+	}
+	rejected(g, "")
+	if names, err := g.Reject("s", second...); err != nil || strings.Join(names, " ") != "set new" {
+		t.Errorf("rejected %v, %v", names, err)
+	}
+	rejected(g, "set new")
+	if trouble := g.Trouble()["s"]; !strings.Contains(trouble, "set (rejected by the user), new (rejected by the user)") {
+		t.Errorf("the trouble is %q", trouble)
+	}
+	if err := g.Withheld("s.set", nil); err == nil || !strings.Contains(err.Message, "the user has rejected it") {
+		t.Errorf("a call of a rejected tool is refused by %v", err)
+	}
+	g.Close()
+	g = open()
+	rejected(g, "set new")
+	list(g, "D.")
+	rejected(g, "")
+	list(g, "C.")
+	rejected(g, "set new")
+	if heldBack(t, g, "s") != "set new" {
+		t.Errorf("held back are %q", heldBack(t, g, "s"))
+	}
+	if names, err := g.Approve("s", second[0]); err != nil || strings.Join(names, " ") != "set" {
+		t.Errorf("approved %v, %v", names, err)
+	}
+	rejected(g, "new")
+	if _, err := g.Reject("s", second[0]); err == nil || !strings.Contains(err.Error(), "not held back") {
+		t.Errorf("rejecting an approved tool: %v", err)
+	}
+	list(g, "D.")
+	list(g, "C.")
+	if heldBack(t, g, "s") != "new" {
+		t.Errorf("an approved tool is held back: %q", heldBack(t, g, "s"))
 	}
 }
 
@@ -198,7 +277,7 @@ func TestOtherArguments(t *testing.T) {
 		refresh(t, g, "s")
 		held, err := g.HeldTools("s")
 		if heldBack(t, g, "s") != "set new" || err != nil || string(held[0].Was) != string(tool("set", "A.")) || held[1].Was != nil {
-			t.Errorf("%+v has held back %s, %v", server, held, err)
+			t.Errorf("%+v has held back %v, %v", server, held, err)
 		}
 		if now, _ := g.Plan("s"); len(before.Families) == 0 || now.Families[0].Name != before.Families[0].Name {
 			t.Errorf("%+v is folded as %v", server, now)

@@ -36,6 +36,9 @@ type record struct {
 	Sum          string            `json:"sum,omitempty"`         // digest of the bytes after the line; empty in files of older versions
 	Accepted     digests           `json:"accepted"`              // digests that the user has accepted, see [record.pins]
 
+	// Rejected holds digests that the user has rejected, by name. Definitions with them stay held back.
+	Rejected digests `json:"rejected,omitempty"`
+
 	// Differing holds the digests of definitions that differ from the accepted ones, so that a start
 	// computes no digests. It is nil in files of versions without it.
 	Differing digests `json:"differing"`
@@ -204,7 +207,7 @@ func (k record) of(source string) record {
 	if k.Source == source {
 		return k
 	}
-	return record{Source: source, Accepted: k.Accepted, Before: k.acceptedTools(), Plan: k.Plan, New: k.New}
+	return record{Source: source, Accepted: k.Accepted, Rejected: k.Rejected, Before: k.acceptedTools(), Plan: k.Plan, New: k.New}
 }
 
 // encode returns the content of the record's file.
@@ -352,6 +355,15 @@ func (l *link) newContent(k *record) ([]byte, error) {
 		if k.Accepted[d.Name] != d.digest {
 			k.Differing[d.Name] = d.digest
 		}
+	}
+	rejected := digests{}
+	for name, digest := range k.Rejected {
+		if k.Accepted[name] != digest {
+			rejected[name] = digest
+		}
+	}
+	if k.Rejected = rejected; len(rejected) == 0 {
+		k.Rejected = nil
 	}
 	l.mu.Lock()
 	before, writeFault := l.record, l.writeFault

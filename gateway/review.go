@@ -30,6 +30,8 @@ type HeldTool struct {
 	Was   json.RawMessage // accepted definition; nil for a new tool
 	Flags []string        // suspicious texts for the user to look at
 
+	Rejected bool // the user has rejected this definition
+
 	digest string // of Now
 }
 
@@ -43,7 +45,7 @@ func DigestOf(tools []HeldTool) string {
 	return sumOf(ordered.MustJSON(shown))[:32]
 }
 
-// HeldTools lists the tools of a server that wait for approval.
+// HeldTools lists the tools of a server that wait for approval, also those that the user has rejected.
 func (g *Gateway) HeldTools(server string) ([]HeldTool, error) {
 	l, err := g.link(server)
 	if err != nil {
@@ -58,7 +60,9 @@ func (g *Gateway) HeldTools(server string) ([]HeldTool, error) {
 	var list []HeldTool
 	for _, d := range l.record.pins() {
 		if l.record.Accepted[d.Name] != d.digest {
-			list = append(list, HeldTool{d.Name, d.raw, l.record.Before[d.Name], flags(d, others), d.digest})
+			list = append(list, HeldTool{
+				Name: d.Name, Now: d.raw, Was: l.record.Before[d.Name], Flags: flags(d, others), Rejected: l.record.rejects(d), digest: d.digest,
+			})
 		}
 	}
 	return list, nil
@@ -84,6 +88,9 @@ func (g *Gateway) Withheld(name string, within *toolfold.Rights) *toolfold.Error
 		case at < 0:
 			return toolfold.Errorf(toolfold.UpstreamError, "%s: the server %s no longer lists it", shorten.Quoted(name), l.Name).
 				WithHint("use tools.find to find another tool")
+		case k.Accepted[tool] != k.definitions[at].digest && k.rejects(k.definitions[at]):
+			return toolfold.Errorf(toolfold.UpstreamError, "%s is held back: the user has rejected it as the server %s lists it",
+				shorten.Quoted(name), l.Name).WithHint("use tools.find to find another tool")
 		case k.Accepted[tool] != k.definitions[at].digest:
 			did := "has added it"
 			if k.Accepted[tool] != "" {

@@ -149,7 +149,7 @@ func TestReviewedElsewhere(t *testing.T) {
 	held, err := other.HeldTools("srv")
 	if err != nil || len(held) != 1 || held[0].Name != "get_a" || !strings.Contains(string(held[0].Was), `"A. `) ||
 		!strings.Contains(string(held[0].Now), `"B. `) {
-		t.Fatalf("held %s, %v", held, err)
+		t.Fatalf("held %v, %v", held, err)
 	}
 	if err := serving.Refresh(t.Context(), "srv"); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,7 @@
 // and what a user does there. PAGE_SCREENSHOTS names a folder for pictures of the views.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -10,13 +10,26 @@ import { fileURLToPath } from 'node:url';
 
 import { chromium } from 'playwright-core';
 
-import { httpFor, Place, run, start } from '../lib/server.js';
+import { httpFor, Place, run, start, startHTTP } from '../lib/server.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const require = createRequire(import.meta.url);
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const hostile = '<script>alert(1)</script><img src=x onerror=alert(1)>"\' \u001b[31m\u202e' + 'long'.repeat(2500);
 const program = (name) => join(dirname(require.resolve(`@modelcontextprotocol/${name}/package.json`)), 'dist/index.js');
+
+const drawn = `
+name: Drawn
+steps:
+  - {stepId: first, type: tool, config: {tool: memory.stats}}
+  - stepId: each
+    type: loop
+    config:
+      items: "[1, 2, 3]"
+      steps: [{stepId: inner, type: tool, config: {tool: memory.stats}}]
+  - {stepId: late, type: tool, dependsOn: [first, each], config: {tool: session.status, arguments: {sessionId: 00000000-0000-4000-8000-000000000000}}}
+  - {stepId: never, type: tool, dependsOn: [late], config: {tool: memory.stats}}
+`;
 
 let place, browser, running, link, tools;
 
@@ -43,12 +56,14 @@ before(async () => {
   place.env.TOOLFOLD_STORE = place.store;
   tools = join(place.dir, 'tools.json');
   const tool = (name, description) => ({ name, description, inputSchema: { type: 'object', properties: { path: { type: 'string' } } } });
-  writeFileSync(tools, JSON.stringify([tool('read_item', 'Read an item.'), tool('write_item', 'Write an item.')]));
+  const asks = tool('ask_item', 'Ask for an item.');
+  writeFileSync(tools, JSON.stringify([tool('read_item', 'Read an item.'), tool('write_item', 'Write an item.'), asks]));
   await toolfold('upstream', 'add', 'changing', '--', process.execPath, join(here, 'server.js'), tools);
   await toolfold('upstream', 'add', 'everything', '--', process.execPath, program('server-everything'));
   await toolfold('upstream', 'add', 'memories', '--', process.execPath, program('server-memory'));
   await toolfold('upstream', 'sets', 'work', 'changing', 'memories');
-  writeFileSync(tools, JSON.stringify([tool('read_item', `Read an item. ${hostile}`), tool('write_item', 'Write an item.'), tool('drop_item', 'Drop it.')]));
+  writeFileSync(tools, JSON.stringify([tool('read_item', `Read an item. ${hostile}`), tool('write_item', 'Write an item.'),
+    tool('drop_item', 'Drop it.'), asks]));
   await toolfold('upstream', 'check', 'changing');
   await toolfold('upstream', 'add', 'broken', '--', 'false');
   await call('memory.store', { key: 'plan', value: { steps: ['one', 'two'] } });
@@ -126,7 +141,7 @@ test('each view, at two widths and in both colour schemes', async (t) => {
   assert.deepEqual(reports.filter((line) => !line.includes('404')), []);
 });
 
-test('a held tool is approved, and the server switched off and on', async (t) => {
+test('held tools are rejected and approved, and the server switched off and on', async (t) => {
   const { page, reports, at } = await tab(t);
   await page.goto(at('/'));
   await page.click('text=changing');
@@ -135,6 +150,10 @@ test('a held tool is approved, and the server switched off and on', async (t) =>
   assert.equal(await page.locator('button:has-text("approve drop_item")').count(), 0);
   assert.equal(await page.locator('button:has-text("approve read_item")').count(), 1);
   assert.match((await toolfold('upstream', 'approve', 'changing', '--dry-run')).stdout, /changed {2}read_item/);
+  await page.click('button:has-text("reject read_item")');
+  assert.match(await page.textContent('h3:has-text("read_item")'), /changed, rejected/);
+  assert.equal(await page.locator('button:has-text("reject read_item")').count(), 0);
+  assert.match((await toolfold('upstream', 'approve', 'changing', '--dry-run')).stdout, /rejected read_item/);
   await page.click('button:has-text("disable")');
   await page.click('button:has-text("enable")');
   assert.equal(await page.locator('button:has-text("disable")').count(), 1);
@@ -151,7 +170,7 @@ test('a note is edited, deleted and restored, a task cancelled and retried', asy
   assert.deepEqual((await call('memory.get', { key: 'plan' })).value, { steps: ['four'] });
   await page.click('button:has-text("delete")');
   assert.match(await page.textContent('main'), /There is no such note now/);
-  await page.click('button:has-text("restore") >> nth=0');
+  await page.click('button:has-text("undo the deletion")');
   assert.deepEqual((await call('memory.get', { key: 'plan' })).value, { steps: ['four'] });
   await page.goto(at('/tasks?status=pending'));
   await page.click('text=Nightly figures');
@@ -159,6 +178,149 @@ test('a note is edited, deleted and restored, a task cancelled and retried', asy
   await page.goto(at('/tasks?status=cancelled'));
   assert.match(await page.textContent('main'), /Nightly figures/);
   assert.deepEqual(reports, []);
+});
+
+/** Sends a request of a client that takes tasks and asks its user. */
+async function request(url, method, name, params) {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'toolfold-e2e', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
+  };
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', 'Mcp-Protocol-Version': '2026-07-28',
+      'Mcp-Method': method, 'Mcp-Name': name,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
+  });
+  const answer = await response.json();
+  assert.ok(answer.result, JSON.stringify(answer));
+  return answer.result;
+}
+
+test('the question of a task is answered', async (t) => {
+  const server = await startHTTP(place);
+  t.after(() => server.stop());
+  const taken = await request(server.url, 'tools/call', 'tool_call', { name: 'tool_call', arguments: { name: 'changing.ask_item' } });
+  assert.equal(taken.resultType, 'task', JSON.stringify(taken));
+  const { page, reports, at } = await tab(t);
+  await page.goto(at('/'));
+  await page.click('li:has-text("has 1 question for you") a');
+  assert.match(await page.textContent('.asked'), /changing asks: Which fruit/);
+  await page.selectOption('select >> nth=0', { label: 'Plum' });
+  await page.fill('label:has-text("How many") input', '12');
+  await page.click('button:has-text("answer")');
+  assert.match(await page.textContent('.field .bad'), /many must be 1 to 9, got 12/);
+  assert.equal(await page.inputValue('select >> nth=0'), '"plum"');
+  if (process.env.PAGE_SCREENSHOTS) await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, 'page-question-light.png') });
+  const found = await page.evaluate(`${axe}; axe.run().then((r) => r.violations.map((v) => v.id + ': ' + v.nodes[0].html.slice(0, 200)))`);
+  assert.deepEqual(found, []);
+  await page.fill('label:has-text("How many") input', '3');
+  await page.click('button:has-text("answer")');
+  assert.equal(await page.locator('text=Questions for you').count(), 0);
+  const done = await call('task.wait', { taskId: taken.taskId, timeoutMs: 50_000 });
+  assert.match(JSON.stringify(done), /answered .*accept.*plum.*3/);
+  assert.deepEqual(reports.filter((line) => !line.includes('422')), []);
+});
+
+test('the workflow of a task is drawn, with its states', async (t) => {
+  const workflows = join(place.workspace, '.toolfold', 'workflows');
+  mkdirSync(workflows, { recursive: true });
+  writeFileSync(join(workflows, 'drawn.yaml'), drawn);
+  const server = await startHTTP(place);
+  t.after(() => server.stop());
+  const submit = { action: 'submit', name: 'Draw', workflowId: 'drawn', input: {} };
+  const { content } = await request(server.url, 'tools/call', 'task', { name: 'task', arguments: submit });
+  const { taskId } = JSON.parse(content[0].text);
+  const { page, reports, at } = await tab(t);
+  await page.goto(at(`/tasks/${taskId}`));
+  const text = (id) => page.locator(`.step:has(> strong:text-is("${id}"))`).first().textContent();
+  await page.locator('.step.failed:has(> strong:text-is("late"))').waitFor(); // the page follows the run
+  assert.match(await text('first'), /memory\.stats.*success/s);
+  assert.match(await text('each'), /loop.*success.*each time.*inner.*success, 3 runs/s);
+  assert.match(await text('late'), /failure.*after first, each/s);
+  assert.match(await text('never'), /no run is recorded/);
+  assert.equal(await page.locator('#part-graph > ol > li').count(), 3);
+  assert.equal(await page.locator('#part-graph > ol > li:first-child > .step').count(), 2);
+  for (const width of [360, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth) <= 0, `${width} px`);
+  }
+  const found = await page.evaluate(`${axe}; axe.run().then((r) => r.violations.map((v) => v.id + ': ' + v.nodes[0].html.slice(0, 200)))`);
+  assert.deepEqual(found, []);
+  assert.deepEqual(reports, []);
+});
+
+test('parts follow what happens, and not under the hands of the user', async (t) => {
+  const { page, reports, at } = await tab(t);
+  await page.goto(at('/calls'));
+  const loaded = () => page.waitForResponse((response) => response.request().resourceType() === 'fetch');
+  const began = async (label) => page.locator(`#part-calls td:has-text("${label}")`).first().waitFor();
+  await call('memory.list', { prefix: 'followed' });
+  await began('memory.list');
+
+  // Focus in a part keeps it; the filter form is in no part.
+  await page.focus('#part-calls .wide');
+  await Promise.all([loaded(), call('memory.stats', {})]);
+  await page.evaluate(() => new Promise((done) => { setTimeout(done); }));
+  assert.equal(await page.locator('#part-calls td:has-text("memory.stats")').count(), 0);
+  await page.fill('input[name="caller"]', 'typed'); // the focus leaves the part
+  await began('memory.stats');
+  assert.equal(await page.inputValue('input[name="caller"]'), 'typed');
+
+  // Rows with buttons stay under the pointer.
+  await page.goto(at('/tasks'));
+  await page.hover('#part-tasks button >> nth=0');
+  const later = { name: 'Under the pointer', input: { tool: 'memory.stats', arguments: {} }, scheduledAt: '2099-01-01T00:00:00Z' };
+  await Promise.all([loaded(), call('task.submit', later)]);
+  await page.evaluate(() => new Promise((done) => { setTimeout(done); }));
+  assert.equal(await page.locator('td:has-text("Under the pointer")').count(), 0);
+  await page.hover('h1');
+  await page.locator('td:has-text("Under the pointer")').waitFor();
+
+  // What is held back is never replaced: a line tells of changes.
+  await page.goto(at('/servers/changing'));
+  const held = await page.innerHTML('#held');
+  const list = JSON.parse(readFileSync(tools, 'utf8'));
+  writeFileSync(tools, JSON.stringify([...list, { name: 'late_item', description: 'Late.', inputSchema: { type: 'object' } }]));
+  await toolfold('upstream', 'check', 'changing');
+  await page.locator('#held-news').waitFor();
+  assert.equal(await page.innerHTML('#held'), held);
+  await page.click('#held-news a');
+  await page.locator('h3:has-text("late_item")').waitFor();
+
+  // A hidden page has no stream, and is brought up to date when it is seen again.
+  const streams = () => page.evaluate(() => typeof source === 'undefined' || source === undefined ? 0 : 1);
+  assert.equal(await streams(), 1);
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  assert.equal(await streams(), 0);
+  await Promise.all([loaded(), page.evaluate(() => {
+    delete document.hidden;
+    document.dispatchEvent(new Event('visibilitychange'));
+  })]);
+  assert.equal(await streams(), 1);
+
+  // When the command ends, the page stays, and tells that it is old.
+  assert.deepEqual(reports, []);
+  running.kill('SIGTERM');
+  await page.locator('#gone').waitFor({ timeout: 60_000 });
+  assert.match(await page.textContent('h1'), /changing/);
+});
+
+test('the page is whole without scripts', async (t) => {
+  link = await openPage();
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  t.after(() => context.close());
+  const page = await context.newPage();
+  await page.goto(link);
+  for (const text of ['Needs you', 'Tokens of the list', 'memory.search']) assert.match(await page.textContent('main'), new RegExp(text));
+  await page.click('nav >> text=tasks');
+  assert.match(await page.textContent('main'), /Nightly figures/);
 });
 
 test('the keyboard reaches everything', async (t) => {

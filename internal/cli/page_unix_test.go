@@ -121,6 +121,13 @@ func TestPageApprovesAndSwitches(t *testing.T) {
 	page = b.get("/servers/small", http.StatusOK)
 	b.shows(page, "Get an item of one.", "Get an item of two.")
 	b.shows(b.press(page, "approve get_item", url.Values{"digest": {strings.Repeat("0", 32)}}, http.StatusConflict), "nothing is approved")
+	b.shows(b.press(page, "reject get_item", url.Values{"digest": {strings.Repeat("0", 32)}}, http.StatusConflict), "nothing is rejected")
+	page = b.press(page, "reject get_item", nil, http.StatusOK)
+	b.shows(page, "changed, rejected", "Get an item of two.")
+	if strings.Contains(page, "reject get_item") {
+		t.Errorf("the rejected tool can be rejected again: %s", page)
+	}
+	b.shows(b.get("/", http.StatusOK), "has tools that are held back</span>: title and instructions, two_only\n")
 	page = b.press(page, "approve get_item", nil, http.StatusOK)
 	if strings.Contains(page, "approve get_item") {
 		t.Errorf("the approved tool is still held back: %s", page)
@@ -172,8 +179,8 @@ func TestPageOfNotesAndTasks(t *testing.T) {
 		t.Errorf("the note is %v after the edit", got)
 	}
 	page = b.press(page, "delete", nil, http.StatusOK)
-	b.shows(page, "There is no such note now")
-	page = b.press(page, "restore", nil, http.StatusOK)
+	b.shows(page, "There is no such note now", "It was deleted")
+	page = b.press(page, "undo the deletion", nil, http.StatusOK)
 	if got := call("memory.get", "key=plan/<b>"); got["value"] != "the second\ntext" {
 		t.Errorf("the note is %v after delete and restore; the page: %s", got, page)
 	}
@@ -214,7 +221,7 @@ func TestPageOfNotesAndTasks(t *testing.T) {
 	}
 	page = b.get("/note?key=theirs&namespace=default&workspace=other", http.StatusOK)
 	b.shows(page, "There is no such note now", "Earlier versions")
-	if strings.Contains(page, "memory.restore") {
+	if strings.Contains(page, "memory.restore") || strings.Contains(page, "undo the deletion") {
 		t.Errorf("the note of another workspace can be restored here: %s", page)
 	}
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -34,4 +35,20 @@ func (db *DB) Activity(ctx context.Context, since, now time.Time) ([]Activity, e
 			a.Total, a.Longest = time.Duration(total)*time.Microsecond, time.Duration(longest)*time.Microsecond
 			return a, err
 		})
+}
+
+// Inquiry is an open task whose questions a person can answer.
+type Inquiry struct {
+	TaskID    string
+	Name      string
+	Questions int       // without an answer
+	AskedAt   time.Time // of the oldest of these
+}
+
+// Inquiries lists the open tasks that wait for an answer of a person, longest wait first.
+func (db *DB) Inquiries(ctx context.Context, limit int) ([]Inquiry, error) {
+	return all(ctx, db.reader(), sqlf(`SELECT t.id, t.name, count(*), min(q.asked_at) FROM task_questions q JOIN tasks t ON t.id = q.task_id
+		WHERE q.answer IS NULL AND q.method = ? AND `+openTasks+`
+		GROUP BY t.id, t.name ORDER BY min(q.asked_at), t.id LIMIT ?`, callctx.MethodElicit, limit),
+		into(func(i *Inquiry) []any { return []any{&i.TaskID, &i.Name, &i.Questions, micros{&i.AskedAt}} }))
 }

@@ -43,6 +43,7 @@ var postgresDialect = dialect{
 	share:        ` FOR SHARE`,
 	lockNoKey:    ` FOR NO KEY UPDATE`,
 	lock:         ` FOR UPDATE`,
+	mark:         `SELECT pg_current_snapshot()::text`,
 	jobWorker:    `attempted_by[cardinality(attempted_by)]`,
 	migrateQueue: queue.MigratePostgres,
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/toolfold/toolfold"
@@ -52,7 +53,8 @@ type listing struct {
 }
 
 var (
-	callsListing = listing{"trace.list", []string{"label", "status", "caller", "workspace", "error", "taskId", "sessionId"},
+	callsListing = listing{"trace.list",
+		[]string{"label", "status", "caller", "workspace", "error", "minDurationMs", "since", "until", "taskId", "sessionId"},
 		result{"include_fields": []string{"traces", "traces.caller", "total", "nextCursor"}}}
 	tasksListing    = listing{"task.list", []string{"status", "queueId", "scheduleId"}, nil}
 	notesListing    = listing{"memory.list", []string{"prefix", "namespace", "workspace"}, result{"order": "newest"}}
@@ -71,9 +73,9 @@ func (p *Page) list(r *http.Request, l listing) (v list, err error) {
 		if text == "" {
 			continue
 		}
-		v.Filter[name], arguments[name] = text, text
-		if name == "status" && l.action == tasksListing.action {
-			arguments[name] = []string{text} // task.list takes several
+		v.Filter[name] = text
+		if arguments[name], err = l.argument(name, text); err != nil {
+			return v, conflict{err}
 		}
 	}
 	if !p.stored() {
@@ -88,6 +90,33 @@ func (p *Page) list(r *http.Request, l listing) (v list, err error) {
 	}
 	return v, nil
 }
+
+// argument returns the argument for a filter.
+func (l listing) argument(name, text string) (any, error) {
+	switch name {
+	case "status":
+		if l.action == tasksListing.action {
+			return []string{text}, nil // task.list takes several
+		}
+	case "minDurationMs":
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("the least duration must be a whole number of milliseconds, got %q", text)
+		}
+		return n, nil
+	case "since", "until":
+		for _, layout := range []string{localMinute, localMinute + ":05"} {
+			if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+				return t.UTC().Format(time.RFC3339), nil
+			}
+		}
+		return nil, fmt.Errorf("%s must be a time such as %s, got %q", name, localMinute, text)
+	}
+	return text, nil
+}
+
+// localMinute is how browsers send a time of this machine's zone.
+const localMinute = "2006-01-02T15:04"
 
 func (p *Page) calls(r *http.Request) (any, error)    { return p.list(r, callsListing) }
 func (p *Page) sessions(r *http.Request) (any, error) { return p.list(r, sessionsListing) }
@@ -287,18 +316,6 @@ func local(path string) string {
 		return "/"
 	}
 	return path
-}
-
-// task is a task with its input, which task.status gives only if it is named.
-func (p *Page) task(r *http.Request) (any, error) {
-	data, err := p.one("task.status", "taskId", 0)(r)
-	if err != nil {
-		return nil, err
-	}
-	task := data.(result)
-	input, err := p.ask(r.Context(), "task.status", result{"taskId": r.PathValue("id"), "include_fields": []string{"input"}})
-	task["input"] = input["input"]
-	return task, err
 }
 
 // members returns the names and values of a result, sorted, that are not objects or lists. Times are of this

@@ -56,8 +56,9 @@ func pageAction(c *cli.Context) error {
 	p := &Page{
 		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
 		log: env.Of(c).Log(), now: time.Now,
-		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity,
+		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity, asks: b, storeMark: b.Mark, definitions: b.Definitions,
 	}
+	p.live = newLive(p.log, p.mark)
 	p.routes()
 	defer p.machine.close()
 	ctx, done := env.UntilSignal(c, env.StopGrace)
@@ -68,7 +69,11 @@ func pageAction(c *cli.Context) error {
 		env.Browse(p.access.address())
 	}
 	web := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
-	go func() { <-ctx.Done(); _ = web.Close() }()
+	go func() {
+		<-ctx.Done()
+		p.live.close() // streams would last as long as the browser
+		_ = web.Close()
+	}()
 	if err := web.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the page: %w", err)
 	}
@@ -80,6 +85,7 @@ func ofPage(o *settings.Options) *settings.Options {
 	own := *o
 	own.Tier = toolfold.Extended.String() // the page reads with every action of the user
 	own.TraceCalls = false                // its own calls are not what the user's agents called
+	own.Worker = false
 	return &own
 }
 

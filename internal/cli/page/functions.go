@@ -33,6 +33,7 @@ var functions = template.FuncMap{
 	"moment":     moment,
 	"button":     buttonOf,
 	"members":    members,
+	"question":   func(token string, task any, q question) asking { return asking{q, token, shown(task)} },
 	"query":      query,
 	"json":       encoded,
 	"span":       func(d time.Duration) string { return length(float64(d) / float64(time.Millisecond)) },

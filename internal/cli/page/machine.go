@@ -61,6 +61,11 @@ type server struct {
 	Families []*toolfold.Family
 }
 
+// Waiting lists the held tools that the user has not rejected.
+func (s server) Waiting() []gateway.HeldTool {
+	return slices.DeleteFunc(slices.Clone(s.Held), func(h gateway.HeldTool) bool { return h.Rejected })
+}
+
 // use calls do with the present state and the gateway that it was read from, one call at a time.
 func (m *machine) use(do func(*state, *settings.Options, *gateway.Gateway) error) error {
 	m.mu.Lock()

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/toolfold/toolfold/doctor"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/tools/task"
 )
 
@@ -91,17 +93,17 @@ func (p *Page) overview(r *http.Request) (any, error) {
 	}
 	for _, server := range s.Servers {
 		path := "/servers/" + url.PathEscape(server.Name)
-		if len(server.Held) > 0 && server.State != stateOff {
-			o.Attention = append(o.Attention, attention{path, server.Name, "has tools that are held back", heldNames(server.Held), false})
+		if waiting := server.Waiting(); len(waiting) > 0 && server.State != stateOff {
+			o.Attention = append(o.Attention, attention{path, server.Name, "has tools that are held back", heldNames(waiting), false})
 		}
 		if server.State == stateFails || server.State == stateUnknown {
 			o.Attention = append(o.Attention, attention{path, server.Name, server.State, server.Problem, server.State == stateFails})
 		}
 	}
-	now := p.now().UTC().Truncate(time.Hour)
+	now := p.now().UTC()
 	var counts []storage.Activity
 	if p.stored() {
-		if counts, err = p.activity(r.Context(), now.Add(-23*time.Hour)); err != nil {
+		if counts, err = p.counts.read(r.Context(), now, p.activity); err != nil {
 			return nil, err
 		}
 		waiting, err := p.waiting(r.Context())
@@ -110,15 +112,23 @@ func (p *Page) overview(r *http.Request) (any, error) {
 		}
 		o.Attention = append(o.Attention, waiting...)
 	}
-	o.Day = dayOf(now, counts)
+	o.Day = dayOf(now.Truncate(time.Hour), counts)
 	return o, nil
 }
 
 // mostWaiting is how many tasks and hand-overs are named.
 const mostWaiting = 10
 
-// waiting lists paused tasks, and sessions that were handed over.
+// waiting lists tasks with questions, paused tasks, and sessions that were handed over.
 func (p *Page) waiting(ctx context.Context) (all []attention, err error) {
+	inquiries, err := p.asks.Inquiries(ctx, mostWaiting)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range inquiries {
+		all = append(all, attention{Path: "/tasks/" + url.PathEscape(i.TaskID), Name: i.Name,
+			Why: "has " + english.Count(i.Questions, "question", "questions") + " for you"})
+	}
 	for _, q := range []struct {
 		action, of, id, name, path, why string
 		arguments                       result
@@ -145,6 +155,38 @@ func (p *Page) waiting(ctx context.Context) (all []attention, err error) {
 			all = append(all, attention{Path: q.path, Name: q.of, Why: "has more of these"})
 		}
 	}
+	return all, nil
+}
+
+// counts keeps the counts of hours that have ended, because a busy day has many calls.
+type counts struct {
+	mu           sync.Mutex
+	since, until time.Time // of the hours that are kept; zero before the first use
+	readAt       time.Time
+	kept         []storage.Activity
+}
+
+const (
+	settling = 10 * time.Minute // after an hour has ended, until its counts are kept
+	keptFor  = 5 * time.Minute  // then they are read again: runs of that hour may have ended since
+)
+
+// read returns the counts of the last 24 hours. activity counts the calls since a time.
+func (c *counts) read(ctx context.Context, now time.Time, activity func(context.Context, time.Time) ([]storage.Activity, error)) (
+	[]storage.Activity, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	since, until := now.Truncate(time.Hour).Add(-23*time.Hour), now.Add(-settling).Truncate(time.Hour)
+	if c.since.Equal(since) && c.until.Equal(until) && now.Sub(c.readAt) < keptFor {
+		recent, err := activity(ctx, until)
+		return slices.Concat(c.kept, recent), err
+	}
+	all, err := activity(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	c.since, c.until, c.readAt = since, until, now
+	c.kept = slices.DeleteFunc(slices.Clone(all), func(a storage.Activity) bool { return !a.Hour.Before(until) })
 	return all, nil
 }
 

@@ -1,6 +1,11 @@
 // Package page serves the user's page: the cost of tools, the state of servers, and recorded calls. It calls
 // actions with the user's rights. For changes that are no actions, such as approving tools, it calls the
-// functions behind the commands.
+// functions behind the commands; questions of tasks are answered as their client answers them.
+//
+// The server writes every view as a whole. A script of the page only loads a view again and replaces the parts
+// that differ, so there is one way to write each part, and the page works without the script. It learns of
+// changes by marks of the store and the files, which cost less than a query: other processes send no
+// notifications, and need not know of the page.
 package page
 
 import (
@@ -15,11 +20,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
-//go:embed templates style.css icon.svg
+//go:embed templates style.css icon.svg live.js
 var files embed.FS
 
 // templates are parsed once, by the first request.
@@ -35,10 +41,17 @@ type Page struct {
 	stored   func() bool // reports whether there may be a store; reading must not make one
 	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
 	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
-	version  string
-	log      *slog.Logger
-	now      func() time.Time
-	handler  http.Handler
+	counts   counts // read by activity
+	asks     asker
+	// definitions returns the workflows that a task runs, by "workflow " and id.
+	definitions func(ctx context.Context, taskID string) (map[string]json.RawMessage, error)
+	live        *live // reads mark
+	// storeMark returns another text after each change of the store.
+	storeMark func(context.Context) (string, error)
+	version   string
+	log       *slog.Logger
+	now       func() time.Time
+	handler   http.Handler
 }
 
 // routes sets the handler of all paths.
@@ -46,15 +59,20 @@ func (p *Page) routes() {
 	mux := http.NewServeMux()
 	mux.Handle("GET /style.css", http.FileServerFS(files))
 	mux.Handle("GET /icon.svg", http.FileServerFS(files))
+	mux.Handle("GET /live.js", http.FileServerFS(files))
+	mux.HandleFunc("GET /changes", p.changes)
 	mux.HandleFunc("GET /{$}", p.show("overview", p.overview))
 	mux.HandleFunc("GET /servers", p.show("servers", p.state))
 	mux.HandleFunc("GET /servers/{name}", p.show("server", p.server))
 	mux.HandleFunc("POST /servers/{name}/switch", p.change(p.switchServer))
-	mux.HandleFunc("POST /servers/{name}/approve", p.change(p.approve))
+	mux.HandleFunc("POST /servers/{name}/approve", p.decide("approved", (*gateway.Gateway).Approve))
+	mux.HandleFunc("POST /servers/{name}/reject", p.decide("rejected", (*gateway.Gateway).Reject))
 	mux.HandleFunc("GET /calls", p.show("calls", p.calls))
 	mux.HandleFunc("GET /calls/{id}", p.show("trace", p.one("trace.get", "traceId", 1000)))
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))
 	mux.HandleFunc("GET /tasks/{id}", p.show("task", p.task))
+	mux.HandleFunc("POST /tasks/{id}/answer", p.answer)
+	mux.HandleFunc("GET /tasks/{id}/answer", toTask) // the address of an answer that is shown again
 	mux.HandleFunc("GET /notes", p.show("notes", p.notes))
 	mux.HandleFunc("GET /note", p.show("note", p.note))
 	mux.HandleFunc("GET /sessions", p.show("sessions", p.sessions))
@@ -68,6 +86,10 @@ func (p *Page) routes() {
 		p.handler = p.access.guard(mux)
 	}
 }
+
+// admits reports whether the browser of a stream is still let in. The context of a stream ends with the session of a
+// user who has logged in.
+func (p *Page) admits(r *http.Request) bool { return p.access == nil || p.access.admits(r) }
 
 // ServeHTTP implements [http.Handler].
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
@@ -125,6 +147,9 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p.write(w, r, status, "error", err.Error())
 }
 
+// livePolicy also lets a page load its script, and the script load pages and the stream of changes.
+const livePolicy = "; script-src 'self'; connect-src 'self'"
+
 func (p *Page) write(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
 	all, err := templates()
 	var text bytes.Buffer
@@ -138,6 +163,7 @@ func (p *Page) write(w http.ResponseWriter, r *http.Request, status int, name st
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", policy+livePolicy)
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // fails only if the browser is gone
 }

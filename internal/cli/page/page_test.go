@@ -17,9 +17,11 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 // served is a page that calls a function in place of actions, and a browser that may have entered it.
@@ -28,12 +30,15 @@ func served(t *testing.T, call func(action string, arguments json.RawMessage) (j
 	t.Helper()
 	p := &Page{
 		machine: &machine{state: &state{}, files: func() (string, error) { return "", nil }}, stored: func() bool { return true },
-		version: "test", log: slog.New(slog.DiscardHandler), now: time.Now,
+		version: "test", log: slog.New(slog.NewTextHandler(t.Output(), nil)), now: time.Now,
 		call: func(_ context.Context, action string, arguments json.RawMessage) (json.RawMessage, error) {
 			return call(action, arguments)
 		},
-		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil },
+		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil }, asks: &asked{},
 	}
+	p.definitions = func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil }
+	p.live, p.storeMark = newLive(p.log, p.mark), func(context.Context) (string, error) { return "", nil }
+	t.Cleanup(p.live.close)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	p.access = newAccess(server.Listener.Addr().String())
@@ -192,11 +197,19 @@ func TestForeignTextsStayTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, base, browser := served(t, func(string, json.RawMessage) (json.RawMessage, error) { return answer, nil })
+	p.asks = &asked{open: []task.Question{hostileQuestion(), {Key: hostile, Method: hostile},
+		{Key: hostile, Method: callctx.MethodElicit, Params: ordered.MustJSON(result{"mode": "url", "url": hostile})},
+		{Key: hostile, Method: callctx.MethodElicit, Params: ordered.MustJSON(result{"requestedSchema": result{"type": hostile}})}}}
+	p.definitions = func(context.Context, string) (map[string]json.RawMessage, error) {
+		hostileStep := result{"stepId": hostile, "name": hostile, "type": hostile, "dependsOn": []string{hostile},
+			"config": result{"tool": hostile, "then": []result{{"stepId": hostile}}}}
+		return map[string]json.RawMessage{"workflow " + hostile: ordered.MustJSON(result{"steps": []result{hostileStep}})}, nil
+	}
 	fetch(t, browser, get(t, p.access.address()))
 	text := url.QueryEscape(hostile)
 	for _, path := range []string{
 		"/calls?label=" + text + "&caller=" + text, "/calls/1", "/tasks?queueId=" + text, "/tasks/1", "/notes?query=" + text, "/notes",
-		"/note?key=" + text + "&namespace=" + text, "/sessions?query=" + text, "/sessions/1", "/nothing/" + url.PathEscape(hostile[:40]),
+		"/", "/note?key=" + text + "&namespace=" + text, "/sessions?query=" + text, "/sessions/1", "/nothing/" + url.PathEscape(hostile[:40]),
 	} {
 		status, page := fetch(t, browser, get(t, base+path))
 		if status == http.StatusInternalServerError {
@@ -232,8 +245,8 @@ func TestForeignTextsStayTexts(t *testing.T) {
 // that hide or direct text outside of the values of forms.
 func checkHTML(t *testing.T, path, page string) {
 	t.Helper()
-	allowed := strings.Fields("html head meta title link body a header strong nav span main h1 h2 h3 p form input button label select " +
-		"option table tbody tr th td br svg rect g pre code details summary textarea ul li section div")
+	allowed := strings.Fields("html head meta title link script body a header strong nav span main h1 h2 h3 p ol form input button label " +
+		"select option table tbody tr th td br fieldset legend svg rect g pre code details summary textarea ul li section div")
 	document, err := html.Parse(strings.NewReader(page))
 	if err != nil {
 		t.Fatal(err)
@@ -246,11 +259,12 @@ func checkHTML(t *testing.T, path, page string) {
 		if node.Type != html.ElementNode {
 			continue
 		}
-		if !slices.Contains(allowed, node.Data) {
+		if !slices.Contains(allowed, node.Data) || node.Data == "script" && len(node.Attr) != 2 {
 			t.Errorf("%.20s: the page has an element %s", path, node.Data)
 		}
 		for _, a := range node.Attr {
-			if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src" {
+			ours := node.Data == "script" && a.Val == "/live.js" && node.FirstChild == nil
+			if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src" && !ours {
 				t.Errorf("%.20s: %s has an attribute %s", path, node.Data, a.Key)
 			}
 			if a.Key == "href" || a.Key == "action" {
@@ -260,6 +274,12 @@ func checkHTML(t *testing.T, path, page string) {
 			}
 		}
 	}
+}
+
+// utc returns a time of 2026-03-01 of this machine's zone as actions take it.
+func utc(clock string) string {
+	t, _ := time.ParseInLocation(time.DateTime, "2026-03-01 "+clock, time.Local)
+	return t.UTC().Format(time.RFC3339)
 }
 
 // TestViewsAskForWhatTheFormsHave calls each list with filters, and each form with its fields.
@@ -273,6 +293,8 @@ func TestViewsAskForWhatTheFormsHave(t *testing.T) {
 	for path, want := range map[string]string{
 		"/calls?label=memory.&status=failure&caller=+": `trace.list {"include_fields":["traces","traces.caller",` +
 			`"total","nextCursor"],"label":"memory.","limit":50,"status":"failure"}`,
+		"/calls?minDurationMs=250&since=2026-03-01T12:30&until=2026-03-01T12:30:05": `trace.list {"include_fields":["traces","traces.caller",` +
+			`"total","nextCursor"],"limit":50,"minDurationMs":250,"since":"` + utc("12:30:00") + `","until":"` + utc("12:30:05") + `"}`,
 		"/notes?prefix=a&cursor=c": `memory.list {"cursor":"c","limit":50,"order":"newest","prefix":"a"}`,
 		"/notes?query=words":       `memory.search {"limit":50,"query":"words"}`,
 		"/sessions?status=active":  `session.list {"limit":50,"status":"active"}`,
@@ -302,6 +324,12 @@ func TestViewsAskForWhatTheFormsHave(t *testing.T) {
 			t.Errorf("the form %s?%s called %s, want %s", form.action, form.fields, got, form.want)
 		}
 	}
+	for _, path := range []string{"/calls?minDurationMs=1s", "/calls?since=noon", "/calls?until=2026-02-30T10:00"} {
+		action = ""
+		if status, text := fetch(t, browser, get(t, base+path)); status != http.StatusConflict || action != "" {
+			t.Errorf("GET %s: %d, called %q: %s", path, status, action, text)
+		}
+	}
 	action = ""
 	values := url.Values{"form": {p.access.form()}, "key": {"a"}, "value": {"{"}}
 	if status, text := fetch(t, browser, post(t, base+"/do/memory.store", values)); status != http.StatusConflict || action != "" ||
@@ -316,6 +344,56 @@ func TestDifferencesStandSideBySide(t *testing.T) {
 		{Was: "}", Now: "}", Same: true}}
 	if !slices.Equal(got, want) {
 		t.Errorf("pairs are %+v, want %+v", got, want)
+	}
+}
+
+// TestEndedHoursAreKept reads the counts of a day, and what activity is asked for.
+func TestEndedHoursAreKept(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+	day := func(at time.Time) time.Time { return at.Truncate(time.Hour).Add(-23 * time.Hour) }
+	calls := map[time.Time]int{}
+	var asked []time.Time
+	activity := func(_ context.Context, since time.Time) (list []storage.Activity, err error) {
+		asked = append(asked, since)
+		for hour, n := range calls {
+			if !hour.Before(since) {
+				list = append(list, storage.Activity{Hour: hour, Label: "a", Calls: n})
+			}
+		}
+		return list, nil
+	}
+	noon, eleven := start.Truncate(time.Hour), start.Truncate(time.Hour).Add(-time.Hour)
+	calls[eleven], calls[noon] = 3, 1
+	var c counts
+	for _, step := range []struct {
+		after time.Duration
+		add   time.Time     // a call that began in this hour
+		asks  time.Duration // from the beginning of the day to what is read; 0 = all
+		want  int
+	}{
+		{0, noon, 0, 5},
+		{time.Minute, noon, 23 * time.Hour, 6},
+		{2 * time.Minute, eleven, 23 * time.Hour, 6}, // not seen before it is read again
+		{6 * time.Minute, noon, 0, 8},
+		{31 * time.Minute, noon.Add(time.Hour), 0, 9}, // the next hour
+		{32 * time.Minute, noon, 22 * time.Hour, 10},  // noon has not settled
+		{35 * time.Minute, noon, 22 * time.Hour, 11},
+		{41 * time.Minute, noon, 0, 12},
+		{42 * time.Minute, noon, 23 * time.Hour, 12},
+	} {
+		calls[step.add]++
+		asked = nil
+		now := start.Add(step.after)
+		list, err := c.read(t.Context(), now, activity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []time.Time{day(now).Add(step.asks)}; !slices.Equal(asked, want) {
+			t.Errorf("after %s: read since %v, want %v", step.after, asked, want)
+		}
+		if got := dayOf(now.Truncate(time.Hour), list).Calls; got != step.want {
+			t.Errorf("after %s: %d calls, want %d", step.after, got, step.want)
+		}
 	}
 }
 

@@ -24,11 +24,12 @@ type serverView struct {
 
 // change is a held tool beside its accepted definition.
 type change struct {
-	Name   string // empty for the title and instructions of the server
-	New    bool
-	Flags  []string
-	Lines  []pair
-	Digest string // of what is shown; approving names it
+	Name     string // empty for the title and instructions of the server
+	New      bool
+	Rejected bool
+	Flags    []string
+	Lines    []pair
+	Digest   string // of what is shown; approving and rejecting name it
 }
 
 // pair is one line of the accepted definition beside one of the new definition. Lines that only one of
@@ -47,7 +48,7 @@ func (p *Page) server(r *http.Request) (any, error) {
 	v := serverView{server: s}
 	for _, h := range s.Held {
 		v.Changes = append(v.Changes, change{
-			Name: h.Name, New: h.Was == nil, Flags: h.Flags, Lines: pairs(servers.Difference(h.Was, h.Now)),
+			Name: h.Name, New: h.Was == nil, Rejected: h.Rejected, Flags: h.Flags, Lines: pairs(servers.Difference(h.Was, h.Now)),
 			Digest: gateway.DigestOf([]gateway.HeldTool{h}),
 		})
 	}
@@ -125,26 +126,28 @@ func (p *Page) switchServer(r *http.Request) error {
 	return servers.Switch(r.Context(), options, s.Name, r.PostFormValue("to") == "on") // it may wait for another command
 }
 
-// approve accepts one held tool, if its definition is still the one that was shown.
-func (p *Page) approve(r *http.Request) error {
-	s, err := p.find(r)
-	if err != nil {
-		return err
-	}
-	return p.machine.use(func(_ *state, _ *settings.Options, g *gateway.Gateway) error {
-		held, err := g.HeldTools(s.Name)
+// decide returns the handler that approves or rejects one held tool, if its definition is still the one that was shown.
+func (p *Page) decide(done string, take func(*gateway.Gateway, string, ...gateway.HeldTool) ([]string, error)) http.HandlerFunc {
+	return p.change(func(r *http.Request) error {
+		s, err := p.find(r)
 		if err != nil {
 			return err
 		}
-		for _, h := range held {
-			shown := []gateway.HeldTool{h}
-			if h.Name == r.PostFormValue("tool") && gateway.DigestOf(shown) == r.PostFormValue("digest") {
-				_, err := g.Approve(s.Name, shown...)
+		return p.machine.use(func(_ *state, _ *settings.Options, g *gateway.Gateway) error {
+			held, err := g.HeldTools(s.Name)
+			if err != nil {
 				return err
 			}
-		}
-		return conflict{fmt.Errorf("nothing is approved: %s has changed since, or is not held back any more; look at %s again",
-			cmp.Or(r.PostFormValue("tool"), "the text of the server"), s.Name)}
+			for _, h := range held {
+				shown := []gateway.HeldTool{h}
+				if h.Name == r.PostFormValue("tool") && gateway.DigestOf(shown) == r.PostFormValue("digest") {
+					_, err := take(g, s.Name, shown...)
+					return err
+				}
+			}
+			return conflict{fmt.Errorf("nothing is %s: %s has changed since, or is not held back any more; look at %s again",
+				done, cmp.Or(r.PostFormValue("tool"), "the text of the server"), s.Name)}
+		})
 	})
 }
 

@@ -12,14 +12,16 @@ import (
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
+	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 // Site returns the page for [serve.HTTP] of the command serve, which serves b. The first view that calls an action
 // makes a workbench of its own beside b. end ends the page, after the server and before b is closed.
 func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site func(http.Handler, serve.Login) http.Handler, end func()) {
 	own := ofPage(o)
-	beside := besides{of: b, options: own}
+	beside := &besides{of: b, options: own}
 	p := &Page{
 		machine: newMachine(c), version: env.Version(), log: env.Of(c).Log(), now: time.Now,
 		stored: func() bool { return b.Holds(own.Store) },
@@ -30,14 +32,16 @@ func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site fun
 			}
 			return caller(second)(ctx, action, arguments)
 		},
-		activity: b.Activity,
+		activity: b.Activity, asks: beside, storeMark: b.Mark, definitions: beside.definitions,
 	}
+	p.live = newLive(p.log, p.mark)
 	site = func(next http.Handler, l serve.Login) http.Handler {
 		p.login = newLogin(p, l, next)
 		p.routes()
 		return p
 	}
 	return site, func() {
+		p.live.close()
 		p.machine.close()
 		beside.close()
 	}
@@ -64,6 +68,42 @@ func (b *besides) open() (*workbench.Workbench, error) {
 		b.made = made
 	}
 	return b.made, nil
+}
+
+// Inquiries implements [asker].
+func (b *besides) Inquiries(ctx context.Context, limit int) ([]storage.Inquiry, error) {
+	made, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	return made.Inquiries(ctx, limit)
+}
+
+// Questions implements [asker].
+func (b *besides) Questions(ctx context.Context, taskID string) ([]task.Question, error) {
+	made, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	return made.Questions(ctx, taskID)
+}
+
+// Answer implements [asker].
+func (b *besides) Answer(ctx context.Context, taskID, key string, answer json.RawMessage) error {
+	made, err := b.open()
+	if err != nil {
+		return err
+	}
+	return made.Answer(ctx, taskID, key, answer)
+}
+
+// definitions is the function of [Page].
+func (b *besides) definitions(ctx context.Context, taskID string) (map[string]json.RawMessage, error) {
+	made, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	return made.Definitions(ctx, taskID)
 }
 
 // close closes the workbench, if it was made.

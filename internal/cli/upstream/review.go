@@ -3,9 +3,9 @@ package upstream
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -103,9 +103,46 @@ func renames(before, after fold.Plan) (lines []string) {
 	return lines
 }
 
-// approveUpstream shows the held tools of a server. It accepts them if the user agrees on a terminal,
-// or if --digest matches.
-func approveUpstream(c *cli.Context) error {
+// decision is a command that decides about held tools of a server.
+type decision struct {
+	command, done string                        // approve, approved
+	verb, does    string                        // accept, accepted
+	effect        string                        // of the decision
+	byName        func(gateway.HeldTool) string // why it decides about a tool only by name; empty = also without
+	take          func(*gateway.Gateway, string, ...gateway.HeldTool) ([]string, error)
+}
+
+var (
+	approval = decision{
+		command: "approve", done: "approved", verb: "accept", does: "accepted",
+		effect: "servers that run offer it within a few seconds",
+		byName: func(h gateway.HeldTool) string {
+			switch {
+			case h.Rejected:
+				return "rejected"
+			case len(h.Flags) > 0:
+				return "flagged"
+			}
+			return ""
+		},
+		take: (*gateway.Gateway).Approve,
+	}
+	rejection = decision{
+		command: "reject", done: "rejected", verb: "reject", does: "rejected",
+		effect: "it stays held back, and a later change waits for you again",
+		byName: func(h gateway.HeldTool) string {
+			if h.Rejected {
+				return "rejected"
+			}
+			return ""
+		},
+		take: (*gateway.Gateway).Reject,
+	}
+)
+
+// run shows the held tools of a server. It decides about them if the user agrees on a terminal, or if --digest
+// matches.
+func (d decision) run(c *cli.Context) error {
 	o, g, err := servers.OpenGateway(c, c.String(settings.UpstreamsFlag.Name))
 	if err != nil {
 		return err
@@ -126,17 +163,17 @@ func approveUpstream(c *cli.Context) error {
 	tools := c.Args().Tail()
 	for _, tool := range tools {
 		if !slices.ContainsFunc(held, func(h gateway.HeldTool) bool { return pinName(h) == tool }) {
-			return fmt.Errorf("no tool %q of %s is held back: toolfold upstream approve %s --dry-run lists the held tools", tool, name, name)
+			return fmt.Errorf("no tool %q of %s is held back: toolfold upstream %s %s --dry-run lists the held tools", tool, name, d.command, name)
 		}
 	}
 	var shown []gateway.HeldTool
-	var flagged []string
+	left := map[string][]string{} // names by the reason why they are left out
 	for _, h := range held {
-		switch {
+		switch why := d.byName(h); {
 		case len(tools) > 0 && !slices.Contains(tools, pinName(h)):
 			continue
-		case len(tools) == 0 && len(h.Flags) > 0:
-			flagged = append(flagged, pinName(h))
+		case len(tools) == 0 && why != "":
+			left[why] = append(left[why], pinName(h))
 		default:
 			shown = append(shown, h)
 		}
@@ -144,42 +181,45 @@ func approveUpstream(c *cli.Context) error {
 			return err
 		}
 	}
-	if len(flagged) > 0 {
-		fmt.Fprintf(c.App.Writer, "flagged, so accepted only by name: toolfold upstream approve %s %s\n",
-			name, unseen.Escaped(shell.Words(flagged)))
+	for _, why := range slices.Sorted(maps.Keys(left)) {
+		if why == d.done {
+			fmt.Fprintf(c.App.Writer, "already %s: %s\n", d.done, unseen.Escaped(shell.Words(left[why])))
+			continue
+		}
+		fmt.Fprintf(c.App.Writer, "%s, so %s only by name: toolfold upstream %s %s %s\n",
+			why, d.does, d.command, name, unseen.Escaped(shell.Words(left[why])))
 	}
 	digest := gateway.DigestOf(shown)
-	words := []string{"toolfold", "upstream", "approve", name}
+	words := []string{"toolfold", "upstream", d.command, name}
 	if path := c.String(settings.UpstreamsFlag.Name); path != "" {
 		words = append(words, "--upstreams", path)
 	}
 	again := shell.Words(append(append(words, tools...), "--digest", digest))
 	switch given := c.String("digest"); {
 	case len(shown) == 0:
-		return errors.New("nothing is approved")
+		return fmt.Errorf("nothing is %s", d.done)
 	case given != "" && given != digest:
-		return fmt.Errorf("nothing is approved: the changes have the digest %s now, not %s", digest, given)
+		return fmt.Errorf("nothing is %s: the changes have the digest %s now, not %s", d.done, digest, given)
 	case given != "":
 	case c.Bool("dry-run"):
-		_, err := fmt.Fprintf(c.App.Writer, "nothing is approved; to accept these changes: %s\n", again)
+		_, err := fmt.Fprintf(c.App.Writer, "nothing is %s; to %s these changes: %s\n", d.done, d.verb, again)
 		return err
 	case !canAsk():
-		return fmt.Errorf("nothing is approved, since there is no terminal to ask; to accept these changes: %s", again)
-	case !agrees(c, fmt.Sprintf("accept %s?", unseen.Escaped(strings.Join(pinNames(shown), ", ")))):
-		return errors.New("nothing is approved")
+		return fmt.Errorf("nothing is %s, since there is no terminal to ask; to %s these changes: %s", d.done, d.verb, again)
+	case !agrees(c, fmt.Sprintf("%s %s?", d.verb, unseen.Escaped(strings.Join(pinNames(shown), ", ")))):
+		return fmt.Errorf("nothing is %s", d.done)
 	}
-	if _, err := g.Approve(name, shown...); err != nil {
+	if _, err := d.take(g, name, shown...); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "approved %s; servers that run offer it within a few seconds\n",
-		unseen.Escaped(strings.Join(pinNames(shown), ", ")))
+	_, err = fmt.Fprintf(c.App.Writer, "%s %s; %s\n", d.done, unseen.Escaped(strings.Join(pinNames(shown), ", ")), d.effect)
 	return err
 }
 
-// ownTexts is the name for approving the title and instructions of a server.
+// ownTexts is the name, for these commands, of the title and instructions of a server.
 const ownTexts = "server:"
 
-// pinName returns the name for approving a held tool.
+// pinName returns the name of a held tool for these commands.
 func pinName(h gateway.HeldTool) string { return cmp.Or(h.Name, ownTexts) }
 
 func pinNames(held []gateway.HeldTool) (names []string) {
@@ -196,7 +236,10 @@ func printTool(out io.Writer, h gateway.HeldTool) error {
 		title += " its title and instructions"
 	}
 	state := "changed"
-	if h.Was == nil {
+	switch {
+	case h.Rejected:
+		state = "rejected"
+	case h.Was == nil:
 		state = "new"
 	}
 	fmt.Fprintf(out, "%-8s %s\n", state, title)

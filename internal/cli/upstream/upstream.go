@@ -65,13 +65,24 @@ func Command() *cli.Command {
 			{
 				Name: "approve", Usage: "review and accept tools that are new or have changed", ArgsUsage: "NAME [TOOL…]",
 				Description: "It shows the tools that are held back, their flags and their differences, and asks. Name a\n" +
-					"flagged tool to accept it. The title and instructions of the server have the name server:.\n" +
+					"flagged or rejected tool to accept it. The title and instructions of the server have the name server:.\n" +
 					"Without a terminal nothing is accepted, and the exit code is 1.",
 				Flags: append(settings.Flags(), settings.UpstreamsFlag,
 					&cli.BoolFlag{Name: "dry-run", Usage: "show the changes and their digest, and accept nothing"},
 					&cli.StringFlag{Name: "digest", Usage: "accept without a question if the shown changes have this digest"},
 				),
-				OnUsageError: env.OnUsageError, Action: approveUpstream,
+				OnUsageError: env.OnUsageError, Action: approval.run,
+			},
+			{
+				Name: "reject", Usage: "review and reject tools that are new or have changed", ArgsUsage: "NAME [TOOL…]",
+				Description: "It shows the tools that are held back, and asks. Rejected tools stay held back, and nothing asks\n" +
+					"for them again until the server changes them. toolfold upstream approve accepts them by name.\n" +
+					"Without a terminal nothing is rejected, and the exit code is 1.",
+				Flags: append(settings.Flags(), settings.UpstreamsFlag,
+					&cli.BoolFlag{Name: "dry-run", Usage: "show the changes and their digest, and reject nothing"},
+					&cli.StringFlag{Name: "digest", Usage: "reject without a question if the shown changes have this digest"},
+				),
+				OnUsageError: env.OnUsageError, Action: rejection.run,
 			},
 			setsCommand(),
 			searchCommand(),
@@ -110,7 +121,7 @@ func byHeading(commands []*cli.Command) []*cli.Command {
 	}{
 		{"Take over and add servers", []string{"import", "add", "search"}},
 		{"Manage servers", []string{"list", "check", "set", "enable", "disable", "restart", "log", "login", "logout", "remove"}},
-		{"Tools that clients see", []string{"sets", "fold", "approve"}},
+		{"Tools that clients see", []string{"sets", "fold", "approve", "reject"}},
 	} {
 		for _, command := range commands {
 			if slices.Contains(page.commands, command.Name) {

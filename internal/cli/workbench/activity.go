@@ -15,3 +15,13 @@ func (b *Workbench) Activity(ctx context.Context, since time.Time) ([]storage.Ac
 	}
 	return db.Activity(ctx, since, time.Now())
 }
+
+// Mark returns a text that is another one after each change of the store, see [storage.DB.Mark]. It opens
+// the store.
+func (b *Workbench) Mark(ctx context.Context) (string, error) {
+	db, err := b.store.Open(ctx)
+	if err != nil {
+		return "", err
+	}
+	return db.Mark(ctx)
+}

@@ -40,6 +40,7 @@ func Task() Suite {
 			"retry in its workspace": adoptTask,
 			"steps":                  keepSteps,
 			"questions":              keepQuestions,
+			"inquiries":              listInquiries,
 			"ids that cannot be":     refuseIDs,
 			"worked":                 workedWorkspace,
 			"claim at once":          claimAtOnce,

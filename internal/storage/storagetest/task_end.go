@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/run/work"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/storage/queue"
@@ -357,6 +358,41 @@ func refuseIDs(t *testing.T, db *storage.DB) {
 			}
 		}
 	}
+}
+
+// listInquiries checks that open tasks with open questions to a person are listed, the oldest question first.
+func listInquiries(t *testing.T, db *storage.DB) {
+	b := newBench(t, db)
+	b.submit(newTask(1), newTask(2), newTask(3))
+	keep := func(run queue.Run, key, method string, after time.Duration) {
+		t.Helper()
+		saved, err := b.ledger.KeepQuestion(t.Context(), run, task.Question{
+			Key: key, Method: method, Params: json.RawMessage(`{}`), AskedAt: noon.Add(after),
+		})
+		noError(t, err)
+		equal(t, saved, true)
+	}
+	listed := func(limit int, want ...storage.Inquiry) {
+		t.Helper()
+		got, err := db.Inquiries(t.Context(), limit)
+		noError(t, err)
+		equal(t, got, append([]storage.Inquiry{}, want...))
+	}
+	listed(10)
+	first, second, third := b.start(1), b.start(2), b.start(3)
+	keep(first, "a", callctx.MethodElicit, 2*time.Second)
+	keep(first, "b", callctx.MethodElicit, 3*time.Second)
+	keep(second, "a", callctx.MethodElicit, time.Second)
+	keep(third, "a", callctx.MethodSample, 0)
+	one := storage.Inquiry{TaskID: first.TaskID, Name: "task 1", Questions: 2, AskedAt: noon.Add(2 * time.Second)}
+	two := storage.Inquiry{TaskID: second.TaskID, Name: "task 2", Questions: 1, AskedAt: noon.Add(time.Second)}
+	listed(10, two, one)
+	listed(1, two)
+	noError(t, b.tasks.Answer(t.Context(), first.TaskID, map[string]json.RawMessage{"a": json.RawMessage(`{}`)}))
+	one.Questions, one.AskedAt = 1, noon.Add(3*time.Second)
+	listed(10, two, one)
+	b.cancel(2, true)
+	listed(10, one)
 }
 
 // keepQuestions checks that the questions of a task's present run, and the first answer to each,
