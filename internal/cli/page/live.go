@@ -111,8 +111,8 @@ const (
 	sendWithin = 10 * time.Second
 )
 
-// changes is the handler of the stream of changes, see [live.listen]. It ends with the server, and when the browser is not
-// let in any more.
+// changes is the handler of the stream of changes, see [live.listen]. It ends with the server, and with the
+// session of a user who has logged in.
 func (p *Page) changes(w http.ResponseWriter, r *http.Request) {
 	changed, leave, ok := p.live.listen()
 	if !ok {
@@ -120,11 +120,17 @@ func (p *Page) changes(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
+	ctx := r.Context()
+	if p.login != nil {
+		var done context.CancelFunc
+		ctx, done = p.login.untilEnd(r)
+		defer done()
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	alive := time.NewTicker(aliveEvery)
 	defer alive.Stop()
-	for text := ":\n\n"; p.admits(r); {
+	for text := ":\n\n"; ; {
 		_ = out.SetWriteDeadline(time.Now().Add(sendWithin)) // not every server has deadlines
 		if _, err := fmt.Fprint(w, text); err != nil {
 			return
@@ -133,7 +139,7 @@ func (p *Page) changes(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		select {
-		case <-r.Context().Done():
+		case <-ctx.Done():
 			return
 		case <-p.live.life.Done():
 			return

@@ -85,9 +85,7 @@ func (l *login) guard(pages *http.ServeMux) http.Handler {
 		case err != nil:
 			l.show(w, r, http.StatusServiceUnavailable, "/", unread)
 		case name != "":
-			ctx, done := l.untilEnd(r)
-			defer done()
-			serveVisit(w, r.WithContext(ctx), visit{form: formOf(cookieOf(r)), user: name}, pages)
+			serveVisit(w, r, visit{form: formOf(cookieOf(r)), user: name}, pages)
 		case r.Method == http.MethodPost:
 			l.show(w, r, http.StatusForbidden, "/", ended)
 		case r.URL.Path == "/":
@@ -199,13 +197,10 @@ func (l *login) user(id [sha256.Size]byte) (string, error) {
 	return name, err
 }
 
-// untilEnd returns a context for a request. That of a stream ends with its session, and when the server stops:
-// no later request on the stream would look.
+// untilEnd returns the context of a stream. It ends with the session, and when the server stops: no later
+// request on the stream would look.
 func (l *login) untilEnd(r *http.Request) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(r.Context())
-	if !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-		return ctx, cancel
-	}
 	id := hashOf(r)
 	go func() {
 		defer cancel()

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +28,7 @@ import (
 	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/toolfoldtest"
+	"github.com/toolfold/toolfold/tools/task"
 )
 
 // network is a page on a server over HTTP that knows the tokens of an admin, a second admin and a client.
@@ -73,8 +76,12 @@ func onNetwork(t *testing.T, tokens bool) (n *network, stop func()) {
 			n.add(action)
 			return json.RawMessage(`{}`), nil
 		},
-		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil },
+		activity:    func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil },
+		asks:        &asked{open: []task.Question{form(`{}`)}},
+		definitions: func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil },
+		storeMark:   func(context.Context) (string, error) { return "", nil },
 	}
+	n.live = newLive(n.log, n.mark)
 	h := serve.HTTP{Addr: "127.0.0.1:0", Hosts: []string{"tools.example"}, Drain: time.Hour}
 	if tokens {
 		n.tokens = filepath.Join(t.TempDir(), "tokens")
@@ -101,6 +108,7 @@ func onNetwork(t *testing.T, tokens bool) (n *network, stop func()) {
 		if err := <-ended; err != nil {
 			t.Errorf("serving: %v", err)
 		}
+		n.live.close()
 	})
 	t.Cleanup(stop)
 	select {
@@ -181,7 +189,7 @@ func (n *network) form(browser *http.Client) url.Values {
 
 // posts are the addresses that change something.
 var posts = []string{"/do/memory.delete", "/do/task.cancel", "/do/queue.pause", "/servers/small/switch", "/servers/small/approve",
-	"/logout"}
+	"/servers/small/reject", "/tasks/7/answer", "/logout"}
 
 func TestOtherOriginsChangeNothing(t *testing.T) {
 	t.Parallel()
@@ -471,6 +479,37 @@ func TestLoginHeaders(t *testing.T) {
 			}
 		}
 	}
+
+	// Only views after the login have the script.
+	browser := n.enter(admin)
+	for _, test := range []struct {
+		browser *http.Client
+		path    string
+		policy  string
+		script  bool
+	}{
+		{n.visitor(), "/login", policy, false},
+		{browser, "/login", policy, false},
+		{browser, "/", policy + livePolicy, true},
+		{browser, "/nothing", policy + livePolicy, true},
+	} {
+		r := get(t, n.base+test.path)
+		r.Header.Set("Accept", "text/html")
+		answer, err := test.browser.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		got := answer.Header.Values("Content-Security-Policy")
+		if err != nil || !slices.Equal(got, []string{test.policy}) || strings.Contains(string(page), "<script") != test.script {
+			t.Errorf("%s has the policy %q, %v: %s", test.path, got, err, page)
+		}
+	}
+	if status, text := fetch(t, browser, get(t, n.base+"/live.js")); status != http.StatusOK || !strings.Contains(text, "EventSource") {
+		t.Errorf("the script: %d %s", status, text)
+	}
+
 	for id, session := range n.login.sessions {
 		if strings.Contains(fmt.Sprintf("%s %s", id, session.token), admin) {
 			t.Error("a session has the token")
@@ -507,28 +546,21 @@ func TestWithoutTokens(t *testing.T) {
 	}
 }
 
-// TestStreamsEndWithTheirSession opens a stream for each reason that ends it.
+// TestStreamsEndWithTheirSession opens a stream for each reason that ends it. The server waits an hour for open requests,
+// so a stream that does not end by itself fails the test.
 func TestStreamsEndWithTheirSession(t *testing.T) {
 	t.Parallel()
 	n, stop := onNetwork(t, true)
-	views := http.NewServeMux()
-	views.HandleFunc("GET /live", func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, "data: begun\n\n")
-		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
-	})
-	views.HandleFunc("/", http.NotFound)
-	n.handler = n.login.guard(views)
-	follow := func(browser *http.Client) (ended <-chan error) {
+	follow := func(browser *http.Client, accept string) (ended <-chan error) {
 		t.Helper()
-		r := get(t, n.base+"/live")
-		r.Header.Set("Accept", "text/event-stream")
+		r := get(t, n.base+"/changes")
+		r.Header.Set("Accept", accept)
 		answer, err := browser.Do(r)
 		if err != nil || answer.StatusCode != http.StatusOK {
 			t.Fatalf("the stream: %v %v", answer, err)
 		}
 		lines := bufio.NewScanner(answer.Body)
-		if !lines.Scan() || lines.Text() != "data: begun" {
+		if !lines.Scan() || lines.Text() != ":" {
 			t.Fatalf("the stream begins with %q", lines.Text())
 		}
 		done := make(chan error, 1)
@@ -546,16 +578,28 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 		return browser
 	}
 	left, removed, last := enter(admin), enter(admin), enter(second)
-	streams := []<-chan error{follow(left), follow(removed), follow(last)}
-	fetch(t, left, post(t, n.base+"/logout", n.form(left)))
-	testwait.Receive(t, "the stream ends after the logout", streams[0])
+	const events, anything = "text/event-stream", "*/*" // of a script's request
+	for _, accept := range []string{events, anything} {
+		again := n.visitor()
+		at, _ := url.Parse(n.base)
+		again.Jar.SetCookies(at, []*http.Cookie{n.cookie(left)})
+		stream := follow(left, accept)
+		fetch(t, again, post(t, n.base+"/logout", n.form(again)))
+		testwait.Receive(t, "the stream ends after the logout", stream)
+		left = enter(admin)
+	}
+	gone, others := follow(removed, events), []<-chan error{follow(last, events), follow(last, anything)}
 	n.write(tokenLines("you"))
-	testwait.Receive(t, "the stream ends without its token", streams[1])
-	select {
-	case <-streams[2]:
-		t.Error("the stream of another session ended")
-	default:
+	testwait.Receive(t, "the stream ends without its token", gone)
+	for _, stream := range others {
+		select {
+		case <-stream:
+			t.Error("the stream of another session ended")
+		default:
+		}
 	}
 	go stop()
-	testwait.Receive(t, "the stream ends when the server stops", streams[2])
+	for _, stream := range others {
+		testwait.Receive(t, "the stream ends when the server stops", stream)
+	}
 }

@@ -87,10 +87,6 @@ func (p *Page) routes() {
 	}
 }
 
-// admits reports whether the browser of a stream is still let in. The context of a stream ends with the session of a
-// user who has logged in.
-func (p *Page) admits(r *http.Request) bool { return p.access == nil || p.access.admits(r) }
-
 // ServeHTTP implements [http.Handler].
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.handler.ServeHTTP(w, r) }
 
@@ -147,14 +143,15 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p.write(w, r, status, "error", err.Error())
 }
 
-// livePolicy also lets a page load its script, and the script load pages and the stream of changes.
+// livePolicy also lets the page of an admitted browser load its script, and the script load pages and the stream of
+// changes.
 const livePolicy = "; script-src 'self'; connect-src 'self'"
 
 func (p *Page) write(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
 	all, err := templates()
 	var text bytes.Buffer
+	by := callctx.Of[visit](r.Context())
 	if err == nil {
-		by := callctx.Of[visit](r.Context())
 		err = all.ExecuteTemplate(&text, name, view{Name: name, Version: p.version, Form: by.form, User: by.user, Data: data})
 	}
 	if err != nil {
@@ -163,7 +160,9 @@ func (p *Page) write(w http.ResponseWriter, r *http.Request, status int, name st
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Security-Policy", policy+livePolicy)
+	if by.form != "" {
+		w.Header().Set("Content-Security-Policy", policy+livePolicy)
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(text.Bytes()) // fails only if the browser is gone
 }
