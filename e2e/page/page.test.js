@@ -364,6 +364,7 @@ test('over a network: a login, a change, a logout', async (t) => {
   t.after(() => toolfold('token', 'remove', 'me'));
   const served = await httpFor(t, place);
   const { page, reports, at } = await watched(t, served.base);
+  const focused = () => page.waitForFunction(() => document.activeElement.name === 'token'); // the browser does that with its first frame
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width: 360, height: 900 });
@@ -371,13 +372,14 @@ test('over a network: a login, a change, a logout', async (t) => {
     assert.equal(new URL(page.url()).pathname, '/login');
     assert.deepEqual(await violations(page), [], `the form to log in, ${colorScheme}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth));
-    assert.equal(await page.evaluate(() => document.activeElement.name), 'token');
+    await focused();
   }
   assert.deepEqual(reports, []);
   await page.keyboard.type('a wrong token');
   await page.keyboard.press('Enter');
   await page.waitForSelector('text=No admin has this token');
   assert.deepEqual(reports.splice(0).filter((line) => !line.includes('403')), []);
+  await focused();
   await page.fill('input[name=token]', token);
   await page.click('button:has-text("log in")');
   await page.waitForURL(at('/note?key=plan&namespace=default'));
@@ -402,8 +404,16 @@ test('over a network: a login, a change, a logout', async (t) => {
 
   const [cookie] = (await page.context().cookies()).filter((c) => c.name === `toolfold-session-${new URL(served.base).port}`);
   assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, 'Strict']);
+
+  // Another tab follows what happens until the session ends.
+  const tab = await page.context().newPage();
+  await tab.goto(at('/calls'));
+  await call('queue.list', {});
+  await tab.locator('#part-calls td:has-text("queue.list")').first().waitFor();
   await page.click('button:has-text("log out")');
   await page.waitForURL(at('/login'));
+  await tab.locator('#gone:has-text("your session has ended")').waitFor();
+  await tab.close();
   await page.context().addCookies([cookie]);
   await page.goto(at('/notes'));
   assert.equal(new URL(page.url()).pathname, '/login');

@@ -17,6 +17,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"toolfold":  func() { os.Exit(run(context.Background(), env.New(), os.Args)) },
+		"ask-mcp":   askServer,
 		"slow-mcp":  slowServer,
 		"count-mcp": countServer,
 		"small-mcp": smallServer,

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -15,6 +16,37 @@ import (
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
+// network serves over HTTP with the tokens of "me", an admin, and "agent". The store is in memory: only this process
+// has it.
+func (m sandbox) network(t *testing.T) (p process, base string, tokens map[string]string) {
+	t.Helper()
+	tokens = map[string]string{}
+	for name, flags := range map[string][]string{"me": {"--admin"}, "agent": nil} {
+		out, err := m.command(t, append([]string{"token", "add", name}, flags...)...).Output()
+		if err != nil {
+			t.Fatalf("%s %v", out, err)
+		}
+		tokens[name] = strings.TrimSpace(string(out))
+	}
+	p = start(t, m.command(t, "serve", "--http=:0", "--store=memory:", "--workspace=."), nil)
+	testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), " tools, ") })
+	_, at, _ := strings.Cut(p.stderr.String(), "serving MCP at ")
+	at, _, _ = strings.Cut(at, "\n")
+	base = strings.TrimSuffix(at, "/mcp")
+	if !strings.HasPrefix(base, "http://127.0.0.1:") || !strings.Contains(p.stderr.String(), "log in to the page at "+base+"/\n") {
+		t.Fatalf("it serves at %s: %s", at, p.stderr.String())
+	}
+	return p, base, tokens
+}
+
+// networkBrowser returns a browser that has not logged in.
+func networkBrowser(t *testing.T, base string) *browser {
+	b := &browser{t: t, base: base}
+	b.Jar, _ = cookiejar.New(nil)
+	b.Transport = asBrowser{}
+	return b
+}
+
 // TestPageOverTheNetwork logs in to the page of a server over HTTP, and approves there what no client of the server
 // can approve, with any token.
 func TestPageOverTheNetwork(t *testing.T) {
@@ -24,23 +56,8 @@ func TestPageOverTheNetwork(t *testing.T) {
 	m.learn(t)
 	m.write(t, config, `{"upstreams":{"small":{"command":"small-mcp","args":["two"]}}}`)
 	m.learn(t)
-	tokens := map[string]string{}
-	for name, flags := range map[string][]string{"me": {"--admin"}, "agent": nil} {
-		out, err := m.command(t, append([]string{"token", "add", name}, flags...)...).Output()
-		if err != nil {
-			t.Fatalf("%s %v", out, err)
-		}
-		tokens[name] = strings.TrimSpace(string(out))
-	}
-	// The store is in memory: only this process has the notes.
-	p := start(t, m.command(t, "serve", "--http=:0", "--store=memory:", "--workspace=."), nil)
-	testwait.Until(t, "it serves", func() bool { return strings.Contains(p.stderr.String(), " tools, ") })
-	_, at, _ := strings.Cut(p.stderr.String(), "serving MCP at ")
-	at, _, _ = strings.Cut(at, "\n")
-	base := strings.TrimSuffix(at, "/mcp")
-	if !strings.HasPrefix(base, "http://127.0.0.1:") || !strings.Contains(p.stderr.String(), "log in to the page at "+base+"/\n") {
-		t.Fatalf("it serves at %s: %s", at, p.stderr.String())
-	}
+	p, base, tokens := m.network(t)
+	at := base + "/mcp"
 	held := func() bool {
 		out, err := m.command(t, "upstream", "approve", "small", "--dry-run").CombinedOutput()
 		if err != nil {
@@ -83,9 +100,7 @@ func TestPageOverTheNetwork(t *testing.T) {
 		t.Fatal("a client approved the tool")
 	}
 
-	b := &browser{t: t, base: base}
-	b.Jar, _ = cookiejar.New(nil)
-	b.Transport = asBrowser{}
+	b := networkBrowser(t, base)
 	page := b.get("/servers/small", http.StatusOK)
 	b.shows(page, "Log in", "token of an admin", `value="/servers/small"`)
 	b.shows(b.press(page, "log in", url.Values{"token": {tokens["agent"]}}, http.StatusForbidden), "No admin has this token")
@@ -122,6 +137,49 @@ func TestPageOverTheNetwork(t *testing.T) {
 	if p.ProcessState.ExitCode() != 0 {
 		t.Errorf("the server ended with %v: %s", p.ProcessState, p.stderr)
 	}
+}
+
+// TestQuestionsOverTheNetwork answers what the call of a client asks its user, on the page of the server that runs the
+// call.
+func TestQuestionsOverTheNetwork(t *testing.T) {
+	m := newSandbox(t)
+	m.write(t, filepath.Join(m.home, "config", "toolfold", "config.json"), `{"upstreams":{"desk":{"command":"ask-mcp"}}}`)
+	m.learn(t)
+	_, base, tokens := m.network(t)
+	request := func(method, name, params string) (result struct{ ResultType, TaskID, Status string }, answer string) {
+		t.Helper()
+		answer, _ = mcptest.To(t, base+"/mcp").Post(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":{`+params+`,"_meta":{`+
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},`+
+			`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`,
+			"Authorization", "Bearer "+tokens["agent"], "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
+		message := struct{ Result any }{&result}
+		if err := json.Unmarshal([]byte(answer), &message); err != nil {
+			t.Fatalf("%s: %v", answer, err)
+		}
+		return result, answer
+	}
+	kept, answer := request("tools/call", "tool_call", `"name":"tool_call","arguments":{"name":"desk.ask_item"}`)
+	if kept.ResultType != "task" {
+		t.Fatalf("the call is no task: %s", answer)
+	}
+
+	b := networkBrowser(t, base)
+	at := "/tasks/" + kept.TaskID
+	page := b.press(b.get("/", http.StatusOK), "log in", url.Values{"token": {tokens["me"]}}, http.StatusOK)
+	b.shows(page, `<a href="`+at+`">`, "has 1 question for you")
+	page = b.get(at, http.StatusOK)
+	b.shows(page, "Which fruit?", "apple", "plum")
+	page = b.press(page, "answer", url.Values{"action": {"accept"}, "field0": {""}}, http.StatusUnprocessableEntity)
+	b.shows(page, `aria-invalid="true"`)
+	page = b.press(page, "answer", url.Values{"action": {"accept"}, "field0": {`"plum"`}}, http.StatusOK)
+	if strings.Contains(page, "Which fruit?") {
+		t.Errorf("the answered question is asked: %s", page)
+	}
+	testwait.Until(t, "the task of the client ends", func() bool {
+		kept, answer = request("tasks/get", kept.TaskID, `"taskId":"`+kept.TaskID+`"`)
+		return kept.Status != "working" && kept.Status != "input_required"
+	})
+	has(t, answer, `"status":"completed"`, `answered {\"action\":\"accept\",\"content\":{\"fruit\":\"plum\"}}`)
 }
 
 // asBrowser sends requests as browsers do.
