@@ -54,7 +54,7 @@ const (
 	noSession = "Only the browser that opened the link of toolfold page is let in. Run toolfold page for a new link."
 	linkUsed  = "This link works once, and was used or is wrong. Run toolfold page for a new one; " +
 		"if nobody of yours used it, end the running toolfold page."
-	wrongForm = "The form is not of this page, or of an earlier run: go back, reload, and send it again."
+	wrongForm = "The form is not of this page, or of an earlier run or login: go back, reload, and send it again."
 )
 
 // admits reports whether a request has the cookie.
@@ -123,8 +123,7 @@ func serveVisit(w http.ResponseWriter, r *http.Request, v visit, next http.Handl
 	if r.Method == http.MethodPost {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		if err := r.ParseForm(); err != nil {
-			http.Error(w, "The form cannot be read, or is too large for the page: toolfold call memory.store takes larger texts.",
-				http.StatusRequestEntityTooLarge)
+			http.Error(w, "The form cannot be read, or is larger than 1 MiB: shorten the text.", http.StatusRequestEntityTooLarge)
 			return
 		}
 		if subtle.ConstantTimeCompare([]byte(r.PostFormValue("form")), []byte(v.form)) != 1 {

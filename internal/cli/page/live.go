@@ -127,6 +127,7 @@ func (p *Page) changes(w http.ResponseWriter, r *http.Request) {
 		defer done()
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back until there are many
 	out := http.NewResponseController(w)
 	alive := time.NewTicker(aliveEvery)
 	defer alive.Stop()

@@ -556,7 +556,7 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 		r := get(t, n.base+"/changes")
 		r.Header.Set("Accept", accept)
 		answer, err := browser.Do(r)
-		if err != nil || answer.StatusCode != http.StatusOK {
+		if err != nil || answer.StatusCode != http.StatusOK || answer.Header.Get("X-Accel-Buffering") != "no" {
 			t.Fatalf("the stream: %v %v", answer, err)
 		}
 		lines := bufio.NewScanner(answer.Body)
