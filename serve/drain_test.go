@@ -108,6 +108,9 @@ func TestDrain(t *testing.T) {
 		t.Errorf("/readyz answers %d", got)
 	}
 	stream := d.Send(http.MethodGet, "/mcp", "Mcp-Session-Id", d.Session, "Accept", "text/event-stream")
+	if got := stream.Header.Get("X-Accel-Buffering"); got != "no" {
+		t.Errorf("the stream lets proxies hold events back: %q", got)
+	}
 	waits, asks := d.begin("wait"), d.begin("ask")
 	<-d.running
 	<-d.asking

@@ -381,8 +381,9 @@ type postOutlet struct {
 func (p *postOutlet) event(message []byte) {
 	if !p.events {
 		p.events = true
-		p.w.Header().Set("Content-Type", "text/event-stream")
+		p.w.Header().Set("Content-Type", eventStream)
 		p.w.Header().Set("Cache-Control", "no-cache")
+		p.w.Header().Set(unbuffered, "no")
 		p.w.WriteHeader(http.StatusOK)
 	}
 	p.w.Write(append(append([]byte("event: message\ndata: "), message...), "\n\n"...))
@@ -408,6 +409,13 @@ func (p *postOutlet) answer(message []byte, status int) {
 
 var jsonContent = []string{"application/json"}
 
+const (
+	eventStream = "text/event-stream"
+	// unbuffered is the header of streams. With the value no, nginx passes each event on at once; else it
+	// holds events back until there are many.
+	unbuffered = "X-Accel-Buffering"
+)
+
 // knownLength is the size in bytes up to which net/http sets Content-Length itself; it sends longer
 // answers in chunks.
 const knownLength = 2048
@@ -423,6 +431,9 @@ type response struct {
 func (r *response) WriteHeader(status int) {
 	if r.refused = r.sessionless && ofSession(status, r.Header()); r.refused {
 		status = http.StatusBadRequest
+	}
+	if r.Header().Get("Content-Type") == eventStream {
+		r.Header().Set(unbuffered, "no")
 	}
 	r.ResponseWriter.WriteHeader(status)
 }

@@ -331,6 +331,9 @@ func TestUpdatedStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
+	if got := response.Header.Get("X-Accel-Buffering"); got != "no" {
+		t.Errorf("the stream lets proxies hold events back: %q", got)
+	}
 	events := bufio.NewScanner(response.Body)
 	next := func() string {
 		for events.Scan() {
