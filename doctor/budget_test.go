@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/internal/test/golden"
 	"github.com/toolfold/toolfold/lazy"
 	"github.com/toolfold/toolfold/surface"
+	"github.com/toolfold/toolfold/tools/script"
 )
 
 const budgetFile = "testdata/budget.json"
@@ -33,6 +34,7 @@ const (
 	searchCeiling    = 500 // the whole list at the search level
 	callerCeiling    = 50  // the tool that calls any other
 	discoveryCeiling = 120 // both discovery tools at the lazy level
+	scriptCeiling    = 120 // the tool for scripts at the lazy level
 	overCeiling      = 1.1 // allowed factor for the ceilings of signature and full
 )
 
@@ -63,7 +65,7 @@ func TestBudget(t *testing.T) {
 
 func TestCeilings(t *testing.T) {
 	t.Parallel()
-	families, discovery := parts()
+	families, discovery, scripts := parts()
 	actions := 0
 	for _, f := range families {
 		actions += len(f.Actions)
@@ -80,6 +82,7 @@ func TestCeilings(t *testing.T) {
 	withinList(t, "stubs", stubs, stubsCeiling*len(families)/allFamilies)
 	within(t, "search", app.Families(), lazy.Search, searchCeiling)
 	within(t, "discovery", discovery, lazy.Lazy, discoveryCeiling)
+	within(t, "script", scripts, lazy.Lazy, scriptCeiling)
 	for _, l := range surface.List(discovery, surface.Options{}) {
 		if l.Name == "tool_call" {
 			withinList(t, l.Name, []lazy.ListedTool{l}, callerCeiling)
@@ -89,16 +92,19 @@ func TestCeilings(t *testing.T) {
 	t.Error("tool_call is not listed")
 }
 
-// parts returns all families except discovery, and discovery.
-func parts() (families, discovery []*toolfold.Family) {
+// parts returns the families of the workbench, discovery, and scripts, which replace calls of both.
+func parts() (families, discovery, scripts []*toolfold.Family) {
 	for _, s := range app.Families() {
-		if s.Category == callctx.Discovery {
+		switch {
+		case s.Category == callctx.Discovery:
 			discovery = append(discovery, s)
-			continue
+		case s.Name == script.Family.Name:
+			scripts = append(scripts, s)
+		default:
+			families = append(families, s)
 		}
-		families = append(families, s)
 	}
-	return families, discovery
+	return families, discovery, scripts
 }
 
 func within(t *testing.T, what string, specs []*toolfold.Family, level lazy.Level, most int) {

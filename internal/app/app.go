@@ -35,6 +35,7 @@ import (
 	"github.com/toolfold/toolfold/tools/metrics"
 	"github.com/toolfold/toolfold/tools/queue"
 	"github.com/toolfold/toolfold/tools/refactor"
+	"github.com/toolfold/toolfold/tools/script"
 	"github.com/toolfold/toolfold/tools/session"
 	"github.com/toolfold/toolfold/tools/task"
 	"github.com/toolfold/toolfold/tools/telemetry"
@@ -92,6 +93,9 @@ type Host struct {
 
 	Metrics metric.Retention // zero keeps all points
 
+	// Works reports that this process runs tasks.
+	Works bool
+
 	// GatewayOnly mounts only discovery, without the workbench.
 	GatewayOnly bool
 
@@ -141,6 +145,7 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 		return ability.New(db.Ability(), h.folder())
 	}))
 	mount(&m, workflow.Family, always(h.workflows(runner)))
+	mount(&m, script.Family, always(h.scripts()))
 	mount(&m, design.Family, openStore(h, func(db *storage.DB) *design.Service {
 		return design.New(db.Design(), h.Files.Workspace, h.Now)
 	}))

@@ -12,10 +12,12 @@ import (
 	"github.com/toolfold/toolfold/tools/task"
 )
 
-// Tasks returns the keeper of calls as tasks of the task family. works means that this process runs
-// tasks; otherwise calls are only kept while another process does.
-func (h Host) Tasks(works bool) serve.Tasks {
-	return keeper{open: openStore(h, h.tasks), caller: h.Caller, rights: h.Rights, works: works}
+// Tasks returns the keeper of calls as tasks of the task family. If this process runs no tasks, calls
+// are only kept while another process does.
+func (h Host) Tasks() serve.Tasks { return h.keeper() }
+
+func (h Host) keeper() keeper {
+	return keeper{open: openStore(h, h.tasks), caller: h.Caller, rights: h.Rights, works: h.Works}
 }
 
 // keeper implements [serve.Tasks].

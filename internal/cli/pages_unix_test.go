@@ -79,6 +79,8 @@ func notRun() map[string]string {
 		"go install -trimpath -ldflags='-s -w' ./cmd/toolfold": "it would write into the user's folder of programs",
 		"text import":  "the rows are those of servers of npm; testdata/script/importsets.txtar has some of a test",
 		"text rows":    "the rows are those of servers of npm; testdata/script/importsets.txtar has some of a test",
+		"text run":     "the run is one of TestScriptGoesOn and TestScriptStopsAtUnknown",
+		"text failure": "TestScriptAnswers, TestScriptStopsAtUnknown and TestMistakesAreFoundFirst have such answers",
 		"text drawing": "internal/test/arrows holds what it draws",
 	}
 }

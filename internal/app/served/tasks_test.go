@@ -64,9 +64,9 @@ func newMachine(t *testing.T, store string, rules permission.Rules, limit int, m
 
 // newHasty is newMachine for a server that always answers kept calls with their task, even if they
 // end soon.
-func newHasty(t *testing.T, store string, rules permission.Rules) machine {
+func newHasty(t *testing.T, store string, rules permission.Rules, more ...*toolfold.Family) machine {
 	t.Helper()
-	return newMachineWith(t, store, -1, rules, 0)
+	return newMachineWith(t, store, -1, rules, 0, more...)
 }
 
 // newMachineWith is newMachine with a grace period for kept calls to end.
@@ -89,7 +89,7 @@ func newMachineWith(
 	host := app.Host{
 		Open: db.Open, Files: config.Files{Global: filepath.Join(dir, "config.json"), Workspace: dir}, Caller: s.Runner,
 		Discovery: s.Discovery, Log: quiet, Now: time.Now, NewID: uuid.NewString, WorkspaceName: "vm:/shop", MaxInterruptions: maxInterruptions,
-		Rights: rules.Rights(),
+		Works: true, Rights: rules.Rights(),
 	}
 	families, err := app.Mount(host)
 	if err == nil {
@@ -98,7 +98,7 @@ func newMachineWith(
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := serve.New(serve.Options{Surface: s, Log: quiet, Tasks: host.Tasks(true), TaskGrace: grace})
+	server, err := serve.New(serve.Options{Surface: s, Log: quiet, Tasks: host.Tasks(), TaskGrace: grace})
 	if err != nil {
 		t.Fatal(err)
 	}

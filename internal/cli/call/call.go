@@ -96,6 +96,7 @@ func callAction(c *cli.Context) error {
 	if ofSettings || slices.ContainsFunc(trace.Family.Declared().Actions, func(a *toolfold.Action) bool { return a.Matches(name) }) {
 		o.Tier = toolfold.Extended.String() // settings, and traces of other servers, are always available
 	}
+	o.Worker = false // this process ends with the call
 	b, err := workbench.Open(c, o)
 	if err != nil {
 		return err

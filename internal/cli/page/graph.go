@@ -27,7 +27,7 @@ type node struct {
 	Groups               []group  // of the steps in it
 
 	Runs, Failed int
-	Status       string // of its last run in the traces; empty = none is recorded
+	Status       string // of its last run in the traces; empty = no recorded run
 	Took         time.Duration
 }
 
@@ -44,7 +44,7 @@ type step struct {
 	Config             map[string]json.RawMessage
 }
 
-// graphOf returns the graph of a task's workflow, nil if the task runs none.
+// graphOf returns the graph of a task's workflow, nil for other tasks.
 func (p *Page) graphOf(ctx context.Context, task result) (*graph, error) {
 	id, _ := task["taskId"].(string)
 	set, err := p.definitions(ctx, id)
@@ -174,7 +174,7 @@ func (p *Page) follow(ctx context.Context, taskID string, nodes map[string]*node
 // stepSpans returns the spans of the steps of the outermost run. Runs in it may have steps of the same names. A span comes
 // before those in it, which are deeper.
 func stepSpans(spans []any) (steps []result) {
-	outermost, inner := -1, -1 // depths of the runs around the present span; -1 = it is in none
+	outermost, inner := -1, -1 // depths of the runs around the present span; -1 = no run
 	for _, one := range spans {
 		span, _ := one.(result)
 		depth, kind := int(number(span["depth"])), span["kind"]

@@ -236,7 +236,7 @@ func (l *login) warn(r *http.Request) {
 // hashOf returns the hash of a request's cookie.
 func hashOf(r *http.Request) [sha256.Size]byte { return sha256.Sum256([]byte(cookieOf(r))) }
 
-// cookieOf returns the value of a request's cookie; empty if it has none.
+// cookieOf returns the value of a request's cookie; empty without a cookie.
 func cookieOf(r *http.Request) string {
 	if cookie, err := r.Cookie(cookieName(r)); err == nil {
 		return cookie.Value

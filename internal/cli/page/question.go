@@ -321,7 +321,7 @@ type asking struct {
 type taskView struct {
 	Task      result
 	Questions []question
-	Graph     *graph // of its workflow; nil = it runs none
+	Graph     *graph // of its workflow; nil = no workflow
 }
 
 // task is a task with its input, which task.status gives only if it is named, and its open questions.

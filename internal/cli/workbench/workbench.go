@@ -145,11 +145,11 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 		NotesFolder: o.NotesFolder, NotesLock: notesLock(), MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
 		Trusted: o.Trusted, Vectors: vectors, Rights: options.Rights,
 		Tracer: b.tracing.Provider(), Recorded: b.tracing.Flush,
-		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, GatewayOnly: o.GatewayOnly(),
+		Metrics: metric.Retention{Days: o.MetricDays, Points: o.MetricPoints}, GatewayOnly: o.GatewayOnly(), Works: o.Worker,
 		Caller: b.Runner, Discovery: b.Discovery, Log: b.log, Now: time.Now, NewID: uuid.NewString,
 	}
 	if !o.GatewayOnly() {
-		b.tasks = host.Tasks(o.Worker)
+		b.tasks = host.Tasks()
 	}
 	b.offer = offer.Offer{
 		Caller: b.Runner, Discovery: b.Discovery, Workflows: host.Workflows(), Memory: o.Resources == "all",

@@ -87,7 +87,9 @@ func (r *run) output(content json.RawMessage, code string) (any, error) {
 	if json.Unmarshal(content, &reported) == nil && reported.Success != nil && !*reported.Success && reported.Error != nil {
 		inner := reported.Error
 		value, _ := expression.Decode(content)
-		return value, failf(code, "%s: %s", inner.Code, inner.Message).hint("%s", inner.Hint)
+		failure := failf(code, "%s: %s", inner.Code, inner.Message).hint("%s", inner.Hint)
+		failure.final = inner.Code == Interrupted // what may have been done must not be done again
+		return value, failure
 	}
 	return expression.Decode(content)
 }

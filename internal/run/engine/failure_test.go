@@ -101,6 +101,22 @@ func counting(calls *atomic.Int64, succeedAt int64) func(context.Context, map[st
 	}
 }
 
+// A step whose run stopped at a call that may have been done has no further attempt, which would make
+// the call again.
+func TestInterruptedIsNotRetried(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	caller := newCaller()
+	caller.tools["stops"] = func(context.Context, map[string]any) (any, error) {
+		calls.Add(1)
+		return map[string]any{"success": false, "error": map[string]any{"code": Interrupted, "message": "call 1 may have been done"}}, nil
+	}
+	r := do(t, caller, `[{stepId: s, type: tool, config: {tool: stops}, retry: {maxAttempts: 3, backoffMs: 1}}]`, `{}`)
+	if r.Failure == nil || calls.Load() != 1 {
+		t.Errorf("%d calls, %+v", calls.Load(), r.Failure)
+	}
+}
+
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -21,7 +21,8 @@ type Journal interface {
 	ID() string
 
 	// Lookup returns the record of a finished step; nil for other steps. Begun
-	// reports whether an earlier run has called Begin for it.
+	// reports whether Begin was called for it, in this run or an earlier one, and
+	// Abandon was not.
 	Lookup(path string) (record json.RawMessage, begun bool)
 
 	// Begin records, all or none, that steps are about to do work that must not

@@ -11,6 +11,9 @@ import (
 	"github.com/toolfold/toolfold/internal/run/expression"
 )
 
+// Script is the action that runs a script, whose calls are recorded as steps.
+const Script = "script.run"
+
 // The kinds of references.
 const (
 	Agent    = "agent"
@@ -130,6 +133,7 @@ func Repeatable(names entry.Names, tool string, arguments json.RawMessage) bool 
 	_ = json.Unmarshal(args[callctx.ArgAction], &selector)
 	entries := names.Lookup(tool)
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e *entry.Entry) bool {
-		return e.Action == nil || (e.Selector == "" || e.Selector == selector) && !e.Action.Once && !e.Action.Hints().Idempotent
+		return e.Action == nil || (e.Selector == "" || e.Selector == selector) && !e.Action.Once && !e.Action.Hints().Idempotent &&
+			e.Action.FullName() != Script
 	})
 }

@@ -60,7 +60,7 @@ func (j *journal) ID() string { return j.run.TaskID }
 func (j *journal) Lookup(path string) (record json.RawMessage, begun bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.records[path], j.before[path]
+	return j.records[path], j.before[path] || j.begun[path]
 }
 
 // errTaken ends a run whose task another process has taken.
@@ -140,4 +140,5 @@ func (j *journal) Abandon(ctx context.Context, path string) {
 	if err := j.ledger.DropStep(limited, j.run, path); err != nil {
 		j.log.Error("removing the record of a step", "task", j.run.TaskID, "step", path, "err", err)
 	}
+	j.begun[path] = false
 }

@@ -63,6 +63,10 @@ var notPaged = map[string]string{
 	"tools.active.loaded":              "what tools/list shows anyway",
 	"workflow.check.problems":          "at most 20; the message counts the rest",
 	"workflow.check.unjudged":          "a line for each tool that the steps name, which are at most 100",
+	"script.read.calls":                "one number for each action that it calls",
+	"script.read.writes":               "empty, as it writes nothing",
+	"script.read.unknown":              "empty, as it writes nothing",
+	"script.read.unseen":               "at most 10",
 	"tools.list.tools":                 "one line for each tool; category narrows it",
 }
 

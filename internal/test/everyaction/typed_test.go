@@ -124,7 +124,7 @@ func TestOutputSchemasHaveShapes(t *testing.T) {
 // their own.
 var anyValues = map[string]bool{
 	"value": true, "oldValue": true, "newValue": true, "metadata": true, "details": true, "input": true, "output": true, "answer": true,
-	"config": true, "inputSchema": true, "tools": true, "definitions": true, "got": true,
+	"config": true, "inputSchema": true, "tools": true, "definitions": true, "got": true, "result": true, "arguments": true,
 }
 
 // nested are lists of steps within steps, which have the shape of the enclosing list.

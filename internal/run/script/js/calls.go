@@ -16,7 +16,8 @@ import (
 // Reference is a place of a source that names an action: object.key, object["key"], with or without a
 // call, or tools.call("name").
 type Reference struct {
-	Object, Key  string // as written; Object is empty for tools.call, whose Key is the full name
+	Object, Key  string // as written; Object is empty for tools.call, whose Key is the full name, and for functions
+	Function     bool   // Key is that of a function that the source does not declare, of the language or an action
 	Line, Column int    // from 1
 	Args         []Argument
 	Complete     bool // Args has all names of arguments
@@ -57,7 +58,7 @@ func Calls(source string) (list []Reference, err error) {
 	}
 	c := &collector{text: text, own: map[string]bool{}, called: map[js.IExpr]*js.CallExpr{}}
 	js.Walk(c, tree)
-	c.list = slices.DeleteFunc(c.list, func(f found) bool { return c.own[f.Object] })
+	c.list = slices.DeleteFunc(c.list, func(f found) bool { return c.own[f.Object] || f.Function && c.own[f.Key] })
 	slices.SortStableFunc(c.list, func(a, b found) int { return a.at - b.at })
 	for _, f := range c.list {
 		f.Line, f.Column = position(source, f.at-len(opener))
@@ -85,6 +86,11 @@ func (c *collector) Enter(n js.INode) js.IVisitor {
 	case *js.CallExpr:
 		c.called[n.X] = n
 		c.toolsCall(n)
+		if v, ok := n.X.(*js.Var); ok && !declared(v) {
+			f := found{Reference{Key: string(v.Name()), Function: true}, c.offset(v.Data)}
+			f.Args, f.Complete = arguments(n.Args.List)
+			c.list = append(c.list, f)
+		}
 	case *js.DotExpr:
 		if key, ok := n.Y.(js.LiteralExpr); ok {
 			c.add(n.X, string(key.Data), c.offset(key.Data), c.called[n])

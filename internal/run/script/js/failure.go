@@ -25,7 +25,7 @@ const (
 	otherCloser = "\n}"
 )
 
-// compile returns the function of the program, or why there is none.
+// compile returns the function of the program, or the reason against it.
 func (r *run) compile() (function value, fault *Failure) {
 	source := r.program.Source
 	if other, ok := r.Compile(otherOpener+source+otherCloser, file); ok { // its messages are clearer
@@ -85,10 +85,16 @@ func undefinedName(f *Failure) (name string, ok bool) {
 	return strings.Trim(name, "'"), ok && f.Name == "ReferenceError"
 }
 
-// families returns the objects of a program's functions.
+// families returns the objects of a program's functions, and the functions without an object.
 func families(names []string) (list []string) {
 	for _, object := range spaces(names) {
-		list = append(list, object.Name)
+		if object.Name != "" {
+			list = append(list, object.Name)
+			continue
+		}
+		for _, function := range object.Members {
+			list = append(list, function.Key)
+		}
 	}
 	return list
 }

@@ -17,8 +17,9 @@ type (
 // place is where a program finds a function.
 type place struct{ object, key string }
 
-// spaces returns the objects of a program, with tools, which is always there. A name that is not an
-// identifier also has the form with underscores, unless this means several actions.
+// spaces returns the objects of a program, with tools, which is always there. The object without a name
+// has the functions without an object, of names without a dot. A name that is not an identifier also has
+// the form with underscores, unless this means several actions.
 func spaces(names []string) []space {
 	meaning := map[place]string{} // "" = several
 	for _, name := range names {
@@ -58,7 +59,7 @@ func spaces(names []string) []space {
 func places(name string) (list []place) {
 	family, action, ok := strings.Cut(name, ".")
 	if !ok {
-		return nil
+		family, action = "", name
 	}
 	for _, object := range forms(family) {
 		for _, key := range forms(action) {

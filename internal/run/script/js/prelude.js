@@ -91,11 +91,13 @@
 	const known = { __proto__: null };
 	for (let i = 0; i < setting.names.length; i++) known[setting.names[i]] = true;
 	for (let i = 0; i < setting.spaces.length; i++) {
-		const { name: space, members } = setting.spaces[i], target = { __proto__: null };
+		const { name: space, members } = setting.spaces[i], target = space === "" ? globalThis : { __proto__: null };
 		for (let j = 0; j < members.length; j++) {
 			const { key, name } = members[j];
-			defineProperty(target, key, { __proto__: null, value: freeze((args) => call(name, args)), enumerable: true });
+			if (key in target) continue; // a function of the language stays
+			defineProperty(target, key, { __proto__: null, value: freeze((args) => call(name, args)), enumerable: space !== "" });
 		}
+		if (space === "") continue;
 		if (space === "tools") {
 			defineProperty(target, "call", { __proto__: null, value: freeze((name, args) => {
 				if (typeof name !== "string" || known[name] !== true) throw unknown(StringOf(name));

@@ -17,19 +17,22 @@ import (
 )
 
 const (
-	maxProcesses = 2                      // at a time; further programs wait until their context ends
+	maxRunning   = 2                      // programs that run at a time; others wait until their context ends
+	maxProcesses = 8                      // with those of programs that wait for answers
 	grace        = 100 * time.Millisecond // for a process to end a program by itself
 )
 
 var (
-	runs   = turns.New(maxProcesses, maxProcesses, 0)
-	checks = turns.New(maxProcesses, maxProcesses, 0) // do not wait for runs, which may wait long
+	running   = turns.New(maxRunning, maxRunning, 0)
+	processes = turns.New(maxProcesses, maxProcesses, 0)
+	checks    = turns.New(maxRunning, maxRunning, 0) // do not wait for programs, which may wait long
 )
 
 // Process is a program that runs in a process of its own. It is used by one goroutine at a time;
 // Close may be called at any time.
 type Process struct {
 	limits  Limits
+	caller  string // whose turn it is, see [turns.Turns.Take]
 	worker  *child.Worker
 	errs    *child.BoundedBuffer // first bytes of the process's errors
 	in      *json.Encoder
@@ -56,14 +59,23 @@ func Start(ctx context.Context, p Program) (*Process, Turn, error) {
 
 func start(ctx context.Context, t task) (*Process, Turn, error) {
 	t.Limits = t.Limits.withDefaults()
-	places := runs
+	places, count := processes, maxProcesses
 	if t.OnlyCheck {
-		places = checks
+		places, count = checks, maxRunning
 	}
 	from := toolfold.OriginOf(ctx)
-	release, err := places.Take(ctx, cmp.Or(from.Token, from.Session)) // chosen by the server, not by callers
+	caller := cmp.Or(from.Token, from.Session) // chosen by the server, not by callers
+	release, err := places.Take(ctx, caller)
 	if err != nil {
-		return nil, Turn{}, fmt.Errorf("waiting for one of %d places for scripts: %w", maxProcesses, err)
+		return nil, Turn{}, fmt.Errorf("waiting for one of %d places for scripts: %w", count, err)
+	}
+	if !t.OnlyCheck {
+		leave, err := running.Take(ctx, caller)
+		if err != nil {
+			release()
+			return nil, Turn{}, fmt.Errorf("waiting for other scripts: %w", err)
+		}
+		defer leave()
 	}
 	errs := &child.BoundedBuffer{Limit: 4 << 10}
 	worker, err := child.StartWorker(processArgument, []string{"TZ=UTC"}, errs)
@@ -71,7 +83,7 @@ func start(ctx context.Context, t task) (*Process, Turn, error) {
 		release()
 		return nil, Turn{}, fmt.Errorf("starting a process for a script: %w", err)
 	}
-	p := &Process{limits: t.Limits, worker: worker, errs: errs, waiting: map[int]bool{}}
+	p := &Process{limits: t.Limits, caller: caller, worker: worker, errs: errs, waiting: map[int]bool{}}
 	p.close = sync.OnceFunc(func() {
 		worker.End()
 		release()
@@ -104,6 +116,11 @@ func (p *Process) Resume(ctx context.Context, a Answer) (Turn, error) {
 	if !json.Valid(orNull(a.Value)) || a.Error != nil && !json.Valid(orNull(a.Error.Problems)) {
 		return Turn{}, fmt.Errorf("the answer to call %d is not JSON", a.Seq)
 	}
+	leave, err := running.Take(ctx, p.caller)
+	if err != nil {
+		return Turn{}, p.ended(ctx, err)
+	}
+	defer leave()
 	delete(p.waiting, a.Seq)
 	defer context.AfterFunc(ctx, p.worker.Kill)()
 	if err := p.in.Encode(a); err != nil {

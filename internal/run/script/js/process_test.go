@@ -96,14 +96,17 @@ func TestParentGone(t *testing.T) {
 	}
 }
 
-// At most two processes run; a third waits for the end of one, or of its context.
+// Programs that wait for answers let others run, up to the number of processes. One more waits for the
+// end of one, or of its context.
 func TestPlaces(t *testing.T) {
 	first := begin(t, testwait.Context(t), Program{Source: "await memory.get()"})
-	begin(t, testwait.Context(t), Program{Source: "await memory.get()"})
+	for range maxProcesses - 1 {
+		begin(t, testwait.Context(t), Program{Source: "await memory.get()"})
+	}
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer stop()
 	if _, _, err := Start(ctx, Program{}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a third process: %v", err)
+		t.Errorf("one more process: %v", err)
 	}
 	if err := Check("return 1"); err != nil { // does not wait
 		t.Error(err)

@@ -1,0 +1,126 @@
+// A script that is killed with its server again and again, with kill -9: another process goes on, and
+// every call that must not be repeated reaches its server once. TOOLFOLD_KILLS sets the number of kills;
+// each waits for the end of a lease.
+
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+import { atEnd, placeFor, runCommand } from '../lib/server.js';
+import { stores } from '../lib/stores.js';
+import { RawStdio, call } from '../lib/wire.js';
+
+const kills = Number(process.env.TOOLFOLD_KILLS ?? 1);
+const till = fileURLToPath(new URL('../lib/till.js', import.meta.url));
+const patience = 60_000;
+
+const rounds = 30; // of three calls at once
+const code = `
+  const paid = [];
+  for (let i = 0; i < ${rounds}; i++) {
+    const three = await Promise.all(['a', 'b', 'c'].map((x) => till_pay({ id: x + i })));
+    await memory.store({ key: 'round/' + i, value: three });
+    paid.push(...three);
+    await sleep(20);
+  }
+  return paid.length`;
+
+describe('scripts', { concurrency: true }, () => {
+  for (const [kind, storeFor] of Object.entries(stores)) test(`a script is killed ${kills} times, ${kind}`, async (t) => {
+    const place = placeFor(t);
+    place.store = storeFor(place, t);
+    const journal = join(place.dir, 'paid');
+    const paid = () => (existsSync(journal) ? readFileSync(journal, 'utf8').split('\n').slice(0, -1) : []);
+    mkdirSync(join(place.dir, 'toolfold'), { recursive: true });
+    const upstreams = { till: { command: process.execPath, args: [till, journal] } };
+    writeFileSync(join(place.dir, 'toolfold', 'config.json'), JSON.stringify({ upstreams }));
+    const { code: failed, stderr } = await runCommand(place, 'upstream', 'check');
+    assert.equal(failed, 0, stderr);
+
+    const run = { id: undefined, paid: 0, unknown: 0 };
+    for (let n = 0; n < kills; n++) {
+      await killed(t, place, run, async () => paid().length >= ((n + 1) * 3 * rounds) / (kills + 2), paid);
+    }
+    const result = await finished(t, place, run, paid);
+    assert.equal(result, 3 * rounds);
+    const all = paid();
+    assert.equal(new Set(all).size, 3 * rounds, 'every call was made');
+    assert.equal(all.length, 3 * rounds, 'no call was made twice');
+    t.diagnostic(`${run.unknown} calls were unknown`);
+  });
+});
+
+/** Begins the run or goes on with it, and kills the server once enough was paid. */
+async function killed(t, place, run, enough, paid) {
+  const server = await new RawStdio(place.serve()).initialize();
+  atEnd(t, () => server.stop());
+  const closed = once(server.child, 'close');
+  if (run.id === undefined) {
+    server.send(call('run', 'script', { action: 'run', code }));
+  } else {
+    await settled(server, run, paid);
+  }
+  await until(enough);
+  if (run.id === undefined) {
+    const { tasks } = await ask(server, 'task', { action: 'list' });
+    run.id = tasks.find((task) => task.name === 'script.run').taskId;
+  }
+  server.child.kill('SIGKILL');
+  await closed;
+}
+
+/** Waits until the run goes on, and states what became of unknown calls by looking at what was paid. */
+async function settled(server, run, paid) {
+  let status;
+  await until(async () => {
+    status = await statusOf(server, run);
+    return status.status === 'running' && paid().length > run.paid || status.status === 'failed';
+  });
+  run.paid = paid().length;
+  if (status.status !== 'failed') return;
+  const outcome = {};
+  for (const { call: number, arguments: { id } } of status.output.unknown) {
+    outcome[number] = paid().includes(id) ? 'done' : 'not done';
+    run.unknown++;
+  }
+  server.send(call('go on', 'script', { action: 'run', id: run.id, outcome }));
+}
+
+/** The result of the run, once it has one. */
+async function finished(t, place, run, paid) {
+  const server = await new RawStdio(place.serve()).initialize();
+  atEnd(t, () => server.stop());
+  for (;;) {
+    let status;
+    await until(async () => {
+      status = await statusOf(server, run);
+      return status.status === 'completed' || status.status === 'failed';
+    });
+    if (status.status === 'completed') return status.output.result;
+    assert.ok(status.output.unknown, JSON.stringify(status.output));
+    await settled(server, run, paid);
+    await until(async () => paid().length > run.paid);
+  }
+}
+
+const statusOf = (server, run) => ask(server, 'task', { action: 'status', taskId: run.id, include_fields: ['status', 'output'] });
+
+/** The content of the answer to a call; answers to others are left out. */
+async function ask(server, name, args) {
+  server.send(call('ask', name, args));
+  for (;;) {
+    const { id, result } = JSON.parse(await server.line());
+    if (id === 'ask') return JSON.parse(result.content[0].text);
+  }
+}
+
+/** Waits until a condition holds. */
+async function until(holds) {
+  for (const end = Date.now() + patience; !(await holds()); await pause(20)) {
+    assert.ok(Date.now() < end, 'it took too long');
+  }
+}

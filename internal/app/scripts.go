@@ -1,0 +1,172 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/run/engine"
+	runscript "github.com/toolfold/toolfold/internal/run/script"
+	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/serve"
+	"github.com/toolfold/toolfold/tools/script"
+	"github.com/toolfold/toolfold/tools/task"
+)
+
+// scriptRuns keeps runs of scripts as tasks that call script.run. It implements [script.Runs].
+type scriptRuns struct{ keeper }
+
+func (h Host) scripts() *script.Service {
+	return script.New(&runscript.Runner{Caller: h.Caller, Names: h.Caller, Now: h.Now}, scriptRuns{h.keeper()})
+}
+
+// Keep implements [script.Runs].
+func (s scriptRuns) Keep(ctx context.Context, args json.RawMessage) (id, why string, err error) {
+	kept := serve.KeptCall{Action: work.Script, Arguments: args, Name: work.Script, Raw: args}
+	if client := callctx.ClientOf(ctx); client != nil {
+		kept.Client = client.Declared()
+	}
+	id, err = s.keeper.Keep(ctx, kept)
+	if err == nil && id == "" {
+		why = "no process runs tasks here, or it may not run this one"
+	}
+	return id, why, err
+}
+
+// Await implements [script.Runs].
+func (s scriptRuns) Await(ctx context.Context, id string) (out script.RunOut, err error) {
+	service, err := s.open(ctx)
+	if err != nil {
+		return out, err
+	}
+	last, unmanned := "", time.Now().Add(time.Second)
+	for pause := 2 * time.Millisecond; ; pause = min(pause+pause/4+time.Millisecond, 200*time.Millisecond) {
+		stored, err := s.run(ctx, service, id)
+		if err != nil {
+			return out, err
+		}
+		if task.Final(stored.Status) {
+			return ended(stored)
+		}
+		if len(stored.Questions) > 0 {
+			if err := relay(ctx, service, id, stored.Questions[0]); ctx.Err() != nil {
+				return out, s.left(ctx, id)
+			} else if err != nil {
+				return out, err
+			}
+			continue
+		}
+		if time.Now().After(unmanned) {
+			worked, err := service.Worked(ctx)
+			if err != nil {
+				return out, err
+			}
+			if !worked {
+				return out, toolfold.Errorf(toolfold.TimedOut, "the run %s waits, because no process runs the tasks of this workspace", id).
+					WithHint("start toolfold serve here; script.run with this id goes on")
+			}
+			unmanned = time.Now().Add(5 * time.Second)
+		}
+		if stored.Message != last {
+			last = stored.Message
+			toolfold.Report(ctx, toolfold.Progress{Message: last})
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return out, s.left(ctx, id)
+		}
+	}
+}
+
+// left returns the error for a call whose context ended before its run. It ends the run, unless only
+// the server of the call stops.
+func (s scriptRuns) left(ctx context.Context, id string) error {
+	if errors.Is(context.Cause(ctx), callctx.ErrStopped) {
+		return ctx.Err()
+	}
+	return errors.Join(ctx.Err(), s.Cancel(context.WithoutCancel(ctx), id))
+}
+
+// relay asks the client of ctx a question of a run, and stores its answer.
+func relay(ctx context.Context, service *task.Service, id string, q task.Question) error {
+	client := callctx.ClientOf(ctx)
+	if client == nil {
+		return toolfold.Errorf(toolfold.ClientLacks, "the run %s asks a question, and this client cannot be asked", id).
+			WithHint("call script.run with this id from a client that can be asked; task.cancel ends the run")
+	}
+	answer, err := client.Ask(ctx, callctx.Question{Key: q.Key, Method: q.Method, Params: q.Params})
+	if err != nil {
+		return toolfold.Errorf(toolfold.ClientLacks, "the run %s asks a question that this client did not answer: %v", id, err).
+			WithHint("script.run with this id asks again; task.cancel ends the run")
+	}
+	return service.Answer(ctx, id, map[string]json.RawMessage{q.Key: answer})
+}
+
+// Ended implements [script.Runs].
+func (s scriptRuns) Ended(ctx context.Context, id string) (out script.RunOut, isEnded bool, err error) {
+	service, err := s.open(ctx)
+	if err != nil {
+		return out, false, err
+	}
+	stored, err := s.run(ctx, service, id)
+	if err != nil || !task.Final(stored.Status) {
+		return out, false, err
+	}
+	out, err = ended(stored)
+	return out, true, err
+}
+
+// Resume implements [script.Runs].
+func (s scriptRuns) Resume(ctx context.Context, id string, done map[int]json.RawMessage) error {
+	service, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	records := map[string]json.RawMessage{}
+	for call, value := range done {
+		records[fmt.Sprintf("/%d", call)] = runscript.Settled(value)
+	}
+	return service.Resume(ctx, id, records)
+}
+
+// run returns the task of a run that the caller may see.
+func (s scriptRuns) run(ctx context.Context, service *task.Service, id string) (task.ClientTask, error) {
+	stored, found, err := service.ClientTask(ctx, id)
+	if err != nil {
+		return stored, err
+	}
+	if call, _ := task.ParseCall(stored.Input); !found || call.Tool != work.Script || !s.ownerOf(ctx, stored) {
+		return stored, toolfold.Errorf(task.NotFound, "there is no run %s of a script that you may see", id).
+			WithHint("task.list shows the tasks there are; a run is one named %s", work.Script)
+	}
+	return stored, nil
+}
+
+// ended returns the result of a run whose task has ended.
+func ended(t task.ClientTask) (out script.RunOut, err error) {
+	if len(t.Output) > 0 {
+		var refused struct {
+			Error *toolfold.Error `json:"error"`
+		}
+		if err := json.Unmarshal(t.Output, &out); err != nil {
+			return out, fmt.Errorf("decoding the result of a run: %w", err)
+		}
+		if err := json.Unmarshal(t.Output, &refused); err == nil && !out.Success && refused.Error != nil && out.Calls == nil && out.ID == "" {
+			return out, refused.Error
+		}
+	}
+	if !out.Success && out.Error == nil {
+		code := map[string]string{task.Cancelled: toolfold.Cancelled, task.TimedOut: toolfold.TimedOut}[t.Status]
+		out.Error = &runscript.Failure{Code: cmp.Or(code, engine.Interrupted), Message: cmp.Or(t.Error, "the run was stopped")}
+	}
+	if !out.Success {
+		out.ID = t.ID
+	}
+	return out, nil
+}

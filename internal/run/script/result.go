@@ -1,0 +1,144 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/run/engine"
+	"github.com/toolfold/toolfold/internal/run/script/js"
+	"github.com/toolfold/toolfold/internal/text/shorten"
+)
+
+// Result is the end of a run. Success and Result belong together; the other
+// members but Logs and Unseen are those of a failed run.
+type Result struct {
+	Success bool            `json:"success"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *Failure        `json:"error,omitempty"`
+	Calls   map[string]int  `json:"calls,omitempty"`   // ended, by action
+	Writes  map[string]int  `json:"writes,omitempty"`  // those that may have changed something
+	Unknown []Unknown       `json:"unknown,omitempty"` // may have been done
+	Unseen  []Failure       `json:"unseen,omitempty"`  // rejections that the script did not handle
+	Logs    string          `json:"logs,omitempty"`
+	ID      string          `json:"id,omitempty"` // of the run, see [engine.Journal]
+}
+
+// Failure is why a run failed.
+type Failure struct {
+	Code    string   `json:"code" doc:"Kind of failure."`
+	Message string   `json:"message" doc:"The problem."`
+	Line    int      `json:"line,omitempty" doc:"In the script, from 1."`
+	Column  int      `json:"column,omitempty" doc:"From 1."`
+	At      string   `json:"at,omitempty" doc:"That line."`
+	Stack   []string `json:"stack,omitempty" doc:"Functions of the script, innermost first."`
+	Hint    string   `json:"hint,omitempty" doc:"Next step."`
+}
+
+// Unknown is a call that may have been done.
+type Unknown struct {
+	Call      int             `json:"call" doc:"Its number in the run."`
+	Action    string          `json:"action" doc:"Action."`
+	Arguments json.RawMessage `json:"arguments" doc:"As it was called; long ones shortened to a text."`
+}
+
+// Error implements error.
+func (f *Failure) Error() string { return f.Code + ": " + f.Message }
+
+func fail(code, format string, args ...any) *Failure {
+	return &Failure{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func (f *Failure) hint(text string) *Failure {
+	f.Hint = text
+	return f
+}
+
+// Refusal returns the failure as the error of a call that ran nothing.
+func (f *Failure) Refusal() *toolfold.Error {
+	e := toolfold.Errorf(f.Code, "%s", f.Message)
+	if f.Line > 0 {
+		e.Message = fmt.Sprintf("line %d, column %d: %s: %s", f.Line, f.Column, f.Message, f.At)
+	}
+	e.Hint = f.Hint
+	return e
+}
+
+// result returns the result of a script that has ended.
+func (r *run) result(end js.End) Result {
+	out := Result{Logs: r.logs.String()}
+	for _, f := range end.Unseen {
+		out.Unseen = append(out.Unseen, *failureOf(f))
+	}
+	if end.Failure == nil {
+		out.Success, out.Result = true, end.Result
+		return out
+	}
+	out.Error, out.Calls, out.Writes, out.ID = failureOf(*end.Failure), r.counts, r.writes, r.id()
+	return out
+}
+
+// stopped returns the result of a run that was ended with f.
+func (r *run) stopped(f *Failure) Result {
+	out := Result{Error: f, Calls: r.counts, Writes: r.writes, Logs: r.logs.String(), ID: r.id()}
+	for _, c := range r.unknown() {
+		out.Unknown = append(out.Unknown, Unknown{c.Seq, c.Name, shortened(c.Args)})
+	}
+	if len(out.Unknown) > 0 {
+		first := out.Unknown[0]
+		out.Error = fail(engine.Interrupted, "call %d, %s, was under way when it was cut off, and may have been done", first.Call, first.Action)
+		if more := len(out.Unknown) - 1; more > 0 {
+			out.Error.Message += fmt.Sprintf("; and %d more", more)
+		}
+		out.Error.Hint = r.nextStep()
+	}
+	return out
+}
+
+// nextStep returns what to do about unknown calls.
+func (r *run) nextStep() string {
+	switch {
+	case r.journal.ID() == "":
+		return "see whether each was done before you run the script again: this run is not recorded"
+	case r.base != "":
+		return "see whether each was done; task.retry of the task makes them again, and no other call"
+	}
+	return "see whether each was done, then go on by script.run with id and outcome"
+}
+
+// id returns the id of a run that goes on by script.run; empty for others.
+func (r *run) id() string {
+	if r.base != "" {
+		return ""
+	}
+	return r.journal.ID()
+}
+
+// shortened returns arguments, or their beginning as a text if they are long.
+func shortened(args json.RawMessage) json.RawMessage {
+	const most = 500
+	if len(args) <= most {
+		return args
+	}
+	text, _ := json.Marshal(shorten.To(string(args), most))
+	return text
+}
+
+// failureOf words a failure of the engine.
+func failureOf(f js.Failure) *Failure {
+	out := &Failure{Code: Failed, Message: f.Message, Line: f.Line, Column: f.Column, At: f.Code, Stack: f.Stack}
+	switch f.Kind {
+	case "syntax":
+		out.Code = Invalid
+	case "limit", "memory":
+		out.Code = Exceeded
+	case "thrown":
+		switch {
+		case f.Tool != "":
+			out.Code, out.Message = f.Name, f.Tool+": "+f.Message
+		case f.Name != "":
+			out.Message = f.Name + ": " + f.Message
+		}
+	}
+	return out
+}
