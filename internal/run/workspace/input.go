@@ -50,7 +50,8 @@ func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.
 		return nil, nil, toolfold.Errorf(toolfold.InvalidInput, "the input is too large to be checked against the inputSchema of %s", workflowID).
 			WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
 	}
-	check := func() ([]toolfold.Problem, error) { return validate.Schema(schema.Text, input, "/input") }
+	value := input // the check may go on after this call has returned
+	check := func() ([]toolfold.Problem, error) { return validate.Schema(schema.Text, value, "/input") }
 	problems, err = Await(ctx, check)
 	if err == nil && mend(input, problems) {
 		problems, err = Await(ctx, check)
