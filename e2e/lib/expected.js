@@ -12,6 +12,7 @@ const families = {
   ability: { legacyTools: 5 },
   design: { legacyTools: 5 },
   workflow: { legacyTools: 3 },
+  script: { legacyTools: 0 },
   bugfix: { legacyTools: 3 },
   refactor: { legacyTools: 3 },
   guard: { legacyTools: 3 },

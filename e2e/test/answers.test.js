@@ -41,7 +41,7 @@ test('answers of random calls fit the listed output schemas', { skip: !answers &
 
 /** Members that hold what callers stored or gave, what a run answered, what has a schema of its own, or schemas. */
 const anything = ['value', 'oldValue', 'newValue', 'metadata', 'details', 'input', 'output', 'answer', 'config', 'inputSchema', 'tools', 'definitions',
-  'requestBody', 'responseBody', 'responses', 'schemas', 'arguments', 'definition', 'got', 'default', 'records'];
+  'requestBody', 'responseBody', 'responses', 'schemas', 'arguments', 'definition', 'got', 'default', 'records', 'result', 'outcome'];
 
 /** Lists of steps within steps, whose shape is that of the list around them. */
 const nested = ['workflow_runOut steps?: {', 'workflow_runOut then?: {', 'workflow_runOut else?: {'];
