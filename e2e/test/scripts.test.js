@@ -17,6 +17,7 @@ import { RawStdio, call } from '../lib/wire.js';
 const kills = Number(process.env.TOOLFOLD_KILLS ?? 1);
 const till = fileURLToPath(new URL('../lib/till.js', import.meta.url));
 const patience = 60_000;
+const more = ['--max-interruptions', '1000'];
 
 const rounds = 30; // of three calls at once
 const code = `
@@ -41,9 +42,9 @@ describe('scripts', { concurrency: true }, () => {
     const { code: failed, stderr } = await runCommand(place, 'upstream', 'check');
     assert.equal(failed, 0, stderr);
 
-    const run = { id: undefined, paid: 0, unknown: 0 };
+    const run = { id: undefined, unknown: 0 };
     for (let n = 0; n < kills; n++) {
-      await killed(t, place, run, async () => paid().length >= ((n + 1) * 3 * rounds) / (kills + 2), paid);
+      await killed(t, place, run, () => paid().length >= ((n + 1) * 3 * rounds) / (kills + 2), paid);
     }
     const result = await finished(t, place, run, paid);
     assert.equal(result, 3 * rounds);
@@ -56,55 +57,49 @@ describe('scripts', { concurrency: true }, () => {
 
 /** Begins the run or goes on with it, and kills the server once enough was paid. */
 async function killed(t, place, run, enough, paid) {
-  const server = await new RawStdio(place.serve()).initialize();
+  const server = await new RawStdio(place.serve({ more })).initialize();
   atEnd(t, () => server.stop());
   const closed = once(server.child, 'close');
   if (run.id === undefined) {
     server.send(call('run', 'script', { action: 'run', code }));
-  } else {
-    await settled(server, run, paid);
-  }
-  await until(enough);
-  if (run.id === undefined) {
+    await until(enough);
     const { tasks } = await ask(server, 'task', { action: 'list' });
     run.id = tasks.find((task) => task.name === 'script.run').taskId;
+  } else {
+    await reach(server, run, paid, enough);
   }
   server.child.kill('SIGKILL');
   await closed;
 }
 
-/** Waits until the run goes on, and states what became of unknown calls by looking at what was paid. */
-async function settled(server, run, paid) {
+/** The result of the run, once it has one. */
+async function finished(t, place, run, paid) {
+  const server = await new RawStdio(place.serve({ more })).initialize();
+  atEnd(t, () => server.stop());
+  return (await reach(server, run, paid, () => false)).output.result;
+}
+
+/**
+ * Waits until the run is completed or enough was paid. Where it stops at unknown calls, it states what
+ * became of them, by looking at what was paid.
+ */
+async function reach(server, run, paid, enough) {
   let status;
   await until(async () => {
     status = await statusOf(server, run);
-    return status.status === 'running' && paid().length > run.paid || status.status === 'failed';
+    if (status.status === 'failed') {
+      assert.ok(status.output.unknown, JSON.stringify(status.output));
+      const outcome = {};
+      for (const { call: number, arguments: { id } } of status.output.unknown) {
+        outcome[number] = paid().includes(id) ? 'done' : 'not done';
+        run.unknown++;
+      }
+      server.send(call('go on', 'script', { action: 'run', id: run.id, outcome }));
+      await until(async () => (await statusOf(server, run)).status !== 'failed');
+    }
+    return status.status === 'completed' || enough();
   });
-  run.paid = paid().length;
-  if (status.status !== 'failed') return;
-  const outcome = {};
-  for (const { call: number, arguments: { id } } of status.output.unknown) {
-    outcome[number] = paid().includes(id) ? 'done' : 'not done';
-    run.unknown++;
-  }
-  server.send(call('go on', 'script', { action: 'run', id: run.id, outcome }));
-}
-
-/** The result of the run, once it has one. */
-async function finished(t, place, run, paid) {
-  const server = await new RawStdio(place.serve()).initialize();
-  atEnd(t, () => server.stop());
-  for (;;) {
-    let status;
-    await until(async () => {
-      status = await statusOf(server, run);
-      return status.status === 'completed' || status.status === 'failed';
-    });
-    if (status.status === 'completed') return status.output.result;
-    assert.ok(status.output.unknown, JSON.stringify(status.output));
-    await settled(server, run, paid);
-    await until(async () => paid().length > run.paid);
-  }
+  return status;
 }
 
 const statusOf = (server, run) => ask(server, 'task', { action: 'status', taskId: run.id, include_fields: ['status', 'output'] });
