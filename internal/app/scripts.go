@@ -26,20 +26,16 @@ func (h Host) scripts() *script.Service {
 }
 
 // Keep implements [script.Runs].
-func (s scriptRuns) Keep(ctx context.Context, args json.RawMessage) (id, why string, err error) {
+func (s scriptRuns) Keep(ctx context.Context, args json.RawMessage) (id string, err error) {
 	kept := serve.KeptCall{Action: work.Script, Arguments: args, Name: work.Script, Raw: args}
 	if client := callctx.ClientOf(ctx); client != nil {
 		kept.Client = client.Declared()
 	}
-	id, err = s.keeper.Keep(ctx, kept)
-	if err == nil && id == "" {
-		why = "no process runs tasks here, or it may not run this one"
-	}
-	return id, why, err
+	return s.keep(ctx, kept)
 }
 
 // Await implements [script.Runs].
-func (s scriptRuns) Await(ctx context.Context, id string) (out script.RunOut, err error) {
+func (s scriptRuns) Await(ctx context.Context, id string, own bool) (out runscript.Result, err error) {
 	service, err := s.open(ctx)
 	if err != nil {
 		return out, err
@@ -55,7 +51,7 @@ func (s scriptRuns) Await(ctx context.Context, id string) (out script.RunOut, er
 		}
 		if len(stored.Questions) > 0 {
 			if err := relay(ctx, service, id, stored.Questions[0]); ctx.Err() != nil {
-				return out, s.left(ctx, id)
+				return out, s.left(ctx, id, own)
 			} else if err != nil {
 				return out, err
 			}
@@ -79,15 +75,15 @@ func (s scriptRuns) Await(ctx context.Context, id string) (out script.RunOut, er
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return out, s.left(ctx, id)
+			return out, s.left(ctx, id, own)
 		}
 	}
 }
 
-// left returns the error for a call whose context ended before its run. It ends the run, unless only
-// the server of the call stops.
-func (s scriptRuns) left(ctx context.Context, id string) error {
-	if errors.Is(context.Cause(ctx), callctx.ErrStopped) {
+// left returns the error for a call whose context ended before its run. It ends a run of its own,
+// unless only the server of the call stops.
+func (s scriptRuns) left(ctx context.Context, id string, own bool) error {
+	if !own || errors.Is(context.Cause(ctx), callctx.ErrStopped) {
 		return ctx.Err()
 	}
 	return errors.Join(ctx.Err(), s.Cancel(context.WithoutCancel(ctx), id))
@@ -109,7 +105,7 @@ func relay(ctx context.Context, service *task.Service, id string, q task.Questio
 }
 
 // Ended implements [script.Runs].
-func (s scriptRuns) Ended(ctx context.Context, id string) (out script.RunOut, isEnded bool, err error) {
+func (s scriptRuns) Ended(ctx context.Context, id string) (out runscript.Result, isEnded bool, err error) {
 	service, err := s.open(ctx)
 	if err != nil {
 		return out, false, err
@@ -123,16 +119,12 @@ func (s scriptRuns) Ended(ctx context.Context, id string) (out script.RunOut, is
 }
 
 // Resume implements [script.Runs].
-func (s scriptRuns) Resume(ctx context.Context, id string, done map[int]json.RawMessage) error {
+func (s scriptRuns) Resume(ctx context.Context, id string, outcomes map[string]json.RawMessage) error {
 	service, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
-	records := map[string]json.RawMessage{}
-	for call, value := range done {
-		records[fmt.Sprintf("/%d", call)] = runscript.Settled(value)
-	}
-	return service.Resume(ctx, id, records)
+	return service.Resume(ctx, id, outcomes)
 }
 
 // run returns the task of a run that the caller may see.
@@ -149,7 +141,7 @@ func (s scriptRuns) run(ctx context.Context, service *task.Service, id string) (
 }
 
 // ended returns the result of a run whose task has ended.
-func ended(t task.ClientTask) (out script.RunOut, err error) {
+func ended(t task.ClientTask) (out runscript.Result, err error) {
 	if len(t.Output) > 0 {
 		var refused struct {
 			Error *toolfold.Error `json:"error"`

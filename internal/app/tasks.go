@@ -31,6 +31,15 @@ type keeper struct {
 // Keep implements [serve.Tasks]. It does not keep a call that no task can run: that call runs
 // within its request, or fails there with its own error.
 func (k keeper) Keep(ctx context.Context, call serve.KeptCall) (id string, err error) {
+	id, err = k.keep(ctx, call)
+	if _, refused := errors.AsType[*toolfold.Error](err); refused {
+		return "", nil
+	}
+	return id, err
+}
+
+// keep stores a call as a task. It returns an empty id if no process runs tasks of the workspace.
+func (k keeper) keep(ctx context.Context, call serve.KeptCall) (id string, err error) {
 	service, err := k.open(ctx)
 	if err != nil {
 		return "", err
@@ -41,12 +50,8 @@ func (k keeper) Keep(ctx context.Context, call serve.KeptCall) (id string, err e
 			return "", err
 		}
 	}
-	id, err = service.Keep(ctx, task.Call{Tool: call.Action, Arguments: call.Arguments}, task.Call{Tool: call.Name, Arguments: call.Raw},
+	return service.Keep(ctx, task.Call{Tool: call.Action, Arguments: call.Arguments}, task.Call{Tool: call.Name, Arguments: call.Raw},
 		call.Client)
-	if _, refused := errors.AsType[*toolfold.Error](err); refused {
-		return "", nil
-	}
-	return id, err
 }
 
 // Find implements [serve.Tasks]. Callers see a kept call if its action exists for them, and if they

@@ -479,28 +479,15 @@ func (s taskStore) Cancel(ctx context.Context, c task.Cancellation) (before stri
 }
 
 // Retry moves a task whose queue was removed to the default queue.
-func (s taskStore) Settle(ctx context.Context, id string, records map[string]json.RawMessage) (settled bool, err error) {
-	err = s.db.transact(ctx, func(e executor) error {
-		ended := sqlf(`SELECT id FROM tasks WHERE id = ? AND ended_at IS NOT NULL`+e.dialect.lock, id)
-		if _, settled, err = first(ctx, e, ended, only[string]); err != nil || !settled {
-			return err
-		}
-		for path, record := range records {
-			if _, err := e.exec(ctx, `INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)
-				ON CONFLICT (task_id, path) DO UPDATE SET record = excluded.record`, id, []byte(path), []byte(record)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return settled && err == nil, err
-}
-
 func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task, blocked []task.Obstacle, err error) {
 	err = s.db.transition(ctx, func(t *transition) error {
 		var found bool
 		retried, found, err = t.hold(ctx, r.TaskID)
 		adopted := retried.Workspace == "" && !task.Final(retried.Status)
+		if err == nil && found && r.Outcomes != nil && (!task.Final(retried.Status) || retried.Status == task.Completed) {
+			blocked = []task.Obstacle{{TaskID: retried.ID, Status: retried.Status}}
+			return nil
+		}
 		if err != nil || !found || !adopted && !task.Final(retried.Status) || retried.Status == task.Completed {
 			return err
 		}
@@ -544,7 +531,7 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 			set = set.and(`, definition = ?`, r.Definition)
 		}
 		set = set.and(`WHERE id = ?`, r.TaskID)
-		if _, err := t.exec(ctx, `DELETE FROM task_steps WHERE task_id = ? AND record IS NULL`, r.TaskID); err != nil {
+		if err := t.settle(ctx, r); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, set.text, set.args...); err != nil {
@@ -559,4 +546,28 @@ func (s taskStore) Retry(ctx context.Context, r task.Retrial) (retried task.Task
 		return err
 	})
 	return retried, blocked, err
+}
+
+// settle records or forgets the interrupted steps of a task, see [task.Retrial]. The outcome of a step
+// holds for the interrupted steps below it.
+func (t *transition) settle(ctx context.Context, r task.Retrial) error {
+	const interrupted = `task_id = ? AND record IS NULL`
+	if r.Outcomes == nil {
+		_, err := t.exec(ctx, `DELETE FROM task_steps WHERE `+interrupted, r.TaskID)
+		return err
+	}
+	for path, record := range r.Outcomes {
+		if record != nil {
+			_, err := t.exec(ctx, `UPDATE task_steps SET record = ? WHERE `+interrupted+` AND path = ?`, []byte(record), r.TaskID, []byte(path))
+			if err != nil {
+				return err
+			}
+		}
+		below, beyond := []byte(path+"/"), []byte(path+"0") // '0' follows '/'
+		if _, err := t.exec(ctx, `DELETE FROM task_steps WHERE `+interrupted+` AND (path = ? OR path > ? AND path < ?)`,
+			r.TaskID, []byte(path), below, beyond); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/run/engine"
 	"github.com/toolfold/toolfold/internal/run/script"
+	"github.com/toolfold/toolfold/internal/run/script/js"
 	"github.com/toolfold/toolfold/toolfoldtest"
 )
 
@@ -52,6 +53,23 @@ func (b *bank) Lose(_ context.Context, in shopIn) (shopOut, error) {
 // Half does a part of its work, and says so in its result.
 func (b *bank) Half(context.Context, shopIn) (halfOut, error) { return halfOut{}, nil }
 
+// Flow pays in a step that may have been done.
+func (b *bank) Flow(_ context.Context, in shopIn) (flowOut, error) {
+	b.paid <- in.ID
+	return flowOut{Error: flowError{engine.Interrupted, "step pay was cut off"}}, nil
+}
+
+type flowError struct {
+	Code    string `json:"code" doc:"Code."`
+	Message string `json:"message" doc:"Text."`
+}
+
+type flowOut struct {
+	Error flowError `json:"error" doc:"Why."`
+}
+
+func (flowOut) Failed() bool { return true }
+
 type halfOut struct {
 	Success bool `json:"success" doc:"No."`
 }
@@ -65,7 +83,8 @@ func (b *bank) runner(t *testing.T) *script.Runner {
 	}
 	family := toolfold.Family{Name: "bank", Summary: "A bank", Actions: []*toolfold.Action{
 		action("pay", toolfold.Adds, toolfold.Method((*bank).Pay)), action("lose", toolfold.Adds, toolfold.Method((*bank).Lose)),
-		action("half", toolfold.Adds, toolfold.Method((*bank).Half)), action("get", toolfold.Reads, toolfold.Method((*bank).Get)),
+		action("half", toolfold.Adds, toolfold.Method((*bank).Half)),
+		action("flow", toolfold.Runs, toolfold.Method((*bank).Flow)), action("get", toolfold.Reads, toolfold.Method((*bank).Get)),
 		action("wait", toolfold.Reads, toolfold.Method((*bank).Wait)),
 	}}
 	r := toolfoldtest.Runner(toolfoldtest.Mount(t, family, b))
@@ -134,6 +153,32 @@ func TestFailedResultsCount(t *testing.T) {
 		if out := run(t, newBank().runner(t), steps, source); out.Success || out.Writes["bank.half"] != 1 {
 			t.Errorf("%+v", out)
 		}
+	}
+}
+
+// A run within the script, of a workflow or an agent, whose step may have been done ends the script, which
+// cannot catch that.
+func TestRunInScriptStops(t *testing.T) {
+	t.Parallel()
+	b, steps := newBank(), newTable()
+	const source = `for (;;) try { await bank.flow({id: "1"}); return "caught" } catch {}`
+	for range 2 {
+		if out := run(t, b.runner(t), steps, source); len(out.Unknown) != 1 || out.Unknown[0].Action != "bank.flow" || len(b.paid) != 1 {
+			t.Fatalf("%d payments, %+v", len(b.paid), out)
+		}
+	}
+}
+
+// A script that does not repeat itself under another version of its engine says so.
+func TestDivergedEngine(t *testing.T) {
+	t.Parallel()
+	steps := newTable()
+	run(t, newBank().runner(t), steps, `await bank.pay({id: "1"})`)
+	steps.steps["/0"] = json.RawMessage(strings.Replace(string(steps.steps["/0"]), js.Version(), "quickjs 0", 1))
+	steps.steps["/1"] = json.RawMessage(strings.Replace(string(steps.steps["/1"]), "bank.pay", "bank.get", 1))
+	out := run(t, newBank().runner(t), steps, `await bank.pay({id: "1"})`)
+	if out.Error == nil || out.Error.Code != script.Diverged || !strings.Contains(out.Error.Message, "begun by quickjs 0") {
+		t.Errorf("%+v", out.Error)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
@@ -18,31 +19,34 @@ import (
 // Runs keeps runs of scripts, which other processes may go on with.
 type Runs interface {
 	// Keep stores a call of script.run, which runs soon, and returns the id of the run. It returns an
-	// empty id if no process runs it; why says why.
-	Keep(ctx context.Context, args json.RawMessage) (id, why string, err error)
+	// empty id if no process runs tasks here.
+	Keep(ctx context.Context, args json.RawMessage) (id string, err error)
 
 	// Await waits for the end of a run and returns its result. It passes the questions of the run to
-	// the client of ctx. It ends the run if the client cancels the call.
-	Await(ctx context.Context, id string) (RunOut, error)
+	// the client of ctx. If own is true, the run ends when the client cancels the call.
+	Await(ctx context.Context, id string, own bool) (script.Result, error)
 
 	// Ended returns the result of a run, or false if it has not ended. A run that was stopped has the
 	// code [engine.Interrupted], [toolfold.Cancelled] or [toolfold.TimedOut].
-	Ended(ctx context.Context, id string) (out RunOut, ended bool, err error)
+	Ended(ctx context.Context, id string) (result script.Result, ended bool, err error)
 
-	// Resume starts an ended run again, after it recorded the values of calls that were done, by their
-	// number.
-	Resume(ctx context.Context, id string, done map[int]json.RawMessage) error
+	// Resume starts an ended run again. Outcomes has the records of its unknown calls by their path in
+	// the journal of the run: nil for a call that was not done. Calls without an outcome stay unknown.
+	Resume(ctx context.Context, id string, outcomes map[string]json.RawMessage) error
 }
 
 // Service runs the script actions. It is safe for concurrent use.
 type Service struct {
+	// ReadTime limits a run of script.read, which ends with its request.
+	ReadTime time.Duration
+
 	runner *script.Runner
 	runs   Runs
 }
 
 // New returns a service. If runs is nil, a run ends with its process.
 func New(runner *script.Runner, runs Runs) *Service {
-	return &Service{runner, runs}
+	return &Service{ReadTime: 10 * time.Minute, runner: runner, runs: runs}
 }
 
 // nested marks the context of calls by a script.
@@ -50,48 +54,65 @@ type nested bool
 
 // Run runs a script, or goes on with a run. The run is kept as a task, unless it is part of a run
 // that records its steps or that must not.
-func (s *Service) Run(ctx context.Context, in RunIn) (RunOut, error) {
+func (s *Service) Run(ctx context.Context, in RunIn) (script.Result, error) {
 	if in.ID != "" {
 		return s.resume(ctx, in)
 	}
 	if len(in.Outcome) > 0 {
-		return RunOut{}, toolfold.Errorf(toolfold.InvalidInput, "outcome belongs to the id of a run").
+		return script.Result{}, toolfold.Errorf(toolfold.InvalidInput, "outcome belongs to the id of a run").
 			About(toolfold.ProblemRefused, outcome.Name).
 			WithHint("a run that stops with unknown calls answers its id")
 	}
 	if in.Code == "" {
-		return RunOut{}, toolfold.Errorf(toolfold.InvalidInput, "there is nothing to run").
+		return script.Result{}, toolfold.Errorf(toolfold.InvalidInput, "there is nothing to run").
 			About(toolfold.ProblemMissing, code.Name).WithHint("give code, or the id of a run to go on with")
 	}
 	job := script.Job{Source: in.Code, Input: in.Input}
 	if err := s.check(ctx, job); err != nil {
-		return RunOut{}, err
+		return script.Result{}, err
 	}
-	if _, _, within := engine.JournalOf(ctx); within || s.runs == nil {
+	journal, _, within := engine.JournalOf(ctx)
+	switch {
+	case within && journal == nil:
+		return s.unrecorded(ctx, job, "a model calls it within a step")
+	case within || s.runs == nil:
 		return s.start(ctx, job)
 	}
 	args, err := json.Marshal(map[string]any{code.Name: in.Code, input.Name: in.Input})
 	if err != nil {
-		return RunOut{}, fmt.Errorf("encoding the script: %w", err)
+		return script.Result{}, fmt.Errorf("encoding the script: %w", err)
 	}
-	id, why, err := s.runs.Keep(ctx, args)
+	id, err := s.runs.Keep(ctx, args)
 	if err != nil {
-		return RunOut{}, err
+		return script.Result{}, err
 	}
 	if id == "" {
-		callctx.Warn(ctx, "the run is not recorded and ends with this process: "+why)
-		return s.start(ctx, job)
+		return s.unrecorded(ctx, job, "no process runs tasks here")
 	}
-	return s.runs.Await(ctx, id)
+	return s.runs.Await(ctx, id, true)
+}
+
+// unrecorded runs a script that no other process can go on with, and tells the caller why.
+func (s *Service) unrecorded(ctx context.Context, job script.Job, why string) (script.Result, error) {
+	callctx.Warn(ctx, "the run is not recorded and ends with this process: "+why)
+	return s.start(ctx, job)
 }
 
 // Read runs a script that only reads, within the request.
-func (s *Service) Read(ctx context.Context, in ReadIn) (RunOut, error) {
+func (s *Service) Read(ctx context.Context, in ReadIn) (script.Result, error) {
 	job := script.Job{Source: in.Code, Input: in.Input, ReadsOnly: true}
 	if err := s.check(ctx, job); err != nil {
-		return RunOut{}, err
+		return script.Result{}, err
 	}
-	return s.start(engine.WithJournalAt(ctx, nil, ""), job)
+	late := toolfold.Errorf(toolfold.TimedOut, "the script ran for %v, which is the limit of script.read", s.ReadTime).
+		WithHint("run it with script.run, or read less at a time")
+	limited, done := context.WithTimeoutCause(engine.WithJournalAt(ctx, nil, ""), s.ReadTime, late)
+	defer done()
+	result, err := s.start(limited, job)
+	if err != nil && ctx.Err() == nil && context.Cause(limited) == error(late) {
+		return script.Result{}, late
+	}
+	return result, err
 }
 
 // check fails for scripts that can only fail.
@@ -106,71 +127,70 @@ func (s *Service) check(ctx context.Context, job script.Job) error {
 	return err
 }
 
-func (s *Service) start(ctx context.Context, job script.Job) (RunOut, error) {
-	result, err := s.runner.Run(callctx.With(ctx, nested(true)), job)
-	return RunOut(result), err
+func (s *Service) start(ctx context.Context, job script.Job) (script.Result, error) {
+	return s.runner.Run(callctx.With(ctx, nested(true)), job)
 }
 
 // resume waits for a run, or goes on with one that has stopped.
-func (s *Service) resume(ctx context.Context, in RunIn) (RunOut, error) {
+func (s *Service) resume(ctx context.Context, in RunIn) (script.Result, error) {
 	if in.Code != "" || len(in.Input) > 0 {
-		return RunOut{}, toolfold.Errorf(toolfold.InvalidInput, "id excludes code and input").
+		return script.Result{}, toolfold.Errorf(toolfold.InvalidInput, "id excludes code and input").
 			About(toolfold.ProblemRefused, id.Param().Name).WithHint("a run goes on with the script that it was begun with")
 	}
 	if s.runs == nil {
-		return RunOut{}, toolfold.Errorf(toolfold.InvalidInput, "this server records no runs")
+		return script.Result{}, toolfold.Errorf(toolfold.InvalidInput, "this server records no runs")
 	}
-	out, ended, err := s.runs.Ended(ctx, in.ID)
+	result, ended, err := s.runs.Ended(ctx, in.ID)
 	switch {
 	case err != nil:
-		return RunOut{}, err
+		return script.Result{}, err
 	case !ended && len(in.Outcome) > 0:
-		return RunOut{}, toolfold.Errorf(toolfold.InvalidInput, "the run has not stopped, so no call of it is unknown").
+		return script.Result{}, toolfold.Errorf(toolfold.InvalidInput, "the run has not stopped, so no call of it is unknown").
 			About(toolfold.ProblemRefused, outcome.Name).WithHint("leave outcome out to wait for the run")
 	case !ended:
-		return s.runs.Await(ctx, in.ID)
-	case !out.stopped() || len(out.Unknown) > 0 && len(in.Outcome) == 0:
-		return out, nil
+		return s.runs.Await(ctx, in.ID, false)
+	case !stopped(result) || len(result.Unknown) > 0 && len(in.Outcome) == 0:
+		return result, nil
 	}
-	done, err := settled(out.Unknown, in.Outcome)
+	outcomes, err := outcomesOf(result.Unknown, in.Outcome)
 	if err != nil {
-		return RunOut{}, err
+		return script.Result{}, err
 	}
-	if err := s.runs.Resume(ctx, in.ID, done); err != nil {
-		return RunOut{}, err
+	if err := s.runs.Resume(ctx, in.ID, outcomes); err != nil {
+		return script.Result{}, err
 	}
-	return s.runs.Await(ctx, in.ID)
+	return s.runs.Await(ctx, in.ID, true)
 }
 
 // stopped reports whether a run stopped before its script ended, so that it can go on.
-func (o RunOut) stopped() bool {
-	return o.Error != nil && slices.Contains([]string{engine.Interrupted, toolfold.Cancelled, toolfold.TimedOut}, o.Error.Code)
+func stopped(r script.Result) bool {
+	return r.Error != nil && slices.Contains([]string{engine.Interrupted, toolfold.Cancelled, toolfold.TimedOut}, r.Error.Code)
 }
 
-// settled returns the values of the unknown calls that were done, by number. Each unknown call must
-// have an outcome.
-func settled(unknown []script.Unknown, outcomes map[string]json.RawMessage) (map[int]json.RawMessage, error) {
+// outcomesOf returns the outcomes of unknown calls for [Runs.Resume]. Each unknown call must have one.
+func outcomesOf(unknown []script.Unknown, given map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	open := map[string]bool{}
 	for _, u := range unknown {
 		open[strconv.Itoa(u.Call)] = true
 	}
-	done := map[int]json.RawMessage{}
-	for _, number := range slices.Sorted(maps.Keys(outcomes)) {
+	outcomes := map[string]json.RawMessage{}
+	for _, number := range slices.Sorted(maps.Keys(given)) {
 		if !open[number] {
 			return nil, toolfold.Errorf(toolfold.InvalidInput, "call %s is not unknown", number).About(toolfold.ProblemRefused, outcome.Name)
 		}
 		delete(open, number)
-		call, _ := strconv.Atoi(number) // it is among the unknown calls
+		call, _ := strconv.Atoi(number) // is among the unknown calls
 		var word string
 		var object struct {
 			Result json.RawMessage `json:"result"`
 		}
-		switch raw := outcomes[number]; {
+		switch raw := given[number]; {
 		case json.Unmarshal(raw, &word) == nil && word == "done":
-			done[call] = nil
+			outcomes[script.Path(call)] = script.Settled(nil)
 		case word == "not done":
+			outcomes[script.Path(call)] = nil
 		case json.Unmarshal(raw, &object) == nil && object.Result != nil:
-			done[call] = object.Result
+			outcomes[script.Path(call)] = script.Settled(object.Result)
 		default:
 			return nil, toolfold.Errorf(toolfold.InvalidInput, `the outcome of call %s is neither "done" nor "not done" nor {"result": …}`, number).
 				About(toolfold.ProblemRefused, outcome.Name)
@@ -181,5 +201,5 @@ func settled(unknown []script.Unknown, outcomes map[string]json.RawMessage) (map
 		return nil, toolfold.Errorf(toolfold.InvalidInput, "the outcome of %d unknown calls is missing, first of call %s", len(left), left[0]).
 			About(toolfold.ProblemRefused, outcome.Name).WithHint(`"done" goes on after the call, "not done" makes it again`)
 	}
-	return done, nil
+	return outcomes, nil
 }

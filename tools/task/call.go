@@ -214,17 +214,23 @@ func (s *Service) Answer(ctx context.Context, id string, answers map[string]json
 	return nil
 }
 
-// Resume starts a kept call that has ended again, with steps that it then need not do, by path.
-func (s *Service) Resume(ctx context.Context, id string, records map[string]json.RawMessage) error {
-	settled, err := s.Store.Settle(ctx, strings.ToLower(id), records)
+// Resume starts a kept call again that has ended, with the outcomes of its interrupted steps, see
+// [Retrial].
+func (s *Service) Resume(ctx context.Context, id string, outcomes map[string]json.RawMessage) error {
+	if outcomes == nil {
+		outcomes = map[string]json.RawMessage{}
+	}
+	_, blocked, err := s.Store.Retry(ctx, Retrial{TaskID: strings.ToLower(id), At: s.now(), Outcomes: outcomes})
 	if err != nil {
-		return fmt.Errorf("recording steps of a task: %w", err)
+		return fmt.Errorf("resuming a kept call: %w", err)
 	}
-	if !settled {
-		return toolfold.Errorf(InvalidState, "the task has not ended")
+	if len(blocked) > 0 && strings.EqualFold(blocked[0].TaskID, id) {
+		return toolfold.Errorf(InvalidState, "another caller has gone on with the task: it is %s", blocked[0].Status)
 	}
-	_, err = s.Retry(ctx, RetryIn{TaskID: id})
-	return err
+	if len(blocked) > 0 {
+		return obstructed(blocked)
+	}
+	return nil
 }
 
 // Worked reports whether a process runs tasks of the service's workspace.

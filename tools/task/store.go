@@ -61,10 +61,6 @@ type Store interface {
 	// does a task with blocking dependencies, which are returned.
 	Retry(ctx context.Context, r Retrial) (t Task, blocked []Obstacle, err error)
 
-	// Settle records steps of a task that has ended, by path, for its next run. It returns false and
-	// changes nothing if the task has not ended.
-	Settle(ctx context.Context, id string, records map[string]json.RawMessage) (settled bool, err error)
-
 	// Lacking returns the missing agent or workflow for which workers of the workspace returned the
 	// task; empty if no worker did.
 	Lacking(ctx context.Context, id string) (what string, err error)
@@ -117,9 +113,14 @@ type Retrial struct {
 	Reset  bool // count attempts from 1 again
 	At     time.Time
 
-	// Workspace and Definition replace the task's values if not empty. Steps that were interrupted
-	// may run again.
+	// Workspace and Definition replace the task's values if not empty.
 	Workspace, Definition string
+
+	// Outcomes has, by path, the records of steps that were interrupted: nil for a step that was not
+	// done and may run again. Other interrupted steps, and steps that have records, stay as they are,
+	// and a task that has not ended is its own obstacle. If Outcomes is nil, all interrupted steps may
+	// run again.
+	Outcomes map[string]json.RawMessage
 }
 
 // Query filters tasks. Empty members do not filter.

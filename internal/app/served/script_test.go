@@ -193,3 +193,27 @@ func TestScriptCancelled(t *testing.T) {
 		}
 	})
 }
+
+// A call that is cut off by the cancellation of its run may have been done: the run stops there when
+// it is asked to go on.
+func TestScriptCancelledDuringWrite(t *testing.T) {
+	eachDurable(t, func(t *testing.T, store string) {
+		shut := &till{shut: make(chan struct{})}
+		one := newHasty(t, store, permission.Rules{}, shut.family(t))
+		id := one.begin(`return await till.pay({id: "1"})`)
+		one.until("paying", func() bool { return shut.calls.Load() == 1 })
+		one.does("task", fmt.Sprintf(`{"action":"cancel","taskId":%q}`, id))
+		one.ended(id)
+		one.stop()
+		till := &till{}
+		two := newMachine(t, store, permission.Rules{}, 0, till.family(t))
+		text := textOf(two.call(mcptest.ModernMeta, "script", fmt.Sprintf(`{"action":"run","id":%q}`, id)))
+		if !strings.Contains(text, `"unknown":[{"call":1,"action":"till.pay"`) || till.calls.Load() != 0 {
+			t.Fatalf("%d calls, %s", till.calls.Load(), text)
+		}
+		out := two.does("script", fmt.Sprintf(`{"action":"run","id":%q,"outcome":{"1":"done"}}`, id))
+		if out["success"] != true || till.calls.Load() != 0 {
+			t.Errorf("%d calls, %v", till.calls.Load(), out)
+		}
+	})
+}

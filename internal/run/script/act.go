@@ -142,7 +142,8 @@ func (r *run) call(ctx context.Context, c *call) (value json.RawMessage, failure
 		}
 		return nil, failure, uncertain
 	case answer.Failed:
-		return nil, failedResult(c.Name, answer.Content), false
+		failure = failedResult(c.Name, answer.Content)
+		return nil, failure, failure.Code == engine.Interrupted // of a workflow or an agent with a step that may have been done
 	}
 	value = valueOf(answer)
 	if len(value) > maxValue {

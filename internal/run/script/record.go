@@ -34,13 +34,13 @@ type record struct {
 	Error  *js.ToolError   `json:"error,omitempty"`
 	Did    bool            `json:"did,omitempty"` // there is an error, and it may have changed something
 
-	// Settled is the record of a call of which somebody knew that it was done. Only
-	// Value is set. It is handed over after all other records.
+	// Settled reports that the call ended unknown, and that a caller stated its value. Only Value is
+	// set. It is handed over after all other records.
 	Settled bool `json:"settled,omitempty"`
 }
 
-// Settled returns the record of a call that ended unknown and that somebody
-// knows to be done. An empty value is null.
+// Settled returns the record of a call that ended unknown and is known to be done. An empty value is
+// null.
 func Settled(value json.RawMessage) json.RawMessage {
 	return ordered.MustJSON(record{Value: value, Settled: true})
 }
@@ -51,8 +51,11 @@ func digestOf(text []byte) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// pathOf is the path of a call in the journal of its run.
-func (r *run) pathOf(call int) string { return fmt.Sprintf("%s/%d", r.base, call) }
+// Path returns the path of a call in the journal of a run.
+func Path(call int) string { return fmt.Sprintf("/%d", call) }
+
+// pathOf returns the path of a call. The run may be a step of another.
+func (r *run) pathOf(call int) string { return r.base + Path(call) }
 
 // readHeader returns the header of an earlier run, or that of a new one, which
 // is recorded with the first answers.

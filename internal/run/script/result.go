@@ -10,19 +10,21 @@ import (
 	"github.com/toolfold/toolfold/internal/text/shorten"
 )
 
-// Result is the end of a run. Success and Result belong together; the other
-// members but Logs and Unseen are those of a failed run.
+// Result is the end of a run.
 type Result struct {
-	Success bool            `json:"success"`
-	Result  json.RawMessage `json:"result,omitempty"`
-	Error   *Failure        `json:"error,omitempty"`
-	Calls   map[string]int  `json:"calls,omitempty"`   // ended, by action
-	Writes  map[string]int  `json:"writes,omitempty"`  // those that may have changed something
-	Unknown []Unknown       `json:"unknown,omitempty"` // may have been done
-	Unseen  []Failure       `json:"unseen,omitempty"`  // rejections that the script did not handle
-	Logs    string          `json:"logs,omitempty"`
-	ID      string          `json:"id,omitempty"` // of the run, see [engine.Journal]
+	Success bool            `json:"success" doc:"Whether it ran to its end."`
+	Result  json.RawMessage `json:"result,omitempty" doc:"Its return value."`
+	Error   *Failure        `json:"error,omitempty" doc:"Why it failed, and where."`
+	Calls   map[string]int  `json:"calls,omitempty" doc:"If it failed: calls that ended, by action."`
+	Writes  map[string]int  `json:"writes,omitempty" doc:"If it failed: calls that were done and may have changed something, by action."`
+	Unknown []Unknown       `json:"unknown,omitempty" doc:"Calls that may have been done."`
+	Unseen  []Failure       `json:"unseen,omitempty" doc:"Rejections that it did not handle."`
+	Logs    string          `json:"logs,omitempty" doc:"Lines of console.log."`
+	ID      string          `json:"id,omitempty" doc:"If it failed: the run, for script.run." format:"uuid"`
 }
+
+// Failed implements [toolfold.Failing].
+func (r Result) Failed() bool { return !r.Success }
 
 // Failure is why a run failed.
 type Failure struct {
@@ -128,11 +130,11 @@ func shortened(args json.RawMessage) json.RawMessage {
 func failureOf(f js.Failure) *Failure {
 	out := &Failure{Code: Failed, Message: f.Message, Line: f.Line, Column: f.Column, At: f.Code, Stack: f.Stack}
 	switch f.Kind {
-	case "syntax":
+	case js.Syntax:
 		out.Code = Invalid
-	case "limit", "memory":
+	case js.Limit, js.Memory:
 		out.Code = Exceeded
-	case "thrown":
+	case js.Thrown:
 		switch {
 		case f.Tool != "":
 			out.Code, out.Message = f.Name, f.Tool+": "+f.Message

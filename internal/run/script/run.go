@@ -85,6 +85,7 @@ type run struct {
 	job     Job
 	journal engine.Journal
 	base    string // path of the run in the journal
+	engine  string // that the run began with, see [js.Version]
 	limit   int    // of calls
 
 	replaying bool          // the journal may have answers
@@ -176,6 +177,7 @@ func (r *run) run(ctx context.Context) (js.End, error) {
 	if err != nil {
 		return js.End{}, err
 	}
+	r.engine = h.Engine
 	process, turn, err := js.Start(ctx, js.Program{
 		Source: r.job.Source, Input: r.job.Input, Seed: h.Seed, Now: time.UnixMilli(h.Now).UTC(), Names: h.Names,
 		Limits: js.Limits{Result: maxResult},
@@ -214,7 +216,7 @@ func (r *run) end(end js.End) (js.End, error) {
 	r.drain()
 	limited := end.Failure != nil && (end.Failure.Kind == js.Limit || end.Failure.Kind == js.Memory)
 	if r.replaying && !limited && r.hasMore() {
-		return js.End{}, errDiverged
+		return js.End{}, r.diverged(lacksCalls)
 	}
 	if r.replaying {
 		return end, r.interrupted()
@@ -290,8 +292,7 @@ func (r *run) issue(issued []js.Call) error {
 		case rec == nil || rec.Settled:
 			r.waiting = append(r.waiting, c)
 		case rec.Name != i.Name || rec.Digest != digestOf(i.Args):
-			return fail(Diverged, "call %d is %s, and before the run was interrupted it was %s, or had other arguments", i.Seq, i.Name, rec.Name).
-				hint("nothing was called since; see which writes were done, then run the script anew")
+			return r.diverged("call %d is %s, and before the run was interrupted it was %s, or had other arguments", i.Seq, i.Name, rec.Name)
 		default:
 			r.recorded[rec.Seq] = c
 		}
@@ -310,7 +311,7 @@ func (r *run) next(ctx context.Context) (*call, error) {
 			return c, nil
 		}
 		if len(r.recorded) > 0 {
-			return nil, errDiverged
+			return nil, r.diverged(lacksCalls)
 		}
 		r.replaying = false
 		if err := r.interrupted(); err != nil {
@@ -345,9 +346,16 @@ func (r *run) next(ctx context.Context) (*call, error) {
 // errUnknown ends a run with a call that may have been done. [run.stopped] has its text.
 var errUnknown = fail(engine.Interrupted, "")
 
-// errDiverged ends a run whose script does not repeat itself.
-var errDiverged = fail(Diverged, "the run does not repeat the calls that it made before it was interrupted").
-	hint("nothing was called since; see which writes were done, then run the script anew")
+const lacksCalls = "the run does not repeat the calls that it made before it was interrupted"
+
+// diverged returns the failure of a run whose script does not repeat itself.
+func (r *run) diverged(format string, args ...any) *Failure {
+	f := fail(Diverged, format, args...).hint("nothing was called since; see which writes were done, then run the script again")
+	if r.engine != js.Version() {
+		f.Message += fmt.Sprintf("; it was begun by %s, and this is %s", r.engine, js.Version())
+	}
+	return f
+}
 
 // interrupted fails if an earlier run began calls that may have been done.
 func (r *run) interrupted() error {

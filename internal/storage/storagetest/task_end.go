@@ -335,10 +335,39 @@ func keepSteps(t *testing.T, db *storage.DB) {
 	noError(t, err)
 	equal(t, got.Definition, `{"agent a":{}}`)
 	steps(`/l-2{"n":2}`)
+
+	// With outcomes it settles only their steps, with the begun steps below them.
+	resume := func(outcomes map[string]json.RawMessage, blocked ...task.Obstacle) {
+		t.Helper()
+		_, got, err := b.tasks.Retry(t.Context(), task.Retrial{TaskID: taskID(1), At: noon, Outcomes: outcomes})
+		noError(t, err)
+		equal(t, got, blocked)
+	}
+	run = b.start(1)
+	for _, path := range []string{"/1", "/1/a", "/2", "/2/a", "/3", "/30"} {
+		keep(run, path, "", true)
+	}
+	keep(run, "/2/b", `{"b":1}`, true)
+	resume(map[string]json.RawMessage{"/1": []byte(`{}`)}, task.Obstacle{TaskID: taskID(1), Status: task.Running})
+	b.finish(queue.Ending{Run: run, Status: task.Failed, Recorded: true})
+	resume(map[string]json.RawMessage{"/1": []byte(`{"n":1}`), "/2": nil, "/l-2": []byte(`{"n":3}`), "/4": []byte(`{}`)})
+	steps(`/1{"n":1}`, `/2/b{"b":1}`, "/3", "/30", `/l-2{"n":2}`)
+	run = b.start(1)
+	b.finish(queue.Ending{Run: run, Status: task.Failed, Recorded: true})
+	resume(map[string]json.RawMessage{"/3": nil})
+	steps(`/1{"n":1}`, `/2/b{"b":1}`, "/30", `/l-2{"n":2}`)
+
+	run = b.start(1)
+	keep(run, "/1", `{}`, true)
+	keep(run, "/2", `{}`, true)
+	b.finish(queue.Ending{Run: run, Status: task.Failed, Recorded: true})
+	_, _, err = b.tasks.Retry(t.Context(), task.Retrial{TaskID: taskID(1), At: noon})
+	noError(t, err)
+	steps(`/1{}`, `/2{}`, `/l-2{"n":2}`)
 	run = b.start(1)
 	keep(run, "/l/1/a", `{}`, true)
 	keep(run, "/l", `[]`, true)
-	steps(`/l-2{"n":2}`, `/l[]`)
+	steps(`/1{}`, `/2{}`, `/l-2{"n":2}`, `/l[]`)
 	b.finish(queue.Ending{Run: run, Status: task.Completed, Recorded: true})
 	steps()
 }

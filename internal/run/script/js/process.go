@@ -19,12 +19,13 @@ import (
 const (
 	maxRunning   = 2                      // programs that run at a time; others wait until their context ends
 	maxProcesses = 8                      // with those of programs that wait for answers
+	maxOfCaller  = 6                      // of them for the programs of one caller
 	grace        = 100 * time.Millisecond // for a process to end a program by itself
 )
 
 var (
 	running   = turns.New(maxRunning, maxRunning, 0)
-	processes = turns.New(maxProcesses, maxProcesses, 0)
+	processes = turns.New(maxProcesses, maxOfCaller, 0)
 	checks    = turns.New(maxRunning, maxRunning, 0) // do not wait for programs, which may wait long
 )
 
@@ -59,7 +60,7 @@ func Start(ctx context.Context, p Program) (*Process, Turn, error) {
 
 func start(ctx context.Context, t task) (*Process, Turn, error) {
 	t.Limits = t.Limits.withDefaults()
-	places, count := processes, maxProcesses
+	places, count := processes, maxOfCaller
 	if t.OnlyCheck {
 		places, count = checks, maxRunning
 	}
@@ -200,13 +201,14 @@ func (p *Process) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	said := p.errs.String()
+	stderr := p.errs.String()
 	e := &crashError{
-		state:  p.worker.State().String(),
-		time:   strings.Contains(p.worker.State().String(), "CPU time"), // of the signal SIGXCPU
-		memory: strings.Contains(said, "out of memory") || strings.Contains(said, "stack overflow") || strings.Contains(said, "cannot allocate"),
+		state: p.worker.State().String(),
+		time:  strings.Contains(p.worker.State().String(), "CPU time"), // of the signal SIGXCPU
+		memory: strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "stack overflow") ||
+			strings.Contains(stderr, "cannot allocate"),
 	}
-	if first, _, _ := strings.Cut(strings.TrimSpace(said), "\n"); first != "" {
+	if first, _, _ := strings.Cut(strings.TrimSpace(stderr), "\n"); first != "" {
 		e.state += ", " + first
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) && p.bounded.N <= 0 {

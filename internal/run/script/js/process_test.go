@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolfold/toolfold"
+	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/test/testwait"
 )
 
@@ -96,24 +98,36 @@ func TestParentGone(t *testing.T) {
 	}
 }
 
-// Programs that wait for answers let others run, up to the number of processes. One more waits for the
-// end of one, or of its context.
+// Programs that wait for answers let other programs run, up to the number of processes. One caller has
+// at most some of them: one more of its programs waits for the end of one, or of its context, while
+// another caller's program runs.
 func TestPlaces(t *testing.T) {
-	first := begin(t, testwait.Context(t), Program{Source: "await memory.get()"})
-	for range maxProcesses - 1 {
-		begin(t, testwait.Context(t), Program{Source: "await memory.get()"})
+	caller := func(name string) context.Context {
+		return callctx.With(testwait.Context(t), toolfold.Origin{Session: name})
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	first := begin(t, caller("a"), Program{Source: "await memory.get()"})
+	for range maxOfCaller - 1 {
+		begin(t, caller("a"), Program{Source: "await memory.get()"})
+	}
+	ctx, stop := context.WithTimeout(caller("a"), 10*time.Millisecond)
 	defer stop()
 	if _, _, err := Start(ctx, Program{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("one more process: %v", err)
+	}
+	for range maxProcesses - maxOfCaller {
+		begin(t, caller("b"), Program{Source: "await memory.get()"})
+	}
+	ctx, stop = context.WithTimeout(caller("b"), 10*time.Millisecond)
+	defer stop()
+	if _, _, err := Start(ctx, Program{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("more than all processes: %v", err)
 	}
 	if err := Check("return 1"); err != nil { // does not wait
 		t.Error(err)
 	}
 	ended := make(chan error)
 	go func() {
-		_, _, err := Start(testwait.Context(t), Program{})
+		_, _, err := Start(caller("a"), Program{})
 		ended <- err
 	}()
 	if turn, err := first.Resume(t.Context(), Answer{Seq: 1}); err != nil || turn.End == nil {
