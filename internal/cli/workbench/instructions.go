@@ -68,8 +68,8 @@ func Instructions(s *surface.Surface, kind target.Kind, families []*toolfold.Fam
 // maxSubjects is the largest estimated number of tokens for the families in instructions.
 const maxSubjects = 80
 
-// subjects lists the families, each with its summary as far as there is room. Hosts show the beginning
-// before a model has searched, so the families keep their order: the most used come first.
+// subjects lists the families. If all of them fit, it adds their summaries as far as there is room. Hosts
+// show the beginning before a model has searched, so the families keep their order: the most used come first.
 func subjects(families []*toolfold.Family, room int) string {
 	names, left := make([]string, 0, len(families)), 0
 	text := func() string {
@@ -87,6 +87,9 @@ func subjects(families []*toolfold.Family, room int) string {
 			names = names[:len(names)-1]
 			left++
 		}
+	}
+	if left > 0 {
+		return text()
 	}
 	for i, name := range names {
 		f := families[slices.IndexFunc(families, func(f *toolfold.Family) bool { return f.Name == name })]

@@ -63,7 +63,7 @@ func TestInstructionsNameFamilies(t *testing.T) {
 					t.Errorf("%s %s: no %s in %s", name, fold, f.Name, text)
 				}
 			}
-			if test.all && !strings.Contains(text, "memory (notebook)") || strings.Contains(text, " more") == test.all {
+			if strings.Contains(text, "memory (notebook)") != test.all || strings.Contains(text, " more") == test.all {
 				t.Errorf("%s %s: %s", name, fold, text)
 			}
 		}
