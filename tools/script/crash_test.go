@@ -268,12 +268,16 @@ func (s *shop) settle(steps *table, unknown []script.Unknown) {
 	}
 }
 
-// check compares the calls that were done with those that the result names.
+// check compares the calls that were done with those that the result names. Writes that a program makes
+// after it returned are not among these: they have the ids w0, w1, … as far as the calls that were done.
 func (s *shop) check(t *testing.T, program string, result script.Result) {
 	t.Helper()
 	var want []string
 	if err := json.Unmarshal(result.Result, &want); err != nil {
 		t.Fatal(err)
+	}
+	for len(want) < len(s.done) && strings.HasPrefix(program, prologue) {
+		want = append(want, fmt.Sprint("w", len(want)))
 	}
 	slices.Sort(want)
 	got := slices.Sorted(maps.Keys(s.done))
