@@ -148,6 +148,9 @@ func (b *bench) measure(ctx context.Context) error {
 	if err := b.stores(ctx); err != nil {
 		return err
 	}
+	if err := b.scripts(ctx); err != nil {
+		return err
+	}
 	return b.withoutTraces(ctx)
 }
 

@@ -341,16 +341,19 @@ func (p *peer) loadStdio(r request, inFlight int, end time.Time, count *atomic.I
 	return failed
 }
 
-// cpu returns the processor time that the process has used, in seconds.
+// cpu returns the processor time that the process and its ended children have used, in seconds.
 func (p *peer) cpu() float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
 		return 0
 	}
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	user, _ := strconv.ParseFloat(fields[11], 64)
-	system, _ := strconv.ParseFloat(fields[12], 64)
-	return (user + system) / 100 // ticks
+	ticks := 0.0
+	for _, field := range fields[11:15] {
+		n, _ := strconv.ParseFloat(field, 64)
+		ticks += n
+	}
+	return ticks / 100
 }
 
 // memory returns the resident memory of the process, in megabytes: VmRSS, or

@@ -25,8 +25,9 @@ func init() {
 		return
 	}
 	in := json.NewDecoder(os.Stdin)
+	waits := time.AfterFunc(idle, func() { os.Exit(0) })
 	var t task
-	if in.Decode(&t) != nil || confine(t.Limits) != nil {
+	if in.Decode(&t) != nil || !waits.Stop() || confine(t.Limits) != nil {
 		os.Exit(1)
 	}
 	serve(t, in, os.Stdout)
@@ -47,20 +48,10 @@ type message struct {
 
 // serve runs a program until it ends or in ends.
 func serve(t task, in *json.Decoder, out io.Writer) {
-	r := &run{program: t.Program, out: json.NewEncoder(out), waiting: map[int]pending{}, unseen: map[value]rejection{}}
+	r := &run{program: t.Program, in: in, out: json.NewEncoder(out), waiting: map[int]pending{}, unseen: map[value]rejection{}}
 	r.out.SetEscapeHTML(false)
 	r.send(message{})
 	r.start()
-	answers := make(chan Answer)
-	go func() { // also notices the end of the parent while a program runs
-		for {
-			var a Answer
-			if in.Decode(&a) != nil {
-				os.Exit(0)
-			}
-			answers <- a
-		}
-	}()
 	r.began = time.Now()
 	r.LimitMemory(uint64(r.program.Limits.Memory))
 	function, fault := r.compile()
@@ -73,11 +64,38 @@ func serve(t task, in *json.Decoder, out io.Writer) {
 	}
 	r.main = main
 	r.advance()
-	for a := range answers {
+	for {
+		a := r.next()
 		r.turn, r.began = Turn{}, time.Now()
 		r.answer(a)
 		r.advance()
 	}
+}
+
+// next waits for an answer. The end of the input ends this process.
+func (r *run) next() (a Answer) {
+	if r.answers != nil {
+		return <-r.answers
+	}
+	if r.in.Decode(&a) != nil {
+		os.Exit(0)
+	}
+	return a
+}
+
+// watchInput has a goroutine read the input from here on, so that its end ends this process while a
+// program runs. Until a turn takes long, the input is read between turns, which is quicker.
+func (r *run) watchInput() {
+	r.answers = make(chan Answer)
+	go func() {
+		for {
+			var a Answer
+			if r.in.Decode(&a) != nil {
+				os.Exit(0)
+			}
+			r.answers <- a
+		}
+	}()
 }
 
 type value = quickjs.Value
@@ -86,6 +104,8 @@ type value = quickjs.Value
 type run struct {
 	*quickjs.Engine
 	program Program
+	in      *json.Decoder
+	answers chan Answer // from watchInput; nil before
 	out     *json.Encoder
 
 	setNow, fail, encode, describe value // functions of the prelude
@@ -199,9 +219,16 @@ func (r *run) stop(f *Failure, stack string) {
 	r.end(&End{Failure: f})
 }
 
+// longTurn is the time after which the input is watched, see [run.watchInput].
+const longTurn = 500 * time.Millisecond
+
 // exceeded reports whether the program exceeded a limit.
 func (r *run) exceeded() bool {
-	if limit := r.program.Limits.Running; r.over == nil && r.used+time.Since(r.began) > limit {
+	turn := time.Since(r.began)
+	if turn > longTurn && r.answers == nil {
+		r.watchInput()
+	}
+	if limit := r.program.Limits.Running; r.over == nil && r.used+turn > limit {
 		r.over = tooMuch(ranTooLong, limit)
 	}
 	return r.over != nil

@@ -78,26 +78,26 @@ func start(ctx context.Context, t task) (*Process, Turn, error) {
 		}
 		defer leave()
 	}
-	errs := &child.BoundedBuffer{Limit: 4 << 10}
-	worker, err := child.StartWorker(processArgument, []string{"TZ=UTC"}, errs)
-	if err != nil {
-		release()
-		return nil, Turn{}, fmt.Errorf("starting a process for a script: %w", err)
+	p := &Process{limits: t.Limits, caller: caller, waiting: map[int]bool{}}
+	for started := false; ; {
+		spare := takeSpare()
+		if started = spare == nil; started {
+			if spare, err = newWorker(); err != nil {
+				release()
+				return nil, Turn{}, fmt.Errorf("starting a process for a script: %w", err)
+			}
+		}
+		if err = p.begin(ctx, spare, t); err == nil || started || ctx.Err() != nil {
+			break
+		}
+		p.unwatch() // the spare process ended at this moment
+		spare.End()
 	}
-	p := &Process{limits: t.Limits, caller: caller, worker: worker, errs: errs, waiting: map[int]bool{}}
 	p.close = sync.OnceFunc(func() {
-		worker.End()
+		p.worker.End()
 		release()
+		go refill()
 	})
-	p.unwatch = context.AfterFunc(ctx, worker.Kill)
-	p.in = json.NewEncoder(worker.In)
-	p.in.SetEscapeHTML(false)
-	p.bounded = &io.LimitedReader{R: worker.Out}
-	p.out = json.NewDecoder(p.bounded)
-	var ready message // the time of the program does not include that of starting a process
-	if err = p.in.Encode(t); err == nil {
-		err = p.read(&ready)
-	}
 	if err != nil {
 		return nil, Turn{}, p.ended(ctx, err)
 	}
@@ -106,6 +106,21 @@ func start(ctx context.Context, t task) (*Process, Turn, error) {
 		return nil, Turn{}, err
 	}
 	return p, turn, nil
+}
+
+// begin hands a program to a process, and waits until the process is ready: the time of the program
+// does not include that of starting a process.
+func (p *Process) begin(ctx context.Context, w *worker, t task) error {
+	p.worker, p.errs = w.Worker, w.errs
+	p.unwatch = context.AfterFunc(ctx, w.Kill)
+	p.in = json.NewEncoder(w.In)
+	p.in.SetEscapeHTML(false)
+	p.bounded = &io.LimitedReader{R: w.Out}
+	p.out = json.NewDecoder(p.bounded)
+	if err := p.in.Encode(t); err != nil {
+		return err
+	}
+	return p.read(new(message))
 }
 
 // Resume hands one answer to the program, and runs it until its next turn. After an error the process

@@ -202,3 +202,27 @@ func BenchmarkRun(b *testing.B) {
 		}
 	})
 }
+
+// The process of the next program starts when one has ended. If it ends before it gets its program, for
+// example because it was idle, another process runs the program.
+func TestSpare(t *testing.T) {
+	first := begin(t, testwait.Context(t), Program{Source: "await memory.get()"})
+	first.Close()
+	for _, ends := range []bool{false, true} {
+		testwait.Until(t, "there is a spare process", func() bool { return len(spares) == 1 })
+		spare := <-spares
+		if ends {
+			if err := spare.Process().Kill(); err != nil { // it may still count as alive
+				t.Fatal(err)
+			}
+		}
+		spares <- spare
+		p := begin(t, testwait.Context(t), Program{Source: "await memory.get(); return 1"})
+		if used := p.worker == spare.Worker; used == ends {
+			t.Errorf("ended %t, used %t", ends, used)
+		}
+		if turn, err := p.Resume(t.Context(), Answer{Seq: 1}); err != nil || turn.End == nil || string(turn.End.Result) != "1" {
+			t.Errorf("%+v, %v", turn, err)
+		}
+	}
+}
