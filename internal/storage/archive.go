@@ -211,6 +211,7 @@ var unarchived = map[string]string{
 	"task_workers":    "processes that run now",
 	"task_refusals":   "tasks that processes of now cannot run",
 	"queue_starts":    "starts of the last minute",
+	"store_changes":   "counts changes for open pages",
 }
 
 // ArchiveKinds lists the kinds of objects in an archive.

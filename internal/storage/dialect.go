@@ -36,8 +36,8 @@ type dialect struct {
 	// processes.
 	clock string
 
-	// mark is a query for [DB.Mark], of stores that one pool reads and writes.
-	mark string
+	// mark are the queries of [DB.Mark], in their order.
+	mark []string
 
 	// Clauses that lock the rows of a query until the transaction ends, from the weakest to the
 	// strongest. They are empty if there is only one writing transaction at a time.

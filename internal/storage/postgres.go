@@ -38,12 +38,18 @@ var postgresDialect = dialect{
 	},
 	fault: postgresFault,
 
-	clock:        `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
-	keepKey:      ` FOR KEY SHARE`,
-	share:        ` FOR SHARE`,
-	lockNoKey:    ` FOR NO KEY UPDATE`,
-	lock:         ` FOR UPDATE`,
-	mark:         `SELECT pg_current_snapshot()::text`,
+	clock:     `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
+	keepKey:   ` FOR KEY SHARE`,
+	share:     ` FOR SHARE`,
+	lockNoKey: ` FOR NO KEY UPDATE`,
+	lock:      ` FOR UPDATE`,
+	mark: []string{
+		`SELECT last_value::text FROM store_changes`,
+		// The transactions that have counted a change and not committed it.
+		`SELECT COALESCE(string_agg(virtualtransaction, ' ' ORDER BY virtualtransaction), '') FROM pg_locks
+			WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
+			AND relation = 'store_changes'::regclass AND mode = 'RowExclusiveLock'`,
+	},
 	jobWorker:    `attempted_by[cardinality(attempted_by)]`,
 	migrateQueue: queue.MigratePostgres,
 }

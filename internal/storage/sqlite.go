@@ -38,7 +38,7 @@ var sqliteDialect = dialect{
 	fault:      sqliteFault,
 
 	clock:        `CAST(unixepoch('subsec') * 1000000 AS INTEGER)`,
-	mark:         `SELECT CAST(total_changes() AS TEXT)`,
+	mark:         []string{`SELECT CAST(n AS TEXT) FROM store_changes`},
 	jobWorker:    `attempted_by ->> '$[#-1]'`,
 	migrateQueue: queue.MigrateSQLite,
 }

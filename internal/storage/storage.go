@@ -36,8 +36,6 @@ type DB struct {
 	// writes and reads run single statements on them.
 	writes, reads executor
 
-	marker marker // of a SQLite file
-
 	// river returns River on the database, which the first call sets up.
 	river func() (*queue.Jobs, error)
 
@@ -104,7 +102,7 @@ const closeWithin = 5 * time.Second
 // Close closes the store. Running calls fail at their next statement. After Close, the store and
 // its files are not used.
 func (db *DB) Close() error {
-	errs := []error{db.marker.close(), db.read.Close(), db.write.Close()}
+	errs := []error{db.read.Close(), db.write.Close()}
 	began := time.Now()
 	for db.read.Stats().OpenConnections+db.write.Stats().OpenConnections > 0 { // closed when their users return them
 		if time.Since(began) > closeWithin {

@@ -4,8 +4,8 @@
 //
 // The server writes every view as a whole. A script of the page only loads a view again and replaces the parts
 // that differ, so there is one way to write each part, and the page works without the script. It learns of
-// changes by marks of the store and the files, which cost less than a query: other processes send no
-// notifications, and need not know of the page.
+// changes by marks of the store and the files, which cost less than a query: the store counts the changes of
+// what views show, so other processes send no notifications, and need not know of the page.
 package page
 
 import (
