@@ -225,6 +225,48 @@ test('the question of a task is answered', async (t) => {
   assert.deepEqual(reports.filter((line) => !line.includes('422')), []);
 });
 
+test('a script that was cut off is shown, settled and goes on', async (t) => {
+  const server = await startHTTP(place);
+  t.after(() => server.stop());
+  const code = `// ${hostile.slice(0, 300)}
+const {total} = await memory.list({});
+await memory.store({key: 'script', value: 1});
+await tools.call('changing.write_item', {path: 'one'});
+const answer = await tools.call('changing.write_item', {path: 'cut off'});
+await memory.store({key: 'script', value: answer});
+return total`;
+  const taken = await request(server.url, 'tools/call', 'tool_call', { name: 'tool_call', arguments: { name: 'script.run', arguments: { code } } });
+  const id = taken.taskId ?? JSON.parse(taken.content[0].text).id; // the run may stop before the call becomes a task
+  const { page, reports, at } = await tab(t);
+  await page.goto(at(`/tasks/${id}`));
+  await page.locator('#stopped-news, legend:has-text("call 4")').locator('visible=true').waitFor(); // the page follows the run
+  await page.reload();
+  assert.match(await page.textContent('.source li.here'), /cut off.*stopped at changing\.write_item/);
+  assert.equal(await page.locator('.source li.here').count(), 1);
+  assert.match(await page.textContent('#part-script'), /memory\.store.*1.*changing\.write_item.*1.*Journal.*reads.*unknown: may have been done/s);
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    for (const width of [360, 1280, 1920]) {
+      await page.setViewportSize({ width, height: 900 });
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth) <= 0, `${width} px`);
+      assert.deepEqual(await violations(page), [], `${width} px, ${colorScheme}`);
+    }
+  }
+  if (process.env.PAGE_SCREENSHOTS) await page.screenshot({ path: join(process.env.PAGE_SCREENSHOTS, 'page-script-dark.png'), fullPage: true });
+  await page.selectOption('select', 'result');
+  await page.fill('textarea', 'paid');
+  await page.click('button:has-text("go on")');
+  assert.match(await page.textContent('fieldset .bad'), /must be JSON/);
+  assert.equal(await page.inputValue('textarea'), 'paid');
+  assert.deepEqual(await violations(page), []);
+  await page.fill('textarea', '{"paid": true}');
+  await page.click('button:has-text("go on")');
+  await page.locator('#part-state:has-text("completed")').waitFor();
+  assert.deepEqual((await call('memory.get', { key: 'script' })).value, { paid: true });
+  assert.equal(await page.locator('button:has-text("go on")').count(), 0);
+  assert.deepEqual(reports.filter((line) => !line.includes('422')), []);
+});
+
 test('the workflow of a task is drawn, with its states', async (t) => {
   const workflows = join(place.workspace, '.toolfold', 'workflows');
   mkdirSync(workflows, { recursive: true });

@@ -1,5 +1,5 @@
 // An MCP server whose tools are in a file, which a test changes: node server.js TOOLS.json. The tool ask_item asks the
-// user, and returns the answer.
+// user, and returns the answer. The tool write_item ends the server if its path is "cut off".
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -31,6 +31,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     say({ id: asking, result: { content: [{ type: 'text', text: `answered ${JSON.stringify(result)}` }] } });
     continue;
   }
+  if (method === 'tools/call' && params.arguments?.path === 'cut off') process.exit(1);
   const results = {
     initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'changing', version: '1' } },
     'tools/list': { tools: JSON.parse(readFileSync(process.argv[2], 'utf8')) },

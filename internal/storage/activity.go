@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/storage/queue"
 	"github.com/toolfold/toolfold/tools/trace"
 )
 
@@ -51,4 +52,13 @@ func (db *DB) Inquiries(ctx context.Context, limit int) ([]Inquiry, error) {
 		WHERE q.answer IS NULL AND q.method = ? AND `+openTasks+`
 		GROUP BY t.id, t.name ORDER BY min(q.asked_at), t.id LIMIT ?`, callctx.MethodElicit, limit),
 		into(func(i *Inquiry) []any { return []any{&i.TaskID, &i.Name, &i.Questions, micros{&i.AskedAt}} }))
+}
+
+// Steps returns the recorded steps of a task that are not within another step, with the first bytes of each
+// record. The step whose path is whole has all of them.
+func (db *DB) Steps(ctx context.Context, taskID string, bytes int, whole string) ([]queue.Step, error) {
+	inner := bytesHave[db.dialect.name](`substr(path, 2)`)
+	return all(ctx, db.reader(), sqlf(`SELECT path, CASE WHEN path = ? THEN record ELSE substr(record, 1, ?) END FROM task_steps
+		WHERE task_id = ? AND `+inner+` = 0`, []byte(whole), bytes, taskID, []byte("/")),
+		into(func(s *queue.Step) []any { return []any{&s.Path, (*[]byte)(&s.Record)} }))
 }

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -52,6 +54,41 @@ func TestActivityCountsByHourAndLabel(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("the activity is %v, want %v", got, want)
+		}
+	})
+}
+
+// The first bytes of the steps of a task are read, without those within other steps.
+func TestStepsOfATask(t *testing.T) {
+	archiveTargets(t, func(t *testing.T, name goose.Dialect) {
+		db := archiveStore(t, name)
+		fillRandom(t, db, rand.New(rand.NewPCG(3, 0)), 1, "tasks")
+		id, err := scalar[string](t.Context(), db.reader(), sqlf(`SELECT id FROM tasks`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.writer().exec(t.Context(), `DELETE FROM task_steps`); err != nil {
+			t.Fatal(err)
+		}
+		for path, record := range map[string][]byte{"/0": []byte("0123456789"), "/10": []byte("0123456789"), "/2": nil, "/2/3": []byte("0")} {
+			insert := `INSERT INTO task_steps (task_id, path, record) VALUES (?, ?, ?)`
+			if _, err := db.writer().exec(t.Context(), insert, id, []byte(path), record); err != nil {
+				t.Fatal(err)
+			}
+		}
+		steps, err := db.Steps(t.Context(), id, 4, "/0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, s := range steps {
+			got[s.Path] = string(s.Record)
+			if (s.Record == nil) != (s.Path == "/2") {
+				t.Errorf("%s has the record %v", s.Path, s.Record)
+			}
+		}
+		if want := map[string]string{"/0": "0123456789", "/10": "0123", "/2": ""}; !maps.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
 		}
 	})
 }

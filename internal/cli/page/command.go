@@ -57,6 +57,7 @@ func pageAction(c *cli.Context) error {
 		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
 		log: env.Of(c).Log(), now: time.Now,
 		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity, asks: b, storeMark: b.Mark, definitions: b.Definitions,
+		scriptRun: b.ScriptRun, patience: patience,
 	}
 	p.live = newLive(p.log, p.mark)
 	p.routes()

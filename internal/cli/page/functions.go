@@ -34,6 +34,8 @@ var functions = template.FuncMap{
 	"button":     buttonOf,
 	"members":    members,
 	"question":   func(token string, task any, q question) asking { return asking{q, token, shown(task)} },
+	"goon":       func(token string, task any, s *scriptView) goingOn { return goingOn{s, token, shown(task)} },
+	"time":       func(t time.Time) string { return t.Local().Format(time.DateTime) },
 	"query":      query,
 	"json":       encoded,
 	"span":       func(d time.Duration) string { return length(float64(d) / float64(time.Millisecond)) },

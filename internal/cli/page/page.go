@@ -22,6 +22,7 @@ import (
 
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/storage"
 )
 
@@ -45,7 +46,10 @@ type Page struct {
 	asks     asker
 	// definitions returns the workflows that a task runs, by "workflow " and id.
 	definitions func(ctx context.Context, taskID string) (map[string]json.RawMessage, error)
-	live        *live // reads mark
+	// scriptRun returns the journal of a task that runs a script.
+	scriptRun func(ctx context.Context, taskID, source string) (workbench.ScriptRun, error)
+	patience  time.Duration // see [patience]
+	live      *live         // reads mark
 	// storeMark returns another text after each change of the store.
 	storeMark func(context.Context) (string, error)
 	version   string
@@ -72,7 +76,9 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /tasks", p.show("tasks", p.tasks))
 	mux.HandleFunc("GET /tasks/{id}", p.show("task", p.task))
 	mux.HandleFunc("POST /tasks/{id}/answer", p.answer)
+	mux.HandleFunc("POST /tasks/{id}/go-on", p.goOn)
 	mux.HandleFunc("GET /tasks/{id}/answer", toTask) // the address of an answer that is shown again
+	mux.HandleFunc("GET /tasks/{id}/go-on", toTask)
 	mux.HandleFunc("GET /notes", p.show("notes", p.notes))
 	mux.HandleFunc("GET /note", p.show("note", p.note))
 	mux.HandleFunc("GET /sessions", p.show("sessions", p.sessions))

@@ -19,6 +19,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/settings"
+	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/text/ordered"
 	"github.com/toolfold/toolfold/tools/task"
@@ -37,6 +38,7 @@ func served(t *testing.T, call func(action string, arguments json.RawMessage) (j
 		activity: func(context.Context, time.Time) ([]storage.Activity, error) { return nil, nil }, asks: &asked{},
 	}
 	p.definitions = func(context.Context, string) (map[string]json.RawMessage, error) { return nil, nil }
+	p.scriptRun = func(context.Context, string, string) (run workbench.ScriptRun, err error) { return run, nil }
 	p.live, p.storeMark = newLive(p.log, p.mark), func(context.Context) (string, error) { return "", nil }
 	t.Cleanup(p.live.close)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.ServeHTTP(w, r) }))

@@ -321,7 +321,8 @@ type asking struct {
 type taskView struct {
 	Task      result
 	Questions []question
-	Graph     *graph // of its workflow; nil = no workflow
+	Graph     *graph      // of its workflow; nil = no workflow
+	Script    *scriptView // nil = it runs no script
 }
 
 // task is a task with its input, which task.status gives only if it is named, and its open questions.
@@ -337,6 +338,10 @@ func (p *Page) task(r *http.Request) (any, error) {
 	}
 	v.Task["input"] = input["input"]
 	if v.Graph, err = p.graphOf(r.Context(), v.Task); err != nil {
+		return nil, err
+	}
+	before, _ := strconv.Atoi(r.URL.Query().Get("before"))
+	if v.Script, err = p.scriptOf(r.Context(), v.Task, before); err != nil {
 		return nil, err
 	}
 	if status, _ := v.Task["status"].(string); task.Final(status) {

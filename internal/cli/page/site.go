@@ -33,6 +33,7 @@ func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site fun
 			return caller(second)(ctx, action, arguments)
 		},
 		activity: b.Activity, asks: beside, storeMark: b.Mark, definitions: beside.definitions,
+		scriptRun: beside.scriptRun, patience: patience,
 	}
 	p.live = newLive(p.log, p.mark)
 	site = func(next http.Handler, l serve.Login) http.Handler {
@@ -104,6 +105,15 @@ func (b *besides) definitions(ctx context.Context, taskID string) (map[string]js
 		return nil, err
 	}
 	return made.Definitions(ctx, taskID)
+}
+
+// scriptRun is the function of [Page].
+func (b *besides) scriptRun(ctx context.Context, taskID, source string) (workbench.ScriptRun, error) {
+	made, err := b.open()
+	if err != nil {
+		return workbench.ScriptRun{}, err
+	}
+	return made.ScriptRun(ctx, taskID, source)
 }
 
 // close closes the workbench, if it was made.

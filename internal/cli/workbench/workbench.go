@@ -43,7 +43,8 @@ type Workbench struct {
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
 	legacy    *usage.Counter
-	tasks     serve.Tasks // for clients that accept a task as answer
+	tasks     serve.Tasks      // for clients that accept a task as answer
+	rights    *toolfold.Rights // of all callers; nil = all
 	offer     offer.Offer
 	server    atomic.Pointer[serve.Server] // set once it serves
 	gateway   *gateway.Gateway             // to the other servers; nil without any
@@ -138,6 +139,7 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	if vectors != nil {
 		options.Meaning = embed.NewTexts(vectors)
 	}
+	b.rights = options.Rights
 	b.Surface = surface.New(options)
 	host := app.Host{
 		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
