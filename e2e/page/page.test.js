@@ -154,6 +154,9 @@ test('held tools are rejected and approved, and the server switched off and on',
   assert.match(await page.textContent('h3:has-text("read_item")'), /changed, rejected/);
   assert.equal(await page.locator('button:has-text("reject read_item")').count(), 0);
   assert.match((await toolfold('upstream', 'approve', 'changing', '--dry-run')).stdout, /rejected read_item/);
+  await page.click('button:has-text("restart")');
+  assert.match(await page.textContent('p[role=status]:visible'), /changing is not running|restarted changing/);
+  assert.deepEqual(await violations(page), []);
   await page.click('button:has-text("disable")');
   await page.click('button:has-text("enable")');
   assert.equal(await page.locator('button:has-text("disable")').count(), 1);

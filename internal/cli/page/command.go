@@ -16,6 +16,7 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/tools/session"
@@ -57,7 +58,7 @@ func pageAction(c *cli.Context) error {
 		access: newAccess(listener.Addr().String()), machine: newMachine(c), call: caller(b), version: env.Version(),
 		log: env.Of(c).Log(), now: time.Now,
 		stored: func() bool { return b.Holds(o.Store) }, activity: b.Activity, asks: b, storeMark: b.Mark, definitions: b.Definitions,
-		scriptRun: b.ScriptRun, patience: patience,
+		scriptRun: b.ScriptRun, patience: patience, restart: servers.Restart,
 	}
 	p.live = newLive(p.log, p.mark)
 	p.routes()

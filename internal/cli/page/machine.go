@@ -55,6 +55,7 @@ type server struct {
 	Name     string
 	State    string
 	Problem  string // why it fails or offers nothing; empty if it works
+	Shared   bool   // sessions share its process
 	Raw      doctor.Cost
 	Folded   doctor.Cost
 	Held     []gateway.HeldTool
@@ -136,7 +137,8 @@ func stateOf(o *settings.Options, g *gateway.Gateway) (now *state, err error) {
 // serverOf reads one server.
 func serverOf(o *settings.Options, g *gateway.Gateway, name string) (s server, err error) {
 	answer, families, known := g.Listing(name)
-	s = server{Name: name, State: stateReady, Problem: cmp.Or(g.Failures()[name], g.Trouble()[name]), Families: families}
+	s = server{Name: name, State: stateReady, Problem: cmp.Or(g.Failures()[name], g.Trouble()[name]), Families: families,
+		Shared: servers.Unshared(o, name) == nil}
 	switch {
 	case o.Upstreams[name].Disabled:
 		s.State = stateOff

@@ -22,6 +22,7 @@ import (
 
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/call/callctx"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/storage"
 )
@@ -43,7 +44,9 @@ type Page struct {
 	call     func(ctx context.Context, action string, arguments json.RawMessage) (json.RawMessage, error)
 	activity func(ctx context.Context, since time.Time) ([]storage.Activity, error)
 	counts   counts // read by activity
-	asks     asker
+	// restart ends the shared processes of a server, and describes that.
+	restart func(ctx context.Context, o *settings.Options, name string) (effect string, err error)
+	asks    asker
 	// definitions returns the workflows that a task runs, by "workflow " and id.
 	definitions func(ctx context.Context, taskID string) (map[string]json.RawMessage, error)
 	// scriptRun returns the journal of a task that runs a script.
@@ -69,6 +72,8 @@ func (p *Page) routes() {
 	mux.HandleFunc("GET /servers", p.show("servers", p.state))
 	mux.HandleFunc("GET /servers/{name}", p.show("server", p.server))
 	mux.HandleFunc("POST /servers/{name}/switch", p.change(p.switchServer))
+	mux.HandleFunc("POST /servers/{name}/restart", p.restartServer)
+	mux.HandleFunc("GET /servers/{name}/restart", toServer) // the address of a view with what a restart did
 	mux.HandleFunc("POST /servers/{name}/approve", p.decide("approved", (*gateway.Gateway).Approve))
 	mux.HandleFunc("POST /servers/{name}/reject", p.decide("rejected", (*gateway.Gateway).Reject))
 	mux.HandleFunc("GET /calls", p.show("calls", p.calls))

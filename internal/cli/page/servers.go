@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ type serverView struct {
 	server
 	Changes []change
 	Log     []string
+	Effect  string // of the restart that was asked for; may be empty
 }
 
 // change is a held tool beside its accepted definition.
@@ -110,17 +112,55 @@ func pairs(difference string) (lines []pair) {
 	return lines
 }
 
+// present returns the present settings. Commands that change them may wait for others.
+func (m *machine) present() (options *settings.Options, err error) {
+	err = m.use(func(_ *state, o *settings.Options, _ *gateway.Gateway) error {
+		options = o
+		return nil
+	})
+	return options, err
+}
+
+// restartServer ends the shared processes of a server, and shows the server with what that did.
+func (p *Page) restartServer(w http.ResponseWriter, r *http.Request) {
+	s, err := p.find(r)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	options, err := p.machine.present()
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	effect, err := p.restart(r.Context(), options, s.Name)
+	if err != nil {
+		p.fail(w, r, conflict{err})
+		return
+	}
+	data, err := p.server(r)
+	if err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	v := data.(serverView)
+	v.Effect = effect
+	p.write(w, r, http.StatusOK, "server", v)
+}
+
+// toServer leads to the page of the server in the path.
+func toServer(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "/servers/"+url.PathEscape(r.PathValue("name")), http.StatusSeeOther)
+}
+
 // switchServer switches a server on or off.
 func (p *Page) switchServer(r *http.Request) error {
 	s, err := p.find(r)
 	if err != nil {
 		return err
 	}
-	var options *settings.Options
-	if err := p.machine.use(func(_ *state, o *settings.Options, _ *gateway.Gateway) error {
-		options = o
-		return nil
-	}); err != nil {
+	options, err := p.machine.present()
+	if err != nil {
 		return err
 	}
 	return servers.Switch(r.Context(), options, s.Name, r.PostFormValue("to") == "on") // it may wait for another command

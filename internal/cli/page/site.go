@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/servers"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/cli/workbench"
 	"github.com/toolfold/toolfold/internal/storage"
@@ -33,7 +34,7 @@ func Site(c *cli.Context, o *settings.Options, b *workbench.Workbench) (site fun
 			return caller(second)(ctx, action, arguments)
 		},
 		activity: b.Activity, asks: beside, storeMark: b.Mark, definitions: beside.definitions,
-		scriptRun: beside.scriptRun, patience: patience,
+		scriptRun: beside.scriptRun, patience: patience, restart: servers.Restart,
 	}
 	p.live = newLive(p.log, p.mark)
 	site = func(next http.Handler, l serve.Login) http.Handler {

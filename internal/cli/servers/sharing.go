@@ -13,8 +13,10 @@ import (
 
 	"github.com/toolfold/toolfold/gateway"
 	"github.com/toolfold/toolfold/internal/cli/env"
+	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/child"
+	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/upstream"
 	"github.com/toolfold/toolfold/upstream/pool"
 )
@@ -66,13 +68,56 @@ func thePool() (p pool.Pool, err error) {
 	return pool.Pool{Dir: dir, Version: ThisBinary(), Start: start}, err
 }
 
-// Restart ends the shared processes of a server, see [pool.Pool.Restart].
-func Restart(ctx context.Context, name string) (pool.RestartReport, error) {
+// Unshared returns why a server of the settings has no process that sessions share, nil if it may have one.
+func Unshared(o *settings.Options, name string) error {
+	switch u := o.Upstreams[name]; {
+	case u.URL != "":
+		return fmt.Errorf("%s is reached at its url and has no process here: toolfold upstream check %s asks it again", name, name)
+	case u.Isolate == "session":
+		return fmt.Errorf("%s has a process for each session (isolate): end the session in your client and start another", name)
+	case !pool.Supported:
+		return fmt.Errorf("on this system each toolfold serve has its own process of %s: restart the client that uses it", name)
+	}
+	return nil
+}
+
+// Restart ends the shared processes of a server, see [pool.Pool.Restart], and describes that.
+func Restart(ctx context.Context, o *settings.Options, name string) (effect string, err error) {
+	if err := Unshared(o, name); err != nil {
+		return "", err
+	}
 	p, err := thePool()
 	if err != nil {
-		return pool.RestartReport{}, fmt.Errorf("finding the process that shares servers: %w", err)
+		return "", fmt.Errorf("restarting %s: finding the process that shares servers: %w", name, err)
 	}
-	return p.Restart(ctx, name, pool.RestartWait)
+	did, err := p.Restart(ctx, name, pool.RestartWait)
+	switch {
+	case errors.Is(err, pool.ErrOldHost):
+		return "", fmt.Errorf("%s: %w: restart the clients that use toolfold", name, err)
+	case err != nil:
+		return "", fmt.Errorf("restarting %s: %w", name, err)
+	case did.Processes == 0:
+		return name + " is not running; the next call starts it", nil
+	}
+	return fmt.Sprintf("restarted %s: %s", name, restartText(did)), nil
+}
+
+// restartText describes the effect of a restart.
+func restartText(did pool.RestartReport) string {
+	parts := []string{english.Count(did.Sessions, "session uses it", "sessions use it")}
+	if did.Sessions == 0 {
+		parts[0] = "no session uses it"
+	}
+	if did.Processes > 1 {
+		parts = append(parts, fmt.Sprintf("%d processes in different folders", did.Processes))
+	}
+	if did.Waited > 0 {
+		parts = append(parts, english.Count(did.Waited, "call was waited for", "calls were waited for"))
+	}
+	if did.Cut > 0 {
+		parts = append(parts, english.Count(did.Cut, "call did not end in time and has failed", "calls did not end in time and have failed"))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // commonEnv lists the environment variables that every program gets; a * matches any ending. Other
