@@ -79,8 +79,8 @@ type Host struct {
 
 	Files config.Files
 
-	// Trusted reports whether the user trusts the workspace of Files: agents, abilities and
-	// workflows in its files only run then. Nil means true.
+	// Trusted reports whether the user trusts the workspace of Files: agents, abilities,
+	// workflows and scripts in its files only run then. Nil means true.
 	Trusted func() bool
 
 	// Rights are the server's rights, which bound everything that runs later; nil means all.
@@ -207,7 +207,8 @@ func (h Host) OwnNotes(ctx context.Context) string {
 // that a caller stores must not become one.
 func (h Host) noNotesFolder() string {
 	name := strings.ToLower(filepath.ToSlash(filepath.Clean(h.NotesFolder))) // as some systems compare names
-	isDefinitions := slices.ContainsFunc([]string{agent.Folder, ability.Folder, workflow.Folder, policy.Folder}, func(folder string) bool {
+	folders := []string{agent.Folder, ability.Folder, workflow.Folder, script.Folder, policy.Folder}
+	isDefinitions := slices.ContainsFunc(folders, func(folder string) bool {
 		return name == folder || strings.HasPrefix(name, folder+"/") || strings.HasPrefix(folder, name+"/")
 	})
 	switch {

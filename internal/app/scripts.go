@@ -13,6 +13,8 @@ import (
 	"github.com/toolfold/toolfold/internal/run/engine"
 	runscript "github.com/toolfold/toolfold/internal/run/script"
 	"github.com/toolfold/toolfold/internal/run/work"
+	"github.com/toolfold/toolfold/internal/storage"
+	"github.com/toolfold/toolfold/permission"
 	"github.com/toolfold/toolfold/serve"
 	"github.com/toolfold/toolfold/tools/script"
 	"github.com/toolfold/toolfold/tools/task"
@@ -22,7 +24,11 @@ import (
 type scriptRuns struct{ keeper }
 
 func (h Host) scripts() *script.Service {
-	return script.New(&runscript.Runner{Caller: h.Caller, Names: h.Caller, Now: h.Now}, scriptRuns{h.keeper()})
+	service := script.New(&runscript.Runner{Caller: h.Caller, Names: h.Caller, Now: h.Now}, scriptRuns{h.keeper()})
+	return service.WithLibrary(script.Library{
+		Folder: h.folder(), Workspace: h.WorkspaceName, ParseRights: permission.Parse, Rights: h.Rights, Now: h.Now,
+		Open: openStore(h, func(db *storage.DB) script.Store { return db.Script() }),
+	})
 }
 
 // Keep implements [script.Runs].
@@ -125,6 +131,38 @@ func (s scriptRuns) Resume(ctx context.Context, id string, outcomes map[string]j
 		return err
 	}
 	return service.Resume(ctx, id, outcomes)
+}
+
+// Source implements [script.Runs].
+func (s scriptRuns) Source(ctx context.Context, id string) (string, error) {
+	service, err := s.open(ctx)
+	if err != nil {
+		return "", err
+	}
+	stored, err := s.run(ctx, service, id)
+	if err != nil {
+		return "", err
+	}
+	call, _ := task.ParseCall(stored.Input)
+	var in script.RunIn
+	if err := json.Unmarshal(call.Arguments, &in); err != nil {
+		return "", fmt.Errorf("decoding a run: %w", err)
+	}
+	if in.Code != "" {
+		return in.Code, nil
+	}
+	pins, err := task.Pins(stored.Definition)
+	if err != nil {
+		return "", err
+	}
+	var then script.Script
+	if pinned := pins[(work.Reference{Kind: work.Stored, ID: in.Name}).String()]; pinned != nil {
+		if err := json.Unmarshal(pinned, &then); err != nil {
+			return "", fmt.Errorf("decoding the script of a run: %w", err)
+		}
+		return then.Code, nil
+	}
+	return "", toolfold.Errorf(toolfold.InvalidInput, "the run %s has no script: its arguments are not known before it begins", id)
 }
 
 // run returns the task of a run that the caller may see.

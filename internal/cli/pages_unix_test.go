@@ -180,6 +180,9 @@ func (r *pageReader) read(t *testing.T, e example) {
 	case kind == "policy":
 		r.write(t, r.place(".toolfold/policies/a.yaml"), e.text)
 		err = r.prints(t, `"policyId":"api-only"`, "", "call", "guard.list", "--trust")
+	case kind == "stored":
+		r.write(t, r.place(".toolfold/scripts/a.js"), e.text)
+		err = r.prints(t, `"inputSchema":{`, "", "call", "script.show", `{"name": "a"}`, "--trust")
 	case kind == "announced":
 		request := `{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`
 		if err = r.request(t, request); err == nil {

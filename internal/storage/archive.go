@@ -161,6 +161,7 @@ var archiveKinds = []struct {
 	{"agents", archiveTable{name: "agents", key: []string{"agent_id"},
 		values: map[string]domain{"enabled": flag, "profile": {like: profileRow{}}}}},
 	{"abilities", archiveTable{name: "abilities", key: []string{"id"}, values: map[string]domain{"details": {like: abilityRow{}}}}},
+	{"scripts", archiveTable{name: "scripts", key: []string{"workspace", "name"}, values: map[string]domain{"details": {like: scriptRow{}}}}},
 	{"designs", archiveTable{name: "designs", key: []string{"id"}}},
 	{"queues", archiveTable{name: "queues", key: []string{"id"}, unique: []string{"name"}, values: map[string]domain{
 		"default_priority": ranks, "paused": flag, "per_process": flag,

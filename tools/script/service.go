@@ -33,6 +33,9 @@ type Runs interface {
 	// Resume starts an ended run again. Outcomes has the records of its unknown calls by their path in
 	// the journal of the run: nil for a call that was not done. Calls without an outcome stay unknown.
 	Resume(ctx context.Context, id string, outcomes map[string]json.RawMessage) error
+
+	// Source returns the script that a run runs.
+	Source(ctx context.Context, id string) (string, error)
 }
 
 // Service runs the script actions. It is safe for concurrent use.
@@ -40,8 +43,9 @@ type Service struct {
 	// ReadTime limits a run of script.read, which ends with its request.
 	ReadTime time.Duration
 
-	runner *script.Runner
-	runs   Runs
+	runner  *script.Runner
+	runs    Runs
+	library *Library // nil = scripts have no names
 }
 
 // New returns a service. If runs is nil, a run ends with its process.
@@ -63,31 +67,30 @@ func (s *Service) Run(ctx context.Context, in RunIn) (script.Result, error) {
 			About(toolfold.ProblemRefused, outcome.Name).
 			WithHint("a run that stops with unknown calls answers its id")
 	}
-	if in.Code == "" {
-		return script.Result{}, toolfold.Errorf(toolfold.InvalidInput, "there is nothing to run").
-			About(toolfold.ProblemMissing, code.Name).WithHint("give code, or the id of a run to go on with")
+	run, job, err := s.job(ctx, in)
+	if err != nil {
+		return script.Result{}, err
 	}
-	job := script.Job{Source: in.Code, Input: in.Input}
-	if err := s.check(ctx, job); err != nil {
+	if err := s.check(run, job); err != nil {
 		return script.Result{}, err
 	}
 	journal, _, within := engine.JournalOf(ctx)
 	switch {
 	case within && journal == nil:
-		return s.unrecorded(ctx, job, "a model calls it within a step")
+		return s.unrecorded(run, job, "a model calls it within a step")
 	case within || s.runs == nil:
-		return s.start(ctx, job)
+		return s.start(run, job)
 	}
-	args, err := json.Marshal(map[string]any{code.Name: in.Code, input.Name: in.Input})
+	args, err := json.Marshal(map[string]any{code.Name: job.Source, input.Name: job.Input})
 	if err != nil {
 		return script.Result{}, fmt.Errorf("encoding the script: %w", err)
 	}
-	id, err := s.runs.Keep(ctx, args)
+	id, err := s.runs.Keep(run, args)
 	if err != nil {
 		return script.Result{}, err
 	}
 	if id == "" {
-		return s.unrecorded(ctx, job, "no process runs tasks here")
+		return s.unrecorded(run, job, "no process runs tasks here")
 	}
 	return s.runs.Await(ctx, id, true)
 }
@@ -98,9 +101,25 @@ func (s *Service) unrecorded(ctx context.Context, job script.Job, why string) (s
 	return s.start(ctx, job)
 }
 
+// job returns the script of a call, and the context for its run.
+func (s *Service) job(ctx context.Context, in RunIn) (context.Context, script.Job, error) {
+	switch {
+	case in.Name != "":
+		return s.named(ctx, in)
+	case in.Code == "":
+		return ctx, script.Job{}, toolfold.Errorf(toolfold.InvalidInput, "there is nothing to run").
+			About(toolfold.ProblemMissing, code.Name).WithHint("give code, the name of a stored script, or the id of a run to go on with")
+	}
+	return ctx, script.Job{Source: in.Code, Input: in.Input}, nil
+}
+
 // Read runs a script that only reads, within the request.
 func (s *Service) Read(ctx context.Context, in ReadIn) (script.Result, error) {
-	job := script.Job{Source: in.Code, Input: in.Input, ReadsOnly: true}
+	ctx, job, err := s.job(ctx, RunIn{Code: in.Code, Name: in.Name, Input: in.Input})
+	if err != nil {
+		return script.Result{}, err
+	}
+	job.ReadsOnly = true
 	if err := s.check(ctx, job); err != nil {
 		return script.Result{}, err
 	}
@@ -133,12 +152,12 @@ func (s *Service) start(ctx context.Context, job script.Job) (script.Result, err
 
 // resume waits for a run, or goes on with one that has stopped.
 func (s *Service) resume(ctx context.Context, in RunIn) (script.Result, error) {
-	if in.Code != "" || len(in.Input) > 0 {
-		return script.Result{}, toolfold.Errorf(toolfold.InvalidInput, "id excludes code and input").
+	if in.Code != "" || in.Name != "" || len(in.Input) > 0 {
+		return script.Result{}, toolfold.Errorf(toolfold.InvalidInput, "id excludes code, name and input").
 			About(toolfold.ProblemRefused, id.Param().Name).WithHint("a run goes on with the script that it was begun with")
 	}
 	if s.runs == nil {
-		return script.Result{}, toolfold.Errorf(toolfold.InvalidInput, "this server records no runs")
+		return script.Result{}, noRuns()
 	}
 	result, ended, err := s.runs.Ended(ctx, in.ID)
 	switch {

@@ -5,6 +5,7 @@ import "encoding/json"
 // RunIn are the arguments of script.run.
 type RunIn struct {
 	Code    string                     `json:"code"`
+	Name    string                     `json:"name"`
 	Input   json.RawMessage            `json:"input"`
 	ID      string                     `json:"id"`
 	Outcome map[string]json.RawMessage `json:"outcome"`
@@ -13,5 +14,6 @@ type RunIn struct {
 // ReadIn are the arguments of script.read.
 type ReadIn struct {
 	Code  string          `json:"code"`
+	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 }

@@ -21,7 +21,7 @@ import (
 // maxDefinition limits the definition stored with a task, in bytes.
 const maxDefinition = 1 << 20
 
-// reference returns the agent or workflow that a task runs. Found is false if there is none, or if
+// reference returns the agent, workflow or stored script that a task runs. Found is false if there is none, or if
 // the input names it by an expression.
 func (t Task) reference(names entry.Names) (r work.Reference, found bool) {
 	switch {
@@ -37,9 +37,9 @@ func (t Task) reference(names entry.Names) (r work.Reference, found bool) {
 	return work.Called(names, call.Tool, call.Arguments)
 }
 
-// Define returns the current definitions of the agent or workflow that a task runs, and of all
-// agents and workflows that these name. It is empty for a task that runs neither. Define fails if
-// the agent or workflow does not exist, must not run or is not trusted. If a nested one is not
+// Define returns the current definitions of the agent, workflow or stored script that a task runs, and
+// of all that these name. It is empty for a task that runs none of them. Define fails if
+// the first does not exist, must not run or is not trusted. If a nested one is not
 // usable, it is omitted, and the step that names it will fail.
 func (t Task) Define(ctx context.Context, caller toolfold.Caller, names entry.Names) (definition string, err error) {
 	root, found := t.reference(names)
@@ -82,7 +82,7 @@ func Pins(definition string) (set map[string]json.RawMessage, err error) {
 	return set, nil
 }
 
-// Lacking returns the first agent or workflow in set, the definitions of a submitted task, that is
+// Lacking returns the first agent, workflow or script in set, the definitions of a submitted task, that is
 // defined by a file and missing in the folder of this process. It returns an empty text if all are
 // present. Root is the error of [Task.Define].
 func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.RawMessage, root error) (what string, err error) {
@@ -95,7 +95,7 @@ func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.Ra
 			Source string `json:"source"`
 		}
 		_ = json.Unmarshal(set[name], &then) // workflows are always files
-		if kind == work.Agent && then.Source != workspace.InFile {
+		if kind != work.Workflow && then.Source != workspace.InFile {
 			continue
 		}
 		_, err := describe(ctx, caller, work.Reference{Kind: kind, ID: id})
@@ -109,10 +109,10 @@ func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.Ra
 	return "", nil
 }
 
-// absent returns the error of an agent or workflow that does not exist.
+// absent returns the error of an agent, workflow or script that does not exist.
 func absent(err error) (*toolfold.Error, bool) {
 	refused, ok := errors.AsType[*toolfold.Error](err)
-	return refused, ok && (refused.Code == "AGENT_NOT_FOUND" || refused.Code == "WORKFLOW_NOT_FOUND")
+	return refused, ok && slices.Contains([]string{"AGENT_NOT_FOUND", "WORKFLOW_NOT_FOUND", "SCRIPT_NOT_FOUND"}, refused.Code)
 }
 
 // stepsOf returns the steps of the result of agent.get or workflow.describe.
@@ -125,14 +125,14 @@ func stepsOf(described json.RawMessage) []work.Step {
 	return slices.Concat(holder.Workflow, holder.Steps)
 }
 
-// describe returns the result of agent.get or workflow.describe. It fails if the agent or workflow
-// must not run or is not trusted.
+// describes has the action that describes a reference, by kind.
+var describes = map[string]string{work.Agent: "agent.get", work.Workflow: "workflow.describe", work.Stored: "script.show"}
+
+// describe returns the result of agent.get, workflow.describe or script.show. It fails if the agent,
+// workflow or script must not run or is not trusted.
 func describe(ctx context.Context, caller toolfold.Caller, r work.Reference) (json.RawMessage, error) {
 	_, param := r.Action()
-	action := "agent.get"
-	if r.Kind == work.Workflow {
-		action = "workflow.describe"
-	}
+	action := describes[r.Kind]
 	raw, err := toolfold.Do[json.RawMessage](ctx, caller, action, map[string]string{param: r.ID})
 	if err != nil {
 		return nil, err
@@ -162,7 +162,7 @@ func describe(ctx context.Context, caller toolfold.Caller, r work.Reference) (js
 // decisive are the members of a description that change a run.
 var decisive = []string{
 	"displayName", "version", "description", "role", "expertise", "capabilities", "team", "tags",
-	"systemPrompt", "workflow", "orchestration", "inputSchema", "steps",
+	"systemPrompt", "workflow", "orchestration", "inputSchema", "steps", "code",
 }
 
 // changed lists the agents and workflows of a definition that have changed or no longer exist.

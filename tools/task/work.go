@@ -93,7 +93,7 @@ func (s *Service) checkCall(ctx context.Context, t Task, open map[string]bool) (
 		return "", refused
 	}
 	definition, err = s.defined(ctx, t)
-	if r, runs := t.reference(s.Names); err == nil && runs && r.Kind == work.Workflow {
+	if r, runs := t.reference(s.Names); err == nil && runs && r.Kind != work.Agent {
 		input, place, known := call.argument("input")
 		if place = "/input" + place; known && !open[place] {
 			err = s.checkInput(ctx, t, definition, input, place, open)
@@ -136,7 +136,7 @@ func (s *Service) permitted(ctx context.Context, name string) []*entry.Entry {
 	return slices.DeleteFunc(slices.Clone(s.Names.Lookup(name)), func(e *entry.Entry) bool { return !rights.Allow(e.Action) })
 }
 
-// checkInput validates the input of the workflow that a task runs by its schema. At is the JSON
+// checkInput validates the input of the workflow or script that a task runs by its schema. At is the JSON
 // pointer of the input in the arguments of task.submit.
 func (s *Service) checkInput(ctx context.Context, t Task, definition string, input json.RawMessage, at string, open map[string]bool) error {
 	set, err := Pins(definition)
@@ -148,7 +148,10 @@ func (s *Service) checkInput(ctx context.Context, t Task, definition string, inp
 	}
 	root, _ := t.reference(s.Names)
 	if err := json.Unmarshal(set[root.String()], &described); err != nil {
-		return fmt.Errorf("decoding workflow: %w", err)
+		return fmt.Errorf("decoding %s: %w", root, err)
+	}
+	if len(described.InputSchema) == 0 {
+		return nil
 	}
 	bounded, err := workspace.BoundSchema(described.InputSchema)
 	if err != nil {
@@ -168,5 +171,5 @@ func (s *Service) checkInput(ctx context.Context, t Task, definition string, inp
 		problems[i].Path = at + strings.TrimPrefix(p.Path, "/input")
 	}
 	e := &toolfold.Error{Code: toolfold.InvalidInput, Problems: problems}
-	return e.WithHint("workflow.describe has the inputSchema of %s", root.ID)
+	return e.WithHint("%s has the inputSchema of %s", describes[root.Kind], root.ID)
 }

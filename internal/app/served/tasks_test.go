@@ -53,6 +53,7 @@ const patient = 2 * time.Minute
 type machine struct {
 	*testing.T
 	http *mcptest.HTTP
+	dir  string // the workspace
 	rest func() // ends the worker
 	stop func()
 }
@@ -116,7 +117,7 @@ func newMachineWith(
 		}).Work(ctx)
 	}()
 	web := httptest.NewServer(server.Handler(""))
-	m := machine{T: t, http: mcptest.Started(t, web), rest: sync.OnceFunc(func() {
+	m := machine{T: t, http: mcptest.Started(t, web), dir: dir, rest: sync.OnceFunc(func() {
 		cancel()
 		<-ended
 	})}

@@ -14,7 +14,7 @@ import (
 func TrustCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "trust",
-		Usage:     "let toolfold use a folder's agents, abilities and workflows",
+		Usage:     "let toolfold use a folder's agents, abilities, workflows and scripts",
 		ArgsUsage: "[DIR]",
 		Description: "DIR is the current directory unless named. Folders below it are trusted too. Files of a trusted\n" +
 			"folder run with your rights and your model providers: look at them first.",
@@ -39,7 +39,7 @@ func TrustCommand() *cli.Command {
 			}
 			found := settings.Definitions(dir)
 			if found == "" {
-				found = "no agents, abilities or workflows yet"
+				found = "no agents, abilities, workflows or scripts yet"
 			}
 			_, err = fmt.Fprintf(c.App.Writer, "trusted: %s (%s)\n", dir, found)
 			return err
@@ -51,7 +51,7 @@ func TrustCommand() *cli.Command {
 func UntrustCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "untrust",
-		Usage:     "leave a folder's agents, abilities and workflows alone again",
+		Usage:     "leave a folder's agents, abilities, workflows and scripts alone again",
 		ArgsUsage: "[DIR]",
 		Action: func(c *cli.Context) error {
 			folders, dir, err := trustArguments(c)

@@ -15,12 +15,13 @@ import (
 	"github.com/toolfold/toolfold/internal/text/english"
 	"github.com/toolfold/toolfold/tools/ability"
 	"github.com/toolfold/toolfold/tools/agent"
+	"github.com/toolfold/toolfold/tools/script"
 	"github.com/toolfold/toolfold/tools/workflow"
 )
 
 // TrustFlag trusts the workspace for one run, such as in CI.
 var TrustFlag = &cli.BoolFlag{
-	Category: workHeading, Name: "trust", Usage: "use the workspace's agents, abilities and workflows in this run",
+	Category: workHeading, Name: "trust", Usage: "use the workspace's agents, abilities, workflows and scripts in this run",
 	EnvVars: []string{"TOOLFOLD_TRUST"},
 }
 
@@ -84,6 +85,7 @@ func Definitions(workspace string) string {
 		{agent.Folder, "agent", "agents", yaml},
 		{ability.Folder, "ability", "abilities", []string{".md"}},
 		{workflow.Folder, "workflow", "workflows", yaml},
+		{script.Folder, "script", "scripts", []string{".js"}},
 	} {
 		info, err := root.Stat(kind.folder)
 		if err != nil || !info.IsDir() { // opening a pipe would block

@@ -121,10 +121,10 @@ func (j *judgement) use(u toolUse) {
 	}
 }
 
-// judgeSubmission checks the run that a call starts: the input of a workflow, or the tool call of a task.
+// judgeSubmission checks the run that a call starts: the input of a workflow or script, or the tool call of a task.
 func (j *judgement) judgeSubmission(u toolUse, action *toolfold.Action) {
 	name := action.FullName()
-	if name != submitAction && kindOfRun(action) != work.Workflow {
+	if name != submitAction && name != work.Script && kindOfRun(action) != work.Workflow {
 		return
 	}
 	if outer, _ := u.arguments.(map[string]any); outer[callctx.ArgParams] != nil {
@@ -139,7 +139,7 @@ func (j *judgement) judgeSubmission(u toolUse, action *toolfold.Action) {
 	}
 	names, _ := u.named(j.actions)
 	for _, n := range names {
-		if n.Kind == work.Workflow && !strings.Contains(n.ID, expression.Opening) {
+		if n.Kind != work.Agent && !strings.Contains(n.ID, expression.Opening) {
 			j.input(n, input, jsonx.Pointer(at, "input"))
 			return
 		}
@@ -173,12 +173,12 @@ func (u toolUse) holder(name string) (object map[string]any, at string) {
 	return object, at
 }
 
-// input checks the input of a workflow that a step runs.
-func (j *judgement) input(workflow nameUse, input map[string]any, at string) {
+// input checks the input of a workflow or script that a step runs.
+func (j *judgement) input(run nameUse, input map[string]any, at string) {
 	var declared struct {
 		InputSchema json.RawMessage `json:"inputSchema"`
 	}
-	if found := j.find(workflow.Reference); found.described == nil || json.Unmarshal(found.described, &declared) != nil {
+	if found := j.find(run.Reference); found.described == nil || json.Unmarshal(found.described, &declared) != nil {
 		return
 	}
 	if len(declared.InputSchema) == 0 || string(declared.InputSchema) == "null" {
@@ -191,17 +191,17 @@ func (j *judgement) input(workflow nameUse, input map[string]any, at string) {
 	if input == nil {
 		input = map[string]any{}
 	}
-	problems, err := workspace.CheckWritten(j.ctx, workflow.ID, schema, ordered.MustJSON(input), placeholders(input, "/input"))
+	problems, err := workspace.CheckWritten(j.ctx, run.ID, schema, ordered.MustJSON(input), placeholders(input, "/input"))
 	if err != nil {
 		reason := err.Error()
 		if refusal, is := errors.AsType[*toolfold.Error](err); is {
 			reason = refusal.Message
 		}
-		j.addUnjudged(workflow.String(), reason)
+		j.addUnjudged(run.String(), reason)
 	}
 	for _, p := range problems {
 		p.Path = at + strings.TrimPrefix(p.Path, "/input")
-		j.verdict.Absent = append(j.verdict.Absent, Fault{Step: workflow.step, Problem: p})
+		j.verdict.Absent = append(j.verdict.Absent, Fault{Step: run.step, Problem: p})
 	}
 }
 
@@ -314,6 +314,7 @@ type existence struct{ reads, code, makes string }
 var existences = map[string]existence{
 	work.Agent:    {"agent.get", "AGENT_NOT_FOUND", "agent.register"},
 	work.Workflow: {"workflow.describe", "WORKFLOW_NOT_FOUND", ""},
+	work.Stored:   {"script.show", "SCRIPT_NOT_FOUND", "script.save"},
 	"ability":     {"ability.get", "ABILITY_NOT_FOUND", "ability.register"},
 	"queue":       {"", work.QueueNotFound, "queue.create"},
 }
@@ -322,6 +323,7 @@ var existences = map[string]existence{
 // as labels or filters.
 var refers = map[string][]string{
 	"agent.run": {"agentId"}, "agent.get": {"agentId"}, "agent.update": {"agentId"},
+	"script.run": {"name"}, "script.read": {"name"}, "script.show": {"name"},
 	"workflow.run": {"workflowId"}, "workflow.describe": {"workflowId"},
 	"ability.get": {"abilityId"}, "task.submit": {"agentId", "workflowId", "queueId"}, "task.list": {"queueId"},
 	"queue.update": {"queueId"}, "queue.pause": {"queueId"}, "queue.resume": {"queueId"}, "queue.remove": {"queueId"},
@@ -344,10 +346,14 @@ func (u toolUse) named(known entry.Names) (names []nameUse, makes string) {
 	whole, _ := u.arguments.(map[string]any)
 	params, _ := whole[callctx.ArgParams].(map[string]any)
 	for _, name := range refers[action] {
+		kind := strings.TrimSuffix(name, "Id")
+		if strings.HasPrefix(action, "script.") {
+			kind = work.Stored
+		}
 		add := func(holder map[string]any, at string) {
 			if id, _ := holder[e.Spelling(name)].(string); id != "" {
 				names = append(names, nameUse{u.step, jsonx.Pointer(at, e.Spelling(name)), work.Reference{
-					Kind: strings.TrimSuffix(name, "Id"), ID: id}})
+					Kind: kind, ID: id}})
 			}
 		}
 		add(whole, at)
@@ -384,7 +390,8 @@ func (j *judgement) lookUp(r work.Reference) finding {
 	if x.reads == "" {
 		return finding{absent: j.lookUpQueue(r.ID)}
 	}
-	answer := j.caller.Call(j.ctx, x.reads, ordered.MustJSON(map[string]string{r.Kind + "Id": r.ID}))
+	_, param := r.Action()
+	answer := j.caller.Call(j.ctx, x.reads, ordered.MustJSON(map[string]string{param: r.ID}))
 	if answer.Err == nil {
 		return finding{described: answer.Content}
 	}

@@ -73,7 +73,8 @@ func (r *run) readHeader(ctx context.Context) (header, error) {
 		return h, fmt.Errorf("reading the header of a run: %w", err)
 	}
 	if earlier.Source != h.Source {
-		return h, fmt.Errorf("the run was begun with another source")
+		return h, fail(Diverged, "the run was begun with another script").
+			hint("task.retry goes on once the script is as it was; else see which writes were done")
 	}
 	r.replaying = true
 	return earlier, nil

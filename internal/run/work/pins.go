@@ -18,9 +18,10 @@ const Script = "script.run"
 const (
 	Agent    = "agent"
 	Workflow = "workflow"
+	Stored   = "script" // with a name
 )
 
-// Reference refers to an agent or a workflow.
+// Reference refers to an agent, a workflow or a stored script.
 type Reference struct {
 	Kind string
 	ID   string
@@ -29,17 +30,21 @@ type Reference struct {
 // String returns the kind and the id, such as "agent planner".
 func (r Reference) String() string { return r.Kind + " " + r.ID }
 
-// Action returns the action that runs the agent or workflow, and the parameter for its id.
+// Action returns the action that runs it, and the parameter for its id.
 func (r Reference) Action() (name, param string) {
+	if r.Kind == Stored {
+		return Script, "name"
+	}
 	return r.Kind + ".run", r.Kind + "Id"
 }
 
-// Pins maps [Reference.String] to a fixed definition of an agent or workflow: the result of
-// agent.get or workflow.describe. A task's runs use the definitions from its submission.
+// Pins maps [Reference.String] to a fixed definition of an agent, a workflow or a script: the result of
+// agent.get, workflow.describe or script.show. A task's runs use the definitions from its submission.
 type Pins map[string]json.RawMessage
 
 // WithPins makes runs under the context use these definitions instead of the current ones. Whether
-// an agent or workflow exists, is enabled and is trusted still depends on the current one.
+// an agent or workflow exists, is enabled and is trusted still depends on the current one. A script is
+// the pinned one, if the workspace is trusted now.
 func WithPins(ctx context.Context, pins Pins) context.Context {
 	return callctx.With(ctx, pins)
 }
@@ -50,7 +55,7 @@ func Pinned(ctx context.Context, r Reference) (definition json.RawMessage, pinne
 	return definition, pinned
 }
 
-// Called returns the agent or workflow that a call runs, if the arguments contain its id literally.
+// Called returns the agent, workflow or stored script that a call runs, if the arguments contain its id literally.
 // tool may be any name of the action.
 func Called(names entry.Names, tool string, arguments json.RawMessage) (r Reference, found bool) {
 	var args map[string]json.RawMessage
@@ -63,7 +68,7 @@ func Called(names entry.Names, tool string, arguments json.RawMessage) (r Refere
 		}
 		return value
 	}
-	for _, kind := range []string{Agent, Workflow} {
+	for _, kind := range []string{Agent, Workflow, Stored} {
 		r := Reference{Kind: kind}
 		action, param := r.Action()
 		if r.ID = text(param); r.ID == "" || strings.Contains(r.ID, expression.Opening) {
@@ -91,7 +96,7 @@ type Step struct {
 	ContinueOnError bool `json:"continueOnError"`
 }
 
-// Named lists the agents and workflows whose ids are literal in steps, including nested steps.
+// Named lists the agents, workflows and stored scripts whose ids are literal in steps, including nested steps.
 // Computed ids are only known when the step runs.
 func Named(names entry.Names, steps []Step) (list []Reference) {
 	for _, s := range steps {

@@ -14,10 +14,10 @@ import (
 	"github.com/toolfold/toolfold/internal/text/jsonx"
 )
 
-// CheckInput checks the argument input of a call against the inputSchema of a workflow. It returns
+// CheckInput checks the argument input of a call against the inputSchema of a workflow or script. It returns
 // the input with the schema's defaults of top-level properties, and with strings converted to other
 // types if only these are valid. The zero schema accepts any object.
-func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.RawMessage) (input map[string]any,
+func CheckInput(ctx context.Context, id string, schema Schema, raw json.RawMessage) (input map[string]any,
 	problems []toolfold.Problem, err error) {
 	input = map[string]any{}
 	if len(raw) > 0 {
@@ -47,8 +47,8 @@ func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.
 		}
 	}
 	if !schema.Admits(input) {
-		return nil, nil, toolfold.Errorf(toolfold.InvalidInput, "the input is too large to be checked against the inputSchema of %s", workflowID).
-			WithHint("send less, or have the workflow take a reference to it, such as a key of memory")
+		return nil, nil, toolfold.Errorf(toolfold.InvalidInput, "the input is too large to be checked against the inputSchema of %s", id).
+			WithHint("send less, or a reference to it, such as a key of memory")
 	}
 	value := input // the check may go on after this call has returned
 	check := func() ([]toolfold.Problem, error) { return validate.Schema(schema.Text, value, "/input") }
@@ -65,8 +65,8 @@ func CheckInput(ctx context.Context, workflowID string, schema Schema, raw json.
 // CheckWritten is [CheckInput] for an input that is used later. The values at the JSON pointers
 // open, below /input, are not known yet: they count as present, and problems that may follow from
 // them are left out.
-func CheckWritten(ctx context.Context, workflowID string, schema Schema, raw json.RawMessage, open []string) ([]toolfold.Problem, error) {
-	_, problems, err := CheckInput(ctx, workflowID, schema, raw)
+func CheckWritten(ctx context.Context, id string, schema Schema, raw json.RawMessage, open []string) ([]toolfold.Problem, error) {
+	_, problems, err := CheckInput(ctx, id, schema, raw)
 	if len(open) > 0 && validate.Combines(schema.Text) {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
-// Package workspace reads definitions in files of a workspace, agents, abilities and workflows below
-// .toolfold, and reads and writes files at paths that callers name.
+// Package workspace reads definitions in files of a workspace, agents, abilities, workflows and
+// scripts below .toolfold, and reads and writes files at paths that callers name.
 //
 // The author of those files need not be the user, so reading them is bounded in time and memory. It
 // only reads regular files of limited size, opens them without waiting, and rejects deep nesting or

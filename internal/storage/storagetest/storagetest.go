@@ -30,7 +30,7 @@ type Suite struct {
 }
 
 // suites lists the tests of the stores.
-var suites = []Suite{openings, Memory(), Session(), Agent(), Ability(), Queue(), Task(), Design(), Scan(), Guard(), Trace(),
+var suites = []Suite{openings, Memory(), Session(), Agent(), Ability(), Script(), Queue(), Task(), Design(), Scan(), Guard(), Trace(),
 	Metrics(), Usage()}
 
 // Exercise tests the stores of every family. open returns an empty store,

@@ -145,7 +145,7 @@ var runsOn = map[string][]string{
 	"tools/guard":     {"policy", "workspace"},
 	"tools/metrics":   {"metric"},
 	"tools/refactor":  {"scan"},
-	"tools/script":    {"script"},
+	"tools/script":    {"script", "workspace"},
 	"tools/telemetry": {"metric"},
 	"tools/timer":     {"metric"},
 	"tools/workflow":  {"engine", "workspace"},

@@ -63,6 +63,9 @@ func hash(namespace, key string) string {
 // reserved matches names that Windows reserves, with any ending.
 var reserved = regex.Lazy(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$) *(\.|$)`)
 
+// Reserved reports whether Windows reserves a file's name, with any ending.
+func Reserved(name string) bool { return reserved().MatchString(name) }
+
 // escape escapes the bytes of characters that names cannot have everywhere, and spaces at the ends.
 func escape(s string) string {
 	var b strings.Builder
