@@ -111,3 +111,31 @@ func countNames(list string) int {
 	}
 	return others + strings.Count(names, ", ") + 1
 }
+
+// Signatures of actions have at most 100 tokens in the median, and 350 at most.
+func TestSignaturesAreShort(t *testing.T) {
+	t.Parallel()
+	b := workbench.New(t, surface.Options{})
+	var costs []int
+	for _, f := range b.Families() {
+		for _, a := range f.Actions {
+			answer := b.Runner.Call(t.Context(), "tools.describe", []byte(`{"as":"ts","name":`+quoted(a.FullName())+`}`))
+			var out struct{ Tools []lazy.SignatureDoc }
+			if err := json.Unmarshal(answer.Content, &out); err != nil || len(out.Tools) != 1 || out.Tools[0].Signature == "" {
+				t.Fatalf("%s", answer.Content)
+			}
+			cost, err := tokens.Count(out.Tools[0].Signature)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if costs = append(costs, cost); cost > 350 || a.OpenResult() != strings.HasSuffix(out.Tools[0].Signature, "Promise<unknown>") {
+				t.Errorf("%d tokens: %s", cost, out.Tools[0].Signature)
+			}
+		}
+	}
+	slices.Sort(costs)
+	median := costs[len(costs)/2]
+	if t.Logf("%d signatures: %d tokens in the median, %d at most", len(costs), median, costs[len(costs)-1]); median > 100 {
+		t.Errorf("the median is %d tokens", median)
+	}
+}

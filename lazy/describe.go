@@ -24,6 +24,27 @@ type Account struct {
 	Examples bool // an example call, if usage leaves its form open
 	Always   bool // an example call, also of another server's tool
 	Schema   bool // the JSON Schema of the arguments
+
+	TypeScript bool // only signatures in TypeScript, as [SignatureDoc] and [SignaturesDoc]
+}
+
+// typeScript is the value of the parameter as for [Account.TypeScript].
+const typeScript = "ts"
+
+// SignatureDoc is an action in TypeScript.
+type SignatureDoc struct {
+	Name        string `json:"name,omitempty"`
+	Signature   string `json:"signature"`
+	Description string `json:"description,omitempty"`
+	Effect      string `json:"effect"`
+}
+
+// SignaturesDoc is a tool or a server in TypeScript. Its actions have no description.
+type SignaturesDoc struct {
+	Name         string         `json:"name"`
+	Description  string         `json:"description,omitempty"`
+	Instructions string         `json:"instructions,omitempty"` // of a server
+	Actions      []SignatureDoc `json:"actions"`
 }
 
 // ActionDoc is the full description of an action.
@@ -81,10 +102,25 @@ type Definition struct {
 // The error for an unknown name suggests similar names.
 func (v *View) Describe(name string, with Account) (json.RawMessage, *toolfold.Error) {
 	if server := v.serverDoc(name); server != nil && v.names.Lookup(name) == nil {
+		if with.TypeScript {
+			return ordered.MustJSON(v.serverSignatures(server)), nil
+		}
 		return ordered.MustJSON(server), nil
 	}
 	return v.render(fmt.Sprint(with), name, func(entries []*entry.Entry) any {
 		family := entries[0].Action.Family
+		switch a := entries[0].Action; {
+		case with.TypeScript && entries[0].Selector == "":
+			return SignatureDoc{a.FullName(), v.signature(a), account(a), effectOf(a)}
+		case with.TypeScript && name == family.Server:
+			return v.serverSignatures(v.serverDoc(name))
+		case with.TypeScript:
+			doc := SignaturesDoc{Name: entries[0].Tool, Description: join(family.Summary+".", family.Doc)}
+			for _, e := range entries {
+				doc.Actions = append(doc.Actions, SignatureDoc{Signature: v.signature(e.Action), Effect: effectOf(e.Action)})
+			}
+			return doc
+		}
 		server := v.serverOf(name, family)
 		if entries[0].Selector != "" {
 			doc := ToolDoc{
@@ -137,6 +173,19 @@ func (v *View) serverDoc(name string) *ServerDoc {
 	for _, t := range v.tools {
 		if slices.Contains(families, t.Entries[0].Action.Family) {
 			doc.Tools = append(doc.Tools, ToolRow{t.Name, t.Summary})
+		}
+	}
+	return doc
+}
+
+// serverSignatures returns the actions of a server in TypeScript.
+func (v *View) serverSignatures(server *ServerDoc) SignaturesDoc {
+	doc := SignaturesDoc{Name: server.Name, Instructions: server.Instructions}
+	for _, family := range v.servers[server.Name] {
+		for _, a := range family.Actions {
+			if v.byID[a.FullName()] != nil {
+				doc.Actions = append(doc.Actions, SignatureDoc{Signature: v.signature(a), Effect: effectOf(a)})
+			}
 		}
 	}
 	return doc

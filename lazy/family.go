@@ -15,6 +15,7 @@ var (
 	name      = toolfold.String{Name: callctx.ForwardName, Doc: "Tool, action or legacy name, such as memory.store."}
 	many      = toolfold.Strings("names", "Several such names.")
 	examples  = toolfold.Bool{Name: "include_examples", Doc: "Add an example call; else only if usage leaves its form open."}
+	as        = toolfold.String{Name: "as", Doc: "ts: signatures, as code calls them.", Enum: []string{typeScript}}
 	whole     = toolfold.Bool{Name: "schema", Doc: "Add the JSON Schema of the arguments."}
 	category  = toolfold.String{Name: "category", Doc: "Only tools of this category."}
 	disabled  = toolfold.Bool{Name: "include_disabled", Doc: "Also disabled tools, with the reason."}
@@ -36,22 +37,24 @@ var Family = toolfold.Family{
 		Summary:  "Find actions by purpose, best first, with how to call them.",
 		Words:    "search, discover, capability, command",
 		Required: toolfold.Fields{query},
-		Optional: toolfold.Fields{limit.With(toolfold.Default(5)), server.With(toolfold.Added())},
-		Effect:   toolfold.Reads,
-		Example:  `{"query": "remember a decision for later", "limit": 3}`,
-		Related:  []string{"tools.describe", "tools.call"},
-		Run:      toolfold.Method((*Service).Find),
+		Optional: toolfold.Fields{limit.With(toolfold.Default(5)), server.With(toolfold.Added()),
+			as.With(toolfold.Added())},
+		Effect:  toolfold.Reads,
+		Example: `{"query": "remember a decision for later", "limit": 3}`,
+		Related: []string{"tools.describe", "tools.call"},
+		Run:     toolfold.Method((*Service).Find),
 	}, {
 		Name: "describe",
 		Legacy: toolfold.Was("tool_describe").
 			Or("get_tool_description", toolfold.Rename{Field: name, Was: "tool_name"}),
-		Summary:  "Full account of an action, or the actions of a tool.",
-		Words:    "documentation, help, explain, parameters, arguments, schema, manual page, man page",
-		Optional: toolfold.Fields{name, many, examples, whole.With(toolfold.Default(false), toolfold.Added())},
-		Effect:   toolfold.Reads,
-		Example:  `{"name": "memory.store"}`,
-		Related:  []string{"tools.find", "tools.load"},
-		Run:      toolfold.Method((*Service).Describe),
+		Summary: "Full account of an action, or the actions of a tool.",
+		Words:   "documentation, help, explain, parameters, arguments, schema, manual page, man page",
+		Optional: toolfold.Fields{name, many, examples, whole.With(toolfold.Default(false), toolfold.Added()),
+			as.With(toolfold.Added())},
+		Effect:  toolfold.Reads,
+		Example: `{"name": "memory.store"}`,
+		Related: []string{"tools.find", "tools.load"},
+		Run:     toolfold.Method((*Service).Describe),
 	}, {
 		Name:     "load",
 		Legacy:   toolfold.Was("tool_load"),
@@ -111,6 +114,7 @@ type FindIn struct {
 	Query  string `json:"query"`
 	Limit  int    `json:"limit"`
 	Server string `json:"server"` // empty = all
+	As     string `json:"as"`     // typeScript, or empty
 }
 
 // FindOut is the result of tools.find.
@@ -128,6 +132,7 @@ type DescribeIn struct {
 	Names           []string `json:"names"`
 	IncludeExamples *bool    `json:"include_examples"` // nil = if usage leaves the form of the call open
 	Schema          bool     `json:"schema"`
+	As              string   `json:"as"` // typeScript, or empty
 }
 
 // DescribeOut is the result of tools.describe.

@@ -45,9 +45,12 @@ const kinship = 0.3
 // Match is an action that a query found.
 type Match struct {
 	Name    string  `json:"name" doc:"Action to call."`
-	Usage   string  `json:"usage" doc:"How to call it; ? marks optional parameters."`
+	Usage   string  `json:"usage,omitempty" doc:"How to call it; ? marks optional parameters."`
 	Summary string  `json:"summary,omitempty" doc:"Its summary; best three only."`
 	Score   float64 `json:"score" doc:"From 0 to 1; below 0.5 mostly unrelated."`
+
+	Signature string `json:"signature,omitempty" doc:"As ts, instead of usage."`
+	Effect    string `json:"effect,omitempty" doc:"As ts."`
 
 	// Params describes the required parameters of another server's action, by name.
 	Params map[string]string `json:"params,omitempty" doc:"Required parameters; of other servers' best, as far as there is room."`

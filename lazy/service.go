@@ -49,6 +49,11 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 		}}}
 	}
 	out := FindOut{Results: view.find(in.Query, in.Server, in.Limit)}
+	for i, m := range out.Results {
+		if in.As == typeScript {
+			out.Results[i].Usage, out.Results[i].Signature, out.Results[i].Effect = "", view.signature(m.action), effectOf(m.action)
+		}
+	}
 	out.Also = view.also(out.Results)
 	for i := summaries; i < len(out.Results); i++ {
 		out.Results[i].Summary = ""
@@ -66,7 +71,9 @@ func (s *Service) Find(ctx context.Context, in FindIn) (FindOut, error) {
 	}
 	out.Away = otherFamilies(absent, in.Server)
 	bound(&out)
-	view.describeParams(&out)
+	if in.As == "" {
+		view.describeParams(&out)
+	}
 	return out, nil
 }
 
@@ -101,7 +108,11 @@ func otherFamilies(rows []Row, name string) string {
 func (s *Service) Describe(ctx context.Context, in DescribeIn) (DescribeOut, error) {
 	view := s.discovery.View(ctx)
 	always := in.IncludeExamples != nil && *in.IncludeExamples
-	with := Account{Examples: in.IncludeExamples == nil || always, Always: always, Schema: in.Schema}
+	if in.As != "" && (in.Schema || always) {
+		return DescribeOut{}, toolfold.Errorf(toolfold.InvalidInput, "a signature has no schema and no example").
+			About(toolfold.ProblemRefused, as.Name).WithHint("leave out as, or schema and include_examples")
+	}
+	with := Account{Examples: in.IncludeExamples == nil || always, Always: always, Schema: in.Schema, TypeScript: in.As == typeScript}
 	if in.Name != "" && len(in.Names) == 0 {
 		doc, err := view.Describe(in.Name, with)
 		if err != nil {

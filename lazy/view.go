@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/entry"
+	"github.com/toolfold/toolfold/internal/call/jsapi"
+	"github.com/toolfold/toolfold/internal/call/schema"
 	"github.com/toolfold/toolfold/internal/text/ordered"
+	"github.com/toolfold/toolfold/internal/text/unseen"
 )
 
 // View is a snapshot of a surface for callers with the same rights. It is immutable; costly parts
@@ -36,8 +40,10 @@ type View struct {
 	servers     map[string][]*toolfold.Family // by other server that the caller may see
 	serverNames map[string][]serverName       // these servers' names, by first word
 
-	usages       sync.Map // string by *entry.Entry: usages for find
-	rendered     sync.Map // json.RawMessage by request
+	usages       sync.Map                        // string by *entry.Entry: usages for find
+	signatures   sync.Map                        // string by *toolfold.Action
+	spelling     func() func(name string) string // how scripts call an action
+	rendered     sync.Map                        // json.RawMessage by request
 	hits, misses *atomic.Int64
 }
 
@@ -106,6 +112,20 @@ func NewView(o ViewOptions) *View {
 			}
 		}
 	}
+	v.spelling = sync.OnceValue(func() func(string) string {
+		var names []string
+		for _, f := range o.Families {
+			for _, a := range f.Actions {
+				names = append(names, a.FullName())
+				for _, alias := range a.Aliases {
+					if f.Server != "" && strings.HasPrefix(alias, f.Server+".") {
+						names = append(names, alias)
+					}
+				}
+			}
+		}
+		return jsapi.Spelling(names)
+	})
 	if v.catalogue == nil {
 		v.catalogue = NewCatalogue(o.Families...)
 	}
@@ -205,6 +225,26 @@ func (v *View) usage(e *entry.Entry) string {
 	}
 	text := v.callable(e).Usage(entry.DetailCall)
 	v.usages.Store(e, text)
+	return text
+}
+
+// signature returns the signature of an action in scripts, in TypeScript.
+func (v *View) signature(a *toolfold.Action) string {
+	if text, ok := v.signatures.Load(a); ok {
+		return text.(string)
+	}
+	input, output := a.Input, json.RawMessage(nil)
+	if input == nil {
+		input = entry.New(a, a.FullName()).In(entry.FormFlat).InputSchema()
+	}
+	switch {
+	case !a.OpenResult():
+		output = schema.Whole(a)
+	case a.Definition != nil:
+		output, _ = unseen.JSON(memberOf(a.Definition, "outputSchema"))
+	}
+	text := jsapi.Signature(a.FullName(), v.spelling()(a.FullName()), input, output)
+	v.signatures.Store(a, text)
 	return text
 }
 

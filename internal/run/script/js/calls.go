@@ -11,6 +11,8 @@ import (
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/toolfold/toolfold/internal/call/jsapi"
 )
 
 // Reference is a place of a source that names an action: object.key, object["key"], with or without a
@@ -35,7 +37,7 @@ func Names(names []string) func(Reference) (name string, ok bool) {
 	for _, name := range names {
 		of[[2]string{"", name}] = name
 	}
-	for _, s := range spaces(names) {
+	for _, s := range jsapi.Spaces(names) {
 		for _, m := range s.Members {
 			of[[2]string{s.Name, m.Key}] = m.Name
 		}
@@ -115,7 +117,7 @@ func (c *collector) Exit(js.INode) {}
 // add adds the reference to a key of an object that nothing declares. call is nil without a call.
 func (c *collector) add(x js.IExpr, key string, at int, call *js.CallExpr) {
 	v, ok := x.(*js.Var)
-	if !ok || declared(v) || slices.Contains(builtIn, string(v.Name())) {
+	if !ok || declared(v) || slices.Contains(jsapi.BuiltIn, string(v.Name())) {
 		return
 	}
 	object := string(v.Name())
@@ -228,9 +230,3 @@ func position(source string, at int) (line, column int) {
 	start := strings.LastIndexByte(before, '\n') + 1
 	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[start:]) + 1
 }
-
-// builtIn are the objects that every program has.
-var builtIn = strings.Fields(`AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DataView Date Error
-EvalError Float16Array Float32Array Float64Array Function Int16Array Int32Array Int8Array InternalError Iterator JSON Map Math
-NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set String Symbol SyntaxError ToolError TypeError
-URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet arguments console globalThis input undefined`)

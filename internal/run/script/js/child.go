@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolfold/toolfold/internal/text/suggest"
-
+	"github.com/toolfold/toolfold/internal/call/jsapi"
 	"github.com/toolfold/toolfold/internal/run/script/js/quickjs"
+	"github.com/toolfold/toolfold/internal/text/suggest"
 )
 
 // processArgument is the only argument of a process that runs a program.
@@ -148,7 +148,7 @@ func (r *run) start() {
 	r.Set(host, "unknown", r.Function("unknown", r.unknown))
 	setting, _ := json.Marshal(map[string]any{
 		"now": r.program.Now.UnixMilli(), "input": orNull(r.program.Input),
-		"names": append([]string{}, r.program.Names...), "spaces": spaces(r.program.Names),
+		"names": append([]string{}, r.program.Names...), "spaces": jsapi.Spaces(r.program.Names),
 	})
 	parsed, ok := r.Parse(string(setting))
 	if !ok { // it is JSON

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/toolfold/toolfold/internal/call/jsapi"
 	"github.com/toolfold/toolfold/internal/text/regex"
 	"github.com/toolfold/toolfold/internal/text/shorten"
 	"github.com/toolfold/toolfold/internal/text/suggest"
@@ -87,7 +88,7 @@ func undefinedName(f *Failure) (name string, ok bool) {
 
 // families returns the objects of a program's functions, and the functions without an object.
 func families(names []string) (list []string) {
-	for _, object := range spaces(names) {
+	for _, object := range jsapi.Spaces(names) {
 		if object.Name != "" {
 			list = append(list, object.Name)
 			continue

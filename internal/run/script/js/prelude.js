@@ -33,8 +33,12 @@
 	// The error of a call is made when it is issued: its stack is where the program called.
 	const issue = (name, args) => host.call(name, args, new ToolError());
 
+	// These take their words alone, and then answer signatures.
+	const spoken = { __proto__: null, "tools.find": "query", "tools.describe": "name" };
+
 	function call(name, args) {
 		let text = "{}";
+		if (typeof args === "string" && spoken[name] !== undefined) args = { __proto__: null, [spoken[name]]: args, as: "ts" };
 		if (args !== undefined && args !== null) {
 			if (typeof args === "object" && !isArray(args)) text = stringify(args);
 			else text = undefined;
