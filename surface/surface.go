@@ -61,9 +61,20 @@ func Tools(families []*toolfold.Family, o Options) []entry.Tool {
 	}
 	for i, t := range list {
 		list[i] = t.WithForm(o.form(t.Dispatches()))
+		if o.unlisted(t.Entries[0].Action.Family) {
+			list[i].Tier = Unlisted
+		}
 		list[i].Typed = o.typed(t.Entries[0])
 	}
 	return list
+}
+
+// Unlisted is the tier of tools that no list shows, see [Options.Unlisted].
+const Unlisted = toolfold.Extended + 1
+
+// unlisted reports whether lists omit a family.
+func (o Options) unlisted(f *toolfold.Family) bool {
+	return f.Server == "" && slices.Contains(o.Unlisted, f.Name)
 }
 
 // List returns the tools/list of the families.
@@ -80,9 +91,12 @@ type Options struct {
 	Tier   toolfold.Tier      // tiers up to this one are listed; 0 = Extended. Other tools can still be found and called
 	Off    []*toolfold.Family // families that are not offered; calls by their names are answered with WhyOff. Nil = no families
 	WhyOff string             // the reason why Off is not offered
-	Fold   consolidate.Fold   // of the consolidated tools; empty = by family
-	Params entry.Form         // form of calls if a list does not declare every parameter; empty = in an object
-	Strict bool               // clients may use only listed names
+	// Unlisted names families of this program that tools/list leaves out. They can still be found and called.
+	Unlisted []string
+
+	Fold   consolidate.Fold // of the consolidated tools; empty = by family
+	Params entry.Form       // form of calls if a list does not declare every parameter; empty = in an object
+	Strict bool             // clients may use only listed names
 
 	// FoldOthers is the fold of the tools of other servers; empty = Fold.
 	FoldOthers consolidate.Fold
@@ -218,6 +232,11 @@ func New(o Options) *Surface {
 
 // Off reports whether families are switched off, see [Options.Off].
 func (s *Surface) Off() bool { return len(s.options.Off) > 0 }
+
+// Lists reports whether tools/list may show a family, as far as its tier decides.
+func (s *Surface) Lists(f *toolfold.Family) bool {
+	return f.Server != "" || f.Tier <= s.Tier && !s.options.unlisted(f)
+}
 
 // lists reports whether a tool is listed for the caller's session. Discovery tools always count as
 // listed.

@@ -16,40 +16,49 @@ import (
 	"github.com/toolfold/toolfold/surface"
 )
 
-// In any mode and at any level, tools outside the tier are not listed. They can still be found,
+// In any mode and at any level, tools outside the tier and unlisted families are not listed. They can still be found,
 // described, loaded and called.
 func TestTier(t *testing.T) {
 	t.Parallel()
 	for _, mode := range surface.Modes() {
 		for _, level := range lazy.Levels() {
-			s := live(t, surface.Options{Mode: mode, Level: level, Tier: toolfold.Core}) // weather_report is extended
-			view := s.Discovery.View(t.Context())
-			for how, list := range map[string][]lazy.ListedTool{
-				"tools/list": s.Discovery.List(t.Context()), "tools/list at full": view.ListAt(lazy.Full), "stubs": view.Stubs(),
-			} {
-				if !slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == "tool_call" }) {
-					t.Errorf("%s %s: %s has no tool_call", mode, level, how)
-				}
-				if slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == "weather_report" }) {
-					t.Errorf("%s %s: %s has weather_report", mode, level, how)
-				}
+			testUnlisted(t, live(t, surface.Options{Mode: mode, Level: level, Tier: toolfold.Core})) // weather_report is extended
+			if mode == surface.Consolidated {                                                        // the whole legacy list has no discovery
+				testUnlisted(t, live(t, surface.Options{Level: level, Unlisted: []string{"weather_report"}}))
 			}
-			for call, want := range map[string]string{
-				`{"name":"tool_find","arguments":{"query":"weather of a city"}}`:                  `tool_call(name: 'weather_report'`,
-				`{"name":"tool_describe","arguments":{"name":"weather_report"}}`:                  `tool_call(name:'weather_report'`,
-				`{"name":"tool_load","arguments":{"names":["weather_report"]}}`:                   `"loaded":["weather_report"]`,
-				`{"name":"weather_report","arguments":{"city":"Kiel"}}`:                           `{"city":"Kiel"}`,
-				`{"name":"list_available_tools","arguments":{}}`:                                  `"name":"weather_report"`,
-				`{"name":"tool_call","arguments":{"name":"weather_report","arguments":{"x":""}}}`: `INVALID_INPUT`,
-			} {
-				if mode == surface.Legacy && strings.Contains(want, `"weather_report"`) {
-					continue // no legacy name, so not listed in that mode
-				}
-				answer := s.Client.Call(t.Context(), "tool_call", json.RawMessage(call))
-				if !strings.Contains(string(answer.Content), want) {
-					t.Errorf("%s %s: %s answered %s, want %s", mode, level, call, answer.Content, want)
-				}
-			}
+		}
+	}
+}
+
+// testUnlisted checks that weather_report is not listed, and that calls find, describe, load and call it.
+func testUnlisted(t *testing.T, s *surface.Surface) {
+	t.Helper()
+	mode, level := s.Mode, s.Level
+	view := s.Discovery.View(t.Context())
+	for how, list := range map[string][]lazy.ListedTool{
+		"tools/list": s.Discovery.List(t.Context()), "tools/list at full": view.ListAt(lazy.Full), "stubs": view.Stubs(),
+	} {
+		if !slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == "tool_call" }) {
+			t.Errorf("%s %s: %s has no tool_call", mode, level, how)
+		}
+		if slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == "weather_report" }) {
+			t.Errorf("%s %s: %s has weather_report", mode, level, how)
+		}
+	}
+	for call, want := range map[string]string{
+		`{"name":"tool_find","arguments":{"query":"weather of a city"}}`:                  `tool_call(name: 'weather_report'`,
+		`{"name":"tool_describe","arguments":{"name":"weather_report"}}`:                  `tool_call(name:'weather_report'`,
+		`{"name":"tool_load","arguments":{"names":["weather_report"]}}`:                   `"loaded":["weather_report"]`,
+		`{"name":"weather_report","arguments":{"city":"Kiel"}}`:                           `{"city":"Kiel"}`,
+		`{"name":"list_available_tools","arguments":{}}`:                                  `"name":"weather_report"`,
+		`{"name":"tool_call","arguments":{"name":"weather_report","arguments":{"x":""}}}`: `INVALID_INPUT`,
+	} {
+		if mode == surface.Legacy && strings.Contains(want, `"weather_report"`) {
+			continue // no legacy name, so not listed in that mode
+		}
+		answer := s.Client.Call(t.Context(), "tool_call", json.RawMessage(call))
+		if !strings.Contains(string(answer.Content), want) {
+			t.Errorf("%s %s: %s answered %s, want %s", mode, level, call, answer.Content, want)
 		}
 	}
 }

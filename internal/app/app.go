@@ -50,8 +50,9 @@ type Host struct {
 	// calls it.
 	Open func(context.Context) (*storage.DB, error)
 
-	// WorkspaceName is the workspace of submitted tasks.
-	WorkspaceName string
+	// WorkspaceName is the workspace of submitted tasks. ScriptPlace is the workspace of runs of scripts; empty means
+	// the same.
+	WorkspaceName, ScriptPlace string
 
 	// NotesByCaller separates the notes of callers whose token has a name, see
 	// [memory.Service.ByCaller].
@@ -96,7 +97,7 @@ type Host struct {
 	// Works reports that this process runs tasks.
 	Works bool
 
-	// GatewayOnly mounts only discovery, without the workbench.
+	// GatewayOnly mounts only the families of [OfGateway].
 	GatewayOnly bool
 
 	Caller    *call.Runner // runs the steps of tasks, agents and workflows
@@ -109,11 +110,12 @@ type Host struct {
 // Mount returns all families of the host, bound to its services, in listing order. It opens
 // nothing.
 func Mount(h Host) ([]*toolfold.Family, error) {
+	var m mounter
 	if h.GatewayOnly {
-		return []*toolfold.Family{lazy.Mount(h.Discovery)}, nil
+		mount(&m, script.Family, always(h.scripts()))
+		return append(m.families, lazy.Mount(h.Discovery)), m.err
 	}
 	runner := h.runner()
-	var m mounter
 	mount(&m, memory.Family, openStore(h, func(db *storage.DB) *memory.Service {
 		service := memory.New(db.Memory(h.NoteHistory), h.Now)
 		service.Namespace, service.Workspace, service.ByCaller = h.MemoryNamespace, h.WorkspaceName, h.NotesByCaller
@@ -170,6 +172,11 @@ func Mount(h Host) ([]*toolfold.Family, error) {
 	}))
 	mount(&m, config.Family, always(config.New(h.Files, tryProvider(runner.Providers))))
 	return append(m.families, lazy.Mount(h.Discovery)), m.err
+}
+
+// OfGateway reports whether a family is also served without the workbench: discovery and scripts.
+func OfGateway(f *toolfold.Family) bool {
+	return f.Category == callctx.Discovery || f.Server == "" && f.Name == script.Family.Name
 }
 
 // mounter collects mounted families and the first error.

@@ -24,12 +24,17 @@ import (
 type scriptRuns struct{ keeper }
 
 func (h Host) scripts() *script.Service {
+	place := h.WorkspaceName
+	h.WorkspaceName = cmp.Or(h.ScriptPlace, h.WorkspaceName)
 	service := script.New(&runscript.Runner{Caller: h.Caller, Names: h.Caller, Now: h.Now}, scriptRuns{h.keeper()})
 	return service.WithLibrary(script.Library{
-		Folder: h.folder(), Workspace: h.WorkspaceName, ParseRights: permission.Parse, Rights: h.Rights, Now: h.Now,
+		Folder: h.folder(), Workspace: place, ParseRights: permission.Parse, Rights: h.Rights, Now: h.Now,
 		Open: openStore(h, func(db *storage.DB) script.Store { return db.Script() }),
 	})
 }
+
+// Began is the type of a func in a context that is called with the id of a run that is kept.
+type Began func(id string)
 
 // Keep implements [script.Runs].
 func (s scriptRuns) Keep(ctx context.Context, args json.RawMessage) (id string, err error) {
@@ -37,7 +42,11 @@ func (s scriptRuns) Keep(ctx context.Context, args json.RawMessage) (id string, 
 	if client := callctx.ClientOf(ctx); client != nil {
 		kept.Client = client.Declared()
 	}
-	return s.keep(ctx, kept)
+	id, err = s.keep(ctx, kept)
+	if began := callctx.Of[Began](ctx); began != nil && id != "" {
+		began(id)
+	}
+	return id, err
 }
 
 // Await implements [script.Runs].
@@ -64,7 +73,7 @@ func (s scriptRuns) Await(ctx context.Context, id string, own bool) (out runscri
 			continue
 		}
 		if time.Now().After(unmanned) {
-			worked, err := service.Worked(ctx)
+			worked, err := service.Store.Worked(ctx, stored.Workspace)
 			if err != nil {
 				return out, err
 			}

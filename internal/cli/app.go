@@ -33,7 +33,7 @@ func newApp(e *env.Env) *cli.App {
 		group("Your MCP servers, folded", upstream.Command(), upstream.SecretCommand(), setup.Command(), serve.Command(page.Site),
 			machine.TokenCommand()),
 		group("Measure", page.Command(), doctor.Command(), call.ToolsCommand(), machine.StatusCommand()),
-		group("Call actions", call.Command(), call.FindCommand(), call.DescribeCommand()),
+		group("Call actions", call.Command(), call.ScriptCommand(), call.FindCommand(), call.DescribeCommand()),
 		group("The workbench", serve.WorkerCommand(), machine.TrustCommand(), machine.UntrustCommand(), machine.HookCommand(),
 			machine.ExportCommand(), machine.ImportCommand()),
 		group("More", scaffold.Command(), migrate.Command(), completionCommand(), versionCommand()),

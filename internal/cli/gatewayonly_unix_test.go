@@ -75,13 +75,13 @@ func eras(t *testing.T, args ...string) (m sandbox, all []era) {
 // own lists names of the workbench: families, their folded tools, actions and legacy names.
 var own = []string{`"memory.store"`, `"memory_store"`, `"task"`, `"session.create"`, `"config"`, `"trace"`}
 
-// With tier none the workbench is completely absent; other servers and discovery are there.
+// With tier none the workbench is completely absent; other servers, discovery and scripts are there.
 func TestGatewayOnly(t *testing.T) {
 	t.Parallel()
 	m, all := eras(t, "--tier=none", "--resources=all")
 	for _, e := range all {
 		list := e.ask(t, "tools/list", "")
-		has(t, list, `"name":"tools"`, `"name":"tool_call"`, `"name":"memory_mcp"`, `"name":"memory_mcp_write"`)
+		has(t, list, `"name":"script"`, `"name":"tools"`, `"name":"tool_call"`, `"name":"memory_mcp"`, `"name":"memory_mcp_write"`)
 		lacks(t, list, `"name":"memory"`, `"name":"task"`, `"name":"config"`)
 		tool := func(name, arguments string) string {
 			return e.ask(t, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, name, arguments))
@@ -117,6 +117,28 @@ func TestGatewayOnly(t *testing.T) {
 	if _, err := os.Stat(strings.TrimPrefix(m.store, "sqlite://")); err == nil {
 		t.Error("the store was made before a call needs it")
 	}
+}
+
+// Without the workbench a script is recorded too. It calls the tools of other servers, and another process has its
+// run by the id.
+func TestGatewayOnlyScripts(t *testing.T) {
+	t.Parallel()
+	m, all := eras(t, "--tier=none")
+	run := func(e era, arguments string) string {
+		return e.ask(t, "tools/call", `"name":"script","arguments":{"action":"run",`+arguments+`}`)
+	}
+	for _, e := range all {
+		answer := run(e, `"code":"const graph = await memory.read_graph(); throw new Error(JSON.stringify(graph))"`)
+		has(t, answer, "graph: read_graph", `SCRIPT_FAILED`, `memory.read_graph`)
+		_, id, _ := strings.Cut(answer, `\"id\":\"`)
+		id, _, _ = strings.Cut(id, `\`)
+		other := era{m.client(t, "--tier=none"), e.meta}
+		has(t, run(other, fmt.Sprintf(`"id":%q`, id)), "graph: read_graph", id)
+		has(t, run(other, `"code":"return await memory_store({})"`), "is not defined")
+	}
+	broken := era{m.client(t, "--tier=none", "--store=sqlite:///dev/null/store.db"), ""}
+	has(t, run(broken, `"code":"return 1"`), "STORE_UNAVAILABLE")
+	has(t, broken.ask(t, "tools/call", `"name":"script","arguments":{"action":"read","code":"return 1"}`), `\"result\":1`)
 }
 
 // A server named like a family of the workbench can be called by its name if the workbench is off. The

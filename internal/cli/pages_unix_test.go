@@ -76,7 +76,8 @@ func notRun() map[string]string {
 		"toolfold upstream add --from-registry io.github.owner/server": "it asks a registry; TestRegistry has one",
 		"toolfold upstream add forge --from-registry io.github.owner/server@1.2.0 --package npm --env 'FORGE_TOKEN=${FORGE_TOKEN}' --yes": "" +
 			"it asks a registry; TestRegistry has one",
-		"go install -trimpath -ldflags='-s -w' ./cmd/toolfold": "it would write into the user's folder of programs",
+		"go install -trimpath -ldflags='-s -w' ./cmd/toolfold":                            "it would write into the user's folder of programs",
+		"toolfold script run --id 00000000-0000-4000-8000-000000000001 --outcome 17=done": "TestScriptRunGoesOn goes on with a run",
 		"text import":  "the rows are those of servers of npm; testdata/script/importsets.txtar has some of a test",
 		"text rows":    "the rows are those of servers of npm; testdata/script/importsets.txtar has some of a test",
 		"text run":     "the run is one of TestScriptGoesOn and TestScriptStopsAtUnknown",

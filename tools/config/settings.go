@@ -62,7 +62,7 @@ var Settings = append([]Setting{
 	}.With(toolfold.Default("object")), Client},
 	{toolfold.String{
 		Name: "tier", Doc: "Tools of the workbench in tools/list; tools that it leaves out can still be found and called. none switches " +
-			"the workbench off: only upstreams are served.",
+			"the workbench off: only upstreams and scripts are served.",
 		Enum: []string{"none", "core", "standard", "extended"},
 	}.With(toolfold.Default("extended")), Client},
 	{toolfold.String{

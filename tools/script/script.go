@@ -54,7 +54,7 @@ var Family = toolfold.Family{
 		Optional:    toolfold.Fields{code, name, id, input, outcome},
 		Effect:      toolfold.Runs,
 		Example:     `{"code": "const {keys} = await memory.list({});\nreturn keys.map(k => k.key)"}`,
-		Related:     []string{"script.read", "task.status"},
+		Related:     []string{"script.read"},
 		BecomesTask: true,
 		Run:         toolfold.Method((*Service).Run),
 	}, {

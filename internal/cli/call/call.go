@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/call"
+	"github.com/toolfold/toolfold/internal/app"
 	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/cli/settings"
@@ -97,7 +98,10 @@ func callAction(c *cli.Context) error {
 		o.Tier = toolfold.Extended.String() // settings, and traces of other servers, are always available
 	}
 	o.Worker = false // this process ends with the call
-	b, err := workbench.Open(c, o)
+	ctx, done := env.UntilSignal(c, env.StopGrace)
+	defer done()
+	runs := isCallOf(scriptRun, name, args)
+	b, err := openFor(ctx, c, o, runs, args)
 	if err != nil {
 		return err
 	}
@@ -108,8 +112,6 @@ func callAction(c *cli.Context) error {
 			return err
 		}
 	}
-	ctx, done := env.UntilSignal(c, env.StopGrace)
-	defer done()
 	if ofSettings {
 		// Only this call acts for the user: agents and workflows started from the shell do not.
 		ctx = config.ByUser(ctx)
@@ -128,7 +130,13 @@ func callAction(c *cli.Context) error {
 		return watch(ctx, c, func() toolfold.Answer { return whole.Call(ctx, name, args) })
 	}
 	noticed := callctx.With(ctx, callctx.Notice(func(line string) { fmt.Fprintf(c.App.ErrWriter, "toolfold: %s\n", line) }))
+	script, end := &shellRun{c: c}, func() {}
+	if runs {
+		noticed = callctx.With(noticed, app.Began(func(id string) { script.id = id }))
+		end = b.WorkScript(ctx, o)
+	}
 	answer := whole.Call(env.ReportingProgress(noticed, c), name, args)
+	end()
 	var output any = answer.Content
 	if format == "sarif" && !answer.IsError() {
 		if output, err = reportOf(name, args, answer.Content, func(action string, args, into any) error {
@@ -145,9 +153,23 @@ func callAction(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "toolfold: called by a legacy name, now %s\n", now)
 	}
 	if err := failure(name, answer); err != nil {
+		script.goOn(ctx, answer)
 		return err
 	}
 	return verdict(failOn, name, args, answer.Content)
+}
+
+// openFor returns the workbench for a call. If the call runs a script, this process works it.
+func openFor(ctx context.Context, c *cli.Context, o *settings.Options, runs bool, args json.RawMessage) (*workbench.Workbench, error) {
+	if !runs {
+		return workbench.Open(c, o)
+	}
+	var in struct {
+		ID     string
+		Params struct{ ID string }
+	}
+	_ = json.Unmarshal(args, &in) // the call refuses what is no object
+	return workbench.OpenForScript(ctx, c, o, cmp.Or(in.ID, in.Params.ID))
 }
 
 // failure returns the failure in an answer in one sentence; nil for a success.

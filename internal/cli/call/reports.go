@@ -15,6 +15,7 @@ import (
 	"github.com/toolfold/toolfold/tools/bugfix"
 	"github.com/toolfold/toolfold/tools/guard"
 	"github.com/toolfold/toolfold/tools/refactor"
+	"github.com/toolfold/toolfold/tools/script"
 )
 
 // isCallOf reports whether a name, with the action in the arguments, calls the action a.
@@ -44,6 +45,9 @@ func verdict(failOn, name string, args json.RawMessage, answer []byte) error {
 	}
 	return nil
 }
+
+// scriptRun is the action that runs a script.
+var scriptRun = script.Family.Declared().Actions[0]
 
 // runAction runs another action of the server and reads its result.
 type runAction func(action string, args, into any) error

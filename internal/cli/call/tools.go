@@ -96,6 +96,9 @@ func (l *listing) explain(o *settings.Options, families, permitted []*toolfold.F
 	for _, t := range surface.Tools(permitted, offer) {
 		switch {
 		case slices.ContainsFunc(list, func(l lazy.ListedTool) bool { return l.Name == t.Name }):
+		case t.Tier == surface.Unlisted:
+			reason := fmt.Sprintf("for %s: its models write code that calls tools; --tier=extended lists it", o.For)
+			l.NotListed = append(l.NotListed, unlistedTool{t.Name, reason, o.Layers.From("for")})
 		case t.Tier > offer.Tier:
 			l.NotListed = append(l.NotListed, unlistedTool{t.Name, fmt.Sprintf("tier %s: it is %s", o.Tier, t.Tier), o.Layers.From("tier")})
 		default:

@@ -76,7 +76,7 @@ func serveAction(c *cli.Context, makeSite Site) error {
 	defer done()
 	defer runtime.KeepAlive(heap.Reserve(env.Of(c).Garbage))
 	b.Learn(ctx, time.Duration(o.UpstreamWaitMs)*time.Millisecond)
-	if o.Worker && !o.GatewayOnly() {
+	if o.Worker {
 		working, stop := context.WithCancel(ctx)
 		var work sync.WaitGroup
 		work.Go(func() { b.WorkWhileServing(working, o.Store, taskGrace) })

@@ -20,7 +20,6 @@ import (
 	"github.com/toolfold/toolfold/consolidate"
 	"github.com/toolfold/toolfold/entry"
 	"github.com/toolfold/toolfold/internal/app"
-	"github.com/toolfold/toolfold/internal/call/callctx"
 	"github.com/toolfold/toolfold/internal/cli/env"
 	"github.com/toolfold/toolfold/internal/storage"
 	"github.com/toolfold/toolfold/internal/system/hosts"
@@ -33,6 +32,7 @@ import (
 	"github.com/toolfold/toolfold/surface"
 	"github.com/toolfold/toolfold/tools/config"
 	"github.com/toolfold/toolfold/tools/memory"
+	"github.com/toolfold/toolfold/tools/script"
 )
 
 // WorkspaceFlag is the name of the flag for the workspace folder.
@@ -350,7 +350,7 @@ func (o *Options) Kind() target.Kind {
 	return ""
 }
 
-// NoWorkbench is the value of the setting tier that serves only other servers and discovery.
+// NoWorkbench is the value of the setting tier that serves only other servers, discovery and scripts.
 const NoWorkbench = "none"
 
 // GatewayOnly reports whether the workbench is off.
@@ -359,7 +359,7 @@ func (o *Options) GatewayOnly() bool { return o.Tier == NoWorkbench }
 // Families returns the declarations of this program's families that are served.
 func (o *Options) Families() []*toolfold.Family {
 	return slices.DeleteFunc(app.Families(), func(f *toolfold.Family) bool {
-		return o.GatewayOnly() && f.Category != callctx.Discovery
+		return o.GatewayOnly() && !app.OfGateway(f)
 	})
 }
 
@@ -368,7 +368,7 @@ func (o *Options) Off() []*toolfold.Family {
 	if !o.GatewayOnly() {
 		return nil
 	}
-	return slices.DeleteFunc(app.Families(), func(f *toolfold.Family) bool { return f.Category == callctx.Discovery })
+	return slices.DeleteFunc(app.Families(), app.OfGateway)
 }
 
 // SurfaceOptions returns the options for tools/list.
@@ -381,12 +381,20 @@ func (o *Options) SurfaceOptions() surface.Options {
 	if o.Layers != nil && o.Layers.ForHost("fold") { // a host's best fold was measured with our own tools only
 		offer.FoldOthers = consolidate.ByFamily
 	}
+	if o.Kind() == target.Code && !o.listsAll() { // its code calls tools already
+		offer.Unlisted = []string{script.Family.Name}
+	}
 	for _, tier := range []toolfold.Tier{toolfold.Core, toolfold.Standard, toolfold.Extended} {
 		if tier.String() == o.Tier {
 			offer.Tier = tier
 		}
 	}
 	return offer
+}
+
+// listsAll reports whether the user has set the tier that lists all tools.
+func (o *Options) listsAll() bool {
+	return o.Tier == toolfold.Extended.String() && o.Layers != nil && o.Layers.From("tier") != config.Default
 }
 
 // SurfaceSettings are the settings for tools/list and for answers. The setting for provides values for

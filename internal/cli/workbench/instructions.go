@@ -28,7 +28,7 @@ func Instructions(s *surface.Surface, kind target.Kind, families []*toolfold.Fam
 		if s.Fold == consolidate.None && s.FoldOthers != consolidate.None && others {
 			how += " Tools of other servers take action and " + callctx.ArgParams + "."
 		}
-		visible := slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return f.Server == "" && f.Tier > s.Tier })
+		visible := slices.DeleteFunc(slices.Clone(families), func(f *toolfold.Family) bool { return !s.Lists(f) })
 		return subjects(visible, maxSubjects) + " " + how
 	}
 	common := "A wrong call answers with usage and an example. "

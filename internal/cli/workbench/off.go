@@ -7,7 +7,6 @@ import (
 	"github.com/toolfold/toolfold"
 	"github.com/toolfold/toolfold/internal/cli/settings"
 	"github.com/toolfold/toolfold/permission"
-	"github.com/toolfold/toolfold/tools/config"
 )
 
 // printOff names on standard error the options that have no effect because the workbench is off.
@@ -19,10 +18,6 @@ func (b *Workbench) printOff(o *settings.Options, others int) {
 	if others == 0 {
 		fmt.Fprintf(b.env.Err, "toolfold: --tier=%s serves upstreams only, and there is no upstream: toolfold upstream add, or another --tier\n",
 			settings.NoWorkbench)
-	}
-	if o.Worker && o.Layers.From("worker") != config.Default {
-		fmt.Fprintf(b.env.Err, "toolfold: worker (%s) does nothing: the workbench is off, and with it tasks (--tier=%s)\n",
-			o.Layers.From("worker"), settings.NoWorkbench)
 	}
 	b.printOffRules("", settings.Rules(o.Options))
 	if o.HTTP != "" && o.HTTPTokenFile != "" {

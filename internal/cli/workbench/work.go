@@ -18,6 +18,8 @@ const (
 	// ServeGrace is how long tasks may go on after a server on stdio stops: hosts kill servers after
 	// two seconds.
 	ServeGrace = 500 * time.Millisecond
+	// scriptGrace is how long a script of the shell may go on after the shell stops it.
+	scriptGrace = 2 * time.Second
 )
 
 // Work runs queued tasks of the workspace until ctx ends, which is not an error. Running tasks may then
@@ -31,7 +33,7 @@ func (b *Workbench) Work(ctx context.Context, grace time.Duration) error {
 		return db.Work()
 	}
 	err := queue.New(open, b.Runner, queue.Options{
-		Workspace: b.Workspace, Retention: b.retention, Tracer: b.tracing.Provider(), Grace: grace, Log: b.log,
+		Workspace: b.taskPlace, Retention: b.retention, Tracer: b.tracing.Provider(), Grace: grace, Log: b.log,
 	}).Work(ctx)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
@@ -40,10 +42,11 @@ func (b *Workbench) Work(ctx context.Context, grace time.Duration) error {
 }
 
 // WorkWhileServing runs queued tasks until ctx ends. It starts when a call has opened the store, or
-// after WorkDelay if the store may have content. Running tasks may go on for grace after the end.
+// after WorkDelay if the store may have content. Without the workbench it waits for such a call. Running tasks
+// may go on for grace after the end.
 func (b *Workbench) WorkWhileServing(ctx context.Context, url string, grace time.Duration) {
 	var soon <-chan time.Time
-	if storage.MayHold(url) {
+	if storage.MayHold(url) && !b.Off() {
 		soon = time.After(WorkDelay)
 	}
 	select {

@@ -38,7 +38,8 @@ type Workbench struct {
 	*surface.Surface
 	env       *env.Env
 	store     *storage.LazyDB
-	Workspace string        // name of the workspace that tasks belong to
+	Workspace string        // name of the workspace that notes, traces and tasks belong to
+	taskPlace string        // Workspace, or a place for scripts alone
 	retention time.Duration // how long ended tasks are kept
 	metrics   *serve.Metrics
 	tracing   *telemetry.Tracing
@@ -86,6 +87,13 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	}
 	b.env = o.Env
 	b.Workspace = workspace.Name(o.Files.Workspace, o.WorkspaceName, o.Trusted())
+	switch {
+	case b.taskPlace != "":
+	case o.GatewayOnly():
+		b.taskPlace = b.Workspace + upstreamsOnly
+	default:
+		b.taskPlace = b.Workspace
+	}
 	b.retention = time.Duration(o.TaskRetentionDays) * 24 * time.Hour
 	b.metrics = serve.NewMetrics()
 	b.log = o.Env.Log()
@@ -142,7 +150,8 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	b.rights = options.Rights
 	b.Surface = surface.New(options)
 	host := app.Host{
-		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
+		Open: b.store.Open, Files: o.Files, WorkspaceName: b.Workspace, ScriptPlace: b.taskPlace,
+		MaxInterruptions: o.MaxInterruptions, MemoryNamespace: o.MemoryNamespace,
 		NoteHistory: o.NoteHistory(),
 		NotesFolder: o.NotesFolder, NotesLock: notesLock(), MemoryScope: o.MemoryScope, NotesByCaller: o.ManyClients && !o.HasWorkspace(),
 		Trusted: o.Trusted, Vectors: vectors, Rights: options.Rights,
@@ -178,6 +187,10 @@ func build(o *settings.Options, b *Workbench) (*Workbench, error) {
 	b.printOff(o, len(b.others))
 	return b, nil
 }
+
+// upstreamsOnly ends the name of the workspace of tasks without the workbench. Servers with the workbench have
+// other actions, so neither runs scripts of the other.
+const upstreamsOnly = " (upstreams only)"
 
 // notesLock returns the beginning of the paths of lock files for notes as files. It is empty if there is no data directory: then
 // only calls of this process take turns.
