@@ -47,7 +47,7 @@ func TestSignatureCost(t *testing.T) {
 	}
 }
 
-// signatureCost counts the tokens of the signature of an action.
+// signatureCost counts the tokens of the signature of an action. It adds the signature to the file of TOOLFOLD_SIGNATURES.
 func signatureCost(t *testing.T, s *surface.Surface, a *toolfold.Action) int {
 	t.Helper()
 	doc, refused := s.Discovery.View(t.Context()).Describe(a.FullName(), lazy.Account{TypeScript: true})
@@ -57,6 +57,16 @@ func signatureCost(t *testing.T, s *surface.Surface, a *toolfold.Action) int {
 	var described struct{ Signature string }
 	if err := json.Unmarshal(doc, &described); err != nil || described.Signature == "" {
 		t.Fatalf("%s: %s", a.FullName(), doc)
+	}
+	if path := os.Getenv("TOOLFOLD_SIGNATURES"); path != "" {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.WriteString(described.Signature + "\n"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	count, err := tokens.Count(described.Signature)
 	if err != nil {

@@ -66,10 +66,30 @@ test('TypeScript made of the list compiles, and says what each value is', async 
   assert.deepEqual(vague.filter((name) => !nested.includes(name)), [], 'values without a shape');
   assert.ok(parts.length > 160, `only ${parts.length} types`);
 
+  compiles(t, parts);
+});
+
+const signatures = process.env.TOOLFOLD_SIGNATURES;
+
+test('signatures for scripts are TypeScript', async (t) => {
+  const client = await connect(t, clients[0], 'stdio', placeFor(t), { mode: 'consolidated', more: ['--fold=none'] });
+  const { tools } = await client.listTools();
+  const list = [];
+  for (const { name } of tools) {
+    const { content } = await client.callTool({ name: 'tools_describe', arguments: { name, as: 'ts' } });
+    list.push(JSON.parse(content[0].text).tools[0].signature);
+  }
+  assert.ok(list.length > 80 && list.every(Boolean), `only ${list.length} signatures`);
+  if (signatures) list.push(...readFileSync(signatures, 'utf8').trimEnd().split('\n')); // those of the Go tests
+  compiles(t, list.map((signature, i) => signature.replace(/^[^(]*/, `export declare function f${i}`) + ';'));
+});
+
+/** Fails unless the parts of a module compile. */
+function compiles(t, parts) {
   const dir = mkdtempSync(join(tmpdir(), 'toolfold-types-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
   writeFileSync(join(dir, 'tools.ts'), parts.join('\n'));
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
   const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, '--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', join(dir, 'tools.ts')], { encoding: 'utf8' });
   assert.equal(status, 0, stdout + stderr);
-});
+}

@@ -3,6 +3,7 @@ package jsapi
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -68,13 +69,27 @@ func hostile() (list []string) {
 	}
 }
 
-// TestHostileSignatures reads each signature with a reader of the part of TypeScript that signatures use; the
-// clients' tests read them with TypeScript itself.
+// TestHostileSignatures reads each signature with a reader of the part of TypeScript that signatures use, and adds
+// them to the file of TOOLFOLD_SIGNATURES, which the clients' tests read with TypeScript itself.
 func TestHostileSignatures(t *testing.T) {
 	t.Parallel()
+	var all strings.Builder
+	if path := os.Getenv("TOOLFOLD_SIGNATURES"); path != "" {
+		defer func() {
+			file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			if _, err := file.WriteString(all.String()); err != nil {
+				t.Fatal(err)
+			}
+		}()
+	}
 	for _, in := range hostile() {
 		for _, out := range hostile() {
 			signature := Signature("a.b", "a.b", json.RawMessage(in), json.RawMessage(out))
+			all.WriteString(signature + "\n")
 			if rest, ok := strings.CutPrefix(signature, "a.b"); !ok || !reads(rest) || estimate.Tokens([]byte(signature)) > 350 {
 				t.Errorf("%.200s\n%.200s\n%s", in, out, signature)
 			}
