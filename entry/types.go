@@ -143,7 +143,7 @@ func tellApart(objects []toolfold.Param) string {
 	return string(toolfold.KindObject)
 }
 
-// atMost joins the alternatives that fit into room bytes.
+// atMost joins the first alternatives that fit into room bytes. more stands for the other ones.
 func atMost(words []string, room int) string {
 	for i, word := range words {
 		if room -= len(word) + len("|"); room < 0 {

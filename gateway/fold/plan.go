@@ -223,7 +223,7 @@ type builder struct {
 
 	names  map[string]bool // names of the families; the value is Reads
 	paths  map[string]bool // family_action for each action
-	counts map[string]int  // numbers tried after a name, by name
+	counts map[string]int  // the highest number that was put after a name, by name
 }
 
 // read collects the words that the tools' names use.

@@ -23,7 +23,8 @@ func (s memoryStore) keep(ctx context.Context, t executor, condition query, now 
 	return s.trim(ctx, t, sqlf(`WHERE (namespace, key, workspace) IN (SELECT namespace, key, workspace FROM memory`).with(condition).and(`)`))
 }
 
-// keepOne is keep for an entry that is there. It returns the number of its version.
+// keepOne is keep for one stored entry. It returns the number of its version in the history, or its
+// own number if there is no history.
 func (s memoryStore) keepOne(ctx context.Context, t executor, e memory.Entry, now time.Time) (version int, err error) {
 	if !s.history.On() {
 		return e.Version, nil

@@ -249,7 +249,8 @@ func checkManifest(manifest map[string]ArchivedKind, counts map[string]*counter)
 	return nil
 }
 
-// readAgain reads the objects to import of a checked archive and completes them.
+// readAgain reads a checked archive and calls do with each object to import, with its missing columns
+// filled in. It fails if the archive has changed since the check.
 func (u *unarchive) readAgain(ctx context.Context, do func(archiveObject) error) error {
 	manifest, err := u.read(func(archiveHeader) error { return nil }, func(o archiveObject) error {
 		if u.counts[o.kind] == nil {

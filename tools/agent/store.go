@@ -29,7 +29,7 @@ type Profile struct {
 	Orchestration *Orchestration `json:"orchestration,omitempty" doc:"Delegation settings."` // of files only
 	Source        string         `json:"source" doc:"Its origin; registered precedes file." enum:"registered,file"`
 	File          string         `json:"file,omitempty" doc:"Path in the workspace."`
-	// false or nil; set by Get
+	// Trusted is set by Get: false for a file of a workspace without trust, otherwise nil.
 	Trusted   *bool     `json:"trusted,omitempty" doc:"False if the user does not trust the workspace: it does not run."`
 	CreatedAt time.Time `json:"createdAt,omitzero" doc:"When it was registered."` // whole microseconds; zero for a file
 

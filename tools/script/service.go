@@ -16,7 +16,7 @@ import (
 	"github.com/toolfold/toolfold/internal/run/script"
 )
 
-// Runs keeps runs of scripts, which other processes may go on with.
+// Runs stores runs of scripts as tasks, so that other processes may go on with them.
 type Runs interface {
 	// Keep stores a call of script.run, which runs soon, and returns the id of the run. It returns an
 	// empty id if no process runs tasks here.
@@ -134,7 +134,8 @@ func (s *Service) Read(ctx context.Context, in ReadIn) (script.Result, error) {
 	return result, err
 }
 
-// check fails for scripts that can only fail.
+// check rejects scripts that can only fail: those started by another script, and those with a fault
+// that the runner finds before it runs them.
 func (s *Service) check(ctx context.Context, job script.Job) error {
 	if callctx.Of[nested](ctx) {
 		return toolfold.Errorf(toolfold.InvalidInput, "a script cannot run another script").WithHint("make it a function of this script")

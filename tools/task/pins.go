@@ -109,7 +109,7 @@ func Lacking(ctx context.Context, caller toolfold.Caller, set map[string]json.Ra
 	return "", nil
 }
 
-// absent returns the error of an agent, workflow or script that does not exist.
+// absent returns err as a toolfold.Error, and whether it reports an agent, workflow or script that does not exist.
 func absent(err error) (*toolfold.Error, bool) {
 	refused, ok := errors.AsType[*toolfold.Error](err)
 	return refused, ok && slices.Contains([]string{"AGENT_NOT_FOUND", "WORKFLOW_NOT_FOUND", "SCRIPT_NOT_FOUND"}, refused.Code)

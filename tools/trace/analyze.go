@@ -310,7 +310,7 @@ func ratio(a, b time.Duration) float64 {
 // Limits for recommendations.
 const (
 	notableMs    = 1000 // of a trace that is worth optimizing, whatever is usual
-	notableShare = 0.5  // of a single step
+	notableShare = 0.5  // of a trace, spent in one step
 	notableRatio = 2    // relative to the usual duration
 	notableDelay = 100  // milliseconds above the usual duration
 	leastTraces  = 3    // needed for a usual duration
